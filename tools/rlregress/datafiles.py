@@ -28,10 +28,13 @@ from packaging.version import InvalidVersion, Version
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
+from rlregress import files
 from rlregress.errors import UserError, nearest
 
 #: of the value that is found, this many characters are shown.
 _SHOWN = 100
+#: values of a YAML file, at most; aliases count for all that they stand for.
+_LARGEST_YAML = 1_000_000
 
 
 def expected(what: str, fits: Callable[[Any], object]) -> AfterValidator:
@@ -84,6 +87,16 @@ Text = Annotated[str, expected("text in quotes that is not empty", lambda text: 
 Release = Annotated[str, expected("a version as in '2.9.2'", is_version)]
 #: A requirement, as pip takes it.
 Pin = Annotated[str, expected("a requirement as in 'numpy==1.26.4'", _is_requirement)]
+#: The name of one file or folder, and nothing that leads elsewhere.
+Component = Annotated[
+    str, expected("one plain name of letters, digits and any of _.+@:=~-", files.is_component)
+]
+#: Text that stands in one line: without control characters.
+Line = Annotated[
+    str,
+    Field(max_length=1000),
+    expected("text in one line, without control characters", str.isprintable),
+]
 #: A whole number of at least 1.
 Count = Annotated[int, Field(ge=1)]
 #: A number that is neither infinite nor NaN.
@@ -172,8 +185,13 @@ def checked(content: Any, model: Any, path: Path, remedy: str = "") -> Any:
     try:
         # as JSON: a list fills a tuple, and yet text in quotes is no number
         validated = adapter.validate_json(json.dumps([content], default=str))
-    except ValidationError as error:
+    except (ValueError, RecursionError) as error:
+        if not isinstance(error, ValidationError):
+            reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+            raise UserError(f"{path} is not valid {kind}: {reason}{advice}") from None
         wrong = error.errors(include_url=False)
+        if wrong[0]["type"] == "json_invalid":  # half of a pair of characters, for one
+            raise UserError(f"{path} is not valid {kind}: {wrong[0]['msg']}{advice}") from None
     else:
         return validated[0]
     # a key that is misspelt is missing too: the spelling explains it
@@ -263,9 +281,23 @@ def _rows(text: str) -> list[_CsvRow]:
     return rows
 
 
+def _yaml(text: str) -> Any:
+    """What a file holds; ValueError for one whose aliases (``*name``) stand for too much."""
+    content = yaml.safe_load(text)
+    left, values = _LARGEST_YAML, [content]
+    while values:
+        value = values.pop()
+        values += value.values() if isinstance(value, dict) else ()
+        values += value if isinstance(value, list) else ()
+        left -= 1
+        if left < 0:
+            raise ValueError(f"with its aliases it has more than {_LARGEST_YAML} values")
+    return content
+
+
 _PARSERS: Mapping[str, Callable[[str], Any]] = {
     "TOML": tomllib.loads,
-    "YAML": yaml.safe_load,
+    "YAML": _yaml,
     "JSON": json.loads,
     "CSV": _rows,
 }
@@ -280,7 +312,7 @@ def _format(path: Path) -> str:
 def _text(path: Path, remedy: str = "") -> str:
     try:
         # with or without the mark that some editors put first
-        return path.read_text(encoding="utf-8-sig")
+        return files.read(path).decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         reason = f"byte {error.start} is not UTF-8"
     except OSError as error:

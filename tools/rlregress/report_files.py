@@ -9,7 +9,7 @@ from typing import Any
 
 from rlregress.gate import evidence, night
 from rlregress.model.gate import GateResult
-from rlregress.reporting import brief, gate_findings, platforms, summary
+from rlregress.reporting import brief, gate_findings, harmless, platforms, summary
 from rlregress.reporting import gate as gate_report
 from rlregress.reporting.html import gate as page
 from rlregress.training.record import write_atomically
@@ -24,7 +24,7 @@ def judged(result: GateResult, entries: Sequence[dict[str, Any]], folder: Path, 
     """
     text = summary.markdown(result)
     write_atomically(folder / "report.html", page.page(result))
-    write_atomically(folder / "summary.md", text)
+    write_atomically(folder / "summary.md", harmless.markdown(text))
     data = json.dumps(evidence.plain(gate_report.as_json(result)), indent=1)
     write_atomically(folder / "verdict.json", data + "\n")
     of_night = json.dumps(night.of_gate(result, entries), separators=(",", ":"))

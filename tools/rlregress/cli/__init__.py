@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import getpass
 import os
 import signal
 import sys
@@ -21,10 +23,12 @@ from rlregress.cli import (
     gate,
     histories,
     nights,
+    parsing,
     rank,
     runs,
     traces,
 )
+from rlregress.commands import output
 from rlregress.errors import UserError
 from rlregress.training.store import warn_in_words
 
@@ -99,7 +103,12 @@ for _panel, _commands in _COMMANDS.items():
     for _command in _commands:
         _takes_script = _command in (gate.gate, traces.trace)
         _context = _WITH_SCRIPT if _takes_script else None
-        app.command(context_settings=_context, rich_help_panel=_panel, epilog=_CHECKOUTS)(_command)
+        app.command(
+            cls=parsing.Command,
+            context_settings=_context,
+            rich_help_panel=_panel,
+            epilog=_CHECKOUTS,
+        )(_command)
 
 #: command -> what is kept of it when it is interrupted; of the others nothing is.
 _KEPT = {
@@ -146,6 +155,50 @@ def _take_checkouts(arguments: list[str]) -> list[str]:
     return left
 
 
+def _prepare() -> None:
+    """What of this process's surroundings the libraries below do not bear."""
+    try:
+        os.getcwd()
+    except OSError as error:
+        raise UserError(
+            f"the working directory is gone ({error.strerror}); change to a folder that is there"
+        ) from None
+    try:
+        getpass.getuser()
+    except (KeyError, OSError):
+        # a user id without a name, as in containers: torch asks for one when it is imported
+        os.environ["USER"] = f"uid-{os.getuid()}"
+
+
+def _run() -> int:
+    """Do what the command line says; the exit code."""
+    # a shell that completes waits, and its words are not in the arguments
+    if _COMPLETING not in os.environ:
+        _prepare()
+        sys.argv[1:] = _take_checkouts(sys.argv[1:])
+    try:
+        code = app(standalone_mode=False)
+    except parsing.UsageError as error:
+        if not sys.argv[1:]:
+            # the help, which is what one gets who asks for nothing
+            error.show()
+            return 2
+        raise UserError(parsing.sentence(error)) from None
+    return code if isinstance(code, int) else 0
+
+
+def _unusable(error: OSError) -> str:
+    """An error of the operating system, which is an accident of the machine or a wrong name."""
+    reason = error.strerror or str(error)
+    if error.filename is None:
+        return f"the operating system refuses what the command needs: {reason}"
+    remedy = (
+        "make room there" if error.errno in (errno.ENOSPC, errno.EDQUOT)
+        else "expected a file or folder that is there and that you may use"
+    )  # fmt: skip
+    return f"{os.fsdecode(error.filename)} cannot be used: {reason}; {remedy}"
+
+
 def main() -> None:
     """Entry point: a user error is one sentence on stderr and exit code 2.
 
@@ -157,13 +210,27 @@ def main() -> None:
             signal.signal(number, _end)
     warn_in_words()
     try:
-        # a shell that completes waits, and its words are not in the arguments
-        if _COMPLETING not in os.environ:
-            sys.argv[1:] = _take_checkouts(sys.argv[1:])
-        app()
+        with output.streams():
+            sys.exit(_guarded())
+    finally:
+        # what arrives while Python ends finds nothing to tidy up
+        for number in _ENDING:
+            if signal.getsignal(number) is _end:
+                signal.signal(number, signal.SIG_DFL)
+
+
+def _guarded() -> int:
+    """``_run``, with what goes wrong said; the exit code."""
+    try:
+        code = _run()
+        sys.stdout.flush()
+        return code
     except UserError as error:
-        typer.echo(f"rlregress: {error}", err=True)
-        sys.exit(2)
+        said = str(error)
+    except OSError as error:
+        said = _unusable(error)
+    except MemoryError:
+        said = "there is not enough memory for what was asked for"
     except SystemExit as ended:
         if ended.code == 128 + signal.SIGINT:
             command = sys.argv[1] if len(sys.argv) > 1 else ""
@@ -171,10 +238,6 @@ def main() -> None:
         raise
     except Exception:
         traceback.print_exc()
-        typer.echo("rlregress: this is an error of the suite; please report it", err=True)
-        sys.exit(2)
-    finally:
-        # what arrives while Python ends finds nothing to tidy up
-        for number in _ENDING:
-            if signal.getsignal(number) is _end:
-                signal.signal(number, signal.SIG_DFL)
+        said = "this is an error of the suite; please report it"
+    typer.echo(f"rlregress: {said}", err=True)
+    return 2

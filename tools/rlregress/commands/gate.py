@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from rlregress import report_files
-from rlregress.commands import following, hosts
+from rlregress.commands import following, hosts, output
 from rlregress.errors import UserError, nearest
 from rlregress.gate import planning, recording, run, selection
 from rlregress.gate import throughput as throughputs
@@ -32,7 +32,8 @@ def judge(options: run.GateOptions, in_brief: bool = False) -> int:
     with run.new_report(options) as new:
         result = run.judge(new, typer.echo)
         text = report_files.judged(result, run.evidence_of(new), new.report, hosts.top())
-    hosts.annotate(gate_findings.findings(result, hosts.top()), typer.echo)
+    output.decided()
+    hosts.annotate(gate_findings.findings(result, hosts.top()))
     hosts.summarise(text)
     cards = gate_page.cards(result)
     if in_brief:

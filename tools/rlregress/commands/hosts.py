@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
+from rlregress.commands import output
 from rlregress.errors import UserError
-from rlregress.reporting import platforms
+from rlregress.reporting import harmless, platforms
 from rlregress.reporting.findings import Finding
 
 #: set by GitHub Actions: the file of the summary, that it is GitHub Actions.
@@ -22,11 +23,11 @@ def top() -> Path:
     return Path(next(named, ".")).resolve()
 
 
-def annotate(found: Sequence[Finding], say: Callable[[str], None]) -> None:
-    """Say annotations, in a job of GitHub alone."""
+def annotate(found: Sequence[Finding]) -> None:
+    """Print annotations, in a job of GitHub alone."""
     if os.environ.get(_ON_GITHUB) == "true":
         for line in platforms.annotated(found):
-            say(line)
+            print(line, file=output.unfiltered(), flush=True)
 
 
 def summarise(text: str) -> None:
@@ -35,6 +36,7 @@ def summarise(text: str) -> None:
         return
     try:
         with Path(os.environ[_SUMMARY]).open("a", encoding="utf-8") as stream:
-            stream.write(platforms.cut(text, platforms.SUMMARY - stream.tell()))
+            shown = harmless.markdown(text)
+            stream.write(platforms.cut(shown, platforms.SUMMARY - stream.tell()))
     except OSError as error:
         raise UserError(f"the file that {_SUMMARY} names cannot be written: {error}") from None

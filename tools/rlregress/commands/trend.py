@@ -11,10 +11,10 @@ from pathlib import Path
 
 import typer
 
-from rlregress.commands import following
+from rlregress.commands import following, output
 from rlregress.gate import evidence, shown
 from rlregress.gate import trend as trends
-from rlregress.reporting import brief
+from rlregress.reporting import brief, harmless
 from rlregress.reporting import trend as trend_report
 from rlregress.reporting.html import trend as trend_page
 from rlregress.reporting.html.page import Facts
@@ -32,8 +32,9 @@ def trend(given: Sequence[Path], since: str, alpha: float, report: Path) -> int:
     finally:
         gc.enable()
     check_writable(report, "the report")
+    output.decided()
     text = "\n".join(trend_report.lines(judged)) + "\n"
-    write_atomically(report / "trend.md", text)
+    write_atomically(report / "trend.md", harmless.markdown(text))
     data = json.dumps(evidence.plain(trend_report.as_json(judged)), separators=(",", ":"))
     write_atomically(report / "trend.json", data + "\n")
     # what was found is read while the page is drawn

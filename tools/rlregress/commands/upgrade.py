@@ -14,7 +14,7 @@ import typer
 from packaging.utils import canonicalize_name
 
 from rlregress import frameworks
-from rlregress.commands import following, hosts
+from rlregress.commands import following, hosts, output
 from rlregress.errors import UserError
 from rlregress.gate import shown
 from rlregress.model.differences import FAIL_ON
@@ -23,6 +23,7 @@ from rlregress.model.verdict import INCONCLUSIVE
 from rlregress.reporting import (
     brief,
     findings,
+    harmless,
     next_steps,
     platforms,
     upgrade_data,
@@ -51,7 +52,8 @@ def judge(options: gate.Options, in_brief: bool = False, inconclusive: str = "co
     title = upgrade_page.title(result)
     facts = Facts(title, date, seconds, shown.machine(), _command(options))
     write(result, options.report, facts)
-    hosts.annotate(findings.findings(result, _repository(result)), options.say)
+    output.decided()
+    hosts.annotate(findings.findings(result, _repository(result)))
     if in_brief:
         for line in _brief(result, options.report, facts):
             options.say(line)
@@ -130,7 +132,7 @@ def write(result: Upgrade, folder: Path, facts: Facts) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         write_atomically(folder / "upgrade.json", data)
-        write_atomically(folder / "upgrade.md", text)
+        write_atomically(folder / "upgrade.md", harmless.markdown(text))
         write_atomically(folder / "upgrade.html", page)
         said = platforms.comment(platforms.UPGRADE, _brief(result, folder, facts), text)
         write_atomically(folder / "upgrade-comment.md", said)

@@ -1,6 +1,6 @@
 """What hosts of code show of a verdict: annotations, comments and summaries, and code quality.
 
-GitHub: "Workflow commands" (escapes, at most 10 annotations of a kind for each step), "Adding a job
+GitHub: "Workflow commands" (at most 10 annotations of a kind for each step), "Adding a job
 summary" (1 MiB for each step), the length of a comment (65 536 characters). GitLab: "Code Quality",
 report format (``description``, ``check_name``, ``fingerprint``, ``severity``, ``location``), and
 "Unit test reports".
@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 from rlregress.model import differences as model
 from rlregress.model.upgrades import OfFramework, Upgrade
 from rlregress.model.verdict import REGRESSED
+from rlregress.reporting import harmless
 from rlregress.reporting.findings import ERROR, LEVELS, NOTICE, WARNING, Finding
 
 #: level -> GitLab's severity
@@ -44,17 +45,8 @@ def annotated(found: Sequence[Finding]) -> list[str]:
 
 
 def _annotation(each: Finding) -> str:
-    place = [f"file={_property(each.file)}", f"line={each.line}"] if each.file else []
-    named = ",".join([*place, f"title={_property(each.title)}"])
-    return f"::{each.level} {named}::{_data(each.message)}"
-
-
-def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+    place = {"file": each.file, "line": str(each.line)} if each.file else {}
+    return harmless.workflow(each.level, {**place, "title": each.title}, each.message)
 
 
 def code_quality(found: Sequence[Finding]) -> list[dict[str, Any]]:
@@ -82,10 +74,11 @@ def comment(mark: str, brief: Sequence[str], text: str) -> str:
         brief: the five lines, the verdict first.
         text: the report, which is folded.
     """
-    head = [mark, f"### {brief[0]}", "", *(f"- {line}" for line in brief[1:]), ""]
+    shown = [harmless.markdown(harmless.line(line)) for line in brief]
+    head = [mark, f"### {shown[0]}", "", *(f"- {line}" for line in shown[1:]), ""]
     fold, end = "<details><summary>Report</summary>\n\n", "\n</details>\n"
     room = COMMENT - len("\n".join(head)) - len(fold) - len(end)
-    return "\n".join(head) + fold + cut(text, room, len) + end
+    return "\n".join(head) + fold + cut(harmless.markdown(text), room, len) + end
 
 
 def _bytes(text: str) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 from rlregress.model.gate import Extent, FrameworkOutcome, GateResult
 from rlregress.model.quantities import cell_of
 from rlregress.model.verdict import COULD_NOT_JUDGE, FORMULAS_HOLD
-from rlregress.reporting import alike, descriptive, throughput, words
+from rlregress.reporting import alike, descriptive, harmless, throughput, words
 
 #: where every detail is asked.
 TESTS_OF_DETAILS = "tests_unit/test_details.py"
@@ -68,7 +68,7 @@ def _failed(head: str, failures: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _quoted(failure: Mapping[str, Any]) -> list[str]:
-    return ["```", failure["message"], "```"]
+    return harmless.quoted(str(failure["message"]))
 
 
 def _when(result: GateResult) -> list[str]:

@@ -1,0 +1,117 @@
+"""Files and folders that somebody else may have written, or named: how they are opened and removed.
+
+Runs inside foreign and old environments: standard library only, Python 3.9 syntax.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import shutil
+import stat
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from rlregress.errors import UserError
+
+#: of a file that is read whole, so much at most; the largest that is written is a tenth of it.
+LARGEST_BYTES = 1 << 30
+_COMPONENT = re.compile(r"\w[\w.+@:=~-]*")
+_LONGEST_COMPONENT = 200
+_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def is_component(text: object) -> bool:
+    """Whether a value is the name of one file or folder, and nothing that leads elsewhere."""
+    return (
+        isinstance(text, str)
+        and _COMPONENT.fullmatch(text) is not None
+        and len(os.fsencode(text)) <= _LONGEST_COMPONENT
+    )
+
+
+def inside(root: Path, *names: str) -> Path:
+    """The path of names that come from data, below ``root``; links there may lead nowhere else.
+
+    Raises:
+        UserError: a name is none of one file or folder, or a link leads out of ``root``.
+    """
+    for name in names:
+        if not is_component(name):
+            raise UserError(
+                f"'{name}' cannot be the name of a file below {root}; expected letters, digits and "
+                "any of _.+@:=~-, with a letter, a digit or _ in front"
+            )
+    path = root.joinpath(*names)
+    _check_inside(root, path)
+    return path
+
+
+def _check_inside(root: Path, path: Path) -> None:
+    try:
+        real = Path(os.path.realpath(path.parent)) / path.name
+        top = Path(os.path.realpath(root))
+    except OSError as error:
+        raise UserError(f"{path} cannot be used: {error.strerror}") from None
+    if top not in real.parents:
+        raise UserError(
+            f"{path} lies outside of {root}, where a link leads; nothing is done there: remove the "
+            "link"
+        )
+
+
+def remove(root: Path, path: Path) -> None:
+    """Remove a file, a link or a folder with all that is in it, if it is there.
+
+    Nothing is removed that does not lie inside of ``root`` after links are resolved; a link is
+    removed, and never what it leads to.
+
+    Raises:
+        UserError: it lies elsewhere.
+        OSError: it cannot be removed.
+    """
+    _check_inside(root, path)
+    with suppress(FileNotFoundError):
+        if stat.S_ISDIR(path.lstat().st_mode):
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
+def opened(path: Path) -> BinaryIO:
+    """A file, to be read; never waits, as opening a pipe does.
+
+    Raises:
+        OSError: it is not there, may not be read, or is no file.
+    """
+    number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        mode = os.fstat(number).st_mode
+        if not stat.S_ISREG(mode):
+            kind = next((name for fits, name in _KINDS if fits(mode)), "no file")
+            raise OSError(errno.EINVAL, f"it is {kind}, not a file", str(path))
+        return os.fdopen(number, "rb")
+    except BaseException:
+        os.close(number)
+        raise
+
+
+def read(path: Path, largest: int = LARGEST_BYTES) -> bytes:
+    """What a file holds.
+
+    Raises:
+        OSError: as ``opened``, or it is larger than ``largest`` bytes.
+    """
+    with opened(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > largest:
+            raise OSError(errno.EFBIG, f"it has {size} bytes, more than {largest}", str(path))
+        return file.read(largest)

@@ -1,0 +1,107 @@
+"""Text that comes from files, made harmless for what shows it: terminals, Markdown, hosts of code.
+
+What is shown stays readable: a character that would be obeyed is written as its escape.
+"""
+
+from __future__ import annotations
+
+import re
+
+#: control characters but tabs and ends of lines; what reorders, hides or replaces text; halves of a
+#: pair that cannot be encoded.
+_OBEYED = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff"
+    "\ue000-\uf8ff\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]"
+)
+#: what a library writes to colour text on a terminal, but for the codes that hide it.
+_COLOUR = re.compile("\x1b\\[(?:(?:[0-79]|[39][0-7]|39)(?:;(?=[0-9])|(?=m)))*m")
+#: workflow commands: GitHub's at the begin of a line, and those that are found anywhere in one.
+_COMMAND = re.compile(r"^(\s*):(?=:)", re.MULTILINE)
+_ANYWHERE = re.compile(r"##(?=\w*\[)")
+#: in front of and behind a fence that is ours; no text from a file keeps such a character.
+_FENCE = "\ue000"
+#: what Markdown would take for markup of a page, a link or an image, or somebody's name.
+_MARKUP = re.compile(r"<(?=[A-Za-z/!?])|(?<=\])\(|(?<!\w)@(?=\w)")
+_FENCES = re.compile("`{2,}|~{3,}")
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape").decode()
+
+
+def terminal(text: str, begins: bool = True, colours: bool = False) -> str:
+    """Text for a terminal or the log of a job: no escape sequence and no workflow command is left.
+
+    Args:
+        begins: whether the text stands at the begin of a line.
+        colours: whether escape sequences that colour text are kept.
+    """
+    text = text.replace(_FENCE, "")
+    if colours and "\x1b" in text:
+        places = [found.span() for found in _COLOUR.finditer(text)]
+        ends = [0, *(place for span in places for place in span), len(text)]
+        kept = [text[a:b] for a, b in zip(ends, ends[1:], strict=False)]
+        text = "".join(
+            part if number % 2 else _OBEYED.sub(_escaped, part) for number, part in enumerate(kept)
+        )
+    else:
+        text = _OBEYED.sub(_escaped, text)
+    held = "" if begins else "."
+    return _ANYWHERE.sub("# #", _COMMAND.sub(r"\1: ", held + text))[len(held) :]
+
+
+def line(text: str) -> str:
+    """The same in one line, for the middle of a sentence."""
+    return " ".join(terminal(text).split())
+
+
+def quoted(text: str) -> list[str]:
+    """Lines of Markdown that show a text of several lines as it is; for ``markdown``."""
+    longest = max(map(len, re.findall("`+", text)), default=0)
+    fence = f"{_FENCE}{'`' * max(3, longest + 1)}{_FENCE}"
+    return [fence, text.replace(_FENCE, ""), fence]
+
+
+def markdown(text: str) -> str:
+    """A whole text of Markdown: what is no mark of ours is no markup, link, name or fence.
+
+    Texts of several lines stand in it as ``quoted`` has them.
+    """
+    parts = re.split(f"{_FENCE}(`+)(?:{_FENCE}\n)(.*?)\n{_FENCE}\\1{_FENCE}", text, flags=re.DOTALL)
+    shown = []
+    for number in range(0, len(parts), 3):
+        lines = _OBEYED.sub(_escaped, parts[number]).split("\n")
+        shown.append("\n".join(map(_markdown_line, lines)))
+        if number + 2 < len(parts):
+            fence, inside = parts[number + 1 : number + 3]
+            shown.append(f"{fence}\n{_OBEYED.sub(_escaped, inside)}\n{fence}")
+    return "".join(shown)
+
+
+def _markdown_line(line: str) -> str:
+    """Between two backticks Markdown obeys nothing, and shows an entity as it is written."""
+    pieces = _FENCES.sub(_as_entity, line).split("`")
+    # a cell of a table ends them, and one that is escaped is none
+    certain = len(pieces) % 2 and not re.search(r"\||\\`", line)
+    return ("`" if certain else "&#96;").join(
+        piece if certain and number % 2 else _MARKUP.sub(_as_entity, piece)
+        for number, piece in enumerate(pieces)
+    )
+
+
+def _as_entity(found: re.Match[str]) -> str:
+    return "".join(f"&#{ord(character)};" for character in found[0])
+
+
+def workflow(level: str, properties: dict[str, str], message: str) -> str:
+    """A workflow command of GitHub ("Workflow commands", escapes): text in it ends neither."""
+    named = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
+    return f"::{level} {named}::{_data(message)}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
