@@ -182,7 +182,9 @@ def test_a_missing_file_is_named(tmp_path, name) -> None:
     with pytest.raises(UserError, match=f"{name} cannot be read: No such file.*expected a"):
         datafiles.read(tmp_path / name, File)
     (tmp_path / name).mkdir()
-    with pytest.raises(UserError, match=f"{name} cannot be read: it is a folder, not a file; expected a"):
+    with pytest.raises(
+        UserError, match=f"{name} cannot be read: it is a folder, not a file; expected a"
+    ):
         datafiles.read(tmp_path / name, File)
 
 
