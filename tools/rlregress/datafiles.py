@@ -18,6 +18,7 @@ import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -33,6 +34,10 @@ from rlregress.errors import UserError, nearest
 
 #: of the value that is found, this many characters are shown.
 _SHOWN = 100
+#: how a point in time is written.
+TIME = "%Y-%m-%dT%H:%M:%SZ"
+#: without it, ``strptime`` takes a month of one digit.
+_TIME_LENGTH = len("2026-01-31T04:30:00Z")
 #: values of a YAML file, at most; aliases count for all that they stand for.
 _LARGEST_YAML = 1_000_000
 
@@ -73,6 +78,14 @@ def is_version(text: str) -> bool:
     return True
 
 
+def _is_time(text: str) -> bool:
+    try:
+        datetime.strptime(text, TIME)
+    except ValueError:
+        return False
+    return len(text) == _TIME_LENGTH
+
+
 def _is_requirement(text: str) -> bool:
     try:
         Requirement(text)
@@ -97,10 +110,13 @@ Line = Annotated[
     Field(max_length=1000),
     expected("text in one line, without control characters", str.isprintable),
 ]
-#: A whole number of at least 1.
-Count = Annotated[int, Field(ge=1)]
+#: Whole numbers, from 0 or from 1, that a float holds as they are.
+Natural = Annotated[int, Field(ge=0, lt=1 << 53)]
+Count = Annotated[int, Field(ge=1, lt=1 << 53)]
 #: A number that is neither infinite nor NaN.
 Number = Annotated[float, Field(allow_inf_nan=False)]
+#: A point in time, in UTC.
+Time = Annotated[str, expected("a time as in '2026-01-31T04:30:00Z'", _is_time)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -303,9 +319,15 @@ _PARSERS: Mapping[str, Callable[[str], Any]] = {
 }
 
 
+#: endings of the JSON files of a store.
+_OF_STORES = ("LEASE", "PROGRESS", "CHECKPOINT")
+
+
 def _format(path: Path) -> str:
     """By the end of the name; a third party may call its TOML file as it likes."""
     ending = path.suffix[1:].upper()
+    if ending in _OF_STORES:
+        return "JSON"
     return ending if ending in _PARSERS else "TOML"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import warnings
 from collections.abc import Iterable
 
 
@@ -13,6 +14,28 @@ class UserError(Exception):
     expected and what to do. The command line prints it without a traceback and exits with 2;
     pytest reports it as a usage error or as the failure of the one test that it concerns.
     """
+
+
+class DamagedRecord(UserWarning):
+    """A run record was damaged, and its run is done again."""
+
+
+def warn_in_words() -> None:
+    """Show a damaged record as its sentence, without the line of code that warns."""
+    usual = warnings.formatwarning
+
+    def format(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        line: str | None = None,
+    ) -> str:
+        if issubclass(category, DamagedRecord):
+            return f"rlregress: {message}\n"
+        return usual(message, category, filename, lineno, line)
+
+    warnings.formatwarning = format
 
 
 #: more known names than this are not listed.

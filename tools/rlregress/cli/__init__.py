@@ -29,8 +29,8 @@ from rlregress.cli import (
     traces,
 )
 from rlregress.commands import output
-from rlregress.errors import UserError
-from rlregress.training.store import warn_in_words
+from rlregress.errors import UserError, warn_in_words
+from rlregress.training import checkpoint
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -93,11 +93,17 @@ _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Prove the suite": (faults.faults, histories.histories),
     "This installation": (version,),
 }  # fmt: skip
-#: what every command takes before it is parsed; see ``_take_checkouts``
-_CHECKOUTS = " ".join(
-    f"With --{a.name} FOLDER, {a.title} is read from that checkout; default: {a.checkout}."
-    for a in map(frameworks.get, frameworks.names())
-    if a.checkout
+_TRUST = "--trust-pickle"
+#: what every command takes before it is parsed; see ``_take_common``
+_COMMON = " ".join(
+    [
+        *(
+            f"With --{a.name} FOLDER, {a.title} is read from that checkout; default: {a.checkout}."
+            for a in map(frameworks.get, frameworks.names())
+            if a.checkout
+        ),
+        f"With {_TRUST}, checkpoints that others may have written are read.",
+    ]
 )
 for _panel, _commands in _COMMANDS.items():
     for _command in _commands:
@@ -107,7 +113,7 @@ for _panel, _commands in _COMMANDS.items():
             cls=parsing.Command,
             context_settings=_context,
             rich_help_panel=_panel,
-            epilog=_CHECKOUTS,
+            epilog=_COMMON,
         )(_command)
 
 #: command -> what is kept of it when it is interrupted; of the others nothing is.
@@ -138,8 +144,11 @@ def _end(number: int, _: object) -> None:
     raise SystemExit(128 + number)
 
 
-def _take_checkouts(arguments: list[str]) -> list[str]:
-    """Take ``--<framework> FOLDER`` out of the arguments, of frameworks that can be checked out."""
+def _take_common(arguments: list[str]) -> list[str]:
+    """Take out of the arguments what every command takes, and what it starts as well.
+
+    ``--<framework> FOLDER`` of frameworks that can be checked out, and ``--trust-pickle``.
+    """
     left: list[str] = []
     rest = iter(arguments)
     checkouts = {f"--{a.name}": a for a in map(frameworks.get, frameworks.names()) if a.checkout}
@@ -148,6 +157,9 @@ def _take_checkouts(arguments: list[str]) -> list[str]:
             # what follows are the arguments of a script
             return [*left, argument, *rest]
         option, equals, folder = argument.partition("=")
+        if argument == _TRUST:
+            os.environ[checkpoint.TRUST] = "1"
+            continue
         if option not in checkouts:
             left.append(argument)
             continue
@@ -175,7 +187,7 @@ def _run() -> int:
     # a shell that completes waits, and its words are not in the arguments
     if _COMPLETING not in os.environ:
         _prepare()
-        sys.argv[1:] = _take_checkouts(sys.argv[1:])
+        sys.argv[1:] = _take_common(sys.argv[1:])
     try:
         code = app(standalone_mode=False)
     except parsing.UsageError as error:

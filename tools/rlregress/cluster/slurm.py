@@ -271,7 +271,7 @@ def submit(
     folder = store.folder / SLURM
     folder.mkdir(parents=True, exist_ok=True)
     lease = Lease(folder / "launch.lease")
-    while not lease.take(time.time()):
+    while not lease.take():
         time.sleep(0.5)
     try:
         there = queue(store)

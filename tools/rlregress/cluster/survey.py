@@ -6,13 +6,12 @@ No record is opened: a store of 100 000 runs is surveyed in a second.
 from __future__ import annotations
 
 import statistics
-import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from rlregress.cluster.manifest import Manifest, Run
 from rlregress.model.cluster import Attempt, Survey
-from rlregress.training.lease import BEAT_SECONDS, why_over
+from rlregress.training.lease import BEAT_SECONDS, clock, why_over
 from rlregress.training.store import Store
 
 #: an attempt that has missed two beats is stuck; when its lease is over: lease.STALE_SECONDS.
@@ -65,7 +64,7 @@ def survey(store: Store, manifests: Iterable[Manifest]) -> Survey:
 
 def _attempts(store: Store, names: Iterable[str]) -> list[Attempt]:
     attempts = []
-    now = time.time()
+    now = clock(store.folder)
     for name in sorted(names):
         try:
             of, touched = store.holder(name)
@@ -89,7 +88,7 @@ def _attempts(store: Store, names: Iterable[str]) -> list[Attempt]:
             continue
         why = why_over(of)
         # one that has ended is continued from its checkpoint, however far it came after that
-        reported = {} if why else store.progress(name, of.attempt)
+        reported = None if why else store.progress(name, of.attempt)
         progress = reported or store.checkpoint(name)
         task = of.slurm.get("SLURM_ARRAY_TASK_ID")
         job = of.slurm.get("SLURM_ARRAY_JOB_ID") or of.slurm.get("SLURM_JOB_ID", "")
@@ -98,8 +97,8 @@ def _attempts(store: Store, names: Iterable[str]) -> list[Attempt]:
             Attempt(
                 run=name,
                 silent=silent,
-                share=progress["steps"] / progress["total_steps"] if progress else 0.0,
-                wall_seconds=progress["wall_seconds"] if progress else 0.0,
+                share=progress.steps / progress.total_steps if progress else 0.0,
+                wall_seconds=progress.wall_seconds if progress else 0.0,
                 why=why,
                 where=f"{of.slurm.get('SLURMD_NODENAME', of.host)} process {of.process}{slurm}",
                 restarts=of.restarts,

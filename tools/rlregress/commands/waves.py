@@ -74,7 +74,7 @@ def _alone(session: Session, wait: bool) -> Iterator[str]:
     folder = session.store.folder / MANIFESTS
     check_writable(folder, "manifests")
     lease = Lease(folder / name)
-    while not lease.take(time.time()):
+    while not lease.take():
         if not wait:
             of = holder(lease.path)
             yield f"process {of.process} of {of.host} is at it" if of else "another process is"

@@ -30,7 +30,7 @@ import pytest
 from rlregress import frameworks, suite
 from rlregress.details import catalogue
 from rlregress.details.implementation import Implementation, documented, implementations
-from rlregress.errors import UserError, nearest
+from rlregress.errors import UserError, nearest, warn_in_words
 from rlregress.frameworks.base import Adapter
 from rlregress.frameworks.isolation import shift_seeds
 from rlregress.gate import asked, run, selection, shown
@@ -46,7 +46,6 @@ from rlregress.reporting import terminal, words
 from rlregress.reporting import throughput as throughput_report
 from rlregress.training.budgets import budget
 from rlregress.training.record import check_writable
-from rlregress.training.store import warn_in_words
 
 _ADAPTERS = pytest.StashKey[list[Adapter]]()
 _SESSION = pytest.StashKey[Session]()

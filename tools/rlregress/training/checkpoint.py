@@ -2,7 +2,10 @@
 
 A checkpoint is one file: a line of JSON that says of what, everything that the training consists of
 (``pickled``), and a checksum. It is renamed to its place when it is whole, and replaces the one
-before. It is no result: whoever does not trust it begins the training anew.
+before. It is no result: a training that fails after it was continued is begun anew.
+
+It is a pickle, which can run any code when it is read: one that somebody else may have written is
+refused (``distrusted``).
 
 Runs inside foreign and old environments: standard library, NumPy, torch and gymnasium only, Python
 3.9 syntax.
@@ -15,11 +18,16 @@ import json
 import os
 import platform
 import signal
+import stat
 import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Callable, Dict, Mapping, Optional, Tuple
 
+from rlregress import files
+
+#: if this variable is set, checkpoints are read whoever may have written them.
+TRUST = "RLREGRESS_TRUST_PICKLE"
 #: of the head and of what follows it
 SCHEMA = 1
 #: seconds of a training between two checkpoints, at least
@@ -30,12 +38,21 @@ _DIGEST = hashlib.sha256
 _DIGEST_BYTES = _DIGEST().digest_size
 #: what has to be the same in the process that reads
 _SAME = ("schema", "key", "suite", "python", "machine")
-_STOPPING = (signal.SIGTERM, signal.SIGINT)
+#: what machines, schedulers and people end a process with that is not at fault.
+STOPPING = (
+    signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR2, signal.SIGXCPU,
+)  # fmt: skip
 _ASKING = signal.SIGUSR1
+#: what a checkpoint holds.
+_HELD = {"episodes", "watch", "story", "training", "random"}
 
 
 class Unfit(Exception):
     """There is a checkpoint, and the training cannot be continued from it; says why."""
+
+
+class Distrusted(Exception):
+    """There is a checkpoint that somebody else may have written; says who, and what to do."""
 
 
 class Unable(Exception):
@@ -87,9 +104,9 @@ def write(path: Path, draft: Path, head: Mapping[str, Any], everything: Any) -> 
 def head(path: Path) -> Dict[str, Any]:
     """What a checkpoint says of itself, unchecked; empty if there is none that says anything."""
     try:
-        with open(path, "rb") as file:
+        with files.opened(path) as file:
             said = json.loads(file.readline(1 << 16))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return said if isinstance(said, dict) else {}
 
@@ -103,6 +120,7 @@ def read(path: Path, wanted: Mapping[str, Any]) -> Optional[Tuple[Dict[str, Any]
     Raises:
         Unfit: it is damaged, or of another run, or of other code.
         Unable: none could be written.
+        Distrusted: somebody else may have written it.
     """
     from rlregress.training import pickled
 
@@ -119,30 +137,60 @@ def read(path: Path, wanted: Mapping[str, Any]) -> Optional[Tuple[Dict[str, Any]
     if of.get("unable"):
         raise Unable(of["unable"])
     try:
-        _check(path)
-        with open(path, "rb") as file:
+        with files.opened(path) as file:
+            if not os.environ.get(TRUST):
+                _check_owner(path, os.fstat(file.fileno()))
+            _check(file)
+            file.seek(0)
             file.readline()
-            return of, pickled.load(file)
+            everything = pickled.load(file)
+            if not isinstance(everything, dict) or set(everything) != _HELD:
+                raise ValueError("it holds something else than a training")
+            return of, everything
+    except Distrusted:
+        raise
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
         raise Unfit(f"the checkpoint {path.name} cannot be read: {reason}") from None
 
 
-def _check(path: Path) -> None:
+def _check_owner(path: Path, of: os.stat_result) -> None:
+    """Distrusted if it may be by others than this user, root, or the group of a shared store."""
+    folders = [folder.stat() for folder in (path.parent, path.parent.parent)]
+    group = {os.getegid(), *os.getgroups()}
+    shared = of.st_gid in group and folders[0].st_gid == of.st_gid
+    if of.st_mode & stat.S_IWOTH:
+        why = "everybody may write it"
+    elif any(each.st_mode & stat.S_IWOTH and not each.st_mode & stat.S_ISVTX for each in folders):
+        why = "everybody may write to its folder"
+    elif of.st_uid not in (os.getuid(), 0) and not (shared and folders[0].st_mode & stat.S_IWGRP):
+        why = f"it belongs to the user {of.st_uid}"
+    else:
+        return
+    raise Distrusted(
+        f"the checkpoint {path} is not read, as it can run any code and {why}; expected one that "
+        "you or a group of yours alone may write: remove it, or give --trust-pickle"
+    )
+
+
+def _check(file: BinaryIO) -> None:
     digest = _DIGEST()
-    left = path.stat().st_size - _DIGEST_BYTES
-    with open(path, "rb") as file:
-        while left > 0:
-            part = file.read(min(left, 1 << 22))
-            digest.update(part)
-            left -= len(part)
-        if file.read() != digest.digest():
-            raise ValueError("its content does not match its checksum")
+    left = os.fstat(file.fileno()).st_size - _DIGEST_BYTES
+    while left > 0:
+        part = file.read(min(left, 1 << 22))
+        if not part:
+            break
+        digest.update(part)
+        left -= len(part)
+    if file.read() != digest.digest():
+        raise ValueError("its content does not match its checksum")
 
 
-def set_aside(path: Path) -> None:
-    """Rename a checkpoint that does not fit, so that it is neither used nor lost."""
-    os.replace(path, path.with_name(f"{path.name}.damaged"))
+def set_aside(path: Path) -> Path:
+    """Rename a checkpoint that does not fit, so that it is neither used nor lost; its new name."""
+    aside = path.with_name(f"{path.name}.damaged")
+    os.replace(path, aside)
+    return aside
 
 
 class _Sealed:
@@ -160,7 +208,7 @@ class Keeper:
     """Writes checkpoints of a training when it is time, and when this process is told to stop.
 
     A signal only sets a flag; the training reads it at the next whole step of its loop, by calling
-    this. ``SIGUSR1`` asks for a checkpoint; ``SIGTERM`` and ``SIGINT`` end the process after it.
+    this. ``SIGUSR1`` asks for a checkpoint; those of ``STOPPING`` end the process after it.
 
     Attributes:
         cpu_seconds: of this process, that went into checkpoints.
@@ -198,7 +246,7 @@ class Keeper:
         return (*there, "") if there else ({}, None, "")
 
     def __enter__(self) -> Keeper:
-        for number in (*_STOPPING, _ASKING):
+        for number in (*STOPPING, _ASKING):
             self._before[number] = signal.signal(number, self._on_signal)
         return self
 

@@ -15,10 +15,10 @@ from typing import Any
 
 from rlregress import frameworks, suite
 from rlregress.errors import UserError
-from rlregress.training import identity, record
+from rlregress.training import checkpoint, identity, record
 from rlregress.training.cell import Job
 from rlregress.training.store import Attempt, Store
-from rlregress.training.worker import NOT_WRITTEN, OTHER_CODE
+from rlregress.training.worker import BEGUN, NOT_DONE
 
 #: the numerical libraries read these once, when they are loaded
 _THREAD_LIMITS = (
@@ -30,6 +30,14 @@ _THREAD_LIMITS = (
 )
 
 
+#: what a process gets for what its own code does: a training that ends so has failed.
+_CRASHES = {
+    -number
+    for number in (
+        signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV, signal.SIGSYS,
+        signal.SIGTRAP,
+    )
+}  # fmt: skip
 #: in which a worker that was told to stop writes its checkpoint; Slurm warns 120 s before the end.
 _GRACE_SECONDS = 90.0
 #: between two looks at a lease that another attempt holds, at first and at most.
@@ -47,6 +55,10 @@ class Interrupted(UserError):
     def __init__(self, message: str, by: signal.Signals, superseded: bool) -> None:
         super().__init__(message)
         self.by, self.superseded = by, superseded
+
+
+class _NotBegun(UserError):
+    """The worker has ended before the training began; there is no record."""
 
 
 class Held(UserError):
@@ -75,8 +87,9 @@ def environment(pinned: bool = True) -> dict[str, str]:
 def run(job: Job, store: Store, pinned: bool = True, wait: bool = True) -> dict[str, Any]:
     """Do the run of ``job`` unless its record exists; returns the record.
 
-    Two processes that want the same run do it once: the second waits and reads. A worker that
-    dies by itself leaves a failed record; one that is ended from outside leaves none.
+    Two processes that want the same run do it once: the second waits and reads. A failed run is
+    one whose framework failed: of a worker that is ended from outside, or that cannot begin, or
+    that the machine fails, there is no record.
 
     Args:
         wait: for an attempt of another process.
@@ -114,6 +127,7 @@ def run(job: Job, store: Store, pinned: bool = True, wait: bool = True) -> dict[
 def _sealed_by(attempt: Attempt, job: Job) -> dict[str, Any]:
     content = record.read(attempt.record)
     came_about = {"continued": [], "begun_anew": "", **content.get("attempt", {})}
+    came_about["begun_anew"] = attempt.begun_anew or came_about["begun_anew"]
     of = attempt.as_dict()
     if of["restarts"] and not came_about["continued"] and not came_about["begun_anew"]:
         adapter = frameworks.get(job.cell.framework)
@@ -134,8 +148,39 @@ def check_versions(job: Job) -> None:
 
 
 def _train(job: Job, attempt: Attempt, pinned: bool) -> None:
-    """Have a worker write the record of ``job`` to the folder of the attempt."""
+    """Have workers write the record of ``job`` to the folder of the attempt.
+
+    A training that fails after it was continued is begun anew: the fault may be the checkpoint's.
+    """
     check_versions(job)
+    kept = attempt.checkpoint
+    if not kept.exists():
+        _work(job, attempt, pinned)
+        return
+    try:
+        _work(job, attempt, pinned)
+        content = record.read(attempt.record)
+        if content["status"] != "failed":
+            return
+        failure = str(content["failure"])
+    except _NotBegun as error:
+        failure = str(error)
+    reason = (failure.strip().splitlines() or ["?"])[-1]
+    attempt.begun_anew = f"continued from its checkpoint it failed: {reason}"
+    aside = checkpoint.set_aside(kept) if kept.exists() else None
+    attempt.record.unlink(missing_ok=True)
+    try:
+        _work(job, attempt, pinned)
+    except _NotBegun:
+        # it was not the checkpoint
+        if aside is not None:
+            aside.replace(kept)
+        raise
+
+
+def _work(job: Job, attempt: Attempt, pinned: bool) -> None:
+    """Have one worker write the record of ``job`` to the folder of the attempt."""
+    attempt.record.with_suffix(BEGUN).unlink(missing_ok=True)
     record.write_atomically(attempt.job, json.dumps({**job.as_dict(), "key": job.key}))
     module = "rlregress.training.worker"
     files = (attempt.job, attempt.checkpoint, attempt.record)
@@ -156,10 +201,7 @@ def _train(job: Job, attempt: Attempt, pinned: bool) -> None:
         except BaseException:
             _stop(process)
             raise
-    if code in (OTHER_CODE, NOT_WRITTEN):
-        said = attempt.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1]
-        raise UserError(said)
-    if code in (-signal.SIGTERM, -signal.SIGINT, -signal.SIGKILL):
+    if code < 0 and code not in _CRASHES:
         by, superseded = signal.Signals(-code), attempt.lease.lost
         why = (
             "another attempt took it over"
@@ -167,9 +209,17 @@ def _train(job: Job, attempt: Attempt, pinned: bool) -> None:
             else "it is not done and will be started again next time"
         )
         raise Interrupted(f"the run {job.title} was ended by {by.name}; {why}", by, superseded)
-    if code != 0:
-        end = attempt.log.read_text(encoding="utf-8", errors="replace")[-2000:]
-        record.write(attempt.record, _crashed(job, code, end))
+    said = attempt.log.read_text(encoding="utf-8", errors="replace").strip()
+    last = (said.splitlines() or ["it said nothing"])[-1]
+    if code == NOT_DONE:
+        raise UserError(last)
+    if code and not attempt.record.with_suffix(BEGUN).exists():
+        raise _NotBegun(
+            f"the training of {job.title} could not begin, its process ended with status {code}: "
+            f"{last}; mend what it names and start the run again"
+        )
+    if code:
+        record.write(attempt.record, _crashed(job, code, said[-2000:]))
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

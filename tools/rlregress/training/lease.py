@@ -3,8 +3,9 @@
 A lease is a file that is made with ``O_EXCL``, says who holds it, and is touched by a thread while
 it is held. It is over when its process has ended, where that can be looked up (on one machine);
 when Slurm has started the same task again; or when it was not touched for ``STALE_SECONDS``, by the
-clock of the file system. Who finds a lease that is over makes a second file with ``O_EXCL``, the
-right to replace it, looks again, and replaces it: of many that try, one gets it.
+clock of the file server, never by that of a machine. Who finds a lease that is over makes a second
+file with ``O_EXCL``, the right to replace it, looks again, and replaces it: of many that try, one
+gets it.
 
 A lease alone does not keep two attempts from ending the same run, since one that was taken for dead
 may wake up; see ``Store.put``.
@@ -16,12 +17,21 @@ import json
 import os
 import platform
 import threading
+import time
 import uuid
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Annotated
+
+from pydantic import Field
+
+from rlregress import datafiles
+from rlregress.datafiles import Component, Line
+from rlregress.errors import UserError
 
 BEAT_SECONDS = 30.0
 #: ten beats: a file server that is restarted ends no lease.
@@ -32,6 +42,11 @@ _SLURM = (
     "SLURM_JOB_ID", "SLURM_ARRAY_JOB_ID", "SLURM_ARRAY_TASK_ID", "SLURM_RESTART_COUNT",
     "SLURMD_NODENAME",
 )  # fmt: skip
+
+
+#: of why a lease was given back, so many characters are kept.
+_REASON = 300
+_Natural = Annotated[int, Field(ge=0)]
 
 
 @dataclass(frozen=True)
@@ -47,14 +62,14 @@ class Holder:
         ended: why the lease was given back; empty: it is held.
     """
 
-    attempt: str
-    host: str
-    machine: str
-    process: int
-    begun: int
-    slurm: Mapping[str, str] = field(default_factory=dict)
-    restarts: int = 0
-    ended: str = ""
+    attempt: Component
+    host: Line
+    machine: Line
+    process: _Natural
+    begun: _Natural
+    slurm: Mapping[Line, Line] = field(default_factory=dict)
+    restarts: _Natural = 0
+    ended: Line = ""
 
 
 @cache
@@ -92,9 +107,27 @@ def this_process() -> Holder:
 def holder(path: Path) -> Holder | None:
     """Who holds a lease, or held it; None if there is none, or none that can be read."""
     try:
-        return Holder(**json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+        found: Holder = datafiles.read(path, Holder)
+    except UserError:
         return None
+    return found
+
+
+def clock(folder: Path) -> float:
+    """The time of the file server that a folder lies on, in seconds since 1970.
+
+    Where nothing can be written to the folder it is the time of this machine.
+    """
+    try:
+        with TemporaryFile(dir=folder) as file:
+            return os.fstat(file.fileno()).st_mtime
+    except OSError:
+        return time.time()
+
+
+def _restarts(of: Mapping[str, str]) -> int:
+    said = of.get("SLURM_RESTART_COUNT", "")
+    return int(said) if said.isdecimal() and len(said) < 10 else 0
 
 
 def why_over(of: Holder) -> str:
@@ -104,24 +137,19 @@ def why_over(of: Holder) -> str:
     if of.machine and of.machine == _machine() and _begun(of.process) != of.begun:
         return f"its process {of.process} has ended"
     task = of.slurm.get("SLURM_JOB_ID")
-    if task and task == os.environ.get("SLURM_JOB_ID"):
-        before, now = of.slurm, os.environ
-        if int(before.get("SLURM_RESTART_COUNT", 0)) < int(now.get("SLURM_RESTART_COUNT", 0)):
-            return f"Slurm has started its task {task} again"
+    again = _restarts(of.slurm) < _restarts(os.environ)
+    if task and task == os.environ.get("SLURM_JOB_ID") and again:
+        return f"Slurm has started its task {task} again"
     return ""
 
 
-def is_over(path: Path, now: float) -> bool:
-    """Whether nobody holds the lease any more.
-
-    Args:
-        now: in seconds since 1970, by the clock of the file system.
-    """
+def is_over(path: Path) -> bool:
+    """Whether nobody holds the lease any more."""
     of = holder(path)
     if of is not None and why_over(of):
         return True
     try:
-        age = now - path.stat().st_mtime
+        age = clock(path.parent) - path.stat().st_mtime
     except FileNotFoundError:
         return True
     # a process that is there may be slow or stopped, but nobody else does its run
@@ -164,20 +192,16 @@ class Lease:
         self._over = threading.Event()
         self._writing = threading.Lock()
 
-    def take(self, now: float) -> bool:
-        """Get the lease if nobody has it; whether this attempt has it now.
-
-        Args:
-            now: as in ``is_over``.
-        """
-        if not self._make() and not self._replace(now):
+    def take(self) -> bool:
+        """Get the lease if nobody has it; whether this attempt has it now."""
+        if not self._make() and not self._replace():
             return False
         threading.Thread(target=self._beat, daemon=True).start()
         return True
 
-    def _replace(self, now: float) -> bool:
+    def _replace(self) -> bool:
         """Take a lease that is over."""
-        if not is_over(self.path, now):
+        if not is_over(self.path):
             return False
         right = self.path.with_name(f"{self.path.name}.over")
         try:
@@ -185,12 +209,12 @@ class Lease:
         except FileExistsError:
             # who has it needs it for an instant, unless he died in it
             with suppress(FileNotFoundError):
-                if now - right.stat().st_mtime > STALE_SECONDS:
+                if clock(right.parent) - right.stat().st_mtime > STALE_SECONDS:
                     right.unlink()
             return False
         try:
             over = holder(self.path)
-            if not is_over(self.path, now):
+            if not is_over(self.path):
                 return False
             if over is not None:
                 self.before = over
@@ -260,6 +284,7 @@ class Lease:
         if why:
             # on a full disk nothing is left of it
             with suppress(OSError):
-                self._write(replace(self.holder, ended=why))
+                said = "".join(each if each.isprintable() else " " for each in why)
+                self._write(replace(self.holder, ended=said[:_REASON]))
                 return
         self.path.unlink(missing_ok=True)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import time
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Annotated, Any
 
-from rlregress import suite
-from rlregress.errors import UserError
+from pydantic import Field
+
+from rlregress import datafiles, files, suite
+from rlregress.datafiles import Count, Number
+from rlregress.errors import DamagedRecord, UserError
 from rlregress.training import checkpoint, lease, record
 from rlregress.training.cell import Job
 from rlregress.training.lease import Holder, Lease
@@ -23,33 +24,12 @@ from rlregress.training.lease import Holder, Lease
 #: folders of a store that hold no records.
 MANIFESTS, SLURM = "manifests", "slurm"
 _RECORD, _LEASE, _FAILED, _ATTEMPTS = ".json", ".lease", ".failed", ".attempts"
-_CHECKPOINT = ".checkpoint"
+_CHECKPOINT, _PROGRESS = ".checkpoint", ".progress"
 _DUPLICATE, _DAMAGED = ".duplicate", ".damaged"
 _OF_RUNS = (_RECORD, _LEASE, _FAILED, _DUPLICATE, _DAMAGED)
 #: of why a run failed, so many characters are kept beside its record.
 _REASON = 300
-
-
-class DamagedRecord(UserWarning):
-    """A run record was damaged, and its run is done again."""
-
-
-def warn_in_words() -> None:
-    """Show a damaged record as its sentence, without the line of code that warns."""
-    usual = warnings.formatwarning
-
-    def format(
-        message: Warning | str,
-        category: type[Warning],
-        filename: str,
-        lineno: int,
-        line: str | None = None,
-    ) -> str:
-        if issubclass(category, DamagedRecord):
-            return f"rlregress: {message}\n"
-        return usual(message, category, filename, lineno, line)
-
-    warnings.formatwarning = format
+_LONGEST_REASON = 10_000  # bytes
 
 
 @dataclass
@@ -70,6 +50,15 @@ class Contents:
     damaged: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Progress:
+    """How far a training has come: environment steps, and seconds by the wall."""
+
+    steps: Annotated[int, Field(ge=0)]
+    total_steps: Count
+    wall_seconds: Annotated[Number, Field(ge=0)]
+
+
 class Attempt:
     """One attempt at a run, in a folder of its own; a context, in which it holds the run's lease.
 
@@ -77,11 +66,13 @@ class Attempt:
         id: unlike that of any other attempt.
         job, log, record: files of the worker.
         checkpoint: of the run; it stays when the attempt ends.
+        begun_anew: why the training was not continued although there was a checkpoint; empty: it
+            was, or there was none.
     """
 
     def __init__(self, folder: Path, held: Lease, checkpoint: Path) -> None:
         """``held`` is held already."""
-        self.checkpoint = checkpoint
+        self.checkpoint, self.begun_anew = checkpoint, ""
         self.id, self.lease, self.folder = held.holder.attempt, held, folder
         self.job, self.log = folder / "job.json", folder / "log"
         self.record = folder / f"record{_RECORD}"
@@ -100,8 +91,8 @@ class Attempt:
         error: BaseException | None,
         _: TracebackType | None,
     ) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
-        with suppress(OSError):
+        with suppress(OSError, UserError):
+            files.remove(self.folder.parent, self.folder)
             self.folder.parent.rmdir()
         self.lease.give_back("" if kind is None else str(error) or kind.__name__)
 
@@ -118,26 +109,31 @@ class Store:
     """
 
     def __init__(self, folder: Path) -> None:
-        """UserError if nothing can be written to ``folder``; nothing is made there yet."""
+        """UserError if ``folder`` can be no folder; nothing is made or written there yet."""
         self.folder = folder
-        there = next(path for path in (folder, *folder.parents) if path.exists())
-        if not there.is_dir() or not os.access(there, os.W_OK):
-            why = "you may not write there" if there.is_dir() else f"{there} is no folder"
+        try:
+            there = next(path for path in (folder, *folder.parents) if path.exists())
+        except OSError as error:
             raise UserError(
-                f"run records cannot be written to {folder}: {why}; name another folder with "
-                "--store"
+                f"{folder} cannot be a folder of run records: {error.strerror}; name another one "
+                "with --store"
+            ) from None
+        if not there.is_dir():
+            raise UserError(
+                f"{folder} cannot be a folder of run records: {there} is no folder; name another "
+                "one with --store"
             )
 
     def path(self, job: Job) -> Path:
-        """Where the record of ``job`` lies or will lie."""
-        return self.folder / f"{job.name}{_RECORD}"
+        """Where the record of ``job`` lies or will lie; never outside of the store."""
+        return files.inside(self.folder, *f"{job.name}{_RECORD}".split("/"))
 
     def claim(self, job: Job) -> Attempt | None:
         """An attempt at ``job``, or None while another one holds its lease."""
         path = self.path(job)
         held = Lease(path.with_suffix(_LEASE))
         attempts = path.with_suffix(_ATTEMPTS)
-        folder = attempts / held.holder.attempt
+        folder = files.inside(path.parent, attempts.name, held.holder.attempt)
         while True:
             with suppress(FileNotFoundError):  # somebody who ended has removed what he left empty
                 attempts.mkdir(parents=True, exist_ok=True)
@@ -146,20 +142,21 @@ class Store:
         # whatever goes wrong, an empty folder is not left
         taken = False
         try:
-            taken = held.take(now=folder.stat().st_mtime)
+            taken = held.take()
         finally:
             if not taken:
                 folder.rmdir()
         if not taken:
             return None
         if held.before is not None and lease.why_over(held.before):
-            shutil.rmtree(attempts / held.before.attempt, ignore_errors=True)
+            with suppress(OSError):
+                files.remove(path.parent, files.inside(attempts, held.before.attempt))
         return Attempt(folder, held, path.with_suffix(_CHECKPOINT))
 
     def in_flight(self, job: Job) -> bool:
         """Whether somebody does the run of ``job`` now."""
         path = self.path(job).with_suffix(_LEASE)
-        return path.exists() and not lease.is_over(path, time.time())
+        return path.exists() and not lease.is_over(path)
 
     def holder(self, name: str) -> tuple[Holder | None, float]:
         """Who holds, or held, the lease of a run, and when it was last touched (s since 1970).
@@ -173,19 +170,25 @@ class Store:
         path = self.folder / f"{name}{_LEASE}"
         return lease.holder(path), path.stat().st_mtime
 
-    def progress(self, name: str, attempt: str) -> dict[str, Any]:
-        """How far an attempt has come, as its worker reports it; empty while it reports nothing."""
-        path = self.folder / f"{name}{_ATTEMPTS}" / attempt / "record.progress"
+    def progress(self, name: str, attempt: str) -> Progress | None:
+        """How far an attempt has come, as its worker reports it; None while it reports nothing."""
+        path = self.folder / f"{name}{_ATTEMPTS}" / attempt / f"record{_PROGRESS}"
         try:
-            report: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return {}
+            report: Progress = datafiles.read(path, Progress)
+        except UserError:
+            return None
         return report
 
-    def checkpoint(self, name: str) -> dict[str, Any]:
-        """What the checkpoint of a run says of itself, as ``progress``; empty if there is none."""
-        head = checkpoint.head(self.folder / f"{name}{_CHECKPOINT}")
-        return {} if head.get("unable") else head
+    def checkpoint(self, name: str) -> Progress | None:
+        """What the checkpoint of a run says of itself; None if there is none that says it."""
+        path = self.folder / f"{name}{_CHECKPOINT}"
+        head = checkpoint.head(path)
+        said = {key: head[key] for key in Progress.__dataclass_fields__ if key in head}
+        try:
+            report: Progress = datafiles.checked(said, Progress, path)
+        except UserError:
+            return None
+        return None if head.get("unable") else report
 
     def drop_checkpoint(self, job: Job) -> None:
         """Remove what a run could be continued from, if it has its record."""
@@ -197,10 +200,10 @@ class Store:
     def why_failed(self, name: str) -> str:
         """The last line of what a failed run said."""
         try:
-            text = (self.folder / f"{name}{_FAILED}").read_text(encoding="utf-8")
+            text = files.read(self.folder / f"{name}{_FAILED}", largest=_LONGEST_REASON)
         except OSError:
             return ""
-        return text.strip()
+        return text.decode("utf-8", "replace").strip()
 
     def put(self, job: Job, content: Mapping[str, Any], attempt: str) -> bool:
         """Put the record of a run in its place; whether there was none.

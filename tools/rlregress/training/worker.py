@@ -11,6 +11,7 @@ numerical libraries, which read them once, when they are loaded.
 from __future__ import annotations
 
 import ctypes
+import errno
 import hashlib
 import json
 import os
@@ -26,10 +27,25 @@ from pathlib import Path
 from typing import Any, Dict, List, Mapping, Tuple
 
 PROGRESS_REPORTS = 20
-#: exit status: the code on this process's path is not the code that the job is about
-OTHER_CODE = 4
-#: exit status: the training has ended, and its record could not be written
-NOT_WRITTEN = 5
+#: exit status: the run is not done, and no fault of the framework is why; the last line says it
+NOT_DONE = 4
+#: beside the record: the training has begun, and what ends it from here on may be the framework
+BEGUN = ".begun"
+#: errors of the operating system that are accidents of the machine
+_OF_MACHINE = {
+    getattr(errno, name, 0)
+    for name in (
+        "ENOSPC",
+        "EDQUOT",
+        "EFBIG",
+        "EIO",
+        "EMFILE",
+        "ENFILE",
+        "ENOMEM",
+        "EROFS",
+        "ESTALE",
+    )
+}
 
 
 _PR_SET_PDEATHSIG = 1
@@ -64,6 +80,19 @@ def digest(parameters: Mapping[str, Any]) -> str:
         digest.update(f"{name} {array.dtype} {array.shape}".encode())
         digest.update(array.tobytes())
     return digest.hexdigest()
+
+
+class Accident(Exception):
+    """The machine has failed a training; says how."""
+
+
+def check_machine(error: BaseException) -> None:
+    """Accident if an error says that the machine has failed, and not the framework."""
+    memory = isinstance(error, MemoryError) or (
+        isinstance(error, RuntimeError) and "allocate memory" in str(error)
+    )
+    if memory or (isinstance(error, OSError) and error.errno in _OF_MACHINE):
+        raise Accident(f"{type(error).__name__}: {error}")
 
 
 class _Watch:
@@ -234,6 +263,7 @@ def run(job: Dict[str, Any], progress: Path, checkpoint: Path) -> Dict[str, Any]
     )
     # the objects of the training are the adapter's alone
     kept = None
+    progress.with_suffix(BEGUN).touch()
     try:
         # whoever tells one that cannot be kept to stop is not to wait
         with nullcontext() if adapter.begins_anew else keeper:
@@ -249,7 +279,8 @@ def run(job: Dict[str, Any], progress: Path, checkpoint: Path) -> Dict[str, Any]
             discount = job["hyperparameters"]["discount"]
             latest = training_episodes.latest()
             critic = watch.assess(latest, trained.value, discount) if latest else None
-    except Exception:
+    except Exception as error:
+        check_machine(error)
         # a training that ends in an error is a result; it is judged as a failed run
         failure = traceback.format_exc(limit=-6)
     wall, cpu = watch.seconds
@@ -306,19 +337,26 @@ def main(arguments: List[str]) -> int:
                 f"the worker of {job['cell']['framework']} would train other code than planned: "
                 f"'{module}' has the digest {found}, expected {digest}; was it changed meanwhile?"
             )
-            return OTHER_CODE
-    content = run(job, record_path.with_suffix(".progress"), checkpoint_path)
+            return NOT_DONE
+    from rlregress.training.checkpoint import Distrusted
     from rlregress.training.record import write
 
+    name = f"{job['cell']['framework']}-{job['cell']['algorithm']} seed {job['seed']}"
     try:
+        content = run(job, record_path.with_suffix(".progress"), checkpoint_path)
         write(record_path, content)
+    except Distrusted as error:
+        print(error)
+        return NOT_DONE
+    except Accident as error:
+        print(f"the machine has failed the training of {name} ({error}); start the run again")
+        return NOT_DONE
     except OSError as error:
         print(
-            f"the record of {job['cell']['framework']}-{job['cell']['algorithm']} seed "
-            f"{job['seed']} could not be written to {record_path}: {error.strerror}; make room "
-            "there, and start the run again"
+            f"the record of {name} could not be written to {record_path}: {error.strerror}; make "
+            "room there, and start the run again"
         )
-        return NOT_WRITTEN
+        return NOT_DONE
     return 0
 
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import os
+import time
+from dataclasses import asdict
+
 import pytest
 
-from rlregress.errors import UserError
-from rlregress.training import launch, record
-from rlregress.training.store import DamagedRecord, Store
+from rlregress.cluster import survey
+from rlregress.errors import DamagedRecord, UserError
+from rlregress.training import launch, lease, record
+from rlregress.training.store import Store
 
 from .test_records import content, job
 
@@ -119,3 +125,54 @@ def test_who_does_not_wait_is_told_that_a_run_is_held(store):
     assert attempt is not None
     with attempt, pytest.raises(launch.Held, match="seed 0 is being done by another attempt"):
         launch.run(job(), store, wait=False)
+
+
+@pytest.mark.parametrize(
+    "attempt", ["/some/folder", "", "..", "../../x", "a/b", "x\n", ".", "x" * 300]
+)
+def test_a_lease_that_names_no_attempt_has_nothing_removed(store, tmp_path, attempt):
+    """What an attempt has left is removed by its name, which leads nowhere else."""
+    path = store.path(job()).with_suffix(".lease")
+    precious = tmp_path.parent / "x"
+    precious.mkdir(exist_ok=True)
+    folder = str(precious) if attempt == "/some/folder" else attempt
+    left = {**asdict(lease.this_process()), "attempt": folder, "ended": "it has ended"}
+    path.parent.mkdir()
+    path.write_text(json.dumps(left))
+    # of no attempt that can be named: nobody holds it once it is old
+    os.utime(path, (1, 1))
+    kept = store.path(job()).with_suffix(".attempts") / "another" / "log"
+    kept.parent.mkdir(parents=True)
+    kept.touch()
+    again = store.claim(job())
+    assert again is not None
+    with again:
+        assert kept.exists()
+        assert precious.exists()
+
+
+def test_a_link_that_leads_out_of_a_store_is_not_followed(store, tmp_path):
+    """Neither is anything written there, nor is anything removed."""
+    outside = tmp_path.parent / "outside"
+    (outside / "old").mkdir(parents=True, exist_ok=True)
+    path = store.path(job())
+    path.parent.mkdir()
+    path.with_suffix(".attempts").symlink_to(outside)
+    left = {**asdict(lease.this_process()), "attempt": "old", "ended": "it has ended"}
+    path.with_suffix(".lease").write_text(json.dumps(left))
+    with pytest.raises(UserError, match=r"\.attempts.* lies outside of"):
+        store.claim(job())
+    assert [each.name for each in outside.iterdir()] == ["old"]
+
+
+def test_the_clock_of_a_machine_decides_nothing(store, monkeypatch):
+    """A machine whose clock is wrong neither takes a lease that is fresh, nor calls it stuck."""
+    path = store.path(job()).with_suffix(".lease")
+    path.parent.mkdir()
+    path.write_text(json.dumps({**asdict(lease.this_process()), "machine": "another"}))
+    right = time.time
+    for skew in (-3600, 3600):
+        monkeypatch.setattr(time, "time", lambda skew=skew: right() + skew)
+        assert store.in_flight(job())
+        assert store.claim(job()) is None
+        assert [each.state for each in survey.survey(store, ()).attempts] == ["running"]

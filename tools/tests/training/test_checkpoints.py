@@ -226,6 +226,51 @@ def test_what_is_forgotten_shows(tmp_path, interrupted, forgotten):
     assert same == (forgotten == "nothing")
 
 
+def sealed(folder: Path, head: bytes, everything: Any) -> bytes:
+    """A checkpoint with this head, that holds something and has the right checksum."""
+    checkpoint.write(folder / "made", folder / "draft", json.loads(head), everything)
+    return (folder / "made").read_bytes()
+
+
+def test_a_checkpoint_of_somebody_else_is_not_read(tmp_path, interrupted, monkeypatch):
+    """It can run code: read is what this user, root or the group of a shared store may write."""
+    job, kept, _ = interrupted
+    there = tmp_path / "cell" / "checkpoint"
+    there.parent.mkdir()
+    shutil.copy(kept, there)
+    wanted = checkpoint.head(kept)
+    me, mine = os.getuid(), os.getegid()
+    #: mode of the file, owner, group, mode and group of the folder -> what is said of it
+    cases = [
+        (0o600, me, mine, 0o755, mine, ""),
+        (0o664, me, mine, 0o775, mine, ""),
+        (0o664, 0, mine, 0o755, mine, ""),
+        (0o666, me, mine, 0o755, mine, "everybody may write it"),
+        (0o644, me, mine, 0o777, mine, "everybody may write to its folder"),
+        (0o644, me, mine, 0o1777, mine, ""),
+        (0o644, 4321, mine, 0o755, mine, "it belongs to the user 4321"),
+        (0o664, 4321, mine, 0o2775, mine, ""),
+        (0o664, 4321, 4321, 0o2775, mine, "it belongs to the user 4321"),
+        (0o664, 4321, 4321, 0o2775, 4321, "it belongs to the user 4321"),
+    ]
+    for mode, owner, group, folder_mode, folder_group, said in cases:
+        if (owner, group, folder_group) != (me, mine, mine) and me != 0:
+            continue  # root alone can make it
+        os.chown(there.parent, -1, folder_group)
+        os.chown(there, owner, group)
+        there.chmod(mode)
+        there.parent.chmod(folder_mode)
+        if not said:
+            assert checkpoint.read(there, wanted) is not None
+            continue
+        with pytest.raises(checkpoint.Distrusted, match=f"{said}.*--trust-pickle"):
+            checkpoint.read(there, wanted)
+        assert there.exists()
+        monkeypatch.setenv(checkpoint.TRUST, "1")
+        assert checkpoint.read(there, wanted) is not None
+        monkeypatch.delenv(checkpoint.TRUST)
+
+
 def test_a_checkpoint_that_does_not_fit_is_set_aside(tmp_path, interrupted):
     """Damaged, of another run, of another Python: the run begins anew, and its record says why."""
     job, kept, whole = interrupted
@@ -239,6 +284,8 @@ def test_a_checkpoint_that_does_not_fit_is_set_aside(tmp_path, interrupted):
         "cut off": text[:middle],
         "python 2.7, expected 3.": json.dumps({**json.loads(head), "python": "2.7"}).encode(),
         "found schema missing, expected 1": b"something else",
+        "found schema missing": b"[" * 60_000 + b"\n" + rest,
+        "it holds something else than a training": sealed(tmp_path, head, {"training": 1}),
     }
     for said, damaged in cases.items():
         there.write_bytes(damaged)

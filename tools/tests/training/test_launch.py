@@ -13,8 +13,9 @@ import pytest
 
 from rlregress import frameworks
 from rlregress.errors import UserError
-from rlregress.training import launch, machine, plan
+from rlregress.training import checkpoint, launch, machine, plan
 from rlregress.training.cell import Cell, Job, Protocol
+from rlregress.training.identity import source_digest
 from rlregress.training.store import Store
 
 # but the run that ends well is a process that is new in every respect: a fixture of the module
@@ -87,12 +88,90 @@ def test_a_training_that_raises_is_a_failed_run(job, tmp_path):
     assert found["final_return"] is None
 
 
-def test_a_worker_that_dies_by_itself_leaves_a_failed_record(job, tmp_path):
-    """A worker that cannot even start leaves a record with its last words."""
-    foreign = replace(job, cell=replace(job.cell, environment="NoSuchEnvironment-v0"))
-    found = launch.run(foreign, Store(tmp_path))
-    assert found["status"] == "failed"
-    assert "NoSuchEnvironment" in found["failure"]
+ACCIDENTS = """
+import os, signal, gymnasium
+
+class Accident(gymnasium.Wrapper):
+    def step(self, action):
+        exec(os.environ.get("IN_TRAINING", ""))
+        return super().step(action)
+
+def make():
+    exec(os.environ.get("BEFORE", ""))
+    return Accident(gymnasium.make("InvertedPendulum-v4"))
+
+gymnasium.register("Accident-v0", make)
+"""
+#: what happens to a worker -> what is left: the error that is raised, or the end of the failure
+KILLED = "os.kill(os.getpid(), signal.SIG{})"
+LEFT: dict[tuple[str, str], type[Exception] | str] = {
+    ("IN_TRAINING", KILLED.format("HUP")): launch.Interrupted,
+    ("IN_TRAINING", "raise MemoryError"): UserError,
+    ("IN_TRAINING", KILLED.format("SEGV")): "ended with status -11; its last words:\n",
+    ("IN_TRAINING", "raise ValueError('nan')"): "ValueError: nan\n",
+    ("BEFORE", KILLED.format("USR1")): launch.Interrupted,
+    ("BEFORE", "raise ValueError('no display')"): UserError,
+}
+MORE_LEFT: dict[tuple[str, str], type[Exception] | str] = {
+    **{
+        (when, KILLED.format(name)): launch.Interrupted
+        for when in ("IN_TRAINING", "BEFORE")
+        for name in ("TERM", "INT", "QUIT", "USR2", "XCPU", "KILL", "ALRM")
+    },
+    **{
+        ("IN_TRAINING", KILLED.format(name)): f"ended with status -{number}; its last words:\n"
+        for name, number in (("ABRT", 6), ("BUS", 7), ("FPE", 8), ("ILL", 4))
+    },
+    **{("IN_TRAINING", f"raise OSError({number}, '')"): UserError for number in (5, 27, 28, 30)},
+    ("IN_TRAINING", "raise RuntimeError('[enforce fail] can\\'t allocate memory')"): UserError,
+    ("IN_TRAINING", "raise FileNotFoundError(2, 'no such asset')"): "no such asset\n",
+    ("BEFORE", KILLED.format("SEGV")): UserError,
+}
+
+
+@pytest.mark.parametrize(
+    ("what", "left"),
+    [
+        *(pytest.param(*of, id=" ".join(of[0])) for of in LEFT.items()),
+        *(
+            pytest.param(*of, id=" ".join(of[0]), marks=pytest.mark.nightly)
+            for of in MORE_LEFT.items()
+        ),
+    ],
+)
+def test_a_failed_run_is_one_whose_framework_failed(job, tmp_path, monkeypatch, what, left):
+    """What people, schedulers, limits and the machine do to a worker leaves the run undone."""
+    (tmp_path / "accidents.py").write_text(ACCIDENTS)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv(*what)
+    other = replace(job, cell=replace(job.cell, environment="accidents:Accident-v0"))
+    store = Store(tmp_path / "runs")
+    if isinstance(left, str):
+        found = launch.run(other, store)
+        assert found["status"] == "failed"
+        assert left in found["failure"]
+        return
+    with pytest.raises(left):
+        launch.run(other, store)
+    assert not store.contents().done
+    assert not store.contents().failed
+
+
+def test_a_training_that_fails_after_it_was_continued_is_begun_anew(job, tmp_path):
+    """What a checkpoint holds may be at fault: the run is done from its beginning, and says why."""
+    short = replace(job, protocol=Protocol(256, 128, 1))
+    store = Store(tmp_path)
+    kept = store.path(short).with_suffix(".checkpoint")
+    kept.parent.mkdir()
+    suite = source_digest("rlregress.training")
+    wrong = {"episodes": None, "watch": None, "story": None, "training": None, "random": None}
+    said = {"steps": 1, "attempt": "a", "host": "h", "total_steps": 256, "wall_seconds": 1.0}
+    head = {**checkpoint.identity(short.key, suite), **said}
+    checkpoint.write(kept, tmp_path / "draft", head, wrong)
+    found = launch.run(short, store)
+    assert found["status"] == "finished", found["failure"]
+    assert "continued from its checkpoint it failed" in found["attempt"]["begun_anew"]
+    assert kept.with_name(f"{kept.name}.damaged").exists()
 
 
 def test_a_worker_refuses_other_code_than_planned(job, tmp_path):

@@ -23,7 +23,7 @@ HOLD = """
 import sys, time
 from pathlib import Path
 from rlregress.training.lease import Lease
-print(Lease(Path(sys.argv[1])).take(time.time()), flush=True)
+print(Lease(Path(sys.argv[1])).take(), flush=True)
 time.sleep(600)
 """
 
@@ -40,14 +40,17 @@ def left_by(path: Path, **changes) -> None:
 
 
 def taken(path: Path, later: float = 0.0) -> bool:
-    """Whether a new attempt gets the lease, so many seconds from now."""
-    return Lease(path).take(time.time() + later)
+    """Whether a new attempt gets the lease, when nobody has touched it for so many seconds."""
+    for each in (path, path.with_name(f"{path.name}.over")):
+        if later and each.exists():
+            os.utime(each, (time.time() - later,) * 2)
+    return Lease(path).take()
 
 
 def test_a_lease_is_held_by_one(path):
     """As long as its process lives nobody else gets it, however long its heart has not beaten."""
     held = Lease(path)
-    assert held.take(time.time())
+    assert held.take()
     assert not taken(path)
     assert not taken(path, later=100 * STALE_SECONDS)
     held.give_back()
@@ -65,7 +68,7 @@ def test_of_many_that_find_a_lease_that_is_over_one_gets_it(path):
 
             def take(each: Lease, begin=begin) -> bool:
                 begin.wait()
-                return each.take(time.time())
+                return each.take()
 
             won = [each for each, got in zip(leases, threads.map(take, leases), strict=True) if got]
             final = holder(path)
@@ -92,7 +95,7 @@ def test_the_lease_of_a_killed_process_is_over_at_once(path):
     while "Z" not in Path(f"/proc/{process.pid}/stat").read_text():
         time.sleep(0.01)
     after = Lease(path)
-    assert after.take(time.time())
+    assert after.take()
     assert after.holder.restarts == 1
     assert after.before is not None
     assert after.before.process == process.pid
@@ -146,13 +149,13 @@ def test_who_dies_while_it_replaces_a_lease_stands_in_the_way_for_a_while(path):
 def test_a_lease_that_is_given_back_says_why(path):
     """The next attempt gets it at once, and knows that it is not the first."""
     held = Lease(path)
-    assert held.take(time.time())
+    assert held.take()
     held.give_back("stopped by SIGUSR1")
     said = holder(path)
     assert said is not None
     assert lease.why_over(said) == "stopped by SIGUSR1"
     again = Lease(path)
-    assert again.take(time.time())
+    assert again.take()
     assert again.holder.restarts == 1
 
 
@@ -162,22 +165,22 @@ def test_who_is_taken_for_dead_sees_that_it_has_lost_its_lease(path, monkeypatch
     told = threading.Event()
     held = Lease(path)
     held.on_lost = told.set
-    assert held.take(time.time())
+    assert held.take()
     path.unlink()
-    left_by(path, attempt="the other")
+    left_by(path, attempt="the-other")
     assert told.wait(10)
     assert held.lost
     held.give_back("stopped")
     other = holder(path)
     assert other is not None
-    assert (other.attempt, other.ended) == ("the other", "")
+    assert (other.attempt, other.ended) == ("the-other", "")
 
 
 def test_a_heart_beats(path, monkeypatch):
     """The file is touched while the lease is held, and made again if it is gone."""
     monkeypatch.setattr(lease, "BEAT_SECONDS", 0.01)
     held = Lease(path)
-    assert held.take(time.time())
+    assert held.take()
     os.utime(path, (1, 1))
     while path.stat().st_mtime < 2:
         time.sleep(0.01)
