@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import warnings
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 
 class UserError(Exception):
@@ -36,6 +36,33 @@ def warn_in_words() -> None:
         return usual(message, category, filename, lineno, line)
 
     warnings.formatwarning = format
+
+
+def refuse_empty(arguments: Iterable[str], options: Container[str] | None = None) -> None:
+    """Refuse a command line with an empty value, such as that of a variable that is not set.
+
+    Args:
+        options: those that may not be empty, and nothing else; None: all, and no other argument.
+
+    Raises:
+        UserError: one is.
+    """
+    before = ""
+    for argument in arguments:
+        if argument == "--":
+            # what follows are the arguments of a script
+            return
+        option, equals, value = argument.partition("=")
+        if not argument.strip():
+            named = before if before.startswith("-") else "an argument"
+        else:
+            named = option if equals and option.startswith("-") and not value.strip() else ""
+        if named and (options is None or named in options):
+            raise UserError(
+                f"{named} is empty; expected a value: is a variable of the shell not set? Leave it "
+                "out for the default"
+            )
+        before = argument
 
 
 #: more known names than this are not listed.

@@ -52,7 +52,7 @@ def compare(
 
     Exit code 0, also where they differ; 1: some detail could not be compared, 2: wrong names.
     """
-    from rlregress.commands import following, pages, waiting
+    from rlregress.commands import following, output, pages, waiting
     from rlregress.gate import comparison, selection
     from rlregress.reporting import brief
     from rlregress.reporting import compare as compare_report
@@ -65,6 +65,7 @@ def compare(
     comparison.check(adapters)
     waiting.ask(adapters)
     compared = comparison.compare(adapters)
+    output.decided()
     new_page.write(compare_page.title(compared), lambda facts: compare_page.page(compared, facts))
     if as_json:
         typer.echo(compare_report.as_json(compared))

@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
 from typing import Any
 
 import typer
 from typer.core import TyperCommand
 
-from rlregress.errors import UserError
+from rlregress.errors import refuse_empty
 
 #: what the parser raises; typer brings its own copy of click along, or takes the installed one
 UsageError: Any = typer.BadParameter.__mro__[1]
-
-
-def _empty(arguments: Sequence[str]) -> str:
-    """What of a command line has an empty value, such as that of a variable that is not set."""
-    before = ""
-    for argument in arguments:
-        if argument == "--":
-            # what follows are the arguments of a script
-            break
-        option, equals, value = argument.partition("=")
-        if option.startswith("-") and equals and not value.strip():
-            return option
-        if not argument.strip():
-            return before if re.match("-+[A-Za-z]", before) else "an argument"
-        before = argument
-    return ""
 
 
 class Command(TyperCommand):
@@ -40,11 +22,7 @@ class Command(TyperCommand):
         Raises:
             UserError: a value is empty.
         """
-        if named := _empty(args):
-            raise UserError(
-                f"{named} is empty; expected a value: is a variable of the shell not set? Leave it "
-                "out for the default"
-            )
+        refuse_empty(args)
         rest: list[str] = super().parse_args(ctx, args)
         return rest
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import typer
 
-from rlregress.commands import following
+from rlregress.commands import following, output
 from rlregress.environments import discrete
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import NotOffered
@@ -66,6 +66,7 @@ def measure(frameworks: Sequence[str], plan: determinism.Plan, folder: Path) -> 
         raise UserError(f"no framework trains DQN here ({reasons}); expected at least one")
     wrong_of = {name: chance.faults(name, groups) for name, groups in found.items()}
     wrong = [line for said in wrong_of.values() for line in said]
+    output.decided()
     lines = [
         f"DQN on {plan.environment}, {plan.steps} steps, after the last of which:",
         "",

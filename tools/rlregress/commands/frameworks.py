@@ -9,7 +9,7 @@ import typer
 
 from rlregress import suite
 from rlregress.claims import collect, sources
-from rlregress.commands import following, waiting
+from rlregress.commands import following, output, waiting
 from rlregress.details import catalogue
 from rlregress.details.implementation import documented
 from rlregress.errors import UserError
@@ -43,6 +43,7 @@ def probe(adapters: Sequence[Adapter], chosen: frozenset[str], as_json: bool) ->
         waiting.ask(adapters)
     probed_ = fingerprint.collect(adapters, chosen)
     differing = fingerprint.differing(probed_)
+    output.decided()
     if as_json:
         typer.echo(json.dumps(probed_, indent=1))
     else:
@@ -80,6 +81,7 @@ def claims(adapters: Sequence[Adapter], write: bool) -> int:
     top = suite.checkout("claims --write") if write else None
     waiting.ask(adapters)
     settled = collect.collect(adapters)
+    output.decided()
     claims_report.show(settled)
     if top is not None:
         items = sources.load(suite.baselines() / "sources")

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from rlregress.commands import following
+from rlregress.commands import following, output
 from rlregress.errors import UserError
 from rlregress.model import explain
 from rlregress.reporting import next_steps
@@ -19,22 +19,23 @@ from rlregress.tracing.run import current, record_twice
 from rlregress.training.record import check_writable
 
 
-def record(job: Mapping[str, Any], output: Path) -> int:
+def record(job: Mapping[str, Any], path: Path) -> int:
     """Record twice and say what was recorded; 0, or 3 if the trace does not repeat itself."""
-    if not output.resolve().parent.is_dir():
-        raise UserError(f"there is no folder {output.resolve().parent} to write the trace to")
-    if output.is_dir():
-        raise UserError(f"{output} is a folder; expected the name of a file for the trace")
-    check_writable(output.resolve().parent, "the trace")
-    repeated = record_twice(job, output, current("A"))
+    if not path.resolve().parent.is_dir():
+        raise UserError(f"there is no folder {path.resolve().parent} to write the trace to")
+    if path.is_dir():
+        raise UserError(f"{path} is a folder; expected the name of a file for the trace")
+    check_writable(path.resolve().parent, "the trace")
+    repeated = record_twice(job, path, current("A"))
     if repeated.trace.failure:
         raise UserError(
             f"the training ended in an error after {len(repeated.trace.events)} events: "
             f"{last_words(repeated.trace.failure)}"
         )
-    for line in traces_report.recorded(repeated, output, output.stat().st_size):
+    output.decided()
+    for line in traces_report.recorded(repeated, path, path.stat().st_size):
         typer.echo(line)
-    following.say([next_steps.after_trace(output, repeated.repeats)])
+    following.say([next_steps.after_trace(path, repeated.repeats)])
     return 0 if repeated.repeats else 3
 
 
@@ -50,6 +51,7 @@ def diff(a: Path, b: Path) -> int:
         if not side.events:
             raise UserError(f"{path} holds no events, and nothing is compared; record it again")
     comparison = compare.compare(one, other)
+    output.decided()
     for line in explain.comparison(comparison, one, other):
         typer.echo(line)
     diverged = comparison.verdict == "diverged"

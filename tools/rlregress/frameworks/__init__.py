@@ -57,7 +57,7 @@ def _meant(name: str) -> str:
 
 def use_checkout(adapter: Adapter, folder: str) -> None:
     """Ask the checkout in ``folder`` from now on, in this process and those that it starts."""
-    path = Path(folder).expanduser().resolve()
+    path = Path(os.path.expanduser(folder)).resolve()
     if not folder or not path.is_dir():
         raise UserError(
             f"'{folder}' is no folder; expected a checkout of {adapter.title}, as --{adapter.name} "

@@ -30,7 +30,7 @@ import pytest
 from rlregress import frameworks, suite
 from rlregress.details import catalogue
 from rlregress.details.implementation import Implementation, documented, implementations
-from rlregress.errors import UserError, nearest, warn_in_words
+from rlregress.errors import UserError, nearest, refuse_empty, warn_in_words
 from rlregress.frameworks.base import Adapter
 from rlregress.frameworks.isolation import shift_seeds
 from rlregress.gate import asked, run, selection, shown
@@ -42,7 +42,7 @@ from rlregress.model.gate import GateResult
 from rlregress.model.quantities import CRITIC, TRAINING
 from rlregress.pytest_plugin import options, subjects
 from rlregress.reporting import gate as gate_report
-from rlregress.reporting import terminal, words
+from rlregress.reporting import harmless, terminal, words
 from rlregress.reporting import throughput as throughput_report
 from rlregress.training.budgets import budget
 from rlregress.training.record import check_writable
@@ -96,6 +96,7 @@ def pytest_configure(config: pytest.Config) -> None:
         # and the training that runs here ends with this process
         signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))
     try:
+        refuse_empty(map(str, config.invocation_params.args), options.NAMING)
         for adapter in map(frameworks.get, frameworks.names()):
             if adapter.checkout and config.getoption(f"--{adapter.name}"):
                 frameworks.use_checkout(adapter, config.getoption(f"--{adapter.name}"))
@@ -119,6 +120,24 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(str(error)) from None
     if hasattr(config.option, "maxschedchunk") and config.option.maxschedchunk is None:
         config.option.maxschedchunk = 1
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """What records and nights hold stands in failures, too; a terminal obeys none of it."""
+    if not session.config.pluginmanager.has_plugin("terminalreporter"):
+        return
+    writer: Any = session.config.get_terminal_writer()
+    write = writer.write
+
+    def write_harmless(text: str, *, flush: bool = False, **markup: bool) -> None:
+        # pytest itself begins lines anew with "\r", and colours sources
+        shown = "\r".join(
+            harmless.terminal(part, colours=writer.hasmarkup) for part in text.split("\r")
+        )
+        write(shown, flush=flush, **markup)
+
+    writer.write = write_harmless
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:

@@ -15,6 +15,14 @@ OF_TRAININGS = {
 }  # fmt: skip
 
 
+#: what may not be empty.
+NAMING = (
+    "--framework", "--algorithm", "--detail", "--environment", "--budget", "--cells",
+    "--hyperparameters", "--store", "--evidence", "--rlregress-report",
+    *(f"--{name}" for name in frameworks.names()),
+)  # fmt: skip
+
+
 def add(parser: pytest.Parser) -> None:
     """The options of the suite."""
     group = parser.getgroup("rlregress", "regression tests of reinforcement-learning frameworks")

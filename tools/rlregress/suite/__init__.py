@@ -90,9 +90,21 @@ def safe_path() -> dict[str, str]:
 
 
 def cache() -> Path:
-    """The folder of what is made once and kept, such as environments."""
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(os.environ.get(CACHE_VARIABLE) or Path(home) / "rlregress").expanduser().resolve()
+    """The folder of what is made once and kept, such as environments.
+
+    Raises:
+        UserError: this user has no home folder.
+    """
+    named = os.environ.get(CACHE_VARIABLE) or os.path.join(
+        os.environ.get("XDG_CACHE_HOME") or "~/.cache", "rlregress"
+    )
+    expanded = os.path.expanduser(named)
+    if expanded.startswith("~"):
+        raise UserError(
+            f"the folder {named} of what is kept is not known, as the user {os.getuid()} has no home "
+            f"folder; set {CACHE_VARIABLE} or HOME to a folder"
+        )
+    return Path(expanded).resolve()
 
 
 def library() -> Path:

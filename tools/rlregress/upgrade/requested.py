@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -84,7 +85,7 @@ def parse(text: str) -> Requested:
         )
     if given == INSTALLED:
         return Requested(given)
-    path = Path(given).expanduser()
+    path = Path(os.path.expanduser(given))
     if (path / "pyvenv.cfg").is_file():
         return Requested(given, environment=path.resolve())
     if path.is_dir():

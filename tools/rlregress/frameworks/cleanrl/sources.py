@@ -183,7 +183,7 @@ def _installed() -> Optional[Source]:
 def all_sources() -> List[Source]:
     """All copies, those of the environment variable first; one for each label."""
     folders = [f for f in os.environ.get(VARIABLE, "").split(os.pathsep) if f.strip()]
-    sources = [_of_folder(Path(folder).expanduser().resolve()) for folder in folders]
+    sources = [_of_folder(Path(os.path.expanduser(folder)).resolve()) for folder in folders]
     installed = _installed()
     if installed is not None:
         sources.append(installed)

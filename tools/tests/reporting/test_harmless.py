@@ -1,0 +1,86 @@
+"""Text from files is shown, and never obeyed: by terminals, Markdown and hosts of code."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from rlregress.reporting import harmless
+
+#: what people would give as a name to have something obeyed, with text in between
+PIECES = st.sampled_from(
+    rb"\x1b[2J \x1b]0;title\x07 \x9b31m \r \x08 \u202e \ue000 \ud800 \n ::error:: ##[error] "
+    rb"##vso[task.complete] ##teamcity[x] <script> </details> <!-- ``` ~~~~ ` \\` | ![x](y) [x](y) "
+    rb"@team a@b text".decode("unicode_escape").split(" ")
+) | st.just(" ")
+HOSTILE = st.lists(PIECES | st.text(max_size=3), max_size=12).map("".join)
+
+
+@given(HOSTILE, st.booleans())
+@example("::error::x", True)
+def test_a_terminal_obeys_nothing(text: str, begins: bool) -> None:
+    """No control character but tabs and ends of lines, and no command of a host of code."""
+    shown = harmless.terminal(text, begins)
+    assert all(each.isprintable() or each in "\n\t" for each in shown if ord(each) < 0x3000)
+    assert not re.search(r"##\w*\[", shown)
+    lines = shown.split("\n")[0 if begins else 1 :]
+    assert not any(line.lstrip().startswith("::") for line in lines)
+    shown.encode()
+
+
+@given(HOSTILE)
+def test_colours_are_kept_where_they_are_wanted(text: str) -> None:
+    """What a library of ours writes around a text colours it; the text itself adds nothing else."""
+    shown = harmless.terminal(f"\x1b[1;31m{text}\x1b[0m", colours=True)
+    assert shown.startswith("\x1b[1;31m")
+    assert "\x1b" not in re.sub("\x1b\\[[0-9;]*m", "", shown)
+    assert "\x1b[8m" not in shown
+
+
+def test_what_is_harmless_is_shown_as_it_is() -> None:
+    """Accents, tables, arrows and a version are no escape sequences."""
+    for text in ("sb3 2.9.2 -> 2.10", "│ Größe │ 3 × 4\n", "\tat 3:4::5", "a # [b]", ""):
+        assert harmless.terminal(text) == text
+        assert harmless.markdown(text) == text
+    assert harmless.markdown("- `a.py <class> X` and a@2.1") == "- `a.py <class> X` and a@2.1"
+
+
+@given(HOSTILE, HOSTILE, HOSTILE)
+@example("`", "<script>", "`")
+@example("|`", "|<b>`", "")
+def test_markdown_obeys_nothing(name: str, failure: str, other: str) -> None:
+    """Names in lines and failures in fences make no markup, link, image or name of a user."""
+    name, other = (each.replace("\n", " ") for each in (name, other))
+    text = "\n".join(
+        [
+            "# Gate",
+            f"- {name} and {other}",
+            "",
+            *harmless.quoted(failure),
+            "",
+            f"| {name} | {other} |",
+        ]
+    )
+    shown = harmless.markdown(text)
+    tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(shown)
+    inline = [inner for token in tokens for inner in token.children or ()]
+    kinds = {token.type for token in (*tokens, *inline)}
+    assert kinds.isdisjoint({"html_block", "html_inline", "link_open", "image"})
+    assert sum(token.type == "fence" for token in tokens) == 1
+    assert not any(
+        re.search(r"(?<![\w`])@\w", token.content) and "&#64;" not in shown
+        for token in inline
+        if token.type == "text"
+    )
+
+
+@pytest.mark.parametrize("text", ["a\nb", "100%", "x::y,z"])
+def test_a_workflow_command_ends_where_it_ends(text: str) -> None:
+    """One line, whose text and properties end neither early nor late."""
+    line = harmless.workflow("error", {"file": text, "line": "3"}, text)
+    assert len(line.splitlines()) == 1
+    assert re.fullmatch(r"::error file=[^:,]*,line=3::.*", line)
