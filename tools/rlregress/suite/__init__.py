@@ -101,8 +101,8 @@ def cache() -> Path:
     expanded = os.path.expanduser(named)
     if expanded.startswith("~"):
         raise UserError(
-            f"the folder {named} of what is kept is not known, as the user {os.getuid()} has no home "
-            f"folder; set {CACHE_VARIABLE} or HOME to a folder"
+            f"the folder {named} of what is kept is not known, as the user {os.getuid()} has no "
+            f"home folder; set {CACHE_VARIABLE} or HOME to a folder"
         )
     return Path(expanded).resolve()
 

@@ -51,7 +51,8 @@ def defaults(module: types.ModuleType, name: str, texts: Sequence[str]) -> Optio
     arguments = _without_annotations(other[0].args)
     made = ast.Expression(ast.Lambda(arguments, ast.Constant(None)))
     try:
-        function = eval(compile(ast.fix_missing_locations(made), "<defaults>", "eval"), names)
+        # defaults of a function of the other version
+        function = eval(compile(ast.fix_missing_locations(made), "<defaults>", "eval"), names)  # noqa: S307
     except Exception as why:  # whatever they are made of
         raise Misfit(f"the defaults of {name} cannot be had: {why}") from None
     return function.__defaults__, function.__kwdefaults__
@@ -114,7 +115,8 @@ def _lend_names(module: types.ModuleType, tree: ast.Module, used: Set[str]) -> N
         for part in lent:
             # what cannot be had on this side stays missing
             with contextlib.suppress(Exception):
-                exec(compile(ast.Module([part], []), "<lent>", "exec"), vars(module))
+                # functions of the other version, which the user has named
+                exec(compile(ast.Module([part], []), "<lent>", "exec"), vars(module))  # noqa: S102
         # each is tried once
         used = used | missing
         missing = _names(lent) - used - set(vars(module))
@@ -221,7 +223,8 @@ def put(module: types.ModuleType, name: str, text: str, path: str) -> None:
     tree = ast.Module([ast.fix_missing_locations(made)], [])
     own_names: Dict[str, Any] = {}
     flags = __future__.annotations.compiler_flag
-    exec(compile(tree, path, "exec", flags, True), vars(module), own_names)
+    # a function of the other version, which the user has named
+    exec(compile(tree, path, "exec", flags, True), vars(module), own_names)  # noqa: S102
     method = vars(own_names[kind.__name__])[own]
     for function in _functions(method):
         # what ``super()`` asks for

@@ -80,7 +80,8 @@ def _script(job: Dict[str, Any]) -> Callable[[Any], None]:
         module.__file__ = path
         sys.modules["__main__"] = module
         sys.argv = [path, *job.get("arguments", [])]
-        exec(code, module.__dict__)
+        # the script that the user has named
+        exec(code, module.__dict__)  # noqa: S102
 
     return run
 

@@ -155,7 +155,8 @@ def run_script(
             around.enter_context(mock.patch.object(sys, "argv", command))
             around.enter_context(restored.argument_errors(path, old))
             try:
-                exec(_compiled(text, str(path)), run.globals)
+                # the script that is asked
+                exec(_compiled(text, str(path)), run.globals)  # noqa: S102
             except StopRun:
                 run.stopped = True
     finally:
