@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from rlregress import suite
 from rlregress.gate import evidence, planning
 from rlregress.gate.selection import Selection
 from rlregress.gate.session import open_session
@@ -16,6 +17,12 @@ from .working import whole
 
 CELLS = "sb3-ppo-Hopper-v4-short,sb3-ppo-HalfCheetah-v4-short,sb3-sac-Hopper-v4-short"
 SELECTION = Selection("short", frameworks=("sb3",), cells=CELLS)
+
+
+@pytest.fixture(autouse=True)
+def no_runs_of_this_checkout(tmp_path, monkeypatch):
+    """A plan without --store counts the runs of an empty folder, not those of an earlier gate."""
+    monkeypatch.setattr(suite, "workplace", lambda: tmp_path)
 
 
 @pytest.fixture
