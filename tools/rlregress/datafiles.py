@@ -38,6 +38,8 @@ _SHOWN = 100
 TIME = "%Y-%m-%dT%H:%M:%SZ"
 #: without it, ``strptime`` takes a month of one digit.
 _TIME_LENGTH = len("2026-01-31T04:30:00Z")
+#: bytes of a file, at most: so much is read in seconds.
+_LARGEST = {"YAML": 500_000, "TOML": 5_000_000, "CSV": 50_000_000, "JSON": 200_000_000}
 #: values of a YAML file, at most; aliases count for all that they stand for.
 _LARGEST_YAML = 1_000_000
 
@@ -86,6 +88,14 @@ def _is_time(text: str) -> bool:
     return len(text) == _TIME_LENGTH
 
 
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(map(_is_plain, [*value, *value.values()]))
+    if isinstance(value, list):
+        return all(map(_is_plain, value))
+    return not isinstance(value, str) or value.isprintable()
+
+
 def _is_requirement(text: str) -> bool:
     try:
         Requirement(text)
@@ -109,6 +119,10 @@ Line = Annotated[
     str,
     Field(max_length=1000),
     expected("text in one line, without control characters", str.isprintable),
+]
+#: Whatever a hyperparameter may be.
+Value = Annotated[
+    Any, expected("numbers, text in one line, or lists and tables of them", _is_plain)
 ]
 #: Whole numbers, from 0 or from 1, that a float holds as they are.
 Natural = Annotated[int, Field(ge=0, lt=1 << 53)]
@@ -176,8 +190,20 @@ def read(path: Path, model: Any, remedy: str = "") -> Any:
         UserError: the file is missing or damaged, or a value is not as ``model`` has it. It names
             the file, the table and the key, what was found and what was expected.
     """
-    kind = _format(path)
-    text, advice = _text(path, remedy), f"; {remedy}" if remedy else ""
+    return _parsed(_text(path, remedy), _format(path), model, path, remedy)
+
+
+def json_line(text: str, model: Any, path: Path, remedy: str = "") -> Any:
+    """As ``read``, of one line of a file that has a JSON value in each.
+
+    Args:
+        path: of the file, for messages.
+    """
+    return _parsed(text, "JSON", model, path, remedy)
+
+
+def _parsed(text: str, kind: str, model: Any, path: Path, remedy: str) -> Any:
+    advice = f"; {remedy}" if remedy else ""
     if kind == "JSON":
         # as below, at once; what is wrong is said below
         with suppress(ValidationError):
@@ -187,16 +213,17 @@ def read(path: Path, model: Any, remedy: str = "") -> Any:
     except (ValueError, csv.Error, yaml.YAMLError, RecursionError) as error:
         reason = " ".join(str(error).split())
         raise UserError(f"{path} is not valid {kind}: {reason}{advice}") from None
-    return checked(content, model, path, remedy)
+    return checked(content, model, path, remedy, kind)
 
 
-def checked(content: Any, model: Any, path: Path, remedy: str = "") -> Any:
+def checked(content: Any, model: Any, path: Path, remedy: str = "", kind: str = "") -> Any:
     """What ``read`` would read, of content that was read already.
 
     Args:
         path: where it comes from, for messages.
+        kind: of the file; empty: as its name says.
     """
-    kind, advice = _format(path), f"; {remedy}" if remedy else ""
+    kind, advice = kind or _format(path), f"; {remedy}" if remedy else ""
     adapter = _adapter(model, strict=kind != "CSV")
     try:
         # as JSON: a list fills a tuple, and yet text in quotes is no number
@@ -212,7 +239,7 @@ def checked(content: Any, model: Any, path: Path, remedy: str = "") -> Any:
         return validated[0]
     # a key that is misspelt is missing too: the spelling explains it
     first = next((one for one in wrong if one["type"] in _UNKNOWN_KEYS), wrong[0])
-    sentence = _sentence(path, content, first, adapter.json_schema())
+    sentence = _sentence(path, kind, content, first, adapter.json_schema())
     raise UserError(f"{sentence}{advice}") from None
 
 
@@ -299,7 +326,11 @@ def _rows(text: str) -> list[_CsvRow]:
 
 def _yaml(text: str) -> Any:
     """What a file holds; ValueError for one whose aliases (``*name``) stand for too much."""
-    content = yaml.safe_load(text)
+    try:
+        content = yaml.safe_load(text)
+    except (AttributeError, LookupError, TypeError):
+        # of PyYAML's own code
+        raise ValueError("a value does not fit its tag, such as !!int") from None
     left, values = _LARGEST_YAML, [content]
     while values:
         value = values.pop()
@@ -334,7 +365,8 @@ def _format(path: Path) -> str:
 def _text(path: Path, remedy: str = "") -> str:
     try:
         # with or without the mark that some editors put first
-        return files.read(path).decode("utf-8-sig").replace("\r\n", "\n")
+        content = files.read(path, _LARGEST[_format(path)])
+        return content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         reason = f"byte {error.start} is not UTF-8"
     except OSError as error:
@@ -349,17 +381,23 @@ def _adapter(model: Any, strict: bool) -> TypeAdapter[Any]:
     return TypeAdapter(tuple[model], config=ConfigDict(strict=strict, extra="forbid"))
 
 
-def _sentence(path: Path, content: Any, error: ErrorDetails, schema: Mapping[str, Any]) -> str:
-    """What is wrong, from the first error of pydantic and the JSON schema of the model."""
+def _sentence(
+    path: Path, of: str, content: Any, error: ErrorDetails, schema: Mapping[str, Any]
+) -> str:
+    """What is wrong, from the first error of pydantic and the JSON schema of the model.
+
+    Args:
+        of: kind of the file.
+    """
     _, *keys = error["loc"]
     place = str(path)
     kind, context = error["type"], error.get("ctx", {})
-    table, word = _format(path) == "CSV" and bool(keys), "key"
+    table, word = of == "CSV" and bool(keys), "key"
     if table:
         # a column is named in the first line, and its cells stand below
         row, word = int(keys.pop(0)), "column"
         place = f"{path}, line {1 if kind in _OF_NAMES else content[row].line}"
-    elif _format(path) == "TOML" and len(keys) > 1 and isinstance(keys[1], int):
+    elif of == "TOML" and len(keys) > 1 and isinstance(keys[1], int):
         name, number, *keys = keys
         place = places(path, str(name), len(content[name]))[int(number)]
     if kind == "value_error":  # of several keys together: __post_init__ says it all

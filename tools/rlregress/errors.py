@@ -20,22 +20,24 @@ class DamagedRecord(UserWarning):
     """A run record was damaged, and its run is done again."""
 
 
+_usual_format = warnings.formatwarning
+
+
 def warn_in_words() -> None:
     """Show a damaged record as its sentence, without the line of code that warns."""
-    usual = warnings.formatwarning
+    warnings.formatwarning = _in_words
 
-    def format(
-        message: Warning | str,
-        category: type[Warning],
-        filename: str,
-        lineno: int,
-        line: str | None = None,
-    ) -> str:
-        if issubclass(category, DamagedRecord):
-            return f"rlregress: {message}\n"
-        return usual(message, category, filename, lineno, line)
 
-    warnings.formatwarning = format
+def _in_words(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    line: str | None = None,
+) -> str:
+    if issubclass(category, DamagedRecord):
+        return f"rlregress: {message}\n"
+    return _usual_format(message, category, filename, lineno, line)
 
 
 def refuse_empty(arguments: Iterable[str], options: Container[str] | None = None) -> None:

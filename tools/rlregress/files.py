@@ -12,7 +12,7 @@ import shutil
 import stat
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Union
 
 from rlregress.errors import UserError
 
@@ -36,6 +36,11 @@ def is_component(text: object) -> bool:
         and _COMPONENT.fullmatch(text) is not None
         and len(os.fsencode(text)) <= _LONGEST_COMPONENT
     )
+
+
+def absolute(path: Union[str, Path]) -> Path:
+    """The path that a name stands for; a loop of links is left as it is, and no error."""
+    return Path(os.path.realpath(path))
 
 
 def inside(root: Path, *names: str) -> Path:
@@ -96,12 +101,30 @@ def opened(path: Path) -> BinaryIO:
     try:
         mode = os.fstat(number).st_mode
         if not stat.S_ISREG(mode):
-            kind = next((name for fits, name in _KINDS if fits(mode)), "no file")
-            raise OSError(errno.EINVAL, f"it is {kind}, not a file", str(path))
+            raise OSError(errno.EINVAL, f"it is {_kind(mode)}, not a file", str(path))
         return os.fdopen(number, "rb")
     except BaseException:
         os.close(number)
         raise
+
+
+def check_target(path: Path) -> None:
+    """Whether a file may be written in the place of what is there, if anything is.
+
+    Raises:
+        OSError: it is a folder, a pipe or a device, or a link to one.
+    """
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISREG(mode):
+        number = errno.EISDIR if stat.S_ISDIR(mode) else errno.EINVAL
+        raise OSError(number, f"it is {_kind(mode)}, not a file", str(path))
+
+
+def _kind(mode: int) -> str:
+    return next((name for fits, name in _KINDS if fits(mode)), "something else")
 
 
 def read(path: Path, largest: int = LARGEST_BYTES) -> bytes:
@@ -115,3 +138,14 @@ def read(path: Path, largest: int = LARGEST_BYTES) -> bytes:
         if size > largest:
             raise OSError(errno.EFBIG, f"it has {size} bytes, more than {largest}", str(path))
         return file.read(largest)
+
+
+def remedy(error: OSError, folder: Path) -> str:
+    """What to do about an error of the operating system in a folder that is written to."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return f"make room in {folder}, or name another folder"
+    if not folder.is_dir():
+        return f"the folder {folder} is not there any more: bring it back"
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return f"see that you may write to {folder}, or name another folder"
+    return f"see that {folder} can be used, or name another folder"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rlregress import datafiles, suite
+from rlregress.datafiles import Line, Value
 from rlregress.errors import UserError, nearest
 
 
@@ -24,6 +25,6 @@ def hyperparameter_set(name: str) -> Mapping[str, Mapping[str, Any]]:
     if name not in names():
         raise UserError(f"unknown hyperparameter set '{name}'; {nearest(name, names())}")
     sets: Mapping[str, Mapping[str, Any]] = datafiles.remembered(
-        suite.baselines() / "hyperparameters" / f"{name}.yaml", Mapping[str, Mapping[str, Any]]
+        suite.baselines() / "hyperparameters" / f"{name}.yaml", Mapping[Line, Mapping[Line, Value]]
     )
     return sets

@@ -30,6 +30,7 @@ from rlregress.cli import (
 )
 from rlregress.commands import output
 from rlregress.errors import UserError, warn_in_words
+from rlregress.reporting import harmless
 from rlregress.training import checkpoint
 
 app = typer.Typer(
@@ -137,7 +138,7 @@ def _interrupted(command: str) -> str:
 #: set by the shell that asks for completions
 _COMPLETING = "_RLREGRESS_COMPLETE"
 
-_ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_ENDING = checkpoint.STOPPING
 
 
 def _end(number: int, _: object) -> None:
@@ -251,5 +252,5 @@ def _guarded() -> int:
     except Exception:
         traceback.print_exc()
         said = "this is an error of the suite; please report it"
-    typer.echo(f"rlregress: {said}", err=True)
+    typer.echo(f"rlregress: {harmless.line(said)}", err=True)
     return 2

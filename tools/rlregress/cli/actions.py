@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from rlregress.cli.options import names_of, path_of
+from rlregress.cli.options import names_of
 from rlregress.errors import UserError
+from rlregress.files import absolute
 
 
 def _numbers(given: str) -> list[float]:
@@ -34,6 +35,6 @@ def actions(
     """
     from rlregress.commands import actions as command
 
-    folder = path_of("--report", report).resolve()
+    folder = absolute(report)
     chosen = names_of("--framework", framework)
     raise typer.Exit(command.show(chosen, _numbers(mean), variance, steps, folder))

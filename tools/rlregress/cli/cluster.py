@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from rlregress import files
 from rlregress.cli.options import (
     Algorithms,
     Cells,
@@ -19,11 +20,11 @@ from rlregress.cli.options import (
     UsualBudget,
     check_inconclusive,
     gate_code,
-    path_of,
     refuse,
     selection_of,
 )
 from rlregress.errors import UserError
+from rlregress.files import absolute
 
 #: options of ``launch`` that choose runs, which a manifest has chosen already.
 _CHOICE = (
@@ -31,6 +32,8 @@ _CHOICE = (
     "first_seed",
 )  # fmt: skip
 
+#: of a file of lines of shell, in bytes.
+_LARGEST_LINES = 1 << 20
 _OF_SLURM = ("at_once", "sbatch", "before", "dry_run")
 _OF_WAVES = ("wait", "report", "alpha", "fixed", "inconclusive")
 
@@ -47,12 +50,12 @@ def run(
     """Do one run of a manifest unless it is done: what any scheduler may call.
 
     Exit code 0 if it is done, also if its training ended in an error, which is recorded; 75 if it
-    was stopped by a signal (TERM, USR1), or another process does it: start it again; 1 if its
-    worker was killed; 2 if it cannot be done here.
+    was stopped by a signal (such as TERM or USR1), or another process does it: start it again; 1
+    if its worker was killed; 2 if it cannot be done here.
     """
     from rlregress.commands import cluster as cluster_command
 
-    raise typer.Exit(cluster_command.run(path_of("--manifest", manifest), index, store))
+    raise typer.Exit(cluster_command.run(Path(manifest), index, store))
 
 
 def launch(
@@ -161,7 +164,7 @@ def launch(
         refuse(context, ("manifest",), "--waves chooses runs and does not take", "leave it out")
         check_inconclusive(inconclusive)
         gate = GateOptions(
-            report=path_of("--report", report).resolve(),
+            report=absolute(report),
             budget=budget or usual_budget(cells),
             frameworks=framework,
             algorithms=algorithm,
@@ -172,7 +175,7 @@ def launch(
             one_look=fixed,
             alpha=alpha,
             first_seed=first_seed,
-            store=str(Path(store).resolve()) if store else "",
+            store=str(absolute(store)) if store else "",
             workers=workers,
         )
         asked = waves_command.Waves(gate, site if slurm else None, wait)
@@ -182,7 +185,7 @@ def launch(
         raise typer.Exit(gate_code(waves_command.run(asked), inconclusive))
     if manifest:
         refuse(context, _CHOICE, "a manifest has chosen its runs and does not take", "leave it out")
-        listed = cluster_command.listed(path_of("--manifest", manifest), store)
+        listed = cluster_command.listed(Path(manifest), store)
     else:
         chosen = selection_of(framework, algorithm, environment, budget, cells, hyperparameters)
         listed = cluster_command.chosen(chosen, seeds, first_seed, store)
@@ -200,10 +203,11 @@ def _lines(file: str) -> str:
     if not file:
         return ""
     try:
-        return Path(file).read_text(encoding="utf-8")
+        return files.read(Path(file), _LARGEST_LINES).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise UserError(
-            f"--before is '{file}', which cannot be read ({error}); expected lines of shell"
+            f"--before is '{file}', which cannot be read ({reason}); expected lines of shell"
         ) from None
 
 
@@ -259,4 +263,4 @@ def merge(
     """
     from rlregress.commands import cluster as cluster_command
 
-    raise typer.Exit(cluster_command.merge(stores, path_of("--into", into)))
+    raise typer.Exit(cluster_command.merge(stores, Path(into)))

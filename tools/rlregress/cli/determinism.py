@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from rlregress.cli.options import Frameworks, names_of, path_of
+from rlregress.cli.options import Frameworks, names_of
+from rlregress.files import absolute
 
 
 def determinism(
@@ -50,7 +51,7 @@ def determinism(
     from rlregress.training.determinism import Plan
     from rlregress.training.starts import Protocol
 
-    folder = path_of("--report", report).resolve()
+    folder = absolute(report)
     plan = Plan(
         environment=environment,
         sticky=sticky,

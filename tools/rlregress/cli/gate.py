@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from rlregress.cli.options import (
-    SCRIPT,
     Algorithms,
     Cells,
     Environments,
@@ -26,13 +25,13 @@ from rlregress.cli.options import (
     check_inconclusive,
     gate_code,
     names_of,
-    path_of,
     refuse,
     selection_of,
     share_of,
     verdict_of,
 )
 from rlregress.errors import UserError
+from rlregress.files import absolute
 
 #: options of ``gate`` that an upgrade has no use for, and that only an upgrade has a use for.
 _OF_RETURNS = (
@@ -160,7 +159,7 @@ def gate(
     from rlregress.gate.selection import usual_budget
 
     check_inconclusive(inconclusive)
-    folder = path_of("--report", report).resolve()
+    folder = absolute(report)
     min_coverage = asked if min_coverage is None else min_coverage
     if min_coverage is not None and math.isnan(min_coverage):
         raise UserError("--min-coverage is nan, expected a share between 0 and 1")
@@ -172,7 +171,7 @@ def gate(
 
         job = None
         if script is not None:
-            path = path_of("--script", script, SCRIPT)
+            path = Path(script)
             job = jobs.of_script(path, context.args, names_of("--package", package), steps)
         options_ = Options(
             a="installed" if from_ is None else from_,
@@ -183,7 +182,7 @@ def gate(
             scenarios={"all": None, "none": []}.get(scenario, names_of("--scenario", scenario)),
             min_coverage=min_coverage,
             fail_on=verdict_of("--fail-on", fail_on),
-            accepted=None if accepted is None else path_of("--accepted", accepted),
+            accepted=None if accepted is None else Path(accepted),
             prove=prove,
             every=every_training,
             returns=returns,
@@ -212,7 +211,7 @@ def gate(
         one_look=fixed,
         alpha=alpha,
         first_seed=first_seed,
-        store=str(Path(store).resolve()) if store else "",
+        store=str(absolute(store)) if store else "",
         workers=workers,
         throughput=throughput,
     )

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
+from datetime import date
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from rlregress.cli.options import Inconclusive, check_inconclusive, gate_code, path_of
+from rlregress.cli.options import Inconclusive, check_inconclusive, gate_code
 from rlregress.errors import UserError
+from rlregress.files import absolute
 
 
 def trend(
@@ -38,9 +39,11 @@ def trend(
     from rlregress.commands import trend as trend_command
 
     check_inconclusive(inconclusive)
-    if since and not re.fullmatch(r"\d{4}-\d{2}-\d{2}", since):
-        raise UserError(f"--since is '{since}', expected a date as in 2026-01-31")
-    folder = path_of("--report", report).resolve()
+    try:
+        since = since and date.fromisoformat(since).isoformat()
+    except ValueError:
+        raise UserError(f"--since is '{since}', expected a date as in 2026-01-31") from None
+    folder = absolute(report)
     code = trend_command.trend(folders, since, alpha, folder)
     raise typer.Exit(gate_code(code, inconclusive))
 
@@ -70,6 +73,6 @@ def export(
         raise UserError("nothing is asked for; give --csv PATH, --tensorboard PATH, or both")
     export_command.export(
         folders,
-        None if csv is None else path_of("--csv", csv).resolve(),
-        None if tensorboard is None else path_of("--tensorboard", tensorboard).resolve(),
+        None if csv is None else absolute(csv),
+        None if tensorboard is None else absolute(tensorboard),
     )

@@ -6,7 +6,6 @@ import math
 import shlex
 import sys
 from collections.abc import Collection
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -77,9 +76,6 @@ Packages = Annotated[
 Steps = Annotated[int, typer.Option(min=0, help="Environment steps to record; 0: all.")]
 StoreFolder = Annotated[str, typer.Option("--store", help="Folder of run records; default: runs/.")]
 
-#: what the name of a script has to be, for messages.
-SCRIPT = "a Python file, the script of a training"
-
 
 def as_typed() -> str:
     """The command as it was typed, for a report that says how it was made."""
@@ -112,13 +108,6 @@ def selection_of(
         cells,
         hyperparameters,
     )
-
-
-def path_of(what: str, given: str, expected: str = "the name of a folder") -> Path:
-    """The path of a name; UserError for an empty one, which would be the current folder."""
-    if not given:
-        raise UserError(f"{what} is empty; expected {expected}")
-    return Path(given)
 
 
 def refuse(context: typer.Context, options: Collection[str], who: str, advice: str) -> None:

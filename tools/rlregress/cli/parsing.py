@@ -7,7 +7,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
-from rlregress.errors import refuse_empty
+from rlregress.commands import drawing
+from rlregress.errors import UserError, refuse_empty
 
 #: what the parser raises; typer brings its own copy of click along, or takes the installed one
 UsageError: Any = typer.BadParameter.__mro__[1]
@@ -20,11 +21,19 @@ class Command(TyperCommand):
         """As its base class.
 
         Raises:
-            UserError: a value is empty.
+            UserError: a value is empty, or is no text that a report can hold.
         """
         refuse_empty(args)
+        for argument in args:
+            if any("\ud800" <= character <= "\udfff" for character in argument):
+                raise UserError(f"{ascii(argument)} is not UTF-8; expected text that is")
         rest: list[str] = super().parse_args(ctx, args)
         return rest
+
+    def invoke(self, ctx: Any) -> Any:
+        """As its base class."""
+        drawing.load()
+        return super().invoke(ctx)
 
 
 def sentence(error: Any) -> str:

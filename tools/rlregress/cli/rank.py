@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from rlregress.cli.options import BudgetName, as_typed, names_of, path_of, refuse
+from rlregress.cli.options import BudgetName, as_typed, names_of, refuse
+from rlregress.files import absolute
 
 
 def rank(
@@ -53,9 +54,7 @@ def rank(
     from rlregress.commands import rank as rank_command
 
     environments = names_of("--environment", environment)
-    options = rank_command.Options(
-        runs, looks or None, alpha, beta, path_of("--report", report).resolve(), as_typed()
-    )
+    options = rank_command.Options(runs, looks or None, alpha, beta, absolute(report), as_typed())
     if csv is not None:
         of_stored = ("framework", "algorithm", "budget", "store")
         refuse(context, of_stored, "a CSV file does not take", "leave it out")
@@ -77,4 +76,4 @@ def study(
     """
     from rlregress.commands import rank as rank_command
 
-    rank_command.study(path_of("--report", report).resolve())
+    rank_command.study(absolute(report))

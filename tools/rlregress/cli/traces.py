@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from rlregress.cli.options import SCRIPT, Packages, Steps, names_of, path_of
+from rlregress.cli.options import Packages, Steps, names_of
 
 
 def trace(
@@ -30,13 +31,11 @@ def trace(
     from rlregress.commands import traces as traces_command
     from rlregress.tracing import jobs
 
-    path = None if script is None else path_of("the name of the script", script, SCRIPT)
+    path = None if script is None else Path(script)
     job = jobs.job(
         path, list(context.args), framework, algorithm, names_of("--package", package), steps
     )
-    raise typer.Exit(
-        traces_command.record(job, path_of("--output", output, "the name of a file for the trace"))
-    )
+    raise typer.Exit(traces_command.record(job, Path(output)))
 
 
 def diff(
@@ -48,6 +47,4 @@ def diff(
     """
     from rlregress.commands import traces as traces_command
 
-    expected = "a file that rlregress trace has written, such as run.trace"
-    paths = [path_of("the name of a trace", name, expected) for name in (a, b)]
-    raise typer.Exit(traces_command.diff(*paths))
+    raise typer.Exit(traces_command.diff(Path(a), Path(b)))

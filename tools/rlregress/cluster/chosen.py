@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Iterable
 
+from rlregress import datafiles
 from rlregress.cluster.manifest import NAMED, Manifest, write
 from rlregress.errors import UserError
 from rlregress.gate import baseline
@@ -26,8 +27,6 @@ def of_selection(selection: Selection, seeds: int, first_seed: int, store: Store
     """
     if not 0 <= seeds <= MOST_SEEDS:
         raise UserError(f"--seeds is {seeds}, expected up to {MOST_SEEDS} runs of each cell")
-    if first_seed < 0:
-        raise UserError(f"--first-seed is {first_seed}, expected 0 or more")
     cells = choose(selection)
     known = baseline.every()
     count = seeds or budget(selection.budget).seeds
@@ -65,10 +64,8 @@ def kept(manifest: Manifest, store: Store) -> Manifest:
 
 def of_store(store: Store) -> list[Manifest]:
     """The manifests that were written to a store, the newest first."""
-    paths = sorted(
-        (store.folder / MANIFESTS).glob("*.jsonl"), key=lambda each: each.stat().st_mtime
-    )
-    return [Manifest(path) for path in reversed(paths)]
+    paths = datafiles.listed(store.folder / MANIFESTS, "*.jsonl")
+    return [Manifest(path) for path in sorted(paths, key=lambda of: -of.lstat().st_mtime)]
 
 
 def of_digest(store: Store, digest: str) -> Manifest | None:

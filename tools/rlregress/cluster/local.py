@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 from rlregress.cluster import one
 from rlregress.cluster.manifest import Manifest, Run
@@ -20,13 +22,17 @@ _POLL_SECONDS = 0.1
 _PAUSE_SECONDS = 2.0
 
 
+#: exit codes of a process that was ended from outside, by itself or by the signal.
+_ENDED = {code for number in one.FROM_OUTSIDE for code in (-number, 128 + number)}
+
+
 @dataclass
 class Counts:
     """How runs have ended.
 
     Attributes:
         done: they have a record.
-        left: they were stopped, or another attempt does them.
+        left: they were stopped, from outside, or another attempt does them.
         failed: they could not be done.
     """
 
@@ -63,7 +69,7 @@ def run_all(
                     env=environment,
                     stdin=subprocess.DEVNULL,
                     # another thread of this process does no more than touch a lease
-                    preexec_fn=end_with_parent,
+                    preexec_fn=partial(end_with_parent, parent=os.getpid()),
                 )
                 started[process] = run
             time.sleep(_POLL_SECONDS)
@@ -72,9 +78,10 @@ def run_all(
                 if code == one.RESUMABLE and held.maxlen is None:
                     held.append(run)
                     continue
+                left = code == one.RESUMABLE or code in _ENDED
                 counts.done += code == 0
-                counts.left += code == one.RESUMABLE
-                counts.failed += code not in (0, one.RESUMABLE)
+                counts.left += left
+                counts.failed += not (code == 0 or left)
                 on_end(counts)
     finally:
         for process in started:

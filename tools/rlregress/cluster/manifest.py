@@ -9,12 +9,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
+import re
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, BinaryIO, NamedTuple
 
+from pydantic import Field
+
+from rlregress import datafiles, files
+from rlregress.datafiles import Count, expected
 from rlregress.errors import UserError
 from rlregress.training.cell import Job
 
@@ -24,6 +30,8 @@ NAMED = 12
 #: separates what is known of a run at a glance from its job.
 _JOB = b', "job": '
 _BUFFER = 1 << 20
+#: of a line, in bytes, and of what a run is expected to take.
+_LONGEST_LINE, _LONGEST_SECONDS = 1 << 20, 1e9
 _REMEDY = "expected a file that rlregress launch wrote; write another one with it"
 
 
@@ -45,10 +53,10 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True)
 class _Header:
-    schema: int
-    runs: int
-    width: int
-    digest: str
+    schema: Annotated[int, expected(str(SCHEMA), lambda of: of == SCHEMA)]
+    runs: Count
+    width: Annotated[int, Field(ge=1, le=_LONGEST_LINE)]
+    digest: Annotated[str, expected("64 digits of a digest", re.compile("[0-9a-f]{64}").fullmatch)]
 
     def line(self) -> bytes:
         return json.dumps(asdict(self)).encode() + b"\n"
@@ -63,26 +71,18 @@ class Manifest:
     """
 
     def __init__(self, path: Path) -> None:
-        """UserError if the file is missing, or something else, or cut off."""
+        """UserError if the file is missing, or no manifest, or cut off."""
         self.path = path
+        with self._opened() as stream:
+            first = stream.readline(1000)
+            there = stream.seek(0, 2) - len(first)
         try:
-            with open(path, "rb") as stream:
-                first = stream.readline(1000)
-                there = stream.seek(0, 2) - len(first)
-            header = _Header(**json.loads(first))
-            numbers = (header.schema, header.runs, header.width)
-            if not all(type(number) is int for number in numbers) or header.runs < 1:
-                raise ValueError("its numbers are none")
-        except OSError as error:
-            raise UserError(
-                f"the manifest {path} cannot be read: {error.strerror}; {_REMEDY}"
-            ) from None
-        except (ValueError, TypeError):
-            raise UserError(f"{path} is no manifest of runs; {_REMEDY}") from None
-        if header.schema != SCHEMA:
-            raise UserError(
-                f"the manifest {path} has schema {header.schema}, expected {SCHEMA}; {_REMEDY}"
-            )
+            content = json.loads(first)
+        except (ValueError, RecursionError):
+            content = None
+        if not isinstance(content, dict):
+            raise UserError(f"{path} is no manifest of runs; {_REMEDY}")
+        header: _Header = datafiles.checked(content, _Header, path, _REMEDY, "JSON")
         if there != header.runs * header.width:
             raise UserError(
                 f"the manifest {path} is damaged: found {there} bytes of runs, expected "
@@ -98,41 +98,60 @@ class Manifest:
                 f"--index is {index}, expected 0 to {self.size - 1}: the manifest {self.path} "
                 f"lists {self.size} runs"
             )
-        with open(self.path, "rb") as stream:
+        with self._opened() as stream:
             stream.seek(self._start + index * self._width)
             line = stream.read(self._width)
         try:
             content = json.loads(line)
-            job = Job.of(content["job"])
-            fits = content["job"]["key"] == job.key and content["run"] == job.name
-        except (ValueError, KeyError, TypeError):
-            fits = False
-        else:
-            if fits:
+            plain = Job.of(content["job"]).as_dict()
+            job: Job = datafiles.checked(plain, Job, self.path, kind="JSON")
+            if content["job"]["key"] == job.key and content["run"] == job.name:
                 return job
-        raise UserError(
-            f"the manifest {self.path} is damaged: the run of index {index} does not match its "
-            f"key; {_REMEDY}"
-        )
+            reason = "it does not match its key"
+        except UserError as error:
+            reason = str(error)
+        except (ValueError, KeyError, TypeError, RecursionError):
+            reason = "it is none"
+        raise self._damaged(f"the run of index {index}: {reason}")
 
     def runs(self) -> Iterator[Run]:
         """All runs, in their order; UserError after the last one if the file is damaged."""
         digest = hashlib.sha256()
-        with open(self.path, "rb", buffering=_BUFFER) as stream:
+        with self._opened() as stream:
             stream.seek(self._start)
             for index in range(self.size):
                 line = stream.read(self._width)
                 digest.update(line)
-                try:
-                    glance: dict[str, Any] = json.loads(line[: line.index(_JOB)] + b"}")
-                    run = Run(index, glance["run"], glance["group"], glance["seconds"])
-                except (ValueError, KeyError, TypeError):
-                    break
+                run = _at_a_glance(index, line)
+                if run is None:
+                    raise self._damaged(f"the run of index {index} is none")
                 yield run
         if digest.hexdigest() != self.digest:
+            raise self._damaged("its runs do not match its digest")
+
+    def _opened(self) -> BinaryIO:
+        try:
+            return files.opened(self.path)
+        except OSError as error:
             raise UserError(
-                f"the manifest {self.path} is damaged: its runs do not match its digest; {_REMEDY}"
-            )
+                f"the manifest {self.path} cannot be read: {error.strerror}; {_REMEDY}"
+            ) from None
+
+    def _damaged(self, reason: str) -> UserError:
+        return UserError(f"the manifest {self.path} is damaged: {reason}; {_REMEDY}")
+
+
+def _at_a_glance(index: int, line: bytes) -> Run | None:
+    """The run of a line, without its job; None if it says none."""
+    try:
+        glance: dict[str, Any] = json.loads(line[: line.index(_JOB)] + b"}")
+        run = Run(index, glance["run"], glance["group"], glance["seconds"])
+        cell, name = run.name.split("/")
+        fits = all(map(files.is_component, (cell, name, run.group)))
+        takes = isinstance(run.seconds, float | int) and math.isfinite(run.seconds)
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+        return None
+    return run if fits and takes and 0 <= run.seconds <= _LONGEST_SECONDS else None
 
 
 def write(jobs: Iterable[tuple[Job, float]], folder: Path) -> Manifest:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -11,18 +12,22 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
 
-from rlregress import frameworks
+from rlregress import files, frameworks
 from rlregress.cluster.manifest import Manifest
 from rlregress.errors import UserError
 from rlregress.training import launch
+from rlregress.training.checkpoint import STOPPING, TRUST
 from rlregress.training.store import Store
 
 #: exit code of a run that was stopped and is done again: EX_TEMPFAIL of sysexits.h
 RESUMABLE = 75
 #: what Slurm is given to end a task that it was asked to start again
 _PATIENCE_SECONDS = 300.0
+#: in which Slurm answers, or does not
+ANSWERS_IN_SECONDS = 20
 _WARNING = signal.SIGUSR1
-_STOPPING = (_WARNING, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+#: what people, schedulers and limits end a process with; what its own code does is not among them
+FROM_OUTSIDE = (_WARNING, *STOPPING, signal.SIGXFSZ, signal.SIGKILL)
 
 
 class Stopped(BaseException):
@@ -43,7 +48,7 @@ def _told() -> Iterator[list[signal.Signals]]:
     # a shell's background has its processes ignore some; scripts of ours, a warning that is early
     listened = [
         each
-        for each in _STOPPING
+        for each in (_WARNING, *STOPPING)
         if each is _WARNING or signal.getsignal(each) is not signal.SIG_IGN
     ]
     before = {number: signal.signal(number, handle) for number in listened}
@@ -55,15 +60,21 @@ def _told() -> Iterator[list[signal.Signals]]:
 
 
 def command(manifest: Manifest, index: int | str, store: Store) -> list[str]:
-    """The command that does one run, for whoever starts it; the index may be a shell's variable."""
+    """The command that does one run, for whoever starts it."""
     return [
         *(sys.executable, "-m", "rlregress.cli", "run", "--manifest", str(manifest.path)),
         *("--index", str(index), "--store", str(store.folder)),
     ]
 
 
+def in_shell(manifest: Manifest, index: str, store: Store) -> str:
+    """The same for a shell, which evaluates ``index``."""
+    *before, _, option, folder = command(manifest, index, store)
+    return f"{shlex.join(before)} {index} {shlex.join([option, folder])}"
+
+
 def variables() -> Mapping[str, str]:
-    """What a process elsewhere has to be told of this one's environment: where code is."""
+    """This one's environment, as far as a process elsewhere needs it: where code is, and trust."""
     told = {}
     if os.environ.get("PYTHONPATH"):
         paths = os.environ["PYTHONPATH"].split(os.pathsep)
@@ -71,6 +82,8 @@ def variables() -> Mapping[str, str]:
     for adapter in map(frameworks.get, frameworks.names()):
         if adapter.checkout and adapter.checkout in os.environ:
             told[adapter.checkout] = os.environ[adapter.checkout]
+    if os.environ.get(TRUST):
+        told[TRUST] = os.environ[TRUST]
     return told
 
 
@@ -107,8 +120,8 @@ def do(manifest: Manifest, index: int, store: Store, say: Callable[[str], None])
             return 1
         except OSError as error:
             raise UserError(
-                f"the run {name} is not done: {error.strerror or error} ({error.filename}); make "
-                f"room in {store.folder}, or give another --store, and start it again"
+                f"the run {name} is not done: {error.strerror or error} ({error.filename}); "
+                f"{files.remedy(error, store.folder)}, and start it again"
             ) from None
         say(f"{name}: {found['status']}, return {found['final_return']}")
     return 0
@@ -128,10 +141,14 @@ def _stopped(said: str, got: list[signal.Signals], say: Callable[[str], None]) -
     if task and _WARNING in got and signal.SIGTERM not in got:
         try:
             asked = subprocess.run(
-                ["scontrol", "requeue", task], capture_output=True, text=True, check=False
+                ["scontrol", "requeue", task],
+                capture_output=True,
+                errors="replace",
+                check=False,
+                timeout=ANSWERS_IN_SECONDS,
             )
             refused = asked.stderr.strip() if asked.returncode else ""
-        except OSError as error:
+        except (OSError, subprocess.TimeoutExpired) as error:
             refused = str(error)
         if refused:
             say(f"Slurm does not start task {task} again: {refused}")

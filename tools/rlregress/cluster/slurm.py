@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import getpass
 import hashlib
+import os
 import re
 import shlex
 import subprocess
@@ -12,20 +12,37 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from rlregress import files
 from rlregress.cluster import chosen, one
 from rlregress.cluster.manifest import NAMED, Manifest, Run
 from rlregress.cluster.needs import Needs, needs
 from rlregress.errors import UserError
-from rlregress.training.lease import Lease
+from rlregress.training.lease import Lease, is_over
+from rlregress.training.record import write_atomically
 from rlregress.training.store import SLURM, Store
 
 #: MaxArraySize of a Slurm that does not set it: indices 0 to 1000.
 USUAL_ARRAY_SIZE = 1001
+#: more indices no array has: Slurm's own limit.
+_LARGEST_SIZE = 4_000_001
 #: a list of indices is not longer, in characters.
 _LISTED = 8000
 #: seconds before the end of its time that a task is warned.
 _WARNED = 120
-_ANSWERS_IN_SECONDS = 20
+#: of a script that is read again, in bytes.
+_LARGEST_SCRIPT = 1 << 20
+#: in the folder of scripts: of the launch that submits.
+_LEASE = "launch.lease"
+#: an array of ours: its store, the digest of its manifest, its first run.
+_NAME = re.compile(
+    rf"(?P<store>rlregress-[0-9a-f]{{8}})-(?P<digest>[0-9a-f]{{{NAMED}}})-(?P<first>\d{{1,9}})",
+    re.ASCII,
+)
+#: a row of squeue about a task of such an array.
+_TASK = re.compile(
+    rf"{_NAME.pattern}\|(?P<index>\d{{1,9}})\|(?P<state>[A-Z_]+)\|(?P<reason>.*)", re.ASCII
+)
+_ARRAY = re.compile(r"^#SBATCH --array=([\d,-]+)", re.ASCII | re.MULTILINE)
 #: options of sbatch that are not a site's to choose: they say which runs a task does.
 _OURS = ("array", "job-name")
 
@@ -74,11 +91,14 @@ class Queue:
 
     Attributes:
         runs: names of runs, as ``Job.name`` has it.
+        gone: digest of a manifest, as it is in names -> the runs of it that this user has
+            submitted, by number, and of which there is no task any more.
         states: (state, reason) of Slurm -> how many tasks.
         silent: why Slurm does not tell; empty if it does.
     """
 
     runs: set[str] = field(default_factory=set)
+    gone: Mapping[str, set[int]] = field(default_factory=dict)
     states: Counter[tuple[str, str]] = field(default_factory=Counter)
     silent: str = ""
 
@@ -89,18 +109,20 @@ def _asked(command: Sequence[str]) -> str:
         ended = subprocess.run(
             command,
             capture_output=True,
-            text=True,
+            errors="replace",
             check=False,
             stdin=subprocess.DEVNULL,
-            timeout=_ANSWERS_IN_SECONDS,
+            timeout=one.ANSWERS_IN_SECONDS,
         )
     except FileNotFoundError:
         raise UserError(
             f"there is no {command[0]} here; expected a machine that submits to Slurm (--dry-run "
             "prints the scripts without one)"
         ) from None
+    except OSError as error:
+        raise UserError(f"{command[0]} cannot be started: {error.strerror}") from None
     except subprocess.TimeoutExpired:
-        raise UserError(f"{command[0]} did not answer in {_ANSWERS_IN_SECONDS} s") from None
+        raise UserError(f"{command[0]} did not answer in {one.ANSWERS_IN_SECONDS} s") from None
     if ended.returncode:
         raise UserError(f"{command[0]} refused: {' '.join(ended.stderr.split())}")
     return ended.stdout
@@ -109,20 +131,34 @@ def _asked(command: Sequence[str]) -> str:
 def array_size() -> int:
     """The site's MaxArraySize: the largest index of an array is one less."""
     shown = _asked(["scontrol", "show", "config"])
-    size = re.search(r"^MaxArraySize\s*=\s*(\d+)", shown, re.MULTILINE)
+    size = re.search(r"^MaxArraySize\s*=\s*(\d{1,9})\s*$", shown, re.ASCII | re.MULTILINE)
     if size is None:
         raise UserError("scontrol show config names no MaxArraySize; expected a whole number")
     return int(size[1])
 
 
 def _of_store(store: Store) -> str:
-    return "rlregress-" + hashlib.sha256(str(store.folder).encode()).hexdigest()[:8]
+    return "rlregress-" + hashlib.sha256(os.fsencode(store.folder)).hexdigest()[:8]
+
+
+def check_path(store: Store) -> None:
+    """UserError if Slurm cannot be told where the logs of a store are."""
+    path = str(store.folder)
+    # in a line of options: one character ends it, and the other keeps %A and %a from being replaced
+    if "\\" in path or not path.isprintable():
+        raise UserError(
+            f"--store is {path!r}, and Slurm takes no path with a backslash, the end of a line or "
+            "another character that is not printed; expected another one"
+        )
 
 
 def queue(store: Store) -> Queue:
     """The tasks of a store that wait or run, of this user."""
-    asked = ["squeue", "-h", "-r", "-u", getpass.getuser(), "-o", "%j|%K|%T|%r"]
+    # by number: a user of a container may have no name
+    asked = ["squeue", "-h", "-r", "-u", str(os.getuid()), "-o", "%j|%K|%T|%r"]
     found = Queue()
+    # before the queue: what is submitted in between is in the queue
+    submitted = _submitted(store)
     try:
         rows = _asked(asked).splitlines()
     except UserError as error:
@@ -130,16 +166,49 @@ def queue(store: Store) -> Queue:
         return found
     tasks: dict[str, set[int]] = {}
     for row in rows:
-        name, index, state, reason = row.split("|", 3)
-        mine, digest, offset = [*name.rsplit("-", 2), "", ""][:3]
-        if mine == _of_store(store) and state != "COMPLETING" and index.isdigit():
-            tasks.setdefault(digest, set()).add(int(offset) + int(index))
-            found.states[state, reason] += 1
+        task = _TASK.fullmatch(row)
+        if task and task["store"] == _of_store(store) and task["state"] != "COMPLETING":
+            tasks.setdefault(task["digest"], set()).add(int(task["first"]) + int(task["index"]))
+            found.states[task["state"], task["reason"]] += 1
     for digest, indices in tasks.items():
         manifest = chosen.of_digest(store, digest)
         if manifest is not None:
             found.runs |= {run.name for run in manifest.runs() if run.number in indices}
+    found.gone = {digest: runs - tasks.get(digest, set()) for digest, runs in submitted.items()}
     return found
+
+
+def _submitted(store: Store) -> dict[str, set[int]]:
+    """Digest of a manifest -> the runs that scripts of this user name; none while one submits."""
+    folder = store.folder / SLURM
+    made: dict[str, set[int]] = {}
+    try:
+        if not is_over(folder / _LEASE):
+            return made
+    except OSError:
+        return made
+    for path in folder.glob(f"{_of_store(store)}-*.sh"):
+        of = _NAME.fullmatch(path.stem)
+        try:
+            array = _ARRAY.search(files.read(path, _LARGEST_SCRIPT).decode("utf-8", "replace"))
+            if of and array and path.stat().st_uid == os.getuid():
+                runs = list(_indices(array[1], int(of["first"])))
+                made.setdefault(of["digest"], set()).update(runs)
+        except (OSError, ValueError):
+            # none of ours
+            continue
+    return made
+
+
+def _indices(text: str, offset: int) -> Iterator[int]:
+    """What ``ranges`` has written; ValueError if it has not."""
+    last = -1
+    for part in text.split(","):
+        begin, _, end = part.partition("-")
+        first, last_before, last = int(begin), last, int(end or begin)
+        if not last_before < first <= last < _LARGEST_SIZE:
+            raise ValueError(part)
+        yield from range(offset + first, offset + last + 1)
 
 
 def ranges(indices: Sequence[int]) -> str:
@@ -240,13 +309,11 @@ def _script(manifest: Manifest, store: Store, site: Site, piece: Piece) -> Scrip
         "requeue": "",
         "open-mode": "=append",
         "signal": f"=B:USR1@{_WARNED}",
-        "output": f"={store.folder / SLURM / '%A_%a.log'}",
+        "output": f"={_log(store)}",
     }
     for option in site.options:
         key, equals, value = option.partition("=")
         options[key] = equals + value
-    call = shlex.join(one.command(manifest, "INDEX", store))
-    call = call.replace("INDEX", f"$((SLURM_ARRAY_TASK_ID + {offset}))")
     lines = [
         "#!/bin/bash",
         *(f"#SBATCH --{key}{value}" for key, value in options.items()),
@@ -255,9 +322,31 @@ def _script(manifest: Manifest, store: Store, site: Site, piece: Piece) -> Scrip
         "# a warning before the run listens would end it, and Slurm would not start it again",
         "trap '' USR1",
         "# so that signals arrive",
-        f"exec {call}",
+        f"exec {one.in_shell(manifest, f'$((SLURM_ARRAY_TASK_ID + {offset}))', store)}",
     ]
-    return Script(name, "\n".join(lines) + "\n", runs)
+    text = "\n".join(lines) + "\n"
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise UserError(
+            "a script for Slurm would not be UTF-8; expected that of the paths of Python, of "
+            "PYTHONPATH and of --sbatch"
+        ) from None
+    return Script(name, text, runs)
+
+
+def _job(answer: str) -> str:
+    """The number of a job, as sbatch answers it."""
+    number, _, _ = answer.strip().partition(";")
+    if not re.fullmatch(r"\d{1,18}", number, re.ASCII):
+        raise UserError(f"sbatch answered '{answer.strip()[:80]}', expected the number of a job")
+    return number
+
+
+def _log(store: Store) -> str:
+    """The log of a task, as an option of sbatch has it."""
+    check_path(store)
+    return shlex.quote(f"{store.folder / SLURM}/".replace("%", "%%") + "%A_%a.log")
 
 
 def submit(
@@ -270,7 +359,7 @@ def submit(
     """
     folder = store.folder / SLURM
     folder.mkdir(parents=True, exist_ok=True)
-    lease = Lease(folder / "launch.lease")
+    lease = Lease(folder / _LEASE)
     while not lease.take():
         time.sleep(0.5)
     try:
@@ -280,15 +369,16 @@ def submit(
         submitted = 0
         for script in make(there.runs):
             path = folder / f"{script.name}.sh"
-            path.write_text(script.text, encoding="utf-8")
+            write_atomically(path, script.text)
             try:
-                answer = _asked(["sbatch", "--parsable", str(path)])
+                job = _job(_asked(["sbatch", "--parsable", str(path)]))
             except UserError as error:
+                path = path.rename(path.with_suffix(".refused"))
                 raise UserError(
                     f"{error}; the script is {path}; submitted before it: {submitted} runs"
                 ) from None
             submitted += len(script.runs)
-            say(f"job {answer.strip()}: {len(script.runs)} runs from {script.runs[0]} on")
+            say(f"job {job}: {len(script.runs)} runs from {script.runs[0]} on")
     finally:
         lease.give_back()
     return submitted

@@ -5,16 +5,24 @@ No record is opened: a store of 100 000 runs is surveyed in a second.
 
 from __future__ import annotations
 
+import os
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from rlregress.cluster.manifest import Manifest, Run
+from rlregress.cluster.manifest import NAMED, Manifest, Run
 from rlregress.model.cluster import Attempt, Survey
-from rlregress.training.lease import BEAT_SECONDS, clock, why_over
+from rlregress.training.lease import (
+    BEAT_SECONDS,
+    STALE_SECONDS,
+    Holder,
+    clock,
+    this_process,
+    why_over,
+)
 from rlregress.training.store import Store
 
-#: an attempt that has missed two beats is stuck; when its lease is over: lease.STALE_SECONDS.
+#: an attempt that has missed two beats is stuck, and when its lease is over it is stopped.
 STUCK_SECONDS = 3 * BEAT_SECONDS
 #: of so many failed runs it is read why.
 _READ = 200
@@ -22,19 +30,27 @@ _READ = 200
 UNLISTED = "not listed"
 
 
-def survey(store: Store, manifests: Iterable[Manifest]) -> Survey:
+def survey(
+    store: Store,
+    manifests: Iterable[Manifest],
+    gone: Mapping[str, Collection[int]] | None = None,
+    queued: Collection[str] = (),
+) -> Survey:
     """Look at a store.
 
     Args:
         manifests: what is to be done; a run that several list counts once.
+        gone, queued: what Slurm has said before; see ``slurm.Queue``.
     """
     there = store.contents()
     attempts = _attempts(store, there.leases)
     states = {attempt.run: attempt.state for attempt in attempts}
+    unbegun = 0
     counts: dict[str, Counter[str]] = {}
     left: list[Run] = []
     seen: set[str] = set()
     for manifest in manifests:
+        without_task = (gone or {}).get(manifest.digest[:NAMED], ())
         for run in manifest.runs():
             if run.name in seen:
                 continue
@@ -44,6 +60,12 @@ def survey(store: Store, manifests: Iterable[Manifest]) -> Survey:
                 state = "failed"
             elif run.name not in there.done:
                 state = states.get(run.name, "waiting")
+                if state == "waiting" and run.name not in queued:
+                    begun = run.name in there.checkpoints
+                    if not begun and run.number in without_task:
+                        unbegun += 1
+                        begun = True
+                    state = "stopped" if begun else state
                 left.append(run)
             counts.setdefault(run.group, Counter())[state] += 1
     unlisted = Counter("failed" if name in there.failed else "done" for name in there.done - seen)
@@ -58,13 +80,15 @@ def survey(store: Store, manifests: Iterable[Manifest]) -> Survey:
         read=len(read),
         duplicates=there.duplicates,
         damaged=there.damaged,
+        unbegun=unbegun,
+        own_clock=bool(attempts) and not os.access(store.folder, os.W_OK),
         seconds_left=_seconds_left(left, attempts),
     )
 
 
 def _attempts(store: Store, names: Iterable[str]) -> list[Attempt]:
     attempts = []
-    now = clock(store.folder)
+    now, machine = clock(store.folder), this_process().machine
     for name in sorted(names):
         try:
             of, touched = store.holder(name)
@@ -79,14 +103,14 @@ def _attempts(store: Store, names: Iterable[str]) -> list[Attempt]:
                     silent=silent,
                     share=0.0,
                     wall_seconds=0.0,
-                    why="",
+                    why=_why_stopped(None, silent, machine),
                     where="?",
                     restarts=0,
-                    state=_state(silent, ""),
+                    state=_state(silent, _why_stopped(None, silent, machine)),
                 )
             )
             continue
-        why = why_over(of)
+        why = _why_stopped(of, silent, machine)
         # one that has ended is continued from its checkpoint, however far it came after that
         reported = None if why else store.progress(name, of.attempt)
         progress = reported or store.checkpoint(name)
@@ -106,6 +130,15 @@ def _attempts(store: Store, names: Iterable[str]) -> list[Attempt]:
             )
         )
     return attempts
+
+
+def _why_stopped(of: Holder | None, silent: float, machine: str) -> str:
+    """Why an attempt goes on no more, as ``lease.is_over`` finds it; empty: it does."""
+    why = why_over(of) if of is not None else ""
+    here = of is not None and of.machine == machine != ""
+    if not why and silent > STALE_SECONDS and not here:
+        return f"it has given no sign for more than {STALE_SECONDS / 60:.0f} min"
+    return why
 
 
 def _state(silent: float, why: str) -> str:

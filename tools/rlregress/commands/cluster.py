@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import shlex
+import sys
 import time
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 import typer
+from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
@@ -17,12 +19,13 @@ from rlregress.cluster import chosen as choice
 from rlregress.cluster import local as local_runs
 from rlregress.cluster import slurm as slurm_arrays
 from rlregress.cluster.manifest import Manifest, Run
-from rlregress.commands import following
+from rlregress.commands import following, output
 from rlregress.errors import UserError
+from rlregress.files import absolute
 from rlregress.gate.selection import Selection, refused
 from rlregress.model.cluster import LEFT, Survey
 from rlregress.reporting import cluster as report
-from rlregress.reporting import next_steps
+from rlregress.reporting import harmless, next_steps
 from rlregress.training.record import check_writable
 from rlregress.training.store import SLURM, Store, renamed_as_damaged, store_in
 
@@ -32,15 +35,19 @@ def say(line: str) -> None:
     print(line, flush=True)
 
 
+def _manifest(path: str | Path) -> Manifest:
+    return Manifest(absolute(path))
+
+
 def run(manifest: Path, index: int, store: str) -> int:
     """Do one run of a manifest; the exit code."""
-    return one.do(Manifest(manifest.resolve()), index, store_in(store), say)
+    return one.do(_manifest(manifest), index, store_in(store), say)
 
 
 def listed(manifest: Path, store: str) -> Manifest:
     """The manifest of a file, and its runs for the store to know."""
     check_writable(store_in(store).folder, "run records")
-    return choice.kept(Manifest(manifest.resolve()), store_in(store))
+    return choice.kept(_manifest(manifest), store_in(store))
 
 
 def chosen(selection: Selection, seeds: int, first_seed: int, store: str) -> Manifest:
@@ -64,7 +71,7 @@ def show(manifest: Manifest, store: str) -> None:
     folder = store_in(store)
     _left(manifest, folder.contents().done)
     told = [f"{name}={shlex.quote(value)}" for name, value in one.variables().items()]
-    say(f"one run: {' '.join([*told, shlex.join(one.command(manifest, 'INDEX', folder))])}")
+    say(f"one run: {' '.join([*told, one.in_shell(manifest, 'INDEX', folder)])}")
     say(f"INDEX is 0 to {manifest.size - 1}; one that is done ends at once")
 
 
@@ -144,35 +151,50 @@ def _existing(given: str) -> Store:
 
 def _look(manifest: str, store: str) -> tuple[Survey, list[str]]:
     folder = _existing(store)
-    listed = [Manifest(Path(manifest).resolve())] if manifest else choice.of_store(folder)
-    looked = survey.survey(folder, listed)
-    # only what was submitted from here is asked for
-    queue = slurm_arrays.queue(folder) if (folder.folder / SLURM).is_dir() else None
-    states = dict(queue.states) if queue is not None else {}
-    return looked, report.status(looked, states, queue.silent if queue is not None else "")
+    listed = [_manifest(manifest)] if manifest else choice.of_store(folder)
+    # only what was submitted from here is asked for, before the store: it tells what has ended
+    submitted = (folder.folder / SLURM).is_dir()
+    queue = slurm_arrays.queue(folder) if submitted else slurm_arrays.Queue()
+    looked = survey.survey(folder, listed, queue.gone, queue.runs)
+    return looked, report.status(looked, queue.states, queue.silent)
 
 
 def status(manifest: str, store: str) -> None:
     """Print the status of a store."""
-    for line in _look(manifest, store)[1]:
+    _, lines = _look(manifest, store)
+    output.decided()
+    for line in lines:
         typer.echo(line)
 
 
 def watch(manifest: str, store: str, seconds: float) -> None:
     """Show the status of a store until nothing is left to do."""
-    looked, lines = _look(manifest, store)
-    with Live(Text("\n".join(lines)), auto_refresh=False) as live:
-        while any(looked.total[state] for state in LEFT):
+
+    def look() -> tuple[bool, Text]:
+        looked, lines = _look(manifest, store)
+        left = any(looked.total[state] for state in LEFT)
+        return left, Text(harmless.terminal("\n".join(lines)))
+
+    terminal = sys.stdout.isatty()
+    # what moves the cursor would not pass the filter
+    file = output.unfiltered() if terminal else sys.stdout
+    left, shown = look()
+    console = Console(file=file, force_terminal=terminal)
+    with Live(shown, console=console, auto_refresh=False) as live:
+        while left:
             time.sleep(seconds)
-            looked, lines = _look(manifest, store)
-            live.update(Text("\n".join(lines)), refresh=True)
+            left, shown = look()
+            live.update(shown, refresh=True)
 
 
 def verify(manifest: str, store: str, set_aside: bool) -> int:
     """Read every record of a store and say what is wrong; the exit code."""
-    listed = Manifest(Path(manifest).resolve()) if manifest else None
+    listed = _manifest(manifest) if manifest else None
     folder = _existing(store)
+    if set_aside:
+        check_writable(folder.folder, "names of damaged records")
     checked = audit.verify(folder, listed)
+    output.decided()
     for line in report.audit(checked):
         typer.echo(line)
     for path in checked.damaged if set_aside else ():
@@ -185,8 +207,10 @@ def verify(manifest: str, store: str, set_aside: bool) -> int:
 
 def merge(stores: Sequence[str], into: Path) -> int:
     """Bring stores together; the exit code."""
-    target = Store(into.resolve())
-    merged = audit.merge([_existing(each) for each in stores], target)
+    target, sources = Store(absolute(into)), [_existing(each) for each in stores]
+    check_writable(target.folder, "run records")
+    merged = audit.merge(sources, target)
+    output.decided()
     for line in report.merged(merged, str(target.folder)):
         typer.echo(line)
     following.say([next_steps.after_launch(target.folder)])

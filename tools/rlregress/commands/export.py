@@ -11,11 +11,15 @@ from typing import Any
 
 import typer
 
+from rlregress import datafiles, files
 from rlregress.commands import following
 from rlregress.errors import UserError
 from rlregress.gate import export as exports
 from rlregress.reporting import next_steps
 from rlregress.training.record import check_writable, write_atomically
+
+#: how TensorBoard's files begin
+_EVENTS = "events.out.tfevents"
 
 
 def export(given: Sequence[Path], tables: Path | None, events: Path | None) -> None:
@@ -76,9 +80,11 @@ def write_events(scalars: Sequence[exports.Scalar], folder: Path) -> int:
     for scalar in scalars:
         by_run.setdefault(scalar.run, []).append(scalar)
     for run, points in by_run.items():
-        for old in (folder / run).glob("events.out.tfevents.*"):
-            old.unlink()
-        with writer(log_dir=str(folder / run)) as events:
+        # of what is in it, so that it is no link to a folder elsewhere
+        place = files.inside(folder, *run.split("/"), _EVENTS).parent
+        for old in datafiles.listed(place, f"{_EVENTS}.*"):
+            files.remove(folder, old)
+        with writer(log_dir=str(place)) as events:
             for of in points:
                 events.add_scalar(of.tag, of.value, of.step, walltime=of.time or None)
     return len(by_run)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import typer
 
+from rlregress import files
 from rlregress.errors import UserError
 from rlregress.gate import shown
 from rlregress.reporting.html.page import Facts
@@ -45,9 +46,14 @@ def begin(path: str, command: str) -> Page:
     Raises:
         UserError: the file cannot be written; said before anything is started.
     """
-    place = Path(path).resolve() if path else None
+    place = files.absolute(path) if path else None
     if place is not None:
-        if place.is_dir():
-            raise UserError(f"--html {path} is a folder, expected the name of a file in it")
+        try:
+            files.check_target(place)
+        except OSError as error:
+            raise UserError(
+                f"the page cannot be written to {path}: {error.strerror}; expected the name of a "
+                "file"
+            ) from None
         check_writable(place.parent, "the page")
     return Page(place, command, shown.now(), time.monotonic())

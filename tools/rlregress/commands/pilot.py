@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import typer
 
 from rlregress import suite
 from rlregress.commands import following
 from rlregress.errors import UserError
+from rlregress.files import absolute
 from rlregress.gate import pilot as study
 from rlregress.gate.selection import Selection
 from rlregress.reporting import next_steps
@@ -22,7 +22,7 @@ def run(selection: Selection | None, seeds: int, workers: int, store: str) -> No
     Raises:
         UserError: nothing has been trained.
     """
-    folder = Path(store or suite.workplace() / "runs" / "pilot").resolve()
+    folder = absolute(store or suite.workplace() / "runs" / "pilot")
     if selection is not None:
         study.train(selection, seeds, folder, workers or os.cpu_count() or 1, typer.echo)
     if not (folder / study.UNCHANGED).is_dir():

@@ -142,7 +142,9 @@ def _rank(runs: Sequence[ranking.Run], options: Options) -> int:
     """Print and write; 0, or 3 where a pair needs more runs."""
     check_writable(options.report, "the report")
     started, date = time.monotonic(), shown.now()
-    ranked = ranking.rank(runs, options.runs, options.looks, options.alpha, options.beta)
+    ranked = ranking.rank(
+        runs, options.runs, options.looks, options.alpha, options.beta, say=typer.echo
+    )
     figure = rank_report.figure(ranked)
     seconds = round(time.monotonic() - started, 1)
     facts = Facts(rank_page.title(ranked), date, seconds, shown.machine(), options.command)

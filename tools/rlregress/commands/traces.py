@@ -8,6 +8,7 @@ from typing import Any
 
 import typer
 
+from rlregress import files
 from rlregress.commands import following, output
 from rlregress.errors import UserError
 from rlregress.model import explain
@@ -21,11 +22,16 @@ from rlregress.training.record import check_writable
 
 def record(job: Mapping[str, Any], path: Path) -> int:
     """Record twice and say what was recorded; 0, or 3 if the trace does not repeat itself."""
-    if not path.resolve().parent.is_dir():
-        raise UserError(f"there is no folder {path.resolve().parent} to write the trace to")
-    if path.is_dir():
-        raise UserError(f"{path} is a folder; expected the name of a file for the trace")
-    check_writable(path.resolve().parent, "the trace")
+    folder = files.absolute(path).parent
+    if not folder.is_dir():
+        raise UserError(f"there is no folder {folder} to write the trace to")
+    try:
+        files.check_target(path)
+    except OSError as error:
+        raise UserError(
+            f"the trace cannot be written to {path}: {error.strerror}; expected the name of a file"
+        ) from None
+    check_writable(folder, "the trace")
     repeated = record_twice(job, path, current("A"))
     if repeated.trace.failure:
         raise UserError(

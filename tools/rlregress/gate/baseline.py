@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
@@ -18,11 +18,11 @@ import tomli_w
 from pydantic import Field
 
 from rlregress import datafiles, suite
-from rlregress.datafiles import Number, expected, one_of
+from rlregress.datafiles import Line, Number, Value, expected, one_of
 from rlregress.errors import UserError
 from rlregress.model import quantities
 from rlregress.model.quantities import CRITIC, RETURNS, TRAINING, Quantity
-from rlregress.training import machine, record
+from rlregress.training import machine, record, recorded
 from rlregress.training.budgets import MOST_SEEDS
 from rlregress.training.cell import Cell, Job, Protocol
 from rlregress.training.critic import Critic, judged_number
@@ -35,7 +35,7 @@ SCHEMA = 1
 _MACHINE = {name: name for name in machine.FIELDS} | {"torch_threads": "threads"}
 #: modules of this suite, beside those of what is tested
 _OWN = "rlregress."
-FINISHED = "finished"
+FINISHED = recorded.FINISHED
 #: new runs have seeds that no stored run has, so that the two samples are independent
 FIRST_NEW_SEED = MOST_SEEDS
 
@@ -64,7 +64,7 @@ class Run:
     """
 
     seed: Annotated[int, Field(ge=0, lt=FIRST_NEW_SEED)]
-    status: Annotated[str, one_of((FINISHED, "failed"))]
+    status: Annotated[str, one_of((FINISHED, recorded.FAILED))]
     episode_returns: tuple[Number, ...]
     steps: Annotated[int, Field(ge=0)]
     cpu_seconds: _Seconds
@@ -157,8 +157,9 @@ _NOTHING = Beside(None, None, None)
 def numbers_of(run_record: Mapping[str, Any]) -> dict[Quantity, float]:
     """What a record says of all that a run can be judged by; nan where it does not tell."""
     final, told = run_record["final_return"], run_record.get("critic")
-    # older records tell of other episodes
-    critic = Critic(**told) if told is not None and "mean" in told else None
+    # older records tell of other episodes, and later ones may tell more
+    known = {each.name for each in fields(Critic)} & set(told or ())
+    critic = Critic(**{name: told[name] for name in known}) if told and "mean" in told else None
     of = Beside(run_record.get("training_return"), critic, run_record.get("diagnostics"))
     if run_record["status"] != FINISHED:
         of = _NOTHING
@@ -261,14 +262,11 @@ class _File:
     seeds: Annotated[int, Field(ge=2)]
     cell: Cell
     protocol: Protocol
-    hyperparameters: Mapping[str, Any]
-    provenance: Mapping[str, Any]
+    hyperparameters: Mapping[Line, Value]
+    provenance: Mapping[Line, Value]
     run: tuple[Run, ...]
 
     def __post_init__(self) -> None:
-        for name, value in asdict(self.protocol).items():
-            if value < 1:
-                raise ValueError(f"key 'protocol.{name}' is {value}, expected 1 or more")
         seeds = [run.seed for run in self.run]
         if len(seeds) != self.seeds or len(set(seeds)) < len(seeds):
             raise ValueError(

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, is_dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import ConfigDict
 
-from rlregress.errors import UserError
+from rlregress import datafiles
+from rlregress.datafiles import Component, Line, Natural, Number, Value, expected
 from rlregress.gate.baseline import FINISHED
+from rlregress.training import recorded
+from rlregress.training.cell import Seed
+from rlregress.training.critic import Critic
 from rlregress.training.record import write_atomically
 
 SCHEMA = 1
@@ -161,11 +167,81 @@ def write(path: Path, entries: list[dict[str, Any]]) -> None:
     write_atomically(path, text + "\n")
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Told:
+    """What an entry keeps of a run (``pytest_plugin.subjects.Run``)."""
+
+    cell: Component
+    seed: Seed
+    status: Line
+    failure: str | None = None
+    final_return: Number | None
+    steps: Natural
+    parameters_sha256: Line | None = None
+    time: recorded.Times
+    training_return: Number | None = None
+    critic: Critic | None = None
+    diagnostics: Mapping[Line, Number | None] | None = None
+    protocol: Mapping[Line, Natural] = field(default_factory=dict)
+    hyperparameters: Mapping[Line, Value] = field(default_factory=dict)
+    platform: Mapping[Line, recorded.Described | None] = field(default_factory=dict)
+    learning_curve: tuple[tuple[Number, Number], ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Verdict:
+    verdict: Line
+    interval: tuple[Number | None, Number | None] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Process:
+    ratio: Number | None = None
+    collecting_ratio: Number | None = None
+    peak_mib: Number | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Throughput:
+    algorithm: Component
+    processes: tuple[_Process, ...] = ()
+    verdicts: Mapping[Line, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Entry:
+    test: str
+    tier: Line
+    outcome: Line
+    seconds: Number
+    message: str
+    framework: Line = ""
+    cell: Line | None = None
+    group: Line | None = None
+    training: Line | None = None
+    critic: Line | None = None
+    detail: Line | None = None
+    scope: Line | None = None
+    verdict: _Verdict | None = None
+    diagnostics: Mapping[Line, _Verdict] = field(default_factory=dict)
+    not_judged: Mapping[Line, str] = field(default_factory=dict)
+    throughput: _Throughput | None = None
+    record: _Told | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _File:
+    """What is read of a file; tests may attach more, and later versions do."""
+
+    __pydantic_config__ = ConfigDict(strict=True, extra="ignore")
+
+    schema: Annotated[int, expected(str(SCHEMA), lambda of: of == SCHEMA)]
+    tests: tuple[_Entry, ...]
+
+
 def read(path: Path) -> list[dict[str, Any]]:
     """The entries of a file; UserError if it is missing or damaged."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))["tests"]
-    except (OSError, ValueError, KeyError, TypeError):
-        raise UserError(
-            f"the evidence in {path} is missing or incomplete; the tests did not run to their end"
-        ) from None
+    remedy = "the tests did not run to their end, or something else has written it"
+    content: dict[str, Any] = datafiles.read(path, Mapping[str, Any], remedy)
+    datafiles.checked(content, _File, path, remedy)
+    return content["tests"]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from rlregress.datafiles import TIME
 from rlregress.errors import UserError
 from rlregress.gate import baseline, evidence, night
 from rlregress.gate.trend import read as read_nights
@@ -59,10 +60,9 @@ class Exported:
 
 
 def _seconds(started: str) -> float:
-    try:
-        return datetime.fromisoformat(started.replace("Z", "+00:00")).timestamp()
-    except ValueError:
+    if not started:
         return 0.0
+    return datetime.strptime(started, TIME).replace(tzinfo=UTC).timestamp()
 
 
 def _run(job: Job, content: Mapping[str, Any]) -> dict[str, Any]:
@@ -86,7 +86,7 @@ def _run(job: Job, content: Mapping[str, Any]) -> dict[str, Any]:
         "wall_seconds": time.get("wall_seconds"),
         "steps_per_cpu_second": time.get("steps_per_cpu_second"),
         "peak_mib": (content.get("memory") or {}).get("peak_mib"),
-        "started": time.get("started_at", ""),
+        "started": time.get("started_at") or "",
         "machine": machine.text(content["platform"], night.MACHINE),
         "versions": " ".join(f"{name}=={version}" for name, version in job.versions.items()),
         "failure": (content["failure"].strip().splitlines() or [""])[-1],
@@ -214,7 +214,8 @@ def of(folders: Sequence[Path]) -> Exported:
                 "that was a --store or a --report"
             )
     if not any(made.tables.values()):
-        raise UserError(f"nothing could be exported; the first reason: {made.left_out[0]}")
+        reason = f"the first reason: {made.left_out[0]}" if made.left_out else "they hold no runs"
+        raise UserError(f"nothing could be exported of these folders; {reason}")
     return made
 
 

@@ -19,14 +19,17 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
-from rlregress import __version__, datafiles
-from rlregress.datafiles import Number, expected
+from pydantic import ConfigDict, Field
+
+from rlregress import __version__, datafiles, files
+from rlregress.datafiles import Component, Line, Natural, Number, Time, expected, one_of
 from rlregress.errors import UserError
 from rlregress.gate import evidence
 from rlregress.gate.baseline import numbers_of
 from rlregress.gate.throughput import QUANTITIES
-from rlregress.model.gate import FrameworkOutcome, GateResult
+from rlregress.model.gate import GateResult
 from rlregress.model.quantities import CRITIC, RETURNS, TRAINING
+from rlregress.training import recorded
 
 SCHEMA = 1
 FILE = "night.json"
@@ -34,21 +37,20 @@ FILE = "night.json"
 MACHINE = ("cpu", "instructions", "machine", "system")
 #: what else may differ between nights, beside the versions of packages
 SURROUNDINGS = ("python", "libc", "blas", "torch_threads")
-_TIME = "%Y-%m-%dT%H:%M:%SZ"
 _REMEDY = "leave this night out, or unpack its artifact again"
 _NUMBERS = {"returns": RETURNS, "training": TRAINING, "critic": CRITIC}
+#: beyond it squares of numbers overflow
+_LARGEST = 1e100
+#: of a file of JUnit, its date stands in so many bytes at its begin.
+_HEAD = 2000
 
-
-def _is_time(text: str) -> bool:
-    try:
-        datetime.strptime(text, _TIME)
-    except ValueError:
-        return False
-    return True
-
-
-_Numbers = tuple[Number | None, ...]
-_Time = Annotated[str, expected("a time as in '2026-01-31T04:30:00Z'", _is_time)]
+_Number = Annotated[Number, Field(ge=-_LARGEST, le=_LARGEST)]
+_Numbers = tuple[_Number | None, ...]
+_Pair = Annotated[
+    Line, expected("a framework and an algorithm", lambda text: len(text.split(" ")) == 2)
+]
+_Measure = Annotated[str, one_of(tuple(QUANTITIES))]
+_Measured = Annotated[tuple[_Number, ...], Field(min_length=1)]
 
 
 @dataclass(frozen=True)
@@ -68,18 +70,18 @@ class CellNight:
         machines: place of each run's machine in the night's list of them [n].
     """
 
-    framework: str
-    group: str
-    verdict: str
-    protocol: Mapping[str, int]
-    hyperparameters: str
-    seeds: tuple[int, ...]
-    parameters: tuple[str, ...]
+    framework: Component
+    group: Component
+    verdict: Line
+    protocol: Mapping[Line, Natural]
+    hyperparameters: Line
+    seeds: tuple[Natural, ...]
+    parameters: tuple[Line, ...]
     returns: _Numbers
     training: _Numbers
     critic: _Numbers
     steps_per_cpu_second: _Numbers
-    machines: tuple[int, ...]
+    machines: tuple[Natural, ...]
 
     def __post_init__(self) -> None:
         count = len(self.seeds)
@@ -92,9 +94,9 @@ class CellNight:
 class FrameworkNight:
     """One framework: verdict, versions, digests of the code under test."""
 
-    verdict: str
-    versions: Mapping[str, str]
-    sources: Mapping[str, str] = field(default_factory=dict)
+    verdict: Line
+    versions: Mapping[Line, Line]
+    sources: Mapping[Line, Line] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -108,20 +110,18 @@ class Night:
         unjudged: what no verdict was reached on.
     """
 
-    schema: int
-    rlregress: str
-    started: _Time
+    schema: Annotated[int, expected(str(SCHEMA), lambda of: of == SCHEMA)]
+    rlregress: Line
+    started: Time
     exit_code: int
-    budget: str
-    frameworks: Mapping[str, FrameworkNight]
-    machines: tuple[Mapping[str, str | int], ...]
-    cells: Mapping[str, CellNight]
-    throughput: Mapping[str, Mapping[str, tuple[Number, ...]]]
+    budget: Line
+    frameworks: Mapping[Component, FrameworkNight]
+    machines: tuple[Mapping[Line, recorded.Described], ...]
+    cells: Mapping[Component, CellNight]
+    throughput: Mapping[_Pair, Mapping[_Measure, _Measured]]
     unjudged: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.schema != SCHEMA:
-            raise ValueError(f"schema {self.schema}, expected {SCHEMA}")
         places = {place for cell in self.cells.values() for place in cell.machines}
         if places - set(range(len(self.machines))):
             raise ValueError(f"a run of machine {max(places)}, of {len(self.machines)} in all")
@@ -143,23 +143,19 @@ def of_gate(result: GateResult, entries: Sequence[Mapping[str, Any]]) -> dict[st
         for of in result.outcomes
         if of.framework in result.versions
     }
-    told = _told({of.framework: of for of in result.outcomes}, entries)
     return {
         "schema": SCHEMA,
         "rlregress": __version__,
-        "started": started.strftime(_TIME),
+        "started": started.strftime(datafiles.TIME),
         "exit_code": result.exit_code,
         "budget": result.budget,
         "frameworks": frameworks,
         "unjudged": list(result.unjudged),
-        **told,
+        **_told(entries),
     }
 
 
-def _told(
-    outcomes: Mapping[str, FrameworkOutcome | Mapping[str, Any]],
-    entries: Sequence[Mapping[str, Any]],
-) -> dict[str, Any]:
+def _told(entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """``machines``, ``cells`` and ``throughput`` of a night, from the entries of its evidence."""
     machines: list[dict[str, Any]] = []
     cells: dict[str, dict[str, Any]] = {}
@@ -217,38 +213,51 @@ def read(folder: Path) -> Night:
     return _older(folder)
 
 
+@dataclass(frozen=True, kw_only=True)
+class _OfFramework:
+    verdict: Line
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Verdict:
+    """What is read of ``verdict.json``."""
+
+    __pydantic_config__ = ConfigDict(strict=True, extra="ignore")
+
+    rlregress: Line
+    exit_code: int
+    budget: Line
+    frameworks: Mapping[Component, _OfFramework]
+    versions: Mapping[Component, Mapping[Line, Line]]
+    sources: Mapping[Component, Mapping[Line, Line]] = field(default_factory=dict)
+    unjudged: tuple[str, ...] = ()
+
+
 def _older(folder: Path) -> Night:
     """A night from the files that every gate has written."""
     path = folder / "verdict.json"
-    try:
-        verdict = json.loads(path.read_text(encoding="utf-8"))
-        entries = evidence.read(folder / "evidence.json")
-        if (folder / "throughput.json").exists():
-            entries += evidence.read(folder / "throughput.json")
-        of_frameworks = verdict["frameworks"]
-        content = {
-            "schema": SCHEMA,
-            "rlregress": verdict["rlregress"],
-            "started": _date(folder, entries),
-            "exit_code": verdict["exit_code"],
-            "budget": verdict["budget"],
-            "frameworks": {
-                name: {
-                    "verdict": of_frameworks[name]["verdict"],
-                    "versions": versions,
-                    "sources": verdict.get("sources", {}).get(name, {}),
-                }
-                for name, versions in verdict["versions"].items()
-                if name in of_frameworks
-            },
-            "unjudged": verdict.get("unjudged", []),
-            **_told(of_frameworks, entries),
-        }
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UserError(
-            f"{path} is no verdict of a gate with its evidence beside it "
-            f"({type(error).__name__}: {error}); {_REMEDY}"
-        ) from None
+    verdict: _Verdict = datafiles.read(path, _Verdict, remedy=_REMEDY)
+    entries = evidence.read(folder / "evidence.json")
+    if (folder / "throughput.json").exists():
+        entries += evidence.read(folder / "throughput.json")
+    content = {
+        "schema": SCHEMA,
+        "rlregress": verdict.rlregress,
+        "started": _date(folder, entries),
+        "exit_code": verdict.exit_code,
+        "budget": verdict.budget,
+        "frameworks": {
+            name: {
+                "verdict": verdict.frameworks[name].verdict,
+                "versions": versions,
+                "sources": verdict.sources.get(name, {}),
+            }
+            for name, versions in verdict.versions.items()
+            if name in verdict.frameworks
+        },
+        "unjudged": verdict.unjudged,
+        **_told(entries),
+    }
     made: Night = datafiles.checked(content, Night, path, remedy=_REMEDY)
     return made
 
@@ -259,18 +268,22 @@ def _date(folder: Path, entries: Iterable[Mapping[str, Any]]) -> str:
     Raises:
         UserError: nothing says so.
     """
+    path = folder / "junit.xml"
     try:
-        head = (folder / "junit.xml").read_text(encoding="utf-8", errors="replace")[:2000]
+        with files.opened(path) as file:
+            head = file.read(_HEAD).decode("utf-8", "replace")
     except OSError:
         head = ""
     if found := re.search(r'timestamp="([^"]+)"', head):
-        said = datetime.fromisoformat(found[1])
-        # without an offset it is that of the machine that wrote it, which nothing tells
-        return (said if said.tzinfo else said.replace(tzinfo=UTC)).astimezone(UTC).strftime(_TIME)
+        try:
+            said = datetime.fromisoformat(found[1])
+            # without an offset it is that of the machine that wrote it, which nothing tells
+            said = (said if said.tzinfo else said.replace(tzinfo=UTC)).astimezone(UTC)
+        except (ValueError, OverflowError) as error:
+            raise UserError(f"{path} has no date: {error}; {_REMEDY}") from None
+        return said.strftime(datafiles.TIME)
     began = [
-        str(entry["record"]["time"].get("started_at", ""))
-        for entry in entries
-        if isinstance(entry.get("record"), dict)
+        entry["record"]["time"].get("started_at") or "" for entry in entries if entry.get("record")
     ]
     if not any(began):
         raise UserError(f"the report in {folder} does not say when it was made; {_REMEDY}")
@@ -289,11 +302,11 @@ def folders(given: Iterable[Path]) -> list[Path]:
             raise UserError(f"{folder} is no folder; expected the reports of gates")
         before = len(found)
         seen = False
-        for place, below, files in os.walk(folder):
+        for place, below, names in os.walk(folder):
             below.sort()
-            if FILE in files or "verdict.json" in files:
+            if FILE in names or "verdict.json" in names:
                 seen = True
-                found.setdefault(Path(place).resolve())
+                found.setdefault(files.absolute(place))
         if not seen and len(found) == before:
             raise UserError(
                 f"{folder} holds no report of a gate ({FILE} or verdict.json), nor does a folder "

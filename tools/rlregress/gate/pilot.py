@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from rlregress import suite
+from rlregress import datafiles, suite
 from rlregress.errors import UserError
 from rlregress.faults import probed
 from rlregress.gate import return_faults
-from rlregress.gate.baseline import numbers_of
+from rlregress.gate.baseline import FINISHED, numbers_of
 from rlregress.gate.selection import Selection, choose
 from rlregress.model.pilot import Price
 from rlregress.model.quantities import CRITIC
@@ -113,12 +113,13 @@ def train_cells(
 
 
 def curve(run: Mapping[str, Any]) -> Curve:
-    """The learning curve of a finished record."""
+    """The learning curve of a finished record; an evaluation that is not finite is NaN."""
     minutes = np.array(run["curve_cpu_seconds"], dtype=np.float64).reshape(-1, 2) / 60
     ended = np.array([[at, value] for at, value, _ in run["episodes"]], np.float64).reshape(-1, 2)
+    told = [[] if None in returns else returns for _, returns in run["curve"]]
     return Curve(
         evaluated=np.array([at for at, _ in run["curve"]], dtype=np.float64),
-        evaluations=np.array([np.mean(returns) for _, returns in run["curve"]]),
+        evaluations=np.array([np.mean(returns) if returns else np.nan for returns in told]),
         training_minutes=minutes[:, 0],
         evaluation_minutes=minutes[:, 1],
         ended=ended[:, 0],
@@ -127,25 +128,41 @@ def curve(run: Mapping[str, Any]) -> Curve:
     )
 
 
-def curves(folder: Path) -> dict[str, list[Curve]]:
-    """The finished runs of a folder by cell id; UserError that names a damaged record.
+def curves(folder: Path, steps: dict[str, list[int]]) -> dict[str, list[Curve]]:
+    """The finished runs of a folder by cell id.
 
     A run that failed is left out: what it would count as depends on the whole environment.
+
+    Args:
+        steps: of the evaluations, by cell id, as far as they are known; those found are added.
+
+    Raises:
+        UserError: a record is damaged, or has not the evaluations of the others of its cell.
     """
     of: dict[str, list[Curve]] = {}
     for path in recorded.paths(folder):
-        run = record.read(path)
-        if run["status"] == "finished":
-            of.setdefault(path.parent.name, []).append(curve(run))
+        job, run = recorded.read(path)
+        if run["status"] != FINISHED:
+            continue
+        own = [at for at, _ in run["curve"]]
+        timed = len(run.get("curve_cpu_seconds", ())) == len(own) and "episodes" in run
+        if not timed or steps.setdefault(job.cell.id, own) != own:
+            raise UserError(
+                f"the run record {path} does not fit a pilot study: expected episodes, CPU seconds "
+                "of each evaluation, and evaluations at the same steps in all runs of a cell; "
+                "remove it, and start the study again"
+            )
+        of.setdefault(job.cell.id, []).append(curve(run))
     return of
 
 
 def study(store: Path) -> Iterator[tuple[str, list[Price]]]:
     """Each cell with at least two unchanged runs and its measures, the best first."""
-    unchanged = curves(store / UNCHANGED)
+    steps: dict[str, list[int]] = {}
+    unchanged = curves(store / UNCHANGED, steps)
     faulty = {
-        folder.name: curves(folder)
-        for folder in sorted(store.iterdir())
+        folder.name: curves(folder, steps)
+        for folder in datafiles.listed(store, "*")
         if folder.is_dir() and folder.name != UNCHANGED
     }
     for cell, runs in sorted(unchanged.items()):

@@ -22,6 +22,7 @@ from rlregress.model.ranking import (
     Standing,
     TaskRanking,
 )
+from rlregress.progress import Progress
 from rlregress.training import recorded
 from rlregress.training.cell import Cell, Job, Protocol
 from rlregress.verdicts import adastop
@@ -230,6 +231,7 @@ def rank(
     looks: int | None = None,
     alpha: float = 0.05,
     beta: float = 0.0,
+    say: Callable[[str], None] = lambda line: None,
 ) -> Ranking:
     """Compare all implementations of each task in pairs; all pairs of all tasks are one family.
 
@@ -239,6 +241,7 @@ def rank(
         looks: how many are planned in all; None: as many as every implementation has the runs for.
         alpha: probability of separating one or more pairs that are equal.
         beta: probability of accepting a pair early; see ``adastop.Plan``.
+        say: is told how far it is, where there is much to decide.
 
     Raises:
         UserError: nothing can be compared, or the plan could not separate anything.
@@ -265,9 +268,10 @@ def rank(
         places += [(task, name) for name in sorted(of_task)]
         samples += [np.array(of_task[name]) for _, name in places[start:]]
         pairs += itertools.combinations(range(start, len(places)), 2)
-    compared = adastop.compare(samples, pairs, plan)
+    done = Progress(len(pairs), say, "pairs that may be decided").done
+    compared = adastop.compare(samples, pairs, plan, done)
 
-    done = len(compared.looks)
+    looked = len(compared.looks)
     decided: dict[str, list[Decision]] = {task: [] for task in returns}
     looked_at = dict.fromkeys(places, 1)
     for pair in compared.pairs:
@@ -277,7 +281,7 @@ def rank(
             Decision(first=first, second=second, decision=pair.decision, look=pair.look)
         )
         for place in (places[pair.first], places[pair.second]):
-            looked_at[place] = max(looked_at[place], pair.look or done)
+            looked_at[place] = max(looked_at[place], pair.look or looked)
     return Ranking(
         plan=plan,
         tasks=tuple(
@@ -298,7 +302,7 @@ def rank(
             )
             for task, of_task in returns.items()
         ),
-        looks=done,
+        looks=looked,
         boundaries=tuple((look.lower, look.upper) for look in compared.looks),
         alone=alone,
     )

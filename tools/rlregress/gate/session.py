@@ -19,8 +19,6 @@ from rlregress.training.cell import Cell, Job
 from rlregress.training.store import Store, store_in
 from rlregress.verdicts.looks import LEAST_STORED, SEQUENTIAL, Looks, fixed
 
-#: so that no seed derived from it is beyond the 32 bits that NumPy takes
-LAST_FIRST_SEED = 2_000_000_000
 #: new runs that a t-test against a published band takes
 LEAST_AGAINST_BAND = 2
 #: in place of the name of a group.
@@ -59,11 +57,7 @@ def check_numbers(seeds: int, alpha: float, first_seed: int) -> None:
     """UserError that names the option whose number makes no sense."""
     if not 1 <= seeds <= MOST_SEEDS:
         raise UserError(f"--seeds is {seeds}, expected 1 to {MOST_SEEDS} new runs of each cell")
-    if not FIRST_NEW_SEED <= first_seed <= LAST_FIRST_SEED:
-        raise UserError(
-            f"--first-seed is {first_seed}, expected {FIRST_NEW_SEED} to {LAST_FIRST_SEED}: stored "
-            "runs have the seeds below, and frameworks take none far above"
-        )
+    plan.check_first_seed(first_seed, FIRST_NEW_SEED)
     if not 0 < alpha < 1:
         raise UserError(f"--alpha is {alpha}, expected a probability between 0 and 1, such as 0.05")
 

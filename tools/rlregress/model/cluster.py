@@ -45,6 +45,9 @@ class Survey:
         attempts: what is running, stuck or stopped.
         reasons: why runs failed -> how many, of the ``read`` failed runs.
         duplicates, damaged: files.
+        unbegun: of the stopped runs, those that Slurm was given and that it ended before an attempt
+            began.
+        own_clock: ages are by the clock of this machine, as the store cannot be written.
         seconds_left: until all that is listed is done, with as many at a time as are running; None
             if none is, or no run tells how long it takes.
     """
@@ -55,6 +58,8 @@ class Survey:
     read: int
     duplicates: Sequence[str]
     damaged: Sequence[str]
+    unbegun: int
+    own_clock: bool
     seconds_left: float | None
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -93,12 +94,14 @@ class TaskRanking:
 
     def decision(self, first: str, second: str) -> str:
         """What is decided about ``first`` against ``second``, in whichever order they were."""
-        for pair in self.decisions:
-            if (pair.first, pair.second) == (first, second):
-                return pair.decision
-            if (pair.first, pair.second) == (second, first):
-                return _MIRRORED.get(pair.decision, pair.decision)
-        raise KeyError((first, second))
+        if (first, second) in self._of_pairs:
+            return self._of_pairs[first, second]
+        decision = self._of_pairs[second, first]
+        return _MIRRORED.get(decision, decision)
+
+    @cached_property
+    def _of_pairs(self) -> dict[tuple[str, str], str]:
+        return {(pair.first, pair.second): pair.decision for pair in self.decisions}
 
 
 @dataclass(frozen=True, kw_only=True)

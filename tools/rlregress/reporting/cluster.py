@@ -54,6 +54,8 @@ def status(survey: Survey, queue: Mapping[tuple[str, str], int], silent: str) ->
         lines.append(f"Slurm: {', '.join(waits)}")
     if silent:
         lines.append(f"Slurm was asked, and said nothing: {silent}")
+    if survey.own_clock:
+        lines.append("ages are by this machine's clock, as you may not write to the store")
     if survey.duplicates or survey.damaged:
         lines.append(
             f"{len(survey.duplicates)} second results that differ, {len(survey.damaged)} damaged "
@@ -95,6 +97,11 @@ def _attempts(survey: Survey) -> list[str]:
             for each in of_states["stopped"]
         ]
     )
+    if survey.unbegun:
+        lines.append(
+            f"stopped: {survey.unbegun} runs before they began: they were submitted, and Slurm has "
+            "no task of them any more; cancelled, or see the logs in slurm/ of the store"
+        )
     running = sorted(of_states["running"], key=lambda each: each.share)
     return lines + _some(
         [

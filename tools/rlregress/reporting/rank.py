@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import io
+import itertools
 import warnings
 from collections import Counter
 
 from rlregress.model.ranking import GREATER, NOT_SEPARATED, SMALLER, UNDECIDED, Ranking, TaskRanking
-from rlregress.reporting.words import rate
+from rlregress.reporting.words import rate, shortened
 
 #: decision of the row against the column -> how it is printed
 SYMBOLS = {GREATER: ">", SMALLER: "<", NOT_SEPARATED: "~", UNDECIDED: "?"}
 _COLOURS = {GREATER: "#b3cde3", SMALLER: "#fbb4ae", NOT_SEPARATED: "lightgray", UNDECIDED: "white"}
 
+#: of more implementations than these, the figure has no signs, which its colours tell as well.
+_MOST_SIGNS = 40
 #: what the symbols say
 LEGEND = "row against column: > better, < worse, ~ not separated, ? undecided"
 _SHARED = " (pairs that share an implementation: measured, not exact, see docs/ranking.md)"
@@ -126,10 +129,13 @@ def _drawn(ranking: Ranking) -> str:
 
     kinds = list(_COLOURS)
     largest = max(len(task.standings) for task in ranking.tasks)
+    signs = largest <= _MOST_SIGNS
+    largest = min(largest, _MOST_SIGNS)
     size = (2.0 + 1.1 * largest) * len(ranking.tasks), 2.0 + 0.8 * largest
     page = Figure(figsize=size, layout="constrained")
     for column, task in enumerate(ranking.tasks):
         names = [standing.implementation for standing in task.standings]
+        labels = list(map(shortened, names))
         places = range(len(names))
         above = page.add_subplot(2, len(ranking.tasks), column + 1)
         cells = [[-1 if a == b else kinds.index(task.decision(a, b)) for b in names] for a in names]
@@ -140,19 +146,17 @@ def _drawn(ranking: Ranking) -> str:
             vmax=len(kinds) - 1,
             aspect="auto",
         )
-        for row in places:
-            for other in places:
-                if row != other:
-                    text = symbol(task, names[row], names[other])
-                    above.text(other, row, text, ha="center", va="center")
-        above.set_title(task.name, fontsize="small")
-        above.set_yticks(places, names, fontsize="small")
+        for row, other in itertools.permutations(places, 2) if signs else ():
+            text = symbol(task, names[row], names[other])
+            above.text(other, row, text, ha="center", va="center")
+        above.set_title(shortened(task.name), fontsize="small")
+        above.set_yticks(places, labels, fontsize="small")
         above.set_xticks(
             places, [f"{len(one.returns)} runs" for one in task.standings], fontsize="x-small"
         )
         below = page.add_subplot(2, len(ranking.tasks), len(ranking.tasks) + column + 1)
         below.boxplot([standing.returns for standing in task.standings], showmeans=True)
-        below.set_xticks([place + 1 for place in places], names, fontsize="x-small", rotation=30)
+        below.set_xticks([place + 1 for place in places], labels, fontsize="x-small", rotation=30)
         below.set_ylabel("return", fontsize="small")
     drawn = io.StringIO()
     page.savefig(drawn, format="svg", metadata={"Date": None})

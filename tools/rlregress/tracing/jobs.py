@@ -8,6 +8,7 @@ from typing import Any
 
 from rlregress import frameworks
 from rlregress.errors import UserError, nearest
+from rlregress.files import absolute
 
 
 def job(
@@ -59,7 +60,7 @@ def of_script(
     known = [frameworks.get(name) for name in frameworks.names()]
     modules = [module for adapter in known for module in adapter.modules]
     return {
-        "script": str(script.resolve()),
+        "script": str(absolute(script)),
         "arguments": list(arguments),
         "packages": list(packages) or modules,
         "steps": steps,

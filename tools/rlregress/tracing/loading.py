@@ -8,6 +8,7 @@ belongs to each of its children.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import sysconfig
@@ -42,8 +43,9 @@ def _audit(event: str, given: tuple[Any, ...]) -> None:
         if isinstance(path, (str, bytes)) and not writes:
             name = os.fsdecode(path)
             if not name.endswith(_PYTHON):
-                # now, as the working directory may be another one later
-                _read.add(os.path.join(os.getcwd(), name))
+                # now, as the working directory may be another one later, or gone
+                with contextlib.suppress(OSError):
+                    _read.add(os.path.abspath(name))
 
 
 def loaded(places: Places) -> dict[str, list[str]]:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import zlib
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any, BinaryIO
 
+from pydantic import ConfigDict, Field
+
+from rlregress import datafiles, files
+from rlregress.datafiles import Natural, expected, one_of
 from rlregress.errors import UserError
 from rlregress.model.traces import Event, Part, Place, Trace
 from rlregress.tracing.events import REFUSED, SCHEMA
@@ -18,16 +23,20 @@ from rlregress.tracing.events import REFUSED, SCHEMA
 #: kinds of events; see ``Event``.
 KINDS = (
     "reset", "step", "output", "draw", "data", "parameters", "loss", "backward", "optimizer",
-    "write", "final",
+    "write", "log", "module", "final",
 )  # fmt: skip
 #: of an event, the parts in the order in which one follows from the other.
 CAUSAL = {
     "step": ("action", "observation", "reward", "flags"),
     "output": ("types", "value", "observation", "reward", "flags", "last"),
     "loss": ("keys", "values"),
+    "module": ("keys", "values"),
     "final": ("parameters", "buffers"),
     "optimizer": ("size", "parameters", "gradient", "learning_rate", "update"),
 }
+#: of a trace, and of one of its lines, so many bytes at most.
+_LARGEST, _LONGEST_LINE = 1 << 29, 1 << 26
+_REMEDY = "record it again with: rlregress trace"
 
 
 def failed(said: str, error: Mapping[str, str] = MappingProxyType({})) -> Trace:
@@ -37,65 +46,120 @@ def failed(said: str, error: Mapping[str, str] = MappingProxyType({})) -> Trace:
     return Trace(header=header, events=())
 
 
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (OverflowError, TypeError, ValueError):
+        return False
+    return True
+
+
+def _is_part(value: Sequence[Any]) -> bool:
+    if not 4 <= len(value) <= 5:
+        return False
+    digest, norm, values, shadow, text = [*value, ""][:5]
+    return (
+        isinstance(digest, str)
+        and isinstance(text, str)
+        and (norm is None or _is_number(norm))
+        and isinstance(values, list)
+        and isinstance(shadow, list | None)
+        and all(map(_is_number, [*values, *(shadow or ())]))
+    )
+
+
+_Place = tuple[str, Natural, str]
+_Part = Annotated[list[Any], expected("a digest, a norm, first values and projections", _is_part)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Row:
+    """One line of a trace: an event, as ``events`` writes it."""
+
+    kind: Annotated[str, one_of(KINDS)]
+    name: str
+    at: tuple[str, Natural, str, tuple[_Place, ...]] | None
+    parts: Mapping[str, _Part]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Elsewhere:
+    what: Annotated[str, one_of(("process", "thread"))]
+    kind: Annotated[str, Field(alias="class")]
+    file: str
+    line: Natural
+    instead: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Header:
+    """What is read of the first line of a trace whoever recorded it."""
+
+    __pydantic_config__ = ConfigDict(strict=True, extra="ignore")
+
+    schema: Annotated[int, expected(str(SCHEMA), lambda of: of == SCHEMA)]
+    failure: str
+    seeded: tuple[str, ...]
+    lines: Mapping[str, tuple[tuple[Natural, ...], tuple[Natural, ...]]]
+    elsewhere: tuple[_Elsewhere, ...] = ()
+
+
 def load(path: Path) -> Trace:
     """The trace in a file.
 
     Raises:
         UserError: the file is missing, damaged, or of another version of the format.
     """
-    if path.is_dir():
-        raise UserError(
-            f"{path} is a folder; expected a trace, the file that rlregress trace writes"
-        )
-    if not path.is_file():
+    try:
+        with files.opened(path) as packed, gzip.GzipFile(fileobj=packed) as file:
+            _check_size(packed, file)
+            lines = iter(lambda: file.readline(_LONGEST_LINE), b"")
+            first = next(lines, b"")
+            if not first:
+                raise EOFError
+            datafiles.json_line(first.decode(), _Header, path, _REMEDY)
+            rows = (datafiles.json_line(line.decode(), _Row, path, _REMEDY) for line in lines)
+            events = tuple(_event(number, row) for number, row in enumerate(rows))
+            return Trace(header=json.loads(first), events=events)
+    except FileNotFoundError:
         raise UserError(
             f"there is no trace {path}; record one with: rlregress trace SCRIPT -o {path}"
-        )
-    try:
-        with gzip.open(path, "rt", encoding="utf-8") as file:
-            lines = [json.loads(line) for line in file]
-        if not lines:
-            raise EOFError
-        header, *rows = lines
-        if header["schema"] != SCHEMA:
-            raise UserError(
-                f"the trace {path} has format {header['schema']}, expected {SCHEMA}; "
-                "record it again with: rlregress trace"
-            )
-        for key in ("failure", "seeded", "lines"):
-            header[key]
-        return Trace(header=header, events=tuple(_event(n, row) for n, row in enumerate(rows)))
-    except (
-        OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, AttributeError
-    ) as error:  # fmt: skip
-        raise UserError(
-            f"the trace {path} cannot be read: {_reason(error)}; record it again with: rlregress "
-            "trace"
         ) from None
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise UserError(f"the trace {path} cannot be read: {_reason(error)}; {_REMEDY}") from None
+
+
+def _check_size(packed: BinaryIO, file: gzip.GzipFile) -> None:
+    """OSError if what a file unpacks to is larger than a trace that can be compared."""
+    # the end of a file says so, as far as 32 bits go (RFC 1952, ISIZE)
+    packed.seek(-min(4, packed.seek(0, 2)), 2)
+    size = int.from_bytes(packed.read(), "little")
+    packed.seek(0)
+    while file.read(1 << 20) and size <= _LARGEST:
+        size = max(size, file.tell())
+    if size > _LARGEST:
+        raise OSError(errno.EFBIG, f"it unpacks to more than {_LARGEST} bytes")
+    file.seek(0)
 
 
 def _reason(error: Exception) -> str:
     if isinstance(error, gzip.BadGzipFile):
         return "it is not compressed with gzip, as traces are"
-    if isinstance(error, (EOFError, zlib.error)):
-        return "it is cut off or damaged"
-    if isinstance(error, KeyError):
-        return f"it has no '{error.args[0]}'"
-    if isinstance(error, (OSError, ValueError)):
-        return str(error)
-    return "it is something else than a trace"
+    if isinstance(error, OSError):
+        return str(error.strerror)
+    if isinstance(error, UnicodeDecodeError):
+        return f"byte {error.start} of a line is not UTF-8"
+    return "it is cut off or damaged"
 
 
-def _event(index: int, row: Mapping[str, Any]) -> Event:
-    if row["kind"] not in KINDS:
-        raise ValueError(f"unknown kind of event '{row['kind']}'")
-    file, line, function, callers = row["at"] or ("", 0, "", [])
-    order = CAUSAL.get(row["kind"], tuple(row["parts"]))
-    parts = {name: _part(*row["parts"][name]) for name in order if name in row["parts"]}
+def _event(index: int, row: _Row) -> Event:
+    file, line, function, callers = row.at or ("", 0, "", ())
+    order = CAUSAL.get(row.kind, tuple(row.parts))
+    parts = {name: _part(*row.parts[name]) for name in order if name in row.parts}
     made = Event(
         index=index,
-        kind=row["kind"],
-        name=row["name"],
+        kind=row.kind,
+        name=row.name,
         file=file,
         line=line,
         function=function,

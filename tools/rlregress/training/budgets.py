@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from rlregress import datafiles, frameworks, suite
-from rlregress.datafiles import Count
+from rlregress.datafiles import Count, Line, Value
 from rlregress.details import tables
 from rlregress.errors import UserError, nearest
 from rlregress.hyperparameters import hyperparameter_set, names
@@ -41,7 +41,9 @@ class _Table:
     seeds: Annotated[int, Field(ge=1, le=MOST_SEEDS)]
     judged: bool
     published: str = ""
-    hyperparameters: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
+    hyperparameters: Mapping[Line, Mapping[Line, Mapping[Line, Value]]] = field(
+        default_factory=dict
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,26 +7,47 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from rlregress.datafiles import Component, Count, Line, Value, expected
+from rlregress.files import is_component
+
+#: the largest seed of a run: none that a framework derives from it is beyond 32 bits, which is what
+#: NumPy takes.
+LAST_SEED = 2_000_001_000
+
+
+def _is_environment(text: str) -> bool:
+    return text.count("/") <= 1 and all(map(is_component, text.split("/")))
+
+
+#: An id of gymnasium.
+Environment = Annotated[
+    str, expected("an environment as in 'Hopper-v4' or 'ALE/Pong-v5'", _is_environment)
+]
+Seed = Annotated[int, Field(ge=0, le=LAST_SEED)]
 
 
 @dataclass(frozen=True, order=True)
 class Cell:
     """Framework x algorithm x environment x hyperparameter set x budget."""
 
-    framework: str
-    algorithm: str
-    environment: str
-    hyperparameters: str
-    budget: str
+    framework: Component
+    algorithm: Component
+    environment: Environment
+    hyperparameters: Component
+    budget: Component
 
     @property
     def id(self) -> str:
         """One word for reports, files and test ids, such as ``name-ppo-Hopper-v4-short``.
 
-        The hyperparameter set is named only where it is not the framework's own.
+        The hyperparameter set is named only where it is not the framework's own. A file's name has
+        no slash: that of an environment is written as two dashes.
         """
-        parts = [self.framework, self.algorithm, self.environment]
+        parts = [self.framework, self.algorithm, self.environment.replace("/", "--")]
         if self.hyperparameters != self.framework:
             parts.append(self.hyperparameters)
         return "-".join([*parts, self.budget])
@@ -47,9 +68,9 @@ class Protocol:
         evaluation_episodes: deterministic episodes per evaluation.
     """
 
-    total_steps: int
-    evaluate_every: int
-    evaluation_episodes: int
+    total_steps: Count
+    evaluate_every: Count
+    evaluation_episodes: Count
 
 
 @dataclass(frozen=True)
@@ -60,12 +81,14 @@ class Job:
     of other code is never taken for this one.
     """
 
-    cell: Cell
-    seed: int
+    cell: Annotated[
+        Cell, expected("names that are short enough for one file", lambda c: is_component(c.id))
+    ]
+    seed: Seed
     protocol: Protocol
-    hyperparameters: Mapping[str, Any]
-    versions: Mapping[str, str]
-    sources: Mapping[str, str]
+    hyperparameters: Mapping[Line, Value]
+    versions: Mapping[Line, Line]
+    sources: Mapping[Line, Line]
 
     @classmethod
     def of(cls, content: Mapping[str, Any]) -> Job:

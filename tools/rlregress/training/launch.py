@@ -15,10 +15,10 @@ from typing import Any
 
 from rlregress import frameworks, suite
 from rlregress.errors import UserError
-from rlregress.training import checkpoint, identity, record
+from rlregress.training import checkpoint, identity, record, recorded
 from rlregress.training.cell import Job
 from rlregress.training.store import Attempt, Store
-from rlregress.training.worker import BEGUN, NOT_DONE
+from rlregress.training.worker import BEGUN, NOT_DONE, STARTED_BY
 
 #: the numerical libraries read these once, when they are loaded
 _THREAD_LIMITS = (
@@ -125,7 +125,7 @@ def run(job: Job, store: Store, pinned: bool = True, wait: bool = True) -> dict[
 
 
 def _sealed_by(attempt: Attempt, job: Job) -> dict[str, Any]:
-    content = record.read(attempt.record)
+    _, content = recorded.read(attempt.record)
     came_about = {"continued": [], "begun_anew": "", **content.get("attempt", {})}
     came_about["begun_anew"] = attempt.begun_anew or came_about["begun_anew"]
     of = attempt.as_dict()
@@ -159,7 +159,7 @@ def _train(job: Job, attempt: Attempt, pinned: bool) -> None:
         return
     try:
         _work(job, attempt, pinned)
-        content = record.read(attempt.record)
+        _, content = recorded.read(attempt.record)
         if content["status"] != "failed":
             return
         failure = str(content["failure"])
@@ -188,7 +188,7 @@ def _work(job: Job, attempt: Attempt, pinned: bool) -> None:
     with open(attempt.log, "wb") as log:
         process = subprocess.Popen(
             command,
-            env=environment(pinned),
+            env={**environment(pinned), STARTED_BY: str(os.getpid())},
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,

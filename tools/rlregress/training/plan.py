@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -13,8 +13,8 @@ from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter, NotOffered
 from rlregress.frameworks.isolation import isolated
 from rlregress.training import identity
-from rlregress.training.budgets import Budget, budget, hyperparameters
-from rlregress.training.cell import Cell, Job
+from rlregress.training.budgets import MOST_SEEDS, Budget, budget, hyperparameters
+from rlregress.training.cell import LAST_SEED, Cell, Job
 
 
 def check(cell: Cell) -> None:
@@ -87,8 +87,23 @@ def not_trained(algorithm: str, adapters: Sequence[Adapter], known: Sequence[str
     return f"unknown algorithm '{algorithm}' of {of}; {nearest(algorithm, known or sorted(every))}"
 
 
-def jobs(cell: Cell, seeds: Iterable[int]) -> list[Job]:
-    """One job per seed, for the code that is here; UserError if the cell cannot be trained."""
+def check_first_seed(first_seed: int, least: int = 0) -> None:
+    """UserError that names ``--first-seed`` if runs can have no such seeds."""
+    if not least <= first_seed <= LAST_SEED - MOST_SEEDS:
+        raise UserError(
+            f"--first-seed is {first_seed}, expected {least} to {LAST_SEED - MOST_SEEDS}: stored "
+            "runs have the seeds below, and frameworks take none far above"
+        )
+
+
+def jobs(cell: Cell, seeds: Sequence[int]) -> list[Job]:
+    """One job per seed, for the code that is here.
+
+    Raises:
+        UserError: the cell cannot be trained, or a seed is none that runs can have.
+    """
+    for seed in seeds[:1]:
+        check_first_seed(seed)
     check(cell)
     refused = refusal(cell)
     if refused:

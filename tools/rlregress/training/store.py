@@ -17,7 +17,7 @@ from pydantic import Field
 from rlregress import datafiles, files, suite
 from rlregress.datafiles import Count, Number
 from rlregress.errors import DamagedRecord, UserError
-from rlregress.training import checkpoint, lease, record
+from rlregress.training import checkpoint, lease, record, recorded
 from rlregress.training.cell import Job
 from rlregress.training.lease import Holder, Lease
 
@@ -26,7 +26,7 @@ MANIFESTS, SLURM = "manifests", "slurm"
 _RECORD, _LEASE, _FAILED, _ATTEMPTS = ".json", ".lease", ".failed", ".attempts"
 _CHECKPOINT, _PROGRESS = ".checkpoint", ".progress"
 _DUPLICATE, _DAMAGED = ".duplicate", ".damaged"
-_OF_RUNS = (_RECORD, _LEASE, _FAILED, _DUPLICATE, _DAMAGED)
+_OF_RUNS = (_RECORD, _LEASE, _FAILED, _CHECKPOINT, _DUPLICATE, _DAMAGED)
 #: of why a run failed, so many characters are kept beside its record.
 _REASON = 300
 _LONGEST_REASON = 10_000  # bytes
@@ -40,12 +40,14 @@ class Contents:
         done: runs that have a record.
         failed: those of them whose training ended in an error.
         leases: runs that somebody does, or has left undone.
+        checkpoints: runs that can be continued.
         duplicates, damaged: files, relative to the store.
     """
 
     done: set[str] = field(default_factory=set)
     failed: set[str] = field(default_factory=set)
     leases: set[str] = field(default_factory=set)
+    checkpoints: set[str] = field(default_factory=set)
     duplicates: list[str] = field(default_factory=list)
     damaged: list[str] = field(default_factory=list)
 
@@ -255,6 +257,8 @@ class Store:
                     found.failed.add(name)
                 elif suffix == _LEASE:
                     found.leases.add(name)
+                elif suffix == _CHECKPOINT:
+                    found.checkpoints.add(name)
                 elif suffix == _DUPLICATE:
                     found.duplicates.append(name + suffix)
                 elif suffix == _DAMAGED:
@@ -297,7 +301,7 @@ class Store:
                 return None
         except OSError as error:
             raise UserError(f"the run record {path} cannot be read: {error.strerror}") from None
-        stored = record.read(path)
+        _, stored = recorded.read(path)
         expected = json.loads(json.dumps({**job.as_dict(), "key": job.key}))
         if stored["key"] != job.key or stored["job"] != expected:
             other = [name for name, of in expected.items() if stored["job"].get(name) != of]
@@ -318,7 +322,7 @@ def renamed_as_damaged(path: Path) -> Path:
 
 def store_in(given: str) -> Store:
     """The store that ``--store`` names; the suite's own, ``runs``, if it is empty."""
-    return Store(Path(given or suite.workplace() / "runs").resolve())
+    return Store(files.absolute(given or suite.workplace() / "runs"))
 
 
 def _names(folder: Path, above: str = "") -> Iterator[tuple[str, str]]:

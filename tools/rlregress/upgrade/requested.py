@@ -12,11 +12,14 @@ from pathlib import Path
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from rlregress import frameworks
+from rlregress import files, frameworks
 from rlregress.errors import UserError
+from rlregress.files import absolute
 from rlregress.source import below
 
 INSTALLED = "installed"
+#: bytes of a lock file, at most, and characters of a row that are shown.
+_LARGEST, _SHOWN = 10_000_000, 100
 _IGNORED = {".git", "__pycache__", ".venv", "node_modules"}
 
 
@@ -78,18 +81,13 @@ def parse(text: str) -> Requested:
         UserError: it is neither a folder, a file, ``installed``, nor a list of pinned requirements.
     """
     given = text.strip()
-    if not given:
-        raise UserError(
-            "a side is empty; expected requirements such as 'framework==2.7.1', a working tree, a "
-            f"lock file, or '{INSTALLED}'"
-        )
     if given == INSTALLED:
         return Requested(given)
     path = Path(os.path.expanduser(given))
     if (path / "pyvenv.cfg").is_file():
-        return Requested(given, environment=path.resolve())
+        return Requested(given, environment=absolute(path))
     if path.is_dir():
-        return Requested(given, tree=path.resolve())
+        return Requested(given, tree=absolute(path))
     if path.is_file():
         return Requested(given, _pinned(_rows(path), given), lock=path)
     if "/" in given:
@@ -124,9 +122,14 @@ def _packages() -> dict[str, str]:
 def _rows(path: Path) -> list[str]:
     """The requirements of a lock file, as pip reads it; without hashes, comments and options."""
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise UserError(f"the lock file {path} cannot be read: {error}") from None
+        text = files.read(path, _LARGEST).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UserError(
+            f"the lock file {path} cannot be read: byte {error.start} is not UTF-8; expected one "
+            "pinned requirement a line"
+        ) from None
+    except OSError as error:
+        raise UserError(f"the lock file {path} cannot be read: {error.strerror}") from None
     if "[[package]]" in text:
         raise UserError(
             f"{path} is a lock file that pip cannot read; expected one pinned requirement a line: "
@@ -152,7 +155,8 @@ def _pinned(rows: list[str], where: str) -> tuple[str, ...]:
             requirement = Requirement(row)
         except InvalidRequirement:
             raise UserError(
-                f"'{row}' in '{where}' is no requirement; expected one such as 'framework==2.7.1'"
+                f"'{row[:_SHOWN]}' in '{where[:_SHOWN]}' is no requirement; expected one such as "
+                "'framework==2.7.1'"
             ) from None
         pins = [s for s in requirement.specifier if s.operator in ("==", "===")]
         if not requirement.url and (len(pins) != 1 or pins[0].version.endswith("*")):

@@ -15,14 +15,17 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from packaging.markers import Marker
 from packaging.requirements import Requirement
 from packaging.specifiers import InvalidSpecifier, Specifier, SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
+from pydantic import ConfigDict, Field
 
+from rlregress import datafiles
+from rlregress.errors import UserError
 from rlregress.upgrade import metadata
 
 #: fields of a declaration, as ``Declared.unread`` names them.
@@ -102,7 +105,9 @@ def declared_by_tree(folder: Path) -> Declared:
         if (folder / name).is_file():
             try:
                 found = reader((folder / name).read_text(encoding="utf-8"))
-            except (ValueError, SyntaxError, configparser.Error) as error:
+            except (
+                ValueError, SyntaxError, RecursionError, UserError, configparser.Error
+            ) as error:  # fmt: skip
                 found = dict.fromkeys(_FIELDS, _Unread(f"{name} cannot be read: {error}"))
             values = {**found, **values}
     if not values:
@@ -141,8 +146,49 @@ class _Unread(str):
     __slots__ = ()
 
 
+_Names = Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Project:
+    name: str
+    version: str = ""
+    dependencies: tuple[str, ...] = ()
+    python: Annotated[str, Field(alias="requires-python")] = ""
+    optional: Annotated[Mapping[str, tuple[str, ...]], Field(alias="optional-dependencies")] = (
+        field(default_factory=dict)
+    )
+    scripts: _Names = field(default_factory=dict)
+    windows: Annotated[_Names, Field(alias="gui-scripts")] = field(default_factory=dict)
+    others: Annotated[Mapping[str, _Names], Field(alias="entry-points")] = field(
+        default_factory=dict
+    )
+    dynamic: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Setuptools:
+    dynamic: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Tools:
+    setuptools: _Setuptools | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Pyproject:
+    """What is read of a ``pyproject.toml``."""
+
+    __pydantic_config__ = ConfigDict(strict=True, extra="ignore")
+
+    project: _Project | None = None
+    tool: _Tools | None = None
+
+
 def _pyproject(text: str) -> dict[str, Any]:
     parsed = tomllib.loads(text)
+    datafiles.checked(parsed, _Pyproject, Path("pyproject.toml"))
     project = parsed.get("project")
     if project is None:
         poetry = parsed.get("tool", {}).get("poetry")

@@ -25,7 +25,7 @@ two statistics depend on each other. ``simulate_adastop`` measures what that cos
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -149,57 +149,88 @@ def _spreads(first: FloatArray, second: FloatArray) -> FloatArray:
     return np.where(np.ptp(together, axis=1) > 0, together.std(axis=1), 1.0)
 
 
-def _envelope(rows: Sequence[FloatArray], of: np.ufunc) -> FloatArray:
-    """The largest, or the smallest, of each column of some rows."""
-    # row by row: a row stays in the processor's cache, all of them together do not
-    found = rows[0].copy()
-    for row in rows[1:]:
-        of(found, row, out=found)
-    return found
+class _Envelope:
+    """The largest statistic of each arrangement over the pairs that are left; or the smallest.
+
+    Args:
+        table: statistics [arrangements, pairs].
+        of: ``np.maximum``, or ``np.minimum``.
+    """
+
+    def __init__(self, table: FloatArray, of: np.ufunc) -> None:
+        self._table, self._of = table.copy(), of
+        self._never = -math.inf if of is np.maximum else math.inf
+        self.values: FloatArray = of.reduce(table, axis=1)
+
+    def without(self, pair: int) -> None:
+        """Leave a pair out, by its place in the table."""
+        reached = np.flatnonzero(self._table[:, pair] == self.values)
+        self._table[:, pair] = self._never
+        # few, if there are many pairs
+        self.values[reached] = self._of.reduce(self._table[reached], axis=1)
 
 
 def _step_down(
-    rows: dict[int, FloatArray],
+    table: FloatArray,
     observed: FloatArray,
     tie: FloatArray,
     kept: tuple[BoolArray, BoolArray],
     allowed: Sequence[int],
-) -> tuple[dict[int, bool], float, float]:
+    on_decided: Callable[[], object],
+) -> tuple[dict[int, bool], list[int], float, float]:
     """Separate or accept one pair after another, each at the boundaries of those that are left.
 
     Args:
-        rows: pair -> its statistics [arrangements]; left with the pairs of the last boundaries.
-        observed, tie: of all pairs [pairs]; what is nearer to a boundary than a tie is not beyond.
+        table: statistics [arrangements, pairs] of the pairs that are undecided.
+        observed, tie: of these pairs [pairs]; what is nearer to a boundary than a tie is not
+            beyond it.
         kept: arrangements in which no earlier look has rejected a pair, or accepted one.
         allowed: how many of these may be beyond the upper boundary, and beyond the lower one.
+        on_decided: is called after each pair.
 
     Returns:
-        Decided pair -> whether it is separated; the last lower and upper boundary.
+        Decided pair, by its place -> whether it is separated; the pairs of the last boundaries;
+        the lower and the upper one.
     """
     decided: dict[int, bool] = {}
+    left = len(observed)
+    largest = _Envelope(table, np.maximum)
+    smallest = _Envelope(table, np.minimum) if allowed[1] > 0 else None
+    from_top = iter(np.argsort(tie - observed, kind="stable").tolist())
+    from_bottom = iter(np.argsort(observed + tie, kind="stable").tolist())
+    top, bottom = next(from_top), next(from_bottom)
     while True:
-        of_left = list(rows.values())
-        largest = _envelope(of_left, np.maximum)[kept[0]]
-        upper = float(np.partition(largest, -1 - allowed[0])[-1 - allowed[0]])
+        within = largest.values[kept[0]]
+        upper = float(np.partition(within, -1 - allowed[0])[-1 - allowed[0]])
         lower = -math.inf
-        if allowed[1] > 0:
-            smallest = _envelope(of_left, np.minimum)[kept[1]]
-            lower = float(np.partition(smallest, allowed[1])[allowed[1]])
-        top = max(rows, key=(observed - tie).__getitem__)
-        bottom = min(rows, key=(observed + tie).__getitem__)
+        if smallest is not None:
+            within = smallest.values[kept[1]]
+            lower = float(np.partition(within, allowed[1])[allowed[1]])
         if observed[top] - tie[top] > upper:
-            decided[top] = True
+            pair, decided[top] = top, True
         elif observed[bottom] + tie[bottom] < lower:
-            decided[bottom] = False
+            pair, decided[bottom] = bottom, False
         else:
-            return decided, lower, upper
-        if len(rows) == 1:
-            return decided, lower, upper
-        del rows[next(reversed(decided))]
+            break
+        on_decided()
+        if left == 1:
+            return decided, [pair], lower, upper
+        left -= 1
+        largest.without(pair)
+        if smallest is not None:
+            smallest.without(pair)
+        while top in decided:
+            top = next(from_top)
+        while bottom in decided:
+            bottom = next(from_bottom)
+    return decided, [each for each in range(len(observed)) if each not in decided], lower, upper
 
 
 def compare(
-    samples: Sequence[ArrayLike], pairs: Sequence[tuple[int, int]], plan: Plan
+    samples: Sequence[ArrayLike],
+    pairs: Sequence[tuple[int, int]],
+    plan: Plan,
+    on_decided: Callable[[], object] = lambda: None,
 ) -> Comparison:
     """Decide pairs of samples, look by look, as far as there are runs.
 
@@ -211,6 +242,7 @@ def compare(
         samples: returns [runs] of each sample, in the order of their seeds; of any lengths.
         pairs: indices of the samples that are compared.
         plan: looks, errors and arrangements.
+        on_decided: is called after each pair that is decided.
 
     Raises:
         UserError: a return that is not finite.
@@ -252,20 +284,21 @@ def compare(
             math.floor(level * look / plan.looks * plan.arrangements + TIE) - int((~inside).sum())
             for level, inside in ((plan.alpha, below), (plan.beta, above))
         ]
-        rows = {
-            index: np.abs(as_first[first[index]] + as_second[second[index]]) / unit[index]
-            for index in left
-        }
-        separated, lower, upper = _step_down(rows, observed, tie, (below, above), allowed)
-        for index, by_more in separated.items():
+        rows = as_first[first[left]] + as_second[second[left]]
+        table = np.ascontiguousarray(np.abs(rows, out=rows).T)
+        table /= unit[left]
+        separated, rest, lower, upper = _step_down(
+            table, observed[left], tie[left], (below, above), allowed, on_decided
+        )
+        for place, by_more in separated.items():
+            index = left[place]
             greater = sums[first[index]] > sums[second[index]]
             decision = (GREATER if greater else SMALLER) if by_more else NOT_SEPARATED
             decided[index] = decision, look
+        table, ties = table[:, rest], tie[left][rest]
         if plan.beta:
-            most_of = [row + tie[index] for index, row in rows.items()]
-            above &= _envelope(most_of, np.minimum) >= lower
-        least_of = [row - tie[index] for index, row in rows.items()]
-        below &= _envelope(least_of, np.maximum) <= upper
+            above &= (table + ties).min(axis=1) >= lower
+        below &= (table - ties).max(axis=1) <= upper
         looks.append(Look(lower, upper, statistics))
     last = (NOT_SEPARATED, plan.looks) if len(looks) == plan.looks else (UNDECIDED, 0)
     return Comparison(

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import re
+import subprocess
+import sys
+from contextlib import suppress
+
 import pytest
 
 from rlregress.cluster import chosen, one
 from rlregress.gate.selection import Selection
 from rlregress.gate.session import open_session
+from rlregress.training import launch
 from rlregress.training.store import Store
 
 from .runs import jobs, listed
@@ -62,8 +70,13 @@ def test_a_dry_run_prints_scripts_and_submits_nothing(command, tmp_path, monkeyp
         (("launch", "--manifest", "x", "--cells", "all"), "does not take --cells"),
         (("launch", "--slurm", "--before", "/none"), "--before is '/none', which cannot be read"),
         (("launch", "--seeds", "2000"), "--seeds is 2000, expected up to 1000"),
-        (("launch", "--first-seed", "-1"), "--first-seed is -1, expected 0 or more"),
+        (("launch", "--first-seed", "-1"), "--first-seed is -1, expected 0 to 2000000000"),
+        (("launch", "--first-seed", "202611252300"), "expected 0 to 2000000000"),
         (("run", "--manifest", "/none", "--index", "0"), "the manifest /none cannot be read"),
+        (("run", "--manifest", "/", "--index", "0"), "it is a folder, not a file; expected a file"),
+        (("run", "--manifest", "/dev/zero", "--index", "0"), "it is a device, not a file"),
+        (("status", "--manifest", "/dev/zero", "--store", "/"), "it is a device, not a file"),
+        (("launch", "--slurm", "--before", "/dev/zero"), "it is a device, not a file"),
         (("run", "--manifest", "", "--index", "0"), "--manifest is empty"),
         (("status", "--store", "/none"), "there is no folder /none"),
         (("verify", "--store", "/none"), "there is no folder /none"),
@@ -116,6 +129,31 @@ def test_a_watch_ends_when_nothing_is_left(command, tmp_path):
     code, said, _ = command("watch", "--store", str(tmp_path))
     assert code == 0
     assert "nothing is left to do" in said
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_what_a_watch_shows_is_harmless(tmp_path, terminal):
+    """Why a run failed is the word of its framework; on a terminal only rich moves the cursor."""
+    store = Store(tmp_path)
+    (job,) = jobs([0])
+    listed(store, [job])
+    store.path(job).parent.mkdir()
+    store.path(job).write_text("{}")
+    store.path(job).with_suffix(".failed").write_text("bad \x1b]0;title\x07 \x1b[2J\n")
+    reader, writer = pty.openpty() if terminal else os.pipe()
+    command = [sys.executable, "-m", "rlregress.cli", "watch", "--store", str(tmp_path)]
+    process = subprocess.Popen(command, env=launch.environment(), stdout=writer)
+    os.close(writer)
+    said = b""
+    # a terminal that nobody writes to any more is an error to its reader
+    with suppress(OSError):
+        while part := os.read(reader, 1 << 16):
+            said += part
+    os.close(reader)
+    assert process.wait(60) == 0
+    assert rb"bad \x1b]0;title\x07 \x1b[2J" in said
+    assert not re.search(rb"\x1b\]|\x07|\x1b\[2J", said)
+    assert (b"\x1b[" in said) == terminal
 
 
 def test_an_index_may_be_a_variable_of_the_shell(tmp_path):

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from rlregress.cluster import local, one
 from rlregress.training import launch
 from rlregress.training.store import Store
 
@@ -52,6 +53,30 @@ def test_a_launch_that_is_ended_goes_on_when_it_is_launched_again(tmp_path, numb
     assert there.done == {job.name for job in every}
     assert (there.leases, there.duplicates) == (set(), [])
     assert {path: path.stat() for path in done} == done
+
+
+@pytest.mark.parametrize(
+    ("code", "ended"),
+    [
+        (0, "done"), (75, "left"), (1, "failed"), (2, "failed"),
+        *((-number, "left") for number in (
+            signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGKILL,
+            signal.SIGUSR1, signal.SIGUSR2, signal.SIGXCPU, signal.SIGXFSZ)),
+        (128 + signal.SIGTERM, "left"), (128 + signal.SIGINT, "left"), (-signal.SIGSEGV, "failed"),
+    ],
+)  # fmt: skip
+def test_a_run_that_is_ended_from_outside_is_left(tmp_path, monkeypatch, code, ended):
+    """Whoever ends it, and however far it has come; what its own code does is a failure."""
+    end = f"exit({code})"
+    if code < 0:
+        default = f"signal.signal({-code}, signal.SIG_DFL)" if code != -signal.SIGKILL else ""
+        end = f"import os, signal; {default}; os.kill(os.getpid(), {-code})"
+    monkeypatch.setattr(one, "command", lambda *_: [sys.executable, "-c", end.replace("; ;", ";")])
+    monkeypatch.setattr(local, "_PAUSE_SECONDS", 0.0)
+    store = Store(tmp_path)
+    manifest = listed(store, jobs([0]))
+    counts = local.run_all(manifest, list(manifest.runs()), store, 1, lambda _: None)
+    assert counts == local.Counts(**{ended: 1})
 
 
 def test_a_run_that_another_process_does_is_left_to_it(tmp_path):

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import math
+import os
 import re
+from contextlib import suppress
 
 import pytest
 
 from rlregress.cluster import chosen, manifest
 from rlregress.cluster.manifest import Manifest
 from rlregress.errors import UserError
+from rlregress.training.cell import Job
 from rlregress.training.store import Store
 
 from ..training.test_records import job
@@ -68,14 +73,24 @@ def test_a_store_keeps_its_own_copy(written, tmp_path):
         (lambda text: "", "is no manifest of runs"),
         (lambda text: "[]", "is no manifest of runs"),
         (lambda text: "\0" * 5000, "is no manifest of runs"),
-        (lambda text: text.replace('"runs": 3', '"runs": "3"'), "is no manifest of runs"),
-        (lambda text: text.replace('"schema": 1', '"schema": 2'), "has schema 2, expected 1"),
+        (lambda text: "[" * 900, "is no manifest of runs"),
+        (lambda text: text.replace('"runs": 3', '"runs": "3"'), "'runs' is '3', expected a "),
+        (lambda text: text.replace('"runs": 3', '"runs": true'), "'runs' is true, expected a who"),
+        (lambda text: text.replace('"runs": 3', f'"runs": {"9" * 99}'), "9 bytes of runs|damaged"),
+        (lambda text: re.sub('"width": .*?,', '"width": 0,', text), "'width' is 0, expected a"),
+        (lambda text: re.sub('"width": .*?,', '"width": 9e9,', text), "'width' is 9000000000.0, e"),
+        (lambda text: re.sub('"width": .*?,', '"width": 8000000000,', text), "'width' is 80000000"),
+        (lambda text: re.sub('digest": "..', 'digest": "..', text), "64 digits of a digest"),
+        (lambda text: text.replace('"schema": 1', '"schema": 2'), "'schema' is 2, expected 1"),
         (lambda text: text[:-5], r"damaged: found \d+ bytes of runs, expected \d+"),
         (lambda text: text.replace("1000-", "1001-"), "damaged: its runs do not match its digest"),
-        (lambda text: text.replace('{"run"', '["run"'), "damaged: its runs do not match"),
+        (lambda text: text.replace('{"run"', '["run"'), "damaged: the run of index 0 is none"),
     ],
-    ids=["empty", "other", "zeros", "text", "schema", "cut off", "edited", "broken"],
-)
+    ids=[
+        "empty", "other", "zeros", "deep", "text", "truth", "huge number", "no width", "decimals",
+        "huge width", "path", "schema", "cut off", "edited", "broken",
+    ],
+)  # fmt: skip
 def test_a_damaged_manifest_is_named(written, damage, said):
     """In one sentence, before a run of it is started."""
     written.path.write_text(damage(written.path.read_text()))
@@ -87,8 +102,73 @@ def test_a_run_that_was_edited_is_not_done(written):
     """One line is read and checked alone: its key is the digest of its content."""
     text = written.path.read_text().replace('"learning_rate": 0.1', '"learning_rate": 0.2')
     written.path.write_text(text)
-    with pytest.raises(UserError, match="the run of index 2 does not match its key"):
+    with pytest.raises(UserError, match="the run of index 2: it does not match its key"):
         Manifest(written.path).job(2)
+
+
+def forged(path, line: str) -> Manifest:
+    """A manifest of one run whose digest is that of its line."""
+    head = {"schema": 1, "runs": 1, "width": len(line.encode()) + 1}
+    head["digest"] = hashlib.sha256(f"{line}\n".encode()).hexdigest()
+    path.write_text(f"{json.dumps(head)}\n{line}\n")
+    return Manifest(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("run", "../outside/0000-0123"), ("run", "/etc/passwd"), ("run", "a/\x1b[2J"), ("run", 7),
+        ("run", "a"), ("run", "a/b/c"), ("group", "\x9b31m"), ("group", ["a"]), ("group", "../x"),
+        ("seconds", math.nan), ("seconds", math.inf), ("seconds", -1.0), ("seconds", 1e300),
+        ("seconds", "60"), ("seconds", None),
+    ],
+)  # fmt: skip
+def test_what_stands_beside_a_run_is_checked(tmp_path, name, value):
+    """Also where the digest is right: whoever writes a file can digest it."""
+    glance = {"run": job(0).name, "group": job(0).cell.group, "seconds": 1.0}
+    content = job(0).as_dict() | {"key": job(0).key}
+    made = forged(tmp_path / "sound.jsonl", json.dumps({**glance, "job": content}))
+    assert [run.name for run in made.runs()] == [job(0).name]
+    made = forged(tmp_path / "forged.jsonl", json.dumps({**glance, name: value, "job": content}))
+    with pytest.raises(UserError, match="is damaged: the run of index 0 is none; expected a file"):
+        list(made.runs())
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"cell": {"framework": "../x"}}, {"cell": {"framework": None}}, {"cell": None},
+        {"seed": -1}, {"seed": 1 << 40}, {"seed": "1"}, {"protocol": {"total_steps": 0}},
+        {"protocol": {"total_steps": "many"}}, {"versions": {"some": 3}}, {"versions": 3},
+        {"sources": {"\x1b": "x"}},
+    ],
+)  # fmt: skip
+def test_a_job_that_is_none_is_not_done(tmp_path, changed):
+    """Values of the wrong kind, names that lead elsewhere; in one sentence, not in an exception."""
+    content = json.loads(json.dumps(job(0).as_dict() | {"key": job(0).key}))
+    for name, value in changed.items():
+        content[name] = {**content[name], **value} if isinstance(value, dict) else value
+    glance = {"run": job(0).name, "group": "some-ppo", "seconds": 1.0}
+    with suppress(Exception):
+        # whoever writes a file can name it by its content
+        other = Job.of(content)
+        content, glance = content | {"key": other.key}, glance | {"run": other.name}
+    made = forged(tmp_path / "forged.jsonl", json.dumps({**glance, "job": content}))
+    with pytest.raises(UserError, match="is damaged: the run of index 0: .*; expected a file that"):
+        made.job(0)
+
+
+def test_a_pipe_in_the_place_of_a_manifest_is_not_waited_for(written, tmp_path):
+    """Nobody may ever write to it."""
+    pipe = tmp_path / "pipe.jsonl"
+    os.mkfifo(pipe)
+    with pytest.raises(UserError, match="cannot be read: it is a pipe, not a file; expected a fil"):
+        Manifest(pipe)
+    store = Store(tmp_path / "runs")
+    chosen.kept(written, store)
+    pipe.rename(tmp_path / "runs" / "manifests" / "pipe.jsonl")
+    with pytest.raises(UserError, match="it is a pipe, not a file"):
+        chosen.of_store(store)
 
 
 @pytest.mark.parametrize("index", [-1, 3])

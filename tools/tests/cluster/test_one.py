@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shlex
@@ -19,6 +20,7 @@ from rlregress.cluster import audit, one, survey
 from rlregress.errors import UserError
 from rlregress.training import launch, lease, plan, record
 from rlregress.training.cell import Cell, Job, Protocol
+from rlregress.training.checkpoint import TRUST
 from rlregress.training.store import Store
 
 from .runs import ENDLESS, has_ended, holder, jobs, listed, rlregress, start, worker_of, workers
@@ -69,10 +71,21 @@ def test_a_run_that_was_killed_is_done_by_the_next_and_then_never_again(store):
 
 
 @pytest.mark.parametrize(
-    "number", [pytest.param(signal.SIGUSR1, marks=pytest.mark.nightly), signal.SIGTERM]
+    "number",
+    [
+        signal.SIGTERM,
+        signal.SIGXCPU,
+        *(
+            pytest.param(each, marks=pytest.mark.nightly)
+            for each in (signal.SIGUSR1, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR2)
+        ),
+    ],
 )
-def test_a_run_that_is_stopped_is_given_back(store, number):
+def test_a_run_that_is_stopped_is_given_back(store, monkeypatch, number):
     """Exit code 75, its worker ends, and who comes next gets the run at once."""
+    if number not in (signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP):
+        # Python itself: the server hands no others on
+        monkeypatch.undo()
     (job,) = jobs([0], ENDLESS)
     process = start(listed(store, [job]), 0, store)
     of = holder(store, job)
@@ -123,20 +136,18 @@ def test_a_run_that_is_stopped_is_continued(store, tmp_path, monkeypatch, number
     monkeypatch.setattr(sys, "executable", warm)
     assert store.find(job) is None
     kept = store.checkpoint(job.name)
-    assert 0 < kept["steps"] < kept["total_steps"] == 1200
+    assert kept is not None
+    assert 0 < kept.steps < kept.total_steps == 1200
     seen = survey.survey(store, [manifest])
-    assert [(each.state, each.share) for each in seen.attempts] == [
-        ("stopped", kept["steps"] / 1200)
-    ]
+    assert [(each.state, each.share) for each in seen.attempts] == [("stopped", kept.steps / 1200)]
     ended(start(manifest, 0, store), 0, "seed 3: finished")
     stored = store.find(job)
     assert stored is not None
     assert stored["attempt"]["restarts"] == 1
     assert stored["attempt"]["begun_anew"] == ""
-    assert stored["attempt"]["continued"] == [
-        {name: kept[name] for name in ("steps", "attempt", "host")}
-    ]
-    assert stored["time"]["wall_seconds"] > kept["wall_seconds"]
+    (continued,) = stored["attempt"]["continued"]
+    assert (continued["steps"], continued["attempt"]) == (kept.steps, of.attempt)
+    assert stored["time"]["wall_seconds"] > kept.wall_seconds
     assert files(store) == {".json"}
     assert not audit.verify(store, None).notes
     never = launch.run(job, Store(tmp_path / "never"))
@@ -191,6 +202,45 @@ def test_a_run_whose_worker_is_killed_has_failed_to_be_done(store):
     os.kill(worker_of(store, job, holder(store, job)), signal.SIGKILL)
     ended(process, 1, "was ended by SIGKILL", "was it out of memory?")
     assert store.find(job) is None
+
+
+@pytest.mark.parametrize(
+    ("number", "there", "said"),
+    [
+        (errno.ENOSPC, True, "make room in {0}, or name another folder, and start it again"),
+        (errno.EDQUOT, True, "make room in {0}"),
+        (errno.ENOENT, False, "the folder {0} is not there any more: bring it back, and start it"),
+        (errno.ESTALE, False, "the folder {0} is not there any more"),
+        (errno.EACCES, True, "see that you may write to {0}, or name another folder"),
+        (errno.EROFS, True, "see that you may write to {0}"),
+        (errno.EIO, True, "see that {0} can be used"),
+    ],
+)
+def test_what_fails_a_run_says_what_to_do(tmp_path, monkeypatch, number, there, said):
+    """By what has happened: room helps a full disk, and no store that has vanished."""
+    store = Store(tmp_path / "runs")
+    manifest = listed(Store(tmp_path / "elsewhere"), jobs([0]))
+
+    def fail(*_, **__):
+        raise OSError(number, os.strerror(number), str(store.folder / "x"))
+
+    monkeypatch.setattr(launch, "run", fail)
+    if there:
+        store.folder.mkdir()
+    with pytest.raises(UserError, match="is not done: ") as raised:
+        one.do(manifest, 0, store, print)
+    assert f"{os.strerror(number)} ({store.folder}/x); {said.format(store.folder)}" in str(
+        raised.value
+    )
+    assert ("make room" in str(raised.value)) == (number in (errno.ENOSPC, errno.EDQUOT))
+
+
+def test_trust_is_handed_to_whoever_does_a_run(monkeypatch):
+    """Where tasks do not get the environment of the launch, too."""
+    monkeypatch.delenv(TRUST, raising=False)
+    assert TRUST not in one.variables()
+    monkeypatch.setenv(TRUST, "1")
+    assert one.variables()[TRUST] == "1"
 
 
 def test_two_attempts_that_overlap_leave_one_record(store):
@@ -277,6 +327,7 @@ def test_a_record_that_cannot_be_written_is_no_failed_run(store, monkeypatch):
         return attempt
 
     monkeypatch.setattr(Store, "claim", without_folder)
-    with pytest.raises(UserError, match="could not be written to .*: No such file .*; make room"):
+    said = "could not be written to .*: No such file .*; the folder .* is not there"
+    with pytest.raises(UserError, match=said):
         launch.run(job, store)
     assert store.find(job) is None

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from rlregress.cluster import manifest, slurm
+from rlregress.cluster import manifest, one, slurm
 from rlregress.errors import UserError
 from rlregress.gate import throughput
+from rlregress.training.lease import Lease
 from rlregress.training.store import Store
 
 from ..training.test_records import content, job
@@ -141,6 +144,138 @@ def test_an_option_that_cannot_be_passed_is_refused(option, said):
     """In one sentence, before anything is submitted."""
     with pytest.raises(UserError, match=said):
         slurm.Site((option,))
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("a b", "'/x/a b/slurm/%A_%a.log'"),
+        ("a%A", "/x/a%%A/slurm/%A_%a.log"),
+        ("a%", "/x/a%%/slurm/%A_%a.log"),
+        ('a"b', "'/x/a\"b/slurm/%A_%a.log'"),
+        ("a'b", "'/x/a'\"'\"'b/slurm/%A_%a.log'"),
+        ("$HOME", "'/x/$HOME/slurm/%A_%a.log'"),
+        ("a#ü", "'/x/a#ü/slurm/%A_%a.log'"),
+    ],
+)
+def test_a_log_may_lie_anywhere(tmp_path, name, written):
+    """Quoted for sbatch, which takes %% for a per cent sign."""
+    of = listed(tmp_path, {0: 60.0})
+    text = made(of, Path("/x") / name)[0][0].text
+    assert f"#SBATCH --output={written.replace('%%A_', '%A_')}\n" in text
+    call = shlex.split(text.splitlines()[-1])
+    assert call[-1] == f"/x/{name}"
+
+
+@pytest.mark.parametrize("name", ["a\\b", "a\nb", "a\tb", "\x1b[2J", "\udcff"])
+def test_a_path_that_slurm_does_not_take_is_refused(tmp_path, name):
+    """A backslash ends the replacement of %A; a line ends an option."""
+    of = listed(tmp_path, {0: 60.0})
+    with pytest.raises(UserError, match="^--store is '/x/.*, and Slurm takes no path with"):
+        made(of, Path("/x") / name)
+
+
+def test_a_path_may_hold_the_word_that_is_an_index(tmp_path):
+    """What a shell evaluates is the index alone."""
+    folder = tmp_path / "INDEX" / "$((SLURM_ARRAY_TASK_ID + 0))"
+    ((script,), _) = made(listed(folder, {0: 60.0}), folder)
+    last = script.text.splitlines()[-1]
+    assert last.count(" $((SLURM_ARRAY_TASK_ID + 0)) ") == 1
+    said = subprocess.run(
+        ["bash", "-c", last.replace("exec ", "printf '%s\\n' ")],
+        env={"SLURM_ARRAY_TASK_ID": "7"},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.splitlines()
+    assert said[-4:] == ["--index", "7", "--store", str(folder)]
+
+
+def answers(folder: Path, monkeypatch, **programs: str) -> None:
+    """Commands of Slurm that are shell scripts."""
+    for name, text in programs.items():
+        (folder / name).write_text(f"#!/bin/bash\n{text}\n")
+        (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("exit 3", "scontrol refused: "),
+        ("echo no; echo 'a\nb' >&2; exit 1", "scontrol refused: a b$"),
+        ("echo 'MaxArraySize = many'", "names no MaxArraySize"),
+        (f"echo 'MaxArraySize = {'9' * 5000}'", "names no MaxArraySize"),
+        ("printf 'MaxArraySize = \\xff'", "names no MaxArraySize"),
+        ("exec sleep 60", "scontrol did not answer in 0.5 s"),
+    ],
+)
+def test_a_slurm_that_answers_nonsense_or_never_is_one_sentence(tmp_path, monkeypatch, text, said):
+    """Whatever it is that answers."""
+    monkeypatch.setattr(one, "ANSWERS_IN_SECONDS", 0.5)
+    answers(tmp_path, monkeypatch, scontrol=text)
+    with pytest.raises(UserError, match=said) as raised:
+        slurm.array_size()
+    assert len(str(raised.value).splitlines()) == 1
+
+
+def test_a_command_that_cannot_be_started_is_one_sentence(tmp_path, monkeypatch):
+    """It is there, and no program."""
+    (tmp_path / "scontrol").write_text("")
+    (tmp_path / "scontrol").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UserError, match="scontrol cannot be started: Exec format error"):
+        slurm.array_size()
+
+
+def test_rows_of_a_queue_that_are_not_ours_are_passed_over(tmp_path, monkeypatch):
+    """Other jobs may be called anything; the user is asked for by number."""
+    of, store = listed(tmp_path, {0: 60.0, 2: 50.0}), Store(tmp_path)
+    name = made(of, tmp_path)[0][0].name
+    rows = [
+        "", "|", "a|b", f"{name}|1", f"{name}|\u00b2|RUNNING|None", f"{name}|x|RUNNING|None",
+        f"{name}9999999999|0|RUNNING|None", f"{name[:-1]}x|0|RUNNING|None", "-|-|-|-|-",
+        f"{name}|0|COMPLETING|None", f"{name}|1|PENDING|(a|b)",
+    ]  # fmt: skip
+    (tmp_path / "rows").write_text("\n".join([*rows, ""]))
+    text = f"echo $* >> {tmp_path}/asked; cat {tmp_path}/rows; printf '\\xff|\\n'"
+    answers(tmp_path, monkeypatch, squeue=text)
+    found = slurm.queue(store)
+    assert (found.silent, found.states) == ("", {("PENDING", "(a|b)"): 1})
+    assert found.runs == {run.name for run in of.runs() if run.number == 1}
+    assert f" -u {os.getuid()} " in (tmp_path / "asked").read_text()
+
+
+def test_what_was_submitted_and_has_no_task_is_gone(tmp_path, monkeypatch):
+    """By the scripts of this user; not while a launch submits, or where Slurm does not answer."""
+    of, store = listed(tmp_path, {0: 60.0, 2: 50.0, 4: 40.0}), Store(tmp_path)
+    ((script,), _) = made(of, tmp_path)
+    answers(tmp_path, monkeypatch, squeue=f"echo '{script.name}|1|PENDING|None'", sbatch="echo 5")
+    slurm.submit(lambda _: [script], store, print)
+    digest = of.digest[: manifest.NAMED]
+    assert slurm.queue(store).gone == {digest: {0, 2}}
+    path = tmp_path / "slurm" / f"{script.name}.sh"
+    for array in ("0-99999999999", "2,1", "5-1", "-"):
+        path.write_text(re.sub("--array=.*", f"--array={array}", script.text))
+        assert slurm.queue(store).gone in ({}, {digest: set()})
+    path.write_text(script.text)
+    lease = Lease(tmp_path / "slurm" / "launch.lease")
+    assert lease.take()
+    assert slurm.queue(store).gone == {}
+    lease.give_back()
+    answers(tmp_path, monkeypatch, squeue="exit 1")
+    assert slurm.queue(store).gone == {}
+
+
+def test_an_answer_of_sbatch_that_is_none_is_one_sentence(tmp_path, monkeypatch):
+    """The script is kept to be looked at, and its runs do not count as submitted."""
+    of, store = listed(tmp_path, {0: 60.0}), Store(tmp_path)
+    ((script,), _) = made(of, tmp_path)
+    answers(tmp_path, monkeypatch, squeue="", sbatch="echo welcome")
+    said = "sbatch answered 'welcome', expected the number of a job; the script is .*refused; subm"
+    with pytest.raises(UserError, match=said):
+        slurm.submit(lambda _: [script], store, print)
+    assert slurm.queue(store).gone == {}
 
 
 def test_where_no_slurm_is_nothing_is_submitted(tmp_path, monkeypatch):

@@ -13,12 +13,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from rlregress.cluster import chosen, survey
+from rlregress.cluster import slurm as arrays
 from rlregress.training.cell import Job
 from rlregress.training.lease import Holder
 from rlregress.training.store import Store
 
 from . import slurm
-from .runs import PACKAGE, begun, jobs, listed, other_code, rlregress
+from .runs import ENDLESS, PACKAGE, begun, jobs, listed, other_code, rlregress
 from .slurm import Site, until
 from .tasks import go_on, launched, logs, task_of
 
@@ -113,6 +115,56 @@ def test_after_every_accident_a_launch_completes_the_runs(ask, store, number):
     assert finished == Counter({str(seed): 1 for seed in range(number)})
     verified = rlregress("verify", "--store", str(store.folder))
     assert f"{number} records are whole, 0 of them of failed runs" in verified.stdout
+
+
+def states(store: Store) -> dict[str, int]:
+    """How many runs of a store are in which state."""
+    queue = arrays.queue(store)
+    return dict(survey.survey(store, chosen.of_store(store), queue.gone, queue.runs).total)
+
+
+def test_a_run_that_is_cancelled_is_stopped(ask, store):
+    """While it waits for a node, while its process starts, and while it trains."""
+    every = jobs(range(3), ENDLESS)
+    manifest = listed(store, every)
+    assert states(store) == {"waiting": 3}
+    for begin, running in (("now+1hour", False), ("now", False), ("now", True)):
+        launched(manifest, store, "--sbatch", f"begin={begin}")
+        if begin == "now":
+            until(lambda: "RUNNING" in ask("squeue", "-h", "-o", "%T"), 60, "no task starts")
+        else:
+            assert states(store) == {"waiting": 3}
+        if running:
+            until(lambda: all(begun(store, job) for job in every), 120, "not all have begun")
+            assert states(store) == {"running": 3}
+        ask("scancel", "--user", str(os.getuid()))
+        until(lambda: not ask("squeue", "-h").strip(), 60, "tasks are still in the queue")
+        assert states(store) == {"stopped": 3}
+    said = rlregress("status", "--store", str(store.folder)).stdout
+    assert re.search(r"^stopped: .* \(Slurm \d+_\d\): stopped by SIGTERM", said, re.MULTILINE)
+
+
+def test_a_store_may_lie_anywhere(ask, tmp_path):
+    """Whatever of the shell, of sbatch and of ours is in its path; and it is found in the queue."""
+    store = Store(tmp_path / "a b%A%j%%$HOME'\"`#;&ü INDEX" / "runs")
+    every = jobs(range(4))
+    manifest = listed(store, every)
+    launched(manifest, store, "--sbatch", "begin=now+1hour")
+    assert arrays.queue(store).runs == {job.name for job in every}
+    for task in ask("squeue", "-h", "-o", "%A").split():
+        ask("scontrol", "update", f"jobid={task}", "StartTime=now")
+    until(lambda: not ask("squeue", "-h").strip(), 300, "tasks are still in the queue")
+    assert store.contents().done == {job.name for job in every}
+    finished = re.findall(r"seed (\d+): finished", logs(store))
+    assert sorted(finished) == ["0", "1", "2", "3"]
+    refused = Store(tmp_path / "a\\b")
+    said = rlregress(
+        *("launch", "--slurm", "--manifest", str(manifest.path)),
+        *("--store", str(refused.folder)),
+    )
+    assert said.returncode == 2
+    assert "and Slurm takes no path with a backslash" in said.stderr
+    assert not list((refused.folder / "slurm").glob("*.sh"))
 
 
 @pytest.mark.nightly

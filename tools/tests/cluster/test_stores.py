@@ -37,7 +37,7 @@ def put(store: Store, seed: int, **changes) -> None:
 def attempt(store: Store, seed: int, silent: float = 0.0, steps: int = 0, **changes) -> None:
     """The lease of an attempt on another machine, and how far it has come."""
     of = replace(lease.this_process(), attempt=f"a{seed}", machine="elsewhere", host="node7")
-    of = replace(of, process=42, **changes)
+    of = replace(of, **{"process": 42, **changes})
     path = store.path(job(seed))
     path.with_suffix(".lease").write_text(json.dumps(asdict(of)))
     os.utime(path.with_suffix(".lease"), (1, time.time() - silent))
@@ -57,7 +57,7 @@ def store(tmp_path) -> Store:
     put(made, 1, **FAILED)
     attempt(made, 2, steps=50)
     attempt(made, 3, steps=25, slurm={"SLURM_ARRAY_JOB_ID": "8", "SLURM_ARRAY_TASK_ID": "3"})
-    attempt(made, 4, silent=400.0, steps=10)
+    attempt(made, 4, silent=200.0, steps=10)
     attempt(made, 5, ended="stopped by SIGUSR1", restarts=1)
     put(made, 77)
     return made
@@ -76,6 +76,48 @@ def test_a_status_counts_every_run_once(store):
         "done": 1, "failed": 1, "running": 2, "stuck": 1, "stopped": 1, "waiting": 3,
     }  # fmt: skip
     assert of[survey.UNLISTED] == {"done": 1}
+
+
+@pytest.mark.parametrize(
+    ("silent", "changes", "state"),
+    [
+        (0, {}, "running"),
+        (200, {}, "stuck"),
+        (400, {}, "stopped"),
+        # its process is there: it may be stopped, and nobody else does its run
+        (400, {"machine": lease.this_process().machine, "process": os.getpid()}, "stuck"),
+        (0, {"machine": lease.this_process().machine, "begun": 1}, "stopped"),
+        (0, {"ended": "stopped by SIGTERM"}, "stopped"),
+    ],
+)
+def test_a_run_whose_lease_is_over_is_stopped(tmp_path, silent, changes, state):
+    """By its process, its word or its age; the next launch takes it."""
+    made = Store(tmp_path)
+    made.path(job(0)).parent.mkdir()
+    attempt(made, 0, silent=silent, **{"begun": lease.this_process().begun, **changes})
+    (seen,) = survey.survey(made, []).attempts
+    assert (seen.state, bool(seen.why)) == (state, state == "stopped")
+    assert lease.is_over(made.path(job(0)).with_suffix(".lease")) == (state == "stopped")
+
+
+def test_a_run_that_has_only_a_checkpoint_is_stopped(tmp_path):
+    """It has begun, and nobody does it."""
+    made = Store(tmp_path)
+    listed = manifest.write([(job(n), 1.0) for n in (0, 1)], made.folder / "manifests")
+    made.path(job(0)).parent.mkdir()
+    made.path(job(0)).with_suffix(".checkpoint").write_text("{}")
+    assert survey.survey(made, [listed]).total == {"stopped": 1, "waiting": 1}
+
+
+def test_a_run_that_slurm_has_ended_before_it_began_is_stopped(tmp_path):
+    """Slurm was given it and has no task of it; one that is queued, or was never, waits."""
+    made = Store(tmp_path)
+    listed = manifest.write([(job(n), 1.0) for n in range(4)], made.folder / "manifests")
+    put(made, 0)
+    gone = {listed.digest[: manifest.NAMED]: {0, 1, 2}}
+    of = survey.survey(made, [listed], gone, {job(2).name})
+    assert (of.total, of.unbegun) == ({"done": 1, "stopped": 1, "waiting": 2}, 1)
+    assert "stopped: 1 runs before they began" in "\n".join(report.status(of, {}, ""))
 
 
 def test_a_status_reckons_the_time_left(store):
@@ -116,7 +158,7 @@ def test_a_status_is_one_screen(store):
     name = [job(seed).name for seed in range(9)]
     assert lines[4:] == [
         "time left: about 10 min, with as many at a time as now",
-        f"stuck: {name[4]} at 10% on node7 process 42, silent for 7 min",
+        f"stuck: {name[4]} at 10% on node7 process 42, silent for 3 min",
         f"stopped: {name[5]} on node7 process 42: stopped by SIGUSR1 (attempt 2)",
         f"running: {name[3]} at 25% after 50 s on node7 process 42 (Slurm 8_3)",
         f"running: {name[2]} at 50% after 2 min on node7 process 42",
@@ -130,7 +172,7 @@ def test_a_long_status_is_cut(tmp_path):
     made = Store(tmp_path)
     for seed in range(20):
         made.path(job(seed)).parent.mkdir(exist_ok=True)
-        attempt(made, seed, silent=500.0)
+        attempt(made, seed, silent=200.0)
     lines = report.status(survey.survey(made, []), {}, "it is away")
     assert sum(line.startswith("stuck: ") for line in lines) == 8
     assert "  and 12 more" in lines
@@ -185,8 +227,8 @@ def _differing(store):
         (_edit, "does not match its checksum"),
         (_cut, "is damaged: expected one JSON object with a checksum"),
         (_move, "is not that of its name: it says that it is "),
-        (_key, "is not that of its name"),
-        (_no_job, "does not say what was run"),
+        (_key, "does not say what was run: its 'job' does not fit its key"),
+        (_no_job, "table 'job': key 'cell' is missing"),
         (_protocol, "its protocol is {'total_steps': 2048, 'evaluate_every': 2048"),
         (_differing, "came to another result than the record of the run"),
     ],

@@ -58,7 +58,6 @@ def test_a_script_of_slurm_tells_its_tasks_where_the_version_is(tree, tmp_path):
 @pytest.mark.parametrize(
     ("versions", "said"),
     [
-        ("", "a side is empty; expected requirements"),
         ("installed", "--with is 'installed', which is what is installed; leave it out"),
         ("sb3", "is not pinned to one version; write"),
         ("no/such/folder", "is no folder and no file"),

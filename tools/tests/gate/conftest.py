@@ -62,7 +62,7 @@ def trained(monkeypatch):
             attempt.record,
             {
                 "schema": record.SCHEMA, "job": job.as_dict() | {"key": job.key}, "key": job.key,
-                "status": "finished", "failure": None, "curve": [], "final_return": value,
+                "status": "finished", "failure": "", "curve": [], "final_return": value,
                 "episode_returns": [value], "steps": job.protocol.total_steps,
                 "parameters_sha256": "", "platform": {}, "time": {},
                 "training_return": of_training,

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from rlregress.training import record
+from rlregress.training.cell import Job
 from rlregress.verdicts.descriptive import interquartile_mean, probability_of_improvement
 
 from . import nightly
@@ -30,12 +31,14 @@ JOB = {
 
 def stored(folder, seed, final, failure=""):
     """A run record as a worker writes it, with two evaluations and ten episodes."""
-    path = folder / "sb3-ppo-Pendulum-v1-short" / f"{seed:04d}-key.json"
+    job = {**JOB, "seed": seed}
+    key = Job.of(job).key
+    path = folder / "sb3-ppo-Pendulum-v1-short" / f"{seed:04d}-{key}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     content = {
         "schema": 1,
-        "job": {**JOB, "seed": seed},
-        "key": "key",
+        "job": {**job, "key": key},
+        "key": key,
         "status": "failed" if failure else "finished",
         "failure": failure,
         "curve": [[100, [final - 2.0, final]], [200, [final, final]]],
@@ -95,7 +98,7 @@ def test_records_become_scalars(command, store, tmp_path):
     for _ in range(2):
         code, said, _ = command("export", str(store), "--tensorboard", str(folder))
     assert (code, "scalars of 3 runs" in said) == (0, True)
-    run = folder / "sb3-ppo-Pendulum-v1-short" / "1000-key"
+    run = next((folder / "sb3-ppo-Pendulum-v1-short").glob("1000-*"))
     assert len(list(run.iterdir())) == 1
     events = reader.EventAccumulator(str(run))
     events.Reload()

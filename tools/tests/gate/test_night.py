@@ -116,7 +116,9 @@ def test_an_older_report_is_read_from_its_other_files(gated, tmp_path):
     assert read.started == "2026-11-23T04:15:29Z"
     assert plain(read.cells) == plain(expected["cells"])
     (tmp_path / "evidence.json").unlink()
-    with pytest.raises(UserError, match="the evidence in .* is missing or incomplete"):
+    with pytest.raises(
+        UserError, match="evidence.json cannot be read: No such file .*; the tests did not run to"
+    ):
         night.read(tmp_path)
 
 
@@ -127,3 +129,20 @@ def test_the_summary_describes_returns_beside_their_mean(gated):
     told = entries[-1]["verdict"]
     assert 0 < told["improvement"] < 1
     assert f"- descriptive: interquartile mean {told['stored_middle']:.4g} -> " in text
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("trend {} --report {}/report", "none of 2 nights has judged returns or measured"),
+        ("export {} --csv {}/csv", "nothing could be exported of these folders; they hold no runs"),
+    ],
+)
+def test_nights_without_cells_are_one_sentence(command, tmp_path, words, said):
+    """A gate that could not judge leaves one, and of these alone nothing can be said."""
+    nights = [{**night, "cells": {}} for night in nightly.nights(2, 1)]
+    nightly.written(tmp_path / "nights", nights)
+    line = words.format(tmp_path / "nights", tmp_path)
+    code, out, error = command(*line.split())
+    assert (code, out, error.count("\n")) == (2, "", 1)
+    assert said in error

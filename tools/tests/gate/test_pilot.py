@@ -13,15 +13,20 @@ from rlregress.gate import pilot, return_faults
 from rlregress.model.pilot import MEASURES
 from rlregress.reporting import pilot as report
 from rlregress.training import record
-from rlregress.training.cell import Cell
+from rlregress.training.cell import Cell, Job, Protocol
+
+ONE, TWO = "sb3-ppo-One-v0-pilot", "sb3-ppo-Two-v0-pilot"
 
 
 def write(folder, cell: str, seed: int, mean: float, **changes) -> None:
     """A finished run of ten evaluations that rise to ``mean``, of six CPU seconds each."""
+    of_cell = Cell("sb3", "ppo", cell.split("-", 2)[2].removesuffix("-pilot"), "sb3", "pilot")
+    job = Job(of_cell, seed, Protocol(10_000, 1000, 1), {}, {}, {})
     rng = np.random.default_rng([seed, int(mean)])
     rising = np.linspace(0.1, 1.0, 10) * mean + rng.normal(size=10)
     content = {
-        "schema": record.SCHEMA, "job": {}, "key": f"{seed}", "status": "finished", "failure": "",
+        "schema": record.SCHEMA, "job": {**job.as_dict(), "key": job.key}, "key": job.key,
+        "status": "finished", "failure": "",
         "curve": [[1000 * (k + 1), [value]] for k, value in enumerate(rising.tolist())],
         "curve_cpu_seconds": [[6.0 * (k + 1), 0.6] for k in range(10)],
         "episodes": [[1000 * (k + 1), None if k == 3 else 5.0, 1000] for k in range(10)],
@@ -40,32 +45,32 @@ def write(folder, cell: str, seed: int, mean: float, **changes) -> None:
 def store(tmp_path):
     """Six runs of two cells unchanged, and of one of them with a fault that halves the return."""
     for seed in range(6):
-        write(tmp_path / pilot.UNCHANGED, "one", seed, 100.0)
-        write(tmp_path / pilot.UNCHANGED, "two", seed, 40.0)
-        write(tmp_path / "slower", "one", seed, 50.0)
+        write(tmp_path / pilot.UNCHANGED, ONE, seed, 100.0)
+        write(tmp_path / pilot.UNCHANGED, TWO, seed, 40.0)
+        write(tmp_path / "slower", ONE, seed, 50.0)
     return tmp_path
 
 
 def test_every_cell_has_the_faults_that_were_trained_in_it(store):
     """A cell without runs of a fault is priced by a common drop alone."""
     studied = dict(pilot.study(store))
-    assert list(studied) == ["one", "two"]
-    best = studied["one"][0]
+    assert list(studied) == [ONE, TWO]
+    best = studied[ONE][0]
     assert list(best.faults) == ["slower"]
     assert best.measure in ("final", "late", "area")
     assert 2 <= best.faults["slower"] / best.minutes <= 5  # a few runs of those minutes
-    assert studied["two"][0].faults == {}
+    assert studied[TWO][0].faults == {}
 
 
 def test_a_run_that_failed_is_left_out(store):
     """What it would count as depends on the environment's worst return, which a study lacks."""
-    write(store / "slower", "one", 9, 50.0, status="failed", failure="NaN", final_return=None)
-    assert len(pilot.curves(store / "slower")["one"]) == 6
+    write(store / "slower", ONE, 9, 50.0, status="failed", failure="NaN", final_return=None)
+    assert len(pilot.curves(store / "slower", {})[ONE]) == 6
 
 
 def test_a_damaged_record_is_named(store):
     """A record that is not what its seal says ends the study with a sentence."""
-    path = next((store / "slower" / "one").glob("*.json"))
+    path = next((store / "slower" / ONE).glob("*.json"))
     path.write_text(path.read_text().replace("finished", "Finished"))
     with pytest.raises(UserError, match=f"{path.name} is damaged"):
         list(pilot.study(store))
@@ -73,18 +78,18 @@ def test_a_damaged_record_is_named(store):
 
 def test_the_table_prints_minutes_and_what_is_not_seen(store):
     """One column for each fault; what training episodes do not show is a dash."""
-    prices = dict(pilot.study(store))["one"]
-    text = "\n".join(report.lines("one", prices))
+    prices = dict(pilot.study(store))[ONE]
+    text = "\n".join(report.lines(ONE, prices))
     assert "| judged by | steps | CPU minutes a run | unchanged | drop of 20 % | slower |" in text
     assert "1 of 1 faults are `regressed` by " in text
     rows = [line.split("|")[1].strip() for line in text.splitlines() if line.startswith("| ")]
     assert sorted(rows[1:]) == sorted(MEASURES)
     assert rows[1] == prices[0].measure
     blind = [price for price in prices if price.measure == "training area"]
-    assert report.lines("one", blind)[4].endswith("| - |")
+    assert report.lines(ONE, blind)[4].endswith("| - |")
     swapped = [replace(price, faults=price.gains, gains=price.faults) for price in prices]
-    assert report.lines("one", swapped)[4].endswith(f"({prices[0].faults['slower']:.1f}) |")
-    assert "0 of 1 faults are `regressed` by " in "\n".join(report.lines("one", swapped))
+    assert report.lines(ONE, swapped)[4].endswith(f"({prices[0].faults['slower']:.1f}) |")
+    assert "0 of 1 faults are `regressed` by " in "\n".join(report.lines(ONE, swapped))
 
 
 def test_a_study_without_runs_says_how_to_make_some(tmp_path):
@@ -113,5 +118,5 @@ def test_faulty_trainings_that_cannot_begin_say_why(tmp_path):
     fault = next(each for each in return_faults.load() if each.framework == "sb3")
     (tmp_path / "file").write_text("no folder")
     cell = Cell("sb3", fault.algorithm, "InvertedPendulum-v4", "sb3", "smoke")
-    with pytest.raises(UserError, match="ended with status 1: .*cannot be written to"):
+    with pytest.raises(UserError, match="ended with status 1: .*file is no folder"):
         pilot._train_seeded(fault, [cell], 1, tmp_path / "file" / "runs", 1, print)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 import pytest
 from hypothesis import example, given
@@ -17,6 +18,8 @@ PIECES = st.sampled_from(
     rb"##vso[task.complete] ##teamcity[x] <script> </details> <!-- ``` ~~~~ ` \\` | ![x](y) [x](y) "
     rb"@team a@b text".decode("unicode_escape").split(" ")
 ) | st.just(" ")
+#: what turns the direction of text around.
+DIRECTIONS = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 HOSTILE = st.lists(PIECES | st.text(max_size=3), max_size=12).map("".join)
 
 
@@ -25,7 +28,9 @@ HOSTILE = st.lists(PIECES | st.text(max_size=3), max_size=12).map("".join)
 def test_a_terminal_obeys_nothing(text: str, begins: bool) -> None:
     """No control character but tabs and ends of lines, and no command of a host of code."""
     shown = harmless.terminal(text, begins)
-    assert all(each.isprintable() or each in "\n\t" for each in shown if ord(each) < 0x3000)
+    obeyed = [each for each in shown if unicodedata.category(each) in ("Cc", "Cs", "Zl", "Zp")]
+    assert set(obeyed) <= {"\n", "\t"}
+    assert not any(unicodedata.bidirectional(each) in DIRECTIONS for each in shown)
     assert not re.search(r"##\w*\[", shown)
     lines = shown.split("\n")[0 if begins else 1 :]
     assert not any(line.lstrip().startswith("::") for line in lines)

@@ -217,7 +217,7 @@ def test_a_page_that_cannot_be_written_is_said_before_anything_is_started(comman
     given = ("sb3", "torchrl") if name == "compare" else ("--framework", "sb3")
     code, said, error = command(name, *given, "--html", str(tmp_path))
     assert (code, said) == (2, "")
-    assert f"--html {tmp_path} is a folder, expected the name of a file in it" in error
+    assert f"the page cannot be written to {tmp_path}: it is a folder, not a file" in error
 
 
 def test_every_verdict_has_a_sign_of_its_own_tone():

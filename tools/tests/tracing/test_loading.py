@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from rlregress.tracing import run, trace
 from rlregress.tracing.run import Side
+from rlregress.training import launch
 
 pytestmark = pytest.mark.usefixtures("warm_python")
 
@@ -50,6 +52,17 @@ def test_what_a_script_loads_is_in_its_trace(package: Path, tmp_path: Path) -> N
     names = set(header["distributions_imported"])
     assert {"scipy", "torch", "learner"} <= names
     assert not names & {"os", "json", "_io", "rlregress", "__main__"}
+
+
+def test_a_script_whose_working_folder_is_gone_reads_as_it_did(tmp_path: Path) -> None:
+    """What notes the files that are read is no reason that one cannot be."""
+    program = (
+        "import os, sys; from rlregress.tracing import loading; loading.watch();"
+        "os.chdir(sys.argv[1]); os.rmdir(sys.argv[1]); open('/dev/null').close()"
+    )
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    subprocess.run([sys.executable, "-c", program, str(gone)], env=launch.environment(), check=True)
 
 
 def test_what_is_loaded_before_the_fork_counts(tmp_path: Path) -> None:

@@ -253,7 +253,6 @@ def test_an_interpreter_that_does_not_run_is_one_sentence(tmp_path):
         (["--from", "gymnasium>=1"], "not pinned to one version"),
         (["--from", "no/such/tree"], "no folder and no file"),
         (["--from", "typer==0.1.0"], "concerns no framework"),
-        (["--from", ""], "a side is empty; expected"),
         (["--from", "installed"], "both sides are what is installed"),
     ],
 )

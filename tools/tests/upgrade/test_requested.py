@@ -40,13 +40,6 @@ def test_what_is_installed_asks_for_nothing():
     assert requested.parse(" installed ").requirements == ()
 
 
-@pytest.mark.parametrize("text", ["", "  "])
-def test_an_empty_side_is_refused(text):
-    """An empty variable of a script is no side."""
-    with pytest.raises(UserError, match="a side is empty; expected requirements"):
-        requested.parse(text)
-
-
 @pytest.mark.parametrize("name", ["sb3", "SB3", "stable_baselines3"])
 def test_a_framework_is_known_by_its_short_name_and_its_import_name(name):
     """Both stand for the package, and the output says so where the user wrote another name."""

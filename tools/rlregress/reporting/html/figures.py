@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from markupsafe import Markup
 
+from rlregress.reporting import words
 from rlregress.reporting.html import svg
 
 if TYPE_CHECKING:
@@ -227,7 +228,7 @@ def _standings(axes: Axes, rows: Mapping[str, Sequence[float]]) -> None:
         )
         mean = float(np.mean(values))
         axes.plot([mean, mean], [-row - 0.4, -row + 0.4], color=svg.INK, lw=2.2)
-    axes.set_yticks([-row for row in range(len(rows))], list(rows))
+    axes.set_yticks([-row for row in range(len(rows))], list(map(words.shortened, rows)))
     axes.set_ylim(-len(rows) + 0.45, 0.55)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)

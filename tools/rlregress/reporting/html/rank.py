@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 
 from rlregress.model.ranking import GREATER, NOT_SEPARATED, SMALLER, UNDECIDED, Ranking, TaskRanking
 from rlregress.reporting import rank, words
@@ -23,7 +24,10 @@ def title(ranking: Ranking) -> str:
 
 def page(ranking: Ranking, facts: Facts) -> str:
     """The page of a ranking."""
-    sections = [_task(task, facts.command) for task in ranking.tasks]
+    keys = _keys([task.name for task in ranking.tasks])
+    sections = [
+        _task(task, key, facts.command) for task, key in zip(ranking.tasks, keys, strict=True)
+    ]
     sections.append(Section("rests-on", "What this rests on", "", [rank.conclusions(ranking)]))
     return pages.page(facts, cards(ranking), sections)
 
@@ -57,7 +61,13 @@ def _card(ranking: Ranking, task: TaskRanking) -> Card:
     return Card(task.name, badge, said, [], failed, [], steps, "What failed")
 
 
-def _task(task: TaskRanking, command: str) -> Section:
+def _keys(names: Sequence[str]) -> list[str]:
+    """A name of its own within the page for each task: names may differ by their signs alone."""
+    keys = [re.sub(r"\W+", "-", name.lower()) for name in names]
+    return [f"{key}-{n}" if keys.count(key) > 1 else key for n, key in enumerate(keys, start=1)]
+
+
+def _task(task: TaskRanking, key: str, command: str) -> Section:
     names = [standing.implementation for standing in task.standings]
     letters = [rank.letter(number) for number in range(len(names))]
     rows = [
@@ -69,7 +79,7 @@ def _task(task: TaskRanking, command: str) -> Section:
     ]  # fmt: skip
     said = f"returns of {len(names)} implementations on {task.name}"
     returns = {standing.implementation: standing.returns for standing in task.standings}
-    drawn = figures.standings(returns, re.sub(r"\W+", "-", task.name), said)
+    drawn = figures.standings(returns, key, said)
     numbers = [
         [standing.implementation, words.number(value)]
         for standing in task.standings
@@ -77,7 +87,6 @@ def _task(task: TaskRanking, command: str) -> Section:
     ]
     caption = "Each circle is one run; an upright line is a mean"
     figure = Figure(drawn, caption, Table(("implementation", "return"), numbers, 1), command)
-    key = re.sub(r"\W+", "-", task.name.lower())
     head = ("", "implementation", "mean", "runs", *letters)
     return Section(key, task.name, f"{rank.LEGEND}.", [Table(head, rows), figure])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
@@ -29,6 +30,8 @@ _STYLE = {
     "figure.facecolor": "none", "axes.facecolor": "none", "legend.frameon": False,
     "xtick.labelsize": 9.0, "ytick.labelsize": 9.0, "axes.unicode_minus": True,
     "axes.formatter.useoffset": False, "hatch.linewidth": 0.6,
+    # names are no formulas, whatever they hold
+    "text.parse_math": False,
 }  # fmt: skip
 
 
@@ -58,7 +61,9 @@ def drawn(
         (height - below - above) / height,
     )  # fmt: skip
     style: Any = {**_STYLE, "svg.hashsalt": name}
-    with matplotlib.rc_context(style):
+    with matplotlib.rc_context(style), warnings.catch_warnings():
+        # of a name that the font cannot draw: the page's font is another
+        warnings.filterwarnings("ignore", "Glyph .* missing from")
         figure = Figure(figsize=(width / _POINTS, height / _POINTS))
         draw(figure.add_axes(place))
         text = io.StringIO()

@@ -1,0 +1,106 @@
+"""Stores that can only be read: they are looked at and checked, and nothing else."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+
+import pytest
+
+from rlregress.training import launch, lease
+from rlregress.training.store import Store
+
+from .runs import jobs, listed
+
+#: prctl(2), and what capabilities(7) lets root do: write, search and change the files of anybody.
+_DROP, _OF_ROOT = 24, (1, 2, 3)
+
+
+def _as_others() -> None:
+    """Root becomes a user who may do what the modes of files allow; others are that already."""
+    for capability in _OF_ROOT:
+        ctypes.CDLL(None).prctl(_DROP, capability, 0, 0, 0)
+
+
+def called(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """A command of somebody who obeys the modes of files."""
+    return subprocess.run(
+        [sys.executable, "-m", "rlregress.cli", *arguments],
+        env=launch.environment(),
+        preexec_fn=_as_others,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory) -> Iterator[Store]:
+    """Three listed runs, one of which another machine does; nobody may write to it."""
+    made = Store(tmp_path_factory.mktemp("shared") / "runs")
+    every = jobs(range(3))
+    listed(made, every)
+    path = made.path(every[0]).with_suffix(".lease")
+    path.parent.mkdir()
+    path.write_text(json.dumps(asdict(replace(lease.this_process(), machine="elsewhere"))))
+    (made.folder / "slurm").mkdir()
+    folders = [made.folder, *(each for each in made.folder.rglob("*") if each.is_dir())]
+    for folder in folders:
+        folder.chmod(0o555)
+    yield made
+    for folder in folders:
+        folder.chmod(0o755)
+
+
+def test_a_store_that_can_only_be_read_is_looked_at(store):
+    """What is there, whose clock tells the ages, what is wrong and what is left."""
+    seen = called("status", "--store", str(store.folder))
+    assert (seen.returncode, seen.stderr) == (0, "")
+    assert "sb3-sac     -       -        1      -        -        2    3" in seen.stdout
+    assert "ages are by this machine's clock, as you may not write to the store" in seen.stdout
+    checked = called("verify", "--store", str(store.folder))
+    assert (checked.returncode, checked.stderr) == (0, "")
+    options = ("--budget", "smoke", "--framework", "sb3", "--algorithm", "sac")
+    planned = called("plan", *options, "--store", str(store.folder))
+    assert (planned.returncode, planned.stderr) == (0, "")
+    with pytest.raises(subprocess.TimeoutExpired):
+        # until all is done
+        subprocess.run(
+            [sys.executable, "-m", "rlregress.cli", "watch", "--store", str(store.folder)],
+            env=launch.environment(),
+            preexec_fn=_as_others,
+            timeout=5,
+            check=True,
+        )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "--manifest", "{manifest}", "--index", "1", "--store", "{store}"),
+        ("launch", "--local", "--manifest", "{manifest}", "--store", "{store}"),
+        ("launch", "--slurm", "--manifest", "{manifest}", "--store", "{store}"),
+        ("launch", "--budget", "smoke", "--framework", "sb3", "--store", "{store}"),
+        ("gate", "--budget", "smoke", "--framework", "sb3", "--store", "{store}"),
+        ("verify", "--set-aside", "--store", "{store}"),
+        ("merge", "{store}", "-o", "{store}"),
+    ],
+    ids=lambda arguments: " ".join(arguments[:2]),
+)
+def test_what_writes_to_it_is_refused(store, tmp_path, arguments):
+    """In one sentence that names it, before anything is trained."""
+    (manifest,) = (store.folder / "manifests").iterdir()
+    given = [each.format(manifest=manifest, store=store.folder) for each in arguments]
+    if given[0] == "gate":
+        given += ["--report", str(tmp_path / "report")]
+    refused = called(*given)
+    assert refused.returncode == 2, refused.stdout
+    (said,) = refused.stderr.splitlines()
+    assert said.startswith("rlregress: ")
+    assert str(store.folder) in said
+    assert "Permission denied" in said
+    assert "make room" not in said

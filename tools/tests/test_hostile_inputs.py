@@ -1,0 +1,418 @@
+"""Whatever a file holds, and whatever is in its place: one sentence, soon, nothing touched."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import tempfile
+import time
+import tomllib
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import typer
+
+from rlregress import cli, frameworks, suite
+from rlregress.commands import traces
+from rlregress.errors import UserError
+from rlregress.gate import recording, return_faults
+from rlregress.gate import run as gate_run
+from rlregress.training import launch
+from rlregress.training import record as records
+from rlregress.upgrade import pair
+
+from . import hostile
+from .gate import nightly
+from .hostile import CONTENTS, FORMATS, PLACES, as_nobody
+
+#: seconds of one command, and of one that does not end by itself.
+SOON, HANGS = 5.0, 15
+#: of each command and format, so many inputs in ``make test``, drawn anew from this seed.
+SAMPLED, SEED = 5, 20261126
+#: of each of the suite's own files, so many in the nightly run.
+OF_SUITE = 150
+#: commands that say what of a store they cannot read, and end well.
+LENIENT = ("status", "watch")
+_RAW = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]|^\s*::|##\w*\[", re.MULTILINE)
+PACKAGE = frameworks.get("sb3").packages[0]
+
+
+def _started(*_arguments, **_named):
+    raise UserError("something would be started")
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_started(monkeypatch):
+    """No training, no process and no environment of an upgrade."""
+    monkeypatch.setattr(launch, "_train", _started)
+    monkeypatch.setattr(recording.launch, "run_all", _started)
+    monkeypatch.setattr(traces, "record_twice", _started)
+    monkeypatch.setattr(gate_run.subprocess, "Popen", _started)
+    monkeypatch.setattr(pair, "with_versions", _started)
+    monkeypatch.setattr(return_faults, "load", list)
+
+
+def _hangs(*_):
+    raise AssertionError("it hangs")
+
+
+def _seen(folder: Path):
+    """Names, times and contents of all that lies beside what a command is given."""
+    return {
+        str(path): (path.lstat().st_mtime_ns, path.read_bytes() if path.is_file() else b"")
+        for path in sorted((folder / "guard").rglob("*"))
+    } | {str(path): () for top in (folder, folder.parent) for path in top.iterdir()}
+
+
+class House:
+    """Where one command is given hostile files, and what it may not touch."""
+
+    def __init__(self, folder: Path, command) -> None:
+        self.folder, self._command = folder, command
+        self.given, self.out = folder / "given", folder / "out"
+        self.counted: Counter[tuple[str, str]] = Counter()
+        self.wrong: list[str] = []
+        guard = folder / "guard" / "events.out.tfevents.1"
+        guard.parent.mkdir()
+        guard.write_text("not yours")
+        (folder / "out").mkdir()
+
+    def run(
+        self, what: str, line: str, about: str, refused: bool = False, user: bool = False
+    ) -> str:
+        """Call a command; what is wrong with how it ends is added to ``wrong``.
+
+        Args:
+            refused: whether it may not end well.
+            user: as a user without the rights of root.
+        """
+        shutil.rmtree(self.out)
+        self.out.mkdir(mode=0o777)
+        self.out.chmod(0o777)
+        before = _seen(self.folder)
+        words = [word.format(folder=self.given, out=self.out, package=PACKAGE, **self.names(what))
+                 for word in line.split()]  # fmt: skip
+        signal.signal(signal.SIGALRM, _hangs)
+        signal.alarm(HANGS)
+        started = time.monotonic()
+        try:
+            if user:
+                with as_nobody():
+                    code, out, error = self._command(*words)
+            else:
+                code, out, error = self._command(*words)
+        finally:
+            signal.alarm(0)
+        seconds, error = time.monotonic() - started, _without_banner(error)
+        self.counted[words[0], what] += 1
+        text = "".join(path.read_text() for path in self.out.rglob("*.md"))
+        said = [
+            f"exit code {code}" if code not in (0, 1, 2, 3, 75) or (refused and code == 0) else "",
+            "no sentence" if code == 2 and not re.fullmatch("rlregress: .*\n", error) else "",
+            "a traceback" if "Traceback" in out + error else "",
+            "no words" if code != 2 and not _spoken(error) else "",
+            f"{seconds:.1f} s" if seconds > SOON else "",
+            "something raw" if _RAW.search(out + error) or _RAW.search(text) else "",
+            "touched something" if _seen(self.folder) != before else "",
+        ]
+        if any(said):
+            problems = ", ".join(filter(None, said))
+            self.wrong.append(f"{line} [{what}: {about}]: {problems}\n  {error[-1500:]}")
+        return out + error + text
+
+    def names(self, what: str) -> dict[str, str]:
+        """The names of a format's file."""
+        return {"file": next((str(self.given / f.path) for f in FORMATS if f.name == what), "")}
+
+    def put(self, of: hostile.Format, content: bytes) -> Path:
+        """Make the folder of a format, with this in its file."""
+        path = self.prepared(of)
+        path.write_bytes(content)
+        return path
+
+    def prepared(self, of: hostile.Format) -> Path:
+        """Make the folder of a format without its file; the path of that."""
+        if not of.path.startswith("baselines"):
+            shutil.rmtree(self.given, ignore_errors=True)
+            self.given.mkdir()
+            of.beside(self.given)
+        path = self.given / of.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_dir() and not path.is_symlink():
+            path.rmdir()
+        path.unlink(missing_ok=True)
+        return path
+
+
+def _without_banner(error: str) -> str:
+    """What is not by the library of games, which says its name when it is first used."""
+    return re.sub(r"A\.L\.E: .*\n\[Powered by Stella\]\n", "", error)
+
+
+def _spoken(error: str) -> bool:
+    """Whether all of it is sentences of this program."""
+    return all(row.startswith(("rlregress: ", "page: ", "asking ")) for row in error.splitlines())
+
+
+@pytest.fixture
+def house(command, monkeypatch):
+    """A folder that everybody may enter, with a suite of its own that may be damaged."""
+    folder = Path(tempfile.mkdtemp()) / "inner"
+    folder.mkdir()
+    for each in (folder.parent, folder):
+        each.chmod(0o777)
+    made = House(folder, command)
+    made.given.mkdir()
+    monkeypatch.chdir(made.given)
+    for name in ("tests_unit", "tests_behavior", "tests_performance"):
+        (made.given / name).mkdir()
+    yield made
+    os.chdir("/")
+    shutil.rmtree(folder.parent)
+
+
+@pytest.fixture
+def copied(house, monkeypatch):
+    """The same, with a copy of the baselines."""
+    shutil.copytree(suite.baselines(), house.given / "baselines")
+    monkeypatch.setattr(suite, "root", lambda: house.given)
+    return house
+
+
+def _filled(of: hostile.Format) -> hostile.Format:
+    """A format with its sample, of the suite's own files where it has none."""
+    if of.sample is not None:
+        return of
+    sample = tomllib.loads((suite.root() / of.path).read_text())
+    if "run" in sample:
+        sample = {**sample, "run": sample["run"][:2], "seeds": 2}
+    else:
+        sample = {"smoke": sample["smoke"], "short": sample["short"]}
+    return replace(of, sample=sample)
+
+
+def _house_of(of, request) -> House:
+    return request.getfixturevalue("copied" if of.path.startswith("baselines") else "house")
+
+
+def _values(house: House, of: hostile.Format, chosen) -> None:
+    for about, content in chosen:
+        try:
+            dumped = of.dump(content)
+        except (TypeError, ValueError, AttributeError):
+            # there is no such file
+            continue
+        for line in of.commands:
+            house.put(of, dumped)
+            house.run(of.name, line, about)
+
+
+def _whole(house: House, of: hostile.Format, chosen) -> None:
+    for line, about in chosen:
+        house.put(of, CONTENTS[about])
+        strict = not line.startswith(LENIENT) and of.name not in ("lease", "why a run failed")
+        house.run(of.name, line, about, refused=strict)
+
+
+def _place(house: House, of: hostile.Format, chosen) -> None:
+    for line, about in chosen:
+        PLACES[about](house.prepared(of))
+        house.run(of.name, line, about, user=about == "a closed file")
+
+
+def _ended_well(house: House, capfd, show: bool = False) -> None:
+    if show:
+        with capfd.disabled():
+            for (name, what), count in sorted(house.counted.items()):
+                print(f"\n{name:<10} {what:<24} {count:>6}", end="")
+    assert not house.wrong, f"{len(house.wrong)} of {house.counted.total()}:\n" + "\n".join(
+        house.wrong[:20]
+    )
+
+
+_FORMATS = pytest.mark.parametrize("of", FORMATS, ids=lambda of: of.name)
+
+
+@_FORMATS
+def test_some_hostile_files_are_answered(of, request, capfd):
+    """A few of each kind, the same ones each time."""
+    house, of, chance = _house_of(of, request), _filled(of), random.Random(f"{SEED} {of.name}")
+    _values(house, of, chance.sample(list(hostile.variants(of.sample)), SAMPLED))
+    pairs = [(line, about) for line in of.commands for about in CONTENTS]
+    _whole(house, of, chance.sample(pairs, SAMPLED))
+    pairs = [(line, about) for line in of.commands for about in PLACES]
+    _place(house, of, chance.sample(pairs, SAMPLED))
+    _ended_well(house, capfd)
+
+
+@pytest.mark.nightly
+@_FORMATS
+def test_every_hostile_value_is_answered(of, request, capfd):
+    """Each value of a sound file in turn replaced by each hostile one, taken out, or renamed."""
+    house, of = _house_of(of, request), _filled(of)
+    chosen = list(hostile.variants(of.sample))
+    if of.path.startswith("baselines"):
+        # what reads them reads all the others as well, which takes its time
+        chosen = random.Random(SEED).sample(chosen, min(len(chosen), OF_SUITE))
+    _values(house, of, chosen)
+    _ended_well(house, capfd, show=True)
+
+
+@pytest.mark.nightly
+@_FORMATS
+def test_every_hostile_file_is_answered(of, request, capfd):
+    """Each content that is none, and each thing that is no file, in each place of one."""
+    house, of = _house_of(of, request), _filled(of)
+    _whole(house, of, [(line, about) for line in of.commands for about in CONTENTS])
+    _place(house, of, [(line, about) for line in of.commands for about in PLACES])
+    _ended_well(house, capfd, show=True)
+
+
+#: command lines with one name that leads to something hostile.
+LINES = (
+    "gate --report {bad}", "gate --store {bad}", "gate --from {bad}", "gate --to {bad}/x",
+    "gate --from installed --script {bad}", "gate --from {package}==0.0.1 --accepted {bad}",
+    "plan --store {bad}", "trend {bad}", "trend {nights} --report {bad}",
+    "export {bad} --csv {out}",
+    "export {nights} --csv {bad}", "export {nights} --tensorboard {bad}", "trace {bad}",
+    "trace --framework sb3 --algorithm ppo -o {bad}", "diff {bad} {bad}", "rank {bad}",
+    "rank {bad}.csv", "rank --store {bad}", "rank {csv} --report {bad}", "study --report {bad}",
+    "pilot --store {bad}", "throughput --html {bad}", "determinism --report {bad} --framework sb3",
+    "record --framework sb3 --algorithm ppo --environment Hopper-v4 --store {bad}",
+    "launch --manifest {bad}", "launch --manifest {manifest} --store {bad}",
+    "launch --slurm --manifest {manifest} --before {bad}", "run --manifest {bad} --index 0",
+    "run --manifest {manifest} --index 0 --store {bad}", "status --store {bad}",
+    "status --manifest {bad}", "watch --store {bad}", "verify --store {bad}",
+    "verify --manifest {bad}", "merge {bad} -o {out}", "merge {out} -o {bad}",
+    "actions --report {bad} --framework sb3", "compare sb3 torchrl --html {bad}",
+    "details {bad}", "claims --html {bad}", "probe --framework sb3 --html {bad}",
+    "histories --show --html {bad}",
+)  # fmt: skip
+
+
+#: what is neither a file nor a folder, for whoever calls
+NEITHER = ("a pipe", "an endless device", "a full device", "a loop of links", "a closed file",
+           "300 letters")  # fmt: skip
+
+
+@pytest.mark.parametrize("about", NEITHER)
+def test_a_name_that_leads_nowhere_is_answered(house, monkeypatch, capfd, about, request):
+    """In each option and argument of a command that is a file or a folder."""
+    by_name = {of.name: of for of in FORMATS}
+    names = {}
+    for name, kind in (("csv", "CSV"), ("manifest", "manifest")):
+        of = by_name[kind]
+        path = house.folder / f"sound-{of.path}"
+        path.write_bytes(of.dump(of.sample))
+        names[name] = str(path)
+    nightly.written(house.folder / "sound-nights", hostile.NIGHTS)
+    names["nights"] = str(house.folder / "sound-nights")
+    bad = house.given / ("n" * 300 if about == "300 letters" else "bad")
+    house.names = lambda what: {**names, "bad": str(bad)}
+    sampled = random.Random(f"{SEED} {about}").sample(LINES, 4)
+    for line in LINES if request.config.getoption("-m") != "not nightly" else sampled:
+        if about in PLACES and not os.path.lexists(bad):
+            PLACES[about](bad)
+        house.run("a name", line, about, user=about == "a closed file")
+    _ended_well(house, capfd)
+
+
+@pytest.mark.parametrize("name", list(typer.main.get_command(cli.app).commands))
+def test_a_working_folder_that_is_gone(command, tmp_path, name):
+    """No command begins in it."""
+    gone, before = tmp_path / "gone", os.getcwd()
+    gone.mkdir()
+    os.chdir(gone)
+    gone.rmdir()
+    try:
+        code, out, error = command(name)
+    finally:
+        os.chdir(before)
+    assert (code, out) == (2, "")
+    assert re.fullmatch("rlregress: the working directory is gone .*\n", error)
+
+
+#: text that is an order for whatever shows it: a terminal, GitHub, Azure, Markdown, a browser.
+ORDERS = "::error::x\n##[error]x\n```\n<script>x</script>\n@everyone ![x](http://x)\n\x1b]0;x\x07"
+#: the same in one line of what can be printed.
+NAMES = ("::error::x", "##[error]x", "<script>x</script>", "```", "@everyone", "![x](http://x)")
+
+
+def _told(of: hostile.Format):
+    """Samples of a format, one with orders in each of its texts."""
+    for place in hostile.places(of.sample):
+        inner = of.sample
+        for key in place:
+            inner = inner[key]
+        if isinstance(inner, str) and place:
+            yield hostile.replaced(of.sample, place, ORDERS)
+            for name in NAMES:
+                yield hostile.replaced(of.sample, place, name)
+                yield hostile.renamed(of.sample, place, name)
+
+
+@pytest.mark.nightly
+@_FORMATS
+def test_text_from_files_gives_no_orders(of, request, capfd):
+    """Nothing of it is raw in what is printed, or in a page of Markdown."""
+    house, of = _house_of(of, request), _filled(of)
+    _orders(house, of, list(_told(of)))
+    _ended_well(house, capfd, show=True)
+
+
+@pytest.mark.parametrize("name", ["why a run failed", "lease", "night", "trace", "CSV", "record"])
+def test_some_text_from_files_gives_no_orders(name, request, capfd):
+    """A few of them."""
+    of = next(each for each in FORMATS if each.name == name)
+    house = _house_of(of, request)
+    told = list(_told(of)) or [ORDERS]
+    _orders(house, of, random.Random(SEED).sample(told, min(4, len(told))))
+    _ended_well(house, capfd)
+
+
+def _orders(house: House, of: hostile.Format, samples) -> None:
+    for sample in samples:
+        dumped = of.dump(sample)
+        for line in of.commands:
+            house.put(of, dumped)
+            house.run(of.name, line, "orders")
+            page = "".join(path.read_text() for path in house.out.rglob("*.md"))
+            if "<script" in page or re.search(r"(?<!\w)@everyone|\]\(http://x", page):
+                house.wrong.append(f"{line} [{of.name}]: raw Markdown")
+
+
+def test_event_files_of_others_stay(house, capfd):
+    """A link in the place of a run's folder is neither followed nor emptied."""
+    folder = house.folder / "guard"
+    (house.given / "0").mkdir()
+    (house.given / "0" / "night.json").write_text(json.dumps(hostile.NIGHTS[0]))
+    name = next(iter(hostile.NIGHTS[0]["cells"]))
+    shutil.rmtree(house.out)
+    for line in ("export {folder} --tensorboard {out}/events",):
+        (house.out / "events").mkdir(parents=True)
+        (house.out / "events" / name).symlink_to(folder)
+        before = _seen(house.folder)
+        code, _, error = house._command(*(word.format(folder=house.given, out=house.out)
+                                          for word in line.split()))  # fmt: skip
+        assert (code, "where a link leads" in error) == (2, True)
+        assert _seen(house.folder) == before
+
+
+def test_a_sound_file_of_each_format_is_read(request, capfd):
+    """Otherwise all that is hostile would be refused for another reason."""
+    house = request.getfixturevalue("house")
+    for of in FORMATS:
+        if of.path.startswith("baselines") or of.name in ("accepted entries", "lock file"):
+            continue
+        for line in of.commands:
+            house.put(of, of.dump(of.sample))
+            said = house.run(of.name, line, "sound")
+            assert "expected a" not in said, (line, said)
+    _ended_well(house, capfd)
+    assert records.SCHEMA == 1
