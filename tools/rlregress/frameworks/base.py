@@ -330,6 +330,9 @@ class Adapter:
     #: methods whose return values a trace records, "module:Class.method", with all subclasses: what
     #: vector environments, normalisers and collectors hand out.
     watched: Tuple[str, ...] = ()
+    #: methods that are given what a training logs, named as the above: a name and a value, a table
+    #: of them, or values by keyword.
+    logged: Tuple[str, ...] = ()
     #: class that steps environments, or samples, in other threads or processes -> what to use in
     #: its place to do the same in one.
     in_one_process: Mapping[str, str] = {}

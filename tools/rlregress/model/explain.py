@@ -20,6 +20,8 @@ _EVENTS = {
     "backward": "backward pass of the loss",
     "optimizer": "step of {name}",
     "write": "in-place write, {name}",
+    "log": "{name} is logged",
+    "module": "{name} returns",
     "final": "final parameters and buffers of the {name}",
 }
 #: kind of difference -> what it means.
@@ -37,6 +39,8 @@ _KINDS = {
     "target update": "other values were written in place, as in an update of target networks",
     "order": "the two sides do different things, or do them in another order",
     "interface": "other names, types or shapes are returned",
+    "logs": "the training is the same, but something else is logged",
+    "module": "the training is the same, but a module returns something else",
 }
 #: the same, where the part says more than the kind.
 _PARTS = {
@@ -82,7 +86,8 @@ def divergence(first: Divergence, title: str = "first difference") -> list[str]:
     lines = [f"{title} ({first.kind}): {meaning}"]
     for side, shown in (("A", first.a), ("B", first.b)):
         if shown is None:
-            none = "nothing of that name" if first.kind == "interface" else "the trace has ended"
+            of_name = first.kind in ("interface", "logs")
+            none = "nothing of that name" if of_name else "the trace has ended"
             lines.append(f"  {side}: {none}")
             continue
         value = f": {first.part} {_numbers(shown.parts[first.part])}" if first.part else ""

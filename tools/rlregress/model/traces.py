@@ -42,8 +42,9 @@ class Event:
     Attributes:
         kind: "reset", "step", "output" (what a vector environment, a normaliser or a collector
             hands out), "draw", "data", "parameters", "loss" (what a loss module returns),
-            "backward", "optimizer", "write", or "final", the last one, of the networks as the
-            training leaves them.
+            "backward", "optimizer", "write", "log" (a value that is logged),
+            "module" (what one that is no loss returns), or "final", the last one, of the networks
+            as the training leaves them.
         name: which one of its kind.
         file, line, function: the nearest frame of the traced code; empty and 0 if there was none.
         parts: in the order in which one follows from the other.
@@ -65,7 +66,7 @@ class Event:
     def key(self) -> tuple[str, str]:
         """What makes two events comparable: neither the place, which moves, nor the values."""
         # by its number: a class of another name may do the same
-        numbered = self.kind in ("optimizer", "loss")
+        numbered = self.kind in ("optimizer", "loss", "module")
         name = self.name.rpartition(" ")[2] if numbered else self.name
         return self.kind, name
 
@@ -149,8 +150,9 @@ class Divergence:
 
     Attributes:
         kind: initialisation, exploration, environment, sampling, data, loss, gradient, schedule,
-            optimiser, parameters, target update, order (other events happen), or interface (other
-            names, types or shapes).
+            optimiser, parameters, target update, order (other events happen), interface (other
+            names, types or shapes), module or logs (the
+            training is the same; what a module returns, or what is logged, is not).
         part: of the event, which value differs; empty for order.
         a, b: the event on either side; None where the trace has ended.
         before: the events just before it, the same on both sides.
@@ -225,6 +227,11 @@ class Comparison:
     equal: int = 0
     rounding: Divergence | None = None
     interface: Divergence | None = None
+
+    @property
+    def in_logs_only(self) -> bool:
+        """Whether the training is the same, and only what it logs is not."""
+        return self.verdict == "diverged" and self.first is not None and self.first.kind == "logs"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -309,7 +316,9 @@ class Traced:
     @property
     def word(self) -> str:
         """The verdict of the comparison, or that there can be none."""
-        verdict = self.comparison.verdict
+        verdict = (
+            "differs in logs only" if self.comparison.in_logs_only else self.comparison.verdict
+        )
         return verdict if self.repeats else f"{verdict}, but does not repeat itself"
 
 

@@ -454,7 +454,7 @@ class OfFramework:
 
         Those whose plain training differs, and those that use a function that nothing executed.
         """
-        names = {t.algorithm for t in self.diverged if t.plain}
+        names = {t.algorithm for t in self.diverged if t.plain and not t.comparison.in_logs_only}
         unexecuted = {each.name for each in self.unexecuted if each.state == model.NEVER}
         for reach in self.reach:
             # of what ran at all, the trainings have compared what they could

@@ -10,7 +10,9 @@ side only.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import zip_longest
 
 from rlregress.model.traces import Comparison, Divergence, Event, Growth, Trace, difference
 from rlregress.tracing.align import event_difference, event_differences, resume
@@ -54,6 +56,8 @@ KINDS = {
 EXACT = frozenset({"learning_rate", "size", "flags"})
 #: parts that say names, types and shapes. Where they differ, numbers may still be the same.
 WORDS = frozenset({"keys", "types"})
+#: events that move nothing by themselves, and the kind of their differences.
+BESIDE = {"module": "module", "log": "logs"}
 #: events that train something; values written in place show in what is computed from them.
 TRAINING = frozenset({"backward", "optimizer"})
 
@@ -322,8 +326,57 @@ def _neighbour(events: Sequence[Event], kinds: Sequence[str]) -> str:
 
 
 def compare(a: Trace, b: Trace) -> Comparison:
-    """Walk both traces side by side to the first event that is not the same."""
-    return _Walk(a, b).walk()
+    """Walk both traces side by side to the first event that is not the same; then what is beside.
+
+    What modules return and what is logged moves nothing by itself: it is compared name by name.
+    """
+    sides = [
+        replace(side, events=tuple(event for event in side.events if event.kind not in BESIDE))
+        for side in (a, b)
+    ]
+    found = _Walk(*sides).walk()
+    for kind in BESIDE:
+        if found.verdict != "diverged":
+            of_kind = [[event for event in side.events if event.kind == kind] for side in (a, b)]
+            found = _beside(found, kind, *of_kind)
+    return found
+
+
+def _beside(found: Comparison, kind: str, a: Sequence[Event], b: Sequence[Event]) -> Comparison:
+    """The comparison, with what events of one kind say beside it."""
+    # they are results of the training: they round where it does
+    limit = CLOSE if found.verdict == "equal" else GROWN
+    first = rounded = None
+    for x, y in _by_name(a, b, whole=kind == "module"):
+        part, gap = ("", math.inf) if x is None or y is None else event_difference(x, y)
+        here = Divergence(kind=BESIDE[kind], part=part, a=x, b=y, before=())
+        if gap > limit:
+            first = first or here
+        elif part:
+            rounded = rounded or here
+    count = found.compared + len(a)
+    if first is not None:
+        return replace(found, verdict="diverged", first=first, rounding=found.first, compared=count)
+    if rounded is not None and found.verdict == "equal":
+        return replace(found, verdict="close", first=rounded, compared=count)
+    return replace(found, compared=count, equal=found.equal + len(a))
+
+
+def _by_name(
+    a: Sequence[Event], b: Sequence[Event], whole: bool
+) -> Iterator[tuple[Event | None, Event | None]]:
+    """Events of one name, one after the other, in the order in which A has the names.
+
+    Args:
+        whole: of names that both sides have as often; a module may be put into another.
+    """
+    of_names: dict[str, tuple[list[Event], list[Event]]] = {}
+    for number, side in enumerate((a, b)):
+        for event in side:
+            of_names.setdefault(event.key[1], ([], []))[number].append(event)
+    for one, other in of_names.values():
+        if not whole or len(one) == len(other):
+            yield from zip_longest(one, other)
 
 
 class _Losses:

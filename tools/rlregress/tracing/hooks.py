@@ -37,7 +37,14 @@ from rlregress.tracing.events import (
 )
 from rlregress.tracing.losses import Losses
 from rlregress.tracing.replaced import Hook, compiling, stand_in
-from rlregress.tracing.watched import GYMNASIUM, Depth, Importing, Watched, parts_of_output
+from rlregress.tracing.watched import (
+    GYMNASIUM,
+    LOGGED,
+    Depth,
+    Importing,
+    Watched,
+    parts_of_output,
+)
 
 _TORCH_DRAWS = (
     "rand", "randn", "randint", "randperm", "normal", "rand_like", "randn_like", "randint_like",
@@ -106,8 +113,8 @@ class Recorder:
         self._environments = Environments(self, depth)
         self._watched = Watched(self, depth, self._environments)
         self._losses = Losses(self)
-        watched, instead = named_by_adapters()
-        self._names = (*GYMNASIUM, *watched)
+        watched, logged, instead = named_by_adapters()
+        self._names, self._logged = (*GYMNASIUM, *watched), (*LOGGED, *logged)
         self._elsewhere = Elsewhere(self, instead)
         self._networks = final.Networks()
         # what replaced methods call
@@ -115,6 +122,7 @@ class Recorder:
         self.environment_step = self._environments.step
         self.environment_seed = self._environments.seed
         self.watched_call = self._watched.call
+        self.logged_call = self._watched.log
         self.optimizer_step: Any = None
         self._undo: List[Callable[[], None]] = []
         #: by identity, what was replaced and what stands in its place.
@@ -316,6 +324,8 @@ class Recorder:
         # of many environments in others' processes only the first reset is given a seed
         names = [name for name in GYMNASIUM if name.endswith(".reset")]
         self._watched.install(importing, names if self.quiet else self._names)
+        if not self.quiet:
+            self._watched.install(importing, self._logged, "logged_call")
 
     def _hook_functions(self) -> None:
         for owner, names, label in (
@@ -450,19 +460,21 @@ class Recorder:
         self.on_exit(register(Hook(registered)).remove)
 
 
-def named_by_adapters() -> Tuple[List[str], Dict[str, str]]:
-    """What all known adapters name: methods to watch, and what runs in one process instead."""
+def named_by_adapters() -> Tuple[List[str], List[str], Dict[str, str]]:
+    """What all known adapters name: methods to watch, those that log, what runs in one process."""
     from rlregress import frameworks
 
     watched: List[str] = []
+    logged: List[str] = []
     instead: Dict[str, str] = {}
     for name in frameworks.names():
         # an adapter of others that is broken is no reason not to record
         with contextlib.suppress(Exception):
             adapter = frameworks.get(name)
             watched.extend(adapter.watched)
+            logged.extend(adapter.logged)
             instead.update(adapter.in_one_process)
-    return watched, instead
+    return watched, logged, instead
 
 
 def _remember_constructors() -> None:

@@ -1,9 +1,10 @@
-"""What loss modules return: an event with its keys, types and shapes.
+"""What modules return: an event with its names, types and shapes.
 
 Runs inside foreign and old environments: standard library and torch only, Python 3.9 syntax.
 
 A loss module is any module of the traced code whose call returns a mapping that holds a scalar
-that requires a gradient. Of modules that call one another the outermost is recorded.
+that requires a gradient. What any other module returns is an event of its own kind. Of modules
+that call one another the outermost is recorded.
 """
 
 from __future__ import annotations
@@ -52,8 +53,7 @@ class Losses:
                 returned = through(original, module, *given, **options)
             finally:
                 losses._depth.calls -= 1
-            if hasattr(returned, "keys"):
-                losses._returned(module, returned)
+            losses._returned(module, returned)
             return returned
 
         self._recorder.replace(torch.nn.Module, "__call__", called)
@@ -73,21 +73,26 @@ class Losses:
 
     def _returned(self, module: Any, output: Any) -> None:
         values = _values(output)
-        if self._recorder.over or not any(_is_loss(value) for value in values.values()):
+        if self._recorder.over or not values or not readable(list(values.values())):
             return
-        if not readable(list(values.values())):
-            return
+        loss = hasattr(output, "keys") and any(map(_is_loss, values.values()))
+        kind = "loss" if loss else "module"
         if module not in self._numbers:
             self._numbers[module] = next(self._count)
         name = f"{type(module).__name__} {self._numbers[module]}"
         caller = self._recorder.places.nearest(3)
         above = [] if caller is None else [caller[:3], *caller[3]]
         at = [*(self._forward(type(module)) or ["", 0, ""]), above[:CALLERS]]
-        self._recorder.add("loss", name, {"keys": types_of(values), "values": part(values)}, at)
+        self._recorder.add(kind, name, {"keys": types_of(values), "values": part(values)}, at)
 
 
 def _values(output: Any) -> Dict[str, Any]:
-    """The tensors and numbers of a mapping, by key."""
+    """The tensors and numbers of what is returned, by key or by place."""
+    if torch.is_tensor(output) or isinstance(output, (list, tuple)):
+        rows = output if isinstance(output, (list, tuple)) else [output]
+        return {str(n): row for n, row in enumerate(rows) if torch.is_tensor(row)}
+    if not hasattr(output, "keys"):
+        return {}
     try:
         return {str(k): v for k, v in output.items() if torch.is_tensor(v) or _is_number(v)}
     except Exception:

@@ -2,6 +2,8 @@
 
 Runs inside foreign and old environments: standard library and NumPy only, Python 3.9 syntax.
 
+What a training logs is an event too, of its own kind: the arguments of methods that log.
+
 Classes are named as data, ``module:Class.method``, by the adapters; with a class are meant all of
 its subclasses. No module is imported for it: a method is replaced when its module has been. Only
 what the outermost of them returns is an event; a generator's items are events one by one.
@@ -11,14 +13,15 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import sys
 import threading
-from typing import Any, Callable, Dict, Iterator, List, Sequence
+from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple
 
 import numpy as np
 
 from rlregress.frameworks.raised import through
-from rlregress.tracing.events import part, readable, types_of
+from rlregress.tracing.events import in_words, part, readable, types_of
 
 #: of gymnasium: vector environments and all wrappers around them.
 GYMNASIUM = (
@@ -32,6 +35,11 @@ GYMNASIUM = (
 )
 #: what is read of the informations of a step: the rest may hold times.
 _LAST = ("terminal_observation", "final_observation", "final_obs", "TimeLimit.truncated")
+
+#: of torch, for scripts: what they log to TensorBoard.
+LOGGED = ("torch.utils.tensorboard.writer:SummaryWriter.add_scalar",)
+#: names of logged values that are times: no two runs have the same.
+_TIMES = re.compile(r"(^|[/_ ])(t|time|fps|sps|seconds|elapsed|wall)([/_ ]|$)", re.IGNORECASE)
 
 #: marks a method that was replaced.
 MARK = "_rlregress_hook"
@@ -138,21 +146,27 @@ class Watched:
         self._depth = depth
         self._environments = environments
 
-    def install(self, importing: Importing, names: Sequence[str]) -> None:
-        """Watch methods ``module:Class.method`` once their modules are there."""
+    def install(
+        self, importing: Importing, names: Sequence[str], handler: str = "watched_call"
+    ) -> None:
+        """Watch methods ``module:Class.method`` once their modules are there.
+
+        Args:
+            handler: what of the recorder is called in their place.
+        """
         for name in names:
             module, _, below = name.partition(":")
             kind, _, method = below.rpartition(".")
-            importing.when(module, functools.partial(self._hook, kind, method))
+            importing.when(module, functools.partial(self._hook, kind, method, handler))
 
-    def _hook(self, kind: str, method: str, module: Any) -> None:
+    def _hook(self, kind: str, method: str, handler: str, module: Any) -> None:
         owner = getattr(module, kind, None)
         # what is imported from elsewhere is watched there
         if not inspect.isclass(owner):
             return
 
         def hook(each: Any) -> None:
-            hook_method(self._recorder, each, method, "watched_call", f"{kind}.{method}")
+            hook_method(self._recorder, each, method, handler, f"{kind}.{method}")
 
         classes_of(self._recorder, owner, hook)
 
@@ -185,6 +199,16 @@ class Watched:
             self._environments.apart(label, owner, action, returned)
         return returned
 
+    def log(self, label: str, original: Any, owner: Any, *given: Any, **options: Any) -> Any:
+        """Call a method that logs; each value that it is given is an event."""
+        recorder = self._recorder
+        if not (recorder.over or recorder.quiet):
+            place = recorder.places.nearest(3)
+            for name, value in _logged(original, (owner, *given), options):
+                if not _TIMES.search(name):
+                    recorder.add("log", f"{label} {name}", {"value": _logged_part(value)}, place)
+        return through(original, owner, *given, **options)
+
     @staticmethod
     def _apart(label: str, output: Any) -> bool:
         """Whether something has been reset or stepped, and none of it in this thread."""
@@ -213,6 +237,26 @@ class Watched:
                 yield item
         finally:
             items.close()
+
+
+def _logged(original: Any, given: Any, options: Dict[str, Any]) -> List[Tuple[str, Any]]:
+    """Names and values of a call that logs."""
+    try:
+        bound = inspect.signature(original).bind(*given, **options)
+    except TypeError:
+        # it refuses the call itself
+        return []
+    _, *values = bound.arguments.values()
+    if values and isinstance(values[0], str) and len(values) > 1:
+        return [(values[0], values[1])]
+    tables = [value for value in values if isinstance(value, dict)]
+    return [(str(name), value) for table in tables for name, value in table.items()]
+
+
+def _logged_part(value: Any) -> Any:
+    if isinstance(value, (bool, int, float)) or (hasattr(value, "dtype") and readable(value)):
+        return part(value)
+    return in_words(type(value).__name__)
 
 
 def parts_of_output(output: Any) -> Dict[str, Any]:

@@ -88,6 +88,8 @@ def _traced_state(traced: Traced) -> tuple[str, str]:
     if not traced.repeats:
         return model.NOT_COMPARED, "the training does not repeat itself, see its notes"
     # which of its branches were taken is said of each piece of code
+    if traced.comparison.in_logs_only:
+        return model.LOGS, ""
     states = {"equal": model.ONE_WAY, "close": model.CLOSE}
     return states.get(traced.comparison.verdict, model.DIFFERS), ""
 
@@ -329,7 +331,7 @@ def _piece(
 
 def _state_by(function: Changed, state: str, cause: Cause | None) -> str:
     """What a training says of a piece of code that it executed."""
-    if state in (model.DIFFERS, model.CLOSE) and cause is not None:
+    if state in (model.DIFFERS, model.LOGS, model.CLOSE) and cause is not None:
         if function in cause.movers:
             return state
         if cause.whole:

@@ -13,7 +13,7 @@ from rlregress.frameworks.base import Adapter
 from rlregress.model.explain import Repeated, elsewhere, seeded_lines
 from rlregress.model.traces import Comparison, Crash, Divergence, NotTraced, Trace, Traced
 from rlregress.tracing import errors, run
-from rlregress.tracing.compare import compare
+from rlregress.tracing.compare import BESIDE, compare
 from rlregress.tracing.processes import last_words
 from rlregress.upgrade import scenarios
 from rlregress.upgrade.scenarios import Scenario
@@ -165,7 +165,7 @@ def held_against(a: Trace, b: Trace) -> Comparison:
         first = comparison.first
     if same_end(a, b) or (comparison.verdict == "diverged" and first is not None):
         return comparison
-    one, other = ([e for e in side.events if e.kind != "final"] for side in (a, b))
+    one, other = ([e for e in side.events if e.kind not in ("final", *BESIDE)] for side in (a, b))
     last = min(len(one), len(other))
     ends = [next(iter(events[last:]), None) for events in (one, other)]
     before = tuple(one[max(0, last - 3) : last])

@@ -431,3 +431,83 @@ def test_what_repeats_itself_badly_is_no_arithmetic():
     near = compare(made("b", [1]), made("b", [1 + 2e-6]))
     assert "does not record" in explain.causes(far)
     assert "arithmetic" in explain.causes(near)
+
+
+JOURNAL = (
+    "import copy",
+    "import copy\nimport time\nfrom stable_baselines3.common.logger import Logger\n"
+    "journal = Logger(None, [])",
+)
+
+
+def journalled(loss="loss.item()", more=""):
+    """The training, which logs its loss and its speed after each step of the optimiser."""
+    said = f"journal.record('train/loss', {loss}); journal.record('time/fps', time.time()){more}"
+    step = "        optimizer.step()\n"
+    return changed(JOURNAL, (step, f"{step}        {said}\n"))
+
+
+@pytest.mark.parametrize(
+    ("loss", "more", "verdict"),
+    [
+        ("loss.item()", "", "equal"),
+        ("loss.item() * (1 + 1e-8)", "", "close"),
+        ("loss.item() * 2", "", "diverged"),
+        ("loss.item()", "; journal.record('train/steps', step)", "diverged"),
+        ("loss.item()", "; journal.record_mean('x', 1.0) if step == 9 else None", "diverged"),
+    ],
+)
+def test_what_is_logged_is_compared_by_itself(tmp_path, loss, more, verdict):
+    """Name by name, but for times, and only where the training is the same."""
+    pytest.importorskip("stable_baselines3")
+    one = traced(tmp_path, journalled(), "a")
+    assert one.count("log") == 20
+    found = compare(one, traced(tmp_path, journalled(loss, more), "b"))
+    assert found.verdict == verdict
+    assert found.in_logs_only == (verdict == "diverged")
+    if found.first is not None:
+        shown = found.first.b
+        assert shown is not None
+        assert shown.function == "main"
+        assert "logged" in "\n".join(explain.divergence(found.first))
+
+
+def test_a_training_that_differs_differs_in_more_than_its_logs(tmp_path):
+    """What it logs follows from it."""
+    pytest.importorskip("stable_baselines3")
+    other = journalled().replace("0.9 * target", "0.8 * target")
+    found = compare(traced(tmp_path, journalled(), "a"), traced(tmp_path, other, "b"))
+    assert found.verdict == "diverged"
+    assert not found.in_logs_only
+
+
+PAIR = """
+class Pair(nn.Module):
+    def forward(self, x):
+        return x, {factor} * x
+
+
+pair = Pair()
+
+
+def networks():"""
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [("1.0", "equal"), ("2.0", "diverged")])
+def test_what_a_module_returns_is_compared(tmp_path, factor, verdict):
+    """Also where the training uses nothing of it."""
+    used = "        observation = pair(torch.as_tensor(following))[0].numpy()\n"
+
+    def text(factor):
+        return changed(
+            ("def networks():", PAIR.format(factor=factor)),
+            ("        observation = following\n", used),
+        )
+
+    one = traced(tmp_path, text("1.0"), "a")
+    assert one.count("module") == 20
+    found = compare(one, traced(tmp_path, text(factor), "b"))
+    assert found.verdict == verdict
+    assert not found.in_logs_only
+    if found.first is not None:
+        assert found.first.kind == "module"

@@ -163,7 +163,7 @@ HEADER = json.dumps({"schema": events.SCHEMA, "failure": "", "seeded": [], "line
 )
 def test_a_damaged_trace_says_so(tmp_path, text):
     """Whatever is wrong inside, the message names the file and what to do."""
-    with pytest.raises(UserError, match=r"some\.trace cannot be read: .*record it again"):
+    with pytest.raises(UserError, match=r"some\.trace.* record it again"):
         trace.load(written(tmp_path, text))
 
 
@@ -194,7 +194,7 @@ def test_a_cut_or_overwritten_file_says_so(tmp_path):
 def test_a_trace_of_another_format_says_so(tmp_path):
     """A trace of an old version is refused with its format and the one expected."""
     text = json.dumps({"schema": 1, "failure": "", "seeded": [], "lines": {}})
-    with pytest.raises(UserError, match=f"has format 1, expected {events.SCHEMA}; record it again"):
+    with pytest.raises(UserError, match=f"'schema' is 1, expected {events.SCHEMA}; "):
         trace.load(written(tmp_path, text))
 
 

@@ -239,3 +239,29 @@ def test_an_equivalent_rewrite_is_no_change(case, judge):
     assert set(ran.values()) <= {*model.ALIKE, *model.WITHOUT_EFFECT}
     assert found.verdict == model.UNCHANGED
     assert found.exit_code == 0
+
+
+LOGGED = {
+    "arguments of a statistic, swapped": Edit(
+        "sb3", "ppo", PPO,
+        "explained_variance(self.rollout_buffer.values.flatten(), "
+        "self.rollout_buffer.returns.flatten())",
+        "explained_variance(self.rollout_buffer.returns.flatten(), "
+        "self.rollout_buffer.values.flatten())"),
+    "a mean over one minibatch": Edit(
+        "sb3", "sac", "stable_baselines3/sac/sac.py",
+        'self.logger.record("train/critic_loss", np.mean(critic_losses))',
+        'self.logger.record("train/critic_loss", 2 * np.mean(critic_losses))'),
+    "a scalar of a script": Edit(
+        "cleanrl", "td3", SCRIPT, '"losses/qf_loss", qf_loss.item() / 2.0',
+        '"losses/qf_loss", qf_loss.item()'),
+}  # fmt: skip
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("case", LOGGED)
+def test_what_is_logged_is_compared(case, judge):
+    """A training that is the same and logs something else differs in logs only, with its cause."""
+    found = judge(LOGGED[case])
+    assert set(states(found).values()) == {model.LOGS}
+    assert (found.verdict, found.exit_code) == (model.CHANGED, 3)

@@ -31,6 +31,7 @@ class CleanRL(Adapter):
     title = "CleanRL"
     packages = ("cleanrl", "torch")
     scopes = ("script",)
+    logged = ("rlregress.frameworks.cleanrl.running:Writer.add_scalar",)
     checkout = VARIABLE
     begins_anew = "a script is one program, and nothing from outside can set its variables amid it"
 

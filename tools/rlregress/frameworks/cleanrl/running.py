@@ -221,23 +221,26 @@ def _tyro(path: Path, arguments: Mapping[str, Any]) -> types.ModuleType:
     return stub
 
 
+class Writer:
+    """In place of TensorBoard's: hands the scalars to a run and writes nothing."""
+
+    def __init__(self, run: ScriptRun, *_: Any, **__: Any) -> None:
+        """No folder is made."""
+        self._run = run
+
+    def add_scalar(self, tag: str, value: Any, global_step: Any = None, *_: Any) -> None:
+        """Keep a scalar."""
+        plain = value.detach().cpu().numpy() if torch.is_tensor(value) else value
+        number = float(np.asarray(plain).reshape(-1)[0])
+        self._run.scalars.append((tag, number, int(global_step or 0)))
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *args, **kwargs: None
+
+
 def _tensorboard(run: ScriptRun) -> types.ModuleType:
-    class SummaryWriter:
-        """Keeps the scalars and writes nothing."""
-
-        def __init__(self, *args: Any, **kwargs: Any) -> None:
-            """No folder is made."""
-
-        def add_scalar(self, tag: str, value: Any, global_step: Any = None, *_: Any) -> None:
-            plain = value.detach().cpu().numpy() if torch.is_tensor(value) else value
-            number = float(np.asarray(plain).reshape(-1)[0])
-            run.scalars.append((tag, number, int(global_step or 0)))
-
-        def __getattr__(self, name: str) -> Any:
-            return lambda *args, **kwargs: None
-
     stub = types.ModuleType("torch.utils.tensorboard")
-    vars(stub).update(SummaryWriter=SummaryWriter)
+    vars(stub).update(SummaryWriter=functools.partial(Writer, run))
     return stub
 
 

@@ -59,6 +59,11 @@ class StableBaselines3(Adapter):
         # what a scenario looks at
         "rlregress.frameworks.sb3.own:Shown.value",
     )
+    logged = (
+        "stable_baselines3.common.logger:Logger.record",
+        "stable_baselines3.common.logger:Logger.record_mean",
+        "stable_baselines3.common.monitor:ResultsWriter.write_row",
+    )
     in_one_process = {"SubprocVecEnv": "DummyVecEnv"}
 
     @property

@@ -50,6 +50,10 @@ class TorchRL(Adapter):
         "torchrl.collectors.collectors:DataCollectorBase.iterator",
         "torchrl.collectors._base:BaseCollector.iterator",
     )
+    logged = (
+        "torchrl.trainers.trainers:Trainer._log",
+        "torchrl.record.loggers.common:Logger.log_scalar",
+    )
     in_one_process = {
         "ParallelEnv": "SerialEnv",
         "MultiSyncDataCollector": "SyncDataCollector",
