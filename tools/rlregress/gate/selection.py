@@ -96,7 +96,7 @@ def without_cells() -> frozenset[str]:
 
 def other_algorithms(chosen: Sequence[str]) -> frozenset[str]:
     """The algorithms, each a family of details, that ``--algorithm`` leaves out."""
-    return algorithms() - set(chosen) if chosen else frozenset()
+    return (algorithms() | without_cells()) - set(chosen) if chosen else frozenset()
 
 
 def _of_names(selection: Selection, environments: Sequence[str]) -> list[Cell]:

@@ -47,6 +47,7 @@ _PARTS = {
     "size": "the optimiser is given another number of tensors, or of parameters in them",
     "keys": "the loss returns other keys, shapes or types",
     "types": "what is handed out has other names, shapes or types",
+    "shape": "a random draw has another shape or type",
     "values": "the loss module returns other values on the same data and parameters",
 }
 #: relative difference up to which a first difference may come from the order of additions.
@@ -81,6 +82,10 @@ def divergence(first: Divergence, title: str = "first difference") -> list[str]:
     meaning = _PARTS.get(first.part, _KINDS[first.kind])
     if first.a is not None and first.a.kind == "output" and first.part not in ("types", ""):
         meaning = _OUTPUT
+    if first.a is not None and first.a.kind == "reset":
+        meaning = "an episode begins with another observation: another seed or environment"
+    if first.a is not None and first.a.kind == "module":
+        meaning = _KINDS["module"]
     if first.a is not None and first.a.kind == "final":
         meaning = "every event is the same, but the networks end with other parameters or buffers"
     lines = [f"{title} ({first.kind}): {meaning}"]

@@ -53,7 +53,7 @@ KINDS = {
     ("final", "buffers"): "parameters",
 }
 #: parts that no rounding moves by more than a rounding, however long the training has gone on.
-EXACT = frozenset({"learning_rate", "size", "flags"})
+EXACT = frozenset({"learning_rate", "size", "flags", "shape"})
 #: parts that say names, types and shapes. Where they differ, numbers may still be the same.
 WORDS = frozenset({"keys", "types"})
 #: events that move nothing by themselves, and the kind of their differences.

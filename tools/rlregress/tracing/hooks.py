@@ -34,6 +34,7 @@ from rlregress.tracing.events import (
     part,
     parts_of,
     readable,
+    types_of,
 )
 from rlregress.tracing.losses import Losses
 from rlregress.tracing.replaced import Hook, compiling, stand_in
@@ -182,7 +183,8 @@ class Recorder:
         """A random draw of the traced code."""
         at = self.places.nearest(3)
         if at is not None and not self.stepping and readable(value):
-            self.add("draw", name, {"value": part(value)}, at)
+            shape = types_of({"draw": value})
+            self.add("draw", name, {"shape": shape, "value": part(value)}, at)
 
     def write(self, name: str, tensor: Any) -> None:
         """A tensor written in place without a gradient: target networks, buffers, gradients."""

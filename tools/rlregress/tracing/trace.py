@@ -29,6 +29,7 @@ KINDS = (
 CAUSAL = {
     "step": ("action", "observation", "reward", "flags"),
     "output": ("types", "value", "observation", "reward", "flags", "last"),
+    "draw": ("shape", "value"),
     "loss": ("keys", "values"),
     "module": ("keys", "values"),
     "final": ("parameters", "buffers"),

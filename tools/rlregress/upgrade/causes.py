@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
+from pathlib import Path
 
 from rlregress.model.code import CHANGED, Changed
 from rlregress.model.traces import Trace, Traced
 from rlregress.model.upgrades import Cause
+from rlregress.source import UNREADABLE
 from rlregress.upgrade.search import Group, Search, at, job, search
 from rlregress.upgrade.traced import Training
 
@@ -40,11 +44,51 @@ def with_new(cause: Cause, functions: Sequence[Changed]) -> Cause:
     return replace(cause, new=tuple(new))
 
 
+@cache
+def _imports(path: Path, file: str) -> frozenset[tuple[str, str]]:
+    """(module or package as a path, name of it) that a file imports; no name: it as a whole.
+
+    Args:
+        file: its path below the folder of its package.
+    """
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (OSError, *UNREADABLE):
+        return frozenset()
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {(alias.name.replace(".", "/"), "") for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            above = file.split("/")[: -node.level] if node.level else []
+            module = "/".join([*above, *(node.module or "").split(".")]).rstrip("/")
+            found |= {(module, alias.name.replace("*", "")) for alias in node.names}
+    return frozenset(found)
+
+
+def _has_imported(caller: Changed, function: Changed) -> bool:
+    """Whether the file of a function imports another one, or its module."""
+    module, name = function.file.removesuffix(".py").removesuffix("/__init__"), function.name
+    files = zip(caller.paths, "ab", strict=True)
+    found = [_imports(path, caller.file_on(side)) for path, side in files if path is not None]
+    return any(
+        module == f"{of}/{what}"
+        or (what in ("", name) and (module == of or module.startswith(f"{of}/")))
+        for each in found
+        for of, what in each
+    )
+
+
 def _calls(caller: Changed, function: Changed) -> bool:
-    """Whether a function names another: any of a module, a method only in its own file."""
+    """Whether a function names another: any of a module that its file imports, a method of its own.
+
+    Other files may have functions of the same name, such as those of another backend.
+    """
     kind, _, name = function.name.rpartition(".")
     # a class's own methods are called by Python, whoever they belong to
     if name.startswith("__") or (kind and function.file != caller.file):
+        return False
+    if function.file != caller.file and not _has_imported(caller, function):
         return False
     code = "".join(own.code for own in (caller.a, caller.b) if own is not None)
     return f"attr='{name}'" in code or f"id='{name}'" in code

@@ -15,6 +15,7 @@ from rlregress.details import catalogue
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter
 from rlregress.gate.run import GateOptions
+from rlregress.gate.selection import other_algorithms
 from rlregress.model import differences as model
 from rlregress.model.code import REMOVED, Changed
 from rlregress.model.differences import Entry
@@ -230,8 +231,10 @@ def _compared(
     """Everything that is compared of both sides."""
     adapters = pair.adapters
     with Sides((a.side, b.side), folders, options.workers, options.say) as sides:
-        details = () if options.only_scenarios else catalogue.all_details()
-        name = "no-details" if options.only_scenarios else "details"
+        left_out = other_algorithms(options.algorithms)
+        every = () if options.only_scenarios else catalogue.all_details()
+        details = [detail for detail in every if detail.family not in left_out]
+        name = "-".join(["details" if details else "no-details", *sorted(left_out)])
         prints = [
             sides.ask(f"{adapter.full_name}-{name}", fingerprints.fingerprint, adapter, details)
             for adapter in adapters

@@ -481,6 +481,20 @@ def test_a_training_that_differs_differs_in_more_than_its_logs(tmp_path):
     assert not found.in_logs_only
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("size=8)", "size=9)", "a random draw has another shape or type"),
+        ("reset(seed=3)", "reset(seed=4)", "begins with another observation: another seed"),
+    ],
+)
+def test_the_reason_is_said_and_not_what_follows_from_it(tmp_path, old, new, said):
+    """A shape is no other value, and another seed is not what an action has led to."""
+    found = compared(tmp_path, (old, new))
+    assert found.first is not None
+    assert said in explain.divergence(found.first)[0]
+
+
 PAIR = """
 class Pair(nn.Module):
     def forward(self, x):

@@ -87,7 +87,7 @@ def test_the_function_at_the_place_is_found():
     )
 
 
-def coded(name, code, how=CHANGED, file=FILE):
+def coded(name, code, how=CHANGED, file=FILE, path=None):
     """A function that differs, with what it does on side B."""
     one = Function(name=name, first=1, last=2, code="") if how == CHANGED else None
     return Changed(
@@ -96,18 +96,33 @@ def coded(name, code, how=CHANGED, file=FILE):
         how=how,
         a=one,
         b=Function(name=name, first=1, last=2, code=code),
-        paths=(None, None),
+        paths=(path, path),
     )
 
 
-def test_functions_of_one_side_stand_with_what_calls_them():
-    """Such a function cannot be put back: the one that calls it tells, through any others."""
-    caller = coded("Agent.train", "Attribute(value=Name(id='self'), attr='_masked')")
-    masked = coded("Agent._masked", "Name(id='mean_of')", ADDED)
-    mean = coded("mean_of", "", ADDED, "package/utils.py")
+@pytest.mark.parametrize(
+    "imported",
+    [
+        "from package.torch.utils import mean_of", "from .torch.utils import mean_of",
+        "from package.torch import utils", "from package.torch import *",
+        "import package.torch.utils",
+        "from package.torch import mean_of",
+    ],
+)  # fmt: skip
+def test_functions_of_one_side_stand_with_what_calls_them(tmp_path, imported):
+    """Such a function cannot be put back: the one that calls it tells, through any others.
+
+    Of functions of one name it is that of a module that the caller's file imports.
+    """
+    path = tmp_path / "agent.py"
+    path.write_text(f"{imported}\nfrom package import logger\n")
+    caller = coded("Agent.train", "Attribute(value=Name(id='self'), attr='_masked')", path=path)
+    masked = coded("Agent._masked", "Name(id='mean_of')", ADDED, path=path)
+    mean = coded("mean_of", "", ADDED, "package/torch/utils.py")
+    of_jax = coded("mean_of", "", ADDED, "package/jax/utils.py")
     # nobody calls these: a method of another file, and one that Python calls
     other, silent = coded("Else._masked", "", ADDED, "package/b.py"), coded("A.__len__", "", ADDED)
-    functions = [caller, other, mean, masked, silent, TRAIN]
+    functions = [caller, of_jax, other, mean, masked, silent, TRAIN]
     assert causes.with_new(Cause(alone=caller), functions).new == (masked, mean)
     assert causes.with_new(Cause(alone=TRAIN), functions).new == ()
     assert causes.with_new(Cause(place=(caller,), still=(caller,)), functions).new == ()

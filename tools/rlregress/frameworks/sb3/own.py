@@ -353,5 +353,8 @@ def rates(model: Any) -> List[float]:
 
 
 def linear(initial: float, number: Any = float) -> Callable[[float], Any]:
-    """A rate that falls to zero in a straight line, as a number of that kind."""
-    return lambda progress_remaining: number(max(progress_remaining, 0.0) * initial)
+    """A rate that falls to a tenth in a straight line, as a number of that kind.
+
+    Not to zero: an update with a clipping range of 0 is decided by how numbers are rounded.
+    """
+    return lambda progress_remaining: number((0.1 + 0.9 * max(progress_remaining, 0.0)) * initial)

@@ -9,14 +9,10 @@ import numpy as np
 from stable_baselines3.common.noise import NormalActionNoise
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
-from rlregress.frameworks.sb3 import gyms
+from rlregress.frameworks.sb3 import gyms, own
 from rlregress.frameworks.sb3.asked import algorithm_named, made
 
 _STEPS = 180
-
-
-def _linear(initial: float) -> Callable[[float], float]:
-    return lambda progress_remaining: max(progress_remaining, 0.0) * initial
 
 
 def _train(name: str, arguments: Callable[[], Dict[str, Any]], discrete: bool) -> Any:
@@ -49,7 +45,8 @@ def _evaluate(model: Any, environment: Any) -> None:
 
 
 def _on_policy() -> Dict[str, Any]:
-    return {"n_steps": 32, "policy_kwargs": {"net_arch": [16, 16]}, "learning_rate": _linear(1e-3)}
+    rate = own.linear(1e-3)
+    return {"n_steps": 32, "policy_kwargs": {"net_arch": [16, 16]}, "learning_rate": rate}
 
 
 def _ppo() -> Dict[str, Any]:
@@ -58,7 +55,7 @@ def _ppo() -> Dict[str, Any]:
         **_on_policy(),
         "batch_size": 48,
         "n_epochs": 3,
-        "clip_range": _linear(0.2),
+        "clip_range": own.linear(0.2),
         "clip_range_vf": 0.2,
         "ent_coef": 0.01,
         "target_kl": 0.5,
@@ -73,7 +70,7 @@ def _off_policy() -> Dict[str, Any]:
         "batch_size": 16,
         "gradient_steps": 2,
         "policy_kwargs": {"net_arch": [16, 16]},
-        "learning_rate": _linear(1e-3),
+        "learning_rate": own.linear(1e-3),
     }
 
 
