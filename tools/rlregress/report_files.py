@@ -25,15 +25,19 @@ def judged(result: GateResult, entries: Sequence[dict[str, Any]], folder: Path, 
     text = summary.markdown(result)
     write_atomically(folder / "report.html", page.page(result))
     write_atomically(folder / "summary.md", harmless.markdown(text))
-    data = json.dumps(evidence.plain(gate_report.as_json(result)), indent=1)
-    write_atomically(folder / "verdict.json", data + "\n")
+    verdict = json.dumps(evidence.plain(gate_report.as_json(result)), indent=1)
+    write_atomically(folder / "verdict.json", verdict + "\n")
     of_night = json.dumps(night.of_gate(result, entries), separators=(",", ":"))
     write_atomically(folder / night.FILE, of_night + "\n")
     in_brief = brief.lines(page.facts(result), page.cards(result), "report.html")
     comment = platforms.comment(platforms.GATE, in_brief, text)
     write_atomically(folder / "comment.md", comment)
-    quality = platforms.code_quality(gate_findings.findings(result, top))
-    write_atomically(folder / "code-quality.json", json.dumps(quality, indent=1) + "\n")
+    found = gate_findings.findings(result, top)
+    for name, data in (
+        ("code-quality.json", platforms.code_quality(found)),
+        ("gate.sarif", platforms.sarif(found)),
+    ):
+        write_atomically(folder / name, json.dumps(data, indent=1) + "\n")
     return text
 
 

@@ -128,7 +128,6 @@ def write(result: Upgrade, folder: Path, facts: Facts) -> None:
     data = json.dumps(upgrade_data.as_json(result), indent=1, default=str) + "\n"
     page = upgrade_page.page(result, facts)
     found = findings.findings(result, _repository(result))
-    quality = json.dumps(platforms.code_quality(found), indent=1) + "\n"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         write_atomically(folder / "upgrade.json", data)
@@ -137,7 +136,11 @@ def write(result: Upgrade, folder: Path, facts: Facts) -> None:
         said = platforms.comment(platforms.UPGRADE, _brief(result, folder, facts), text)
         write_atomically(folder / "upgrade-comment.md", said)
         write_atomically(folder / "upgrade.xml", platforms.junit(result, facts.seconds))
-        write_atomically(folder / "upgrade-code-quality.json", quality)
+        for name, plain in (
+            ("upgrade-code-quality.json", platforms.code_quality(found)),
+            ("upgrade.sarif", platforms.sarif(found)),
+        ):
+            write_atomically(folder / name, json.dumps(plain, indent=1) + "\n")
         hosts.summarise(text)
     except OSError as error:
         raise UserError(f"the report cannot be written to {folder}: {error}") from None

@@ -32,7 +32,7 @@ from rlregress.training.record import check_writable
 _PATIENCE_SECONDS = 15.0
 REPORT_FILES = (
     "report.html", "summary.md", "verdict.json", "evidence.json", "junit.xml", "throughput.json",
-    "throughput.xml", "night.json", "comment.md", "code-quality.json",
+    "throughput.xml", "night.json", "comment.md", "code-quality.json", "gate.sarif",
 )  # fmt: skip
 TIERS = ("tests_unit", "tests_behavior", "tests_performance")
 #: measured by one process at a time, after everything else

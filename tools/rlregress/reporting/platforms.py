@@ -11,8 +11,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from typing import Any
+from urllib.parse import quote
 from xml.etree import ElementTree
 
+from rlregress import __version__
 from rlregress.model import differences as model
 from rlregress.model.upgrades import OfFramework, Upgrade
 from rlregress.model.verdict import REGRESSED
@@ -21,6 +23,8 @@ from rlregress.reporting.findings import ERROR, LEVELS, NOTICE, WARNING, Finding
 
 #: level -> GitLab's severity
 _SEVERITIES = {ERROR: "major", WARNING: "minor", NOTICE: "info"}
+#: level -> that of SARIF
+_SARIF_LEVELS = {ERROR: "error", WARNING: "warning", NOTICE: "note"}
 #: annotations of one kind that GitHub shows for one step
 MOST = 10
 #: bytes of the summary of one step
@@ -55,15 +59,45 @@ def code_quality(found: Sequence[Finding]) -> list[dict[str, Any]]:
         {
             "description": f"{each.title}: {each.message}",
             "check_name": each.check,
-            "fingerprint": hashlib.sha256(
-                "\0".join([each.check, each.title, each.message, each.file]).encode()
-            ).hexdigest(),
+            "fingerprint": _fingerprint(each),
             "severity": _SEVERITIES[each.level],
             "location": {"path": each.file, "lines": {"begin": each.line}},
         }
         for each in found
         if each.file
     ]
+
+
+def _fingerprint(each: Finding) -> str:
+    text = "\0".join([each.check, each.title, each.message, each.file])
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def sarif(found: Sequence[Finding]) -> dict[str, Any]:
+    """What analysers tell code hosts: SARIF 2.1.0 (OASIS), of all that was found."""
+    rules = [{"id": check} for check in dict.fromkeys(each.check for each in found)]
+    driver = {"name": "rlregress", "version": __version__, "rules": rules}
+    results = [
+        {
+            "ruleId": each.check,
+            "level": _SARIF_LEVELS[each.level],
+            "message": {"text": f"{each.title}: {each.message}"},
+            "partialFingerprints": {"rlregress/v1": _fingerprint(each)},
+            "locations": [_location(each)] if each.file else [],
+        }
+        for each in found
+    ]
+    return {
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{"tool": {"driver": driver}, "results": results}],
+    }
+
+
+def _location(each: Finding) -> dict[str, Any]:
+    place = {"uri": quote(each.file), "uriBaseId": "%SRCROOT%"}
+    region = {"startLine": each.line}
+    return {"physicalLocation": {"artifactLocation": place, "region": region}}
 
 
 def comment(mark: str, brief: Sequence[str], text: str) -> str:

@@ -85,6 +85,7 @@ def test_gate_and_upgrade_leave_each_others_report(judged):
     of_upgrade = {
         "upgrade.html", "upgrade.md", "upgrade.json", "upgrade.xml", "upgrade-comment.md",
         "upgrade-code-quality.json",
+        "upgrade.sarif",
     }  # fmt: skip
     after = {path.name: path.read_bytes() for path in report.iterdir() if path.is_file()}
     assert after.keys() == own.keys() | of_upgrade

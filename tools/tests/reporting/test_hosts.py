@@ -57,6 +57,27 @@ def test_gitlab_is_given_what_has_a_line(on_github, night):
     assert row["location"] == {"path": SAC, "lines": {"begin": HALVING}}
 
 
+def test_code_scanning_is_given_everything(on_github, night):
+    """What has a place stands at its line; a rule for each check; a finding is known again."""
+    _, _, report = night({HOPPER: 0.5}, more=[CRITIC, failed("it broke")])
+    content = json.loads((report / "gate.sarif").read_text())
+    (run,) = content["runs"]
+    assert (content["version"], run["tool"]["driver"]["name"]) == ("2.1.0", "rlregress")
+    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    assert len(rules) == len(set(rules))
+    assert {result["ruleId"] for result in run["results"]} == set(rules)
+    by_rule = {result["ruleId"]: result for result in run["results"]}
+    detail = by_rule[f"detail {CRITIC_DETAIL}"]
+    (place,) = detail["locations"]
+    physical = place["physicalLocation"]
+    assert physical["artifactLocation"]["uri"] == SAC
+    assert physical["region"] == {"startLine": HALVING}
+    assert detail["level"] == "error"
+    assert any(not result["locations"] for result in run["results"])
+    prints = [result["partialFingerprints"]["rlregress/v1"] for result in run["results"]]
+    assert len(set(prints)) == len(prints)
+
+
 def test_a_comment_has_the_verdict_and_folds_the_report(night):
     """The mark of gates first, so that it is found again and is not that of an upgrade."""
     _, _, report = night({HOPPER: 0.5})
