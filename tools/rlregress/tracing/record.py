@@ -40,6 +40,7 @@ from rlregress.tracing import errors, events, loading, swap
 from rlregress.tracing.activity import Activity
 from rlregress.tracing.hooks import Recorder, Stop
 from rlregress.tracing.lines import Lines
+from rlregress.training.worker import peak_mib
 
 
 def roots_of(packages: List[str]) -> List[str]:
@@ -185,6 +186,7 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
     misfits = swap.swap(job["swap"], roots) if job.get("swap") else []
     found: Dict[str, str] = {}
     failure, not_offered, wall, cpu = "", "", time.perf_counter(), time.process_time()
+    before = peak_mib()
     activity = Activity(places)
     with recorder, lines if noted is not False else contextlib.nullcontext():
         if noted:
@@ -224,6 +226,8 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
         "gpu": torch.cuda.is_available() and torch.cuda.is_initialized(),
         "wall_seconds": round(time.perf_counter() - wall, 3),
         "cpu_seconds": round(time.process_time() - cpu, 3),
+        # of a process that was forked: by how much it has grown
+        "grown_mib": round(peak_mib() - before, 1),
     }
     events.write(job["output"], header, recorder.events)
     return header

@@ -125,7 +125,7 @@ def with_repetitions(
     Args:
         repetitions: both sides recorded once more; None where their traces are equal.
     """
-    seeded = [*_seeded(a, b), *elsewhere(b)]
+    seeded = [*_seeded(a, b), *elsewhere(b), *_slower(a, b)]
     if repetitions is None:
         return Traced(
             name=name,
@@ -215,6 +215,31 @@ def crash(a: Trace, b: Trace) -> Crash | None:
             executed = side if "functions" in side.header else None
             return Crash(side=label, executed=executed, **said)
     return None
+
+
+#: what is compared of the cost of a recorded training: name in the header, least amount on either
+#: side, and what it is in words.
+_COSTS = (("cpu_seconds", 1.0, "CPU time"), ("grown_mib", 100.0, "memory"))
+#: so many times more than on the other side is worth a hint: a recorded training is short, and runs
+#: beside others.
+_MUCH = 2.0
+
+
+def _slower(a: Trace, b: Trace) -> list[str]:
+    """Hints that one side takes much more time or memory, where both do as much."""
+    if abs(len(a.events) - len(b.events)) > 0.1 * len(a.events):
+        return []
+    hints = []
+    for key, least, what in _COSTS:
+        one, other = (float(side.header.get(key, 0.0)) for side in (a, b))
+        low, high = sorted((one, other))
+        if high >= least and high >= _MUCH * max(low, 1e-3):
+            which = "B" if other > one else "A"
+            hints.append(
+                f"side {which} takes {high / max(low, 1e-3):.1f} times the {what} of the other, "
+                "while it is recorded: a hint; rlregress gate --throughput measures it"
+            )
+    return hints
 
 
 def _broken_off(a: Trace, b: Trace) -> list[str]:

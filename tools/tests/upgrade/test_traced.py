@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rlregress.model.traces import Event, NotTraced, Part, Trace, Traced
@@ -79,3 +81,22 @@ def test_other_errors_are_gaps(a, b, sides):
     assert isinstance(found, NotTraced)
     assert list(found.sides) == sides
     assert found.counts
+
+
+@pytest.mark.parametrize(
+    ("headers", "said"),
+    [
+        ([{"cpu_seconds": 1.0}, {"cpu_seconds": 2.5}], ["side B takes 2.5 times the CPU time"]),
+        ([{"cpu_seconds": 3.0}, {"cpu_seconds": 1.0}], ["side A takes 3.0 times the CPU time"]),
+        ([{"cpu_seconds": 1.0}, {"cpu_seconds": 1.9}], []),
+        ([{"cpu_seconds": 0.1}, {"cpu_seconds": 0.9}], []),
+        ([{"grown_mib": 60.0}, {"grown_mib": 300.0}], ["side B takes 5.0 times the memory"]),
+        ([{}, {}], []),
+    ],
+)
+def test_what_takes_much_longer_is_a_hint(headers, said):
+    """Of a training that does as much; what is short or little is noise."""
+    sides = [replace(trace(3), header={**trace(3).header, **each}) for each in headers]
+    both = held(*sides)
+    assert isinstance(both, Traced)
+    assert [note.partition(" of the other")[0] for note in both.notes] == said
