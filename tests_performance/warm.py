@@ -200,7 +200,7 @@ def _serve(folder: str, key: str) -> dict[str, Any]:
     listener.listen(64)
     os.write(1, b"\n")
     children: dict[int, tuple[int, socket.socket]] = {}
-    lock = open("lock")  # noqa: SIM115
+    lock = os.open("lock", os.O_RDONLY)
     while True:
         ready, _, _ = select.select([listener, *children, *_sockets(children)], [], [], 1.0)
         for each in ready:
@@ -220,7 +220,7 @@ def _serve(folder: str, key: str) -> dict[str, Any]:
                     continue
                 child = os.fork()
                 if not child:
-                    _close([listener.fileno(), lock.fileno(), connection.fileno()])
+                    _close([listener.fileno(), lock, connection.fileno()])
                     _close([*children, *(s.fileno() for s in _sockets(children))])
                     for number, file in zip(asked["files"], files, strict=True):
                         os.dup2(file, number)

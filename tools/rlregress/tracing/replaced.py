@@ -48,8 +48,10 @@ class Replaced(functools.partial):
         self.__name__, self.__qualname__ = name.rpartition(".")[2], name
         self.__module__ = module
         self.__doc__ = original.__doc__
-        # most functions in C do not become methods of the class that holds them
-        self._binds = hasattr(type(original), "__get__")
+        # most functions in C do not become methods of the class that holds them; a method of an
+        # object, such as NumPy's generator, is one already
+        bound = getattr(original, "__self__", None) is not None
+        self._binds = hasattr(type(original), "__get__") and not bound
         return self
 
     def __get__(self, owner: Any, kind: Any = None) -> Any:

@@ -86,7 +86,7 @@ def declared(distribution: importlib.metadata.Distribution) -> Declared:
         name=metadata.name_of(distribution),
         version=distribution.version,
         requires=tuple(r for r in map(metadata.readable, rows) if r is not None),
-        requires_python=facts["Requires-Python"] or "",
+        requires_python=next(iter(facts.get_all("Requires-Python") or ()), ""),
         extras=frozenset(canonicalize_name(x) for x in facts.get_all("Provides-Extra") or ()),
         entry_points={(e.group, e.name): e.value for e in distribution.entry_points},
         unread={REQUIRES: f"the metadata holds {unreadable}"} if unreadable else {},

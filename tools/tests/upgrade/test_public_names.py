@@ -597,7 +597,7 @@ def test_every_difference_is_one_entry(found, case):
 
 def test_a_file_that_nests_too_deeply_is_unread(found):
     """One sum of thousands of terms is no traceback, and what was not read is named."""
-    terms = "+".join(["y"] * 3000)
+    terms = "+".join(["y"] * 10_000)
     (entry_,) = found(f"X = {terms}", f"X = {terms} + 1")
     assert (entry_.kind, entry_.file) == ("unread", "p/m.py")
 
