@@ -21,12 +21,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_origin
 
 import yaml
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.version import InvalidVersion, Version
-from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, ConfigDict, FailFast, Field, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from rlregress import files
@@ -39,9 +39,17 @@ TIME = "%Y-%m-%dT%H:%M:%SZ"
 #: without it, ``strptime`` takes a month of one digit.
 _TIME_LENGTH = len("2026-01-31T04:30:00Z")
 #: bytes of a file, at most: so much is read in seconds.
-_LARGEST = {"YAML": 500_000, "TOML": 5_000_000, "CSV": 50_000_000, "JSON": 200_000_000}
-#: values of a YAML file, at most; aliases count for all that they stand for.
-_LARGEST_YAML = 1_000_000
+_LARGEST = {"YAML": 500_000, "TOML": 3_000_000, "CSV": 20_000_000, "JSON": 50_000_000}
+#: values of such a file, at most; aliases count for all that they stand for.
+_MOST_VALUES = {"YAML": 1_000_000, "JSON": 500_000}
+#: rows of a CSV file, at most.
+_MOST_ROWS = 100_000
+_TOO_MANY = f"it has more than {_MOST_VALUES['JSON']} values"
+#: a key of TOML with more than 50 dots: reading it takes the square of their number.
+_DOTTED = re.compile(
+    r"""(?:(?<![\w.-])[\w-]++|(?<!\\)"(?:\\.|[^"\\\n])*+"|'[^'\n]*+')"""
+    r"""(?:[ \t]*+\.[ \t]*+(?:[\w-]++|"(?:\\.|[^"\\\n])*+"|'[^'\n]*+')){51}"""
+)
 
 
 def expected(what: str, fits: Callable[[Any], object]) -> AfterValidator:
@@ -204,10 +212,15 @@ def json_line(text: str, model: Any, path: Path, remedy: str = "") -> Any:
 
 def _parsed(text: str, kind: str, model: Any, path: Path, remedy: str) -> Any:
     advice = f"; {remedy}" if remedy else ""
-    if kind == "JSON":
-        # as below, at once; what is wrong is said below
-        with suppress(ValidationError):
-            return _adapter(model, strict=True).validate_json(f"[{text}]")[0]
+    if kind == "JSON" and text.count(",") < _MOST_VALUES["JSON"]:
+        # as below, at once; what pydantic does not read is read below, and said in words there
+        adapter = _adapter(model, strict=True)
+        try:
+            return adapter.validate_json(f"[{text}]")[0]
+        except ValidationError as error:
+            wrong = error.errors(include_url=False)
+        if text.strip() and all(one["loc"][:1] == (0,) for one in wrong):
+            raise _refused(wrong, None, adapter, path, kind, advice)
     try:
         content = _PARSERS[kind](text)
     except (ValueError, csv.Error, yaml.YAMLError, RecursionError) as error:
@@ -227,7 +240,10 @@ def checked(content: Any, model: Any, path: Path, remedy: str = "", kind: str = 
     adapter = _adapter(model, strict=kind != "CSV")
     try:
         # as JSON: a list fills a tuple, and yet text in quotes is no number
-        validated = adapter.validate_json(json.dumps([content], default=str))
+        text = json.dumps([content], default=str)
+        if kind == "JSON" and text.count(",") >= _MOST_VALUES["JSON"]:
+            raise ValueError(_TOO_MANY)
+        validated = adapter.validate_json(text)
     except (ValueError, RecursionError) as error:
         if not isinstance(error, ValidationError):
             reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
@@ -237,10 +253,20 @@ def checked(content: Any, model: Any, path: Path, remedy: str = "", kind: str = 
             raise UserError(f"{path} is not valid {kind}: {wrong[0]['msg']}{advice}") from None
     else:
         return validated[0]
+    raise _refused(wrong, content, adapter, path, kind, advice)
+
+
+def _refused(
+    wrong: list[ErrorDetails],
+    content: Any,
+    adapter: TypeAdapter[Any],
+    path: Path,
+    kind: str,
+    advice: str,
+) -> UserError:
     # a key that is misspelt is missing too: the spelling explains it
     first = next((one for one in wrong if one["type"] in _UNKNOWN_KEYS), wrong[0])
-    sentence = _sentence(path, kind, content, first, adapter.json_schema())
-    raise UserError(f"{sentence}{advice}") from None
+    return UserError(f"{_sentence(path, kind, content, first, adapter.json_schema())}{advice}")
 
 
 def remembered(path: Path, model: Any, remedy: str = "") -> Any:
@@ -310,13 +336,15 @@ def _rows(text: str) -> list[_CsvRow]:
     for name in columns:
         if columns.count(name) > 1:
             raise csv.Error(f"line 1 has {columns.count(name)} columns '{name}'")
-    rows = []
+    rows: list[_CsvRow] = []
     for cells in reader:
         if cells and len(cells) != len(columns):
             raise csv.Error(
                 f"line {reader.line_num} has not as many cells as the first line: {len(cells)}, "
                 f"not {len(columns)}"
             )
+        if len(rows) >= _MOST_ROWS:
+            raise csv.Error(f"it has more than {_MOST_ROWS} rows")
         if cells:
             rows.append(_CsvRow(zip(columns, cells, strict=True), reader.line_num))
     if not rows:
@@ -331,21 +359,35 @@ def _yaml(text: str) -> Any:
     except (AttributeError, LookupError, TypeError):
         # of PyYAML's own code
         raise ValueError("a value does not fit its tag, such as !!int") from None
-    left, values = _LARGEST_YAML, [content]
+    left, values = _MOST_VALUES["YAML"], [content]
     while values:
         value = values.pop()
         values += value.values() if isinstance(value, dict) else ()
         values += value if isinstance(value, list) else ()
         left -= 1
         if left < 0:
-            raise ValueError(f"with its aliases it has more than {_LARGEST_YAML} values")
+            raise ValueError(f"with its aliases it has more than {_MOST_VALUES['YAML']} values")
     return content
 
 
+def _toml(text: str) -> Any:
+    """What a file holds; ValueError for one that nobody has written by hand."""
+    if _DOTTED.search(text):
+        raise ValueError("a key has more than 50 dots")
+    return tomllib.loads(text)
+
+
+def _json(text: str) -> Any:
+    """What a file holds; ValueError for more values than are read in seconds, before any is."""
+    if text.count(",") >= _MOST_VALUES["JSON"]:
+        raise ValueError(_TOO_MANY)
+    return json.loads(text)
+
+
 _PARSERS: Mapping[str, Callable[[str], Any]] = {
-    "TOML": tomllib.loads,
+    "TOML": _toml,
     "YAML": _yaml,
-    "JSON": json.loads,
+    "JSON": _json,
     "CSV": _rows,
 }
 
@@ -377,6 +419,9 @@ def _text(path: Path, remedy: str = "") -> str:
 
 @cache
 def _adapter(model: Any, strict: bool) -> TypeAdapter[Any]:
+    if get_origin(model) in (tuple, list):
+        # one row that is wrong is enough: a hundred thousand of them take a GiB
+        model = Annotated[model, FailFast()]
     # in a tuple, as pydantic takes a configuration for plain dataclasses only from outside
     return TypeAdapter(tuple[model], config=ConfigDict(strict=strict, extra="forbid"))
 
@@ -405,12 +450,14 @@ def _sentence(
         return f"{place}: {of}{context['error']}"
     if kind == "missing" and isinstance(keys[-1], int):  # of a list of so many values
         keys = keys[:-1]
-        fixed = len(_table(schema, error["loc"][:-1])["prefixItems"])
-        kind, context = "too_long", {"max_length": fixed}
+        fixed = len(_table(schema, error["loc"][:-1]).get("prefixItems", ()))
+        kind, context = ("too_long" if fixed else "", {"max_length": fixed})
     if kind in _OF_NAMES:
         name = str(keys.pop())
         where = f"{place}, table '{_key(keys)}'" if keys else place
         known = list(_table(schema, error["loc"][:-1]).get("properties", {}))
+        if not known:
+            return f"{where}: {word} '{name}': {error['msg']}"
         if kind == "missing":
             return f"{where}: {word} '{name}' is missing; expected {', '.join(known)}"
         return f"{where}: unknown {word} '{name}'; {nearest(name, known)}"
@@ -436,18 +483,29 @@ def _key(keys: Iterable[int | str]) -> str:
 
 
 def _table(schema: Mapping[str, Any], keys: Iterable[int | str]) -> Mapping[str, Any]:
-    """The part of a JSON schema that describes the table at a path of keys."""
-    part: Mapping[str, Any] = schema
+    """The part of a JSON schema that describes the table at a path of keys; empty if none does."""
+    parts: list[Mapping[str, Any]] = [schema]
     for key in keys:
-        if isinstance(key, int):
-            part = part["prefixItems"][key] if "prefixItems" in part else part["items"]
-        else:
-            part = part.get("properties", {}).get(key) or part["additionalProperties"]
-        # of a table that may be left out
-        part = next((each for each in part.get("anyOf", ()) if "$ref" in each), part)
-        while "$ref" in part:
-            part = schema["$defs"][part["$ref"].rpartition("/")[2]]
-    return part
+        inner = [_below(part, key) for part in parts]
+        parts = [each for part in inner for each in _alternatives(schema, part)]
+    return next((part for part in parts if part.get("type") in ("object", "array")), {})
+
+
+def _below(part: Mapping[str, Any], key: int | str) -> Any:
+    """What a JSON schema says of one key, or of one entry of a list; None if nothing."""
+    if isinstance(key, str):
+        return part.get("properties", {}).get(key) or part.get("additionalProperties")
+    fixed = part.get("prefixItems", ())
+    return fixed[key] if key < len(fixed) else part.get("items")
+
+
+def _alternatives(schema: Mapping[str, Any], part: Any) -> list[Mapping[str, Any]]:
+    """A part without its references; one that may be left out or be several things is each."""
+    while isinstance(part, Mapping) and "$ref" in part:
+        part = schema["$defs"][part["$ref"].rpartition("/")[2]]
+    if not isinstance(part, Mapping):
+        return []
+    return [part, *(each for of in part.get("anyOf", ()) for each in _alternatives(schema, of))]
 
 
 def _shown(value: Any) -> str:

@@ -62,33 +62,57 @@ def inside(root: Path, *names: str) -> Path:
 
 def _check_inside(root: Path, path: Path) -> None:
     try:
-        real = Path(os.path.realpath(path.parent)) / path.name
-        top = Path(os.path.realpath(root))
+        # a link to a file is replaced, and not what it leads to
+        whole = os.path.isdir(path)
+        real = Path(os.path.realpath(path)) if whole else _real(path.parent) / path.name
     except OSError as error:
         raise UserError(f"{path} cannot be used: {error.strerror}") from None
-    if top not in real.parents:
-        raise UserError(
-            f"{path} lies outside of {root}, where a link leads; nothing is done there: remove the "
-            "link"
-        )
+    if _real(root) not in real.parents:
+        raise _outside(root, path)
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))
+
+
+def _outside(root: Path, path: Path) -> UserError:
+    return UserError(
+        f"{path} lies outside of {root}, where a link leads; nothing is done there: remove the link"
+    )
 
 
 def remove(root: Path, path: Path) -> None:
     """Remove a file, a link or a folder with all that is in it, if it is there.
 
-    Nothing is removed that does not lie inside of ``root`` after links are resolved; a link is
-    removed, and never what it leads to.
+    Nothing is removed that does not lie inside of ``root``, whatever becomes a link meanwhile: each
+    folder on the way is opened as one. A link is removed, and never what it leads to.
 
     Raises:
         UserError: it lies elsewhere.
         OSError: it cannot be removed.
     """
-    _check_inside(root, path)
-    with suppress(FileNotFoundError):
-        if stat.S_ISDIR(path.lstat().st_mode):
-            shutil.rmtree(path)
-        else:
-            path.unlink()
+    *folders, name = path.relative_to(root).parts
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+    here = os.open(_real(root), flags)
+    try:
+        for folder in folders:
+            try:
+                below = os.open(folder, flags | os.O_NOFOLLOW, dir_fd=here)
+            except FileNotFoundError:
+                return
+            except OSError as error:
+                if error.errno in (errno.ELOOP, errno.ENOTDIR):
+                    raise _outside(root, path) from None
+                raise
+            os.close(here)
+            here = below
+        with suppress(FileNotFoundError):
+            if stat.S_ISDIR(os.stat(name, dir_fd=here, follow_symlinks=False).st_mode):
+                shutil.rmtree(name, dir_fd=here)
+            else:
+                os.unlink(name, dir_fd=here)
+    finally:
+        os.close(here)
 
 
 def opened(path: Path) -> BinaryIO:

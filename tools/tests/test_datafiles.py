@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
@@ -241,3 +242,61 @@ def test_a_file_that_is_remembered_is_read_anew_once_it_is_written(tmp_path):
     path.unlink()
     with pytest.raises(UserError, match=r"some\.toml"):
         datafiles.remembered(path, Mapping[str, int])
+
+
+#: between quotes that are none: they stand at the end of text in several lines
+HIDDEN = "x = ['''\n\"''', {" + ".".join("a" * 9_000) + ' = 1}, "\\""]'
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "said"),
+    [
+        (".".join(["a"] * 20_000) + " = 1", "x.toml", "is not valid TOML: a key has more than 50"),
+        ("[" + " . ".join(['"a"', "'b'"] * 9_000) + "]", "x.toml", "a key has more than 50 dots"),
+        (HIDDEN, "x.toml", "a key has more than 50 dots"),
+        ("[" + "[]," * 5_000_000 + "[]]", "x.json", "is not valid JSON: it has more than 500000"),
+        ('{"row": [' + "[]," * 400_000 + "[]]}", "x.json", "holds \\[\\], expected a table"),
+        ("a,b\n" + "x,y\n" * 900_000, "x.csv", "is not valid CSV: it has more than 100000 rows"),
+        ("a,b\n" + "x,y\n" * 90_000, "x.csv", "line 1: unknown column 'a'"),
+    ],
+    ids=["dots", "quoted dots", "hidden dots", "lists", "wrong lists", "rows", "wrong rows"],
+)
+def test_a_file_that_would_take_minutes_is_refused_soon(tmp_path, text, name, said) -> None:
+    """Of what one writes in a moment."""
+    started = time.process_time()
+    with pytest.raises(UserError, match=said):
+        read(tmp_path, text, name, tuple[Row, ...] if name == "x.csv" else File)
+    assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize("number", range(40, 50))
+def test_many_dots_that_are_no_key_are_read(tmp_path, number) -> None:
+    """Numbers of a list, prose, and tables below each other."""
+    text = f"x = [{', '.join(['1.5'] * 200)}]\n"
+    text += f'y = "{". ".join(["some words"] * 200)}"\n{".".join("a" * number)} = 1\n'
+    read(tmp_path, text, model=Mapping[str, Any])
+
+
+@dataclass(frozen=True)
+class Maybe:
+    """Of a table that may be left out, a list that may be, and of several kinds."""
+
+    at: tuple[str, int, tuple[Row, ...]] | None = None
+    of: Mapping[str, Row | None] | None = None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"at": ["x"]}', "key 'at' holds .*, expected a list of 3 values|'at' is"),
+        ('{"at": ["x", 1, [{}]]}', "key 'id' is missing; expected id, "),
+        ('{"at": ["x", 1, [{"id": "x", "idd": 1}]]}', "unknown key 'idd'; did you mean 'id'"),
+        ('{"of": {"a": {}}}', "table 'of.a': key 'id' is missing; expected id, "),
+        ('{"of": {"a": 7}}', "key 'of.a' is 7, expected a table"),
+        ('{"at": ["x", 1, [], 4]}', "expected a list of 3 values"),
+    ],
+)
+def test_what_is_wrong_below_what_may_be_left_out_is_named(tmp_path, text, said) -> None:
+    """Also below a list, of which the schema has one branch more."""
+    with pytest.raises(UserError, match=said):
+        read(tmp_path, text, "x.json", Maybe)

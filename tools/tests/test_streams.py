@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import getpass
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from rlregress.commands import output
+from rlregress import cli
+from rlregress.commands import hosts, output
+from rlregress.errors import UserError
 
 
 def started(*arguments: str, **more) -> subprocess.CompletedProcess[str]:
@@ -48,9 +51,22 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path, command, code):
     assert (ended.returncode, ended.stderr) == (code, "")
 
 
-@pytest.mark.parametrize("given", [["details"], ["--help"], ["plan", "--help"]])
-def test_an_output_without_room_is_said(given):
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["details"],
+        ["--help"],
+        ["plan", "--help"],
+        ["--version"],
+        ["status", "--store", "{}"],
+        ["verify", "--store", "{}"],
+        ["plan", "--framework", "sb3"],
+    ],
+)
+def test_an_output_without_room_is_said(given, tmp_path):
     """One sentence, and no complaint of Python as it ends."""
+    store = store_with(tmp_path / "runs", "0000-damaged")
+    given = [each.format(store) for each in given]
     with open("/dev/full", "w", encoding="utf-8") as full:
         ended = started(*given, stdout=full)
     assert ended.returncode == 2
@@ -58,6 +74,74 @@ def test_an_output_without_room_is_said(given):
         "rlregress: what the command prints cannot be written: No space left on device; expected "
         "an output with room\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("given", "closed", "code"),
+    [
+        ("--version", ">&-", 0),
+        ("--version", "2>&-", 0),
+        ("nonsense", ">&- 2>&-", 2),
+        ("verify --store runs", ">&- 2>&-", 1),
+        ("nonsense", "2>/dev/full", 2),
+    ],
+)
+def test_streams_that_are_closed_are_those_of_nobody(given, closed, code, tmp_path):
+    """The exit code says it alone; 1 would be a verdict."""
+    store_with(tmp_path / "runs", "0000-damaged")
+    line = f'"{sys.executable}" -m rlregress.cli {given} {closed}'
+    ended = subprocess.run(
+        line, shell=True, capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert (ended.returncode, "Traceback" in ended.stdout + ended.stderr) == (code, False)
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("CLEANRL_HOME", ["version"]),
+        ("RLREGRESS_CACHE", ["gate", "--from", "stable-baselines3==0.0.1"]),
+        ("GITHUB_WORKSPACE", ["status"]),
+        ("MPLCONFIGDIR", ["status"]),
+        ("XDG_CONFIG_HOME", ["status"]),
+    ],
+)
+def test_a_variable_that_names_a_loop_of_links_is_no_error_of_the_suite(name, given, tmp_path):
+    """Nor is one that says something else than how wide a terminal is."""
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    more = ["--store", store_with(tmp_path / "runs")] if given == ["status"] else []
+    widths = {"COLUMNS": "9" * 11, "TERMINAL_WIDTH": "wide", "MPLBACKEND": "agg"}
+    ended = started(
+        *given, *more, stdout=subprocess.PIPE, env={**os.environ, **widths, name: str(loop)}
+    )
+    assert "Traceback" not in ended.stderr
+    assert "error of the suite" not in ended.stderr
+    assert ended.returncode == (2 if given[0] == "gate" else 0)
+    shown = started("--help", stdout=subprocess.PIPE, env={**os.environ, **widths})
+    assert (shown.returncode, shown.stderr) == (0, "")
+
+
+def test_the_top_of_a_repository_is_no_loop(tmp_path, monkeypatch):
+    """Nor is a page of a run a pipe, which nobody may ever read."""
+    loop, pipe = tmp_path / "loop", tmp_path / "pipe"
+    loop.symlink_to(loop)
+    os.mkfifo(pipe)
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(loop))
+    assert hosts.top() == loop
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(pipe))
+    with pytest.raises(UserError, match="it is a pipe, not a file"):
+        hosts.summarise("# Gate")
+
+
+@pytest.mark.parametrize(
+    "parts", ["# #[error]x", "## [error]x", "##vso [task]", ": :error::x", "\t ::error::x"]
+)
+def test_a_command_in_several_writes_is_none(command, monkeypatch, parts):
+    """A host of code reads whole lines."""
+    monkeypatch.setattr(cli, "_run", lambda: print(*parts.split(" "), sep="") or 0)
+    _, said, _ = command()
+    assert not re.search(r"##\w*\[|^\s*::", said)
 
 
 def test_a_working_directory_that_is_gone_is_said(tmp_path):
@@ -89,8 +173,8 @@ def test_a_user_without_a_name_is_given_one(command, monkeypatch, tmp_path):
 def test_what_a_file_holds_is_shown_and_not_obeyed(command, tmp_path):
     """Escape sequences and commands of hosts of code, in the name of a record and in a reason."""
     store = tmp_path / "runs"
-    store_with(store, "::error::\x1b]0;x\x07")
-    (store / "cell" / "::error::\x1b]0;x\x07.failed").write_text("::error::y\n::error::z\x1b[2J")
+    store_with(store, "1000-abc")
+    (store / "cell" / "1000-abc.failed").write_text("::error::y\n::error::z\x1b[2J")
     for name in ("status", "verify"):
         _, said, error = command(name, "--store", str(store))
         assert "\x1b" not in said + error

@@ -67,7 +67,7 @@ def site(tmp_path: Path) -> Path:
     """Where a wheel and another package are installed, as far as finding the suite goes."""
     site, library = tmp_path / "site", Path(suite.__file__).parents[1]
     shutil.copytree(library / "suite", site / "rlregress" / "suite")
-    for name in ("__init__.py", "errors.py"):
+    for name in ("__init__.py", "errors.py", "files.py"):
         shutil.copy(library / name, site / "rlregress" / name)
     for name in ("baselines", "tests_unit", "tests_behavior", "tests_performance"):
         (site / "rlregress" / "suite" / name).mkdir()

@@ -9,6 +9,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -103,7 +104,8 @@ _COMMON = " ".join(
             for a in map(frameworks.get, frameworks.names())
             if a.checkout
         ),
-        f"With {_TRUST}, checkpoints that others may have written are read.",
+        f"With {_TRUST}, checkpoints and environments of a store that others may have written are "
+        "used.",
     ]
 )
 for _panel, _commands in _COMMANDS.items():
@@ -139,6 +141,8 @@ def _interrupted(command: str) -> str:
 _COMPLETING = "_RLREGRESS_COMPLETE"
 
 _ENDING = checkpoint.STOPPING
+#: say how wide the terminal is, and are believed
+_WIDTHS = ("COLUMNS", "TERMINAL_WIDTH")
 
 
 def _end(number: int, _: object) -> None:
@@ -181,6 +185,10 @@ def _prepare() -> None:
     except (KeyError, OSError):
         # a user id without a name, as in containers: torch asks for one when it is imported
         os.environ["USER"] = f"uid-{os.getuid()}"
+    for name in _WIDTHS:
+        said = os.environ.get(name, "")
+        if not (said.isdecimal() and len(said) <= 4 and 20 <= int(said) <= 1000):
+            os.environ.pop(name, None)
 
 
 def _run() -> int:
@@ -250,7 +258,11 @@ def _guarded() -> int:
             typer.echo(f"\nrlregress: {_interrupted(command)}", err=True)
         raise
     except Exception:
-        traceback.print_exc()
+        with suppress(UserError):
+            traceback.print_exc()
         said = "this is an error of the suite; please report it"
-    typer.echo(f"rlregress: {harmless.line(said)}", err=True)
+    # where nobody reads errors, or there is no room for them, the exit code says it alone
+    output.decided()
+    with suppress(UserError):
+        typer.echo(f"rlregress: {harmless.line(said)}", err=True)
     return 2

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable
+from pathlib import Path
 
-from rlregress import datafiles
-from rlregress.cluster.manifest import NAMED, Manifest, write
+from rlregress import datafiles, files
+from rlregress.cluster.manifest import NAMED, Manifest, is_same, put, write
 from rlregress.errors import UserError
 from rlregress.gate import baseline
 from rlregress.gate.selection import Selection, choose
@@ -45,30 +46,42 @@ def of_wave(wave: Wave, session: Session) -> Manifest:
 
 def _listed(jobs: Iterable[tuple[Job, float]], store: Store) -> Manifest:
     record.check_writable(store.folder, "run records")
-    return write(jobs, store.folder / MANIFESTS)
+    return write(jobs, folder_in(store, MANIFESTS, "manifests"))
+
+
+def folder_in(store: Store, name: str, what: str = "") -> Path:
+    """A folder of a store's own; UserError if a link leads out of the store there.
+
+    Args:
+        what: what is written there, and the folder is made; empty: nothing.
+    """
+    # as of any file in it: of the folder alone a link would be taken for what it leads to
+    folder = files.inside(store.folder, name, name).parent
+    if what:
+        record.check_writable(folder, what)
+    return folder
 
 
 def kept(manifest: Manifest, store: Store) -> Manifest:
     """The store's own copy of a manifest, which is made if it has none."""
-    path = store.folder / MANIFESTS / f"{manifest.digest[:NAMED]}.jsonl"
-    if not path.exists():
-        for _ in manifest.runs():
-            # all of it is read, to see that none is damaged
-            pass
-        path.parent.mkdir(parents=True, exist_ok=True)
-        copy = path.with_suffix(f".{os.getpid()}")
-        shutil.copyfile(manifest.path, copy)
-        copy.replace(path)
-    return Manifest(path)
+    path = folder_in(store, MANIFESTS, "manifests") / f"{manifest.digest[:NAMED]}.jsonl"
+    if is_same(path, manifest):
+        return Manifest(path)
+    for _ in manifest.runs():
+        # all of it is read, to see that none is damaged
+        pass
+    copy = path.with_suffix(f".{os.getpid()}")
+    shutil.copyfile(manifest.path, copy)
+    return put(copy, path)
 
 
 def of_store(store: Store) -> list[Manifest]:
     """The manifests that were written to a store, the newest first."""
-    paths = datafiles.listed(store.folder / MANIFESTS, "*.jsonl")
+    paths = datafiles.listed(folder_in(store, MANIFESTS), "*.jsonl")
     return [Manifest(path) for path in sorted(paths, key=lambda of: -of.lstat().st_mtime)]
 
 
 def of_digest(store: Store, digest: str) -> Manifest | None:
     """The manifest of a store whose digest begins so, if it is there."""
-    path = store.folder / MANIFESTS / f"{digest[:NAMED]}.jsonl"
+    path = folder_in(store, MANIFESTS) / f"{digest[:NAMED]}.jsonl"
     return Manifest(path) if path.exists() else None

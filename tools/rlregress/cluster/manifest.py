@@ -13,6 +13,7 @@ import math
 import re
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, NamedTuple
@@ -31,7 +32,7 @@ NAMED = 12
 _JOB = b', "job": '
 _BUFFER = 1 << 20
 #: of a line, in bytes, and of what a run is expected to take.
-_LONGEST_LINE, _LONGEST_SECONDS = 1 << 20, 1e9
+_SHORTEST_LINE, _LONGEST_LINE, _LONGEST_SECONDS = 100, 1 << 20, 1e9
 _REMEDY = "expected a file that rlregress launch wrote; write another one with it"
 
 
@@ -55,7 +56,7 @@ class Run(NamedTuple):
 class _Header:
     schema: Annotated[int, expected(str(SCHEMA), lambda of: of == SCHEMA)]
     runs: Count
-    width: Annotated[int, Field(ge=1, le=_LONGEST_LINE)]
+    width: Annotated[int, Field(ge=_SHORTEST_LINE, le=_LONGEST_LINE)]
     digest: Annotated[str, expected("64 digits of a digest", re.compile("[0-9a-f]{64}").fullmatch)]
 
     def line(self) -> bytes:
@@ -105,7 +106,10 @@ class Manifest:
             content = json.loads(line)
             plain = Job.of(content["job"]).as_dict()
             job: Job = datafiles.checked(plain, Job, self.path, kind="JSON")
-            if content["job"]["key"] == job.key and content["run"] == job.name:
+            # what is listed, and what is done, are one run: of two keys "run" JSON takes the last
+            run = _at_a_glance(index, line)
+            same = run is not None and {run.name, content["run"]} == {job.name}
+            if same and content["job"]["key"] == job.key:
                 return job
             reason = "it does not match its key"
         except UserError as error:
@@ -157,7 +161,8 @@ def _at_a_glance(index: int, line: bytes) -> Run | None:
 def write(jobs: Iterable[tuple[Job, float]], folder: Path) -> Manifest:
     """Write the manifest of runs, longest first, under a name that is its digest.
 
-    Where it is there already, it stays as it is.
+    Where it is there already, it stays as it is; what is no such list but has its name is set
+    aside, as whoever may write to the folder can tell the name beforehand.
 
     Args:
         jobs: runs, each with its expected CPU seconds.
@@ -183,13 +188,36 @@ def write(jobs: Iterable[tuple[Job, float]], folder: Path) -> Manifest:
             Path(made.name).unlink()
             raise
     path = folder / f"{digest.hexdigest()[:NAMED]}.jsonl"
-    if path.exists():
-        Path(made.name).unlink()
+    # readable by those who may read the folder
+    Path(made.name).chmod(0o644)
+    return put(Path(made.name), path)
+
+
+def put(made: Path, path: Path) -> Manifest:
+    """Give a manifest that was just written its name, unless the same one has it already."""
+    wanted = Manifest(made)
+    if is_same(path, wanted):
+        made.unlink()
     else:
-        # readable by those who may read the folder
-        Path(made.name).chmod(0o644)
-        Path(made.name).replace(path)
+        with suppress(FileNotFoundError):
+            path.rename(path.with_suffix(f".{made.name}.damaged"))
+        made.replace(path)
     return Manifest(path)
+
+
+def is_same(path: Path, wanted: Manifest) -> bool:
+    """Whether the list in a file is another one's, to the last byte of its runs."""
+    if path.is_symlink():
+        # what it leads to may be another one tomorrow
+        return False
+    try:
+        there = Manifest(path)
+        if (there.size, there.digest) != (wanted.size, wanted.digest):
+            return False
+        # all of it is read, to see that none is damaged
+        return sum(1 for _ in there.runs()) == wanted.size
+    except UserError:
+        return False
 
 
 class _Lines:

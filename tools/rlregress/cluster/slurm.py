@@ -180,27 +180,36 @@ def queue(store: Store) -> Queue:
 
 def _submitted(store: Store) -> dict[str, set[int]]:
     """Digest of a manifest -> the runs that scripts of this user name; none while one submits."""
-    folder = store.folder / SLURM
+    folder = chosen.folder_in(store, SLURM)
     made: dict[str, set[int]] = {}
     try:
         if not is_over(folder / _LEASE):
             return made
     except OSError:
         return made
+    sizes: dict[str, int] = {}
     for path in folder.glob(f"{_of_store(store)}-*.sh"):
         of = _NAME.fullmatch(path.stem)
         try:
             array = _ARRAY.search(files.read(path, _LARGEST_SCRIPT).decode("utf-8", "replace"))
-            if of and array and path.stat().st_uid == os.getuid():
-                runs = list(_indices(array[1], int(of["first"])))
-                made.setdefault(of["digest"], set()).update(runs)
+            if not of or not array or path.stat().st_uid != os.getuid():
+                continue
+            parts = list(_indices(array[1], int(of["first"])))
         except (OSError, ValueError):
             # none of ours
             continue
+        digest = of["digest"]
+        if digest not in sizes:
+            manifest = chosen.of_digest(store, digest)
+            sizes[digest] = manifest.size if manifest else 0
+        runs = made.setdefault(digest, set())
+        for part in parts:
+            # a script may name millions that its manifest does not have
+            runs.update(part[: max(0, sizes[digest] - part.start)])
     return made
 
 
-def _indices(text: str, offset: int) -> Iterator[int]:
+def _indices(text: str, offset: int) -> Iterator[range]:
     """What ``ranges`` has written; ValueError if it has not."""
     last = -1
     for part in text.split(","):
@@ -208,7 +217,7 @@ def _indices(text: str, offset: int) -> Iterator[int]:
         first, last_before, last = int(begin), last, int(end or begin)
         if not last_before < first <= last < _LARGEST_SIZE:
             raise ValueError(part)
-        yield from range(offset + first, offset + last + 1)
+        yield range(offset + first, offset + last + 1)
 
 
 def ranges(indices: Sequence[int]) -> str:
@@ -357,8 +366,7 @@ def submit(
     Args:
         make: the scripts, when it is known which runs are in the queue.
     """
-    folder = store.folder / SLURM
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = chosen.folder_in(store, SLURM, "scripts for Slurm")
     lease = Lease(folder / _LEASE)
     while not lease.take():
         time.sleep(0.5)

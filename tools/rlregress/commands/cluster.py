@@ -134,7 +134,8 @@ def slurm(
 
     if not dry_run:
         submitted = slurm_arrays.submit(make, folder, say)
-        say(f"submitted: {submitted} runs; to see them: rlregress status --store {folder.folder}")
+        store = shlex.quote(str(folder.folder))
+        say(f"submitted: {submitted} runs; to see them: rlregress status --store {store}")
         return
     for script in make(slurm_arrays.queue(folder).runs):
         say(f"\n# {folder.folder}/slurm/{script.name}.sh\n{script.text}")

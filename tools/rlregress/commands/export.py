@@ -15,11 +15,13 @@ from rlregress import datafiles, files
 from rlregress.commands import following
 from rlregress.errors import UserError
 from rlregress.gate import export as exports
-from rlregress.reporting import next_steps
+from rlregress.reporting import harmless, next_steps
 from rlregress.training.record import check_writable, write_atomically
 
 #: how TensorBoard's files begin
 _EVENTS = "events.out.tfevents"
+#: how formulas of spreadsheets begin
+_FORMULAS = ("=", "+", "-", "@")
 
 
 def export(given: Sequence[Path], tables: Path | None, events: Path | None) -> None:
@@ -45,16 +47,23 @@ def export(given: Sequence[Path], tables: Path | None, events: Path | None) -> N
 
 def as_csv(rows: Sequence[dict[str, Any]]) -> str:
     """A CSV file; empty where a row has no such column, or its number is not defined."""
-    columns = list(dict.fromkeys(name for row in rows for name in row))
+    shown = [{_cell(name): _cell(value) for name, value in row.items()} for row in rows]
+    columns = list(dict.fromkeys(name for row in shown for name in row))
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()
-    for row in rows:
-        undefined = [
-            name for name, of in row.items() if isinstance(of, float) and not math.isfinite(of)
-        ]
-        writer.writerow({**row, **dict.fromkeys(undefined)})
+    writer.writerows(shown)
     return text.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    """A number that is defined, or text in one line that no spreadsheet takes for a formula."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if not isinstance(value, str):
+        return value
+    text = harmless.line(value)
+    return f"'{text}" if text.startswith(_FORMULAS) else text
 
 
 def _writer() -> Any:

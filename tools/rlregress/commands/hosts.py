@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from rlregress import files
 from rlregress.commands import output
 from rlregress.errors import UserError
 from rlregress.reporting import harmless, platforms
@@ -20,7 +21,7 @@ _TOPS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
 def top() -> Path:
     """The folder of the repository that a command runs in; without a host the working folder."""
     named = (os.environ[name] for name in _TOPS if os.environ.get(name))
-    return Path(next(named, ".")).resolve()
+    return files.absolute(next(named, "."))
 
 
 def annotate(found: Sequence[Finding]) -> None:
@@ -35,7 +36,9 @@ def summarise(text: str) -> None:
     if not os.environ.get(_SUMMARY):
         return
     try:
-        with Path(os.environ[_SUMMARY]).open("a", encoding="utf-8") as stream:
+        path = Path(os.environ[_SUMMARY])
+        files.check_target(path)
+        with path.open("a", encoding="utf-8") as stream:
             shown = harmless.markdown(text)
             stream.write(platforms.cut(shown, platforms.SUMMARY - stream.tell()))
     except OSError as error:

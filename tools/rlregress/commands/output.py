@@ -22,7 +22,8 @@ class _Stream:
 
     def __init__(self, stream: TextIO) -> None:
         self.unfiltered = stream
-        self._begins = True
+        self._line = ""
+        self.failed: UserError | None = None
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
 
@@ -30,9 +31,13 @@ class _Stream:
         return getattr(self.unfiltered, name)
 
     def write(self, text: str) -> int:
-        shown = harmless.terminal(text, self._begins, colours=self.isatty())
-        if text:
-            self._begins = text.endswith("\n")
+        if not isinstance(text, str):
+            raise TypeError(f"expected text, found {type(text).__name__}")
+        # which typer writes to find out what a stream takes
+        if not text:
+            return 0
+        shown = harmless.terminal(text, self._line, colours=self.isatty())
+        self._line = (self._line + shown).rpartition("\n")[2][-harmless.BEFORE :]
         self._try(lambda: self.unfiltered.write(shown))
         # what a command says is read while it goes on
         if "\n" in text:
@@ -47,6 +52,9 @@ class _Stream:
         self._try(self.unfiltered.flush)
 
     def _try(self, write: Any) -> None:
+        # a library may have caught the error
+        if self.failed is not None:
+            raise self.failed
         try:
             write()
         except BrokenPipeError:
@@ -55,10 +63,11 @@ class _Stream:
                 raise SystemExit(READER_GONE) from None
         except OSError as error:
             self._to_nobody()
-            raise UserError(
+            self.failed = UserError(
                 f"what the command prints cannot be written: {error.strerror}; expected an output "
                 "with room"
-            ) from None
+            )
+            raise self.failed from None
 
     def _to_nobody(self) -> None:
         """Nothing that is printed from here on, also by Python as it ends, fails again."""
@@ -79,15 +88,26 @@ def decided() -> None:
     _state.decided = True
 
 
+def _nobody() -> TextIO:
+    """In the place of a stream that was closed (``>&-``), also for what the command starts."""
+    stream = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    os.set_inheritable(stream.fileno(), True)
+    return stream
+
+
 @contextmanager
 def streams() -> Iterator[None]:
     """The standard streams, made harmless for as long as a command runs."""
     _state.decided = False
-    out: Any = _Stream(sys.stdout)
-    errors: Any = _Stream(sys.stderr)
-    with redirect_stdout(out), redirect_stderr(errors):
-        yield
-        out.flush()
+    out: Any = _Stream(sys.stdout or _nobody())
+    errors: Any = _Stream(sys.stderr or _nobody())
+    try:
+        with redirect_stdout(out), redirect_stderr(errors):
+            yield
+            out.flush()
+    finally:
+        # loggers write to them as Python ends, and it has been said
+        out.failed = errors.failed = None
 
 
 def unfiltered() -> TextIO:

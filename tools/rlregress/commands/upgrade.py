@@ -13,7 +13,7 @@ from typing import Any
 import typer
 from packaging.utils import canonicalize_name
 
-from rlregress import frameworks
+from rlregress import files, frameworks
 from rlregress.commands import following, hosts, output
 from rlregress.errors import UserError
 from rlregress.gate import shown
@@ -105,15 +105,15 @@ def _brief(result: Upgrade, folder: Path, facts: Facts) -> list[str]:
 def _repository(result: Upgrade) -> findings.Repository:
     """The repository that the command runs in, and where side B is pinned in it."""
     top = hosts.top()
-    lock = result.b.lock
-    if lock is None or not lock.resolve().is_relative_to(top):
+    lock = result.b.lock and files.absolute(result.b.lock)
+    if lock is None or not lock.is_relative_to(top):
         return findings.Repository(top)
     pins: dict[str, int] = {}
     for number, line in enumerate(lock.read_text("utf-8", "replace").splitlines(), start=1):
         name = re.match(r"[\w.-]+", line.strip())
         if name is not None:
             pins.setdefault(canonicalize_name(name[0]), number)
-    return findings.Repository(top, lock.resolve().relative_to(top).as_posix(), pins)
+    return findings.Repository(top, lock.relative_to(top).as_posix(), pins)
 
 
 def write(result: Upgrade, folder: Path, facts: Facts) -> None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import NoReturn
 
 from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.tracing.run import Side
+from rlregress.training.checkpoint import TRUST
 from rlregress.training.record import check_writable
 from rlregress.training.store import Store
 from rlregress.upgrade import affected, cached_folders, environments, pair, requested
@@ -21,7 +25,8 @@ def environment(versions: str, store: Store) -> Side:
     """The environment of some versions: made now or found, in the store if nothing else is said.
 
     Raises:
-        UserError: the versions are none, do not exist or concern no framework.
+        UserError: the versions are none, do not exist or concern no framework; or others may write
+            the environments of the store.
     """
     asked, base = requested.parse(versions), requested.parse(requested.INSTALLED)
     moved = affected.packages(base, asked)
@@ -32,7 +37,11 @@ def environment(versions: str, store: Store) -> Side:
             "version"
         )
     check_writable(store.folder, "run records")
-    os.environ.setdefault(cached_folders.CACHE_VARIABLE, str(store.folder / "environments"))
+    if not os.environ.get(cached_folders.CACHE_VARIABLE):
+        made = store.folder / "environments"
+        for folder in (store.folder, made):
+            _check_owner(folder)
+        os.environ[cached_folders.CACHE_VARIABLE] = str(made)
     _, side = pair.with_versions(base, asked, concerned, _say)
     prepared = environments.prepared(side, concerned, _say)
     _, *rest = prepared.lines
@@ -40,6 +49,30 @@ def environment(versions: str, store: Store) -> Side:
     place = prepared.side.paths[0] if prepared.how == "overlay" else prepared.side.python
     _say("\n".join([f"with {asked.text} ({origin}): {place}", *rest]))
     return prepared.side
+
+
+def _check_owner(folder: Path) -> None:
+    """UserError if others than this user, root or a group of its own may write what is in it.
+
+    What lies there is run as code: a store that somebody else has handed over would be obeyed.
+    """
+    of = None
+    with suppress(FileNotFoundError):
+        of = folder.stat()
+    if of is None or os.environ.get(TRUST):
+        return
+    shared = of.st_gid in {os.getegid(), *os.getgroups()} and of.st_mode & stat.S_IWGRP
+    if of.st_mode & stat.S_IWOTH:
+        why = "everybody may write to it"
+    elif of.st_uid not in (os.getuid(), 0) and not shared:
+        why = f"it belongs to the user {of.st_uid}"
+    else:
+        return
+    raise UserError(
+        f"the environments of this store are not used, as they are run as code and {folder} is not "
+        f"yours alone: {why}; expected a folder that you or a group of yours alone may write: name "
+        "another store, or give --trust-pickle"
+    )
 
 
 def go(versions: str, store: Store, arguments: Sequence[str]) -> NoReturn:

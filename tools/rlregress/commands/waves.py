@@ -71,8 +71,7 @@ def _alone(session: Session, wait: bool) -> Iterator[str]:
     """Keep others from the same waves; who does them, in words, if somebody does already."""
     keys = " ".join(job.key for cell in session.cells for job in session.jobs(cell))
     name = f"{hashlib.sha256(keys.encode()).hexdigest()[:12]}.lease"
-    folder = session.store.folder / MANIFESTS
-    check_writable(folder, "manifests")
+    folder = chosen.folder_in(session.store, MANIFESTS, "manifests")
     lease = Lease(folder / name)
     while not lease.take():
         if not wait:

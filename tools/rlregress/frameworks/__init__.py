@@ -6,9 +6,9 @@ import importlib
 import os
 import pkgutil
 from functools import lru_cache
-from pathlib import Path
 from typing import FrozenSet, List
 
+from rlregress import files
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks import metadata
 from rlregress.frameworks.base import Adapter
@@ -57,7 +57,7 @@ def _meant(name: str) -> str:
 
 def use_checkout(adapter: Adapter, folder: str) -> None:
     """Ask the checkout in ``folder`` from now on, in this process and those that it starts."""
-    path = Path(os.path.expanduser(folder)).resolve()
+    path = files.absolute(os.path.expanduser(folder))
     if not folder or not path.is_dir():
         raise UserError(
             f"'{folder}' is no folder; expected a checkout of {adapter.title}, as --{adapter.name} "

@@ -100,7 +100,7 @@ def verdicts(entries: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     judged = {}
     for entry in sorted(entries, key=lambda entry: entry["test"]):
         if isinstance(entry.get("verdict"), dict):
-            names = [entry[kind] for kind in JUDGED if kind in entry]
+            names = [entry[kind] for kind in JUDGED if entry.get(kind)]
             judged[names[0] if names else entry["test"]] = entry["verdict"]
             judged.update(entry.get("diagnostics", {}))
     return judged
@@ -128,7 +128,7 @@ def measured(entries: list[dict[str, Any]]) -> list[tuple[str, float]]:
     return [
         (entry["record"]["cell"], entry["seconds"])
         for entry in entries
-        if "record" in entry
+        if entry.get("record")
         and entry["record"]["status"] == FINISHED
         and entry["seconds"] >= entry["record"]["time"].get("wall_seconds", 0.0)
     ]
@@ -227,6 +227,12 @@ class _Entry:
     not_judged: Mapping[Line, str] = field(default_factory=dict)
     throughput: _Throughput | None = None
     record: _Told | None = None
+
+    def __post_init__(self) -> None:
+        # which what is said is filed under
+        for said, of in (("throughput", "framework"), ("not_judged", "cell")):
+            if getattr(self, said) and not getattr(self, of):
+                raise ValueError(f"'{self.test}' has '{said}' and no '{of}'")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -107,6 +107,12 @@ def of_store(folder: Path, into: Exported) -> None:
         except UserError as error:
             into.left_out.append(f"not exported: {error}")
             continue
+        if (largest := _largest(content)) > night.LARGEST:
+            into.left_out.append(
+                f"not exported: {path}: a number of it is as large as {largest:g}; expected "
+                f"numbers between -{night.LARGEST:g} and {night.LARGEST:g}"
+            )
+            continue
         row = _run(job, content)
         into.add("runs", [row])
         named = {"cell": job.cell.id, "seed": job.seed, "key": content["key"]}
@@ -133,6 +139,18 @@ def of_store(folder: Path, into: Exported) -> None:
             returns.setdefault(key, []).append(content["final_return"])
     into.add("cells", [_described(jobs[cell], of, values) for (cell, of), values in
                        sorted(returns.items())])  # fmt: skip
+
+
+def _largest(content: Any) -> float:
+    """The largest size of a number of a record: means and spreads are taken of any of them."""
+    largest, left = 0.0, [content]
+    while left:
+        value = left.pop()
+        left += value.values() if isinstance(value, Mapping) else ()
+        left += value if isinstance(value, list | tuple) else ()
+        if isinstance(value, float):
+            largest = max(largest, abs(value))
+    return largest
 
 
 def _described(job: Job, versions: str, returns: Sequence[float]) -> dict[str, Any]:
@@ -220,7 +238,4 @@ def of(folders: Sequence[Path]) -> Exported:
 
 
 def _is_report(folder: Path) -> bool:
-    try:
-        return bool(night.folders([folder]))
-    except UserError:
-        return False
+    return folder.is_dir() and bool(night.below(folder))

@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -37,14 +36,18 @@ FILE = "night.json"
 MACHINE = ("cpu", "instructions", "machine", "system")
 #: what else may differ between nights, beside the versions of packages
 SURROUNDINGS = ("python", "libc", "blas", "torch_threads")
+#: what a folder with the report of a gate holds, of whatever age
+_REPORTS = (FILE, "verdict.json")
+#: reports lie below a folder in so many others at most
+_DEEPEST = 50
 _REMEDY = "leave this night out, or unpack its artifact again"
 _NUMBERS = {"returns": RETURNS, "training": TRAINING, "critic": CRITIC}
 #: beyond it squares of numbers overflow
-_LARGEST = 1e100
+LARGEST = 1e100
 #: of a file of JUnit, its date stands in so many bytes at its begin.
 _HEAD = 2000
 
-_Number = Annotated[Number, Field(ge=-_LARGEST, le=_LARGEST)]
+_Number = Annotated[Number, Field(ge=-LARGEST, le=LARGEST)]
 _Numbers = tuple[_Number | None, ...]
 _Pair = Annotated[
     Line, expected("a framework and an algorithm", lambda text: len(text.split(" ")) == 2)
@@ -290,24 +293,41 @@ def _date(folder: Path, entries: Iterable[Mapping[str, Any]]) -> str:
     return max(began)
 
 
+def below(folder: Path) -> list[Path]:
+    """The folders that hold the report of a gate: this one and those below it, but for links.
+
+    Raises:
+        UserError: one may not be read, or lies deeper than a report does.
+    """
+    found, left = [], [(folder, 0)]
+    while left:
+        place, depth = left.pop()
+        if depth > _DEEPEST:
+            raise UserError(
+                f"{folder} holds folders in more than {_DEEPEST} others; expected the folder of "
+                "--report, or one that holds many of them"
+            )
+        there = datafiles.listed(place, "*")
+        if any(path.name in _REPORTS for path in there):
+            found.append(files.absolute(place))
+        inside = [path for path in there if path.is_dir() and not path.is_symlink()]
+        left += [(path, depth + 1) for path in reversed(inside)]
+    return found
+
+
 def folders(given: Iterable[Path]) -> list[Path]:
     """Every folder that holds the report of a gate: those given, and all below them, once each.
 
     Raises:
-        UserError: a folder is not there, or holds no report.
+        UserError: a folder is not there, may not be read, or holds no report.
     """
     found: dict[Path, None] = {}
     for folder in given:
         if not folder.is_dir():
             raise UserError(f"{folder} is no folder; expected the reports of gates")
-        before = len(found)
-        seen = False
-        for place, below, names in os.walk(folder):
-            below.sort()
-            if FILE in names or "verdict.json" in names:
-                seen = True
-                found.setdefault(files.absolute(place))
-        if not seen and len(found) == before:
+        there = below(folder)
+        found.update(dict.fromkeys(there))
+        if not there:
             raise UserError(
                 f"{folder} holds no report of a gate ({FILE} or verdict.json), nor does a folder "
                 "below it; name the folder of --report, or one that holds many of them"

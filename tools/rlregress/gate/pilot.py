@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from rlregress import datafiles, suite
+from rlregress import datafiles, files, suite
 from rlregress.errors import UserError
 from rlregress.faults import probed
 from rlregress.gate import return_faults
@@ -99,7 +99,7 @@ def train_cells(
     cells: Sequence[Cell], seeds: int, folder: Path, workers: int, say: Callable[[str], None]
 ) -> None:
     """Train ``seeds`` runs of each cell in this process's copy of the framework."""
-    store = Store(folder.resolve())
+    store = Store(files.absolute(folder))
     record.check_writable(store.folder, "run records")
     of_cell = [plan.jobs(cell, range(seeds)) for cell in cells]
     jobs = [jobs[number] for number in range(seeds) for jobs in of_cell]

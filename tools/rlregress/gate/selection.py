@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rlregress import datafiles, frameworks, suite
+from rlregress import datafiles, files, frameworks, suite
 from rlregress.datafiles import Text
 from rlregress.details import catalogue
 from rlregress.errors import UserError, nearest
@@ -190,6 +190,13 @@ def choose(selection: Selection) -> list[Cell]:
     Those that cannot be trained here are left out, see ``refused``; UserError if none is left.
     """
     named = _asked_for(selection)
+    for cell in named:
+        if not files.is_component(cell.id):
+            path = suite.baselines() / "hyperparameters" / f"{cell.hyperparameters}.yaml"
+            raise UserError(
+                f"{cell.id!r} cannot be the name of a folder of runs; expected up to 200 letters, "
+                f"digits and any of _.+@:=~-: rename {str(path)!r}"
+            )
     left_out = _refusals(named)
     if len(left_out) == len(named):
         raise UserError(left_out[named[0]])

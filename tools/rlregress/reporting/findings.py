@@ -47,7 +47,7 @@ def below(path: Path, top: Path) -> str:
     """The path below the top of a repository; empty: it lies elsewhere."""
     try:
         return path.resolve().relative_to(top.resolve()).as_posix()
-    except ValueError:
+    except (ValueError, RuntimeError):  # the latter is that of a loop of links
         return ""
 
 

@@ -8,20 +8,25 @@ from __future__ import annotations
 import re
 
 #: control characters but tabs and ends of lines; what reorders, hides or replaces text; halves of a
-#: pair that cannot be encoded.
+#: pair that cannot be encoded, and what is no character.
 _OBEYED = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff"
-    "\ue000-\uf8ff\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]"
+    "\ue000-\uf8ff\ufeff\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e0fff]"
 )
-#: what a library writes to colour text on a terminal, but for the codes that hide it.
-_COLOUR = re.compile("\x1b\\[(?:(?:[0-79]|[39][0-7]|39)(?:;(?=[0-9])|(?=m)))*m")
+#: what a library writes to colour text on a terminal, but for codes that hide it, such as black.
+_COLOUR = re.compile("\x1b\\[(?:(?:[0-79]|3[1-79]|9[0-7])(?:;(?=[0-9])|(?=m)))*m")
 #: workflow commands: GitHub's at the begin of a line, and those that are found anywhere in one.
 _COMMAND = re.compile(r"^(\s*):(?=:)", re.MULTILINE)
 _ANYWHERE = re.compile(r"##(?=\w*\[)")
+#: so many characters of a line tell whether what follows them ends a command.
+BEFORE = 100
 #: in front of and behind a fence that is ours; no text from a file keeps such a character.
 _FENCE = "\ue000"
-#: what Markdown would take for markup of a page, a link or an image, or somebody's name.
-_MARKUP = re.compile(r"<(?=[A-Za-z/!?])|(?<=\])\(|(?<!\w)@(?=\w)")
+#: what Markdown would take for markup of a page, a link, an image or where one leads, and GitHub
+#: for an address or somebody's name.
+_MARKUP = re.compile(
+    r"<(?=[A-Za-z/!?])|(?<=\])[(:\[]|:(?=//)|(?<=www)\.|(?<![A-Za-z0-9_])@(?=\w)", re.IGNORECASE
+)
 _FENCES = re.compile("`{2,}|~{3,}")
 
 
@@ -29,11 +34,11 @@ def _escaped(found: re.Match[str]) -> str:
     return found[0].encode("unicode_escape").decode()
 
 
-def terminal(text: str, begins: bool = True, colours: bool = False) -> str:
+def terminal(text: str, before: str = "", colours: bool = False) -> str:
     """Text for a terminal or the log of a job: no escape sequence and no workflow command is left.
 
     Args:
-        begins: whether the text stands at the begin of a line.
+        before: what stands in front of it in its line already, ``BEFORE`` characters at most.
         colours: whether escape sequences that colour text are kept.
     """
     text = text.replace(_FENCE, "")
@@ -46,8 +51,11 @@ def terminal(text: str, begins: bool = True, colours: bool = False) -> str:
         )
     else:
         text = _OBEYED.sub(_escaped, text)
-    held = "" if begins else "."
-    return _ANYWHERE.sub("# #", _COMMAND.sub(r"\1: ", held + text))[len(held) :]
+    begun = (found.span() for found in re.finditer(r"##\w*\[", before + text))
+    if any(start < len(before) < end for start, end in begun):
+        text = f" {text}"
+    text = _COMMAND.sub(r"\1: ", before + text)[len(before) :]
+    return _ANYWHERE.sub("# #", text)
 
 
 def line(text: str) -> str:
@@ -100,7 +108,8 @@ def workflow(level: str, properties: dict[str, str], message: str) -> str:
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    shown = "\r".join(_OBEYED.sub(_escaped, part) for part in text.split("\r"))
+    return shown.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
+
+
+def _quoted(given: str | Path) -> str:
+    """As a shell takes it: a command is there to be copied."""
+    return shlex.quote(str(given))
 
 
 def after_probe(differing: Sequence[str]) -> str:
     """After a fingerprint of which this is not as documented: detail, framework and scope each."""
     if differing:
         id = differing[0].split()[0]
-        return f"See what is documented of it, and what follows: rlregress details {id}"
+        return f"See what is documented of it, and what follows: rlregress details {_quoted(id)}"
     return "Judge behaviour and returns too: rlregress gate"
 
 
@@ -40,14 +46,17 @@ def after_study() -> str:
 def after_export(tables: Path | None, events: Path | None) -> str:
     """After writing tables, events or both to these folders."""
     if events is not None:
-        return f"Look at the curves: tensorboard --logdir {events}"
+        return f"Look at the curves: tensorboard --logdir {_quoted(events)}"
     return f"Open the tables in {tables}; for curves, export with --tensorboard FOLDER too"
 
 
 def after_trace(output: Path, repeats: bool) -> str:
     """After recording a trace twice."""
     if repeats:
-        return f"Record the other side in the same way, and compare: rlregress diff {output} OTHER"
+        return (
+            "Record the other side in the same way, and compare: rlregress diff "
+            f"{_quoted(output)} OTHER"
+        )
     return (
         "Seed or hold what the lines above say differs between two runs of the same code, and "
         "record again"
@@ -79,13 +88,14 @@ def after_faults(unexpected: Sequence[str]) -> str:
 def after_histories(unjudged: Sequence[str]) -> str:
     """After the tables of frameworks, of which these have pairs without a result."""
     if unjudged:
-        return f"Judge the rest, which takes hours: rlregress histories --framework {unjudged[0]}"
+        name = _quoted(unjudged[0])
+        return f"Judge the rest, which takes hours: rlregress histories --framework {name}"
     return "Nothing: every pair of releases is judged."
 
 
 def after_launch(store: Path) -> str:
     """After all runs of a manifest were done in a store."""
-    return f"Read every record of them: rlregress verify --store {store}"
+    return f"Read every record of them: rlregress verify --store {_quoted(store)}"
 
 
 def after_verify(store: Path, wrong: bool, damaged: bool, missing: bool) -> str:
@@ -102,4 +112,4 @@ def after_verify(store: Path, wrong: bool, damaged: bool, missing: bool) -> str:
         return "Remove the records that are wrong, and have their runs done: launch as before"
     if missing:
         return "Have the rest done: launch as before"
-    return f"Judge by them: rlregress gate --store {store}"
+    return f"Judge by them: rlregress gate --store {_quoted(store)}"

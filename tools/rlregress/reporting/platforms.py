@@ -172,6 +172,11 @@ def junit(result: Upgrade, seconds: float) -> str:
         suite.set("skipped", str(len(suite.findall("*/skipped"))))
         suite.set("errors", "0")
     root.set("time", f"{seconds:.1f}")
+    # a control character would make it no XML
+    for element in root.iter():
+        element.text = element.text and harmless.terminal(element.text)
+        for name, value in element.items():
+            element.set(name, harmless.terminal(value))
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 

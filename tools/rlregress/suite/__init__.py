@@ -11,6 +11,7 @@ import hashlib
 import os
 from pathlib import Path
 
+from rlregress import files
 from rlregress.errors import UserError
 
 _MARKS = ("baselines", "tests_unit", "tests_behavior", "tests_performance")
@@ -104,7 +105,7 @@ def cache() -> Path:
             f"the folder {named} of what is kept is not known, as the user {os.getuid()} has no "
             f"home folder; set {CACHE_VARIABLE} or HOME to a folder"
         )
-    return Path(expanded).resolve()
+    return files.absolute(expanded)
 
 
 def library() -> Path:

@@ -113,7 +113,7 @@ def record(job: Mapping[str, Any], output: Path, side: Side) -> Trace:
     """
     with TemporaryDirectory(prefix="rlregress-trace-") as folder:
         path = Path(folder) / "job.json"
-        whole = {**job, "output": str(output.resolve()), "first": len(side.paths)}
+        whole = {**job, "output": os.path.realpath(output), "first": len(side.paths)}
         path.write_text(json.dumps(whole), encoding="utf-8")
         ended = processes.call(
             start("record", side, path),

@@ -8,6 +8,7 @@ import json
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, BinaryIO
@@ -15,7 +16,7 @@ from typing import Annotated, Any, BinaryIO
 from pydantic import ConfigDict, Field
 
 from rlregress import datafiles, files
-from rlregress.datafiles import Natural, expected, one_of
+from rlregress.datafiles import Line, Natural, expected, one_of
 from rlregress.errors import UserError
 from rlregress.model.traces import Event, Part, Place, Trace
 from rlregress.tracing.events import REFUSED, SCHEMA
@@ -37,6 +38,9 @@ CAUSAL = {
 }
 #: of a trace, and of one of its lines, so many bytes at most.
 _LARGEST, _LONGEST_LINE = 1 << 29, 1 << 26
+#: events of a trace, at most: those of a training of some 100 000 steps. The longest that the suite
+#: records itself has 4524.
+_MOST_EVENTS = 1_000_000
 _REMEDY = "record it again with: rlregress trace"
 
 
@@ -69,7 +73,7 @@ def _is_part(value: Sequence[Any]) -> bool:
     )
 
 
-_Place = tuple[str, Natural, str]
+_Place = tuple[Line, Natural, Line]
 _Part = Annotated[list[Any], expected("a digest, a norm, first values and projections", _is_part)]
 
 
@@ -78,18 +82,18 @@ class _Row:
     """One line of a trace: an event, as ``events`` writes it."""
 
     kind: Annotated[str, one_of(KINDS)]
-    name: str
-    at: tuple[str, Natural, str, tuple[_Place, ...]] | None
+    name: Line
+    at: tuple[Line, Natural, Line, tuple[_Place, ...]] | None
     parts: Mapping[str, _Part]
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Elsewhere:
     what: Annotated[str, one_of(("process", "thread"))]
-    kind: Annotated[str, Field(alias="class")]
-    file: str
+    kind: Annotated[Line, Field(alias="class")]
+    file: Line
     line: Natural
-    instead: str
+    instead: Line
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,8 +104,8 @@ class _Header:
 
     schema: Annotated[int, expected(str(SCHEMA), lambda of: of == SCHEMA)]
     failure: str
-    seeded: tuple[str, ...]
-    lines: Mapping[str, tuple[tuple[Natural, ...], tuple[Natural, ...]]]
+    seeded: tuple[Line, ...]
+    lines: Mapping[Line, tuple[tuple[Natural, ...], tuple[Natural, ...]]]
     elsewhere: tuple[_Elsewhere, ...] = ()
 
 
@@ -119,7 +123,10 @@ def load(path: Path) -> Trace:
             if not first:
                 raise EOFError
             datafiles.json_line(first.decode(), _Header, path, _REMEDY)
-            rows = (datafiles.json_line(line.decode(), _Row, path, _REMEDY) for line in lines)
+            packed_rows = list(islice(lines, _MOST_EVENTS + 1))
+            if len(packed_rows) > _MOST_EVENTS:
+                raise OSError(errno.EFBIG, f"it has more than {_MOST_EVENTS} events; give --steps")
+            rows = (datafiles.json_line(row.decode(), _Row, path, _REMEDY) for row in packed_rows)
             events = tuple(_event(number, row) for number, row in enumerate(rows))
             return Trace(header=json.loads(first), events=events)
     except FileNotFoundError:
@@ -179,5 +186,10 @@ def _part(
         norm=None if norm is None else float(norm),
         values=tuple(float(x) for x in values),
         shadow=tuple(float(x) for x in shadow or ()),
-        text=text,
+        text=_in_one_line(text),
     )
+
+
+def _in_one_line(text: str) -> str:
+    """Words as they are shown: an error that a framework answers with may have several lines."""
+    return "".join(each if each.isprintable() else " " for each in " ".join(text.split()))

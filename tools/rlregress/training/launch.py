@@ -52,7 +52,7 @@ class Interrupted(UserError):
         superseded: another attempt has taken the run over.
     """
 
-    def __init__(self, message: str, by: signal.Signals, superseded: bool) -> None:
+    def __init__(self, message: str, by: int, superseded: bool) -> None:
         super().__init__(message)
         self.by, self.superseded = by, superseded
 
@@ -202,13 +202,14 @@ def _work(job: Job, attempt: Attempt, pinned: bool) -> None:
             _stop(process)
             raise
     if code < 0 and code not in _CRASHES:
-        by, superseded = signal.Signals(-code), attempt.lease.lost
+        by, superseded = -code, attempt.lease.lost
+        name = signal.Signals(by).name if by in set(signal.Signals) else f"signal {by}"
         why = (
             "another attempt took it over"
             if superseded
             else "it is not done and will be started again next time"
         )
-        raise Interrupted(f"the run {job.title} was ended by {by.name}; {why}", by, superseded)
+        raise Interrupted(f"the run {job.title} was ended by {name}; {why}", by, superseded)
     said = attempt.log.read_text(encoding="utf-8", errors="replace").strip()
     last = (said.splitlines() or ["it said nothing"])[-1]
     if code == NOT_DONE:

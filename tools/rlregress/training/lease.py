@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import threading
 import time
 import uuid
@@ -46,7 +47,7 @@ _SLURM = (
 
 #: of why a lease was given back, so many characters are kept.
 _REASON = 300
-_Natural = Annotated[int, Field(ge=0)]
+_Natural = Annotated[int, Field(ge=0, le=10**15)]
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class Holder:
     process: _Natural
     begun: _Natural
     slurm: Mapping[Line, Line] = field(default_factory=dict)
-    restarts: _Natural = 0
+    restarts: Annotated[int, Field(ge=0, le=10**6)] = 0
     ended: Line = ""
 
 
@@ -94,8 +95,10 @@ def _begun(process: int) -> int:
 def this_process() -> Holder:
     """A new attempt of this process."""
     host, process = platform.node(), os.getpid()
+    # a host may be called as no file can be
+    named = re.sub(r"[^\w.+-]", "_", host)[:100]
     return Holder(
-        attempt=f"{host}-{process}-{uuid.uuid4().hex[:8]}",
+        attempt=f"at_{named}-{process}-{uuid.uuid4().hex[:8]}",
         host=host,
         machine=_machine(),
         process=process,

@@ -9,6 +9,7 @@ import hashlib
 import json
 import math
 import os
+import uuid
 from contextlib import suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -19,6 +20,8 @@ from rlregress.errors import UserError
 
 #: of what ``recorded`` reads
 SCHEMA = 1
+#: bytes of a record, at most: that of millions of steps in the shortest episodes has a fifth
+_LARGEST = 1 << 26
 #: what may differ between two records of one run that have the same result
 _MEASURED = ("attempt", "curve_cpu_seconds", "memory", "platform", "time")
 
@@ -45,9 +48,11 @@ def write_atomically(path: Path, text: str) -> None:
         OSError: it cannot be written, or what is there is no file.
     """
     files.check_target(path)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    # a name that nobody else can have put there, such as a link to a file elsewhere
+    temporary = path.with_name(f".{path.name[:150]}.{uuid.uuid4().hex}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     try:
-        with open(temporary, "w", encoding="utf-8") as stream:
+        with open(os.open(temporary, flags, 0o666), "w", encoding="utf-8") as stream:
             stream.write(text)
             stream.flush()
             os.fsync(stream.fileno())
@@ -89,7 +94,7 @@ def read(path: Path) -> Dict[str, Any]:
         UserError: it cannot be read, or is damaged.
     """
     try:
-        text = files.read(path).decode("utf-8")
+        text = files.read(path, largest=_LARGEST).decode("utf-8")
         content = json.loads(text, parse_constant=_no_constant)
         if not isinstance(content, dict) or "checksum" not in content:
             raise ValueError("it is something else")

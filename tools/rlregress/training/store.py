@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
+import re
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -15,7 +17,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from rlregress import datafiles, files, suite
-from rlregress.datafiles import Count, Number
+from rlregress.datafiles import Number
 from rlregress.errors import DamagedRecord, UserError
 from rlregress.training import checkpoint, lease, record, recorded
 from rlregress.training.cell import Job
@@ -27,6 +29,8 @@ _RECORD, _LEASE, _FAILED, _ATTEMPTS = ".json", ".lease", ".failed", ".attempts"
 _CHECKPOINT, _PROGRESS = ".checkpoint", ".progress"
 _DUPLICATE, _DAMAGED = ".duplicate", ".damaged"
 _OF_RUNS = (_RECORD, _LEASE, _FAILED, _CHECKPOINT, _DUPLICATE, _DAMAGED)
+#: how the files of a run are named: its seed and its key, and of some what tells them apart
+_RUN = re.compile(r"\d{4,10}-\w{1,64}(\.[\w.+@:=~-]+)?$")
 #: of why a run failed, so many characters are kept beside its record.
 _REASON = 300
 _LONGEST_REASON = 10_000  # bytes
@@ -56,9 +60,9 @@ class Contents:
 class Progress:
     """How far a training has come: environment steps, and seconds by the wall."""
 
-    steps: Annotated[int, Field(ge=0)]
-    total_steps: Count
-    wall_seconds: Annotated[Number, Field(ge=0)]
+    steps: Annotated[int, Field(ge=0, le=10**12)]
+    total_steps: Annotated[int, Field(ge=1, le=10**12)]
+    wall_seconds: Annotated[Number, Field(ge=0, le=1e9)]
 
 
 class Attempt:
@@ -72,9 +76,9 @@ class Attempt:
             was, or there was none.
     """
 
-    def __init__(self, folder: Path, held: Lease, checkpoint: Path) -> None:
-        """``held`` is held already."""
-        self.checkpoint, self.begun_anew = checkpoint, ""
+    def __init__(self, store: Path, folder: Path, held: Lease, checkpoint: Path) -> None:
+        """``held`` is held already; ``folder`` lies in the folder of the store."""
+        self._store, self.checkpoint, self.begun_anew = store, checkpoint, ""
         self.id, self.lease, self.folder = held.holder.attempt, held, folder
         self.job, self.log = folder / "job.json", folder / "log"
         self.record = folder / f"record{_RECORD}"
@@ -94,7 +98,7 @@ class Attempt:
         _: TracebackType | None,
     ) -> None:
         with suppress(OSError, UserError):
-            files.remove(self.folder.parent, self.folder)
+            files.remove(self._store, self.folder)
             self.folder.parent.rmdir()
         self.lease.give_back("" if kind is None else str(error) or kind.__name__)
 
@@ -152,8 +156,8 @@ class Store:
             return None
         if held.before is not None and lease.why_over(held.before):
             with suppress(OSError):
-                files.remove(path.parent, files.inside(attempts, held.before.attempt))
-        return Attempt(folder, held, path.with_suffix(_CHECKPOINT))
+                files.remove(self.folder, files.inside(attempts, held.before.attempt))
+        return Attempt(self.folder, folder, held, path.with_suffix(_CHECKPOINT))
 
     def in_flight(self, job: Job) -> bool:
         """Whether somebody does the run of ``job`` now."""
@@ -205,7 +209,7 @@ class Store:
             text = files.read(self.folder / f"{name}{_FAILED}", largest=_LONGEST_REASON)
         except OSError:
             return ""
-        return text.decode("utf-8", "replace").strip()
+        return (text.decode("utf-8", "replace").strip().splitlines() or [""])[-1]
 
     def put(self, job: Job, content: Mapping[str, Any], attempt: str) -> bool:
         """Put the record of a run in its place; whether there was none.
@@ -221,12 +225,13 @@ class Store:
         source = path.with_name(f".{path.stem}.{attempt}")
         record.write(source, content)
         mark = path.with_suffix(_FAILED)
-        # before the record, so that no failed run is without it
-        if content["status"] == "failed":
-            reason = (str(content["failure"]).strip().splitlines() or ["?"])[-1]
-            record.write_atomically(mark, reason[:_REASON] + "\n")
-        elif not path.exists():
-            mark.unlink(missing_ok=True)
+        # before the record, so that no failed run is without it; a result is not lost for it
+        with suppress(IsADirectoryError):
+            if content["status"] == "failed":
+                reason = (str(content["failure"]).strip().splitlines() or ["?"])[-1]
+                record.write_atomically(mark, reason[:_REASON] + "\n")
+            elif not path.exists():
+                mark.unlink(missing_ok=True)
         while not lease.put_once(source, path):
             there = self.find(job)
             if there is None:
@@ -238,11 +243,12 @@ class Store:
                 self.set_aside(job)
                 continue
             if there["status"] != "failed":
-                mark.unlink(missing_ok=True)
-            if record.outcome(there) == record.outcome(content):
+                with suppress(IsADirectoryError):
+                    mark.unlink(missing_ok=True)
+            if record.outcome(there) == record.outcome(content) or _is_beside(path, content):
                 source.unlink()
             else:
-                source.replace(path.with_name(f"{path.stem}.{attempt}{_DUPLICATE}"))
+                _kept_beside(source, f"{path.stem}.{attempt}", _DUPLICATE)
             return False
         return True
 
@@ -314,10 +320,26 @@ class Store:
 
 def renamed_as_damaged(path: Path) -> Path:
     """Rename a record so that its run counts as not done; its new name."""
-    number = sum(1 for _ in path.parent.glob(f"{path.stem}*{_DAMAGED}"))
-    aside = path.with_suffix(f".{number}{_DAMAGED}" if number else _DAMAGED)
-    path.replace(aside)
-    return aside
+    return _kept_beside(path, path.stem, _DAMAGED)
+
+
+def _is_beside(path: Path, content: Mapping[str, Any]) -> bool:
+    """Whether a duplicate of a record has this result already."""
+    for other in datafiles.listed(path.parent, f"*{_DUPLICATE}"):
+        if other.name.startswith(f"{path.stem}."):
+            with suppress(UserError):
+                if record.outcome(record.read(other)) == record.outcome(content):
+                    return True
+    return False
+
+
+def _kept_beside(source: Path, stem: str, ending: str) -> Path:
+    """Rename a file of a store to the first name with this ending that is free; that name."""
+    for number in itertools.count():
+        target = source.with_name(f"{stem}.{number}{ending}" if number else f"{stem}{ending}")
+        if lease.put_once(source, target):
+            return target
+    raise AssertionError
 
 
 def store_in(given: str) -> Store:
@@ -325,18 +347,17 @@ def store_in(given: str) -> Store:
     return Store(files.absolute(given or suite.workplace() / "runs"))
 
 
-def _names(folder: Path, above: str = "") -> Iterator[tuple[str, str]]:
-    """(path without its ending, ending) of every file of runs below a folder."""
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            name, dot, ending = entry.name.rpartition(".")
-            if dot + ending in _OF_RUNS:
-                # one that is being written begins with a dot
-                if name and name[0] != ".":
-                    yield above + name, dot + ending
-            elif (
-                dot + ending != _ATTEMPTS
-                and (above or entry.name not in (MANIFESTS, SLURM))
-                and entry.is_dir()
-            ):
-                yield from _names(folder / entry.name, f"{above}{entry.name}/")
+def _names(folder: Path) -> Iterator[tuple[str, str]]:
+    """("cell/run", ending) of every file of runs in the folders of cells.
+
+    A link is no folder of the store: what it leads to is neither counted nor renamed.
+    """
+    with os.scandir(folder) as cells:
+        for cell in cells:
+            if cell.is_dir(follow_symlinks=False) and files.is_component(cell.name):
+                with os.scandir(cell) as entries:
+                    for entry in entries:
+                        name, dot, ending = entry.name.rpartition(".")
+                        of_run = dot + ending in _OF_RUNS and _RUN.match(name)
+                        if of_run and not entry.is_dir(follow_symlinks=False):
+                            yield f"{cell.name}/{name}", dot + ending

@@ -24,7 +24,7 @@ import traceback
 from contextlib import nullcontext, suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 PROGRESS_REPORTS = 20
 #: exit status: the run is not done, and no fault of the framework is why; the last line says it
@@ -35,17 +35,14 @@ BEGUN = ".begun"
 _OF_MACHINE = {
     getattr(errno, name, 0)
     for name in (
-        "ENOSPC",
-        "EDQUOT",
-        "EFBIG",
-        "EIO",
-        "EMFILE",
-        "ENFILE",
-        "ENOMEM",
-        "EROFS",
-        "ESTALE",
+        "EAGAIN", "EDQUOT", "EFBIG", "EIO", "EMFILE", "ENFILE", "ENOMEM", "ENOSPC", "ENOTCONN",
+        "EREMOTEIO", "EROFS", "ESTALE", "ETIMEDOUT",
     )
-}
+}  # fmt: skip
+#: the same in errors of other kinds, such as those of torch and of threads
+_SAID = (
+    "allocate memory", "out of memory", "No space left on device", "can't start new thread",
+)  # fmt: skip
 
 
 _PR_SET_PDEATHSIG = 1
@@ -103,11 +100,15 @@ class Accident(Exception):
 
 def check_machine(error: BaseException) -> None:
     """Accident if an error says that the machine has failed, and not the framework."""
-    memory = isinstance(error, MemoryError) or (
-        isinstance(error, RuntimeError) and "allocate memory" in str(error)
-    )
-    if memory or (isinstance(error, OSError) and error.errno in _OF_MACHINE):
-        raise Accident(f"{type(error).__name__}: {error}")
+    seen: List[BaseException] = []
+    each: Optional[BaseException] = error
+    while each is not None and each not in seen:
+        seen.append(each)
+        said = isinstance(each, RuntimeError) and any(text in str(each) for text in _SAID)
+        machine = isinstance(each, OSError) and each.errno in _OF_MACHINE
+        if machine or said or isinstance(each, MemoryError):
+            raise Accident(f"{type(each).__name__}: {each}")
+        each = each.__cause__ or each.__context__
 
 
 class _Watch:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from rlregress import files
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import baseline, outcome, run, shown
 from rlregress.model.quantities import ONE_SIDED, RETURNS, quantity_of
@@ -51,7 +52,7 @@ def judge(
     report = options.report
     options = replace(
         options,
-        report=report.resolve(),
+        report=files.absolute(report),
         frameworks=adapter.name,
         algorithms=",".join(chosen),
         cells="all",

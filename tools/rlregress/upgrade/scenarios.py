@@ -8,6 +8,7 @@ The files of ``baselines/scenarios`` hold ``[[scenario]]`` tables with ``name``,
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, make_dataclass
@@ -160,7 +161,7 @@ def load(path: Path | None = None) -> tuple[Scenario, ...]:
     path = Path(path) if path is not None else builtin
     folder = path if path.is_dir() else path.parent
     known: _Names = datafiles.read(builtin / _NAMES, _Names)
-    if folder.resolve() != builtin.resolve() and (folder / _NAMES).is_file():
+    if os.path.realpath(folder) != os.path.realpath(builtin) and (folder / _NAMES).is_file():
         known = _joined(known, datafiles.read(folder / _NAMES, _Names))
     files = [p for p in sorted(path.glob("*.toml")) if p.name != _NAMES] if path == folder else []
     files = files or ([path] if path != folder else [])

@@ -11,7 +11,7 @@ from contextlib import suppress
 
 import pytest
 
-from rlregress.cluster import chosen, manifest
+from rlregress.cluster import chosen, manifest, slurm
 from rlregress.cluster.manifest import Manifest
 from rlregress.errors import UserError
 from rlregress.training.cell import Job
@@ -182,3 +182,63 @@ def test_a_manifest_that_is_not_there_is_named(tmp_path):
     """With what to do."""
     with pytest.raises(UserError, match="cannot be read: No such file or directory; expected"):
         Manifest(tmp_path / "none.jsonl")
+
+
+PLANTED = {
+    "another list": lambda path: manifest.write([(job(7), 1.0)], path.parent).path.replace(path),
+    "no list": lambda path: path.write_text("x"),
+    "a link": lambda path: path.symlink_to("/dev/null"),
+    "a folder": lambda path: path.mkdir(),
+    "a pipe": os.mkfifo,
+}
+
+
+@pytest.mark.parametrize("planted", PLANTED)
+def test_what_has_the_name_of_a_list_is_set_aside(written, tmp_path, planted):
+    """The name can be told beforehand: what was planted there is not what the options chose."""
+    store = Store(tmp_path / "runs")
+    path = tmp_path / "runs" / "manifests" / written.path.name
+    path.parent.mkdir(parents=True)
+    PLANTED[planted](path)
+    jobs = [(written.job(number), run.seconds) for number, run in enumerate(written.runs())]
+    for made in (lambda: chosen.kept(written, store), lambda: manifest.write(jobs, path.parent)):
+        of = made()
+        assert (of.path, of.digest, list(of.runs())) == (path, written.digest, list(written.runs()))
+        assert len(list(path.parent.glob("*.damaged"))) == 1
+        assert len(list(path.parent.iterdir())) == 2
+
+
+def test_an_edited_list_with_the_right_header_is_set_aside(written, tmp_path):
+    """Its header alone says nothing."""
+    store = Store(tmp_path / "runs")
+    path = chosen.kept(written, store).path
+    path.write_text(path.read_text().replace('"learning_rate": 0.1', '"learning_rate": 0.2'))
+    assert chosen.kept(written, store).job(2) == job(1)
+
+
+@pytest.mark.parametrize("name", ["manifests", "slurm"])
+def test_a_folder_that_leads_out_of_the_store_is_not_written_to(written, tmp_path, name):
+    """Nor read: a link may be anybody's."""
+    store, outside = Store(tmp_path / "runs"), tmp_path / "outside"
+    outside.mkdir()
+    store.folder.mkdir()
+    (store.folder / name).symlink_to(outside)
+    said = f"{name}.* lies outside of .*runs, where a link leads; .*remove the link"
+    calls = [lambda: slurm.submit(lambda _: [], store, print), lambda: slurm.queue(store)]
+    if name == "manifests":
+        calls = [lambda: chosen.kept(written, store), lambda: chosen.of_store(store),
+                 lambda: chosen._listed([(job(0), 1.0)], store)]  # fmt: skip
+    for call in calls:
+        with pytest.raises(UserError, match=said):
+            call()
+    assert list(outside.iterdir()) == []
+
+
+def test_a_line_that_says_two_runs_is_none(tmp_path):
+    """JSON takes the last of two keys, and a glance sees the first."""
+    content = json.dumps(job(1).as_dict() | {"key": job(1).key})
+    glance = f'"run": "{job(0).name}", "group": "{job(0).cell.group}", "seconds": 1.0'
+    made = forged(tmp_path / "x.jsonl", f'{{{glance}, "job": {content}, "run": "{job(1).name}"}}')
+    assert [run.name for run in made.runs()] == [job(0).name]
+    with pytest.raises(UserError, match="the run of index 0: it does not match its key"):
+        made.job(0)

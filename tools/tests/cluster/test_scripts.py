@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import subprocess
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -258,6 +259,12 @@ def test_what_was_submitted_and_has_no_task_is_gone(tmp_path, monkeypatch):
     for array in ("0-99999999999", "2,1", "5-1", "-"):
         path.write_text(re.sub("--array=.*", f"--array={array}", script.text))
         assert slurm.queue(store).gone in ({}, {digest: set()})
+    # not the millions that a script may name, which take a GiB
+    path.write_text(re.sub("--array=.*", "--array=0-4000000", script.text))
+    tracemalloc.start()
+    assert slurm.queue(store).gone == {digest: {0, 2}}
+    assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    tracemalloc.stop()
     path.write_text(script.text)
     lease = Lease(tmp_path / "slurm" / "launch.lease")
     assert lease.take()

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
 import pytest
 
+from rlregress.commands import versions as commands_versions
+from rlregress.errors import UserError
+from rlregress.training import checkpoint
 from rlregress.training.store import Store
+from rlregress.upgrade import cached_folders
 
 from .runs import PACKAGE, jobs, other_code, rlregress
 
@@ -72,3 +77,35 @@ def test_versions_that_are_none_are_refused(versions, said, tmp_path, command):
     assert said in error
     assert error.count("\n") == 1
     assert not store.exists()
+
+
+@pytest.mark.parametrize("which", ["", "environments"])
+def test_environments_that_others_may_write_are_not_used(which, tmp_path, command, monkeypatch):
+    """They are run as code: a store that somebody has handed over would be obeyed."""
+    monkeypatch.delenv(cached_folders.CACHE_VARIABLE, raising=False)
+    store = tmp_path / "store"
+    (store / "environments").mkdir(parents=True)
+    folder = store / which
+    given = ("launch", "--with", "stable-baselines3==0.0.1", *RUNS, "--store", str(store))
+    folder.chmod(0o777)
+    code, _, error = command(*given)
+    assert (code, error.count("\n")) == (2, 1)
+    assert f"{folder} is not yours alone: everybody may write to it" in error
+    assert "--trust-pickle" in error
+    folder.chmod(0o755)
+    if os.getuid() == 0:
+        os.chown(folder, 54321, 54321)
+        assert f"{folder} is not yours alone: it belongs to the user 54321" in command(*given)[2]
+        folder.chmod(0o775)
+        monkeypatch.setattr(os, "getgroups", lambda: [54321])
+        assert "not yours alone" not in command(*given)[2]
+        monkeypatch.undo()
+
+
+def test_environments_of_others_are_used_if_one_trusts_them(tmp_path, monkeypatch):
+    """As checkpoints are."""
+    tmp_path.chmod(0o777)
+    with pytest.raises(UserError, match="are not used"):
+        commands_versions._check_owner(tmp_path)
+    monkeypatch.setenv(checkpoint.TRUST, "1")
+    commands_versions._check_owner(tmp_path)

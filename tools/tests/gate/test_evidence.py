@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from rlregress import suite
+from rlregress.errors import UserError
 from rlregress.gate import evidence, outcome
 from rlregress.training import launch
 
@@ -76,3 +77,20 @@ def test_a_verdict_carries_the_name_of_its_cell_or_group(session):
     assert "sb3-ppo-Reacher-v4-short" in kinds["cell"]
     assert {"sb3-ppo", None} <= kinds["group"]
     assert {*kinds["cell"], *kinds["group"]} - {None} == evidence.verdicts(entries).keys()
+
+
+@pytest.mark.parametrize(
+    ("said", "of"),
+    [({"throughput": {"algorithm": "ppo"}}, "framework"), ({"not_judged": {"x": "y"}}, "cell")],
+)
+def test_what_is_filed_under_nothing_is_refused(tmp_path, said, of):
+    """In one sentence when it is read, and not by a KeyError when it is exported."""
+    path = tmp_path / "evidence.json"
+    entry = {"test": "t", "tier": "unit", "outcome": "passed", "seconds": 1.0, "message": ""}
+    evidence.write(path, [{**entry, **said, of: "sb3"}])
+    read = evidence.read(path)
+    assert evidence.throughput(read) or evidence.not_judged(read)
+    for lacking in ({}, {"framework": "", "cell": None}):
+        evidence.write(path, [{**entry, **said, **lacking}])
+        with pytest.raises(UserError, match=f"'t' has '{next(iter(said))}' and no '{of}'"):
+            evidence.read(path)

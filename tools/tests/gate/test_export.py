@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from rlregress.commands.export import as_csv
 from rlregress.training import record
 from rlregress.training.cell import Job
 from rlregress.verdicts.descriptive import interquartile_mean, probability_of_improvement
@@ -125,6 +126,28 @@ def test_a_damaged_record_is_said_and_left_out(command, store, tmp_path):
     assert code == 0
     assert "does not match its checksum" in said
     assert len(table(tmp_path / "csv" / "runs.csv")) == 3
+
+
+def test_what_is_too_large_is_said_and_left_out(command, store, tmp_path):
+    """Its square would be infinite, and NumPy would say so with a line of code."""
+    path = stored(store, 1003, 1e200)
+    code, said, error = command("export", str(store), "--csv", str(tmp_path / "csv"))
+    assert (code, error) == (0, "")
+    assert f"not exported: {path}: a number of it is as large as 1e+200" in said
+    assert len(table(tmp_path / "csv" / "runs.csv")) == 3
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("=1+1", "'=1+1"), (" @x", "'@x"), ("-x\n\x1b[2J", "'-x \\x1b[2J"), ("a=b", "a=b"),
+        (-1.5, "-1.5"), (-3, "-3"), (None, ""), (float("nan"), ""),
+    ],
+)  # fmt: skip
+def test_no_cell_is_a_formula(value, shown):
+    """A spreadsheet would do what a file says; numbers stay numbers."""
+    (row,) = csv.reader(as_csv([{"a": value, "b": 1}]).splitlines()[1:])
+    assert row == [shown, "1"]
 
 
 def test_wrong_input_is_one_sentence(command, store, tmp_path, monkeypatch):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 
 import numpy as np
 import pytest
@@ -146,3 +148,38 @@ def test_nights_without_cells_are_one_sentence(command, tmp_path, words, said):
     code, out, error = command(*line.split())
     assert (code, out, error.count("\n")) == (2, "", 1)
     assert said in error
+
+
+def test_reports_are_found_without_end(tmp_path):
+    """Links are not followed; folders in more than any report has are said, however many."""
+    place = tmp_path / "nights" / "one"
+    place.mkdir(parents=True)
+    (place / night.FILE).touch()
+    (place / "again").symlink_to(tmp_path / "nights")
+    assert night.folders([tmp_path / "nights", place]) == [place]
+    deep = os.open(place, os.O_RDONLY)
+    for _ in range(60):
+        os.mkdir("x", dir_fd=deep)
+        below = os.open("x", os.O_RDONLY, dir_fd=deep)
+        os.close(deep)
+        deep = below
+    os.close(deep)
+    with pytest.raises(UserError, match="holds folders in more than 50 others"):
+        night.folders([tmp_path / "nights"])
+
+
+def test_a_folder_that_may_not_be_read_is_said(tmp_path, monkeypatch):
+    """A night that is missed would change what the trend says."""
+    hidden = tmp_path / "nights" / "hidden"
+    hidden.mkdir(parents=True)
+    (tmp_path / "nights" / night.FILE).touch()
+    listed = os.listdir
+
+    def denied(folder):
+        if folder == hidden:
+            raise PermissionError(errno.EACCES, "Permission denied", str(folder))
+        return listed(folder)
+
+    monkeypatch.setattr(os, "listdir", denied)
+    with pytest.raises(UserError, match="hidden cannot be read: Permission denied"):
+        night.folders([tmp_path / "nights"])

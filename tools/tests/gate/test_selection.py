@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
-from rlregress import frameworks
+from rlregress import frameworks, suite
 from rlregress.errors import UserError
 from rlregress.gate import baseline, planning, published, run, selection
 from rlregress.gate.selection import Selection
@@ -136,3 +138,17 @@ def test_a_budget_changes_a_set_whatever_framework_it_is_for():
     for framework in ("sb3", "torchrl"):
         given = hyperparameters(Cell(framework, "sac", "any", "original", "short"), budget("short"))
         assert given["learning_starts"] == 400
+
+
+def test_a_set_whose_name_is_none_of_a_folder_is_refused(tmp_path, monkeypatch):
+    """Its runs lie in folders that are called after it, and manifests name them."""
+    shutil.copytree(suite.baselines(), tmp_path / "baselines")
+    sets = tmp_path / "baselines" / "hyperparameters"
+    monkeypatch.setattr(suite, "root", lambda: tmp_path)
+    for name in ("my set", "n" * 200, "a\nb"):
+        shutil.copy(sets / "sb3.yaml", sets / f"{name}.yaml")
+        asked = Selection("smoke", ("sb3",), ("ppo",), hyperparameters=name)
+        with pytest.raises(
+            UserError, match="cannot be the name of a folder of runs; .*rename .*ya"
+        ):
+            selection.choose(asked)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,19 @@ def test_the_command_of_a_step_is_understood(step, pytestconfig):
     assert colon
     if not line.startswith("tensorboard "):
         assert why_not_understood(Command("", 0, line, in_text=False), pytestconfig) == ""
+
+
+@pytest.mark.parametrize("name", ["my runs", "a; touch x", "$HOME", "it's"])
+def test_a_path_in_a_command_is_one_word_of_it(name):
+    """Whoever copies it, copies it into a shell."""
+    path = Path(name)
+    for step in (
+        after.after_export(None, path),
+        after.after_trace(path, repeats=True),
+        after.after_launch(path),
+        after.after_verify(path, wrong=False, damaged=False, missing=False),
+    ):
+        assert name in shlex.split(step.partition(": ")[2])
 
 
 @pytest.mark.parametrize(

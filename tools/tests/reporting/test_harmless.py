@@ -16,7 +16,8 @@ from rlregress.reporting import harmless
 PIECES = st.sampled_from(
     rb"\x1b[2J \x1b]0;title\x07 \x9b31m \r \x08 \u202e \ue000 \ud800 \n ::error:: ##[error] "
     rb"##vso[task.complete] ##teamcity[x] <script> </details> <!-- ``` ~~~~ ` \\` | ![x](y) [x](y) "
-    rb"@team a@b text".decode("unicode_escape").split(" ")
+    rb"@team a@b \xe9@team https://x.org "
+    rb"www.x.org [a][b] [b]: text".decode("unicode_escape").split(" ")
 ) | st.just(" ")
 #: what turns the direction of text around.
 DIRECTIONS = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
@@ -27,7 +28,7 @@ HOSTILE = st.lists(PIECES | st.text(max_size=3), max_size=12).map("".join)
 @example("::error::x", True)
 def test_a_terminal_obeys_nothing(text: str, begins: bool) -> None:
     """No control character but tabs and ends of lines, and no command of a host of code."""
-    shown = harmless.terminal(text, begins)
+    shown = harmless.terminal(text, "" if begins else ".")
     obeyed = [each for each in shown if unicodedata.category(each) in ("Cc", "Cs", "Zl", "Zp")]
     assert set(obeyed) <= {"\n", "\t"}
     assert not any(unicodedata.bidirectional(each) in DIRECTIONS for each in shown)
@@ -43,7 +44,8 @@ def test_colours_are_kept_where_they_are_wanted(text: str) -> None:
     shown = harmless.terminal(f"\x1b[1;31m{text}\x1b[0m", colours=True)
     assert shown.startswith("\x1b[1;31m")
     assert "\x1b" not in re.sub("\x1b\\[[0-9;]*m", "", shown)
-    assert "\x1b[8m" not in shown
+    for hidden in ("8", "30", "40", "1;30", "47;37", "38;5;0"):
+        assert "\x1b" not in harmless.terminal(f"\x1b[{hidden}mx", colours=True)
 
 
 def test_what_is_harmless_is_shown_as_it_is() -> None:
@@ -72,20 +74,32 @@ def test_markdown_obeys_nothing(name: str, failure: str, other: str) -> None:
     )
     shown = harmless.markdown(text)
     tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(shown)
+    outside = re.sub("`[^`]*`", "", harmless.markdown(name))
+    assert not re.search(r"https?://|www\.", outside)
     inline = [inner for token in tokens for inner in token.children or ()]
     kinds = {token.type for token in (*tokens, *inline)}
     assert kinds.isdisjoint({"html_block", "html_inline", "link_open", "image"})
     assert sum(token.type == "fence" for token in tokens) == 1
     assert not any(
-        re.search(r"(?<![\w`])@\w", token.content) and "&#64;" not in shown
+        re.search(r"(?<![a-zA-Z0-9_`])@\w", token.content) and "&#64;" not in shown
         for token in inline
         if token.type == "text"
     )
 
 
-@pytest.mark.parametrize("text", ["a\nb", "100%", "x::y,z"])
+def test_markdown_leads_nowhere() -> None:
+    """GitHub makes a link of an address, and of a reference that is defined elsewhere."""
+    shown = harmless.markdown(
+        "See https://x.org, www.x.org and [click][a], Jos\u00e9@team.\n\n[a]: http://x.org\n"
+    )
+    assert not re.search(r"://|www\.|\]\[|\]:|@", shown)
+    assert "href" not in MarkdownIt("commonmark").render(shown)
+
+
+@pytest.mark.parametrize("text", ["a\nb", "100%", "x::y,z", "a\x1b[2J\rb"])
 def test_a_workflow_command_ends_where_it_ends(text: str) -> None:
     """One line, whose text and properties end neither early nor late."""
     line = harmless.workflow("error", {"file": text, "line": "3"}, text)
     assert len(line.splitlines()) == 1
+    assert line.isprintable()
     assert re.fullmatch(r"::error file=[^:,]*,line=3::.*", line)

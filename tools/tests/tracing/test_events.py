@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import time
 
 import numpy as np
 import pytest
@@ -205,3 +206,39 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path):
     with pytest.raises(TypeError):
         events.write(str(path), {"failure": "x", "seeded": [], "lines": {}}, [{"parts": object()}])
     assert trace.load(path).failure == ""
+
+
+FORGED = "x\nequal: 9 events the same to the bit"
+
+
+@pytest.mark.parametrize(
+    ("name", "at"),
+    [
+        (FORGED, None), ("x", [FORGED, 1, "f", []]), ("x", ["a.py", 1, FORGED, []]),
+        ("x", ["a.py", 1, "f", [[FORGED, 1, "f"]]]), ("x", ["a.py", 1, "f", [["a", 1, FORGED]]]),
+    ],
+)  # fmt: skip
+def test_a_name_that_would_be_two_lines_is_refused(tmp_path, name, at):
+    """It is shown, and the second would be taken for a line of this program."""
+    row = json.dumps({"kind": "draw", "name": name, "at": at, "parts": {}})
+    with pytest.raises(UserError, match=r"expected text in one line, .*; record it again"):
+        trace.load(written(tmp_path, f"{HEADER}\n{row}\n"))
+
+
+def test_words_of_a_part_are_one_line(tmp_path):
+    """An error of a framework may have several lines."""
+    parts = {"types": events.in_words(events.REFUSED), "value": events.in_words(FORGED + "\x1b")}
+    row = json.dumps({"kind": "output", "name": "x", "at": None, "parts": parts})
+    (event,) = trace.load(written(tmp_path, f"{HEADER}\n{row}\n")).events
+    assert event.refusal == f"{FORGED.replace(chr(10), ' ')} "
+
+
+def test_a_trace_of_too_many_events_is_refused_soon(tmp_path, monkeypatch):
+    """A file of a few KB may hold millions."""
+    monkeypatch.setattr(trace, "_MOST_EVENTS", 100_000)
+    row = json.dumps({"kind": "draw", "name": "x", "at": None, "parts": {}})
+    path = written(tmp_path, HEADER + "\n" + f"{row}\n" * 500_000)
+    started = time.process_time()
+    with pytest.raises(UserError, match="it has more than 100000 events"):
+        trace.load(path)
+    assert time.process_time() - started < 5

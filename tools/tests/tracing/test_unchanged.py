@@ -116,7 +116,8 @@ for f in (nn.Module.__init__, Net.forward, Own.step, Net,
           torch.Tensor.backward, torch.manual_seed, nn.utils.clip_grad_norm_, Net.__setstate__):
     print(f.__name__, f.__qualname__, inspect.signature(f), inspect.isfunction(f),
           len(inspect.getsource(f)))
-print(Net.draw(2), net.draw(2), net.uniform(2, 3), functools.partial(torch.clamp, min=0)(torch.ones(1)))
+print(Net.draw(2), net.draw(2), net.uniform(2, 3))
+print(functools.partial(torch.clamp, min=0)(torch.ones(1)))
 print(sorted(vars(Net)), sorted(vars(Own)), sorted(vars(net)), Net.__call__ is nn.Module.__call__)
 cloudpickle.dump([net, Net, Own, Policy, lambda x: torch.clamp(x, max=1.0)], open("by.pkl", "wb"))
 print(number(cloudpickle.loads(cloudpickle.dumps(net))))

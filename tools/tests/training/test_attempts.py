@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 import time
+import uuid
 from dataclasses import asdict
 
 import pytest
 
+from rlregress import files
 from rlregress.cluster import survey
 from rlregress.errors import DamagedRecord, UserError
 from rlregress.training import launch, lease, record
+from rlregress.training import store as store_module
 from rlregress.training.store import Store
 
 from .test_records import content, job
@@ -176,3 +179,123 @@ def test_the_clock_of_a_machine_decides_nothing(store, monkeypatch):
         assert store.in_flight(job())
         assert store.claim(job()) is None
         assert [each.state for each in survey.survey(store, ()).attempts] == ["running"]
+
+
+def test_a_link_that_comes_amid_a_removal_is_not_followed(tmp_path):
+    """Each folder on the way is opened as one: what it becomes meanwhile leads nowhere."""
+    store, victim = tmp_path / "store", tmp_path / "victim"
+    (store / "cell").mkdir(parents=True)
+    (victim / "a").mkdir(parents=True)
+    (store / "cell" / "run.attempts").symlink_to(victim)
+    with pytest.raises(UserError, match="where a link leads"):
+        files.remove(store, store / "cell" / "run.attempts" / "a")
+    assert (victim / "a").exists()
+    # the link itself is removed, and not what it leads to
+    files.remove(store, store / "cell" / "run.attempts")
+    assert list((store / "cell").iterdir()) == []
+    assert (victim / "a").exists()
+    files.remove(store, store / "cell" / "gone" / "a")
+    (store / "cell" / "run.attempts" / "a").mkdir(parents=True)
+    files.remove(store, store / "cell" / "run.attempts")
+    assert list((store / "cell").iterdir()) == []
+
+
+def test_nothing_is_written_through_a_name_that_was_put_there(tmp_path, monkeypatch):
+    """A draft has a name that nobody can know, and is made anew."""
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    target = tmp_path / "record.json"
+    for number in range(os.getpid() - 5, os.getpid() + 5):
+        (tmp_path / f".record.json.{number}").symlink_to(victim)
+    record.write_atomically(target, "new")
+    assert (target.read_text(), victim.read_text()) == ("new", "mine")
+    monkeypatch.setattr(uuid, "uuid4", lambda: uuid.UUID(int=1))
+    (tmp_path / f".record.json.{uuid.UUID(int=1).hex}").symlink_to(victim)
+    with pytest.raises(FileExistsError):
+        record.write_atomically(target, "newer")
+    assert victim.read_text() == "mine"
+
+
+def test_no_second_result_is_lost(store):
+    """Every one that differs is kept, also of attempts that call themselves the same."""
+    for value in (1.0, 2.0, 3.0):
+        store.put(job(), {**content(job()), "final_return": value}, "same")
+    there = sorted(path.name for path in store.path(job()).parent.iterdir())
+    assert len(there) == 3
+    assert len(store.contents().duplicates) == 2
+
+
+def test_every_damaged_record_is_kept(store):
+    """Under the first name that is free, whatever the name of the record is like."""
+    path = store.path(job())
+    path.parent.mkdir()
+    for number in range(3):
+        path.write_text(f"damaged {number}")
+        aside = store_module.renamed_as_damaged(path)
+        if number == 1:
+            aside.rename(aside.with_name("elsewhere"))
+    kept = {each.read_text() for each in path.parent.iterdir()}
+    assert kept == {"damaged 0", "damaged 1", "damaged 2"}
+
+
+def test_what_lies_in_a_store_and_is_no_run_is_left_alone(store, tmp_path):
+    """Neither files of others, nor what links lead to, nor folders in place of marks."""
+    cell = store.path(job()).parent
+    (cell / "deep" / "deeper").mkdir(parents=True)
+    names = ["package.json", "deep/1000-abc.json", "x.lease"]
+    for name in names:
+        (cell / name).write_text("{}")
+    (tmp_path / "environments" / "resolutions").mkdir(parents=True)
+    (tmp_path / "environments" / "resolutions" / "a.json").write_text("{}")
+    victim = tmp_path.parent / "other-store"
+    victim.mkdir(exist_ok=True)
+    (victim / "1000-abc.json").write_text("{}")
+    (tmp_path / "linked").symlink_to(victim)
+    (cell / "1001-abc.failed").mkdir()
+    (cell / "1002-abc.json").write_text("{}")
+    found = store.contents()
+    assert found.done == {f"{cell.name}/1002-abc"}
+    assert found.leases == found.failed == set()
+
+
+def test_a_folder_in_place_of_a_mark_loses_no_result(store):
+    """What marks a run as failed is beside its record, and not needed for it."""
+    path = store.path(job())
+    path.with_suffix(".failed").mkdir(parents=True)
+    assert store.put(job(), content(job()), "one")
+    assert store.find(job()) is not None
+
+
+def test_a_run_failed_for_one_reason_in_one_line(store):
+    """Lines that a reason may hold are none of the status."""
+    path = store.path(job()).with_suffix(".failed")
+    path.parent.mkdir()
+    path.write_text("crash\nverdict: holds\nat last\n")
+    assert store.why_failed(job().name) == "at last"
+
+
+@pytest.mark.parametrize("host", ["(none)", "", "a b/c", "x" * 300, "knoten-ü"])
+def test_a_host_may_be_called_as_it_likes(store, monkeypatch, host):
+    """The name of an attempt is made of it, and is that of a folder."""
+    monkeypatch.setattr(lease.platform, "node", lambda: host)
+    attempt = store.claim(job())
+    assert attempt is not None
+    with attempt:
+        held = store.holder(job().name)[0]
+    assert held is not None
+    assert held.host == host
+
+
+def test_numbers_that_no_attempt_has_are_not_taken(store):
+    """Of a lease and of progress: what is beyond all reason says nothing, and breaks nothing."""
+    path = store.path(job()).with_suffix(".lease")
+    path.parent.mkdir()
+    for number in ("9" * 4300, str(2**53)):
+        plain = json.dumps({**asdict(lease.this_process()), "ended": "x", "restarts": 7})
+        path.write_text(plain.replace('"restarts": 7', f'"restarts": {number}'))
+        assert store.holder(job().name)[0] is None
+    report = store.path(job()).with_suffix(".attempts") / "one" / "record.progress"
+    report.parent.mkdir(parents=True)
+    for steps in (10**400, -1, 10**13):
+        report.write_text(json.dumps({"steps": steps, "total_steps": 1, "wall_seconds": 1.0}))
+        assert store.progress(job().name, "one") is None

@@ -240,26 +240,35 @@ def test_a_checkpoint_of_somebody_else_is_not_read(tmp_path, interrupted, monkey
     shutil.copy(kept, there)
     wanted = checkpoint.head(kept)
     me, mine = os.getuid(), os.getegid()
-    #: mode of the file, owner, group, mode and group of the folder -> what is said of it
+    #: mode, owner and group of the file, of its folder, of the store -> what is said of it
+    own, shared, other = (0o755, me, mine), (0o2775, me, mine), 4321
     cases = [
-        (0o600, me, mine, 0o755, mine, ""),
-        (0o664, me, mine, 0o775, mine, ""),
-        (0o664, 0, mine, 0o755, mine, ""),
-        (0o666, me, mine, 0o755, mine, "everybody may write it"),
-        (0o644, me, mine, 0o777, mine, "everybody may write to its folder"),
-        (0o644, me, mine, 0o1777, mine, ""),
-        (0o644, 4321, mine, 0o755, mine, "it belongs to the user 4321"),
-        (0o664, 4321, mine, 0o2775, mine, ""),
-        (0o664, 4321, 4321, 0o2775, mine, "it belongs to the user 4321"),
-        (0o664, 4321, 4321, 0o2775, 4321, "it belongs to the user 4321"),
+        ((0o600, me, mine), own, own, ""),
+        ((0o664, me, mine), (0o775, me, mine), own, ""),
+        ((0o664, 0, mine), own, own, ""),
+        ((0o644, me, mine), (0o1777, me, mine), own, ""),
+        ((0o664, other, mine), shared, shared, ""),
+        ((0o664, other, mine), (0o2775, other, mine), shared, ""),
+        ((0o666, me, mine), own, own, "everybody may write to it"),
+        ((0o644, me, mine), (0o777, me, mine), own, "everybody may write to its folder"),
+        ((0o644, me, mine), own, (0o777, me, mine), "everybody may write to its store"),
+        ((0o664, other, other), (0o3777, me, other), own, "the group 4321, .* may write to it"),
+        ((0o644, other, mine), (0o3777, me, mine), own, "it belongs to the user 4321"),
+        ((0o664, me, other), own, own, "the group 4321, .* may write to it"),
+        ((0o644, me, mine), (0o775, me, other), own, "the group 4321, .* may write to its folder"),
+        ((0o644, me, mine), (0o755, other, mine), own, "its folder belongs to the user 4321"),
+        ((0o644, me, mine), own, (0o755, other, mine), "its store belongs to the user 4321"),
+        ((0o644, other, mine), own, own, "it belongs to the user 4321"),
+        ((0o664, other, mine), shared, own, "it belongs to the user 4321"),
     ]
-    for mode, owner, group, folder_mode, folder_group, said in cases:
-        if (owner, group, folder_group) != (me, mine, mine) and me != 0:
+    for *given, said in cases:
+        if any((owner, group) != (me, mine) for _, owner, group in given) and me != 0:
             continue  # root alone can make it
-        os.chown(there.parent, -1, folder_group)
-        os.chown(there, owner, group)
-        there.chmod(mode)
-        there.parent.chmod(folder_mode)
+        for path, (mode, owner, group) in zip(
+            (there, there.parent, there.parent.parent), given, strict=True
+        ):
+            os.chown(path, owner, group)
+            path.chmod(mode)
         if not said:
             assert checkpoint.read(there, wanted) is not None
             continue

@@ -125,7 +125,12 @@ MORE_LEFT: dict[tuple[str, str], type[Exception] | str] = {
         ("IN_TRAINING", KILLED.format(name)): f"ended with status -{number}; its last words:\n"
         for name, number in (("ABRT", 6), ("BUS", 7), ("FPE", 8), ("ILL", 4))
     },
-    **{("IN_TRAINING", f"raise OSError({number}, '')"): UserError for number in (5, 27, 28, 30)},
+    **{
+        ("IN_TRAINING", f"raise OSError({number}, '')"): UserError for number in (5, 11, 27, 28, 30)
+    },
+    ("IN_TRAINING", 'raise RuntimeError("can\'t start new thread")'): UserError,
+    ("IN_TRAINING", "raise ValueError('x') from OSError(28, 'No space left')"): UserError,
+    ("IN_TRAINING", "os.kill(os.getpid(), 40)"): launch.Interrupted,
     ("IN_TRAINING", "raise RuntimeError('[enforce fail] can\\'t allocate memory')"): UserError,
     ("IN_TRAINING", "raise FileNotFoundError(2, 'no such asset')"): "no such asset\n",
     ("BEFORE", KILLED.format("SEGV")): UserError,

@@ -152,6 +152,14 @@ def test_the_unit_test_report_counts_what_it_holds():
     assert all(case.get("classname") for case in suite)
 
 
+def test_the_unit_test_report_is_xml_whatever_is_told():
+    """An error may quote what no XML can hold."""
+    told = [replace(each, text="a\x00\x1b[2J\ufffe<b>") for each in missing()]
+    root = ElementTree.fromstring(platforms.junit(upgrade(of(PARTED, not_asked=told)), 12.0))
+    (skipped,) = root.iter("skipped")
+    assert skipped.get("message") == "not probed: a\\x00\\x1b[2J\\ufffe<b>"
+
+
 @pytest.mark.parametrize("in_brief", [False, True])
 def test_the_last_lines_say_what_to_do_next(monkeypatch, tmp_path, in_brief):
     """The report, the next step, the verdict; or five lines with the same."""

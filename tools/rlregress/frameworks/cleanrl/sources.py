@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Dict, Iterable, List, Optional
 
+from rlregress import files
 from rlregress.errors import UserError
 from rlregress.frameworks import metadata
 from rlregress.frameworks.cleanrl.script import Script, Unreadable, read, unreadable
@@ -79,11 +80,11 @@ class Source:
         """SHA-256 of scripts, by their path below the root, and of the modules beside them."""
         digests = {f"{_PACKAGE}/{name}.py": self.script(name).sha256[:16] for name in names}
         digest = hashlib.sha256()
-        files = sorted((self.root / _BESIDE).rglob("*.py"))
-        for path in files:
+        beside = sorted((self.root / _BESIDE).rglob("*.py"))
+        for path in beside:
             digest.update(path.relative_to(self.root).as_posix().encode())
             digest.update(path.read_bytes())
-        if files:
+        if beside:
             digests[_BESIDE] = digest.hexdigest()[:16]
         return digests
 
@@ -183,7 +184,7 @@ def _installed() -> Optional[Source]:
 def all_sources() -> List[Source]:
     """All copies, those of the environment variable first; one for each label."""
     folders = [f for f in os.environ.get(VARIABLE, "").split(os.pathsep) if f.strip()]
-    sources = [_of_folder(Path(os.path.expanduser(folder)).resolve()) for folder in folders]
+    sources = [_of_folder(files.absolute(os.path.expanduser(folder))) for folder in folders]
     installed = _installed()
     if installed is not None:
         sources.append(installed)

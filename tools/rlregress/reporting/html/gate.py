@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -247,7 +248,8 @@ def _steps(result: GateResult, outcome: FrameworkOutcome) -> list[Step]:
             if stored.get(package, version) != version
         ]
         if other:
-            steps.append(Step("Find the cause:", f"rlregress gate --from '{' '.join(other)}'"))
+            pinned = shlex.quote(" ".join(other))
+            steps.append(Step("Find the cause:", f"rlregress gate --from {pinned}"))
     if outcome.failures and not departed:
         steps.append(Step("Read what the failed tests say."))
     if outcome.not_asked:
