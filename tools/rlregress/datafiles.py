@@ -210,8 +210,14 @@ def json_line(text: str, model: Any, path: Path, remedy: str = "") -> Any:
     return _parsed(text, "JSON", model, path, remedy)
 
 
+#: a whole number that no float can be
+_BEYOND = re.compile(r"\d{309}")
+
+
 def _parsed(text: str, kind: str, model: Any, path: Path, remedy: str) -> Any:
     advice = f"; {remedy}" if remedy else ""
+    if kind == "JSON" and _BEYOND.search(text):
+        raise UserError(f"{path} holds a number of more digits than any that is computed{advice}")
     if kind == "JSON" and text.count(",") < _MOST_VALUES["JSON"]:
         # as below, at once; what pydantic does not read is read below, and said in words there
         adapter = _adapter(model, strict=True)

@@ -300,3 +300,11 @@ def test_what_is_wrong_below_what_may_be_left_out_is_named(tmp_path, text, said)
     """Also below a list, of which the schema has one branch more."""
     with pytest.raises(UserError, match=said):
         read(tmp_path, text, "x.json", Maybe)
+
+
+def test_a_number_that_no_float_can_be_is_refused(tmp_path) -> None:
+    """What computes with it later would end in an error of its own."""
+    path = tmp_path / "x.json"
+    path.write_text(f'{{"a": {10**400}}}')
+    with pytest.raises(UserError, match="holds a number of more digits than any"):
+        datafiles.read(path, dict[str, float])
