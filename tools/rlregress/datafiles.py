@@ -45,6 +45,8 @@ _MOST_VALUES = {"YAML": 1_000_000, "JSON": 500_000}
 #: rows of a CSV file, at most.
 _MOST_ROWS = 100_000
 _TOO_MANY = f"it has more than {_MOST_VALUES['JSON']} values"
+#: a whole number that no float can be.
+_BEYOND = re.compile(r"\d{309}")
 #: a key of TOML with more than 50 dots: reading it takes the square of their number.
 _DOTTED = re.compile(
     r"""(?:(?<![\w.-])[\w-]++|(?<!\\)"(?:\\.|[^"\\\n])*+"|'[^'\n]*+')"""
@@ -208,10 +210,6 @@ def json_line(text: str, model: Any, path: Path, remedy: str = "") -> Any:
         path: of the file, for messages.
     """
     return _parsed(text, "JSON", model, path, remedy)
-
-
-#: a whole number that no float can be
-_BEYOND = re.compile(r"\d{309}")
 
 
 def _parsed(text: str, kind: str, model: Any, path: Path, remedy: str) -> Any:

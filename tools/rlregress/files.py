@@ -12,7 +12,7 @@ import shutil
 import stat
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO, Union
+from typing import BinaryIO, Set, Union
 
 from rlregress.errors import UserError
 
@@ -64,15 +64,11 @@ def _check_inside(root: Path, path: Path) -> None:
     try:
         # a link to a file is replaced, and not what it leads to
         whole = os.path.isdir(path)
-        real = Path(os.path.realpath(path)) if whole else _real(path.parent) / path.name
+        real = absolute(path) if whole else absolute(path.parent) / path.name
     except OSError as error:
         raise UserError(f"{path} cannot be used: {error.strerror}") from None
-    if _real(root) not in real.parents:
+    if absolute(root) not in real.parents:
         raise _outside(root, path)
-
-
-def _real(path: Path) -> Path:
-    return Path(os.path.realpath(path))
 
 
 def _outside(root: Path, path: Path) -> UserError:
@@ -93,7 +89,7 @@ def remove(root: Path, path: Path) -> None:
     """
     *folders, name = path.relative_to(root).parts
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-    here = os.open(_real(root), flags)
+    here = os.open(absolute(root), flags)
     try:
         for folder in folders:
             try:
@@ -113,6 +109,35 @@ def remove(root: Path, path: Path) -> None:
                 os.unlink(name, dir_fd=here)
     finally:
         os.close(here)
+
+
+def is_shared(of: os.stat_result) -> bool:
+    """Whether a group of this user's may write to something."""
+    return of.st_gid in _groups() and bool(of.st_mode & stat.S_IWGRP)
+
+
+def others(of: os.stat_result, what: str, shared: bool, sticky: bool = False) -> str:
+    """Who else may have written something than this user, root and groups of this user's.
+
+    Args:
+        what: it, in words.
+        shared: it lies where each member of such a group may write, and may belong to any of them.
+        sticky: nobody can replace in it what is this user's, as in /tmp.
+
+    Returns:
+        In words; empty if nobody may.
+    """
+    if of.st_mode & stat.S_IWOTH and not sticky:
+        return f"everybody may write to {what}"
+    if of.st_mode & stat.S_IWGRP and not is_shared(of):
+        return f"the group {of.st_gid}, which is none of yours, may write to {what}"
+    if of.st_uid not in (os.getuid(), 0) and not (shared and of.st_gid in _groups()):
+        return f"{what} belongs to the user {of.st_uid}"
+    return ""
+
+
+def _groups() -> Set[int]:
+    return {os.getegid(), *os.getgroups()}
 
 
 def opened(path: Path) -> BinaryIO:

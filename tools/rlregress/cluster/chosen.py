@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import shutil
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -55,7 +55,7 @@ def folder_in(store: Store, name: str, what: str = "") -> Path:
     Args:
         what: what is written there, and the folder is made; empty: nothing.
     """
-    # as of any file in it: of the folder alone a link would be taken for what it leads to
+    # as of a file in it, so that a link that leads nowhere is refused too
     folder = files.inside(store.folder, name, name).parent
     if what:
         record.check_writable(folder, what)
@@ -70,9 +70,12 @@ def kept(manifest: Manifest, store: Store) -> Manifest:
     for _ in manifest.runs():
         # all of it is read, to see that none is damaged
         pass
-    copy = path.with_suffix(f".{os.getpid()}")
-    shutil.copyfile(manifest.path, copy)
-    return put(copy, path)
+    with (
+        files.opened(manifest.path) as there,
+        tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as copy,
+    ):
+        shutil.copyfileobj(there, copy)
+    return put(Path(copy.name), path)
 
 
 def of_store(store: Store) -> list[Manifest]:

@@ -188,8 +188,6 @@ def write(jobs: Iterable[tuple[Job, float]], folder: Path) -> Manifest:
             Path(made.name).unlink()
             raise
     path = folder / f"{digest.hexdigest()[:NAMED]}.jsonl"
-    # readable by those who may read the folder
-    Path(made.name).chmod(0o644)
     return put(Path(made.name), path)
 
 
@@ -201,6 +199,8 @@ def put(made: Path, path: Path) -> Manifest:
     else:
         with suppress(FileNotFoundError):
             path.rename(path.with_suffix(f".{made.name}.damaged"))
+        # readable by those who may read the folder
+        made.chmod(0o644)
         made.replace(path)
     return Manifest(path)
 

@@ -10,10 +10,9 @@ from pathlib import Path
 import typer
 
 from rlregress import files
-from rlregress.errors import UserError
 from rlregress.gate import shown
 from rlregress.reporting.html.page import Facts
-from rlregress.training.record import check_writable, write_atomically
+from rlregress.training.record import check_file, write_atomically
 
 
 @dataclass(frozen=True)
@@ -48,12 +47,5 @@ def begin(path: str, command: str) -> Page:
     """
     place = files.absolute(path) if path else None
     if place is not None:
-        try:
-            files.check_target(place)
-        except OSError as error:
-            raise UserError(
-                f"the page cannot be written to {path}: {error.strerror}; expected the name of a "
-                "file"
-            ) from None
-        check_writable(place.parent, "the page")
+        check_file(place, "the page")
     return Page(place, command, shown.now(), time.monotonic())

@@ -17,7 +17,7 @@ from rlregress.reporting import traces as traces_report
 from rlregress.tracing import compare, trace
 from rlregress.tracing.processes import last_words
 from rlregress.tracing.run import current, record_twice
-from rlregress.training.record import check_writable
+from rlregress.training.record import check_file
 
 
 def record(job: Mapping[str, Any], path: Path) -> int:
@@ -25,13 +25,7 @@ def record(job: Mapping[str, Any], path: Path) -> int:
     folder = files.absolute(path).parent
     if not folder.is_dir():
         raise UserError(f"there is no folder {folder} to write the trace to")
-    try:
-        files.check_target(path)
-    except OSError as error:
-        raise UserError(
-            f"the trace cannot be written to {path}: {error.strerror}; expected the name of a file"
-        ) from None
-    check_writable(folder, "the trace")
+    check_file(path, "the trace")
     repeated = record_twice(job, path, current("A"))
     if repeated.trace.failure:
         raise UserError(

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import stat
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
-from rlregress import suite
+from rlregress import files, suite
 from rlregress.errors import UserError
 from rlregress.tracing.run import Side
 from rlregress.training.checkpoint import TRUST
@@ -56,23 +54,17 @@ def _check_owner(folder: Path) -> None:
 
     What lies there is run as code: a store that somebody else has handed over would be obeyed.
     """
-    of = None
-    with suppress(FileNotFoundError):
+    try:
         of = folder.stat()
-    if of is None or os.environ.get(TRUST):
+    except FileNotFoundError:
         return
-    shared = of.st_gid in {os.getegid(), *os.getgroups()} and of.st_mode & stat.S_IWGRP
-    if of.st_mode & stat.S_IWOTH:
-        why = "everybody may write to it"
-    elif of.st_uid not in (os.getuid(), 0) and not shared:
-        why = f"it belongs to the user {of.st_uid}"
-    else:
-        return
-    raise UserError(
-        f"the environments of this store are not used, as they are run as code and {folder} is not "
-        f"yours alone: {why}; expected a folder that you or a group of yours alone may write: name "
-        "another store, or give --trust-pickle"
-    )
+    why = files.others(of, "it", files.is_shared(of))
+    if why and not os.environ.get(TRUST):
+        raise UserError(
+            f"the environments of this store are not used, as they are run as code and {folder} is "
+            f"not yours alone: {why}; expected a folder that you or a group of yours alone may "
+            "write: name another store, or give --trust-pickle"
+        )
 
 
 def go(versions: str, store: Store, arguments: Sequence[str]) -> NoReturn:

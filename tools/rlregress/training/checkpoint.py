@@ -5,7 +5,7 @@ A checkpoint is one file: a line of JSON that says of what, everything that the 
 before. It is no result: a training that fails after it was continued is begun anew.
 
 It is a pickle, which can run any code when it is read: one that somebody else may have written is
-refused (``distrusted``).
+refused (``Distrusted``).
 
 Runs inside foreign and old environments: standard library, NumPy, torch and gymnasium only, Python
 3.9 syntax.
@@ -157,24 +157,17 @@ def read(path: Path, wanted: Mapping[str, Any]) -> Optional[Tuple[Dict[str, Any]
 def _check_owner(path: Path, of: os.stat_result) -> None:
     """Distrusted if it may be by others than this user, root, or the group of a shared store."""
     folders = [folder.stat() for folder in (path.parent, path.parent.parent)]
-    mine, group = (os.getuid(), 0), {os.getegid(), *os.getgroups()}
     # each member can write to all of them: what belongs to a member is what any may have written
-    shared = all(each.st_gid in group and each.st_mode & stat.S_IWGRP for each in folders)
+    shared = all(map(files.is_shared, folders))
+    mine = of.st_uid in (os.getuid(), 0)
     for each, what in ((of, "it"), (folders[0], "its folder"), (folders[1], "its store")):
-        # in a folder as /tmp nobody replaces what is somebody else's
-        sticky = each is not of and each.st_mode & stat.S_ISVTX and of.st_uid in mine
-        if each.st_mode & stat.S_IWOTH and not sticky:
-            why = f"everybody may write to {what}"
-        elif each.st_mode & stat.S_IWGRP and each.st_gid not in group:
-            why = f"the group {each.st_gid}, which is none of yours, may write to {what}"
-        elif each.st_uid not in mine and not (shared and each.st_gid in group):
-            why = f"{what} belongs to the user {each.st_uid}"
-        else:
-            continue
-        raise Distrusted(
-            f"the checkpoint {path} is not read, as it can run any code and {why}; expected one "
-            "that you or a group of yours alone may write: remove it, or give --trust-pickle"
-        )
+        sticky = each is not of and bool(each.st_mode & stat.S_ISVTX) and mine
+        if why := files.others(each, what, shared, sticky):
+            raise Distrusted(
+                f"the checkpoint {path} is not read, as it can run any code and {why}; expected "
+                "one that you or a group of yours alone may write: remove it, or give "
+                "--trust-pickle"
+            )
 
 
 def _check(file: BinaryIO) -> None:

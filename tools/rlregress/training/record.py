@@ -76,6 +76,17 @@ def check_writable(folder: Path, what: str) -> None:
         ) from None
 
 
+def check_file(path: Path, what: str) -> None:
+    """UserError unless ``what`` can be written to the file ``path``, which need not be there."""
+    try:
+        files.check_target(path)
+    except OSError as error:
+        raise UserError(
+            f"{what} cannot be written to {path}: {error.strerror}; expected the name of a file"
+        ) from None
+    check_writable(files.absolute(path).parent, what)
+
+
 def write(path: Path, content: Mapping[str, Any]) -> None:
     """Seal ``content`` with its checksum and write it."""
     sealed = {**content, "checksum": checksum(content)}
