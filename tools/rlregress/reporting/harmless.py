@@ -22,10 +22,12 @@ _ANYWHERE = re.compile(r"##(?=\w*\[)")
 BEFORE = 100
 #: in front of and behind a fence that is ours; no text from a file keeps such a character.
 _FENCE = "\ue000"
-#: what Markdown would take for markup of a page, a link, an image or where one leads, and GitHub
-#: for an address or somebody's name.
+#: what Markdown would take for markup of a page, a link, an image or where one leads, GitHub for an
+#: address or somebody's name, and a job that prints the page for a workflow command.
 _MARKUP = re.compile(
-    r"<(?=[A-Za-z/!?])|(?<=\])[(:\[]|:(?=//)|(?<=www)\.|(?<![A-Za-z0-9_])@(?=\w)", re.IGNORECASE
+    r"<(?=[A-Za-z/!?])|(?<=\])[(:\[]|:(?=//)|(?<=www)\.|(?<![A-Za-z0-9_])@(?=\w)"
+    r"|^\s*:(?=:)|#(?=#\w*\[)",
+    re.IGNORECASE,
 )
 _FENCES = re.compile("`{2,}|~{3,}")
 
@@ -82,7 +84,7 @@ def markdown(text: str) -> str:
         shown.append("\n".join(map(_markdown_line, lines)))
         if number + 2 < len(parts):
             fence, inside = parts[number + 1 : number + 3]
-            shown.append(f"{fence}\n{_OBEYED.sub(_escaped, inside)}\n{fence}")
+            shown.append(f"{fence}\n{terminal(inside)}\n{fence}")
     return "".join(shown)
 
 
@@ -92,7 +94,7 @@ def _markdown_line(line: str) -> str:
     # a cell of a table ends them, and one that is escaped is none
     certain = len(pieces) % 2 and not re.search(r"\||\\`", line)
     return ("`" if certain else "&#96;").join(
-        piece if certain and number % 2 else _MARKUP.sub(_as_entity, piece)
+        _ANYWHERE.sub("# #", piece) if certain and number % 2 else _MARKUP.sub(_as_entity, piece)
         for number, piece in enumerate(pieces)
     )
 
