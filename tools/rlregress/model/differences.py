@@ -29,6 +29,7 @@ from rlregress.model.verdict import (
 
 NEW_FAILS, OLD_FAILED = "the new version fails", "the old version failed"
 DIFFERS, LOGS, CLOSE = "differs", "differs in logs only", "close"
+BEYOND = "differs on arguments that no training gave"
 SAME = "executed, same results, all branches"
 ONE_WAY = "executed, same results, some branches one way only"
 NOT_COMPARED = "executed, but nothing of it is compared"
@@ -36,13 +37,13 @@ NEVER, CANNOT = "never executed", "cannot run here"
 OUTSIDE, NO_EFFECT = "outside of training", "no effect"
 #: what a reader wants first: what could not be checked, then what differs, then what is the same.
 STATES = (
-    NEVER, NOT_COMPARED, CANNOT, NEW_FAILS, DIFFERS, LOGS, CLOSE, OLD_FAILED, ONE_WAY, SAME,
+    NEVER, NOT_COMPARED, CANNOT, NEW_FAILS, DIFFERS, BEYOND, LOGS, CLOSE, OLD_FAILED, ONE_WAY, SAME,
     OUTSIDE, NO_EFFECT,
 )  # fmt: skip
 #: nothing says whether it is the same.
 UNCHECKED = (NEVER, NOT_COMPARED, CANNOT)
 #: it is not the same.
-DIFFERENT = (NEW_FAILS, DIFFERS, LOGS, CLOSE, OLD_FAILED)
+DIFFERENT = (NEW_FAILS, DIFFERS, BEYOND, LOGS, CLOSE, OLD_FAILED)
 #: it was executed with the same results.
 ALIKE = (ONE_WAY, SAME)
 #: it does not count.
@@ -156,7 +157,7 @@ class Entry:
         """What a list with this entry alone comes to."""
         if self.accepted:
             return AS_DOCUMENTED
-        if self.state in (DIFFERS, LOGS):
+        if self.state in (DIFFERS, BEYOND, LOGS):
             return _STANDINGS.get(self.standing, CHANGED)
         if self.state in UNCHECKED:
             return PARTLY
@@ -323,6 +324,7 @@ def _differences(counted: Sequence[Entry]) -> list[tuple[str, list[str]]]:
         ("Regressed", [each.short for each in violated]),
         ("The new version fails", _of(counted, (TRAINING, SCRIPT), (NEW_FAILS,))),
         ("Differ", [n for n in _of(counted, checks, (DIFFERS,)) if n not in _names(violated)]),
+        ("Differ when called", _of(counted, (FUNCTION,), (BEYOND,))),
         ("Differ in logs only", _of(counted, (TRAINING, SCRIPT), (LOGS,))),
         ("Removed or incompatible", _of(counted, (PUBLIC,), (DIFFERS,))),
         ("No longer installed", _lost(counted)),

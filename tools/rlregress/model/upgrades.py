@@ -273,6 +273,41 @@ class Branch:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Calls:
+    """What came of calls of a changed function that were repeated with the old and the new code.
+
+    Attributes:
+        captured: calls of trainings that were repeated, each with perturbed arguments too.
+        same, close: repetitions in which both versions did the same, or the same but for rounding.
+        skipped: those whose arguments the old code does not take.
+        given: they differ on arguments that a training gave.
+        arguments: the smallest ones for which they differ; empty: they do not.
+        path, old, new: what differs then, and how.
+        why: nothing could be repeated.
+    """
+
+    captured: int = 0
+    same: int = 0
+    close: int = 0
+    skipped: int = 0
+    given: bool = False
+    arguments: str = ""
+    path: str = ""
+    old: str = ""
+    new: str = ""
+    why: str = ""
+
+    def __str__(self) -> str:
+        if self.arguments:
+            return f"called directly with {self.arguments}, {self.path}: {self.old} -> {self.new}"
+        if self.why:
+            return f"not called directly: {self.why}"
+        ran = f"{self.captured} calls repeated with both versions"
+        close = f", {self.close} differ by rounding" if self.close else ""
+        return f"{ran}: {self.same} of {self.same + self.close} repetitions are the same{close}"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Reach:
     """How the trainings went through one function that differs.
 
@@ -284,6 +319,7 @@ class Reach:
         algorithms: those that use its class or its file.
         elsewhere: what started the process in which it may run unrecorded; empty: nothing did.
         missed: it ran, and what differs in it did not, or may not have: in words; empty: it did.
+        calls: what came of its calls; None: it was not called directly.
     """
 
     function: Changed
@@ -294,6 +330,7 @@ class Reach:
     algorithms: tuple[str, ...] = ()
     elsewhere: str = ""
     missed: str = ""
+    calls: Calls | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

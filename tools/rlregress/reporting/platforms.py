@@ -160,7 +160,10 @@ def junit(result: Upgrade, seconds: float) -> str:
             said = f"{each.state}{each.reason and ': '}{each.reason}"
             if each.state in model.UNCHECKED:
                 ElementTree.SubElement(case, "skipped", message=said)
-            elif each.state in (model.NEW_FAILS, model.DIFFERS, model.LOGS) and not each.accepted:
+            elif (
+                each.state in (model.NEW_FAILS, model.DIFFERS, model.BEYOND, model.LOGS)
+                and not each.accepted
+            ):
                 ElementTree.SubElement(case, "failure", message=said).text = said
         if of.returns is not None:
             case = _case(suite, of, "returns")

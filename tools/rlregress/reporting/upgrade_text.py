@@ -56,6 +56,7 @@ TITLES = {
     model.CANNOT: "Cannot run or be read here",
     model.NEW_FAILS: "The new version fails",
     model.DIFFERS: "Differs",
+    model.BEYOND: "Differs on arguments that no training gave",
     model.LOGS: "Differs in logs only",
     model.CLOSE: "Close: differs by rounding",
     model.OLD_FAILED: "The old version failed, the new one does not",

@@ -134,6 +134,20 @@ def built_in(job: Dict[str, Any]) -> Callable[[Any], None]:
     return run
 
 
+def run_of(job: Dict[str, Any]) -> Callable[[Any], None]:
+    """The training of a job, to be called with a recorder."""
+    return _script(job) if job.get("script") else built_in(job)
+
+
+def prepare(job: Dict[str, Any]) -> None:
+    """Make ready what a job needs before its packages are looked for."""
+    loading.watch()
+    torch.set_num_threads(1)
+    if job.get("script"):
+        # the packages that are asked for may lie there
+        _add_paths(os.path.abspath(job["script"]), int(job.get("first", 0)))
+
+
 def versions(packages: List[str]) -> Dict[str, str]:
     """What the process runs on."""
     by_name = {
@@ -157,11 +171,7 @@ def _file(module: str) -> str:
 
 def record(job: Dict[str, Any]) -> Dict[str, Any]:
     """Run the job under a recorder, write the trace, return its header."""
-    loading.watch()
-    torch.set_num_threads(1)
-    if job.get("script"):
-        # the packages that are asked for may lie there
-        _add_paths(os.path.abspath(job["script"]), int(job.get("first", 0)))
+    prepare(job)
     differing = list(job.get("trees", []))
     for distribution in job.get("distributions", []):
         differing.extend(modules_of(distribution))
@@ -182,7 +192,7 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
     # what is executed of other packages that differ is noted, and is no place of an event
     code = events.Places([*roots, *roots_of(job.get("moved", []))])
     lines = Lines(code, None if noted is True else noted or ())
-    run = _script(job) if job.get("script") else built_in(job)
+    run = run_of(job)
     misfits = swap.swap(job["swap"], roots) if job.get("swap") else []
     found: Dict[str, str] = {}
     failure, not_offered, wall, cpu = "", "", time.perf_counter(), time.process_time()

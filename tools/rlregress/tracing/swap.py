@@ -12,7 +12,7 @@ import os
 import sys
 import types
 from functools import lru_cache
-from typing import Any, Dict, Iterator, List, Sequence, Set, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from rlregress import source
 from rlregress.tracing import methods
@@ -101,6 +101,36 @@ def _swap(
         if used.isdisjoint(of_name):
             misfits.append([file, name, f"{name} of {file} is not in memory"])
     return misfits
+
+
+def other_code(
+    change: Dict[str, Any], name: str, code: types.CodeType, roots: Sequence[str]
+) -> Tuple[types.CodeType, Tuple[Optional[Defaults], Optional[Defaults]]]:
+    """The other code of a function that runs here, and the defaults of both where they differ.
+
+    The function's module is lent what the other code uses.
+
+    Args:
+        change: as of ``swap``.
+        name: qualified.
+        code: of the function, as it is.
+
+    Returns:
+        The code, and the defaults of the function as it is and of the other one; None: they are
+        the same.
+
+    Raises:
+        Misfit: there is none that could be called in its place.
+    """
+    file = change["file"]
+    path = _path(file, roots)
+    instead = _instead(change["text"], path, file, name)
+    if _key(code) not in instead:
+        raise Misfit(f"{name} of {file} is made in more than one way")
+    module, texts = sys.modules[_module(file)], (_text(path), change["text"])
+    methods.lend(module, name, texts, path)
+    defaults = [methods.defaults(module, name, pair) for pair in (texts[::-1], texts)]
+    return instead[_key(code)], (defaults[0], defaults[1])
 
 
 def _as_a_whole(text: str, path: str, file: str, name: str) -> bool:

@@ -309,6 +309,7 @@ def _piece(
         state, reason = model.NEVER, each.missed
     elif state == model.NEVER:
         state, reason, by = _not_executed(each, unnamed, reasons)
+    state, reason = _by_calls(each, state, reason)
     own = function.b or function.a
     assert own is not None
     notes = [f"line {branch.line}: {branch.said}" for branch in each.one_way]
@@ -327,6 +328,18 @@ def _piece(
         line=own.first,
         content="\n".join(piece.whole if piece else "" for piece in (function.a, function.b)),
     )
+
+
+def _by_calls(each: Reach, state: str, reason: str) -> tuple[str, str]:
+    """The state with what came of direct calls, and why it is in it."""
+    calls = each.calls
+    if calls is None or state in (model.DIFFERS, model.NEW_FAILS, *model.WITHOUT_EFFECT):
+        return state, reason
+    if calls.arguments:
+        return (model.DIFFERS if calls.given else model.BEYOND), str(calls)
+    if calls.close and state in model.ALIKE:
+        state = model.CLOSE
+    return state, reason or str(calls)
 
 
 def _state_by(function: Changed, state: str, cause: Cause | None) -> str:

@@ -29,6 +29,7 @@ from rlregress.upgrade import (
     causes,
     closures,
     coverage,
+    direct,
     entries,
     environments,
     explained,
@@ -467,6 +468,7 @@ def _framework(
     ran = _Executed(traces=traces, same=same, checks=entries.evidence(checks, causes_))
     probed = _probed(pair)
     reach = coverage.reach(own.pieces, traces, probed, found.folders("new"), same)
+    reach = direct.called(sides, reach, left, traces[1], causes_.values(), found.folders("new"))
     proof = None
     if options.prove:
         proof = _prove(sides, reach, held, trainings, traces[1], options)
@@ -649,7 +651,8 @@ def _script(
     else:
         check = entries.of_not_traced(held, "", model.SCRIPT)
     ran = _Executed(traces=(a, b), checks=entries.evidence([check], causes_))
-    reach = tuple(coverage.reach(found.pieces, ran.traces, {}, found.folders("new")))
+    reach = coverage.reach(found.pieces, ran.traces, {}, found.folders("new"))
+    reach = direct.called(sides, reach, [script], b, causes_.values(), found.folders("new"))
     proof = None
     if options.prove and isinstance(held, Traced):
         executed = [each for each in reach if each.trainings]
@@ -658,7 +661,7 @@ def _script(
     made = OfScript(
         held=held,
         entries=(check, *_entries_of(reach, ran, found)),
-        reach=reach,
+        reach=tuple(reach),
         causes=causes_,
         differences=differences,
         proof=proof,

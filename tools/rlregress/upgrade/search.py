@@ -422,19 +422,23 @@ def _entered(one: Traced, functions: Iterable[Changed]) -> list[Changed]:
     return [function for function in functions if function.key in names]
 
 
-def job(training: Training, group: Group, number: int) -> Training:
-    """The training on side B with side A's code of some functions."""
+def change_of(group: Sequence[Changed]) -> list[dict[str, object]]:
+    """Side A's code of some functions, as ``tracing.swap`` takes it."""
     files: dict[tuple[Path, str], list[str]] = {}
     for function in group:
         path = function.paths[0]
         assert path is not None
         files.setdefault((path, function.file), []).append(function.name)
-    changes = [
+    return [
         {"file": file, "functions": names, "text": path.read_text(encoding="utf-8")}
         for (path, file), names in files.items()
     ]
+
+
+def job(training: Training, group: Group, number: int) -> Training:
+    """The training on side B with side A's code of some functions."""
     name = f"{training.name} trial {number}"
-    return Training(training.owner, name, {**training.job, "swap": changes})
+    return Training(training.owner, name, {**training.job, "swap": change_of(group)})
 
 
 def _came(one: Traced, group: Group, trace: Trace) -> _Came:

@@ -131,6 +131,21 @@ class Sides:
             ]
             return {name: each for task in tasks for name, each in task.result().items()}
 
+    def on_new(
+        self, trainings: Sequence[Training], work: Callable[..., dict[str, Any]], what: str
+    ) -> dict[str, Any]:
+        """What ``work(trainings, side, progress)`` returns of all trainings on side B, by name.
+
+        Args:
+            what: is counted, in words.
+        """
+        progress = Progress(len(trainings), self._say, what)
+        tasks = [
+            self._pool.submit(work, trainings[n :: self._workers], self._sides[1], progress)
+            for n in range(self._workers)
+        ]
+        return {name: each for task in tasks for name, each in task.result().items()}
+
     def entering(
         self,
         trainings: Sequence[Training],
@@ -144,20 +159,11 @@ class Sides:
             folders: of side B's code.
             files: of which it is noted what is entered, beside those of what tells.
         """
-        progress = Progress(len(trainings), self._say, "code that is run")
-        tasks = [
-            self._pool.submit(
-                entered,
-                trainings[n :: self._workers],
-                self._sides[1],
-                telling,
-                folders,
-                files,
-                progress,
-            )
-            for n in range(self._workers)
-        ]
-        return {name: each for task in tasks for name, each in task.result().items()}
+
+        def work(part: Sequence[Training], side: Side, progress: Progress) -> dict[str, Entered]:
+            return entered(part, side, telling, folders, files, progress)
+
+        return self.on_new(trainings, work, "code that is run")
 
 
 def _patience(failed: Trace) -> int:

@@ -1,0 +1,323 @@
+"""Call changed functions directly, with both versions of their code: ``-m ...calls JOBS``.
+
+While a training runs the new code, some calls of each changed function are captured. A child of the
+process repeats each with the old and the new code; the training goes on as if nothing had happened.
+
+Runs inside foreign and old environments: standard library, NumPy, torch, gymnasium and what is
+traced only, Python 3.9 syntax.
+
+The file holds ``jobs`` as for ``tracing.batch``, each with ``functions``, file below its root and
+qualified name of each that is captured; ``folders`` of the code; ``changes`` as of
+``tracing.swap``; and ``seconds`` of CPU time for each captured call. The answer of a training is a
+JSON file: a list of the calls, each with ``file``, ``name`` and what ``Call.examine`` returns.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import json
+import os
+import signal
+import sys
+import traceback
+import types
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
+
+from rlregress import source
+from rlregress.tracing import batch, events, record, swap
+from rlregress.tracing.hooks import Recorder
+from rlregress.tracing.methods import Defaults, Misfit
+
+#: which calls of a function are captured, from 1: a training changes as it goes on.
+CAPTURED = (1, 3, 20)
+#: seconds that a repetition may wait for something, beside its CPU time.
+_PATIENCE = 10
+_Function = Tuple[str, str]
+
+
+class Capture:
+    """Captures calls of functions while it is entered; use it as a context manager.
+
+    Args:
+        functions: file below its root, and qualified name.
+        examine: called in a child of this process with the function and its frame, whose arguments
+            are as they were given; returns what is to be known of the call.
+        seconds: of CPU time for each.
+
+    Attributes:
+        found: what was returned, with ``file`` and ``name``.
+    """
+
+    def __init__(
+        self,
+        places: events.Places,
+        functions: Sequence[_Function],
+        examine: Callable[[_Function, Any], Dict[str, Any]],
+        seconds: float,
+    ) -> None:
+        self._places, self._wanted = places, set(functions)
+        self._examine, self._seconds = examine, seconds
+        self._known: Dict[int, Any] = {}
+        # kept, so that no other code comes to have its identity
+        self._codes: List[types.CodeType] = []
+        self._calls: Dict[_Function, int] = {}
+        self.found: List[Dict[str, Any]] = []
+
+    def __enter__(self) -> Capture:
+        sys.settrace(self._call)
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        sys.settrace(None)
+
+    def _call(self, frame: Any, event: str, _: Any) -> None:
+        code = frame.f_code
+        function = self._known.get(id(code), self)
+        if function is None:
+            return
+        if function is self:
+            function = self._known[id(code)] = self._function(code)
+            self._codes.append(code)
+        if function is None or not _begins(frame):
+            return
+        self._calls[function] = self._calls.get(function, 0) + 1
+        if self._calls[function] in CAPTURED:
+            found = self._in_a_child(function, frame)
+            self.found.append({"file": function[0], "name": function[1], **found})
+            if "why" in found or "differs" in found:
+                self._known[id(code)] = None
+
+    def _function(self, code: types.CodeType) -> Optional[_Function]:
+        file = self._places.name(code.co_filename)
+        parsed = source.of_file(code.co_filename) if file is not None else None
+        if parsed is None or code.co_name.startswith("<"):
+            return None
+        function = str(file), parsed.function(code.co_firstlineno)
+        return function if function in self._wanted else None
+
+    def _in_a_child(self, function: _Function, frame: Any) -> Dict[str, Any]:
+        """What a copy of this process finds out."""
+        read, write = os.pipe()
+        child = os.fork()
+        if not child:
+            _alone(write, self._seconds)
+            answer: Dict[str, Any] = {}
+            try:
+                answer = self._examine(function, frame)
+            except Misfit as why:
+                answer = {"why": str(why)}
+            except BaseException:
+                answer = {"why": f"this suite failed: {traceback.format_exc(limit=-3)}"}
+            finally:
+                with os.fdopen(write, "w", encoding="utf-8") as out:
+                    json.dump(answer, out)
+                os._exit(0)
+        os.close(write)
+        with os.fdopen(read, encoding="utf-8", errors="replace") as answered:
+            text = answered.read()
+        _, status = os.waitpid(child, 0)
+        if not text:
+            ended = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else "no answer"
+            return {"why": f"its repetition ended with {ended}"}
+        found: Dict[str, Any] = json.loads(text)
+        return found
+
+
+def _begins(frame: Any) -> bool:
+    """Whether the frame is of a call that begins, and not of a generator that goes on."""
+    code = frame.f_code
+    count = code.co_argcount + code.co_kwonlyargcount
+    count += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    return set(frame.f_locals) <= {*code.co_varnames[:count], *code.co_freevars}
+
+
+def _alone(answers: int, seconds: float) -> None:
+    """Keep a child away from what it shares with the training: files, pipes, what it waits for."""
+    sys.settrace(None)
+    os.setpgid(0, 0)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(int(2 * seconds) + _PATIENCE)
+    silent = os.open(os.devnull, os.O_RDWR)
+    for each in os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else ("1", "2"):
+        number = int(each)
+        if number not in (answers, silent):
+            with contextlib.suppress(OSError):
+                os.dup2(silent, number)
+
+
+class _Examiner:
+    """Repeats captured calls.
+
+    Args:
+        changes: as of ``tracing.swap``: the old code of every function that differs.
+    """
+
+    def __init__(
+        self, changes: Sequence[Dict[str, Any]], roots: Sequence[str], seconds: float
+    ) -> None:
+        self._changes, self._roots, self._seconds = changes, roots, seconds
+
+    def __call__(self, function: _Function, frame: Any) -> Dict[str, Any]:
+        # torch is imported by now, and only where something is captured
+        from rlregress.tracing.repeat import Call
+
+        file, name = function
+        change = next(c for c in self._changes if c["file"] == file and name in c["functions"])
+        code, variables = frame.f_code, frame.f_globals
+        arguments = {n: frame.f_locals[n] for n in _parameters(code) if n in frame.f_locals}
+        cells = {n: frame.f_locals[n] for n in code.co_freevars if n in frame.f_locals}
+        old_code, defaults = swap.other_code(change, name, code, self._roots)
+        if set(cells) != set(code.co_freevars):
+            raise Misfit(f"{name} refers to variables around it that are not there yet")
+
+        def made(of: types.CodeType) -> Any:
+            around = tuple(types.CellType(cells[n]) for n in of.co_freevars)
+            return types.FunctionType(of, variables, of.co_name, None, around)
+
+        def joint(same: Callable[[Any], bool]) -> Optional[bool]:
+            return _in_a_copy(lambda: self._all_old(), lambda: same(old))
+
+        new = _code(made(code), code, arguments, (None, None))
+        old = _code(made(old_code), old_code, arguments, defaults, code)
+        return Call(old, new, arguments, _read(old_code), variables, joint).examine(self._seconds)
+
+    def _all_old(self) -> None:
+        swap.swap(self._changes, self._roots)
+
+
+def _in_a_copy(prepare: Callable[[], Any], question: Callable[[], bool]) -> Optional[bool]:
+    """The answer to a question in a copy of this process; None: there is none."""
+    child = os.fork()
+    if not child:
+        signal.alarm(_PATIENCE)
+        status = 2
+        try:
+            prepare()
+            status = 0 if question() else 1
+        finally:
+            os._exit(status)
+    _, status = os.waitpid(child, 0)
+    return {0: True, 1: False}.get(os.WEXITSTATUS(status)) if os.WIFEXITED(status) else None
+
+
+def _parameters(code: types.CodeType) -> Tuple[str, ...]:
+    """Names of all parameters, those of ``*args`` and ``**kwargs`` last."""
+    count = code.co_argcount + code.co_kwonlyargcount
+    count += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    return code.co_varnames[:count]
+
+
+def _code(
+    function: Any,
+    code: types.CodeType,
+    arguments: Dict[str, Any],
+    defaults: Tuple[Optional[Defaults], Optional[Defaults]],
+    captured: Optional[types.CodeType] = None,
+) -> Any:
+    """How a version is called with captured arguments.
+
+    Args:
+        defaults: of the captured version and of this one, where they differ.
+        captured: the code that they were captured from; None: this very one.
+
+    Raises:
+        Misfit: it takes others.
+    """
+    from rlregress.tracing.repeat import Code
+
+    positional = code.co_varnames[: code.co_argcount]
+    named = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+    rest, others = _variable(code)
+    given: Dict[str, Any] = {}
+    if captured is not None:
+        captured_by = {n: v for n, v in _by_name(captured, defaults[0]).items() if n in arguments}
+        own_by = _by_name(code, defaults[1])
+        left_out = {
+            n
+            for n, v in captured_by.items()
+            if _is_default(arguments[n], v) and not (n in own_by and _is_default(own_by[n], v))
+        }
+        for name in (*positional, *named):
+            if name in own_by and (name not in arguments or name in left_out):
+                given[name] = own_by[name]
+            elif name not in arguments:
+                raise Misfit(f"the old code takes an argument more, {name}")
+        known = {*positional, *named, *_variable(captured)}
+        more = [n for n in arguments if n not in known and n not in left_out]
+        if more:
+            raise Misfit(f"the new code is given an argument more, {more[0]}")
+        if _variable(captured) != (rest, others):
+            raise Misfit("the two versions take other arguments")
+    return Code(function, positional, named, rest, others, given)
+
+
+def _variable(code: types.CodeType) -> Tuple[str, str]:
+    """Names of ``*args`` and ``**kwargs``; empty where there are none."""
+    count = code.co_argcount + code.co_kwonlyargcount
+    names = list(code.co_varnames[count:])
+    rest = names.pop(0) if code.co_flags & inspect.CO_VARARGS else ""
+    others = names.pop(0) if code.co_flags & inspect.CO_VARKEYWORDS else ""
+    return rest, others
+
+
+def _by_name(code: types.CodeType, defaults: Optional[Defaults]) -> Dict[str, Any]:
+    """Parameter -> default."""
+    positional, named = defaults or (None, None)
+    values = positional or ()
+    names = code.co_varnames[: code.co_argcount]
+    return {**dict(zip(names[len(names) - len(values) :], values)), **(named or {})}
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    primitive = (bool, int, float, str, type(None))
+    return value is default or (
+        type(value) is type(default) and isinstance(value, primitive) and value == default
+    )
+
+
+def _read(code: types.CodeType) -> Set[str]:
+    """Names of attributes and globals that a code object reads."""
+    return {name for each in (code, *_inside(code)) for name in each.co_names}
+
+
+def _inside(code: types.CodeType) -> Iterator[types.CodeType]:
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield constant
+            yield from _inside(constant)
+
+
+def _train(job: Dict[str, Any], asked: Dict[str, Any]) -> None:
+    """Train as under a recorder, with calls captured."""
+    record.prepare(job)
+    roots = [*asked["folders"], *record.roots_of(job.get("packages", []))]
+    roots += [os.path.abspath(job["script"])] if job.get("script") else []
+    places = events.Places(roots)
+    examiner = _Examiner(asked["changes"], roots, asked["seconds"])
+    functions = [(file, name) for file, name in job["functions"]]
+    capture = Capture(places, functions, examiner, asked["seconds"])
+    recorder, ended = Recorder(places, int(job.get("steps", 0)), quiet=True), ""
+    with recorder, capture:
+        recorder.rebind()
+        try:
+            record.run_of(job)(recorder)
+        except BaseException as error:  # how it ends, its trace says
+            ended = repr(error)
+    with open(f"{job['output']}.new", "w", encoding="utf-8") as file:
+        json.dump({"calls": capture.found, "ended": ended}, file)
+    os.replace(f"{job['output']}.new", job["output"])
+
+
+def main(arguments: List[str]) -> int:
+    """Entry point; the exit status is 0 when all trainings were tried."""
+    with open(arguments[0], encoding="utf-8") as file:
+        asked = json.load(file)
+    jobs = asked["jobs"]
+    if not jobs[0].get("script"):
+        batch.prepare(jobs[0])
+    return batch.forked(jobs, lambda job: _train(job, asked))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

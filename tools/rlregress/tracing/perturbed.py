@@ -1,0 +1,250 @@
+"""Arguments that a call was not given: the same ones with numbers in them changed.
+
+Runs inside foreign and old environments: standard library, NumPy and torch only, Python 3.9 syntax.
+
+A flag stays a flag, and an index one that was given: what no caller may give says nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple
+
+import numpy as np
+import torch
+
+from rlregress.tracing import leaves
+from rlregress.tracing.events import as_array
+
+#: entries of one container, and levels of objects, that are changed one by one.
+_ENTRIES, _LEVELS = 16, 4
+#: groups of targets that are changed at once; targets that are named.
+_GROUPS, _SHOWN = 8, 3
+#: objects that say what there may be, and hold nothing that there is.
+_SPACES = ("gymnasium", "gym")
+#: what is 0 or 1 whatever its type.
+_FLAG = re.compile(r"done|termina|trunca|mask|start|reset|first|alive|valid|bool|is_|flag")
+_Numbers = Callable[[np.ndarray, np.random.Generator], np.ndarray]
+
+
+def _alternate(array: np.ndarray, other: Any) -> np.ndarray:
+    every_second = (np.arange(array.size) % 2).astype(bool).reshape(array.shape)
+    return np.where(every_second, other, array)
+
+
+def _magnitudes(array: np.ndarray, draw: np.random.Generator) -> np.ndarray:
+    return array * 10.0 ** draw.uniform(-3, 3, array.shape) * draw.choice([-1, 1], array.shape)
+
+
+#: in words -> what takes the place of the numbers of one array.
+_FLAGS: Dict[str, _Numbers] = {
+    "inverted": lambda x, _: 1 - x,
+    "all 1": lambda x, _: np.ones_like(x),
+    "all 0": lambda x, _: np.zeros_like(x),
+    "alternately 0 and 1": lambda x, _: _alternate(np.zeros_like(x), 1),
+}
+_WHOLE: Dict[str, _Numbers] = {
+    "all 0": lambda x, _: np.zeros_like(x),
+    "in the reverse order": lambda x, _: x.reshape(-1)[::-1].reshape(x.shape),
+    "all as its first": lambda x, _: np.full_like(x, x.reshape(-1)[0]),
+}
+_FLOATS: Dict[str, _Numbers] = {
+    "times 100": lambda x, _: 100 * x,
+    "all 0": lambda x, _: np.zeros_like(x),
+    "negated": lambda x, _: -x,
+    "all 1": lambda x, _: np.ones_like(x),
+    "times -100": lambda x, _: -100 * x,
+    "times 0.01": lambda x, _: 0.01 * x,
+    "alternately 0": lambda x, _: _alternate(x, 0),
+    "plus 1": lambda x, _: x + 1,
+    "of other magnitudes": _magnitudes,
+}
+#: of single numbers: a sign is kept, as of a rate or a size.
+_NUMBERS: Dict[str, Dict[str, _Numbers]] = {
+    "f": {
+        "0": lambda x, _: 0 * x,
+        "1": lambda x, _: 0 * x + 1,
+        "times 0.01": lambda x, _: 0.01 * x,
+        "half": lambda x, _: x / 2,
+        "times 100": lambda x, _: 100 * x,
+        "plus 0.1": lambda x, _: x + 0.1,
+    },
+    "i": {
+        "0": lambda x, _: 0 * x,
+        "1": lambda x, _: 0 * x + 1,
+        "one more": lambda x, _: x + 1,
+        "doubled": lambda x, _: 2 * x,
+        "2": lambda x, _: 0 * x + 2,
+    },
+}
+
+
+class Target(NamedTuple):
+    """What of the arguments is changed.
+
+    Attributes:
+        labels: the name of the argument, and what leads from it to the part.
+        size: numbers in it.
+    """
+
+    labels: Tuple[str, ...]
+    size: int
+
+    def __str__(self) -> str:
+        return "".join(self.labels)
+
+
+class Perturbation(NamedTuple):
+    """One change of the arguments.
+
+    Attributes:
+        targets: what is changed.
+        number: of the change among those of the kind of each number, array or tensor.
+    """
+
+    targets: Tuple[Target, ...]
+    number: int
+
+    @property
+    def size(self) -> int:
+        """Numbers that it changes."""
+        return sum(target.size for target in self.targets)
+
+    def halves(self) -> List[Perturbation]:
+        """Two that each change some of the same; none where it has one target alone."""
+        middle = len(self.targets) // 2
+        halves = self.targets[:middle], self.targets[middle:]
+        return [Perturbation(half, self.number) for half in halves] if middle else []
+
+    def apply(self, arguments: Dict[str, Any]) -> None:
+        """Change arguments in place."""
+        draw = np.random.Generator(np.random.PCG64(self.number))
+        for target in self.targets:
+
+            def change(value: Any, name: str = str(target)) -> Any:
+                return _replaced(value, name, self.number, draw)
+
+            _at(arguments, target.labels, change)
+
+    def words(self, arguments: Dict[str, Any]) -> str:
+        """What it changes, and how."""
+        shown = [f"{each} {self._of(each, arguments)}" for each in self.targets[:_SHOWN]]
+        more = len(self.targets) - len(shown)
+        return ", ".join(shown) + (f" and {more} more" if more else "")
+
+    def _of(self, target: Target, arguments: Dict[str, Any]) -> str:
+        """How the first number, array or tensor of a target is changed."""
+        found: List[str] = []
+
+        def note(value: Any) -> None:
+            table = _table(value, str(target))
+            if table and not found:
+                found.append(list(table)[self.number % len(table)])
+
+        _at(arguments, target.labels, note)
+        return found[0] if found else "as it was"
+
+
+def perturbations(arguments: Dict[str, Any], names: Set[str]) -> Iterator[Perturbation]:
+    """Changes of arguments: each change of all targets before the next one, some of them at once.
+
+    Args:
+        names: of attributes that the code reads.
+    """
+    every = [t for name, value in arguments.items() for t in _targets(value, (name,), names)]
+    targets = [*dict.fromkeys(every)]
+    apart = max(1, min(_GROUPS, len(targets)))
+    for number in range(len(_FLOATS)):
+        for first in range(apart):
+            yield Perturbation(tuple(targets[first::apart]), number)
+    if len(targets) > 1:
+        for number in range(len(_FLOATS)):
+            yield Perturbation(tuple(targets), number)
+
+
+def _parts(value: Any) -> List[Tuple[str, Any]]:
+    if isinstance(value, Arguments):
+        return list(value.items())
+    return leaves.children(value)
+
+
+class Arguments(Dict[str, Any]):
+    """The arguments of a call, by name."""
+
+
+def _targets(
+    value: Any, labels: Tuple[str, ...], names: Set[str], level: int = 0
+) -> Iterator[Target]:
+    """The parts of a value that are changed one by one, the whole of it last."""
+    if leaves.is_array(value) or isinstance(value, (bool, int, float, np.generic)):
+        if _table(value, labels[-1]):
+            yield Target(labels, int(np.prod(np.shape(value))))
+        return
+    if level >= _LEVELS or leaves.leaf(value) is not None:
+        return
+    if type(value).__module__.partition(".")[0] in _SPACES:
+        return
+    parts = leaves.children(value)
+    attributes = [part for part in parts if part[0].startswith(".")]
+    items = [part for part in parts if not part[0].startswith(".")]
+    # of what the code hands on, such as a buffer, all arrays
+    chosen = [(label, part) for label, part in attributes
+              if label[1:] in names or (level and leaves.is_array(part))]  # fmt: skip
+    for label, part in [*items[:_ENTRIES], *chosen[: 4 * _ENTRIES]]:
+        yield from _targets(part, (*labels, label), names, level + 1)
+    if level:
+        size = [0]
+
+        def count(each: Any) -> None:
+            size[0] += int(np.prod(np.shape(each))) if leaves.is_array(each) else 0
+
+        leaves.changed(value, count)
+        if size[0]:
+            yield Target(labels, size[0])
+
+
+def _at(value: Any, labels: Tuple[str, ...], change: leaves.Change) -> Any:
+    """The value with the part changed that labels lead to."""
+    if not labels:
+        return leaves.changed(value, change)
+    for label, part in _parts(value):
+        if label == labels[0]:
+            other = _at(part, labels[1:], change)
+            return value if other is part else leaves.put(value, label, other)
+    return value
+
+
+def _table(value: Any, name: str) -> Optional[Dict[str, _Numbers]]:
+    """The changes of a number, an array or a tensor; None: there are none."""
+    if isinstance(value, torch.Tensor):
+        if value.dtype == torch.bool:
+            return _FLAGS
+        if value.dtype.is_complex or value.is_sparse or value.is_quantized or not value.numel():
+            return None
+        array = as_array(value)
+    else:
+        array = np.asarray(value)
+    if array.dtype.kind not in "biuf" or not array.size:
+        return None
+    if array.dtype.kind == "b" or _FLAG.search(name.rpartition(".")[2].lower()):
+        return _FLAGS
+    if array.ndim and array.size > 1 and set(np.unique(array[:1000])) == {0, 1}:
+        return _FLAGS
+    if not array.ndim and not isinstance(value, (np.ndarray, torch.Tensor)):
+        return _NUMBERS["f" if array.dtype.kind == "f" else "i"]
+    return _FLOATS if array.dtype.kind == "f" else _WHOLE
+
+
+def _replaced(value: Any, name: str, number: int, draw: np.random.Generator) -> Any:
+    table = _table(value, name)
+    if table is None:
+        return None
+    array = as_array(value) if isinstance(value, torch.Tensor) else np.asarray(value)
+    numbers = list(table.values())[number % len(table)]
+    with np.errstate(all="ignore"):
+        made = numbers(array.astype(np.float64) if array.dtype.kind == "b" else array, draw)
+    if isinstance(value, torch.Tensor):
+        return torch.from_numpy(np.array(made)).to(value.dtype).reshape(value.shape)
+    if isinstance(value, (np.ndarray, np.generic)):
+        return np.asarray(made).astype(value.dtype).reshape(np.shape(value))[()]
+    return type(value)(made)

@@ -1,0 +1,534 @@
+"""One call repeated with the old and the new code: as it was, and with its arguments perturbed.
+
+Runs inside foreign and old environments: standard library, NumPy and torch only, Python 3.9 syntax.
+
+Compared are results, gradients, changed arguments and state, the type of an error, and random
+draws. How far rounding goes is measured: in double precision it all but vanishes; where that cannot
+be had, the old code is repeated with every number one unit in the last place away.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import inspect
+import itertools
+import random
+import re
+import signal
+import time
+import types
+import warnings
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
+
+import numpy as np
+import torch
+
+from rlregress.tracing import leaves
+from rlregress.tracing.copies import Copies
+from rlregress.tracing.perturbed import Arguments, Perturbation, perturbations
+
+SAME, CLOSE, DIFFERS = "same", "close", "differs"
+#: repetitions of the old code with numbers one unit in the last place away, and how many times
+#: further than those the new code may go.
+REPEATS, FURTHER = 8, 4.0
+#: what is left of a rounding error in double precision, of what it was.
+_VANISHED = 1e-4
+#: CPU seconds for the smallest argument that shows a difference.
+SMALLER = 2.0
+#: items of a generator that are compared.
+_ITEMS = 1000
+_SHOWN = 4
+#: what differs from one call to the next by itself.
+_TIMES = re.compile(r"time|date|fps|second|duration|pid")
+_DEEP = 20
+
+
+class TooLong(BaseException):
+    """A repetition takes longer than it may; no handler of the repeated code stops it."""
+
+
+class Items(List[Any]):
+    """The items of a generator that is given as an argument: a generator has no copy."""
+
+
+class Code(NamedTuple):
+    """One version of a function, and which of the given arguments it is called with.
+
+    Attributes:
+        function: called with positional arguments, then named ones.
+        positional, named: of the captured arguments, by name.
+        rest, others: names of those captured as ``*args`` and ``**kwargs``; empty: it takes none.
+        given: arguments that it has by itself, such as another default.
+    """
+
+    function: Callable[..., Any]
+    positional: Sequence[str]
+    named: Sequence[str] = ()
+    rest: str = ""
+    others: str = ""
+    given: Dict[str, Any] = {}
+
+    def call(self, arguments: Dict[str, Any]) -> Any:
+        """Call it; a generator gives the list of its items."""
+        values: Dict[str, Any] = {
+            name: iter(value) if isinstance(value, Items) else value
+            for name, value in {**arguments, **self.given}.items()
+        }
+        positional = [values[name] for name in self.positional]
+        named = {name: values[name] for name in self.named}
+        result = self.function(
+            *positional, *values.get(self.rest, ()), **named, **values.get(self.others, {})
+        )
+        if isinstance(result, types.GeneratorType):
+            return list(itertools.islice(result, _ITEMS))
+        if inspect.iscoroutine(result):
+            result.close()
+            raise NotImplementedError("it is a coroutine")
+        return result
+
+
+class _Outcome(NamedTuple):
+    """What came of one repetition.
+
+    Attributes:
+        error: type of what it raised; empty: it returned.
+        said: the error in words.
+        leaves: path -> leaf of results, gradients, arguments and random states.
+    """
+
+    error: str
+    said: str
+    leaves: Dict[str, Any]
+
+    @property
+    def sound(self) -> bool:
+        """Whether it returned, and no number in its result is NaN or infinite."""
+        if self.error:
+            return False
+        arrays = (leaf[1] for path, leaf in self.leaves.items() if path.startswith("result"))
+        return all(
+            np.isfinite(array).all()
+            for array in arrays
+            if isinstance(array, np.ndarray) and array.dtype.kind == "f"
+        )
+
+
+class Difference(NamedTuple):
+    """Where two outcomes differ.
+
+    Attributes:
+        path: of the leaf.
+        old, new: in words.
+        rounding: every difference is one of floating-point numbers of one shape and type.
+        numbers: path -> the old and the new array, of those.
+    """
+
+    path: str
+    old: str
+    new: str
+    rounding: bool = False
+    numbers: Dict[str, Tuple[np.ndarray, np.ndarray]] = {}
+
+
+class Call:
+    """A captured call of a function, with both versions of it.
+
+    Args:
+        arguments: by name, as they are when the call begins.
+        names: of attributes and globals that the old version reads: others are not the caller's.
+        variables: of the function's module.
+        joint: in a process that may be changed, puts the old code into all functions that differ,
+            and returns the old version of this one.
+    """
+
+    def __init__(
+        self,
+        old: Code,
+        new: Code,
+        arguments: Dict[str, Any],
+        names: Set[str],
+        variables: Dict[str, Any],
+        joint: Callable[[Callable[[Code], bool]], Optional[bool]],
+    ) -> None:
+        self.old, self.new = old, new
+        self._names, self._variables, self._joint = names, variables, joint
+        self._fixed = set(old.given) | set(new.given)
+        self._random = _random_states()
+        self._copies = Copies(Arguments({n: _listed(v) for n, v in arguments.items()}))
+
+    def examine(self, seconds: float) -> Dict[str, Any]:
+        """Repeat it until all perturbations are tried, or the time is up.
+
+        Returns:
+            How many repetitions were the ``same``, ``close`` and ``skipped``; ``differs``: the
+            smallest argument for which they differ; ``given``: on those that a training gave;
+            ``why`` nothing could be compared.
+        """
+        begun = time.process_time()
+        end = begun + seconds
+        counts = {SAME: 0, CLOSE: 0, "skipped": 0}
+        self._limit = seconds
+        try:
+            old = self._run(self.old)
+        except TooLong:
+            return {**counts, "why": f"a call takes longer than {seconds:g} s"}
+        self._limit = 1.0 + 5 * (time.process_time() - begun)
+        if old.error:
+            return {**counts, "why": f"the old code raises {old.said} on the given arguments"}
+        self._unstable = set(_differing(old, self._run(self.old)))
+        moving = [path for path in self._unstable if not _TIMES.search(path)]
+        if moving:
+            return {**counts, "why": f"the old code does not repeat itself, in {moving[0]}"}
+        found = self._compared(None, old)
+        if isinstance(found, Difference):
+            return {**counts, "differs": self._told(None, found), "given": True}
+        counts[found] += 1
+        smallest: Optional[Tuple[Perturbation, Difference]] = None
+        waiting = collections.deque(perturbations(self._arguments(), self._names))
+        while waiting and time.process_time() < end:
+            each = waiting.popleft()
+            found = self._perturbed(each)
+            if isinstance(found, Difference):
+                smallest = self._smallest(each, found, end)
+                break
+            counts[found or "skipped"] += 1
+            if found is None:
+                # the old code may take some of it
+                waiting.extend(each.halves())
+        if smallest is None:
+            return {**counts, "given": False}
+        return {**counts, "differs": self._told(*smallest), "given": False}
+
+    def _smallest(
+        self, each: Perturbation, found: Difference, end: float
+    ) -> Tuple[Perturbation, Difference]:
+        """The least of a perturbation for which the two versions still differ."""
+        waiting = each.halves()
+        while waiting and time.process_time() < end + SMALLER:
+            half = waiting.pop()
+            less = self._perturbed(half)
+            if isinstance(less, Difference):
+                each, found, waiting = half, less, half.halves()
+        return each, found
+
+    def _arguments(self) -> Arguments:
+        made: Arguments = self._copies.make()
+        values = {
+            name: value
+            for name, value in self._variables.items()
+            if name in self._names and type(value) in (bool, int, float)
+        }
+        return Arguments({n: v for n, v in {**values, **made}.items() if n not in self._fixed})
+
+    def _perturbed(self, each: Perturbation) -> Any:
+        """What comes of a perturbation; None: the old code does not take the arguments."""
+        try:
+            old = self._run(self.old, each)
+            return self._compared(each, old) if old.sound else None
+        except TooLong:
+            return None
+
+    def _compared(self, each: Optional[Perturbation], old: _Outcome) -> Any:
+        """``SAME``, ``CLOSE``, or the difference."""
+        new = self._run(self.new, each)
+        found = self._difference(old, new)
+        if found is None:
+            return SAME
+        if self._rounds(each, found):
+            return CLOSE
+
+        def same(code: Code) -> bool:
+            return self._difference(self._run(code, each), new) is None
+
+        # what moved from one changed function into another differs in neither of them alone
+        return SAME if self._joint(same) else found
+
+    def _difference(self, old: _Outcome, new: _Outcome) -> Optional[Difference]:
+        differing = _differing(old, new)
+        for path in self._unstable:
+            differing.pop(path, None)
+        return _first(differing, old, new)
+
+    def _run(self, code: Code, each: Optional[Perturbation] = None, change: Any = None) -> _Outcome:
+        """Call one version on a new copy of the arguments."""
+        arguments = self._copies.make()
+        variables = {n: self._variables[n] for n in self._names if n in self._variables}
+        if each is not None:
+            given = Arguments({**variables, **arguments})
+            each.apply(given)
+            arguments = Arguments({name: given[name] for name in arguments})
+            self._variables.update({name: given[name] for name in variables})
+        if change is not None:
+            leaves.changed(arguments, change)
+        _set_random_states(self._random)
+        result, error, said = None, "", ""
+        try:
+            with _at_most(self._limit), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                result = code.call(arguments)
+        except Exception as raised:  # whatever either version raises is what it does
+            error = type(raised).__qualname__
+            said = f"{error}: {raised}".split("\n")[0][:200]
+        finally:
+            self._variables.update(variables)
+        found = leaves.described(result, "result")
+        found.update(_gradients(result, arguments))
+        for name, value in arguments.items():
+            found.update(leaves.described(value, name))
+        found.update(_described_random_states())
+        return _Outcome(error, said, found)
+
+    def _rounds(self, each: Optional[Perturbation], found: Difference) -> bool:
+        """Whether rounding alone explains a difference."""
+        doubled = self._doubled(each, found)
+        if doubled is not None or not found.rounding:
+            return bool(doubled)
+        spread: Dict[str, float] = {}
+        for number in range(REPEATS):
+            draw = np.random.Generator(np.random.PCG64(number))
+            moved = self._run(self.old, each, lambda value, d=draw: _one_unit(value, d))
+            for path, (before, _) in found.numbers.items():
+                after = moved.leaves.get(path, (None, None))[1]
+                if isinstance(after, np.ndarray) and after.shape == before.shape:
+                    spread[path] = max(spread.get(path, 0.0), _largest(before, after))
+        return all(
+            _largest(before, after)
+            <= FURTHER * (spread.get(path, 0.0) + np.finfo(before.dtype).eps * _size(before))
+            for path, (before, after) in found.numbers.items()
+        )
+
+    def _doubled(self, each: Optional[Perturbation], found: Difference) -> Optional[bool]:
+        """The same in double precision; None: it cannot be had, or says nothing."""
+        before = torch.get_default_dtype()
+        torch.set_default_dtype(torch.float64)
+        try:
+            old, new = (self._run(code, each, _double) for code in (self.old, self.new))
+        finally:
+            torch.set_default_dtype(before)
+        if old.error or new.error:
+            return None
+        left = self._difference(old, new)
+        if left is None:
+            return True
+        unit = float(np.finfo(np.float32).eps)
+        vanished = left.rounding and all(
+            _largest(*doubled) <= _VANISHED * max(_largest(*single), unit * _size(single[0]))
+            for path, doubled in left.numbers.items()
+            for single in (found.numbers.get(path, doubled),)
+        )
+        # of what is cast to single precision inside, or was in double before, it says nothing
+        single = [path for path, (one, _) in found.numbers.items() if one.dtype == np.float32]
+        kinds = [getattr(old.leaves.get(path, ("",))[-1], "dtype", None) for path in single]
+        return vanished or (False if single and set(kinds) == {np.dtype(np.float64)} else None)
+
+    def _told(self, each: Optional[Perturbation], found: Difference) -> Dict[str, Any]:
+        given = "arguments of a training"
+        words = given if each is None else each.words(self._arguments())
+        return {"arguments": words, "path": found.path, "old": found.old, "new": found.new}
+
+
+@contextlib.contextmanager
+def _at_most(seconds: float) -> Iterator[None]:
+    """Raise ``TooLong`` after so many seconds of CPU time."""
+
+    def late(*_: Any) -> None:
+        raise TooLong
+
+    signal.signal(signal.SIGPROF, late)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def _listed(value: Any) -> Any:
+    if isinstance(value, types.GeneratorType):
+        return Items(itertools.islice(value, _ITEMS))
+    return value
+
+
+def _random_states() -> Tuple[Any, ...]:
+    return random.getstate(), np.random.get_state(), torch.get_rng_state()
+
+
+def _set_random_states(states: Tuple[Any, ...]) -> None:
+    random.setstate(states[0])
+    np.random.set_state(states[1])
+    torch.set_rng_state(states[2])
+
+
+def _described_random_states() -> Dict[str, Any]:
+    python, numpy, torch_ = _random_states()
+    states = {"random": hash(python), "numpy.random": numpy[1].tobytes() + bytes([numpy[2] % 256]),
+              "torch": torch_.numpy().tobytes()}  # fmt: skip
+    return {f"draws from {name}": ("generator", state) for name, state in states.items()}
+
+
+def _tensors(arguments: Dict[str, Any]) -> List[torch.Tensor]:
+    """Those that a gradient may go to."""
+    found: Dict[int, torch.Tensor] = {}
+    seen: Set[int] = set()
+
+    def visit(value: Any, depth: int) -> None:
+        if isinstance(value, torch.Tensor):
+            if value.requires_grad and value.is_leaf:
+                found[id(value)] = value
+        elif depth < _DEEP and id(value) not in seen and leaves.leaf(value) is None:
+            seen.add(id(value))
+            for _, part in leaves.children(value):
+                visit(part, depth + 1)
+
+    visit(dict(arguments), 0)
+    return list(found.values())
+
+
+def _gradients(result: Any, arguments: Dict[str, Any]) -> Dict[str, Any]:
+    """Path -> gradient of a fixed weighting of the results, for each tensor that was given."""
+    results: List[torch.Tensor] = []
+
+    def visit(value: Any, depth: int) -> None:
+        if isinstance(value, torch.Tensor):
+            if value.requires_grad and value.dtype.is_floating_point:
+                results.append(value)
+        elif depth < 4 and (isinstance(value, (dict, list, tuple)) or leaves.is_tensordict(value)):
+            for _, part in leaves.children(value):
+                visit(part, depth + 1)
+
+    visit(result, 0)
+    tensors = _tensors(arguments) if results else []
+    if not tensors:
+        return {}
+    try:
+        weighted = [
+            each * torch.cos(torch.arange(each.numel(), dtype=each.dtype)).reshape(each.shape)
+            for each in results
+        ]
+        total = torch.stack([each.sum().double() for each in weighted]).sum()
+        gradients = torch.autograd.grad(total, tensors, allow_unused=True)
+    except RuntimeError as error:
+        return {"gradient": ("error", type(error).__qualname__)}
+    return {
+        f"gradient {number} of the result": leaves.leaf(each)
+        for number, each in enumerate(gradients)
+    }
+
+
+def _differing(old: _Outcome, new: _Outcome) -> Dict[str, Tuple[Any, Any]]:
+    """Path -> both leaves, of those that are not equal to the bit."""
+    found: Dict[str, Tuple[Any, Any]] = {}
+    for path in [*old.leaves, *(path for path in new.leaves if path not in old.leaves)]:
+        one, other = old.leaves.get(path), new.leaves.get(path)
+        if one is None and _is_new(path, new.leaves):
+            continue
+        if one is None or other is None or not _equal(one, other):
+            found[path] = one, other
+    if old.error != new.error:
+        found = {"error": (("error", old.said), ("error", new.said)), **found}
+    return found
+
+
+def _is_new(path: str, known: Dict[str, Any]) -> bool:
+    """Whether it is of an attribute: one that only new code sets is read by new code alone."""
+    return "." in path and not path.startswith("result")
+
+
+def _equal(one: Any, other: Any) -> bool:
+    if one[0] != other[0] or type(one[1]) is not type(other[1]):
+        return False
+    if not isinstance(one[1], np.ndarray):
+        return bool(one[1] == other[1])
+    if one[1].shape != other[1].shape or one[1].dtype != other[1].dtype:
+        return False
+    return bool(np.array_equal(one[1], other[1], equal_nan=one[1].dtype.kind == "f"))
+
+
+def _first(
+    differing: Dict[str, Tuple[Any, Any]], old: _Outcome, new: _Outcome
+) -> Optional[Difference]:
+    if not differing:
+        return None
+    numbers: Dict[str, Tuple[np.ndarray, np.ndarray]] = {}
+    hard = []
+    for path, (one, other) in differing.items():
+        if (
+            one is not None
+            and other is not None
+            and one[0] == other[0]
+            and all(isinstance(each[1], np.ndarray) for each in (one, other))
+            and one[1].shape == other[1].shape
+            and one[1].dtype.kind == "f"
+            and np.array_equal(np.isfinite(one[1]), np.isfinite(other[1]))
+        ):
+            numbers[path] = one[1], other[1]
+        else:
+            hard.append(path)
+    path = hard[0] if hard else next(iter(numbers))
+    one, other = differing[path]
+    words = _words(one, other)
+    return Difference(path, words[0], words[1], not hard, numbers)
+
+
+def _words(one: Any, other: Any) -> Tuple[str, str]:
+    """Two leaves, each as far as it says how they differ."""
+    if one is None or other is None:
+        return ("nothing" if one is None else one[0]), ("nothing" if other is None else other[0])
+    arrays = [isinstance(each[1], np.ndarray) for each in (one, other)]
+    if not all(arrays):
+        return tuple(  # type: ignore[return-value]
+            each[0]
+            if array or each[0] == "generator"
+            else (f"{each[0]} {each[1]}"[:120] if each[1] else "none")
+            for each, array in zip((one, other), arrays)
+        )
+    if one[0] != other[0] or one[1].shape != other[1].shape:
+        return tuple(f"{each[0]} {list(each[1].shape)}" for each in (one, other))  # type: ignore[return-value]
+    with np.errstate(all="ignore"):
+        unequal = ~((one[1] == other[1]) | ((one[1] != one[1]) & (other[1] != other[1])))
+    places = np.argwhere(unequal)[:_SHOWN] if one[1].ndim else [()]
+    return tuple(  # type: ignore[return-value]
+        ", ".join(f"{each[1][tuple(place)]:.7g}" if each[1].dtype.kind == "f"
+                  else str(each[1][tuple(place)]) for place in places)
+        for each in (one, other)
+    )  # fmt: skip
+
+
+def _double(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value.double() if value.dtype == torch.float32 else None
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype == np.float32:
+        return value.astype(np.float64)
+    return None
+
+
+def _one_unit(value: Any, draw: np.random.Generator) -> Any:
+    """A float, or an array of floats, with each number one unit up or down."""
+    if isinstance(value, torch.Tensor):
+        if value.dtype not in (torch.float32, torch.float64) or not value.numel():
+            return None
+        array = value.numpy()
+    elif isinstance(value, (float, np.ndarray, np.generic)):
+        array = np.asarray(value)
+        if array.dtype.kind != "f":
+            return None
+    else:
+        return None
+    up = draw.random(array.shape) < 0.5
+    moved = np.where(up, np.nextafter(array, np.inf), np.nextafter(array, -np.inf))
+    # a flag, and nothing, are exact
+    moved = np.where((array == 0) | (array == 1), array, moved).astype(array.dtype)
+    if isinstance(value, torch.Tensor):
+        return torch.from_numpy(np.array(moved)).reshape(value.shape)
+    return float(moved) if isinstance(value, float) else moved[()]
+
+
+def _largest(one: np.ndarray, other: np.ndarray) -> float:
+    with np.errstate(all="ignore"):
+        gap = np.abs(other.astype(np.float64) - one.astype(np.float64))
+    return float(np.nanmax(gap, initial=0.0)) if gap.size else 0.0
+
+
+def _size(array: np.ndarray) -> float:
+    finite = np.abs(array[np.isfinite(array)])
+    return float(finite.max(initial=0.0))

@@ -1,0 +1,138 @@
+"""Changed functions called directly: their captured calls repeated with the old and the new code.
+
+A training may execute a changed line and show nothing, because a bound is never met, a mask is all
+ones or a factor is 1. So the calls that it makes of the function are repeated with both versions of
+it, as they were and with perturbed arguments.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from rlregress.model.code import CHANGED, Changed
+from rlregress.model.traces import Trace
+from rlregress.model.upgrades import Calls, Cause, Reach
+from rlregress.progress import Progress
+from rlregress.tracing import processes, run
+from rlregress.tracing.run import Side
+from rlregress.upgrade.search import change_of
+from rlregress.upgrade.sides import Sides
+from rlregress.upgrade.traced import Training
+
+#: CPU seconds for one captured call, and trainings in which calls of a function are captured.
+SECONDS, TRAININGS = 1.5, 2
+#: seconds that a training may take with all calls of it repeated.
+_PATIENCE = 900
+
+
+def called(
+    sides: Sides,
+    reach: Sequence[Reach],
+    trainings: Iterable[Training],
+    traces: Mapping[str, Trace],
+    causes: Iterable[Cause],
+    folders: Sequence[str],
+) -> list[Reach]:
+    """The pieces of code, each with what came of its captured calls.
+
+    Args:
+        trainings: those that may be repeated.
+        traces: of them, by name, of the new version.
+        causes: what makes trainings differ: its functions need no further evidence.
+        folders: of the new version's code.
+    """
+    known = {function.key for cause in causes for function in cause.movers}
+    wanted = [each for each in reach if each.trainings and _callable(each.function)
+              and each.function.key not in known]  # fmt: skip
+    differing = [each.function for each in reach if _callable(each.function)]
+    by_name = {training.name: training for training in trainings if training.name in traces}
+    functions: dict[str, list[list[str]]] = {}
+    for each in wanted:
+        for name in _chosen([n for n in each.trainings if n in by_name], traces):
+            functions.setdefault(name, []).append(list(each.function.key))
+    if not functions:
+        return list(reach)
+
+    def work(part: Sequence[Training], side: Side, progress: Progress) -> dict[str, Any]:
+        return _answers(part, side, progress, functions, differing, folders)
+
+    chosen = [by_name[name] for name in functions]
+    answers = sides.on_new(chosen, work, "calls repeated with both versions")
+    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for name in functions:
+        for call in answers.get(name, {}).get("calls", ()):
+            found.setdefault((call["file"], call["name"]), []).append(call)
+    return [
+        replace(each, calls=_of(found.get(each.function.key, ()))) if each in wanted else each
+        for each in reach
+    ]
+
+
+def _callable(function: Changed) -> bool:
+    """Whether it is a function on both sides, at the same place."""
+    return function.how == CHANGED and not function.at_import and None not in function.paths
+
+
+def _chosen(names: Sequence[str], traces: Mapping[str, Trace]) -> list[str]:
+    """The shortest trainings, of different algorithms before others of one."""
+    ordered = sorted(names, key=lambda name: len(traces[name].events))
+    firsts = {name.partition(" ")[0]: name for name in reversed(ordered)}
+    return sorted(ordered, key=lambda name: name not in firsts.values())[:TRAININGS]
+
+
+def _answers(
+    trainings: Sequence[Training],
+    side: Side,
+    progress: Progress,
+    functions: Mapping[str, Sequence[Sequence[str]]],
+    differing: Sequence[Changed],
+    folders: Sequence[str],
+) -> dict[str, Any]:
+    """What the calls of trainings came to, by name: all from one process, which forks for each."""
+    if not trainings:
+        return {}
+    with TemporaryDirectory(prefix="rlregress-calls-") as made:
+        jobs = [
+            {**t.job, "name": t.name, "output": str(Path(made) / f"{number}.json"),
+             "functions": functions[t.name], "patience": _PATIENCE, "first": len(side.paths)}
+            for number, t in enumerate(trainings)
+        ]  # fmt: skip
+        path = Path(made) / "jobs.json"
+        asked = {"jobs": jobs, "changes": change_of(differing), "folders": list(folders),
+                 "seconds": SECONDS}  # fmt: skip
+        path.write_text(json.dumps(asked), encoding="utf-8")
+        command = run.start("calls", side, path)
+        processes.follow(command, side.environment(), made, lambda _: progress.done())
+        return {str(job["name"]): _answer(Path(str(job["output"]))) for job in jobs}
+
+
+def _answer(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        # whatever ended it, nothing is known of its calls
+        return {}
+
+
+def _of(calls: Sequence[Mapping[str, Any]]) -> Calls:
+    """All captured calls of one function together."""
+    compared = [call for call in calls if "why" not in call]
+    differing = sorted(
+        (call for call in compared if "differs" in call), key=lambda call: not call["given"]
+    )
+    first = differing[0] if differing else {}
+    why = next((str(call["why"]) for call in calls if "why" in call), "")
+    return Calls(
+        captured=len(compared),
+        same=sum(call["same"] for call in compared),
+        close=sum(call["close"] for call in compared),
+        skipped=sum(call["skipped"] for call in compared),
+        given=bool(first.get("given")),
+        why="" if compared else why or "no call of it was captured",
+        **first.get("differs", {}),
+    )

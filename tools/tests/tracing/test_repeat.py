@@ -1,0 +1,300 @@
+"""A call is repeated with the old and the new code: what differs is found, and nothing else."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import threading
+import time
+
+import numpy as np
+import pytest
+import torch
+
+from rlregress.tracing import repeat
+from rlregress.tracing.copies import Copies
+from rlregress.tracing.repeat import Call, Code
+
+EPSILON = 1e-8
+
+
+class Loss(torch.nn.Module):
+    """What functions under test are methods of."""
+
+    def __init__(self, gamma=0.9):
+        super().__init__()
+        self.net = torch.nn.Linear(3, 1)
+        self.gamma, self.bound, self.calls = gamma, 10.0, 0
+        self.lock, self.schedule = threading.Lock(), lambda left: left * gamma
+
+
+def values():
+    """A batch of what a loss reads."""
+    torch.manual_seed(0)
+    return {
+        "observation": torch.randn(7, 3), "reward": torch.rand(7, 1),
+        "done": torch.zeros(7, 1),
+    }  # fmt: skip
+
+
+def examined(old, new, seconds=5.0, same_together=False, **arguments):
+    """What comes of one call with both versions."""
+    codes = [
+        Code(function, list(inspect.signature(function).parameters)) for function in (old, new)
+    ]
+    call = Call(
+        *codes, arguments, set(old.__code__.co_names), old.__globals__, lambda same: same_together
+    )
+    return call.examine(seconds)
+
+
+def _loss(self, batch):
+    value = self.net(batch["observation"])
+    target = batch["reward"] + self.gamma * (1 - batch["done"]) * value.detach()
+    return ((value - target.clamp(-self.bound, self.bound)) ** 2).mean()
+
+
+def _lower_bound(self, batch):
+    value = self.net(batch["observation"])
+    target = batch["reward"] + self.gamma * (1 - batch["done"]) * value.detach()
+    return ((value - target.clamp(-2 * self.bound, self.bound)) ** 2).mean()
+
+
+def _no_mask(self, batch):
+    value = self.net(batch["observation"])
+    target = batch["reward"] + self.gamma * value.detach()
+    return ((value - target.clamp(-self.bound, self.bound)) ** 2).mean()
+
+
+def _no_detach(self, batch):
+    value = self.net(batch["observation"])
+    target = batch["reward"] + self.gamma * (1 - batch["done"]) * value
+    return ((value - target.clamp(-self.bound, self.bound)) ** 2).mean()
+
+
+def _counted(self, batch):
+    self.calls += 1
+    return _loss(self, batch)
+
+
+def _drawing(self, batch):
+    torch.rand(1)
+    return _loss(self, batch)
+
+
+def _raising(self, batch):
+    if self.gamma >= 1:
+        raise ValueError("gamma")
+    return _loss(self, batch)
+
+
+def _grouped(self, batch):
+    value = self.net(batch["observation"])
+    target = batch["reward"] + (1 - batch["done"]) * (value.detach() * self.gamma)
+    return (value - target.clamp(-self.bound, self.bound)).pow(2).sum() * (1 / 7)
+
+
+def _another_attribute(self, batch):
+    self.last = batch["reward"].mean()
+    return _loss(self, batch)
+
+
+@pytest.mark.parametrize(
+    ("new", "path", "given"),
+    [
+        (_lower_bound, "result", False),
+        (_no_mask, "result", False),
+        (_no_detach, "gradient", True),
+        (_counted, "self.calls", True),
+        (_drawing, "draws from torch", True),
+        (_raising, "error", False),
+    ],
+)
+def test_a_fault_is_found_with_the_arguments_that_show_it(new, path, given):
+    """Behind a bound, a mask of ones or a flag; in gradients, state, draws and errors."""
+    found = examined(_loss, new, self=Loss(), batch=values())
+    assert found["differs"]["path"].startswith(path)
+    assert found["given"] is given
+    same = examined(_loss, _loss, self=Loss(), batch=values())
+    assert "differs" not in same
+    assert same["same"] > 20
+
+
+def test_the_arguments_of_a_difference_are_named():
+    """The smallest of what was changed, and both results."""
+    found = examined(_loss, _raising, self=Loss(), batch=values())["differs"]
+    assert found["arguments"].startswith("self.gamma ")
+    assert found["new"] == "error ValueError: gamma"
+
+
+@pytest.mark.parametrize("new", [_grouped, _another_attribute])
+def test_what_rounds_or_adds_an_attribute_does_not_differ(new):
+    """An attribute that only new code sets is read by new code alone."""
+    found = examined(_loss, new, self=Loss(), batch=values())
+    assert "differs" not in found
+    assert (found["close"] > 0) is (new is _grouped)
+
+
+def _scaled(x):
+    return x / (x.std() + 1e-8)
+
+
+def _scaled_otherwise(x):
+    return x / (x.std() + 1e-5)
+
+
+def _scaled_by_global(x):
+    return x / (x.std() + EPSILON)
+
+
+def test_a_constant_differs_where_it_decides():
+    """Of an epsilon that is too small to change what a training gives; one may be given a name."""
+    x = torch.tensor([1000.0, 2000.0, 4000.0, -8000.0])
+    assert "differs" in examined(_scaled, _scaled_otherwise, x=x)
+    assert "differs" not in examined(_scaled, _scaled_by_global, x=x)
+    assert "differs" in examined(_scaled_otherwise, _scaled_by_global, x=x)
+    assert "differs" in examined(_scaled_by_global, _scaled, x=x)
+
+
+def _advantages(rewards, gamma):
+    last, found = 0.0, np.zeros_like(rewards)
+    for step in reversed(range(len(rewards))):
+        last = rewards[step] + gamma * 0.95 * last
+        found[step] = last
+    return found
+
+
+def _advantages_grouped(rewards, gamma):
+    last, found = 0.0, np.zeros_like(rewards)
+    for step in reversed(range(len(rewards))):
+        last = gamma * (0.95 * last) + rewards[step]
+        found[step] = last
+    return found
+
+
+def _advantages_small(rewards, gamma):
+    return _advantages(rewards, gamma) * np.float32(1.00002)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_rounding_is_measured_in_either_precision(kind):
+    """A sum in another order is close; two hundred-thousandths are not."""
+    rewards = np.random.default_rng(0).standard_normal(200).astype(kind)
+    close = examined(_advantages, _advantages_grouped, rewards=rewards, gamma=0.99)
+    assert "differs" not in close
+    assert close["close"]
+    assert "differs" in examined(_advantages, _advantages_small, rewards=rewards, gamma=0.99)
+
+
+def _root(x):
+    return torch.sqrt(x)
+
+
+def _root_of_size(x):
+    return torch.sqrt(x.abs())
+
+
+def test_arguments_that_the_old_code_does_not_take_count_only_if_a_training_gives_them():
+    """Of numbers below zero it makes NaN."""
+    assert "differs" not in examined(_root, _root_of_size, x=torch.tensor([1.0, 4.0]))
+    assert examined(_root, _root_of_size, x=torch.tensor([-1.0, 4.0]))["given"]
+
+
+def _halves(items):
+    for item in items:
+        yield item / 2
+
+
+def _halves_but_one(items):
+    for item in items:
+        if item != 3:
+            yield item / 2
+
+
+def test_generators_are_arguments_and_results():
+    """Their items are compared."""
+    made = lambda: (float(n) for n in range(5))  # noqa: E731
+    assert "differs" not in examined(_halves, _halves, items=made())
+    assert examined(_halves, _halves_but_one, items=made())["given"]
+
+
+def _timed(x):
+    return {"time": time.time_ns(), "value": x}
+
+
+def _unstable(x):
+    return x + time.perf_counter()
+
+
+def test_what_does_not_repeat_itself_is_not_compared():
+    """But for what is named as a time."""
+    assert "does not repeat itself" in examined(_unstable, _unstable, x=1.0)["why"]
+    assert "differs" not in examined(_timed, _timed, x=1.0)
+    assert "why" not in examined(_timed, _timed, x=1.0)
+
+
+def _endless(x):
+    while x > 0:
+        pass
+
+
+def test_what_takes_too_long_is_not_compared():
+    """The rest of the gate goes on."""
+    assert "longer" in examined(_endless, _endless, seconds=0.2, x=1.0)["why"]
+    found = examined(_scaled, _endless, seconds=0.2, x=torch.tensor(-1.0))
+    assert "differs" in found
+
+
+def test_what_moves_between_changed_functions_is_the_same_with_all_of_them():
+    """A difference that vanishes with the old code of all changed functions is none."""
+    found = examined(_loss, _no_mask, same_together=True, self=Loss(), batch=values())
+    assert "differs" not in found
+
+
+class Guarded:
+    """Its copies are made without something."""
+
+    __slots__ = ("kept", "__dict__")
+
+    def __init__(self):
+        self.kept, self.other = [1.0], {"a": 2}
+
+    def __getstate__(self):
+        return {}
+
+    def __setstate__(self, state):
+        raise AssertionError("it is not whole")
+
+
+def test_copies_are_whole_and_apart():
+    """All attributes, one copy of what is held twice; what has no copy is shared."""
+    weight = torch.nn.Parameter(torch.ones(2))
+    weight.grad = torch.full((2,), 3.0)
+    hanging = (weight * 2).sum()
+    lock = threading.Lock()
+    given = {
+        "weight": weight, "optimizer": torch.optim.SGD([weight], lr=0.1), "lock": lock,
+        "guarded": Guarded(), "hanging": hanging, "function": math.floor,
+        "draw": torch.Generator().manual_seed(1), "module": torch,
+    }  # fmt: skip
+    copies = Copies(given)
+    one, other = copies.make(), copies.make()
+    one["optimizer"].step()
+    assert one["weight"].tolist() == pytest.approx([0.7, 0.7])
+    assert other["weight"].tolist() == weight.tolist() == [1.0, 1.0]
+    assert one["optimizer"].param_groups[0]["params"][0] is one["weight"]
+    assert one["lock"] is lock
+    assert (one["guarded"].kept, one["guarded"].other) == ([1.0], {"a": 2})
+    assert one["guarded"].other is not other["guarded"].other
+    assert one["hanging"].is_leaf
+    assert one["hanging"].requires_grad
+    assert (one["function"], one["module"]) == (math.floor, torch)
+    assert (
+        torch.rand(2, generator=one["draw"]).tolist()
+        == torch.rand(2, generator=other["draw"]).tolist()
+    )
+
+
+def test_more_repetitions_are_as_close_as_the_limits_say():
+    """The limits of rounding are those of STATISTICS: eight repetitions at least."""
+    assert repeat.REPEATS >= 8
