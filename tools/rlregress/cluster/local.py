@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -64,14 +65,7 @@ def run_all(
                 time.sleep(_PAUSE_SECONDS)
             while waiting and len(started) < workers:
                 run = waiting.popleft()
-                process = subprocess.Popen(
-                    one.command(manifest, run.number, store),
-                    env=environment,
-                    stdin=subprocess.DEVNULL,
-                    # another thread of this process does no more than touch a lease
-                    preexec_fn=partial(end_with_parent, parent=os.getpid()),
-                )
-                started[process] = run
+                started[_start(one.command(manifest, run.number, store), environment)] = run
             time.sleep(_POLL_SECONDS)
             for process in [each for each in started if each.poll() is not None]:
                 run, code = started.pop(process), process.returncode
@@ -90,3 +84,33 @@ def run_all(
         for process in started:
             process.wait()
     return counts
+
+
+def _start(command: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """Start a process that ends with this one."""
+    with _later(one.FROM_OUTSIDE):
+        return subprocess.Popen(
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            # another thread of this process does no more than touch a lease
+            preexec_fn=partial(end_with_parent, parent=os.getpid()),
+        )
+
+
+@contextmanager
+def _later(numbers: Iterable[signal.Signals]) -> Iterator[None]:
+    """Signals are handled at the end.
+
+    Python runs hooks of its own around a fork, and ignores what a handler raises in one of them.
+    """
+    got: list[int] = []
+    handled = [number for number in numbers if callable(signal.getsignal(number))]
+    before = {number: signal.signal(number, lambda n, _: got.append(n)) for number in handled}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for each in got:
+            signal.raise_signal(each)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -77,6 +78,23 @@ def test_a_run_that_is_ended_from_outside_is_left(tmp_path, monkeypatch, code, e
     manifest = listed(store, jobs([0]))
     counts = local.run_all(manifest, list(manifest.runs()), store, 1, lambda _: None)
     assert counts == local.Counts(**{ended: 1})
+
+
+def test_a_signal_is_not_lost_while_a_run_is_started(tmp_path, monkeypatch):
+    """Python ignores what a handler raises in the hooks that run around a fork."""
+    forks = []
+
+    def interrupt():
+        if not forks:
+            forks.append(1)
+            signal.raise_signal(signal.SIGINT)
+
+    os.register_at_fork(after_in_parent=interrupt)
+    monkeypatch.setattr(one, "command", lambda *_: [sys.executable, "-c", "pass"])
+    store = Store(tmp_path)
+    manifest = listed(store, jobs([0]))
+    with pytest.raises(KeyboardInterrupt):
+        local.run_all(manifest, list(manifest.runs()), store, 1, lambda _: None)
 
 
 def test_a_run_that_another_process_does_is_left_to_it(tmp_path):
