@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rlregress.model.code import Pair, Passage
@@ -13,7 +13,11 @@ CONTEXT, MOST = 3, 60
 
 
 def passage(
-    title: str, a: Sequence[str], b: Sequence[str], first: tuple[int, int] = (1, 1)
+    title: str,
+    a: Sequence[str],
+    b: Sequence[str],
+    first: tuple[int, int] = (1, 1),
+    rank: Callable[[int, int], int] = lambda begin, end: 0,
 ) -> Passage:
     """The lines by which two texts differ, with ``CONTEXT`` lines around them.
 
@@ -21,11 +25,14 @@ def passage(
 
     Args:
         first: number of the first line of either text.
+        rank: of the lines from one number up to another of the second text, the least first: where
+            not all is shown, the others are left out.
     """
     groups: list[tuple[Pair, ...]] = []
     left, left_out = MOST, 0
     matcher = difflib.SequenceMatcher(None, a, b, autojunk=False)
-    for codes in matcher.get_grouped_opcodes(CONTEXT):
+    grouped = list(matcher.get_grouped_opcodes(CONTEXT))
+    for codes in sorted(grouped, key=lambda c: _least(c, first[1], rank)):
         rows = [row for _, *span in codes for row in _rows(a, b, first, span)]
         groups += [tuple(rows[:left])] if left else []
         left_out += sum(not row.same for row in rows[left:])
@@ -34,6 +41,11 @@ def passage(
     indented = min((len(text) - len(text.lstrip()) for text in lines if text.strip()), default=0)
     shown = tuple(tuple(_moved_left(row, indented) for row in rows) for rows in groups)
     return Passage(title=title, groups=shown, left_out=left_out)
+
+
+def _least(codes: Sequence[Sequence[object]], first: int, rank: Callable[[int, int], int]) -> int:
+    differing = [code for code in codes if code[0] != "equal"]
+    return min(rank(first + int(str(c[3])), first + int(str(c[4]))) for c in differing)
 
 
 def _moved_left(row: Pair, by: int) -> Pair:

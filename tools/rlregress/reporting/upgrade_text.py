@@ -29,6 +29,7 @@ from rlregress.model.upgrades import (
     OfFramework,
     OfScript,
     Proof,
+    Reach,
     Upgrade,
     findings,
 )
@@ -265,6 +266,7 @@ def _framework(result: Upgrade, of: OfFramework) -> list[str]:
     if of.same_code:
         said = "Not traced, as they run no code that differs between the sides"
         text += [f"{said}: {', '.join(of.same_code)}.", ""]
+    text += _calls(of.reach, of.differences)
     if of.proof is not None:
         text += _proof(of.proof)
     if of.returns is not None:
@@ -323,7 +325,18 @@ def _script(result: OfScript) -> list[str]:
     if isinstance(result.held, NotTraced):
         return [f"{result.held}", ""]
     text = _traced(result.held, result.causes.get(result.held.name), (), result.differences)
+    text += _calls(result.reach, result.differences)
     return text if result.proof is None else [*text, *_proof(result.proof)]
+
+
+def _calls(reach: Iterable[Reach], differences: Mapping[Changed, Sequence[str]]) -> list[str]:
+    """Functions that differ when they are called directly, each with its lines that differ."""
+    text: list[str] = []
+    for each in reach:
+        if each.calls is not None and each.calls.arguments:
+            text += [f"- `{each.function}`: {each.calls}", ""]
+            text += [*(f"        {row}" for row in differences.get(each.function, ())), ""]
+    return ["### Functions that differ when they are called directly", "", *text] if text else []
 
 
 def proof_sentence(proof: Proof) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from packaging.version import InvalidVersion, Version
 
@@ -15,7 +15,8 @@ from rlregress.frameworks.base import Adapter
 from rlregress.gate.passages import passage
 from rlregress.model.code import Changed, Passage
 from rlregress.model.differences import DOCUMENTED, VIOLATED
-from rlregress.model.upgrades import UNDOCUMENTED, Cause, ChangedDetail, findings
+from rlregress.model.upgrades import UNDOCUMENTED, Cause, ChangedDetail, Reach, findings
+from rlregress.upgrade import statements
 
 #: lines of a source difference that are shown.
 _SHOWN = 24
@@ -66,37 +67,72 @@ def _texts(function: Changed) -> list[list[str]]:
     return texts
 
 
-def side_by_side(functions: Iterable[Changed]) -> dict[Changed, Passage]:
+#: file -> lines of the new version that trainings executed.
+Executed = Mapping[str, Collection[int]]
+
+
+def _ranked(function: Changed, executed: Executed) -> Callable[[int, int], int]:
+    """Ranks lines of the new version: 0: they do something else, and ran; 2: they do the same."""
+    spans = statements.difference(function).spans if None not in function.paths else ()
+    ran = executed.get(function.file, ())
+
+    def rank(begin: int, end: int) -> int:
+        # what only the old version has stands before the line that it would end at
+        own = [(first, last) for first, last in spans if first <= max(begin, end - 1) + 1
+               and last >= begin - 1]  # fmt: skip
+        if not own:
+            return 2 if spans else 0
+        return (
+            0 if any(line in ran for first, last in own for line in range(first, last + 1)) else 1
+        )
+
+    return rank
+
+
+def side_by_side(functions: Iterable[Changed], executed: Executed) -> dict[Changed, Passage]:
     """Function -> its lines that differ, with those around them, of both sides."""
     passages = {}
     for function in dict.fromkeys(functions):
         one, other = _texts(function)
         first = [own.first if own is not None else 1 for own in (function.a, function.b)]
-        passages[function] = passage(str(function), one, other, (first[0], first[1]))
+        rank = _ranked(function, executed)
+        passages[function] = passage(str(function), one, other, (first[0], first[1]), rank)
     return passages
 
 
-def source_difference(function: Changed) -> list[str]:
-    """The lines of a function that differ, as a unified difference without its header."""
+def source_difference(function: Changed, executed: Executed) -> list[str]:
+    """The lines of a function that differ: what ran and does something else before all others."""
     one, other = _texts(function)
+    first = function.b.first if function.b is not None else 1
+    rank = _ranked(function, executed)
+    matcher = difflib.SequenceMatcher(None, one, other, autojunk=False)
+    codes = [code for code in matcher.get_opcodes() if code[0] != "equal"]
     rows = [
         row
-        for row in difflib.unified_diff(one, other, lineterm="", n=0)
-        if not row.startswith(("---", "+++", "@@"))
+        for _, begin, end, start, stop in sorted(
+            codes, key=lambda code: rank(first + code[3], first + code[4])
+        )
+        for row in (*(f"-{x}" for x in one[begin:end]), *(f"+{x}" for x in other[start:stop]))
     ]
     more = [f"... and {len(rows) - _SHOWN} more lines"] if len(rows) > _SHOWN else []
     return rows[:_SHOWN] + more
 
 
 def differences(
-    causes: Iterable[Cause], details: Iterable[ChangedDetail], changed: Sequence[Changed]
+    causes: Iterable[Cause],
+    details: Iterable[ChangedDetail],
+    changed: Sequence[Changed],
+    reach: Sequence[Reach],
+    executed: Executed,
 ) -> dict[Changed, list[str]]:
     """Function -> its lines that differ, of the functions by which a report explains.
 
     Args:
         details: the changed ones; ``changed``: the functions that may be below them.
+        reach: tells which functions differ when they are called directly.
     """
     named = [function for cause in causes for function in cause.functions[:1]]
+    named += [each.function for each in reach if each.calls is not None and each.calls.arguments]
     for finding in findings(details, changed):
         named += finding.functions
-    return {function: source_difference(function) for function in dict.fromkeys(named)}
+    return {each: source_difference(each, executed) for each in dict.fromkeys(named)}

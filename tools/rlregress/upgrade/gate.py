@@ -475,7 +475,10 @@ def _framework(
     changed = {(d.id, d.scope): d for d in details.changed}
     standing = {key: explained.standing(adapter, d, versions[1]) for key, d in changed.items()}
     unread = tuple(fingerprints.unread(one, other))
-    differences = explained.differences(causes_.values(), details.changed, differing)
+    executed = _lines(traces[1])
+    differences = explained.differences(
+        causes_.values(), details.changed, differing, reach, executed
+    )
     shown = [*differences, *(each.function for each in reach if each.function.counts)]
     pieces = _entries_of(reach, ran, found, name)
     of = OfFramework(
@@ -498,7 +501,7 @@ def _framework(
         causes=causes_,
         differences=differences,
         proof=proof,
-        passages=explained.side_by_side(shown),
+        passages=explained.side_by_side(shown, executed),
     )  # fmt: skip
     return of, ran
 
@@ -545,6 +548,15 @@ def _sources(adapter: Adapter) -> list[Path]:
     if file.name != "__init__.py":
         return [file]
     return [path for path in file.parent.rglob("*.py") if "probes" not in path.parts]
+
+
+def _lines(traces: Mapping[str, Trace]) -> dict[str, set[int]]:
+    """File -> lines that trainings executed."""
+    hit: dict[str, set[int]] = {}
+    for trace in traces.values():
+        for file, (lines, _) in trace.header.get("lines", {}).items():
+            hit.setdefault(file, set()).update(lines)
+    return hit
 
 
 def _probed(pair: tuple[Fingerprint, Fingerprint]) -> dict[tuple[str, str], list[str]]:
@@ -657,7 +669,8 @@ def _script(
     if options.prove and isinstance(held, Traced):
         executed = [each for each in reach if each.trainings]
         proof = _prove(sides, executed, [held], [script], b, options)
-    differences = explained.differences(causes_.values(), (), ())
+    executed_lines = _lines(b)
+    differences = explained.differences(causes_.values(), (), (), reach, executed_lines)
     made = OfScript(
         held=held,
         entries=(check, *_entries_of(reach, ran, found)),
@@ -665,7 +678,7 @@ def _script(
         causes=causes_,
         differences=differences,
         proof=proof,
-        passages=explained.side_by_side(differences),
+        passages=explained.side_by_side(differences, executed_lines),
     )
     return made, ran
 
