@@ -18,8 +18,9 @@ from rlregress.tracing.events import as_array
 
 #: entries of one container, and levels of objects, that are changed one by one.
 _ENTRIES, _LEVELS = 16, 4
-#: groups of targets that are changed at once; targets that are named.
-_GROUPS, _SHOWN = 8, 3
+#: groups of targets that are changed at once in one way; changes of many targets, each in another
+#: way; targets that are named.
+_GROUPS, _AT_ONCE, _SHOWN = 8, 16, 3
 #: objects that say what there may be, and hold nothing that there is.
 _SPACES = ("gymnasium", "gym")
 #: what is 0 or 1 whatever its type.
@@ -75,6 +76,7 @@ _NUMBERS: Dict[str, Dict[str, _Numbers]] = {
         "one more": lambda x, _: x + 1,
         "doubled": lambda x, _: 2 * x,
         "2": lambda x, _: 0 * x + 2,
+        "5": lambda x, _: 0 * x + 5,
     },
 }
 
@@ -113,33 +115,44 @@ class Perturbation(NamedTuple):
     def halves(self) -> List[Perturbation]:
         """Two that each change some of the same; none where it has one target alone."""
         middle = len(self.targets) // 2
+        if self.number >= len(_FLOATS):
+            # a target alone would be changed otherwise
+            return []
         halves = self.targets[:middle], self.targets[middle:]
         return [Perturbation(half, self.number) for half in halves] if middle else []
 
     def apply(self, arguments: Dict[str, Any]) -> None:
         """Change arguments in place."""
         draw = np.random.Generator(np.random.PCG64(self.number))
-        for target in self.targets:
+        for position, target in enumerate(self.targets):
+            number = self._number(position)
 
-            def change(value: Any, name: str = str(target)) -> Any:
-                return _replaced(value, name, self.number, draw)
+            def change(value: Any, name: str = str(target), number: int = number) -> Any:
+                return _replaced(value, name, number, draw)
 
             _at(arguments, target.labels, change)
 
+    def _number(self, position: int) -> int:
+        """Of the change of one target: the later ones change each in a way of its own."""
+        return self.number if self.number < len(_FLOATS) else self.number * (position + 1)
+
     def words(self, arguments: Dict[str, Any]) -> str:
         """What it changes, and how."""
-        shown = [f"{each} {self._of(each, arguments)}" for each in self.targets[:_SHOWN]]
+        shown = [
+            f"{each} {self._of(each, arguments, self._number(position))}"
+            for position, each in enumerate(self.targets[:_SHOWN])
+        ]
         more = len(self.targets) - len(shown)
         return ", ".join(shown) + (f" and {more} more" if more else "")
 
-    def _of(self, target: Target, arguments: Dict[str, Any]) -> str:
+    def _of(self, target: Target, arguments: Dict[str, Any], number: int) -> str:
         """How the first number, array or tensor of a target is changed."""
         found: List[str] = []
 
         def note(value: Any) -> None:
             table = _table(value, str(target))
             if table and not found:
-                found.append(list(table)[self.number % len(table)])
+                found.append(list(table)[number % len(table)])
 
         _at(arguments, target.labels, note)
         return found[0] if found else "as it was"
@@ -158,8 +171,10 @@ def perturbations(arguments: Dict[str, Any], names: Set[str]) -> Iterator[Pertur
         for first in range(apart):
             yield Perturbation(tuple(targets[first::apart]), number)
     if len(targets) > 1:
-        for number in range(len(_FLOATS)):
-            yield Perturbation(tuple(targets), number)
+        for number in range(len(_FLOATS), len(_FLOATS) + _AT_ONCE):
+            # some of them, the more the later
+            chosen = targets[:: max(1, _AT_ONCE + len(_FLOATS) - number)]
+            yield Perturbation(tuple(chosen), number)
 
 
 def _parts(value: Any) -> List[Tuple[str, Any]]:

@@ -77,9 +77,9 @@ def _ranked(function: Changed, executed: Executed) -> Callable[[int, int], int]:
     ran = executed.get(function.file, ())
 
     def rank(begin: int, end: int) -> int:
-        # what only the old version has stands before the line that it would end at
-        own = [(first, last) for first, last in spans if first <= max(begin, end - 1) + 1
-               and last >= begin - 1]  # fmt: skip
+        # what only the old version has stands between two lines
+        low, high = (begin, end - 1) if end > begin else (begin - 1, begin)
+        own = [(first, last) for first, last in spans if first <= high and last >= low]
         if not own:
             return 2 if spans else 0
         return (

@@ -638,18 +638,46 @@ def test_what_is_documented_of_a_change_is_said():
     assert explained.documented(SB3, unknown) == []
 
 
-def test_the_difference_of_a_source_is_shown(tmp_path):
-    """The lines of the function that differ, on either side."""
-    paths = []
-    for name, factor in (("a", "0.5 * "), ("b", "")):
-        path = tmp_path / name
-        path.write_text(f"x = 1\n\ndef f(y):\n    return {factor}y\n")
-        paths.append(path)
-    own = Function(name="f", first=3, last=4, code="")
-    rows = explained.source_difference(
-        Changed(file="m.py", name="f", how=CHANGED, a=own, b=own, paths=tuple(paths))
+#: two versions of a function: annotations and a wrapped line first, one line that ran, one that did
+#: not.
+OLD_TEXT = """\
+def f(y, x):
+    total = y + x
+    if y > 1e9:
+        total = 0
+    y = -y
+    return 0.5 * total
+"""
+NEW_TEXT = """\
+def f(y: float, x: float) -> float:
+    total = (
+        y + x
     )
-    assert rows == ["-    return 0.5 * y", "+    return y"]
+    if y > 1e9:
+        total = 1
+    y = -y
+    return total
+"""
+
+
+def test_the_difference_of_a_source_begins_with_what_ran_and_does_something_else(tmp_path):
+    """Before what did not run; formatting and annotations are last."""
+    paths = []
+    for name, text in (("a", OLD_TEXT), ("b", NEW_TEXT)):
+        path = tmp_path / name
+        path.write_text(text)
+        paths.append(path)
+    owns = [
+        Function(name="f", first=1, last=text.count("\n"), code="") for text in (OLD_TEXT, NEW_TEXT)
+    ]
+    changed = Changed(file="m.py", name="f", how=CHANGED, a=owns[0], b=owns[1], paths=tuple(paths))
+    rows = explained.source_difference(changed, {"m.py": {2, 5, 7, 8}})
+    assert rows[:4] == [
+        "-    return 0.5 * total", "+    return total", "-        total = 0", "+        total = 1",
+    ]  # fmt: skip
+    assert rows[4] == "-def f(y, x):"
+    shown = explained.side_by_side([changed], {"m.py": {2, 5, 7, 8}})[changed]
+    assert shown.groups
 
 
 def test_a_package_that_is_no_longer_installed_is_what_to_do_about():
