@@ -50,6 +50,8 @@ _PARTS = {
     "shape": "a random draw has another shape or type",
     "values": "the loss module returns other values on the same data and parameters",
 }
+#: entries and parameters that are named.
+_NAMED = 4
 #: relative difference up to which a first difference may come from the order of additions.
 _ROUNDING = 1e-5
 #: values of a vector environment or a normaliser, where the environments in it did the same.
@@ -101,6 +103,10 @@ def divergence(first: Divergence, title: str = "first difference") -> list[str]:
         if above:
             how = "raised in" if shown.refusal else "called from"
             lines.append(f"     {how} {', from '.join(above)}")
+    if first.entries:
+        more = len(first.entries) - _NAMED
+        rest = f" and {more} more" if more > 0 else ""
+        lines.append(f"  in {', '.join(first.entries[:_NAMED])}{rest}")
     if first.ratio is not None:
         lines.append(f"  B / A: x{first.ratio:.6g}")
     if first.before:

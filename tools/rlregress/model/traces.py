@@ -50,6 +50,8 @@ class Event:
         parts: in the order in which one follows from the other.
         callers: frames of the traced code above that one, the nearest first.
         refusal: the error that a framework answers with, in words; empty: it answers otherwise.
+        named: what it consists of, by the part and the name of a parameter or an entry; of the
+            event alone in which two traces first differ.
     """
 
     index: int
@@ -61,6 +63,7 @@ class Event:
     parts: Mapping[str, Part]
     callers: tuple[Place, ...] = ()
     refusal: str = ""
+    named: Mapping[str, Part] = field(default_factory=dict)
 
     @property
     def key(self) -> tuple[str, str]:
@@ -165,6 +168,18 @@ class Divergence:
     before: tuple[Event, ...]
 
     @property
+    def entries(self) -> list[str]:
+        """Names of what differs in the part, where both events have names."""
+        if self.a is None or self.b is None:
+            return []
+        one, other = self.a.named, self.b.named
+        return [
+            name.removeprefix(self.part).strip()
+            for name in ({**one, **other} if one and other else ())
+            if name.startswith(f"{self.part} ") and _digest(one, name) != _digest(other, name)
+        ]
+
+    @property
     def gap(self) -> float:
         """Relative size of the difference; infinite for other events."""
         if self.a is None or self.b is None or not self.part:
@@ -178,6 +193,10 @@ class Divergence:
         if self.a is None or self.b is None or not self.part:
             return None
         return _ratio(self.a.parts[self.part], self.b.parts.get(self.part))
+
+
+def _digest(named: Mapping[str, Part], name: str) -> str:
+    return named[name].digest if name in named else ""
 
 
 def _ratio(a: Part, b: Part | None) -> float | None:

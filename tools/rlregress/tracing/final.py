@@ -98,9 +98,44 @@ class Networks:
             return {}
         return {kind: parts_of(arrays) for kind, arrays in changed.items()}
 
+    def names(self) -> Dict[int, str]:
+        """Parameter or buffer, by identity -> its name: the class of its network, and its path."""
+        inner = {id(child) for held in self._held.values() for child in _children(held)}
+        found: Dict[int, str] = {}
+        counts: Dict[str, int] = {}
+        for key, network in self._held.items():
+            if key in inner:
+                continue
+            kind = type(network).__name__
+            counts[kind] = counts.get(kind, 0) + 1
+            own = kind if counts[kind] == 1 else f"{kind} {counts[kind]}"
+            for tensors in ("named_parameters", "named_buffers"):
+                with contextlib.suppress(Exception):
+                    for path, tensor in getattr(network, tensors)():
+                        found.setdefault(id(tensor), f"{own}.{path}")
+                        if tensor.grad is not None:
+                            found.setdefault(id(tensor.grad), f"gradient of {own}.{path}")
+        return found
+
+    def named(self) -> Dict[str, Any]:
+        """What ``parts`` consists of, by name."""
+        names = self.names()
+        return {
+            f"{kind} {names.get(id(tensor), number)}": as_array(tensor)
+            for kind in ("parameters", "buffers")
+            for number, tensor in enumerate(_tensors(self._held.values(), kind))
+        }
+
     def _changed(self, kind: str) -> List[np.ndarray]:
         pairs = [(self._began(t), as_array(t)) for t in _tensors(self._held.values(), kind)]
         return [array for began, array in pairs if parts_of([array])[0] != began]
+
+
+def _children(network: Any) -> List[Any]:
+    # it may have been left half made
+    with contextlib.suppress(Exception):
+        return [each for each in network.modules() if each is not network]
+    return []
 
 
 def _tensors(modules: Iterable[Any], kind: str) -> List[Any]:

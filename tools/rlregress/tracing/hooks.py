@@ -10,12 +10,13 @@ import contextlib
 import functools
 import importlib.util
 import inspect
+import itertools
 import os
 import random
 import sys
 import threading
 import weakref
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 import torch
@@ -44,6 +45,7 @@ from rlregress.tracing.watched import (
     Depth,
     Importing,
     Watched,
+    named_output,
     parts_of_output,
 )
 
@@ -63,6 +65,8 @@ _TENSOR_WRITES = ("copy_", "lerp_", "mul_", "add_")
 _TORCH_WRITES = ("add", "lerp", "mul", "_foreach_lerp_", "_foreach_mul_", "_foreach_add_")
 #: functions that make tensors of arrays: observations, minibatches, what was computed of a rollout.
 _TORCH_DATA = ("tensor", "as_tensor", "from_numpy")
+#: names that one event gets.
+_NAMED = 1000
 #: times that a script may eat ``Stop``; after them it runs to its own end, unrecorded.
 _EATEN = 1000
 
@@ -88,6 +92,8 @@ class Recorder:
         places: tells the traced code from all other.
         steps: environment steps after which ``Stop`` is raised; 0: never.
         quiet: seed what is to be seeded, and note nothing.
+        named: numbers of events, from 0, that get the entries, parameters or gradients that they
+            consist of, by name.
 
     Attributes:
         events: in order.
@@ -96,7 +102,9 @@ class Recorder:
         environment_events: how many resets and steps of environments there were.
     """
 
-    def __init__(self, places: Places, steps: int = 0, quiet: bool = False) -> None:
+    def __init__(
+        self, places: Places, steps: int = 0, quiet: bool = False, named: Sequence[int] = ()
+    ) -> None:
         self.events: List[Event] = []
         self.seeded: List[str] = []
         self.places = places
@@ -106,6 +114,7 @@ class Recorder:
         #: nothing is recorded any more.
         self.over = False
         self.quiet = quiet
+        self._named = frozenset(named)
         self.steps_left = steps
         self._stopped = False
         self._eaten = 0
@@ -134,21 +143,38 @@ class Recorder:
 
     # -- events ------------------------------------------------------------------------------
 
-    def add(self, kind: str, name: str, parts: Dict[str, Any], at: Any) -> None:
-        """Append an event; ``at`` is None outside of the traced code."""
+    def add(self, kind: str, name: str, parts: Dict[str, Any], at: Any, values: Any = None) -> None:
+        """Append an event; ``at`` is None outside of the traced code.
+
+        Args:
+            values: gives what the event consists of, by the name of its part and of its own.
+        """
         # a forked worker has hooks, too, and nobody who reads its events
         if os.getpid() != self._process or self.over or self.quiet:
             return
         self._elsewhere.look()
         self.events.append({"kind": kind, "name": name, "at": at, "parts": parts})
+        self._name(values)
         # not while a network is being made: with draws and writes
         if kind in ("reset", "step", "backward", "optimizer"):
             self._networks.look()
 
+    def _name(self, values: Any) -> None:
+        """Give the last event what it consists of by name, if it is one of those that get it."""
+        if len(self.events) - 1 in self._named and values is not None:
+            found = self.events[-1].setdefault("named", {})
+            for name, array in itertools.islice(values().items(), _NAMED):
+                # a tensor may be written more than once
+                found[name if name not in found else f"{name} (again)"] = part(array)
+
+    def names(self) -> Dict[int, str]:
+        """Parameter or buffer, by identity -> its name in a network that is still in use."""
+        return self._networks.names()
+
     def answer(self, name: str, value: Any) -> None:
         """What a training shows itself; of an error where it was raised, and no value."""
         if not isinstance(value, Refusal):
-            self.add("output", name, parts_of_output(value), None)
+            self.add("output", name, parts_of_output(value), None, lambda: named_output(value))
             return
         parts = {"value": in_words(value), "types": in_words(REFUSED)}
         self.add("output", name, parts, ["", 0, "", self.places.of(value.frames)])
@@ -157,7 +183,7 @@ class Recorder:
         """The last event: the networks as the training leaves them."""
         parts = self._networks.parts()
         if parts:
-            self.add("final", "networks", parts, None)
+            self.add("final", "networks", parts, None, self._networks.named)
         self.over = True
 
     @property
@@ -209,10 +235,16 @@ class Recorder:
     def _append_to_last(self, kind: str, name: str, value: Any, at: Any, same: Any) -> None:
         last = self.events[-1] if self.events else None
         added = part(value)
+
+        def values() -> Dict[str, Any]:
+            shape = "x".join(map(str, value.shape)) or "scalar"
+            return {f"value {self.names().get(id(value), shape)}": value}
+
         if last is not None and last["kind"] == kind and same(last["at"]) == same(at):
             last["parts"]["value"] = joined([last["parts"]["value"], added])
+            self._name(values)
             return
-        self.add(kind, name, {"value": added}, at)
+        self.add(kind, name, {"value": added}, at, values)
 
     def new_parameters(self) -> None:
         """An event with all parameters registered since the last one: how networks begin."""
@@ -220,7 +252,13 @@ class Recorder:
         self._new.clear()
         arrays = [as_array(p) for p in alive if torch.is_tensor(p) and readable(p)]
         if arrays:
-            self.add("parameters", "initial", {"value": parts_of(arrays)}, self.places.nearest(2))
+            parts = {"value": parts_of(arrays)}
+
+            def values() -> Dict[str, Any]:
+                names = self.names()
+                return {f"value {names.get(id(p), number)}": p for number, p in enumerate(alive)}
+
+            self.add("parameters", "initial", parts, self.places.nearest(2), values)
 
     def wrap_environment(self, environment: Any) -> Any:
         """Record an environment, of whatever class."""

@@ -83,7 +83,10 @@ class Losses:
         caller = self._recorder.places.nearest(3)
         above = [] if caller is None else [caller[:3], *caller[3]]
         at = [*(self._forward(type(module)) or ["", 0, ""]), above[:CALLERS]]
-        self._recorder.add(kind, name, {"keys": types_of(values), "values": part(values)}, at)
+        parts = {"keys": types_of(values), "values": part(values)}
+        self._recorder.add(
+            kind, name, parts, at, lambda: {f"values {key}": each for key, each in values.items()}
+        )
 
 
 def _values(output: Any) -> Dict[str, Any]:

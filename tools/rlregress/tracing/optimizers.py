@@ -40,6 +40,7 @@ class Steps:
         self._numbers: "weakref.WeakKeyDictionary[Any, int]" = weakref.WeakKeyDictionary()
         self._count = itertools.count()
         self._open: Dict[int, Tuple[Any, List[Any]]] = {}
+        self._gradients: List[Tuple[Any, Any]] = []
 
     def before(self, optimizer: Any, *_: Any) -> None:
         """Note the gradient and the parameters as they are."""
@@ -54,6 +55,8 @@ class Steps:
             "learning_rate": part(rates),
         }
         self._open[id(optimizer)] = (parts, before)
+        # of the event, if it gets names; the gradients may be gone when it is added
+        self._gradients = [(p, p.grad) for p in trained]
         self._recorder.stepping = True
 
     def step(self, _: str, original: Any, optimizer: Any, *given: Any, **named: Any) -> Any:
@@ -77,7 +80,21 @@ class Steps:
         moved = [_difference(a, b) for a, b in zip(after, before)]
         parts["update"] = parts_of(moved)
         name = f"{type(optimizer).__name__} {self._numbers[optimizer]}"
-        self._recorder.add("optimizer", name, parts, self._recorder.places.nearest(2))
+
+        def values() -> Dict[str, Any]:
+            names = self._recorder.names()
+            found = {}
+            for number, ((tensor, gradient), start, move) in enumerate(
+                zip(self._gradients, before, moved)
+            ):
+                own = names.get(id(tensor), f"parameter {number}")
+                found[f"parameters {own}"] = start
+                if gradient is not None:
+                    found[f"gradient {own}"] = gradient
+                found[f"update {own}"] = move
+            return found
+
+        self._recorder.add("optimizer", name, parts, self._recorder.places.nearest(2), values)
 
 
 def _difference(after: np.ndarray, before: np.ndarray) -> np.ndarray:

@@ -54,7 +54,7 @@ _FLOATS: Dict[str, _Numbers] = {
     "all 0": lambda x, _: np.zeros_like(x),
     "negated": lambda x, _: -x,
     "all 1": lambda x, _: np.ones_like(x),
-    "times -100": lambda x, _: -100 * x,
+    "times -10000": lambda x, _: -1e4 * x,
     "times 0.01": lambda x, _: 0.01 * x,
     "alternately 0": lambda x, _: _alternate(x, 0),
     "plus 1": lambda x, _: x + 1,

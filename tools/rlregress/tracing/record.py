@@ -10,7 +10,8 @@ releases, and importable packages), ``steps`` (environment steps to record, 0: a
 that they are entered), ``plain`` (seconds; seed only, and record nothing: whether an error is the
 training's own), and either ``script`` (path) with ``arguments`` and ``first`` (entries of
 the path of modules that go before its folder), or ``framework``, ``algorithm`` and ``seed`` of a
-built-in training, with ``scenario`` if it is one of ``baselines/scenarios``. ``moved``: further
+built-in training, with ``scenario`` if it is one of ``baselines/scenarios``. ``named``: numbers of
+events that get what they consist of by name. ``moved``: further
 importable packages that differ, of which it is noted what is executed. ``swap`` puts other
 code into functions first; see ``tracing.swap``.
 """
@@ -185,7 +186,8 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
         roots.extend(frameworks.get(job["framework"]).code_folders())
     places = events.Places(roots)
     plain = int(job.get("plain", 0))
-    recorder = Recorder(places, int(job.get("steps", 0)), quiet=bool(plain))
+    named = job.get("named", ())
+    recorder = Recorder(places, int(job.get("steps", 0)), quiet=bool(plain), named=named)
     if plain:
         signal.alarm(plain)
     noted = job.get("lines", False) if not plain else False

@@ -7,7 +7,7 @@ import gzip
 import json
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
@@ -85,6 +85,7 @@ class _Row:
     name: Line
     at: tuple[Line, Natural, Line, tuple[_Place, ...]] | None
     parts: Mapping[str, _Part]
+    named: Mapping[Line, _Part] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,6 +174,7 @@ def _event(index: int, row: _Row) -> Event:
         function=function,
         parts=parts,
         callers=tuple(Place(file=f, line=n, function=name) for f, n, name in callers),
+        named={name: _part(*part) for name, part in row.named.items()},
     )
     refused = made.is_answer and "types" in parts and parts["types"].text == REFUSED
     return replace(made, refusal=parts["value"].text) if refused else made

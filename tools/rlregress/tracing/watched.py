@@ -22,6 +22,7 @@ import numpy as np
 
 from rlregress.frameworks.raised import through
 from rlregress.tracing.events import in_words, part, readable, types_of
+from rlregress.tracing.leaves import described
 
 #: of gymnasium: vector environments and all wrappers around them.
 GYMNASIUM = (
@@ -219,7 +220,8 @@ class Watched:
     def _add(self, label: str, output: Any) -> None:
         if readable(output):
             place = self._recorder.places.nearest(3)
-            self._recorder.add("output", label, parts_of_output(output), place)
+            parts = parts_of_output(output)
+            self._recorder.add("output", label, parts, place, lambda: named_output(output))
 
     def _items(self, label: str, items: Any) -> Iterator[Any]:
         """The items of a generator; what runs between two of them is not inside of it."""
@@ -261,6 +263,22 @@ def _logged_part(value: Any) -> Any:
 
 def parts_of_output(output: Any) -> Dict[str, Any]:
     """Parts of what a method hands out: of a step, of a reset, or of any other."""
+    parts = _output(output)
+    told = {name: part(value) for name, value in parts.items()}
+    told["types"] = types_of(parts)
+    return told
+
+
+def named_output(output: Any) -> Dict[str, Any]:
+    """The same, as what the parts consist of by name: "value ['next']['reward']"."""
+    return {
+        path: value
+        for name, tree in _output(output).items()
+        for path, (_, value) in described(tree, f"{name} ").items()
+    }
+
+
+def _output(output: Any) -> Dict[str, Any]:
     if isinstance(output, tuple) and len(output) in (4, 5):
         flags = list(output[2:-1])
         parts = {"observation": output[0], "reward": output[1], "flags": flags}
@@ -271,9 +289,7 @@ def parts_of_output(output: Any) -> Dict[str, Any]:
         parts = {"observation": output[0]}
     else:
         parts = {"value": _tree(output)}
-    told = {name: part(value) for name, value in parts.items()}
-    told["types"] = types_of(parts)
-    return told
+    return parts
 
 
 def _last(informations: Any) -> List[Any]:

@@ -19,7 +19,7 @@ from rlregress.gate.selection import other_algorithms
 from rlregress.model import differences as model
 from rlregress.model.code import REMOVED, Changed
 from rlregress.model.differences import Entry
-from rlregress.model.traces import NotTraced, Trace, Traced
+from rlregress.model.traces import Comparison, NotTraced, Trace, Traced
 from rlregress.model.upgrades import Cause, Moved, OfFramework, OfScript, Proof, Reach, Upgrade
 from rlregress.tracing.run import current
 from rlregress.upgrade import (
@@ -585,7 +585,7 @@ def _traces(
         options.say(
             f"recording {len(parted)} trainings again, to see whether they repeat themselves"
         )
-        again = sides.record(parted, again=True)
+        again = sides.record([traced.naming(t, once[t.name]) for t in parted], again=True)
     held, lost = [], []
     for training in trainings:
         name = training.name
@@ -644,9 +644,9 @@ def _script(
 ) -> tuple[OfScript, _Executed]:
     a, b = sides.record([script], {"A": True, "B": True})
 
-    def again() -> tuple[Trace, Trace]:
+    def again(comparison: Comparison) -> tuple[Trace, Trace]:
         options.say("recording the script again, to see whether it repeats itself")
-        one, other = sides.record([script], again=True)
+        one, other = sides.record([traced.naming(script, comparison)], again=True)
         return one[script.name], other[script.name]
 
     held = traced.compared(script.name, a[script.name], b[script.name], again)

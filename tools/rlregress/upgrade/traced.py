@@ -74,12 +74,12 @@ def script_training(job: Mapping[str, Any], imports: Mapping[str, Sequence[str]]
 
 
 def compared(
-    name: str, a: Trace, b: Trace, again: Callable[[], tuple[Trace, Trace]]
+    name: str, a: Trace, b: Trace, again: Callable[[Comparison], tuple[Trace, Trace]]
 ) -> Traced | NotTraced:
     """Side A's trace beside side B's, and both beside their own repetitions where they differ.
 
     Args:
-        again: record both sides once more.
+        again: records both sides once more, with names where they first differ.
 
     Raises:
         UserError: nothing was trained, or nothing of what differs was run.
@@ -87,7 +87,9 @@ def compared(
     comparison = compared_once(name, a, b)
     if isinstance(comparison, NotTraced):
         return comparison
-    return with_repetitions(name, comparison, a, b, again() if parts(comparison) else None)
+    return with_repetitions(
+        name, comparison, a, b, again(comparison) if parts(comparison) else None
+    )
 
 
 def compared_once(name: str, a: Trace, b: Trace) -> Comparison | NotTraced:
@@ -136,6 +138,7 @@ def with_repetitions(
             notes=tuple(seeded),
             crash=crash(a, b),
         )
+    comparison = _with_names(comparison, *repetitions)
     repeats, notes = True, [*_broken_off(a, b), *seeded]
     for label, first, repetition in zip("AB", (a, b), repetitions, strict=True):
         repeated = Repeated(
@@ -152,6 +155,26 @@ def with_repetitions(
         notes=tuple(notes),
         crash=crash(a, b),
     )
+
+
+def naming(training: Training, comparison: Comparison | NotTraced) -> Training:
+    """The training, with names for what the first event consists of in which its traces differ."""
+    first = comparison.first if isinstance(comparison, Comparison) else None
+    events = [each.index for each in (first.a, first.b) if each is not None] if first else []
+    return replace(training, job={**training.job, "named": events}) if events else training
+
+
+def _with_names(comparison: Comparison, a: Trace, b: Trace) -> Comparison:
+    first = comparison.first
+    if first is None or first.a is None or first.b is None:
+        return comparison
+    events = [
+        replace(event, named=again.events[event.index].named)
+        if event.index < len(again.events) and again.events[event.index].digests == event.digests
+        else event
+        for event, again in ((first.a, a), (first.b, b))
+    ]
+    return replace(comparison, first=replace(first, a=events[0], b=events[1]))
 
 
 def held_against(a: Trace, b: Trace) -> Comparison:

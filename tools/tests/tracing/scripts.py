@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,7 @@ def changed(*pairs: tuple[str, str]) -> str:
     return text
 
 
-def recorded_here(text: str, folder: Path) -> tuple[Any, dict[str, Any]]:
+def recorded_here(text: str, folder: Path, named: Sequence[int] = ()) -> tuple[Any, dict[str, Any]]:
     """The recorder and the names of a script that ran in this process."""
     from rlregress.tracing.events import Places
     from rlregress.tracing.hooks import Recorder
@@ -98,6 +99,6 @@ def recorded_here(text: str, folder: Path) -> tuple[Any, dict[str, Any]]:
     script = folder / "here.py"
     script.write_text(text, encoding="utf-8")
     names: dict[str, Any] = {"__name__": "traced"}
-    with Recorder(Places([str(script)])) as recorder:
+    with Recorder(Places([str(script)]), named=named) as recorder:
         exec(compile(text, str(script), "exec"), names)
     return recorder, names

@@ -56,7 +56,7 @@ def compare(tmp_path: Path) -> Compare:
             folder.mkdir()
         with Sides((a, b), folders, 2, lambda _: None) as sides:
 
-            def again() -> Any:
+            def again(_: Any) -> Any:
                 return [each[training.name] for each in sides.record([training], again=True)]
 
             one, other = sides.record([training], {"A": True, "B": True})

@@ -6,10 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from rlregress.model import explain
 from rlregress.model.traces import Event, NotTraced, Part, Trace, Traced
 from rlregress.reporting.upgrade_text import _traced
-from rlregress.tracing import errors
+from rlregress.tracing import errors, events
+from rlregress.tracing.trace import load
 from rlregress.upgrade import traced
+from tools.tests.tracing.scripts import changed, recorded_here
 
 DTYPE = "Traceback\nRuntimeError: mat1 and mat2 must have the same dtype"
 LOAD = "Traceback\nUnpicklingError: weights only"
@@ -36,7 +39,46 @@ def trace(count: int, failure: str = "", theirs: bool = True, kind: str = "step"
 
 def held(a: Trace, b: Trace) -> Traced | NotTraced:
     """The two beside each other; each repeats itself."""
-    return traced.compared("sac delays", a, b, lambda: (a, b))
+    return traced.compared("sac delays", a, b, lambda _: (a, b))
+
+
+BEGUN = "nn.Linear(16, 2))\n"
+CLIPPED = "        nn.utils.clip_grad_norm_(online.parameters(), 0.5)\n"
+ENTRIES = {
+    "a parameter": (
+        BEGUN, BEGUN + "    online[2].bias.data.fill_(0.25)\n", "value", ["Sequential.2.bias"]),
+    "a gradient": (
+        CLIPPED, CLIPPED + "        online[0].bias.grad.mul_(0.5)\n", "value",
+        ["gradient of Sequential.0.bias (again)"]),
+    "another network": (
+        "old.copy_(0.1 * new + 0.9 * old)", "old.copy_(0.1 * new + (0.9 + 0.05 * (old.dim() > 1)) "
+        "* old)", "value", ["Sequential 2.0.weight", "Sequential 2.2.weight"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ENTRIES)
+def test_what_differs_first_is_named(case, tmp_path):
+    """By the parameter and its network, when both versions are recorded again."""
+    old, new, part, names = ENTRIES[case]
+
+    def sides(named):
+        for label, text in (("a", changed()), ("b", changed((old, new)))):
+            folder = tmp_path / f"{label}{len(named)}"
+            folder.mkdir()
+            recorder, _ = recorded_here(text, folder, named)
+            path = folder / "trace"
+            header = {"failure": "", "seeded": [], "lines": {}}
+            events.write(str(path), header, recorder.events)
+            yield load(path)
+
+    def again(comparison):
+        training = traced.Training("script", "here.py", {"script": "here.py"})
+        return tuple(sides(traced.naming(training, comparison).job["named"]))
+
+    found = traced.compared("here.py", *sides(()), again)
+    first = found.comparison.first
+    assert (first.part, first.entries) == (part, names)
+    assert f"in {', '.join(names)}" in "\n".join(explain.divergence(first))
 
 
 @pytest.mark.parametrize(
