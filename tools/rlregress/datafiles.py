@@ -214,8 +214,7 @@ def json_line(text: str, model: Any, path: Path, remedy: str = "") -> Any:
 
 def _parsed(text: str, kind: str, model: Any, path: Path, remedy: str) -> Any:
     advice = f"; {remedy}" if remedy else ""
-    if kind == "JSON" and _BEYOND.search(text):
-        raise UserError(f"{path} holds a number of more digits than any that is computed{advice}")
+    _check_digits(text, path, advice)
     if kind == "JSON" and text.count(",") < _MOST_VALUES["JSON"]:
         # as below, at once; what pydantic does not read is read below, and said in words there
         adapter = _adapter(model, strict=True)
@@ -233,6 +232,11 @@ def _parsed(text: str, kind: str, model: Any, path: Path, remedy: str) -> Any:
     return checked(content, model, path, remedy, kind)
 
 
+def _check_digits(text: str, path: Path, advice: str) -> None:
+    if _BEYOND.search(text):
+        raise UserError(f"{path} holds a number of more digits than any that is computed{advice}")
+
+
 def checked(content: Any, model: Any, path: Path, remedy: str = "", kind: str = "") -> Any:
     """What ``read`` would read, of content that was read already.
 
@@ -247,6 +251,7 @@ def checked(content: Any, model: Any, path: Path, remedy: str = "", kind: str = 
         text = json.dumps([content], default=str)
         if kind == "JSON" and text.count(",") >= _MOST_VALUES["JSON"]:
             raise ValueError(_TOO_MANY)
+        _check_digits(text, path, advice)
         validated = adapter.validate_json(text)
     except (ValueError, RecursionError) as error:
         if not isinstance(error, ValidationError):
