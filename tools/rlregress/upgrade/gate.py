@@ -34,6 +34,7 @@ from rlregress.upgrade import (
     environments,
     explained,
     fingerprints,
+    groups,
     interpreters,
     outside,
     physics,
@@ -458,14 +459,18 @@ def _framework(
     if alike_beside and trainings and not options.every:
         same = _same_code(sides, adapter, found, trainings, differing, options)
     left = [training for training in trainings if training.name not in same]
-    held, lost, traces = _traces(sides, left, lines, options)
-    causes_ = {
+    held, lost, traces, of = _traces(sides, left, lines, differing, options)
+    searched = [each for each in held if of.get(each.name, each.name) == each.name]
+    found_ = {
         name: causes.with_new(cause, found.pieces)
-        for name, cause in _causes(sides, held, trainings, differing, options).items()
+        for name, cause in _causes(sides, searched, trainings, differing, options).items()
     }
+    causes_ = {**found_, **{name: found_[one] for name, one in of.items() if one in found_}}
     name = adapter.full_name
     checks = entries.of_trainings(held, lost, same, name)
-    ran = _Executed(traces=traces, same=same, checks=entries.evidence(checks, causes_))
+    # of the others it is not known which of the changed functions they could do without
+    evident = [each for each in checks if of.get(each.name, each.name) == each.name]
+    ran = _Executed(traces=traces, same=same, checks=entries.evidence(evident, found_))
     probed = _probed(pair)
     reach = coverage.reach(own.pieces, traces, probed, found.folders("new"), same)
     reach = direct.called(sides, reach, left, traces[1], causes_.values(), found.folders("new"))
@@ -481,7 +486,7 @@ def _framework(
     )
     shown = [*differences, *(each.function for each in reach if each.function.counts)]
     pieces = _entries_of(reach, ran, found, name)
-    of = OfFramework(
+    made = OfFramework(
         name=name,
         title=adapter.title,
         module=adapter.modules[0] if adapter.modules else "",
@@ -503,7 +508,7 @@ def _framework(
         proof=proof,
         passages=explained.side_by_side(shown, executed),
     )  # fmt: skip
-    return of, ran
+    return made, ran
 
 
 def _same_code(
@@ -572,20 +577,40 @@ def _probed(pair: tuple[Fingerprint, Fingerprint]) -> dict[tuple[str, str], list
 
 
 def _traces(
-    sides: Sides, trainings: Sequence[Training], lines: Mapping[str, Noted], options: Options
-) -> tuple[list[Traced], list[NotTraced], tuple[dict[str, Trace], dict[str, Trace]]]:
-    """What is held against the other side, what could not be, and the traces themselves."""
+    sides: Sides,
+    trainings: Sequence[Training],
+    lines: Mapping[str, Noted],
+    differing: Sequence[Changed],
+    options: Options,
+) -> tuple[
+    list[Traced], list[NotTraced], tuple[dict[str, Trace], dict[str, Trace]], dict[str, str]
+]:
+    """What is held against the other side, what could not be, and the traces themselves.
+
+    Also, of each training that diverges, the one that stands for it; see ``groups``.
+    """
     if not trainings:
-        return [], [], ({}, {})
+        return [], [], ({}, {}), {}
     a, b = sides.record(trainings, lines)
     once = {t.name: traced.compared_once(t.name, a[t.name], b[t.name]) for t in trainings}
-    parted = [training for training in trainings if traced.parts(once[training.name])]
+    diverging = {
+        n: each for n, each in once.items() if isinstance(each, Comparison) and traced.parts(each)
+    }
+    of = groups.representatives(diverging, (a, b), {each.key for each in differing})
     again: tuple[dict[str, Trace], dict[str, Trace]] = {}, {}
-    if parted:
+    wanted = [training for training in trainings if of.get(training.name) == training.name]
+    while wanted:
         options.say(
-            f"recording {len(parted)} trainings again, to see whether they repeat themselves"
+            f"recording {len(wanted)} trainings again, to see whether they repeat themselves"
         )
-        again = sides.record([traced.naming(t, once[t.name]) for t in parted], again=True)
+        more = sides.record([traced.naming(t, once[t.name]) for t in wanted], again=True)
+        again = {**again[0], **more[0]}, {**again[1], **more[1]}
+        # what stands for others has to repeat itself
+        loose = {t.name for t in wanted if not all(
+            traced.held_against(side[t.name], one[t.name]).verdict == "equal"
+            for side, one in zip((a, b), more, strict=True))}  # fmt: skip
+        wanted = [t for t in trainings if of.get(t.name) in loose and t.name not in again[0]]
+        of.update({training.name: training.name for training in wanted})
     held, lost = [], []
     for training in trainings:
         name = training.name
@@ -600,7 +625,7 @@ def _traces(
         held.append(both)
         if not both.proved or both.plain:
             options.say(f"{training.owner} {name}: {both.word}")
-    return held, lost, (a, b)
+    return groups.likewise(held, of), lost, (a, b), of
 
 
 def _causes(

@@ -1,0 +1,66 @@
+"""Trainings that diverge likewise: one of them is recorded again and searched for its cause."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+
+from rlregress.model.traces import Comparison, Event, Trace, Traced
+
+
+def representatives(
+    diverging: Mapping[str, Comparison],
+    traces: tuple[Mapping[str, Trace], Mapping[str, Trace]],
+    changed: Collection[tuple[str, str]],
+) -> dict[str, str]:
+    """Training -> the shortest that executes the same changed functions and diverges likewise.
+
+    Args:
+        diverging: training -> its comparison.
+        traces: of the old and of the new version, by training.
+        changed: file and name of each function that differs.
+    """
+    shortest: dict[object, str] = {}
+    keys = {}
+    for name in sorted(diverging, key=lambda each: len(traces[1][each].events)):
+        executed = frozenset(_executed(traces[0][name]) | _executed(traces[1][name]))
+        keys[name] = (executed & frozenset(changed), _way(diverging[name]))
+        shortest.setdefault(keys[name], name)
+    return {name: shortest[key] for name, key in keys.items()}
+
+
+def _executed(trace: Trace) -> set[tuple[str, str]]:
+    functions = trace.header.get("functions", {})
+    return {(file, name) for file, names in functions.items() for name in names}
+
+
+def _way(comparison: Comparison) -> tuple[object, ...]:
+    """The kind of the first difference, and where it is."""
+    first = comparison.first
+    if first is None:
+        return (comparison.verdict,)
+    return (comparison.verdict, first.kind, first.part, _place(first.a), _place(first.b))
+
+
+def _place(event: Event | None) -> tuple[str, str]:
+    return (event.file, event.function) if event is not None else ("", "")
+
+
+def likewise(held: Iterable[Traced], of: Mapping[str, str]) -> list[Traced]:
+    """The trainings, each with a note that another one was searched in its place.
+
+    Args:
+        of: training -> its representative.
+    """
+    return [
+        replace(each, notes=(*each.notes, _NOTE.format(of[each.name])))
+        if of.get(each.name, each.name) != each.name
+        else each
+        for each in held
+    ]
+
+
+_NOTE = (
+    "it executes the same changed functions as {}, and first differs in the same function: that "
+    "one was recorded again, and searched for the cause"
+)
