@@ -40,7 +40,7 @@ _OF_RETURNS = (
 )  # fmt: skip
 _OF_UPGRADE = (
     "min_coverage", "asked", "fail_on", "accepted", "scenario", "prove", "every_training",
-    "returns", "script", "package", "steps", "lend",
+    "returns", "script", "package", "steps", "lend", "minutes",
 )  # fmt: skip
 
 
@@ -133,6 +133,14 @@ def gate(
     ] = None,
     package: Packages = None,
     steps: Steps = 0,
+    minutes: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            help="Of an upgrade: begin nothing more after so many minutes; what executes changed "
+            "code comes first, and what is left is listed as never executed.",
+        ),
+    ] = 0.0,
     lend: Annotated[
         str | None,
         typer.Option(
@@ -163,6 +171,8 @@ def gate(
     min_coverage = asked if min_coverage is None else min_coverage
     if min_coverage is not None and math.isnan(min_coverage):
         raise UserError("--min-coverage is nan, expected a share between 0 and 1")
+    if math.isnan(minutes):
+        raise UserError("--minutes is nan, expected a number of minutes, or 0 for no limit")
     if from_ is not None or to is not None:
         refuse(context, _OF_RETURNS, "an upgrade does not take", "leave it out")
         from rlregress.commands import upgrade as upgrade_command
@@ -190,6 +200,7 @@ def gate(
             workers=workers,
             lend=names_of("--lend", lend),
             script=job,
+            minutes=minutes,
             say=typer.echo,
         )
         raise typer.Exit(upgrade_command.judge(options_, brief, inconclusive))

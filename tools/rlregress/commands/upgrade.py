@@ -90,6 +90,8 @@ def _command(options: gate.Options) -> str:
         command += ["--min-coverage", f"{options.min_coverage:g}"]
     if options.fail_on != FAIL_ON:
         command += ["--fail-on", options.fail_on]
+    if options.minutes:
+        command += ["--minutes", f"{options.minutes:g}"]
     if options.lend:
         command += ["--lend", ",".join(options.lend)]
     if options.accepted is not None:

@@ -3,9 +3,9 @@
 Everything is imported once; each training runs in a child of its own, which begins where all
 others begin. Runs inside foreign and old environments: Python 3.9 syntax.
 
-The file holds ``jobs``, each as for ``tracing.record``, with ``name``. After each comes a line on
-standard output, "<name>\\t<status>\\t<seconds>"; where there is no trace, ``<output>.error`` holds
-what was said last.
+The file holds ``jobs``, each as for ``tracing.record``, with ``name``; none begins after ``until``,
+in seconds since the epoch. After each comes a line on standard output, "<name>\\t<status>\\t
+<seconds>"; where there is no trace, ``<output>.error`` holds what was said last.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import signal
 import sys
 import time
 import traceback
-from typing import Any, Callable, Dict, List, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from rlregress import source
 from rlregress.tracing import events, hooks, loading, record
@@ -81,15 +81,22 @@ def _child(job: Dict[str, Any], work: Callable[[Dict[str, Any]], Any]) -> None:
 def main(arguments: List[str]) -> int:
     """Entry point; the exit status is 0 when all jobs were tried."""
     with open(arguments[0], encoding="utf-8") as file:
-        jobs = json.load(file)["jobs"]
+        asked = json.load(file)
+    jobs = asked["jobs"]
     if jobs:
         prepare(jobs[0])
-    return forked(jobs, record.record)
+    return forked(jobs, record.record, asked.get("until"))
 
 
-def forked(jobs: List[Dict[str, Any]], work: Callable[[Dict[str, Any]], Any]) -> int:
-    """Do the work of each training in a child of its own; 0 when all were tried."""
+def forked(
+    jobs: List[Dict[str, Any]],
+    work: Callable[[Dict[str, Any]], Any],
+    until: Optional[float] = None,
+) -> int:
+    """Do the work of each training in a child of its own; 0 when all were tried in time."""
     for job in jobs:
+        if until is not None and time.time() > until:
+            break
         begun = time.perf_counter()
         sys.stdout.flush()
         child = os.fork()

@@ -8,8 +8,9 @@ traced only, Python 3.9 syntax.
 
 The file holds ``jobs`` as for ``tracing.batch``, each with ``functions``, file below its root and
 qualified name of each that is captured; ``folders`` of the code; ``changes`` as of
-``tracing.swap``; and ``seconds`` of CPU time for each captured call. The answer of a training is a
-JSON file: a list of the calls, each with ``file``, ``name`` and what ``Call.examine`` returns.
+``tracing.swap``; ``seconds`` of CPU time for each captured call; and ``until``. The answer of a
+training is a JSON file: a list of the calls, each with ``file``, ``name`` and what ``Call.examine``
+returns.
 """
 
 from __future__ import annotations
@@ -316,7 +317,7 @@ def main(arguments: List[str]) -> int:
     jobs = asked["jobs"]
     if not jobs[0].get("script"):
         batch.prepare(jobs[0])
-    return batch.forked(jobs, lambda job: _train(job, asked))
+    return batch.forked(jobs, lambda job: _train(job, asked), asked.get("until"))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -100,6 +101,7 @@ def causes(
     functions: Sequence[Changed],
     record: Record,
     limit: float = LIMIT,
+    until: float | None = None,
 ) -> dict[str, Cause]:
     """Training -> what makes it part.
 
@@ -110,6 +112,7 @@ def causes(
         trainings: by name.
         functions: those that differ.
         limit: recordings in all, as ``LIMIT``.
+        until: the time after which none begins.
     """
     # what diverges before what rounds
     shortest = sorted(parted, key=lambda one: (one.proved, len(one.b.events)))
@@ -124,6 +127,8 @@ def causes(
         order, size = order[size:], min(2 * size, _MOST)
         known = {each for cause in by_name.values() for each in cause.movers}
         searches = {name: search(one, functions, known) for name, one in wave.items()}
+        if until is not None and time.time() > until:
+            limit = 0.0
         limit -= _run(searches, wave, trainings, record, limit, by_name)
     return {one.name: by_name[one.name] for one in parted}
 

@@ -37,6 +37,7 @@ def called(
     traces: Mapping[str, Trace],
     causes: Iterable[Cause],
     folders: Sequence[str],
+    until: float | None = None,
 ) -> list[Reach]:
     """The pieces of code, each with what came of its captured calls.
 
@@ -45,6 +46,7 @@ def called(
         traces: of them, by name, of the new version.
         causes: what makes trainings differ: its functions need no further evidence.
         folders: of the new version's code.
+        until: the time after which no training begins.
     """
     known = {function.key for cause in causes for function in cause.movers}
     wanted = [each for each in reach if each.trainings and _callable(each.function)
@@ -59,7 +61,7 @@ def called(
         return list(reach)
 
     def work(part: Sequence[Training], side: Side, progress: Progress) -> dict[str, Any]:
-        return _answers(part, side, progress, functions, differing, folders)
+        return _answers(part, side, progress, functions, differing, folders, until)
 
     chosen = [by_name[name] for name in functions]
     answers = sides.on_new(chosen, work, "calls repeated with both versions")
@@ -92,6 +94,7 @@ def _answers(
     functions: Mapping[str, Sequence[Sequence[str]]],
     differing: Sequence[Changed],
     folders: Sequence[str],
+    until: float | None,
 ) -> dict[str, Any]:
     """What the calls of trainings came to, by name: all from one process, which forks for each."""
     if not trainings:
@@ -104,7 +107,7 @@ def _answers(
         ]  # fmt: skip
         path = Path(made) / "jobs.json"
         asked = {"jobs": jobs, "changes": change_of(differing), "folders": list(folders),
-                 "seconds": SECONDS}  # fmt: skip
+                 "seconds": SECONDS, "until": until}  # fmt: skip
         path.write_text(json.dumps(asked), encoding="utf-8")
         command = run.start("calls", side, path)
         processes.follow(command, side.environment(), made, lambda _: progress.done())

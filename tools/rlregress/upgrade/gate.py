@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import shutil
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -72,6 +73,9 @@ class Options:
         every: trace also what runs no code that differs.
         returns, one_look: train what has diverged; judge it by the gate of fixed size.
         lend: distributions that both sides have, although only one version installs them.
+        minutes: after which nothing more is begun; 0: there is no limit. Of them, a half is for
+            traces, a quarter for causes, and the rest for direct calls.
+        begun: when, in seconds since the epoch.
         keep: answers of a side are those of an earlier gate of this session; of what is reached
             only functions are noted.
     """
@@ -93,8 +97,14 @@ class Options:
     workers: int = 2
     lend: Sequence[str] = ()
     script: Mapping[str, Any] | None = None
+    minutes: float = 0.0
+    begun: float = field(default_factory=time.time)
     keep: Path | None = None
     say: Callable[[str], None] = field(default=cached_folders.silent)
+
+    def until(self, share: float) -> float | None:
+        """The time at which a share of the minutes is over; None: there is no limit."""
+        return self.begun + 60 * self.minutes * share if self.minutes else None
 
 
 def run(options: Options) -> Upgrade:
@@ -456,9 +466,10 @@ def _framework(
     elif not any(function.how == REMOVED for function in differing):
         del lines["A"]
     same: dict[str, Mapping[str, Sequence[str]]] = {}
+    met: dict[str, tuple[str, ...]] = {}
     if alike_beside and trainings and not options.every:
-        same = _same_code(sides, adapter, found, trainings, differing, options)
-    left = [training for training in trainings if training.name not in same]
+        same, met = _same_code(sides, adapter, found, trainings, differing, options)
+    left = groups.ordered([each for each in trainings if each.name not in same], met)
     held, lost, traces, of = _traces(sides, left, lines, differing, options)
     searched = [each for each in held if of.get(each.name, each.name) == each.name]
     found_ = {
@@ -473,7 +484,9 @@ def _framework(
     ran = _Executed(traces=traces, same=same, checks=entries.evidence(evident, found_))
     probed = _probed(pair)
     reach = coverage.reach(own.pieces, traces, probed, found.folders("new"), same)
-    reach = direct.called(sides, reach, left, traces[1], causes_.values(), found.folders("new"))
+    reach = direct.called(
+        sides, reach, left, traces[1], causes_.values(), found.folders("new"), options.until(1.0)
+    )
     proof = None
     if options.prove:
         proof = _prove(sides, reach, held, trainings, traces[1], options)
@@ -518,15 +531,15 @@ def _same_code(
     trainings: Sequence[Training],
     differing: Sequence[Changed],
     options: Options,
-) -> dict[str, Mapping[str, Sequence[str]]]:
+) -> tuple[dict[str, Mapping[str, Sequence[str]]], dict[str, tuple[str, ...]]]:
     """Name -> functions executed, of the trainings that run no code by which the sides differ.
 
-    Of the files in which a function differs.
+    Of the files in which a function differs. Also, of the others, the first one that differs.
     """
     telling = selection.telling(found.folders("old"), found.folders("new"), _sources(adapter))
     if telling.because:
         options.say(f"{adapter.full_name}: every training is traced, as {telling.because}")
-        return {}
+        return {}, {}
     if telling.functions:
         files = sorted({function.file for function in differing})
         entered = sides.entering(trainings, telling, found.folders("new"), files)
@@ -544,7 +557,7 @@ def _same_code(
     options.say(
         f"{adapter.full_name}: {len(same)} of {len(trainings)} trainings run no code that differs"
     )
-    return same
+    return same, {name: each.met for name, each in entered.items() if each.met}
 
 
 def _sources(adapter: Adapter) -> list[Path]:
@@ -591,7 +604,9 @@ def _traces(
     """
     if not trainings:
         return [], [], ({}, {}), {}
-    a, b = sides.record(trainings, lines)
+    a, b = sides.record(trainings, lines, until=options.until(0.5))
+    late = [training for training in trainings if training.name not in a or training.name not in b]
+    trainings = [training for training in trainings if training not in late]
     once = {t.name: traced.compared_once(t.name, a[t.name], b[t.name]) for t in trainings}
     diverging = {
         n: each for n, each in once.items() if isinstance(each, Comparison) and traced.parts(each)
@@ -611,7 +626,10 @@ def _traces(
             for side, one in zip((a, b), more, strict=True))}  # fmt: skip
         wanted = [t for t in trainings if of.get(t.name) in loose and t.name not in again[0]]
         of.update({training.name: training.name for training in wanted})
-    held, lost = [], []
+    held: list[Traced] = []
+    lost = [traced.too_late(training, options.minutes) for training in late]
+    if late:
+        options.say(f"{len(late)} trainings were not recorded: --minutes are over")
     for training in trainings:
         name = training.name
         comparison = once[name]
@@ -641,7 +659,11 @@ def _causes(
     if parted and differing:
         options.say(f"looking for the functions that make {len(parted)} trainings differ")
     return causes.causes(
-        parted, by_name, differing, lambda jobs: sides.record_once("B", list(jobs))
+        parted,
+        by_name,
+        differing,
+        lambda jobs: sides.record_once("B", list(jobs)),
+        until=options.until(0.75),
     )
 
 

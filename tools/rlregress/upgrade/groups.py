@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from rlregress.model.traces import Comparison, Event, Trace, Traced
+from rlregress.upgrade.traced import Training
 
 
 def representatives(
@@ -27,6 +29,23 @@ def representatives(
         keys[name] = (executed & frozenset(changed), _way(diverging[name]))
         shortest.setdefault(keys[name], name)
     return {name: shortest[key] for name, key in keys.items()}
+
+
+def ordered(trainings: Sequence[Training], met: Mapping[str, Sequence[str]]) -> list[Training]:
+    """Trainings in the order in which they say most: one of every changed function after another.
+
+    Plain trainings before scenarios.
+
+    Args:
+        met: training -> the first function that it executes and that differs.
+    """
+    turns: Counter[tuple[str, ...]] = Counter()
+    keys = {}
+    for each in sorted(trainings, key=lambda one: " " in one.name):
+        function = tuple(met.get(each.name, ()))
+        keys[each.name] = turns[function]
+        turns[function] += 1
+    return sorted(trainings, key=lambda one: (keys[one.name], " " in one.name))
 
 
 def _executed(trace: Trace) -> set[tuple[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -74,12 +75,14 @@ class Sides:
         trainings: Sequence[Training],
         lines: Mapping[str, Noted] = NOTHING,
         again: bool = False,
+        until: float | None = None,
     ) -> tuple[dict[str, Trace], dict[str, Trace]]:
         """Traces of trainings on either side, by name.
 
         Args:
             lines: label of a side -> what is noted there of the code that is reached.
             again: record each once more.
+            until: the time after which none begins; what is not recorded by then is left out.
         """
         progress = Progress(len(trainings) * len(self._sides), self._say, "traces")
         mark = "-2" if again else ""
@@ -89,7 +92,7 @@ class Sides:
             for label, side, folder in zip("AB", self._sides, self._folders, strict=True):
                 part = trainings[start :: self._workers]
                 task = self._pool.submit(
-                    recorded, part, side, folder, mark, lines.get(label, False), progress
+                    recorded, part, side, folder, mark, lines.get(label, False), progress, until
                 )
                 tasks[label].append(task)
         a, b = (
@@ -102,7 +105,8 @@ class Sides:
         self, trainings: Sequence[Training], a: dict[str, Trace], b: dict[str, Trace]
     ) -> tuple[dict[str, Trace], dict[str, Trace]]:
         """The traces; where the two end differently, errors are tried again without recording."""
-        differing = [t for t in trainings if not traced.same_end(a[t.name], b[t.name])]
+        differing = [t for t in trainings if t.name in a and t.name in b
+                     and not traced.same_end(a[t.name], b[t.name])]  # fmt: skip
         with TemporaryDirectory(prefix="rlregress-plain-") as folder:
             tasks = []
             for label, side, traces in zip("AB", self._sides, (a, b), strict=True):
@@ -178,12 +182,14 @@ def recorded(
     mark: str = "",
     lines: Noted = False,
     progress: Progress | None = None,
+    until: float | None = None,
 ) -> dict[str, Trace]:
     """Traces by name: those that an interrupted gate has left in a folder, and new ones.
 
     Args:
         mark: goes into the names of the files.
         lines: what is noted of the code that is reached.
+        until: the time after which no new one begins.
     """
     traces: dict[str, Trace] = {}
     for training in trainings:
@@ -201,7 +207,7 @@ def recorded(
         _tell(progress)
     batch = [training for training in missing if training not in scripts]
     if batch:
-        traces.update(_batch(batch, side, folder, mark, lines, progress))
+        traces.update(_batch(batch, side, folder, mark, lines, progress, until))
     return traces
 
 
@@ -212,12 +218,14 @@ class Entered:
     Attributes:
         functions: file below the folder of its package -> qualified names; None: it enters what
             tells the sides apart, or it could not be told.
+        met: file and name of the first function that it enters and that tells them apart.
         imported: files of the framework's code that were loaded, named below their packages'
             folders; empty where ``functions`` is None.
     """
 
     functions: Mapping[str, Sequence[str]] | None = None
     imported: tuple[str, ...] = ()
+    met: tuple[str, ...] = ()
 
 
 def entered(
@@ -252,7 +260,8 @@ def entered(
 def _entered(path: Path) -> Entered:
     try:
         answer = json.loads(path.read_text(encoding="utf-8"))
-        return Entered(answer.get("functions"), tuple(answer.get("imported", ())))
+        met = tuple(answer.get("met", ()))
+        return Entered(answer.get("functions"), tuple(answer.get("imported", ())), met)
     except (OSError, ValueError):
         # whatever ended it, it is recorded and says so there
         return Entered()
@@ -298,6 +307,7 @@ def _batch(
     mark: str,
     lines: Noted,
     progress: Progress | None,
+    until: float | None,
 ) -> dict[str, Trace]:
     """New traces, all from one process, which forks for each."""
     traces: dict[str, Trace] = {}
@@ -317,7 +327,7 @@ def _batch(
 
     with TemporaryDirectory(prefix="rlregress-trace-") as made:
         path = Path(made) / "jobs.json"
-        path.write_text(json.dumps({"jobs": jobs}), encoding="utf-8")
+        path.write_text(json.dumps({"jobs": jobs, "until": until}), encoding="utf-8")
         process = processes.follow(run.start("batch", side, path), side.environment(), made, ended)
     for name, output in paths.items():
         said = Path(f"{output}.part.error")
@@ -331,7 +341,7 @@ def _batch(
                 if killed is not None and killed.group(1) in errors.SIGNALS
                 else trace.failed(text)
             )
-        else:
+        elif process.returncode or until is None or time.time() <= until:
             traces[name] = trace.failed(
                 f"the process ended with status {process.returncode}: "
                 f"{processes.last_words(process.stderr)}"

@@ -157,6 +157,12 @@ def with_repetitions(
     )
 
 
+def too_late(training: Training, minutes: float) -> NotTraced:
+    """A training that was not recorded in time."""
+    why = f"not recorded: --minutes {minutes:g} were over"
+    return NotTraced(name=training.name, sides={"A": why, "B": why}, offered={"A": True, "B": True})
+
+
 def naming(training: Training, comparison: Comparison | NotTraced) -> Training:
     """The training, with names for what the first event consists of in which its traces differ."""
     first = comparison.first if isinstance(comparison, Comparison) else None

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from rlregress.model import differences as model
 from rlregress.model.traces import Comparison, Divergence, Event, Part, Trace, Traced
-from rlregress.upgrade import groups
+from rlregress.tracing import batch
+from rlregress.upgrade import entries, groups, traced
+from rlregress.upgrade.traced import Training
 
 TRAIN, SAMPLE = ("sb3/ppo.py", "PPO.train"), ("sb3/buffers.py", "sample")
 
@@ -48,6 +51,32 @@ def test_the_shortest_of_those_that_diverge_likewise_stands_for_them():
     assert found == {
         "long": "short", "short": "short", "more": "more", "elsewhere": "elsewhere",
     }  # fmt: skip
+
+
+def test_minutes_go_to_plain_trainings_and_to_each_changed_function_first():
+    """What executes the same one comes in a later turn."""
+    names = ["ppo", "ppo gsde", "sac", "sac wide", "td3 wide"]
+    trainings = [Training("stable-baselines3", name, {}) for name in names]
+    met = {
+        "ppo": TRAIN,
+        "ppo gsde": TRAIN,
+        "sac": SAMPLE,
+        "sac wide": SAMPLE,
+        "td3 wide": ("x", "y"),
+    }
+    found = [each.name for each in groups.ordered(trainings, met)]
+    assert found == ["ppo", "sac", "td3 wide", "ppo gsde", "sac wide"]
+
+
+def test_what_was_not_recorded_in_time_was_never_executed(tmp_path):
+    """It is listed with the reason, and no process begins for it."""
+    lost = traced.too_late(Training("stable-baselines3", "ppo", {}), 5.0)
+    entry = entries.of_not_traced(lost, "stable-baselines3")
+    assert (entry.state, "--minutes 5 were over" in entry.reason) == (model.NEVER, True)
+    begun = []
+    jobs = [{"name": "ppo", "output": str(tmp_path / "x")}]
+    assert batch.forked(jobs, begun.append, until=0.0) == 0
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_note_names_the_training_that_was_searched():
