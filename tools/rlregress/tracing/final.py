@@ -117,6 +117,11 @@ class Networks:
                             found.setdefault(id(tensor.grad), f"gradient of {own}.{path}")
         return found
 
+    def tensors(self) -> List[Any]:
+        """All parameters and buffers, each once."""
+        held = self._held.values()
+        return [tensor for kind in ("parameters", "buffers") for tensor in _tensors(held, kind)]
+
     def named(self) -> Dict[str, Any]:
         """What ``parts`` consists of, by name."""
         names = self.names()

@@ -22,7 +22,7 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.raised import Refusal, through
-from rlregress.tracing import final
+from rlregress.tracing import final, leaves
 from rlregress.tracing.elsewhere import Elsewhere
 from rlregress.tracing.environments import Environments
 from rlregress.tracing.events import (
@@ -94,6 +94,8 @@ class Recorder:
         quiet: seed what is to be seeded, and note nothing.
         named: numbers of events, from 0, that get the entries, parameters or gradients that they
             consist of, by name.
+        moved: number of the event whose numbers are moved by one unit in the last place when it has
+            been recorded, and a seed of the directions.
 
     Attributes:
         events: in order.
@@ -103,7 +105,12 @@ class Recorder:
     """
 
     def __init__(
-        self, places: Places, steps: int = 0, quiet: bool = False, named: Sequence[int] = ()
+        self,
+        places: Places,
+        steps: int = 0,
+        quiet: bool = False,
+        named: Sequence[int] = (),
+        moved: Optional[Tuple[int, int]] = None,
     ) -> None:
         self.events: List[Event] = []
         self.seeded: List[str] = []
@@ -115,6 +122,7 @@ class Recorder:
         self.over = False
         self.quiet = quiet
         self._named = frozenset(named)
+        self._moved = moved
         self.steps_left = steps
         self._stopped = False
         self._eaten = 0
@@ -155,6 +163,8 @@ class Recorder:
         self._elsewhere.look()
         self.events.append({"kind": kind, "name": name, "at": at, "parts": parts})
         self._name(values)
+        if self._moved is not None and len(self.events) - 1 == self._moved[0]:
+            self._move(values)
         # not while a network is being made: with draws and writes
         if kind in ("reset", "step", "backward", "optimizer"):
             self._networks.look()
@@ -166,6 +176,22 @@ class Recorder:
             for name, array in itertools.islice(values().items(), _NAMED):
                 # a tensor may be written more than once
                 found[name if name not in found else f"{name} (again)"] = part(array)
+
+    def _move(self, values: Any) -> None:
+        """Move what the last event consists of, and the networks, by one unit in the last place."""
+        assert self._moved is not None
+        draw = np.random.Generator(np.random.PCG64(self._moved[1]))
+        every = list(values().values()) if values is not None else []
+        for value in [*every, *self._networks.tensors()]:
+            moved = leaves.one_unit(value, draw)
+            if moved is None:
+                continue
+            # of what may not be written, others hold copies
+            with contextlib.suppress(ValueError, RuntimeError):
+                if isinstance(value, np.ndarray):
+                    value[...] = moved
+                else:
+                    value.detach().copy_(moved)
 
     def names(self) -> Dict[int, str]:
         """Parameter or buffer, by identity -> its name in a network that is still in use."""

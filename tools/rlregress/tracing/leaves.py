@@ -199,3 +199,24 @@ def put(value: Any, label: str, part: Any) -> Any:
     keys = {name: key for (name, _), key in zip(children(value), value)}
     value[keys.get(label, label)] = part
     return value
+
+
+def one_unit(value: Any, draw: np.random.Generator) -> Any:
+    """A float, or an array of floats, with each number one unit up or down."""
+    if isinstance(value, torch.Tensor):
+        if value.dtype not in (torch.float32, torch.float64) or not value.numel():
+            return None
+        array = value.detach().numpy()
+    elif isinstance(value, (float, np.ndarray, np.generic)):
+        array = np.asarray(value)
+        if array.dtype.kind != "f":
+            return None
+    else:
+        return None
+    up = draw.random(array.shape) < 0.5
+    moved = np.where(up, np.nextafter(array, np.inf), np.nextafter(array, -np.inf))
+    # a flag, and nothing, are exact
+    moved = np.where((array == 0) | (array == 1), array, moved).astype(array.dtype)
+    if isinstance(value, torch.Tensor):
+        return torch.from_numpy(np.array(moved)).reshape(value.shape)
+    return float(moved) if isinstance(value, float) else moved[()]

@@ -11,7 +11,8 @@ that they are entered), ``plain`` (seconds; seed only, and record nothing: wheth
 training's own), and either ``script`` (path) with ``arguments`` and ``first`` (entries of
 the path of modules that go before its folder), or ``framework``, ``algorithm`` and ``seed`` of a
 built-in training, with ``scenario`` if it is one of ``baselines/scenarios``. ``named``: numbers of
-events that get what they consist of by name. ``moved``: further
+events that get what they consist of by name. ``unit``: number of the event whose numbers are moved
+by one unit in the last place, and a seed. ``moved``: further
 importable packages that differ, of which it is noted what is executed. ``swap`` puts other
 code into functions first; see ``tracing.swap``.
 """
@@ -187,7 +188,8 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
     places = events.Places(roots)
     plain = int(job.get("plain", 0))
     named = job.get("named", ())
-    recorder = Recorder(places, int(job.get("steps", 0)), quiet=bool(plain), named=named)
+    moved = job.get("unit")
+    recorder = Recorder(places, int(job.get("steps", 0)), bool(plain), named, moved)
     if plain:
         signal.alarm(plain)
     noted = job.get("lines", False) if not plain else False

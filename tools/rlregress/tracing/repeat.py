@@ -287,7 +287,7 @@ class Call:
         spread: Dict[str, float] = {}
         for number in range(REPEATS):
             draw = np.random.Generator(np.random.PCG64(number))
-            moved = self._run(self.old, each, lambda value, d=draw: _one_unit(value, d))
+            moved = self._run(self.old, each, lambda value, d=draw: leaves.one_unit(value, d))
             for path, (before, _) in found.numbers.items():
                 after = moved.leaves.get(path, (None, None))[1]
                 if isinstance(after, np.ndarray) and after.shape == before.shape:
@@ -500,27 +500,6 @@ def _double(value: Any) -> Any:
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype == np.float32:
         return value.astype(np.float64)
     return None
-
-
-def _one_unit(value: Any, draw: np.random.Generator) -> Any:
-    """A float, or an array of floats, with each number one unit up or down."""
-    if isinstance(value, torch.Tensor):
-        if value.dtype not in (torch.float32, torch.float64) or not value.numel():
-            return None
-        array = value.numpy()
-    elif isinstance(value, (float, np.ndarray, np.generic)):
-        array = np.asarray(value)
-        if array.dtype.kind != "f":
-            return None
-    else:
-        return None
-    up = draw.random(array.shape) < 0.5
-    moved = np.where(up, np.nextafter(array, np.inf), np.nextafter(array, -np.inf))
-    # a flag, and nothing, are exact
-    moved = np.where((array == 0) | (array == 1), array, moved).astype(array.dtype)
-    if isinstance(value, torch.Tensor):
-        return torch.from_numpy(np.array(moved)).reshape(value.shape)
-    return float(moved) if isinstance(value, float) else moved[()]
 
 
 def _largest(one: np.ndarray, other: np.ndarray) -> float:

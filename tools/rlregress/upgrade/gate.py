@@ -22,6 +22,7 @@ from rlregress.model.code import REMOVED, Changed
 from rlregress.model.differences import Entry
 from rlregress.model.traces import Comparison, NotTraced, Trace, Traced
 from rlregress.model.upgrades import Cause, Moved, OfFramework, OfScript, Proof, Reach, Upgrade
+from rlregress.tracing import rounding
 from rlregress.tracing.run import current
 from rlregress.upgrade import (
     accepted,
@@ -626,6 +627,7 @@ def _traces(
             for side, one in zip((a, b), more, strict=True))}  # fmt: skip
         wanted = [t for t in trainings if of.get(t.name) in loose and t.name not in again[0]]
         of.update({training.name: training.name for training in wanted})
+    once |= _measured(sides, trainings, once, (a, b), of, options)
     held: list[Traced] = []
     lost = [traced.too_late(training, options.minutes) for training in late]
     if late:
@@ -644,6 +646,41 @@ def _traces(
         if not both.proved or both.plain:
             options.say(f"{training.owner} {name}: {both.word}")
     return groups.likewise(held, of), lost, (a, b), of
+
+
+def _measured(
+    sides: Sides,
+    trainings: Sequence[Training],
+    once: Mapping[str, Comparison | NotTraced],
+    traces: tuple[Mapping[str, Trace], Mapping[str, Trace]],
+    of: Mapping[str, str],
+    options: Options,
+) -> dict[str, Comparison | NotTraced]:
+    """Comparisons that rounding may explain, with rounding measured.
+
+    Of those that diverge likewise and are close, one alone.
+    """
+    copies: dict[str, list[Training]] = {}
+    for training in trainings:
+        found = once[training.name]
+        if isinstance(found, Comparison) and (
+            found.verdict == "diverged" or of.get(training.name) == training.name
+        ):
+            begin = rounding.begin(found)
+            if begin is not None:
+                copies[training.name] = traced.copies(training, begin)
+    if not copies:
+        return {}
+    options.say(f"measuring rounding: {rounding.COPIES} copies of {len(copies)} trainings")
+    recorded = sides.record_once("A", [each for each_of in copies.values() for each in each_of])
+    a, b = traces
+    made: dict[str, Comparison | NotTraced] = {}
+    for name, each_of in copies.items():
+        found = once[name]
+        assert isinstance(found, Comparison)
+        copied = [recorded[each.name] for each in each_of]
+        made[name] = rounding.measured(found, a[name], b[name], copied)
+    return made
 
 
 def _causes(

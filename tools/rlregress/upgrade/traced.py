@@ -12,7 +12,7 @@ from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.model.explain import Repeated, elsewhere, seeded_lines
 from rlregress.model.traces import Comparison, Crash, Divergence, NotTraced, Trace, Traced
-from rlregress.tracing import errors, run
+from rlregress.tracing import errors, rounding, run
 from rlregress.tracing.compare import BESIDE, compare
 from rlregress.tracing.processes import last_words
 from rlregress.upgrade import scenarios
@@ -168,6 +168,18 @@ def naming(training: Training, comparison: Comparison | NotTraced) -> Training:
     first = comparison.first if isinstance(comparison, Comparison) else None
     events = [each.index for each in (first.a, first.b) if each is not None] if first else []
     return replace(training, job={**training.job, "named": events}) if events else training
+
+
+def copies(training: Training, begin: int) -> list[Training]:
+    """The training again and again, with the numbers of one event moved by one unit."""
+    return [
+        replace(
+            training,
+            name=f"{training.name} copy {seed}",
+            job={**training.job, "unit": [begin, seed]},
+        )
+        for seed in range(rounding.COPIES)
+    ]
 
 
 def _with_names(comparison: Comparison, a: Trace, b: Trace) -> Comparison:

@@ -91,7 +91,9 @@ def changed(*pairs: tuple[str, str]) -> str:
     return text
 
 
-def recorded_here(text: str, folder: Path, named: Sequence[int] = ()) -> tuple[Any, dict[str, Any]]:
+def recorded_here(
+    text: str, folder: Path, named: Sequence[int] = (), moved: tuple[int, int] | None = None
+) -> tuple[Any, dict[str, Any]]:
     """The recorder and the names of a script that ran in this process."""
     from rlregress.tracing.events import Places
     from rlregress.tracing.hooks import Recorder
@@ -99,6 +101,6 @@ def recorded_here(text: str, folder: Path, named: Sequence[int] = ()) -> tuple[A
     script = folder / "here.py"
     script.write_text(text, encoding="utf-8")
     names: dict[str, Any] = {"__name__": "traced"}
-    with Recorder(Places([str(script)]), named=named) as recorder:
+    with Recorder(Places([str(script)]), named=named, moved=moved) as recorder:
         exec(compile(text, str(script), "exec"), names)
     return recorder, names

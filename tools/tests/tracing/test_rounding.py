@@ -1,0 +1,85 @@
+"""Rounding is what copies with numbers one unit away do as well, and no more."""
+
+from __future__ import annotations
+
+import pytest
+
+from rlregress.model.traces import Event, Part, Trace
+from rlregress.tracing import events, rounding
+from rlregress.tracing.compare import compare
+from rlregress.tracing.trace import load
+
+from .scripts import changed, recorded_here
+
+
+def trace(*losses, name="loss"):
+    """Backward passes of these losses, each followed by a step of an optimiser."""
+    made = []
+    for number, loss in enumerate(losses):
+        for kind, part in (("backward", "loss"), ("optimizer", "parameters")):
+            value = Part(digest=f"{kind} {loss!r}", norm=abs(loss), values=(loss,))
+            made.append(
+                Event(index=2 * number + (kind == "optimizer"), kind=kind, name=name, file="a.py",
+                      line=1, function="train", parts={part: value})
+            )  # fmt: skip
+    return Trace(header={"failure": "", "lines": {}}, events=tuple(made))
+
+
+OLD = trace(1.0, 1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("new", "copies", "without", "measured"),
+    [
+        # it grows as in the copies, though more than usual
+        (trace(1 + 5e-7, 1.0, 1.03), [trace(1 + 1e-7, 1.0, 1.008)], "diverged", "close"),
+        # it grows as usual, though no copy does
+        (trace(1 + 5e-7, 1.0, 1 + 4e-4), [trace(1 + 1e-7, 1.0, 1 + 2e-7)], "close", "diverged"),
+        # one of several copies is enough
+        (trace(1 + 5e-7, 1.0, 1.03), [trace(1 + 1e-7, 1.0, 1.0), trace(1 + 1e-7, 1.0, 0.992)],
+         "diverged", "close"),
+        # from where a copy does something else, nothing is compared
+        (trace(1 + 5e-7, 1.0, 9.0), [trace(1 + 1e-7, 1.0)], "diverged", "close"),
+        (trace(1 + 5e-7, 1.0, 9.0), [trace(1 + 1e-7, 1.0, 1.0)], "diverged", "diverged"),
+    ],
+)  # fmt: skip
+def test_what_departs_as_far_as_the_copies_is_close(new, copies, without, measured):
+    """And what departs further is a change, whatever the usual limits say."""
+    found = compare(OLD, new)
+    assert (found.verdict, rounding.begin(found)) == (without, 0)
+    assert rounding.measured(found, OLD, new, copies).verdict == measured
+
+
+def test_a_large_difference_is_not_taken_for_rounding():
+    """No copy is recorded for it."""
+    assert rounding.begin(compare(OLD, trace(1.001, 1.0, 1.0))) is None
+    assert rounding.begin(compare(OLD, OLD)) is None
+
+
+REWRITE = ("0.1 * new + 0.9 * old", "old + 0.1 * (new - old)")
+FAULT = ("0.1 * new + 0.9 * old", "0.10001 * new + 0.89999 * old")
+
+
+@pytest.mark.parametrize(("change", "verdict"), [(REWRITE, "close"), (FAULT, "diverged")])
+def test_copies_of_a_training_tell_a_rewrite_from_a_fault(change, verdict, tmp_path):
+    """Of the same formula in another order, and of one that differs by a ten-thousandth."""
+
+    def recorded(label, text, **options):
+        folder = tmp_path / label
+        folder.mkdir()
+        recorder, _ = recorded_here(text, folder, **options)
+        path = folder / "trace"
+        events.write(str(path), {"failure": "", "seeded": [], "lines": {}}, recorder.events)
+        return load(path)
+
+    a, b = recorded("a", changed()), recorded("b", changed(change))
+    found = compare(a, b)
+    begin = rounding.begin(found)
+    assert begin is not None
+    copies = [
+        recorded(f"copy {seed}", changed(), moved=(begin, seed)) for seed in range(rounding.COPIES)
+    ]
+    assert rounding.COPIES >= 8
+    assert all(compare(a, copy).verdict != "equal" for copy in copies)
+    assert all(copy.events[:begin] == a.events[:begin] for copy in copies)
+    assert rounding.measured(found, a, b, copies).verdict == verdict
