@@ -300,12 +300,8 @@ class Call:
 
     def _doubled(self, each: Optional[Perturbation], found: Difference) -> Optional[bool]:
         """The same in double precision; None: it cannot be had, or says nothing."""
-        before = torch.get_default_dtype()
-        torch.set_default_dtype(torch.float64)
-        try:
+        with _in_double():
             old, new = (self._run(code, each, _double) for code in (self.old, self.new))
-        finally:
-            torch.set_default_dtype(before)
         if old.error or new.error:
             return None
         left = self._difference(old, new)
@@ -492,6 +488,19 @@ def _words(one: Any, other: Any) -> Tuple[str, str]:
                   else str(each[1][tuple(place)]) for place in places)
         for each in (one, other)
     )  # fmt: skip
+
+
+@contextlib.contextmanager
+def _in_double() -> Iterator[None]:
+    """Let torch make and cast to numbers of double precision where it would make single ones."""
+    before, cast = torch.get_default_dtype(), torch.Tensor.float
+    torch.set_default_dtype(torch.float64)
+    torch.Tensor.float = torch.Tensor.double  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        torch.Tensor.float = cast  # type: ignore[method-assign]
+        torch.set_default_dtype(before)
 
 
 def _double(value: Any) -> Any:

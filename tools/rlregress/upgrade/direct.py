@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from rlregress.model.code import CHANGED, Changed
-from rlregress.model.traces import Trace
+from rlregress.model.traces import Trace, Traced
 from rlregress.model.upgrades import Calls, Cause, Reach
 from rlregress.progress import Progress
 from rlregress.tracing import processes, run
@@ -72,6 +72,28 @@ def called(
     return [
         replace(each, calls=_of(found.get(each.function.key, ()))) if each in wanted else each
         for each in reach
+    ]
+
+
+def rounded(
+    held: Iterable[Traced], causes: Mapping[str, Cause], reach: Iterable[Reach]
+) -> list[Traced]:
+    """The trainings; close is one that differs in logs only, whose culprits do no more than round.
+
+    What is logged may be a small difference of large numbers.
+    """
+    calls = {each.function.key: each.calls for each in reach}
+
+    def rounds(name: str) -> bool:
+        movers = causes[name].movers if name in causes else ()
+        of = [calls.get(each.key) for each in movers]
+        return bool(of) and all(x is not None and x.captured and not x.arguments for x in of)
+
+    return [
+        replace(each, comparison=replace(each.comparison, verdict="close"))
+        if each.comparison.in_logs_only and rounds(each.name)
+        else each
+        for each in held
     ]
 
 

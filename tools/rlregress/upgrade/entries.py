@@ -333,7 +333,8 @@ def _piece(
 def _by_calls(each: Reach, state: str, reason: str) -> tuple[str, str]:
     """The state with what came of direct calls, and why it is in it."""
     calls = each.calls
-    if calls is None or state in (model.DIFFERS, model.NEW_FAILS, *model.WITHOUT_EFFECT):
+    settled = (model.DIFFERS, model.LOGS, model.NEW_FAILS, *model.WITHOUT_EFFECT)
+    if calls is None or state in settled:
         return state, reason
     if calls.arguments:
         return (model.DIFFERS if calls.given else model.BEYOND), str(calls)

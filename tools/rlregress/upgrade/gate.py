@@ -478,16 +478,25 @@ def _framework(
         for name, cause in _causes(sides, searched, trainings, differing, options).items()
     }
     causes_ = {**found_, **{name: found_[one] for name, one in of.items() if one in found_}}
+    probed = _probed(pair)
+    reach = coverage.reach(own.pieces, traces, probed, found.folders("new"), same)
+    # of what is close, or differs in logs, a culprit may do more than round, or no more than that
+    diverged = [
+        causes_[one.name]
+        for one in held
+        if one.name in causes_
+        and one.comparison.verdict == "diverged"
+        and not one.comparison.in_logs_only
+    ]
+    reach = direct.called(
+        sides, reach, left, traces[1], diverged, found.folders("new"), options.until(1.0)
+    )
+    held = direct.rounded(held, causes_, reach)
     name = adapter.full_name
     checks = entries.of_trainings(held, lost, same, name)
     # of the others it is not known which of the changed functions they could do without
     evident = [each for each in checks if of.get(each.name, each.name) == each.name]
     ran = _Executed(traces=traces, same=same, checks=entries.evidence(evident, found_))
-    probed = _probed(pair)
-    reach = coverage.reach(own.pieces, traces, probed, found.folders("new"), same)
-    reach = direct.called(
-        sides, reach, left, traces[1], causes_.values(), found.folders("new"), options.until(1.0)
-    )
     proof = None
     if options.prove:
         proof = _prove(sides, reach, held, trainings, traces[1], options)

@@ -139,7 +139,7 @@ def with_repetitions(
             crash=crash(a, b),
         )
     comparison = _with_names(comparison, *repetitions)
-    repeats, notes = True, [*_broken_off(a, b), *seeded]
+    repeats, notes = True, [*_autoreset(a, b), *_broken_off(a, b), *seeded]
     for label, first, repetition in zip("AB", (a, b), repetitions, strict=True):
         repeated = Repeated(
             trace=first, with_itself=held_against(first, repetition), repetition=repetition
@@ -256,6 +256,22 @@ def crash(a: Trace, b: Trace) -> Crash | None:
             executed = side if "functions" in side.header else None
             return Crash(side=label, executed=executed, **said)
     return None
+
+
+def _autoreset(a: Trace, b: Trace) -> list[str]:
+    """That gymnasium has changed when its vector environments reset, where it has.
+
+    Source: the notes on release 1.0.0 of gymnasium.
+    """
+    versions = [str(side.header.get("versions", {}).get("gymnasium", "")) for side in (a, b)]
+    vector = any(each.name.startswith("VectorEnv.") for side in (a, b) for each in side.events)
+    before = [version.startswith("0.") for version in versions]
+    if not vector or not all(versions) or before[0] == before[1]:
+        return []
+    return [
+        f"gymnasium {versions[0]} -> {versions[1]}: before 1.0 a vector environment begins the "
+        "next episode in the step that ends one, from 1.0 on in the step after it (autoreset mode)"
+    ]
 
 
 #: what is compared of the cost of a recorded training: name in the header, least amount on either
