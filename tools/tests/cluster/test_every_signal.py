@@ -48,6 +48,7 @@ _SMALL = {"hidden_sizes": [8, 8], "minibatch_size": 8, "steps_per_collection": 4
 _MOMENT, _PAUSE = 3.0, 4.0
 #: runs that two launchers are given at a time.
 _BATCH = 10
+_STARTING = r"Traceback .*\n(?:  .*<frozen runpy>.*\n)+(?:  .*\n)*KeyboardInterrupt\n"
 
 pytestmark = pytest.mark.nightly
 
@@ -217,5 +218,7 @@ def test_two_launchers_and_random_kills_leave_every_run_done_once(store):
         f"\n{MINUTES:g} minutes: {counted.total()} signals ({dict(counted)}), {launches} launches"
     )
     print(f"{launches} launches; {len(runs)} runs, {len(store.contents().done)} records")
-    assert "Traceback" not in (store.folder / "said").read_text()
+    # an interpreter that is interrupted while it starts says so itself
+    text = (store.folder / "said").read_text()
+    assert "Traceback" not in re.sub(_STARTING, "", text), text
     check(store, {job.name for job in runs})

@@ -395,7 +395,7 @@ def test_only_traces_that_part_are_recorded_again():
     again = []
 
     def compared(b, *repetitions):
-        def record():
+        def record(_):
             again.append(b)
             return tuple(recorded[name] for name in repetitions)
 
