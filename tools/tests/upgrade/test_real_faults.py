@@ -38,7 +38,7 @@ def judge(tmp_path, monkeypatch):
     monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "cache"))
     monkeypatch.setattr(catalogue, "all_details", list)
 
-    def judged(edit, reverse=False):
+    def judged(edit, reverse=False, scenarios=()):
         adapter = frameworks.get(edit.framework)
         if adapter.checkout and adapter.checkout not in os.environ:
             pytest.skip(f"{adapter.checkout} is not set: its trainings need a checkout")
@@ -56,7 +56,7 @@ def judge(tmp_path, monkeypatch):
         return gate.run(
             gate.Options(
                 a, b, tmp_path / "report", frameworks=[edit.framework],
-                algorithms=[edit.algorithm], scenarios=[], returns=False, workers=1,
+                algorithms=[edit.algorithm], scenarios=list(scenarios), returns=False, workers=1,
             )
         )  # fmt: skip
 
