@@ -177,7 +177,7 @@ def gate(
         refuse(context, _OF_RETURNS, "an upgrade does not take", "leave it out")
         from rlregress.commands import upgrade as upgrade_command
         from rlregress.tracing import jobs
-        from rlregress.upgrade.gate import Options
+        from rlregress.upgrade.options import Options
 
         job = None
         if script is not None:

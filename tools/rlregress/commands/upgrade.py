@@ -35,9 +35,10 @@ from rlregress.reporting.html.page import Facts
 from rlregress.training.record import check_writable, write_atomically
 from rlregress.upgrade import cached_folders, changes, gate, histories
 from rlregress.upgrade.changes import ReleasePair
+from rlregress.upgrade.options import Options
 
 
-def judge(options: gate.Options, in_brief: bool = False, inconclusive: str = "code") -> int:
+def judge(options: Options, in_brief: bool = False, inconclusive: str = "code") -> int:
     """Judge an upgrade, print and write its report; the exit code.
 
     Args:
@@ -72,7 +73,7 @@ def _exit_code(result: Upgrade, inconclusive: str) -> int:
     return result.exit_code
 
 
-def _command(options: gate.Options) -> str:
+def _command(options: Options) -> str:
     """The command that judges the same again."""
     command = ["rlregress", "gate", "--from", options.a, "--to", options.b]
     for name, values in (
@@ -170,7 +171,7 @@ def _judge_pair(
     kept = cached_folders.cache() / "histories"
 
     def judge(pair: ReleasePair) -> Mapping[str, Any]:
-        options = gate.Options(
+        options = Options(
             a=" ".join([f"{package}=={pair.before}", *pair.requires]),
             b=" ".join([f"{package}=={pair.release}", *pair.requires]),
             report=kept / "report",

@@ -8,7 +8,7 @@ traced only, Python 3.9 syntax.
 
 The file holds ``jobs`` as for ``tracing.batch``, each with ``functions``, file below its root and
 qualified name of each that is captured; ``folders`` of the code; ``changes`` as of
-``tracing.swap``; ``seconds`` of CPU time for each captured call; and ``until``. The answer of a
+``tracing.swap``; ``seconds`` of CPU time for the first call of each; and ``until``. The answer of a
 training is a JSON file: a list of the calls, each with ``file``, ``name`` and what ``Call.examine``
 returns.
 """
@@ -32,6 +32,8 @@ from rlregress.tracing.methods import Defaults, Misfit
 
 #: which calls of a function are captured, from 1: a training changes as it goes on.
 CAPTURED = (1, 3, 20)
+#: part of the time of the first call that a later one gets.
+_LESS = 4
 #: seconds that a repetition may wait for something, beside its CPU time.
 _PATIENCE = 10
 _Function = Tuple[str, str]
@@ -42,9 +44,9 @@ class Capture:
 
     Args:
         functions: file below its root, and qualified name.
-        examine: called in a child of this process with the function and its frame, whose arguments
-            are as they were given; returns what is to be known of the call.
-        seconds: of CPU time for each.
+        examine: called in a child of this process with the function, its frame, whose arguments are
+            as they were given, and CPU seconds; returns what is to be known of the call.
+        seconds: of CPU time for the first call of each; later ones get a part of it.
 
     Attributes:
         found: what was returned, with ``file`` and ``name``.
@@ -54,7 +56,7 @@ class Capture:
         self,
         places: events.Places,
         functions: Sequence[_Function],
-        examine: Callable[[_Function, Any], Dict[str, Any]],
+        examine: Callable[[_Function, Any, float], Dict[str, Any]],
         seconds: float,
     ) -> None:
         self._places, self._wanted = places, set(functions)
@@ -84,7 +86,8 @@ class Capture:
             return
         self._calls[function] = self._calls.get(function, 0) + 1
         if self._calls[function] in CAPTURED:
-            found = self._in_a_child(function, frame)
+            first = self._calls[function] == CAPTURED[0]
+            found = self._in_a_child(function, frame, self._seconds / (1 if first else _LESS))
             self.found.append({"file": function[0], "name": function[1], **found})
             if "why" in found or "differs" in found:
                 self._known[id(code)] = None
@@ -97,15 +100,15 @@ class Capture:
         function = str(file), parsed.function(code.co_firstlineno)
         return function if function in self._wanted else None
 
-    def _in_a_child(self, function: _Function, frame: Any) -> Dict[str, Any]:
-        """What a copy of this process finds out."""
+    def _in_a_child(self, function: _Function, frame: Any, seconds: float) -> Dict[str, Any]:
+        """What a copy of this process finds out in so much CPU time."""
         read, write = os.pipe()
         child = os.fork()
         if not child:
-            _alone(write, self._seconds)
+            _alone(write, seconds)
             answer: Dict[str, Any] = {}
             try:
-                answer = self._examine(function, frame)
+                answer = self._examine(function, frame, seconds)
             except Misfit as why:
                 answer = {"why": str(why)}
             except BaseException:
@@ -154,12 +157,10 @@ class _Examiner:
         changes: as of ``tracing.swap``: the old code of every function that differs.
     """
 
-    def __init__(
-        self, changes: Sequence[Dict[str, Any]], roots: Sequence[str], seconds: float
-    ) -> None:
-        self._changes, self._roots, self._seconds = changes, roots, seconds
+    def __init__(self, changes: Sequence[Dict[str, Any]], roots: Sequence[str]) -> None:
+        self._changes, self._roots = changes, roots
 
-    def __call__(self, function: _Function, frame: Any) -> Dict[str, Any]:
+    def __call__(self, function: _Function, frame: Any, seconds: float) -> Dict[str, Any]:
         # torch is imported by now, and only where something is captured
         from rlregress.tracing.repeat import Call
 
@@ -181,7 +182,7 @@ class _Examiner:
 
         new = _code(made(code), code, arguments, (None, None))
         old = _code(made(old_code), old_code, arguments, defaults, code)
-        return Call(old, new, arguments, _read(old_code), variables, joint).examine(self._seconds)
+        return Call(old, new, arguments, _read(old_code), variables, joint).examine(seconds)
 
     def _all_old(self) -> None:
         swap.swap(self._changes, self._roots)
@@ -295,7 +296,7 @@ def _train(job: Dict[str, Any], asked: Dict[str, Any]) -> None:
     roots = [*asked["folders"], *record.roots_of(job.get("packages", []))]
     roots += [os.path.abspath(job["script"])] if job.get("script") else []
     places = events.Places(roots)
-    examiner = _Examiner(asked["changes"], roots, asked["seconds"])
+    examiner = _Examiner(asked["changes"], roots)
     functions = [(file, name) for file, name in job["functions"]]
     capture = Capture(places, functions, examiner, asked["seconds"])
     recorder, ended = Recorder(places, int(job.get("steps", 0)), quiet=True), ""

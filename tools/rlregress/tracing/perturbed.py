@@ -7,8 +7,20 @@ A flag stays a flag, and an index one that was given: what no caller may give sa
 
 from __future__ import annotations
 
+import random
 import re
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterator,
+    List,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+)
 
 import numpy as np
 import torch
@@ -87,94 +99,107 @@ class Target(NamedTuple):
     Attributes:
         labels: the name of the argument, and what leads from it to the part.
         size: numbers in it.
+        whole: it is an object, of which arrays and tensors alone are changed: its other numbers are
+            mostly sizes and places.
     """
 
     labels: Tuple[str, ...]
     size: int
+    whole: bool = False
 
     def __str__(self) -> str:
         return "".join(self.labels)
 
 
 class Perturbation(NamedTuple):
-    """One change of the arguments.
+    """Changes of the arguments, each of another part.
 
     Attributes:
-        targets: what is changed.
-        number: of the change among those of the kind of each number, array or tensor.
+        changes: what is changed, and the number of the change among those of its kind.
     """
 
-    targets: Tuple[Target, ...]
-    number: int
+    changes: Tuple[Tuple[Target, int], ...]
 
     @property
     def size(self) -> int:
         """Numbers that it changes."""
-        return sum(target.size for target in self.targets)
+        return sum(target.size for target, _ in self.changes)
 
     def halves(self) -> List[Perturbation]:
-        """Two that each change some of the same; none where it has one target alone."""
-        middle = len(self.targets) // 2
-        if self.number >= len(_FLOATS):
-            # a target alone would be changed otherwise
-            return []
-        halves = self.targets[:middle], self.targets[middle:]
-        return [Perturbation(half, self.number) for half in halves] if middle else []
+        """Two that each make some of the same changes; none where there is one change alone."""
+        middle = len(self.changes) // 2
+        halves = self.changes[:middle], self.changes[middle:]
+        return [Perturbation(half) for half in halves] if middle else []
+
+    def smaller(self) -> List[Perturbation]:
+        """Those with half of the changes, then those without one of them."""
+        count = len(self.changes)
+        without = [self.changes[:n] + self.changes[n + 1 :] for n in range(count)]
+        return self.halves() + [Perturbation(each) for each in without if count > 2]
 
     def apply(self, arguments: Dict[str, Any]) -> None:
         """Change arguments in place."""
-        draw = np.random.Generator(np.random.PCG64(self.number))
-        for position, target in enumerate(self.targets):
-            number = self._number(position)
+        for target, number in self.changes:
+            draw = np.random.Generator(np.random.PCG64(number))
 
-            def change(value: Any, name: str = str(target), number: int = number) -> Any:
-                return _replaced(value, name, number, draw)
+            def change(value: Any, of: Tuple[Any, ...] = (target, number, draw)) -> Any:
+                if of[0].whole and not leaves.is_array(value):
+                    return None
+                return _replaced(value, str(of[0]), of[1], of[2])
 
             _at(arguments, target.labels, change)
 
-    def _number(self, position: int) -> int:
-        """Of the change of one target: the later ones change each in a way of its own."""
-        return self.number if self.number < len(_FLOATS) else self.number * (position + 1)
-
     def words(self, arguments: Dict[str, Any]) -> str:
         """What it changes, and how."""
-        shown = [
-            f"{each} {self._of(each, arguments, self._number(position))}"
-            for position, each in enumerate(self.targets[:_SHOWN])
-        ]
-        more = len(self.targets) - len(shown)
+        shown = [f"{target} {_how(target, number, arguments)}"
+                 for target, number in self.changes[:_SHOWN]]  # fmt: skip
+        more = len(self.changes) - len(shown)
         return ", ".join(shown) + (f" and {more} more" if more else "")
 
-    def _of(self, target: Target, arguments: Dict[str, Any], number: int) -> str:
-        """How the first number, array or tensor of a target is changed."""
-        found: List[str] = []
 
-        def note(value: Any) -> None:
-            table = _table(value, str(target))
-            if table and not found:
-                found.append(list(table)[number % len(table)])
+def _how(target: Target, number: int, arguments: Dict[str, Any]) -> str:
+    """How the first number, array or tensor of a target is changed."""
+    found: List[str] = []
 
-        _at(arguments, target.labels, note)
-        return found[0] if found else "as it was"
+    def note(value: Any) -> None:
+        table = _table(value, str(target))
+        if table and not found and (leaves.is_array(value) or not target.whole):
+            found.append(list(table)[number % len(table)])
+
+    _at(arguments, target.labels, note)
+    return found[0] if found else "as it was"
 
 
 def perturbations(arguments: Dict[str, Any], names: Set[str]) -> Iterator[Perturbation]:
-    """Changes of arguments: each change of all targets before the next one, some of them at once.
+    """Changes of arguments: of all arrays, of all single numbers, then of a few targets at once.
 
     Args:
         names: of attributes that the code reads.
     """
     every = [t for name, value in arguments.items() for t in _targets(value, (name,), names)]
     targets = [*dict.fromkeys(every)]
+    arrays = [each for each in targets if each.size > 1 and not each.whole]
+    single = [each for each in targets if each.size == 1]
+    if len(arrays) > 1:
+        for number in range(len(_FLOATS)):
+            yield Perturbation(tuple((each, number) for each in arrays))
+    if len(single) > 1:
+        for number in range(_AT_ONCE):
+            yield _mixed(single, number)
     apart = max(1, min(_GROUPS, len(targets)))
     for number in range(len(_FLOATS)):
         for first in range(apart):
-            yield Perturbation(tuple(targets[first::apart]), number)
+            yield Perturbation(tuple((each, number) for each in targets[first::apart]))
     if len(targets) > 1:
-        for number in range(len(_FLOATS), len(_FLOATS) + _AT_ONCE):
+        for number in range(_AT_ONCE, 2 * _AT_ONCE):
             # some of them, the more the later
-            chosen = targets[:: max(1, _AT_ONCE + len(_FLOATS) - number)]
-            yield Perturbation(tuple(chosen), number)
+            yield _mixed(targets[number % 3 :: max(1, 2 * _AT_ONCE - number)], number)
+
+
+def _mixed(targets: Sequence[Target], number: int) -> Perturbation:
+    """Each target changed in another way."""
+    ways = [random.Random(f"{number} {each}").randrange(1000) for each in targets]
+    return Perturbation(tuple(zip(targets, ways)))
 
 
 def _parts(value: Any) -> List[Tuple[str, Any]]:
@@ -215,7 +240,7 @@ def _targets(
 
         leaves.changed(value, count)
         if size[0]:
-            yield Target(labels, size[0])
+            yield Target(labels, size[0], whole=True)
 
 
 def _at(value: Any, labels: Tuple[str, ...], change: leaves.Change) -> Any:

@@ -204,12 +204,12 @@ class Call:
         self, each: Perturbation, found: Difference, end: float
     ) -> Tuple[Perturbation, Difference]:
         """The least of a perturbation for which the two versions still differ."""
-        waiting = each.halves()
+        waiting = each.smaller()
         while waiting and time.process_time() < end + SMALLER:
-            half = waiting.pop()
-            less = self._perturbed(half)
+            smaller = waiting.pop(0)
+            less = self._perturbed(smaller)
             if isinstance(less, Difference):
-                each, found, waiting = half, less, half.halves()
+                each, found, waiting = smaller, less, smaller.smaller()
         return each, found
 
     def _arguments(self) -> Arguments:
@@ -484,7 +484,7 @@ def _words(one: Any, other: Any) -> Tuple[str, str]:
         unequal = ~((one[1] == other[1]) | ((one[1] != one[1]) & (other[1] != other[1])))
     places = np.argwhere(unequal)[:_SHOWN] if one[1].ndim else [()]
     return tuple(  # type: ignore[return-value]
-        ", ".join(f"{each[1][tuple(place)]:.7g}" if each[1].dtype.kind == "f"
+        ", ".join(f"{each[1][tuple(place)]:.9g}" if each[1].dtype.kind == "f"
                   else str(each[1][tuple(place)]) for place in places)
         for each in (one, other)
     )  # fmt: skip

@@ -24,8 +24,11 @@ from rlregress.upgrade.search import change_of
 from rlregress.upgrade.sides import Sides
 from rlregress.upgrade.traced import Training
 
-#: CPU seconds for one captured call, and trainings in which calls of a function are captured.
-SECONDS, TRAININGS = 1.5, 2
+#: CPU seconds for the first captured call of a function, at most and at least, and for those of all
+#: functions together; later calls of a function get a part of it.
+_MOST, _LEAST, _TOGETHER = 4.5, 0.5, 90.0
+#: trainings in which calls of a function are captured.
+TRAININGS = 2
 #: seconds that a training may take with all calls of it repeated.
 _PATIENCE = 900
 
@@ -60,8 +63,12 @@ def called(
     if not functions:
         return list(reach)
 
+    seconds = min(_MOST, max(_LEAST, _TOGETHER / len(wanted)))
+
     def work(part: Sequence[Training], side: Side, progress: Progress) -> dict[str, Any]:
-        return _answers(part, side, progress, functions, differing, folders, until)
+        asked = {"changes": change_of(differing), "folders": list(folders), "seconds": seconds,
+                 "until": until}  # fmt: skip
+        return _answers(part, side, progress, functions, asked)
 
     chosen = [by_name[name] for name in functions]
     answers = sides.on_new(chosen, work, "calls repeated with both versions")
@@ -114,11 +121,14 @@ def _answers(
     side: Side,
     progress: Progress,
     functions: Mapping[str, Sequence[Sequence[str]]],
-    differing: Sequence[Changed],
-    folders: Sequence[str],
-    until: float | None,
+    asked: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """What the calls of trainings came to, by name: all from one process, which forks for each."""
+    """What the calls of trainings came to, by name: all from one process, which forks for each.
+
+    Args:
+        functions: training -> those whose calls are captured.
+        asked: what else ``tracing.calls`` is given.
+    """
     if not trainings:
         return {}
     with TemporaryDirectory(prefix="rlregress-calls-") as made:
@@ -128,9 +138,7 @@ def _answers(
             for number, t in enumerate(trainings)
         ]  # fmt: skip
         path = Path(made) / "jobs.json"
-        asked = {"jobs": jobs, "changes": change_of(differing), "folders": list(folders),
-                 "seconds": SECONDS, "until": until}  # fmt: skip
-        path.write_text(json.dumps(asked), encoding="utf-8")
+        path.write_text(json.dumps({"jobs": jobs, **asked}), encoding="utf-8")
         command = run.start("calls", side, path)
         processes.follow(command, side.environment(), made, lambda _: progress.done())
         return {str(job["name"]): _answer(Path(str(job["output"]))) for job in jobs}

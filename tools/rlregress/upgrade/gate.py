@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import shutil
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,15 +18,13 @@ from rlregress.gate.selection import other_algorithms
 from rlregress.model import differences as model
 from rlregress.model.code import REMOVED, Changed
 from rlregress.model.differences import Entry
-from rlregress.model.traces import Comparison, NotTraced, Trace, Traced
+from rlregress.model.traces import Comparison, Trace, Traced
 from rlregress.model.upgrades import Cause, Moved, OfFramework, OfScript, Proof, Reach, Upgrade
-from rlregress.tracing import rounding
 from rlregress.tracing.run import current
 from rlregress.upgrade import (
     accepted,
     affected,
     cached_folders,
-    causes,
     closures,
     coverage,
     direct,
@@ -41,71 +37,22 @@ from rlregress.upgrade import (
     outside,
     physics,
     proof,
+    recordings,
     requested,
     returns,
     scenarios,
-    selection,
     state,
     traced,
 )
 from rlregress.upgrade.environments import Prepared
 from rlregress.upgrade.fingerprints import Fingerprint
 from rlregress.upgrade.inventory import Inventory, inventory
+from rlregress.upgrade.options import Options
 from rlregress.upgrade.pair import Pair, resolve
-from rlregress.upgrade.sides import MARKS, Entered, Noted, Sides
+from rlregress.upgrade.sides import MARKS, Sides
 from rlregress.upgrade.traced import Training
 
 _FINISHED = ".finished"
-
-
-@dataclass(frozen=True)
-class Options:
-    """What ``rlregress gate --from A --to B`` was asked; see the command's help.
-
-    Attributes:
-        scenarios: names of the scenarios to trace; None: all of them.
-        only_scenarios: trace these alone, no plain training, and ask no details.
-        min_coverage: the least share of the changed pieces that has to be executed and compared for
-            exit code 0; None: the default, of a script 0.
-        fail_on: the best verdict whose exit code is not 0.
-        accepted: file of reviewed entries; None: there is none.
-        prove: how many faults to seed into what differs; 0: none.
-        script: the job of a script that is traced instead of the built-in trainings.
-        every: trace also what runs no code that differs.
-        returns, one_look: train what has diverged; judge it by the gate of fixed size.
-        lend: distributions that both sides have, although only one version installs them.
-        minutes: after which nothing more is begun; 0: there is no limit. Of them, a half is for
-            traces, a quarter for causes, and the rest for direct calls.
-        begun: when, in seconds since the epoch.
-        keep: answers of a side are those of an earlier gate of this session; of what is reached
-            only functions are noted.
-    """
-
-    a: str
-    b: str
-    report: Path
-    frameworks: Sequence[str] = ()
-    algorithms: Sequence[str] = ()
-    scenarios: Sequence[str] | None = None
-    only_scenarios: bool = False
-    min_coverage: float | None = None
-    fail_on: str = model.FAIL_ON
-    accepted: Path | None = None
-    prove: int = 0
-    every: bool = False
-    returns: bool = True
-    one_look: bool = False
-    workers: int = 2
-    lend: Sequence[str] = ()
-    script: Mapping[str, Any] | None = None
-    minutes: float = 0.0
-    begun: float = field(default_factory=time.time)
-    keep: Path | None = None
-    say: Callable[[str], None] = field(default=cached_folders.silent)
-
-    def until(self, share: float) -> float | None:
-        """The time at which a share of the minutes is over; None: there is no limit."""
-        return self.begun + 60 * self.minutes * share if self.minutes else None
 
 
 def run(options: Options) -> Upgrade:
@@ -469,14 +416,11 @@ def _framework(
     same: dict[str, Mapping[str, Sequence[str]]] = {}
     met: dict[str, tuple[str, ...]] = {}
     if alike_beside and trainings and not options.every:
-        same, met = _same_code(sides, adapter, found, trainings, differing, options)
+        same, met = recordings.same_code(sides, adapter, found, trainings, differing, options)
     left = groups.ordered([each for each in trainings if each.name not in same], met)
-    held, lost, traces, of = _traces(sides, left, lines, differing, options)
+    held, lost, traces, of = recordings.compared(sides, left, lines, differing, options)
     searched = [each for each in held if of.get(each.name, each.name) == each.name]
-    found_ = {
-        name: causes.with_new(cause, found.pieces)
-        for name, cause in _causes(sides, searched, trainings, differing, options).items()
-    }
+    found_ = recordings.causes_of(sides, searched, trainings, differing, found.pieces, options)
     causes_ = {**found_, **{name: found_[one] for name, one in of.items() if one in found_}}
     probed = _probed(pair)
     reach = coverage.reach(own.pieces, traces, probed, found.folders("new"), same)
@@ -503,7 +447,7 @@ def _framework(
     changed = {(d.id, d.scope): d for d in details.changed}
     standing = {key: explained.standing(adapter, d, versions[1]) for key, d in changed.items()}
     unread = tuple(fingerprints.unread(one, other))
-    executed = _lines(traces[1])
+    executed = recordings.lines_of(traces[1])
     differences = explained.differences(
         causes_.values(), details.changed, differing, reach, executed
     )
@@ -534,59 +478,6 @@ def _framework(
     return made, ran
 
 
-def _same_code(
-    sides: Sides,
-    adapter: Adapter,
-    found: Inventory,
-    trainings: Sequence[Training],
-    differing: Sequence[Changed],
-    options: Options,
-) -> tuple[dict[str, Mapping[str, Sequence[str]]], dict[str, tuple[str, ...]]]:
-    """Name -> functions executed, of the trainings that run no code by which the sides differ.
-
-    Of the files in which a function differs. Also, of the others, the first one that differs.
-    """
-    telling = selection.telling(found.folders("old"), found.folders("new"), _sources(adapter))
-    if telling.because:
-        options.say(f"{adapter.full_name}: every training is traced, as {telling.because}")
-        return {}, {}
-    if telling.functions:
-        files = sorted({function.file for function in differing})
-        entered = sides.entering(trainings, telling, found.folders("new"), files)
-    else:
-        # what differs at import is executed by any training: the plain ones are traced for it
-        scenarios_ = [t.name for t in trainings if t.name != t.name.partition(" ")[0]]
-        names = scenarios_ if differing else [training.name for training in trainings]
-        entered = dict.fromkeys(names, Entered({}))
-    # of a file that was only imported, nothing but what runs at import
-    same: dict[str, Mapping[str, Sequence[str]]] = {
-        name: {**dict.fromkeys(of.imported, ()), **of.functions}
-        for name, of in entered.items()
-        if of.functions is not None
-    }
-    options.say(
-        f"{adapter.full_name}: {len(same)} of {len(trainings)} trainings run no code that differs"
-    )
-    return same, {name: each.met for name, each in entered.items() if each.met}
-
-
-def _sources(adapter: Adapter) -> list[Path]:
-    """The source files of an adapter's trainings."""
-    file = Path(inspect.getfile(type(adapter)))
-    if file.name != "__init__.py":
-        return [file]
-    return [path for path in file.parent.rglob("*.py") if "probes" not in path.parts]
-
-
-def _lines(traces: Mapping[str, Trace]) -> dict[str, set[int]]:
-    """File -> lines that trainings executed."""
-    hit: dict[str, set[int]] = {}
-    for trace in traces.values():
-        for file, (lines, _) in trace.header.get("lines", {}).items():
-            hit.setdefault(file, set()).update(lines)
-    return hit
-
-
 def _probed(pair: tuple[Fingerprint, Fingerprint]) -> dict[tuple[str, str], list[str]]:
     """Function -> details whose probes have entered it and were answered on both sides."""
     details: dict[tuple[str, str], list[str]] = {}
@@ -597,120 +488,6 @@ def _probed(pair: tuple[Fingerprint, Fingerprint]) -> dict[tuple[str, str], list
         for function in answer.entered | other.entered:
             details.setdefault(function, []).append(f"{key[0]} [{key[1]}]")
     return details
-
-
-def _traces(
-    sides: Sides,
-    trainings: Sequence[Training],
-    lines: Mapping[str, Noted],
-    differing: Sequence[Changed],
-    options: Options,
-) -> tuple[
-    list[Traced], list[NotTraced], tuple[dict[str, Trace], dict[str, Trace]], dict[str, str]
-]:
-    """What is held against the other side, what could not be, and the traces themselves.
-
-    Also, of each training that diverges, the one that stands for it; see ``groups``.
-    """
-    if not trainings:
-        return [], [], ({}, {}), {}
-    a, b = sides.record(trainings, lines, until=options.until(0.5))
-    late = [training for training in trainings if training.name not in a or training.name not in b]
-    trainings = [training for training in trainings if training not in late]
-    once = {t.name: traced.compared_once(t.name, a[t.name], b[t.name]) for t in trainings}
-    diverging = {
-        n: each for n, each in once.items() if isinstance(each, Comparison) and traced.parts(each)
-    }
-    of = groups.representatives(diverging, (a, b), {each.key for each in differing})
-    again: tuple[dict[str, Trace], dict[str, Trace]] = {}, {}
-    wanted = [training for training in trainings if of.get(training.name) == training.name]
-    while wanted:
-        options.say(
-            f"recording {len(wanted)} trainings again, to see whether they repeat themselves"
-        )
-        more = sides.record([traced.naming(t, once[t.name]) for t in wanted], again=True)
-        again = {**again[0], **more[0]}, {**again[1], **more[1]}
-        # what stands for others has to repeat itself
-        loose = {t.name for t in wanted if not all(
-            traced.held_against(side[t.name], one[t.name]).verdict == "equal"
-            for side, one in zip((a, b), more, strict=True))}  # fmt: skip
-        wanted = [t for t in trainings if of.get(t.name) in loose and t.name not in again[0]]
-        of.update({training.name: training.name for training in wanted})
-    once |= _measured(sides, trainings, once, (a, b), of, options)
-    held: list[Traced] = []
-    lost = [traced.too_late(training, options.minutes) for training in late]
-    if late:
-        options.say(f"{len(late)} trainings were not recorded: --minutes are over")
-    for training in trainings:
-        name = training.name
-        comparison = once[name]
-        if isinstance(comparison, NotTraced):
-            lost.append(comparison)
-            if comparison.counts:
-                options.say(f"{training.owner} {comparison}")
-            continue
-        repetitions = (again[0][name], again[1][name]) if name in again[0] else None
-        both = traced.with_repetitions(name, comparison, a[name], b[name], repetitions)
-        held.append(both)
-        if not both.proved or both.plain:
-            options.say(f"{training.owner} {name}: {both.word}")
-    return groups.likewise(held, of), lost, (a, b), of
-
-
-def _measured(
-    sides: Sides,
-    trainings: Sequence[Training],
-    once: Mapping[str, Comparison | NotTraced],
-    traces: tuple[Mapping[str, Trace], Mapping[str, Trace]],
-    of: Mapping[str, str],
-    options: Options,
-) -> dict[str, Comparison | NotTraced]:
-    """Comparisons that rounding may explain, with rounding measured.
-
-    Of those that diverge likewise and are close, one alone.
-    """
-    copies: dict[str, list[Training]] = {}
-    for training in trainings:
-        found = once[training.name]
-        if isinstance(found, Comparison) and (
-            found.verdict == "diverged" or of.get(training.name) == training.name
-        ):
-            begin = rounding.begin(found)
-            if begin is not None:
-                copies[training.name] = traced.copies(training, begin)
-    if not copies:
-        return {}
-    options.say(f"measuring rounding: {rounding.COPIES} copies of {len(copies)} trainings")
-    recorded = sides.record_once("A", [each for each_of in copies.values() for each in each_of])
-    a, b = traces
-    made: dict[str, Comparison | NotTraced] = {}
-    for name, each_of in copies.items():
-        found = once[name]
-        assert isinstance(found, Comparison)
-        copied = [recorded[each.name] for each in each_of]
-        made[name] = rounding.measured(found, a[name], b[name], copied)
-    return made
-
-
-def _causes(
-    sides: Sides,
-    held: Sequence[Traced],
-    trainings: Sequence[Training],
-    differing: Sequence[Changed],
-    options: Options,
-) -> dict[str, Cause]:
-    """What makes trainings part: changed functions put back."""
-    parted = [t for t in held if t.comparison.verdict != "equal" and t.repeats]
-    by_name = {training.name: training for training in trainings}
-    if parted and differing:
-        options.say(f"looking for the functions that make {len(parted)} trainings differ")
-    return causes.causes(
-        parted,
-        by_name,
-        differing,
-        lambda jobs: sides.record_once("B", list(jobs)),
-        until=options.until(0.75),
-    )
 
 
 def _prove(
@@ -749,10 +526,7 @@ def _script(
     causes_: dict[str, Cause] = {}
     if isinstance(held, Traced):
         check = entries.of_traced(held, "", model.SCRIPT)
-        causes_ = {
-            name: causes.with_new(cause, found.pieces)
-            for name, cause in _causes(sides, [held], [script], differing, options).items()
-        }
+        causes_ = recordings.causes_of(sides, [held], [script], differing, found.pieces, options)
     else:
         check = entries.of_not_traced(held, "", model.SCRIPT)
     ran = _Executed(traces=(a, b), checks=entries.evidence([check], causes_))
@@ -762,7 +536,7 @@ def _script(
     if options.prove and isinstance(held, Traced):
         executed = [each for each in reach if each.trainings]
         proof = _prove(sides, executed, [held], [script], b, options)
-    executed_lines = _lines(b)
+    executed_lines = recordings.lines_of(b)
     differences = explained.differences(causes_.values(), (), (), reach, executed_lines)
     made = OfScript(
         held=held,

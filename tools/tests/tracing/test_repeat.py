@@ -127,6 +127,26 @@ def test_the_arguments_of_a_difference_are_named():
     assert found["new"] == "error ValueError: gamma"
 
 
+def _delayed(self, batch, steps):
+    for step in range(steps):
+        self.calls += step % self.every == 0
+
+
+def _delayed_otherwise(self, batch, steps):
+    for step in range(steps):
+        self.calls += step % (2 * self.every - 1) == 0
+
+
+def test_the_smallest_arguments_that_show_a_difference_are_named():
+    """Of a fault that needs two values at once, these two alone."""
+    given = Loss()
+    given.every = 1
+    found = examined(_delayed, _delayed_otherwise, self=given, batch=values(), steps=1)["differs"]
+    assert found["arguments"].count(",") == 1
+    assert "self.every " in found["arguments"]
+    assert "steps " in found["arguments"]
+
+
 @pytest.mark.parametrize("new", [_grouped, _another_attribute])
 def test_what_rounds_or_adds_an_attribute_does_not_differ(new):
     """An attribute that only new code sets is read by new code alone."""

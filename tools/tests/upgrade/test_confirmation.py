@@ -13,6 +13,7 @@ from rlregress.model.upgrades import ReturnsVerdict
 from rlregress.tracing.run import Side
 from rlregress.upgrade import gate, returns
 from rlregress.upgrade.confirmation import alarmed, confirm, numbers_of
+from rlregress.upgrade.options import Options
 from rlregress.upgrade.returns import asked_again
 from tools.tests.gate.stored import with_critics
 
@@ -266,7 +267,7 @@ def test_an_upgrade_trains_as_it_was_told(tmp_path, monkeypatch):
         return "it is not trained here"
 
     monkeypatch.setattr(returns.run, "returns_alone", alone)
-    options = gate.Options("a", "b", tmp_path, workers=1, one_look=True)
+    options = Options("a", "b", tmp_path, workers=1, one_look=True)
     sides = (SimpleNamespace(side=Side("A")), SimpleNamespace(side=Side("B")))
     judged = gate._judged(of(traced("ppo", "diverged")), SB3, sides, options)
     assert judged.returns.lines == ("it is not trained here",)

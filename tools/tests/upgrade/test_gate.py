@@ -20,6 +20,7 @@ from rlregress.tracing.run import Side
 from rlregress.upgrade import cached_folders, gate, interpreters, state
 from rlregress.upgrade.environments import Prepared
 from rlregress.upgrade.fingerprints import Fingerprint
+from rlregress.upgrade.options import Options
 from rlregress.upgrade.requested import Requested
 
 SB3 = frameworks.get("sb3")
@@ -57,7 +58,7 @@ def judge(cache, tmp_path, monkeypatch):
     monkeypatch.setattr(catalogue, "all_details", lambda: asked)
 
     def judged(a, b, algorithms=("sac",)):
-        options = gate.Options(
+        options = Options(
             a, b, tmp_path / "report", algorithms=algorithms, scenarios=[], returns=False, say=print
         )
         code = upgrade_command.judge(options)
@@ -131,6 +132,7 @@ from pathlib import Path
 from rlregress.tracing import run
 from rlregress.training.record import write_atomically
 from rlregress.upgrade import fingerprints, gate
+from rlregress.upgrade.options import Options
 
 log = Path(sys.argv[1])
 lists = dict.fromkeys(["folders", "functions"], [])
@@ -148,7 +150,7 @@ def start(module, side, job):
     return [side.python, "-c", sys.argv[4], str(job), side.label, *sys.argv[1:3]]
 
 fingerprints.side_process.ask, run.start = ask, start
-options = gate.Options(
+options = Options(
     "installed", sys.argv[3], Path("report"), ["sb3"], scenarios=[], returns=False, workers=1,
     every=True,
 )
@@ -219,7 +221,7 @@ def test_a_training_of_one_side_belongs_to_its_framework():
     """One that a framework lost is not hidden by another framework that gained its name."""
     here = [frameworks.get("sb3"), frameworks.get("torchrl")]
     with_, without = (Fingerprint({}, names, {}) for names in (("sac", "td3"), ("sac",)))
-    options = gate.Options("x", "y", Path("report"), scenarios=[])
+    options = Options("x", "y", Path("report"), scenarios=[])
     _, one_sided = gate._trainings(here, [(with_, without), (without, with_)], options)
     assert one_sided == [{"td3": "old"}, {"td3": "new"}]
 

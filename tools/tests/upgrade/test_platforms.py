@@ -14,6 +14,7 @@ from rlregress.commands import upgrade as upgrade_command
 from rlregress.model.differences import DOCUMENTED, VIOLATED
 from rlregress.reporting import findings, platforms
 from rlregress.reporting.findings import ERROR, NOTICE, WARNING, Finding, Repository
+from rlregress.upgrade.options import Options
 
 from .test_result import BATCH, FACTS, SCALE, judged, lost, missing, of, traced, upgrade
 
@@ -166,7 +167,7 @@ def test_the_last_lines_say_what_to_do_next(monkeypatch, tmp_path, in_brief):
     monkeypatch.setattr(upgrade_command.gate, "run", lambda options: upgrade(CHANGED))
     monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
     said: list[str] = []
-    options = upgrade_command.gate.Options("a==1", "b==2", tmp_path, say=said.append)
+    options = Options("a==1", "b==2", tmp_path, say=said.append)
     assert upgrade_command.judge(options, in_brief) == 1
     step = "Read the lines that changed, and report them upstream."
     if in_brief:

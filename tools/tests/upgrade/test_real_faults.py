@@ -14,6 +14,7 @@ from rlregress import frameworks
 from rlregress.details import catalogue
 from rlregress.model import differences as model
 from rlregress.upgrade import cached_folders, gate
+from rlregress.upgrade.options import Options
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def judge(tmp_path, monkeypatch):
         path.write_text(before + edit.new + after)
         a, b = map(str, trees[::-1] if reverse else trees)
         return gate.run(
-            gate.Options(
+            Options(
                 a, b, tmp_path / "report", frameworks=[edit.framework],
                 algorithms=[edit.algorithm], scenarios=list(scenarios), returns=False, workers=1,
             )

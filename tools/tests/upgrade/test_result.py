@@ -47,6 +47,7 @@ from rlregress.upgrade import entries, explained, physics, requested, returns
 from rlregress.upgrade import traced as traces
 from rlregress.upgrade.environments import Prepared
 from rlregress.upgrade.fingerprints import changed_detail
+from rlregress.upgrade.options import Options
 from rlregress.upgrade.public_names import PublicChange
 
 SB3 = frameworks.get("sb3")
@@ -558,7 +559,7 @@ def test_a_report_stays_until_there_is_another(tmp_path, monkeypatch):
     before = (tmp_path / "upgrade.md").read_text()
     monkeypatch.setattr(upgrade_command.gate, "run", lambda options: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        upgrade_command.judge(upgrade_command.gate.Options("a", "b", tmp_path))
+        upgrade_command.judge(Options("a", "b", tmp_path))
     assert (tmp_path / "upgrade.md").read_text() == before
     names = [
         "upgrade-code-quality.json", "upgrade-comment.md", "upgrade.html", "upgrade.json",

@@ -18,6 +18,7 @@ from rlregress.tracing.events import Places
 from rlregress.tracing.lines import Lines
 from rlregress.tracing.run import Side
 from rlregress.upgrade import affected, cached_folders, gate, sides
+from rlregress.upgrade.options import Options
 from rlregress.upgrade.requested import parse
 from rlregress.upgrade.traced import Training, script_training
 
@@ -60,7 +61,7 @@ def judge(tmp_path, monkeypatch):
         script = tmp_path / "train.py"
         script.write_text(text, encoding="utf-8")
         job = jobs.of_script(script, [], [], 0)
-        code = upgrade_command.judge(gate.Options(a, b, tmp_path / "report", script=job))
+        code = upgrade_command.judge(Options(a, b, tmp_path / "report", script=job))
         found = json.loads((tmp_path / "report" / "upgrade.json").read_text())
         return code, found, (tmp_path / "report" / "upgrade.md").read_text()
 
@@ -131,7 +132,7 @@ def test_neither_the_working_directory_nor_the_scripts_goes_before_a_side(
 
 def test_a_script_has_no_algorithm_to_choose(tmp_path):
     """The option is about built-in trainings."""
-    options = gate.Options("installed", "installed", tmp_path, algorithms=["sac"], script={})
+    options = Options("installed", "installed", tmp_path, algorithms=["sac"], script={})
     with pytest.raises(UserError, match="--algorithm chooses among those"):
         gate.run(options)
 

@@ -1,0 +1,192 @@
+"""The trainings of a framework on both sides: recorded, compared, and searched for causes."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from rlregress.frameworks.base import Adapter
+from rlregress.model.code import Changed
+from rlregress.model.traces import Comparison, NotTraced, Trace, Traced
+from rlregress.model.upgrades import Cause
+from rlregress.tracing import rounding
+from rlregress.upgrade import causes, groups, selection, traced
+from rlregress.upgrade.inventory import Inventory
+from rlregress.upgrade.options import Options
+from rlregress.upgrade.sides import Entered, Noted, Sides
+from rlregress.upgrade.traced import Training
+
+
+def same_code(
+    sides: Sides,
+    adapter: Adapter,
+    found: Inventory,
+    trainings: Sequence[Training],
+    differing: Sequence[Changed],
+    options: Options,
+) -> tuple[dict[str, Mapping[str, Sequence[str]]], dict[str, tuple[str, ...]]]:
+    """Name -> functions executed, of the trainings that run no code by which the sides differ.
+
+    Of the files in which a function differs. Also, of the others, the first one that differs.
+    """
+    telling = selection.telling(found.folders("old"), found.folders("new"), _sources(adapter))
+    if telling.because:
+        options.say(f"{adapter.full_name}: every training is traced, as {telling.because}")
+        return {}, {}
+    if telling.functions:
+        files = sorted({function.file for function in differing})
+        entered = sides.entering(trainings, telling, found.folders("new"), files)
+    else:
+        # what differs at import is executed by any training: the plain ones are traced for it
+        scenarios_ = [t.name for t in trainings if t.name != t.name.partition(" ")[0]]
+        names = scenarios_ if differing else [training.name for training in trainings]
+        entered = dict.fromkeys(names, Entered({}))
+    # of a file that was only imported, nothing but what runs at import
+    same: dict[str, Mapping[str, Sequence[str]]] = {
+        name: {**dict.fromkeys(of.imported, ()), **of.functions}
+        for name, of in entered.items()
+        if of.functions is not None
+    }
+    options.say(
+        f"{adapter.full_name}: {len(same)} of {len(trainings)} trainings run no code that differs"
+    )
+    return same, {name: each.met for name, each in entered.items() if each.met}
+
+
+def _sources(adapter: Adapter) -> list[Path]:
+    """The source files of an adapter's trainings."""
+    file = Path(inspect.getfile(type(adapter)))
+    if file.name != "__init__.py":
+        return [file]
+    return [path for path in file.parent.rglob("*.py") if "probes" not in path.parts]
+
+
+def compared(
+    sides: Sides,
+    trainings: Sequence[Training],
+    lines: Mapping[str, Noted],
+    differing: Sequence[Changed],
+    options: Options,
+) -> tuple[
+    list[Traced], list[NotTraced], tuple[dict[str, Trace], dict[str, Trace]], dict[str, str]
+]:
+    """What is held against the other side, what could not be, and the traces themselves.
+
+    Also, of each training that diverges, the one that stands for it; see ``groups``.
+    """
+    if not trainings:
+        return [], [], ({}, {}), {}
+    a, b = sides.record(trainings, lines, until=options.until(0.5))
+    late = [training for training in trainings if training.name not in a or training.name not in b]
+    trainings = [training for training in trainings if training not in late]
+    once = {t.name: traced.compared_once(t.name, a[t.name], b[t.name]) for t in trainings}
+    diverging = {
+        n: each for n, each in once.items() if isinstance(each, Comparison) and traced.parts(each)
+    }
+    of = groups.representatives(diverging, (a, b), {each.key for each in differing})
+    again: tuple[dict[str, Trace], dict[str, Trace]] = {}, {}
+    wanted = [training for training in trainings if of.get(training.name) == training.name]
+    while wanted:
+        options.say(
+            f"recording {len(wanted)} trainings again, to see whether they repeat themselves"
+        )
+        more = sides.record([traced.naming(t, once[t.name]) for t in wanted], again=True)
+        again = {**again[0], **more[0]}, {**again[1], **more[1]}
+        # what stands for others has to repeat itself
+        loose = {t.name for t in wanted if not all(
+            traced.held_against(side[t.name], one[t.name]).verdict == "equal"
+            for side, one in zip((a, b), more, strict=True))}  # fmt: skip
+        wanted = [t for t in trainings if of.get(t.name) in loose and t.name not in again[0]]
+        of.update({training.name: training.name for training in wanted})
+    once |= _measured(sides, trainings, once, (a, b), of, options)
+    held: list[Traced] = []
+    lost = [traced.too_late(training, options.minutes) for training in late]
+    if late:
+        options.say(f"{len(late)} trainings were not recorded: --minutes are over")
+    for training in trainings:
+        name = training.name
+        comparison = once[name]
+        if isinstance(comparison, NotTraced):
+            lost.append(comparison)
+            if comparison.counts:
+                options.say(f"{training.owner} {comparison}")
+            continue
+        repetitions = (again[0][name], again[1][name]) if name in again[0] else None
+        both = traced.with_repetitions(name, comparison, a[name], b[name], repetitions)
+        held.append(both)
+        if not both.proved or both.plain:
+            options.say(f"{training.owner} {name}: {both.word}")
+    return groups.likewise(held, of), lost, (a, b), of
+
+
+def _measured(
+    sides: Sides,
+    trainings: Sequence[Training],
+    once: Mapping[str, Comparison | NotTraced],
+    traces: tuple[Mapping[str, Trace], Mapping[str, Trace]],
+    of: Mapping[str, str],
+    options: Options,
+) -> dict[str, Comparison | NotTraced]:
+    """Comparisons that rounding may explain, with rounding measured.
+
+    Of those that diverge likewise and are close, one alone.
+    """
+    copies: dict[str, list[Training]] = {}
+    for training in trainings:
+        found = once[training.name]
+        if isinstance(found, Comparison) and (
+            found.verdict == "diverged" or of.get(training.name) == training.name
+        ):
+            begin = rounding.begin(found)
+            if begin is not None:
+                copies[training.name] = traced.copies(training, begin)
+    if not copies:
+        return {}
+    options.say(f"measuring rounding: {rounding.COPIES} copies of {len(copies)} trainings")
+    recorded = sides.record_once("A", [each for each_of in copies.values() for each in each_of])
+    a, b = traces
+    made: dict[str, Comparison | NotTraced] = {}
+    for name, each_of in copies.items():
+        found = once[name]
+        assert isinstance(found, Comparison)
+        copied = [recorded[each.name] for each in each_of]
+        made[name] = rounding.measured(found, a[name], b[name], copied)
+    return made
+
+
+def causes_of(
+    sides: Sides,
+    held: Sequence[Traced],
+    trainings: Sequence[Training],
+    differing: Sequence[Changed],
+    pieces: Sequence[Changed],
+    options: Options,
+) -> dict[str, Cause]:
+    """Diverging training -> its culprits, which are found by reverting changed functions.
+
+    Args:
+        differing: the functions that may be reverted.
+        pieces: all code that differs; of it, what culprits call is named with them.
+    """
+    parted = [t for t in held if t.comparison.verdict != "equal" and t.repeats]
+    by_name = {training.name: training for training in trainings}
+    if parted and differing:
+        options.say(f"looking for the functions that make {len(parted)} trainings differ")
+    found = causes.causes(
+        parted,
+        by_name,
+        differing,
+        lambda jobs: sides.record_once("B", list(jobs)),
+        until=options.until(0.75),
+    )
+    return {name: causes.with_new(cause, pieces) for name, cause in found.items()}
+
+
+def lines_of(traces: Mapping[str, Trace]) -> dict[str, set[int]]:
+    """File -> lines that trainings executed."""
+    hit: dict[str, set[int]] = {}
+    for trace in traces.values():
+        for file, (lines, _) in trace.header.get("lines", {}).items():
+            hit.setdefault(file, set()).update(lines)
+    return hit
