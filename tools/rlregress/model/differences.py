@@ -324,7 +324,9 @@ def _differences(counted: Sequence[Entry]) -> list[tuple[str, list[str]]]:
         ("Regressed", [each.short for each in violated]),
         ("The new version fails", _of(counted, (TRAINING, SCRIPT), (NEW_FAILS,))),
         ("Differ", [n for n in _of(counted, checks, (DIFFERS,)) if n not in _names(violated)]),
-        ("Differ when called", _of(counted, (FUNCTION,), (BEYOND,))),
+        ("Differ when called", [each.short for each in counted if each.kind == FUNCTION
+                                and (each.state == BEYOND
+                                     or (each.state == DIFFERS and each.reason))]),
         ("Differ in logs only", _of(counted, (TRAINING, SCRIPT), (LOGS,))),
         ("Removed or incompatible", _of(counted, (PUBLIC,), (DIFFERS,))),
         ("No longer installed", _lost(counted)),

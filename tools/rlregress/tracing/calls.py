@@ -16,9 +16,13 @@ returns.
 from __future__ import annotations
 
 import contextlib
+import difflib
+import dis
 import inspect
 import json
 import os
+import random
+import re
 import signal
 import sys
 import traceback
@@ -27,6 +31,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set,
 
 from rlregress import source
 from rlregress.tracing import batch, events, record, swap
+from rlregress.tracing.copies import NoCopy
 from rlregress.tracing.hooks import Recorder
 from rlregress.tracing.methods import Defaults, Misfit
 
@@ -87,7 +92,10 @@ class Capture:
         self._calls[function] = self._calls.get(function, 0) + 1
         if self._calls[function] in CAPTURED:
             first = self._calls[function] == CAPTURED[0]
-            found = self._in_a_child(function, frame, self._seconds / (1 if first else _LESS))
+            try:
+                found = self._in_a_child(function, frame, self._seconds / (1 if first else _LESS))
+            except Exception as error:  # the training goes on, whatever happens here
+                found = {"why": f"no process could be made for it: {error}"}
             self.found.append({"file": function[0], "name": function[1], **found})
             if "why" in found or "differs" in found:
                 self._known[id(code)] = None
@@ -103,24 +111,31 @@ class Capture:
     def _in_a_child(self, function: _Function, frame: Any, seconds: float) -> Dict[str, Any]:
         """What a copy of this process finds out in so much CPU time."""
         read, write = os.pipe()
+        # which Python seeds anew in a child
+        drawn = random.getstate()
         child = os.fork()
         if not child:
+            random.setstate(drawn)
             _alone(write, seconds)
             answer: Dict[str, Any] = {}
             try:
                 answer = self._examine(function, frame, seconds)
-            except Misfit as why:
+            except (Misfit, NoCopy) as why:
                 answer = {"why": str(why)}
             except BaseException:
                 answer = {"why": f"this suite failed: {traceback.format_exc(limit=-3)}"}
             finally:
-                with os.fdopen(write, "w", encoding="utf-8") as out:
-                    json.dump(answer, out)
-                os._exit(0)
+                try:
+                    os.write(write, json.dumps(answer).encode() + b"\n")
+                finally:
+                    os._exit(0)
         os.close(write)
         with os.fdopen(read, encoding="utf-8", errors="replace") as answered:
-            text = answered.read()
+            # not to its end, which what the child has started may hold open
+            text = answered.readline()
         _, status = os.waitpid(child, 0)
+        with contextlib.suppress(OSError):
+            os.killpg(child, signal.SIGKILL)
         if not text:
             ended = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else "no answer"
             return {"why": f"its repetition ended with {ended}"}
@@ -128,9 +143,15 @@ class Capture:
         return found
 
 
+_RESUMED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+
 def _begins(frame: Any) -> bool:
     """Whether the frame is of a call that begins, and not of a generator that goes on."""
     code = frame.f_code
+    if not code.co_flags & _RESUMED:
+        # its variables are not looked at: that would keep them until it returns
+        return True
     count = code.co_argcount + code.co_kwonlyargcount
     count += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
     return set(frame.f_locals) <= {*code.co_varnames[:count], *code.co_freevars}
@@ -148,6 +169,30 @@ def _alone(answers: int, seconds: float) -> None:
         if number not in (answers, silent):
             with contextlib.suppress(OSError):
                 os.dup2(silent, number)
+    sys.addaudithook(_forbid)
+
+
+#: what changes something outside of the process.
+_FORBIDDEN = (
+    "os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate",
+    "os.chmod", "shutil.rmtree", "subprocess.Popen", "os.posix_spawn", "os.system", "os.exec",
+    "os.fork", "os.forkpty", "socket.connect", "socket.bind",
+)  # fmt: skip
+#: whether this module itself forks.
+_forking = False
+
+
+def _forbid(event: str, given: Tuple[Any, ...]) -> None:
+    """A repetition leaves nothing behind."""
+    if event == "open":
+        path, mode, flags = given
+        writes = flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC) if flags else 0
+        written = writes or any(each in (mode or "") for each in "wax+")
+        if not written or isinstance(path, int) or os.fspath(path) == os.devnull:
+            return
+    elif event not in _FORBIDDEN or _forking:
+        return
+    raise PermissionError(f"a repeated call does not do {event}")
 
 
 class _Examiner:
@@ -172,6 +217,11 @@ class _Examiner:
         old_code, defaults = swap.other_code(change, name, code, self._roots)
         if set(cells) != set(code.co_freevars):
             raise Misfit(f"{name} refers to variables around it that are not there yet")
+        if any(_sets(each) for each in (code, old_code)):
+            raise Misfit(f"{name} sets variables around it, which have no copy")
+
+        texts = [_lines(text, name) for text in (change["text"], _text(code.co_filename))]
+        near = _near(*texts)
 
         def made(of: types.CodeType) -> Any:
             around = tuple(types.CellType(cells[n]) for n in of.co_freevars)
@@ -182,7 +232,8 @@ class _Examiner:
 
         new = _code(made(code), code, arguments, (None, None))
         old = _code(made(old_code), old_code, arguments, defaults, code)
-        return Call(old, new, arguments, _read(old_code), variables, joint).examine(seconds)
+        names = _all_read(old_code, arguments)
+        return Call(old, new, arguments, names, near, variables, joint).examine(seconds)
 
     def _all_old(self) -> None:
         swap.swap(self._changes, self._roots)
@@ -190,8 +241,13 @@ class _Examiner:
 
 def _in_a_copy(prepare: Callable[[], Any], question: Callable[[], bool]) -> Optional[bool]:
     """The answer to a question in a copy of this process; None: there is none."""
+    global _forking
+    _forking = True
+    drawn = random.getstate()
     child = os.fork()
+    _forking = False
     if not child:
+        random.setstate(drawn)
         signal.alarm(_PATIENCE)
         status = 2
         try:
@@ -201,6 +257,34 @@ def _in_a_copy(prepare: Callable[[], Any], question: Callable[[], bool]) -> Opti
             os._exit(status)
     _, status = os.waitpid(child, 0)
     return {0: True, 1: False}.get(os.WEXITSTATUS(status)) if os.WIFEXITED(status) else None
+
+
+def _text(path: str) -> str:
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def _lines(text: str, name: str) -> List[str]:
+    """Those of a function."""
+    rows = text.splitlines()
+    return [
+        row
+        for each in source.parse(text).functions
+        if each.name == name
+        for row in rows[each.first - 1 : each.last]
+    ]
+
+
+def _near(old: Sequence[str], new: Sequence[str]) -> Set[str]:
+    """Names in the lines that differ."""
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    rows = [
+        row
+        for how, a, b, c, d in matcher.get_opcodes()
+        if how != "equal"
+        for row in (*old[a:b], *new[c:d])
+    ]
+    return set(re.findall(r"[A-Za-z_]\w*", "\n".join(rows)))
 
 
 def _parameters(code: types.CodeType) -> Tuple[str, ...]:
@@ -281,6 +365,25 @@ def _is_default(value: Any, default: Any) -> bool:
 def _read(code: types.CodeType) -> Set[str]:
     """Names of attributes and globals that a code object reads."""
     return {name for each in (code, *_inside(code)) for name in each.co_names}
+
+
+def _all_read(code: types.CodeType, arguments: Dict[str, Any]) -> Set[str]:
+    """The same, and those of the methods and properties that it names of its object."""
+    names = _read(code)
+    kind = type(next(iter(arguments.values()), None))
+    for name in sorted(names):
+        method = getattr(kind, name, None)
+        method = getattr(method, "fget", None) or inspect.unwrap(method) if method else None
+        own = getattr(method, "__code__", None)
+        if own is not None:
+            names = names | _read(own)
+    return names
+
+
+def _sets(code: types.CodeType) -> bool:
+    """Whether it gives variables of the functions around it another value."""
+    stored = (each for each in dis.get_instructions(code) if each.opname == "STORE_DEREF")
+    return any(each.argval in code.co_freevars for each in stored)
 
 
 def _inside(code: types.CodeType) -> Iterator[types.CodeType]:

@@ -1,10 +1,10 @@
 """Copies of the arguments of a call, so that the call can be repeated.
 
-Runs inside foreign and old environments: standard library and torch only, Python 3.9 syntax.
+Runs inside foreign and old environments: standard library, NumPy and torch only, Python 3.9 syntax.
 
 What cannot be copied, such as a lock, an open file or a generator that has begun, is shared by all
-copies; so are functions, classes and modules. A copied tensor is a leaf: the graph that it hangs on
-stays behind.
+copies; so are classes, modules, and functions that hold nothing. Arrays and tensors that lie in the
+same memory do so in a copy. A copied tensor is a leaf: the graph that it hangs on stays behind.
 """
 
 from __future__ import annotations
@@ -12,17 +12,26 @@ from __future__ import annotations
 import io
 import pickle
 import types
+import weakref
 from typing import Any, Dict, List, Tuple
 
+import numpy as np
 import torch
 
 #: these are shared.
-_SHARED = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType)
+_SHARED = (type, types.ModuleType, types.BuiltinFunctionType)
+_HOLDING_NOTHING = (*_SHARED, types.FunctionType, bool, int, float, str, bytes, type(None))
 _TENSORS = tuple(
     kind
     for kind in (torch.Tensor, torch.nn.Parameter, getattr(torch.nn, "Buffer", None))
     if isinstance(kind, type)
 )
+#: modules of what lies in memory that other processes use, too.
+_ELSEWHERE = ("multiprocessing.sharedctypes", "ctypes", "_ctypes")
+
+
+class NoCopy(Exception):
+    """Something has no copy, and must not be shared; says what."""
 
 
 class Copies:
@@ -32,14 +41,20 @@ class Copies:
         value: with a class whose own ``__getstate__`` leaves something out, its attributes are
             copied in place of that.
 
+    Attributes:
+        shares: whether arrays or tensors of it lie in the same memory.
+
     Raises:
+        NoCopy: a part of it lies in memory that other processes use.
         Exception: whatever a class raises that takes part in being copied.
     """
 
     def __init__(self, value: Any) -> None:
         self._kept: List[Any] = []
         out = io.BytesIO()
-        _Pickler(out, self._kept).dump(value)
+        pickler = _Pickler(out, self._kept)
+        pickler.dump(value)
+        self.shares = pickler.shares
         self._bytes = out.getvalue()
 
     def make(self) -> Any:
@@ -58,14 +73,39 @@ def _shared(number: int) -> Any:
     return _kept[number]
 
 
-def _tensor(number: int, kind: type, needs_gradient: bool, gradient: Any) -> torch.Tensor:
-    made: torch.Tensor = _kept[number].clone()
+class _Memory:
+    """The memory of some tensors; there is one for all of them."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __reduce__(self) -> Any:
+        return _memory, (self.number,)
+
+
+def _memory(number: int) -> Any:
+    return _kept[number].clone()
+
+
+def _tensor(
+    memory: Any, place: Tuple[Any, ...], kind: type, needs_gradient: bool, gradient: Any, own: Any
+) -> torch.Tensor:
+    if place:
+        dtype, shape, strides, offset = place
+        made = torch.empty(0, dtype=dtype).set_(memory, offset, shape, strides)
+    else:
+        made = memory
     if kind is torch.nn.Parameter:
         made = torch.nn.Parameter(made, requires_grad=needs_gradient)
     else:
         made.requires_grad_(needs_gradient)
     made.grad = gradient
+    vars(made).update(own)
     return made
+
+
+def _view(base: np.ndarray, dtype: Any, shape: Any, strides: Any, offset: int) -> np.ndarray:
+    return np.ndarray(shape, dtype, base, offset, strides)
 
 
 def _generator(device: torch.device, state: torch.Tensor) -> torch.Generator:
@@ -74,39 +114,77 @@ def _generator(device: torch.device, state: torch.Tensor) -> torch.Generator:
     return made
 
 
-def _restore(made: Any, state: Tuple[Dict[str, Any], Dict[str, Any]]) -> None:
-    attributes, slots = state
+def _reference(referent: Any) -> Any:
+    return weakref.ref(referent)
+
+
+def _function(number: int) -> Any:
+    """A function with cells of its own, which are filled later: it may be in one of them."""
+    given = _kept[number]
+    cells = tuple(types.CellType() for _ in given.__closure__)
+    made = types.FunctionType(
+        given.__code__, given.__globals__, given.__name__, given.__defaults__, cells
+    )
+    made.__kwdefaults__ = given.__kwdefaults__
+    made.__qualname__ = given.__qualname__
+    return made
+
+
+def _fill(made: Any, contents: Tuple[Tuple[Any, ...], Dict[str, Any]]) -> None:
+    for cell, content in zip(made.__closure__, contents[0]):
+        if content:
+            cell.cell_contents = content[0]
+    vars(made).update(contents[1])
+
+
+def _restore(made: Any, state: Tuple[Dict[str, Any], Dict[str, Any], List[Any], Any]) -> None:
+    attributes, slots, items, pairs = state
     if attributes:
         vars(made).update(attributes)
     for name, value in slots.items():
         object.__setattr__(made, name, value)
+    # not by methods of its own, which may count
+    if items:
+        list.extend(made, items)
+    if pairs:
+        dict.update(made, pairs)
 
 
-_OWN: Tuple[Any, ...] = (_shared, _tensor, _generator, _restore)
+_OWN: Tuple[Any, ...] = (
+    _shared, _memory, _tensor, _view, _generator, _reference, _function, _fill, _restore,
+)  # fmt: skip
 
 
 class _Pickler(pickle.Pickler):
     def __init__(self, out: io.BytesIO, kept: List[Any]) -> None:
         super().__init__(out, pickle.HIGHEST_PROTOCOL)
         self._kept = kept
+        #: by address.
+        self._memories: Dict[int, _Memory] = {}
+        self.shares = False
 
     def reducer_override(self, value: Any) -> Any:
+        if isinstance(value, types.FunctionType):
+            return NotImplemented if value in _OWN else self._of_function(value)
+        if value is _Memory or type(value) is _Memory:
+            return NotImplemented
         if isinstance(value, _SHARED):
-            of_ours = isinstance(value, types.FunctionType) and value in _OWN
-            return NotImplemented if of_ours else self._share(value)
+            return self._share(value)
         if type(value) in _TENSORS:
-            self._kept.append(value.detach().clone())
-            # of what is no leaf, torch warns that it has none
-            gradient = value.grad if value.is_leaf else None
-            number = len(self._kept) - 1
-            return _tensor, (number, type(value), value.requires_grad, gradient)
+            return self._of_tensor(value)
+        if type(value) is np.ndarray and isinstance(value.base, np.ndarray):
+            return self._of_view(value)
         if isinstance(value, torch.Generator):
             return _generator, (value.device, value.get_state())
         kind: Any = type(value)
+        if kind is weakref.ReferenceType and value() is not None:
+            return _reference, (value(),)
         if kind.__module__ == "weakref":
             return self._share(value)
+        if kind.__module__.startswith(_ELSEWHERE):
+            raise NoCopy(f"an argument is {kind.__module__}.{kind.__qualname__}, which has no copy")
         try:
-            if kind.__reduce_ex__ is object.__reduce_ex__ and kind.__reduce__ is object.__reduce__:
+            if _is_plain(kind):
                 return _plain(value)
             reduced = value.__reduce_ex__(pickle.HIGHEST_PROTOCOL)
         except Exception:  # each class has its own way to refuse
@@ -114,20 +192,75 @@ class _Pickler(pickle.Pickler):
         return NotImplemented if isinstance(reduced, str) else reduced
 
     def _share(self, value: Any) -> Any:
+        return _shared, (self._keep(value),)
+
+    def _keep(self, value: Any) -> int:
         self._kept.append(value)
-        return _shared, (len(self._kept) - 1,)
+        return len(self._kept) - 1
+
+    def _of_function(self, function: Any) -> Any:
+        contents = [_content(cell) for cell in function.__closure__ or ()]
+        if all(isinstance(each, _HOLDING_NOTHING) for content in contents for each in content):
+            return self._share(function)
+        state = (tuple(contents), dict(vars(function)))
+        return _function, (self._keep(function),), state, None, None, _fill
+
+    def _of_tensor(self, value: torch.Tensor) -> Any:
+        # of what is no leaf, torch warns that it has none
+        gradient = value.grad if value.is_leaf else None
+        rest = (type(value), value.requires_grad, gradient, dict(vars(value)))
+        bare = value.detach()
+        plain = bare.layout == torch.strided and bare.device.type == "cpu" and not bare.is_quantized
+        if not plain or bare.is_conj() or bare.is_neg() or not hasattr(bare, "untyped_storage"):
+            return _tensor, (_Memory(self._keep(bare.clone())), (), *rest)
+        storage = bare.untyped_storage()
+        self.shares = self.shares or storage.data_ptr() in self._memories
+        if storage.data_ptr() not in self._memories:
+            self._memories[storage.data_ptr()] = _Memory(self._keep(storage.clone()))
+        memory: Any = self._memories[storage.data_ptr()]
+        if not storage.data_ptr():
+            memory = _Memory(self._keep(storage.clone()))
+        place = (bare.dtype, tuple(bare.shape), bare.stride(), bare.storage_offset())
+        return _tensor, (memory, place, *rest)
+
+    def _of_view(self, value: np.ndarray) -> Any:
+        base: Any = value.base
+        offset = value.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+        if base.dtype == object or value.dtype == object or not base.flags.forc:
+            return value.__reduce_ex__(pickle.HIGHEST_PROTOCOL)
+        self.shares = True
+        return _view, (base, value.dtype, value.shape, value.strides, offset)
+
+
+def _content(cell: Any) -> Tuple[Any, ...]:
+    try:
+        return (cell.cell_contents,)
+    except ValueError:  # it is empty
+        return ()
+
+
+def _is_plain(kind: Any) -> bool:
+    """Whether objects are made of attributes and items alone: nothing that is written in C."""
+    if kind.__reduce_ex__ is not object.__reduce_ex__ or kind.__reduce__ is not object.__reduce__:
+        return False
+    own = [each.__dict__.get("__getstate__") for each in kind.__mro__ if each is not object]
+    return all(each is None or isinstance(each, types.FunctionType) for each in own)
 
 
 def _plain(value: Any) -> Any:
     """How an object of Python's own kind is made again, with all of its attributes."""
     made = object.__reduce_ex__(value, pickle.HIGHEST_PROTOCOL)
-    names = {name for kind in type(value).__mro__ for name in _slots(kind)}
-    slots = {name: getattr(value, name) for name in sorted(names) if hasattr(value, name)}
-    state = (getattr(value, "__dict__", {}), slots)
-    return (*made[:2], state, *(*made[3:], None, None)[:2], _restore)
+    items, pairs = (*made[3:], None, None)[:2]
+    names = {name for kind in type(value).__mro__ for name in slots(kind)}
+    held = {name: getattr(value, name) for name in sorted(names) if hasattr(value, name)}
+    state = (
+        getattr(value, "__dict__", {}), held, list(items or ()), dict(pairs) if pairs else None
+    )  # fmt: skip
+    return (*made[:2], state, None, None, _restore)
 
 
-def _slots(kind: type) -> List[str]:
+def slots(kind: type) -> List[str]:
+    """Names of the slots that a class adds, as its objects have them."""
     own = kind.__dict__.get("__slots__", ())
     names = [own] if isinstance(own, str) else list(own)
     return [

@@ -10,6 +10,7 @@ from __future__ import annotations
 import collections
 import enum
 import functools
+import random
 import re
 import types
 from typing import Any, Callable, Dict, List, Optional, Set, Tuple
@@ -17,18 +18,23 @@ from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 import numpy as np
 import torch
 
+from rlregress.tracing.copies import slots
 from rlregress.tracing.events import as_array
 
-#: leaves of one value that are compared; what has more is compared as far as that.
+#: leaves of one value that are compared; what has more is not compared at all.
 MOST = 50_000
+#: items of one sequence that are compared where it has more: so many, from its begin to its end.
+_ITEMS = 500
 _DEEP = 40
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _NUMBERS = (bool, int, float, complex, np.generic)
-_WORDS = (str, bytes, type(None), enum.Enum, np.dtype, torch.dtype, torch.device, slice, range)
-_CODE = (
-    type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType,
-    types.MethodWrapperType, types.CodeType,
-)  # fmt: skip
+_KEYS = (str, bytes, bool, int, float, type(None), tuple, enum.Enum)
+_CODE = (type, types.ModuleType, types.BuiltinFunctionType, types.MethodWrapperType, types.CodeType)
+_SEQUENCES = (list, tuple, collections.deque)
+
+
+class TooMany(Exception):
+    """A value has more leaves than are compared."""
 
 
 def is_array(value: Any) -> bool:
@@ -37,35 +43,49 @@ def is_array(value: Any) -> bool:
 
 
 def leaf(value: Any) -> Any:
-    """What is compared of a value without parts: an array of numbers, or words; None: it has parts.
-
-    Words are a pair: the type, and the value.
-    """
+    """What is compared of a value without parts: kind, and numbers or words; None: it has parts."""
     if is_array(value) or isinstance(value, np.generic):
-        kind = str(value.dtype).replace("torch.", "")
-        if isinstance(value, torch.Tensor):
-            kind = f"{kind} tensor{' with gradient' if value.requires_grad else ''}"
-        array = as_array(value)
-        if array.dtype == object:
-            return f"{kind} array", _ADDRESS.sub("", repr(value))
-        return kind, array
+        return _of_array(value)
     if isinstance(value, enum.Enum):
         return "enum", str(value)
     if isinstance(value, _NUMBERS):
         return type(value).__name__, np.asarray(value)
-    if isinstance(value, _WORDS):
+    if isinstance(value, (str, bytes, type(None))):
         return type(value).__name__, _ADDRESS.sub("", repr(value))
     if isinstance(value, _CODE):
         return "code", getattr(value, "__qualname__", type(value).__name__)
     if isinstance(value, (set, frozenset)):
-        return "set", _ADDRESS.sub("", repr(sorted(map(repr, value))))
+        return "set", repr(sorted(repr(_described_apart(each)) for each in value))
     if isinstance(value, np.random.Generator):
         return "generator", repr(value.bit_generator.state)
     if isinstance(value, np.random.RandomState):
-        return "generator", repr(value.get_state())
+        return "generator", random_state(value.get_state())
     if isinstance(value, torch.Generator):
         return "generator", as_array(value.get_state())
+    if isinstance(value, random.Random):
+        return "generator", hash(value.getstate())
     return None
+
+
+def random_state(state: Any) -> bytes:
+    """All of the state of one of NumPy's older generators."""
+    return bytes(state[1].tobytes()) + repr(state[2:]).encode()
+
+
+def _of_array(value: Any) -> Any:
+    if not isinstance(value, torch.Tensor) and value.dtype == object:
+        return None
+    kind = str(value.dtype).replace("torch.", "")
+    if isinstance(value, torch.Tensor):
+        return f"{kind} tensor{' with gradient' if value.requires_grad else ''}", as_array(value)
+    if value.dtype.kind in "VMm":
+        # what is no number, and is not always equal to itself
+        return f"{kind} array of {list(value.shape)}", np.asarray(value).tobytes()
+    return kind, as_array(value)
+
+
+def _described_apart(value: Any) -> Any:
+    return _ADDRESS.sub("", repr(sorted(described(value, "").items(), key=str)))
 
 
 def is_tensordict(value: Any) -> bool:
@@ -76,63 +96,123 @@ def is_tensordict(value: Any) -> bool:
 def children(value: Any) -> List[Tuple[str, Any]]:
     """The parts of a value that has some, each with what follows the value's name."""
     if is_tensordict(value):
-        return [(f"[{key!r}]", value.get(key)) for key in sorted(value.keys(), key=str)]
+        if hasattr(value, "tensordicts"):
+            return [(f"[{number}]", each) for number, each in enumerate(value.tensordicts)]
+        items = [(f"[{key!r}]", value.get(key)) for key in sorted(value.keys(), key=str)]
+        return [(".batch_size", tuple(value.batch_size)), *items]
     found: List[Tuple[str, Any]] = []
     if isinstance(value, dict):
         for number, (key, item) in enumerate(value.items()):
-            name = repr(key) if isinstance(key, (str, int, bool, tuple)) else f"key {number}"
+            name = repr(key) if isinstance(key, _KEYS) else f"key {number}"
             found.append((f"[{name}]", item))
-    elif isinstance(value, (list, tuple, collections.deque)):
-        found += [(f"[{number}]", item) for number, item in enumerate(value)]
+    elif isinstance(value, _SEQUENCES):
+        found += _spread(list(value))
+    elif isinstance(value, np.ndarray):
+        found += _spread(list(value.reshape(-1)))
+    elif isinstance(value, (type({}.keys()), type({}.values()), type({}.items()))):
+        found += _spread(list(value))
     elif isinstance(value, functools.partial):
-        found += [(".func", value.func), (".args", value.args), (".keywords", value.keywords)]
-    elif isinstance(value, types.CellType):
-        return found
+        return [(".func", value.func), (".args", value.args), (".keywords", value.keywords)]
+    elif isinstance(value, types.MethodType):
+        return [(".__func__", value.__func__), (".__self__", value.__self__)]
+    elif isinstance(value, types.FunctionType):
+        return [(".__name__", value.__qualname__), *_held(value)]
     # also of a subclass of one of those
     found += [(f".{name}", item) for name, item in sorted(attributes(value).items())]
     return found
+
+
+def _spread(items: List[Any]) -> List[Tuple[str, Any]]:
+    """All items of a short sequence, and some of a long one."""
+    chosen = range(len(items))
+    if len(items) > _ITEMS:
+        chosen = np.linspace(0, len(items) - 1, _ITEMS).astype(int)  # type: ignore[assignment]
+    return [(f"[{number}]", items[number]) for number in chosen]
+
+
+def _held(function: Any) -> List[Tuple[str, Any]]:
+    """What a function holds: the variables around it, and its defaults."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or ())
+    held = []
+    for name, cell in cells:
+        try:
+            held.append((f".{name}", cell.cell_contents))
+        except ValueError:  # it is empty
+            continue
+    return [*held, (".__defaults__", function.__defaults__)]
 
 
 def attributes(value: Any) -> Dict[str, Any]:
     """The attributes of an object itself, not those of its class."""
     own = dict(getattr(value, "__dict__", {}))
     for kind in type(value).__mro__:
-        slots = kind.__dict__.get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else slots:
-            if not name.startswith("__") and hasattr(value, name):
-                own[name] = getattr(value, name)
+        own.update({name: getattr(value, name) for name in slots(kind) if hasattr(value, name)})
     return own
 
 
-def described(value: Any, name: str) -> Dict[str, Any]:
+class Described(Dict[str, Any]):
     """Path -> leaf of everything that a value consists of.
 
-    The number of items of a sequence, and the kind of what has parts, are leaves as well.
+    The kind of what has parts, and how many there are in a sequence, are leaves as well.
+
+    Attributes:
+        attributes: paths of what an object has as an attribute that its class does not have.
     """
-    found: Dict[str, Any] = {}
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.attributes: Set[str] = set()
+
+
+def described(value: Any, name: str, others: Optional[Dict[int, str]] = None) -> Described:
+    """What a value consists of.
+
+    Args:
+        others: by identity, names of what is described elsewhere, and not here again.
+
+    Raises:
+        TooMany: more than is compared.
+    """
+    found = Described()
     seen: Set[int] = set()
     # of what is made on the way, whose identity must not come again
     kept: List[Any] = []
 
     def visit(each: Any, path: str, depth: int) -> None:
-        if len(found) >= MOST or depth > _DEEP:
+        if others is not None and id(each) in others:
+            found[path] = "the same as", others[id(each)]
             return
         own = leaf(each)
         if own is not None:
             found[path] = own
+            if isinstance(each, torch.Tensor) and each.is_leaf and each.grad is not None:
+                visit(each.grad, f"{path}.grad", depth + 1)
             return
-        if id(each) in seen:
+        if len(found) >= MOST:
+            raise TooMany(f"{name} has more than {MOST} parts")
+        if id(each) in seen or depth > _DEEP:
             return
         seen.add(id(each))
         kept.append(each)
         parts = children(each)
-        sized = isinstance(each, (list, tuple, collections.deque))
-        found[path] = "object", f"{type(each).__qualname__}{f' of {len(each)}' if sized else ''}"
+        found[path] = "object", _kind(each, parts)
         for label, part in parts:
+            if label.startswith(".") and not hasattr(type(each), label[1:]):
+                found.attributes.add(path + label)
             visit(part, path + label, depth + 1)
 
     visit(value, name, 0)
     return found
+
+
+def _kind(value: Any, parts: List[Tuple[str, Any]]) -> str:
+    kind = type(value).__qualname__
+    if isinstance(value, _SEQUENCES):
+        return f"{kind} of {len(value)}"
+    if parts or hasattr(value, "__dict__") or isinstance(value, (dict, np.ndarray)):
+        return kind
+    # of what is written in C, as far as its words go
+    return f"{kind} {_ADDRESS.sub('', repr(value))[:1000]}"
 
 
 #: gives the value that takes the place of a number, an array or a tensor.
@@ -151,13 +231,19 @@ def changed(value: Any, change: Change, memo: Optional[Dict[int, Any]] = None) -
     if isinstance(value, torch.Tensor):
         made = change(value.detach())
         memo[id(value)] = value
-        if made is not None:
+        if made is not None and made.dtype == value.dtype and made.shape == value.shape:
+            # in place: others may lie in the same memory
+            value.detach().copy_(made)
+        elif made is not None:
             value.data = made
         return value
     if isinstance(value, (np.ndarray, np.generic, bool, int, float)):
         made = change(value)
         result = value if made is None else made
         if isinstance(value, np.ndarray):
+            if made is not None and made.dtype == value.dtype and value.flags.writeable:
+                value[...] = made
+                result = value
             memo[id(value)] = result
         return result
     if leaf(value) is not None or len(memo) > MOST:
@@ -168,7 +254,7 @@ def changed(value: Any, change: Change, memo: Optional[Dict[int, Any]] = None) -
     if isinstance(value, tuple):
         items = [changed(item, change, memo) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else value
-    if is_tensordict(value):
+    if is_tensordict(value) and not hasattr(value, "tensordicts"):
         for key in list(value.keys()):
             changed(value.get(key), change, memo)
         return value
@@ -178,17 +264,31 @@ def changed(value: Any, change: Change, memo: Optional[Dict[int, Any]] = None) -
     elif isinstance(value, (list, collections.deque)):
         for number, item in enumerate(list(value)):
             value[number] = changed(item, change, memo)
+    elif hasattr(value, "tensordicts"):
+        for each in value.tensordicts:
+            changed(each, change, memo)
+    if isinstance(value, (functools.partial, types.FunctionType, types.MethodType)):
+        return value
     for name, item in attributes(value).items():
         other = changed(item, change, memo)
         if other is not item:
-            object.__setattr__(value, name, other)
+            _set(value, name, other)
     return value
+
+
+def _set(value: Any, name: str, part: Any) -> None:
+    """Set an attribute of an object itself, whatever its class makes of the name."""
+    own = getattr(value, "__dict__", {})
+    if name in own:
+        own[name] = part
+    else:
+        object.__setattr__(value, name, part)
 
 
 def put(value: Any, label: str, part: Any) -> Any:
     """The value with another part under a label; a tuple is made anew."""
     if label.startswith("."):
-        object.__setattr__(value, label[1:], part)
+        _set(value, label[1:], part)
         return value
     if isinstance(value, tuple):
         items = [part if f"[{n}]" == label else item for n, item in enumerate(value)]
@@ -214,7 +314,10 @@ def one_unit(value: Any, draw: np.random.Generator) -> Any:
     else:
         return None
     up = draw.random(array.shape) < 0.5
-    moved = np.where(up, np.nextafter(array, np.inf), np.nextafter(array, -np.inf))
+    # of its own precision also where NumPy 1 takes a single number for one of double precision
+    row, infinite = np.atleast_1d(array), array.dtype.type(np.inf)
+    ways = [np.nextafter(row, end, dtype=array.dtype) for end in (infinite, -infinite)]
+    moved = np.where(up, *(way.reshape(array.shape) for way in ways))
     # a flag, and nothing, are exact
     moved = np.where((array == 0) | (array == 1), array, moved).astype(array.dtype)
     if isinstance(value, torch.Tensor):

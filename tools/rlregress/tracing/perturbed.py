@@ -7,8 +7,11 @@ A flag stays a flag, and an index one that was given: what no caller may give sa
 
 from __future__ import annotations
 
+import functools
+import itertools
 import random
 import re
+import types
 from typing import (
     Any,
     Callable,
@@ -32,11 +35,13 @@ from rlregress.tracing.events import as_array
 _ENTRIES, _LEVELS = 16, 4
 #: groups of targets that are changed at once in one way; changes of many targets, each in another
 #: way; targets that are named.
-_GROUPS, _AT_ONCE, _SHOWN = 8, 16, 3
+_GROUPS, _AT_ONCE, _SHOWN = 8, 24, 3
+#: changes at once of all single numbers near the lines that differ, which come before all others.
+_FIRST = 16
 #: objects that say what there may be, and hold nothing that there is.
 _SPACES = ("gymnasium", "gym")
 #: what is 0 or 1 whatever its type.
-_FLAG = re.compile(r"done|termina|trunca|mask|start|reset|first|alive|valid|bool|is_|flag")
+_FLAG = re.compile(r"done|termina|trunca|timeout|mask|start|reset|first|alive|valid|bool|is_|flag")
 _Numbers = Callable[[np.ndarray, np.random.Generator], np.ndarray]
 
 
@@ -83,12 +88,13 @@ _NUMBERS: Dict[str, Dict[str, _Numbers]] = {
         "plus 0.1": lambda x, _: x + 0.1,
     },
     "i": {
-        "0": lambda x, _: 0 * x,
-        "1": lambda x, _: 0 * x + 1,
         "one more": lambda x, _: x + 1,
-        "doubled": lambda x, _: 2 * x,
         "2": lambda x, _: 0 * x + 2,
+        "1": lambda x, _: 0 * x + 1,
         "5": lambda x, _: 0 * x + 5,
+        "3": lambda x, _: 0 * x + 3,
+        "doubled": lambda x, _: 2 * x,
+        "0": lambda x, _: 0 * x,
     },
 }
 
@@ -101,11 +107,13 @@ class Target(NamedTuple):
         size: numbers in it.
         whole: it is an object, of which arrays and tensors alone are changed: its other numbers are
             mostly sizes and places.
+        flag: it is true or false: mostly what there is, and what there is not.
     """
 
     labels: Tuple[str, ...]
     size: int
     whole: bool = False
+    flag: bool = False
 
     def __str__(self) -> str:
         return "".join(self.labels)
@@ -170,30 +178,36 @@ def _how(target: Target, number: int, arguments: Dict[str, Any]) -> str:
     return found[0] if found else "as it was"
 
 
-def perturbations(arguments: Dict[str, Any], names: Set[str]) -> Iterator[Perturbation]:
-    """Changes of arguments: of all arrays, of all single numbers, then of a few targets at once.
+def perturbations(
+    arguments: Dict[str, Any], names: Set[str], near: Set[str]
+) -> Iterator[Perturbation]:
+    """Changes of arguments: of all arrays, of all single numbers and of a few of both, in turn.
 
     Args:
         names: of attributes that the code reads.
+        near: names in the lines that differ.
     """
     every = [t for name, value in arguments.items() for t in _targets(value, (name,), names)]
     targets = [*dict.fromkeys(every)]
     arrays = [each for each in targets if each.size > 1 and not each.whole]
-    single = [each for each in targets if each.size == 1]
-    if len(arrays) > 1:
-        for number in range(len(_FLOATS)):
-            yield Perturbation(tuple((each, number) for each in arrays))
-    if len(single) > 1:
-        for number in range(_AT_ONCE):
-            yield _mixed(single, number)
+    single = [each for each in targets if each.size == 1 and not each.flag]
     apart = max(1, min(_GROUPS, len(targets)))
-    for number in range(len(_FLOATS)):
-        for first in range(apart):
-            yield Perturbation(tuple((each, number) for each in targets[first::apart]))
-    if len(targets) > 1:
-        for number in range(_AT_ONCE, 2 * _AT_ONCE):
-            # some of them, the more the later
-            yield _mixed(targets[number % 3 :: max(1, 2 * _AT_ONCE - number)], number)
+    # sizes and rates hide more than any array does
+    nearest = [each for each in single if len(each.labels) == 1 or each.labels[-1][1:] in near]
+    if len(nearest) > 1:
+        yield from (_mixed(nearest, number) for number in range(_FIRST))
+    rows = [
+        [Perturbation(tuple((each, number) for each in targets[first::apart]))
+         for number in range(len(_FLOATS)) for first in range(apart)],
+        [_mixed(single, number) for number in range(_AT_ONCE)] if len(single) > 1 else [],
+        [Perturbation(tuple((each, number) for each in arrays)) for number in range(len(_FLOATS))]
+        + [_mixed(arrays, number) for number in range(_AT_ONCE)] if len(arrays) > 1 else [],
+        # some of them, the more the later
+        [_mixed(targets[number % 3 :: _AT_ONCE - number], number) for number in range(_AT_ONCE)]
+        if len(targets) > 1 else [],
+    ]  # fmt: skip
+    for turn in itertools.zip_longest(*rows):
+        yield from (each for each in turn if each is not None and each.changes)
 
 
 def _mixed(targets: Sequence[Target], number: int) -> Perturbation:
@@ -218,9 +232,11 @@ def _targets(
     """The parts of a value that are changed one by one, the whole of it last."""
     if leaves.is_array(value) or isinstance(value, (bool, int, float, np.generic)):
         if _table(value, labels[-1]):
-            yield Target(labels, int(np.prod(np.shape(value))))
+            flag = isinstance(value, bool)
+            yield Target(labels, int(np.prod(np.shape(value))), flag=flag)
         return
-    if level >= _LEVELS or leaves.leaf(value) is not None:
+    code = isinstance(value, (types.FunctionType, types.MethodType, functools.partial))
+    if level >= _LEVELS or code or leaves.leaf(value) is not None:
         return
     if type(value).__module__.partition(".")[0] in _SPACES:
         return
@@ -271,6 +287,9 @@ def _table(value: Any, name: str) -> Optional[Dict[str, _Numbers]]:
     if array.ndim and array.size > 1 and set(np.unique(array[:1000])) == {0, 1}:
         return _FLAGS
     if not array.ndim and not isinstance(value, (np.ndarray, torch.Tensor)):
+        if array.dtype.kind == "f" and name.isidentifier():
+            # what it is called with may be anything
+            return _FLOATS
         return _NUMBERS["f" if array.dtype.kind == "f" else "i"]
     return _FLOATS if array.dtype.kind == "f" else _WHOLE
 

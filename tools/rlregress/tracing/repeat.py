@@ -26,9 +26,12 @@ import torch
 
 from rlregress.tracing import leaves
 from rlregress.tracing.copies import Copies
+from rlregress.tracing.leaves import Described
 from rlregress.tracing.perturbed import Arguments, Perturbation, perturbations
 
 SAME, CLOSE, DIFFERS = "same", "close", "differs"
+#: how the paths of results begin, as no argument is named.
+RESULT = "the result"
 #: repetitions of the old code with numbers one unit in the last place away, and how many times
 #: further than those the new code may go.
 REPEATS, FURTHER = 8, 4.0
@@ -39,13 +42,24 @@ SMALLER = 2.0
 #: items of a generator that are compared.
 _ITEMS = 1000
 _SHOWN = 4
+#: what of a module's variables is an argument of its functions, too.
+_DATA = (
+    bool, int, float, dict, list, set, collections.deque, np.ndarray, torch.Tensor, random.Random,
+    np.random.Generator, np.random.RandomState,
+)  # fmt: skip
 #: what differs from one call to the next by itself.
-_TIMES = re.compile(r"time|date|fps|second|duration|pid")
+_TIMES = re.compile(
+    r"(?:^|[^a-z])(?:time|date|fps|seconds?|duration|pid)(?:$|[^a-z])|time_ns|start_time"
+)
 _DEEP = 20
 
 
 class TooLong(BaseException):
     """A repetition takes longer than it may; no handler of the repeated code stops it."""
+
+
+class NotApplied(Exception):
+    """A perturbation cannot be applied to the arguments."""
 
 
 class Items(List[Any]):
@@ -80,7 +94,7 @@ class Code(NamedTuple):
         result = self.function(
             *positional, *values.get(self.rest, ()), **named, **values.get(self.others, {})
         )
-        if isinstance(result, types.GeneratorType):
+        if isinstance(result, (types.GeneratorType, map, filter, zip, enumerate, reversed)):
             return list(itertools.islice(result, _ITEMS))
         if inspect.iscoroutine(result):
             result.close()
@@ -99,14 +113,14 @@ class _Outcome(NamedTuple):
 
     error: str
     said: str
-    leaves: Dict[str, Any]
+    leaves: Described
 
     @property
     def sound(self) -> bool:
         """Whether it returned, and no number in its result is NaN or infinite."""
         if self.error:
             return False
-        arrays = (leaf[1] for path, leaf in self.leaves.items() if path.startswith("result"))
+        arrays = (leaf[1] for path, leaf in self.leaves.items() if path.startswith(RESULT))
         return all(
             np.isfinite(array).all()
             for array in arrays
@@ -121,13 +135,15 @@ class Difference(NamedTuple):
         path: of the leaf.
         old, new: in words.
         rounding: every difference is one of floating-point numbers of one shape and type.
-        numbers: path -> the old and the new array, of those.
+        flips: every other difference is one of numbers of one shape and type, such as an index.
+        numbers: path -> the old and the new array, of floating-point numbers.
     """
 
     path: str
     old: str
     new: str
     rounding: bool = False
+    flips: bool = False
     numbers: Dict[str, Tuple[np.ndarray, np.ndarray]] = {}
 
 
@@ -137,6 +153,7 @@ class Call:
     Args:
         arguments: by name, as they are when the call begins.
         names: of attributes and globals that the old version reads: others are not the caller's.
+        near: names in the lines that differ.
         variables: of the function's module.
         joint: in a process that may be changed, puts the old code into all functions that differ,
             and returns the old version of this one.
@@ -148,13 +165,22 @@ class Call:
         new: Code,
         arguments: Dict[str, Any],
         names: Set[str],
+        near: Set[str],
         variables: Dict[str, Any],
         joint: Callable[[Callable[[Code], bool]], Optional[bool]],
     ) -> None:
         self.old, self.new = old, new
-        self._names, self._variables, self._joint = names, variables, joint
+        self._names, self._near = names, near
+        self._variables, self._joint = variables, joint
         self._fixed = set(old.given) | set(new.given)
-        self._random = _random_states()
+        self._states = _States()
+        data = {
+            f"global {name}": value
+            for name, value in variables.items()
+            if name in names and isinstance(value, _DATA)
+        }
+        arguments = {**data, **arguments}
+        self._globals = [name[len("global ") :] for name in data]
         self._copies = Copies(Arguments({n: _listed(v) for n, v in arguments.items()}))
 
     def examine(self, seconds: float) -> Dict[str, Any]:
@@ -165,28 +191,34 @@ class Call:
             smallest argument for which they differ; ``given``: on those that a training gave;
             ``why`` nothing could be compared.
         """
-        begun = time.process_time()
-        end = begun + seconds
         counts = {SAME: 0, CLOSE: 0, "skipped": 0}
-        self._limit = seconds
+        begun = time.process_time()
+        end, self._limit = begun + seconds, seconds
         try:
+            self._before = self._described(self._copies.make())
             old = self._run(self.old)
+            if old.error:
+                return {**counts, "why": f"the old code raises {old.said} on the given arguments"}
+            self._unstable = set(_differing(old, self._run(self.old), self._before))
+        except leaves.TooMany as many:
+            return {**counts, "why": str(many)}
         except TooLong:
             return {**counts, "why": f"a call takes longer than {seconds:g} s"}
         self._limit = 1.0 + 5 * (time.process_time() - begun)
-        if old.error:
-            return {**counts, "why": f"the old code raises {old.said} on the given arguments"}
-        self._unstable = set(_differing(old, self._run(self.old)))
-        moving = [path for path in self._unstable if not _TIMES.search(path)]
+        moving = [path for path in self._unstable if not _TIMES.search(path.lower())]
         if moving:
             return {**counts, "why": f"the old code does not repeat itself, in {moving[0]}"}
         found = self._compared(None, old)
+        if found is None:
+            return {**counts, "why": "the old code does not repeat itself each time"}
         if isinstance(found, Difference):
             return {**counts, "differs": self._told(None, found), "given": True}
         counts[found] += 1
         smallest: Optional[Tuple[Perturbation, Difference]] = None
-        waiting = collections.deque(perturbations(self._arguments(), self._names))
-        while waiting and time.process_time() < end:
+        waiting = collections.deque(perturbations(self._arguments(), self._names, self._near))
+        # on a machine that does other things as well
+        late = time.monotonic() + 2 * seconds
+        while waiting and time.process_time() < end and time.monotonic() < late:
             each = waiting.popleft()
             found = self._perturbed(each)
             if isinstance(found, Difference):
@@ -205,89 +237,124 @@ class Call:
     ) -> Tuple[Perturbation, Difference]:
         """The least of a perturbation for which the two versions still differ."""
         waiting = each.smaller()
-        while waiting and time.process_time() < end + SMALLER:
+        late = time.monotonic() + 2 * SMALLER
+        while waiting and time.process_time() < end + SMALLER and time.monotonic() < late:
             smaller = waiting.pop(0)
             less = self._perturbed(smaller)
             if isinstance(less, Difference):
                 each, found, waiting = smaller, less, smaller.smaller()
         return each, found
 
+    def _described(self, arguments: Arguments) -> Described:
+        """What arguments consist of, all together."""
+        found = Described()
+        for name, value in arguments.items():
+            of_one = leaves.described(value, name)
+            found.update(of_one)
+            found.attributes |= of_one.attributes
+        return found
+
     def _arguments(self) -> Arguments:
         made: Arguments = self._copies.make()
-        values = {
-            name: value
-            for name, value in self._variables.items()
-            if name in self._names and type(value) in (bool, int, float)
-        }
-        return Arguments({n: v for n, v in {**values, **made}.items() if n not in self._fixed})
+        return Arguments({n: v for n, v in made.items() if n not in self._fixed})
 
     def _perturbed(self, each: Perturbation) -> Any:
         """What comes of a perturbation; None: the old code does not take the arguments."""
         try:
             old = self._run(self.old, each)
-            return self._compared(each, old) if old.sound else None
-        except TooLong:
+        except (TooLong, NotApplied, leaves.TooMany):
             return None
+        return self._compared(each, old) if old.sound else None
 
     def _compared(self, each: Optional[Perturbation], old: _Outcome) -> Any:
-        """``SAME``, ``CLOSE``, or the difference."""
-        new = self._run(self.new, each)
+        """``SAME``, ``CLOSE``, or the difference; None: the old code does not repeat itself."""
+        try:
+            new = self._run(self.new, each)
+        except TooLong:
+            took = f"{self._limit:.1f} s"
+            return Difference("CPU time of the call", f"less than {took}", f"more than {took}")
         found = self._difference(old, new)
         if found is None:
             return SAME
-        if self._rounds(each, found):
-            return CLOSE
+        try:
+            if self._rounds(each, found):
+                return CLOSE
+            # what differs from itself, such as by the order of a set, is no difference of the new
+            if self._difference(old, self._run(self.old, each)) is not None:
+                return None
+        except (TooLong, NotApplied):
+            return None
 
         def same(code: Code) -> bool:
-            return self._difference(self._run(code, each), new) is None
+            # the new code is not there any more, to be repeated in double precision
+            other = self._difference(self._run(code, each), new)
+            return other is None or (other.rounding and self._spreads(code, each, other))
 
         # what moved from one changed function into another differs in neither of them alone
         return SAME if self._joint(same) else found
 
     def _difference(self, old: _Outcome, new: _Outcome) -> Optional[Difference]:
-        differing = _differing(old, new)
+        differing = _differing(old, new, self._before)
         for path in self._unstable:
-            differing.pop(path, None)
-        return _first(differing, old, new)
+            # a time, whose kind stays
+            one, other = differing.get(path, (None, None))
+            if one is not None and other is not None and one[0] == other[0]:
+                del differing[path]
+        return _first(differing)
 
     def _run(self, code: Code, each: Optional[Perturbation] = None, change: Any = None) -> _Outcome:
         """Call one version on a new copy of the arguments."""
         arguments = self._copies.make()
-        variables = {n: self._variables[n] for n in self._names if n in self._variables}
-        if each is not None:
-            given = Arguments({**variables, **arguments})
-            each.apply(given)
-            arguments = Arguments({name: given[name] for name in arguments})
-            self._variables.update({name: given[name] for name in variables})
-        if change is not None:
-            leaves.changed(arguments, change)
-        _set_random_states(self._random)
+        try:
+            if each is not None:
+                each.apply(arguments)
+            if change is not None:
+                leaves.changed(arguments, change)
+        except Exception as why:  # of a class that has its own idea of its attributes
+            raise NotApplied(str(why)) from None
+        before = {name: self._variables[name] for name in self._globals}
+        self._variables.update({name: arguments[f"global {name}"] for name in self._globals})
+        self._states.set()
         result, error, said = None, "", ""
         try:
             with _at_most(self._limit), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 result = code.call(arguments)
-        except Exception as raised:  # whatever either version raises is what it does
+        except TooLong:
+            raise
+        except BaseException as raised:  # whatever either version raises is what it does
             error = type(raised).__qualname__
             said = f"{error}: {raised}".split("\n")[0][:200]
         finally:
-            self._variables.update(variables)
-        found = leaves.described(result, "result")
+            states = self._states.described()
+            arguments.update({f"global {n}": self._variables.get(n) for n in self._globals})
+            self._variables.update(before)
+            self._states.set()
+        # fluent methods return their object, which is described as an argument
+        others = {id(v): n for n, v in arguments.items() if leaves.leaf(v) is None}
+        found = leaves.described(result, RESULT, others)
         found.update(_gradients(result, arguments))
-        for name, value in arguments.items():
-            found.update(leaves.described(value, name))
-        found.update(_described_random_states())
+        of_arguments = self._described(arguments)
+        found.update(of_arguments)
+        found.attributes |= of_arguments.attributes
+        found.update(states)
         return _Outcome(error, said, found)
 
     def _rounds(self, each: Optional[Perturbation], found: Difference) -> bool:
         """Whether rounding alone explains a difference."""
+        if not (found.rounding or found.flips):
+            return False
         doubled = self._doubled(each, found)
         if doubled is not None or not found.rounding:
             return bool(doubled)
+        return self._spreads(self.old, each, found)
+
+    def _spreads(self, old: Code, each: Optional[Perturbation], found: Difference) -> bool:
+        """Whether the old code differs as far where its numbers are one unit away."""
         spread: Dict[str, float] = {}
         for number in range(REPEATS):
             draw = np.random.Generator(np.random.PCG64(number))
-            moved = self._run(self.old, each, lambda value, d=draw: leaves.one_unit(value, d))
+            moved = self._run(old, each, lambda value, d=draw: leaves.one_unit(value, d))
             for path, (before, _) in found.numbers.items():
                 after = moved.leaves.get(path, (None, None))[1]
                 if isinstance(after, np.ndarray) and after.shape == before.shape:
@@ -300,6 +367,9 @@ class Call:
 
     def _doubled(self, each: Optional[Perturbation], found: Difference) -> Optional[bool]:
         """The same in double precision; None: it cannot be had, or says nothing."""
+        if self._copies.shares:
+            # numbers of another size do not lie in the same memory
+            return None
         with _in_double():
             old, new = (self._run(code, each, _double) for code in (self.old, self.new))
         if old.error or new.error:
@@ -345,21 +415,34 @@ def _listed(value: Any) -> Any:
     return value
 
 
-def _random_states() -> Tuple[Any, ...]:
-    return random.getstate(), np.random.get_state(), torch.get_rng_state()
+class _States:
+    """What a process has of its own: random generators, whether gradients are made, precision."""
 
+    def __init__(self) -> None:
+        self._random = random.getstate()
+        self._numpy = np.random.get_state()
+        self._torch = torch.get_rng_state()
+        self._gradients = torch.is_grad_enabled()
+        self._dtype = torch.get_default_dtype()
 
-def _set_random_states(states: Tuple[Any, ...]) -> None:
-    random.setstate(states[0])
-    np.random.set_state(states[1])
-    torch.set_rng_state(states[2])
+    def set(self) -> None:
+        """As it was when this was made, but for the precision that is chosen meanwhile."""
+        random.setstate(self._random)
+        np.random.set_state(self._numpy)
+        torch.set_rng_state(self._torch)
+        torch.set_grad_enabled(self._gradients)
+        torch.set_default_dtype(torch.float64 if _doubling else self._dtype)
 
-
-def _described_random_states() -> Dict[str, Any]:
-    python, numpy, torch_ = _random_states()
-    states = {"random": hash(python), "numpy.random": numpy[1].tobytes() + bytes([numpy[2] % 256]),
-              "torch": torch_.numpy().tobytes()}  # fmt: skip
-    return {f"draws from {name}": ("generator", state) for name, state in states.items()}
+    @staticmethod
+    def described() -> Dict[str, Any]:
+        """As leaves, as it is now."""
+        return {
+            "draws from random": ("generator", hash(random.getstate())),
+            "draws from numpy.random": ("generator", leaves.random_state(np.random.get_state())),
+            "draws from torch": ("generator", torch.get_rng_state().numpy().tobytes()),
+            "gradients enabled": ("bool", torch.is_grad_enabled()),
+            "default precision": ("dtype", str(torch.get_default_dtype())),
+        }
 
 
 def _tensors(arguments: Dict[str, Any]) -> List[torch.Tensor]:
@@ -384,11 +467,13 @@ def _gradients(result: Any, arguments: Dict[str, Any]) -> Dict[str, Any]:
     """Path -> gradient of a fixed weighting of the results, for each tensor that was given."""
     results: List[torch.Tensor] = []
 
+    given = list(arguments.values())
+
     def visit(value: Any, depth: int) -> None:
         if isinstance(value, torch.Tensor):
             if value.requires_grad and value.dtype.is_floating_point:
                 results.append(value)
-        elif depth < 4 and (isinstance(value, (dict, list, tuple)) or leaves.is_tensordict(value)):
+        elif depth < 4 and leaves.leaf(value) is None and all(value is not v for v in given):
             for _, part in leaves.children(value):
                 visit(part, depth + 1)
 
@@ -398,8 +483,9 @@ def _gradients(result: Any, arguments: Dict[str, Any]) -> Dict[str, Any]:
         return {}
     try:
         weighted = [
-            each * torch.cos(torch.arange(each.numel(), dtype=each.dtype)).reshape(each.shape)
-            for each in results
+            each
+            * torch.cos(torch.arange(each.numel(), dtype=each.dtype) + number).reshape(each.shape)
+            for number, each in enumerate(results)
         ]
         total = torch.stack([each.sum().double() for each in weighted]).sum()
         gradients = torch.autograd.grad(total, tensors, allow_unused=True)
@@ -411,12 +497,20 @@ def _gradients(result: Any, arguments: Dict[str, Any]) -> Dict[str, Any]:
     }
 
 
-def _differing(old: _Outcome, new: _Outcome) -> Dict[str, Tuple[Any, Any]]:
-    """Path -> both leaves, of those that are not equal to the bit."""
+def _differing(old: _Outcome, new: _Outcome, before: Described) -> Dict[str, Tuple[Any, Any]]:
+    """Path -> both leaves, of those that are not equal to the bit.
+
+    Args:
+        before: the arguments.
+    """
     found: Dict[str, Tuple[Any, Any]] = {}
+    # what only new code sets as an attribute, only new code reads
+    fresh = [
+        path for path in new.leaves.attributes if path not in before and path not in old.leaves
+    ]
     for path in [*old.leaves, *(path for path in new.leaves if path not in old.leaves)]:
         one, other = old.leaves.get(path), new.leaves.get(path)
-        if one is None and _is_new(path, new.leaves):
+        if one is None and _below(path, fresh):
             continue
         if one is None or other is None or not _equal(one, other):
             found[path] = one, other
@@ -425,9 +519,9 @@ def _differing(old: _Outcome, new: _Outcome) -> Dict[str, Tuple[Any, Any]]:
     return found
 
 
-def _is_new(path: str, known: Dict[str, Any]) -> bool:
-    """Whether it is of an attribute: one that only new code sets is read by new code alone."""
-    return "." in path and not path.startswith("result")
+def _below(path: str, fresh: Sequence[str]) -> bool:
+    """Whether a path is one of others, or leads further."""
+    return any(path == each or path.startswith((f"{each}.", f"{each}[")) for each in fresh)
 
 
 def _equal(one: Any, other: Any) -> bool:
@@ -440,30 +534,39 @@ def _equal(one: Any, other: Any) -> bool:
     return bool(np.array_equal(one[1], other[1], equal_nan=one[1].dtype.kind == "f"))
 
 
-def _first(
-    differing: Dict[str, Tuple[Any, Any]], old: _Outcome, new: _Outcome
-) -> Optional[Difference]:
+def _first(differing: Dict[str, Tuple[Any, Any]]) -> Optional[Difference]:
     if not differing:
         return None
     numbers: Dict[str, Tuple[np.ndarray, np.ndarray]] = {}
     hard = []
+    flips = True
     for path, (one, other) in differing.items():
-        if (
-            one is not None
-            and other is not None
-            and one[0] == other[0]
-            and all(isinstance(each[1], np.ndarray) for each in (one, other))
-            and one[1].shape == other[1].shape
-            and one[1].dtype.kind == "f"
-            and np.array_equal(np.isfinite(one[1]), np.isfinite(other[1]))
-        ):
+        alike = _are_alike(one, other)
+        if alike and one[1].dtype.kind == "f" and _are_finite_alike(one[1], other[1]):
             numbers[path] = one[1], other[1]
         else:
             hard.append(path)
+            flips = flips and alike
     path = hard[0] if hard else next(iter(numbers))
     one, other = differing[path]
     words = _words(one, other)
-    return Difference(path, words[0], words[1], not hard, numbers)
+    return Difference(path, words[0], words[1], not hard, bool(hard) and flips, numbers)
+
+
+def _are_alike(one: Any, other: Any) -> bool:
+    """Whether two leaves are numbers of one kind and shape."""
+    return (
+        one is not None
+        and other is not None
+        and one[0] == other[0]
+        and all(isinstance(each[1], np.ndarray) for each in (one, other))
+        and one[1].shape == other[1].shape
+        and one[1].dtype == other[1].dtype
+    )
+
+
+def _are_finite_alike(one: np.ndarray, other: np.ndarray) -> bool:
+    return all(np.array_equal(f(one), f(other)) for f in (np.isnan, np.isposinf, np.isneginf))
 
 
 def _words(one: Any, other: Any) -> Tuple[str, str]:
@@ -490,15 +593,21 @@ def _words(one: Any, other: Any) -> Tuple[str, str]:
     )  # fmt: skip
 
 
+#: whether torch makes numbers of double precision.
+_doubling = False
+
+
 @contextlib.contextmanager
 def _in_double() -> Iterator[None]:
     """Let torch make and cast to numbers of double precision where it would make single ones."""
+    global _doubling
     before, cast = torch.get_default_dtype(), torch.Tensor.float
-    torch.set_default_dtype(torch.float64)
+    _doubling = True
     torch.Tensor.float = torch.Tensor.double  # type: ignore[method-assign]
     try:
         yield
     finally:
+        _doubling = False
         torch.Tensor.float = cast  # type: ignore[method-assign]
         torch.set_default_dtype(before)
 
@@ -514,7 +623,8 @@ def _double(value: Any) -> Any:
 def _largest(one: np.ndarray, other: np.ndarray) -> float:
     with np.errstate(all="ignore"):
         gap = np.abs(other.astype(np.float64) - one.astype(np.float64))
-    return float(np.nanmax(gap, initial=0.0)) if gap.size else 0.0
+    # NaN of NaN, and of two that are infinite
+    return float(gap[~np.isnan(gap)].max(initial=0.0))
 
 
 def _size(array: np.ndarray) -> float:

@@ -43,7 +43,12 @@ def examined(old, new, seconds=5.0, same_together=False, **arguments):
         Code(function, list(inspect.signature(function).parameters)) for function in (old, new)
     ]
     call = Call(
-        *codes, arguments, set(old.__code__.co_names), old.__globals__, lambda same: same_together
+        *codes,
+        arguments,
+        set(old.__code__.co_names),
+        set(),
+        old.__globals__,
+        lambda same: same_together,
     )
     return call.examine(seconds)
 
@@ -102,8 +107,8 @@ def _another_attribute(self, batch):
 @pytest.mark.parametrize(
     ("new", "path", "given"),
     [
-        (_lower_bound, "result", False),
-        (_no_mask, "result", False),
+        (_lower_bound, "the result", False),
+        (_no_mask, "the result", False),
         (_no_detach, "gradient", True),
         (_counted, "self.calls", True),
         (_drawing, "draws from torch", True),

@@ -1,0 +1,169 @@
+"""Calls of changed functions are captured and repeated, and the training goes on as it would."""
+
+from __future__ import annotations
+
+import importlib
+import random
+import signal
+import sys
+import weakref
+
+import pytest
+import torch
+
+from rlregress.tracing.calls import Capture, _Examiner
+from rlregress.tracing.events import Places
+
+OLD = """
+import random
+
+SCALE = 2.0
+
+def _halved(x):
+    return x * 0.5
+
+def moved(x):
+    return _halved(x)
+
+def bounded(x, low=-1.0):
+    return min(max(x, low), 1.0)
+
+def written(path):
+    with open(path, "a") as file:
+        file.write("x")
+    return 1
+
+def drawn():
+    return random.random() + random.gauss(0, 1)
+
+def given(x, more=1.0):
+    return x + more
+
+def holds(x):
+    return x[0]
+
+class Agent:
+    def __init__(self, rate):
+        self.rate = rate
+
+    def train(self, steps):
+        total = 0.0
+        for step in range(steps):
+            total += self.rate * step
+        return total
+"""
+NEW = (
+    OLD.replace("x * 0.5", "x").replace("return _halved(x)", "return _halved(x) * 0.5")
+    .replace("max(x, low)", "max(x, low * 3)").replace("return 1", "return 0 + 1")
+    .replace("random.random() + ", "0.0 + random.random() + ").replace("more=1.0", "more=2.0")
+    .replace("return x[0]", "return (x[0])").replace("self.rate * step", "self.rate * min(step, 3)")
+)  # fmt: skip
+FUNCTIONS = ["_halved", "moved", "bounded", "written", "drawn", "given", "holds", "Agent.train"]
+
+
+@pytest.fixture
+def module(tmp_path, monkeypatch):
+    """The new version of a package, imported; and how calls of it are captured."""
+    package = tmp_path / f"captured_{tmp_path.name}"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "code.py").write_text(NEW)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    name = f"{package.name}.code"
+    made = importlib.import_module(name)
+    file = f"{package.name}/code.py"
+    changes = [{"file": file, "functions": FUNCTIONS, "text": OLD}]
+    roots = [str(package)]
+
+    def captured(seconds=2.0):
+        wanted = [(file, each) for each in FUNCTIONS]
+        return Capture(Places(roots), wanted, _Examiner(changes, roots), seconds)
+
+    yield made, captured
+    sys.modules.pop(name)
+    sys.settrace(None)
+
+
+def only(capture, name):
+    """What came of the first call of a function."""
+    return next(each for each in capture.found if each["name"] == name)
+
+
+def test_a_fault_behind_a_bound_is_found(module):
+    """With the argument that shows it."""
+    code, captured = module
+    with captured() as capture:
+        assert code.bounded(0.5) == 0.5
+    differs = only(capture, "bounded")["differs"]
+    assert differs["path"] == "the result"
+    assert "x times" in differs["arguments"]
+
+
+def test_an_argument_and_an_attribute_are_changed_together(module):
+    """A loop that is too short to show a difference is made longer."""
+    code, captured = module
+    agent = code.Agent(1.0)
+    with captured() as capture:
+        assert agent.train(2) == 1.0
+    differs = only(capture, "Agent.train")["differs"]
+    assert "steps " in differs["arguments"]
+
+
+def test_code_that_moved_between_changed_functions_is_the_same(module):
+    """The inner one differs by itself, the outer one does not with the old inner one."""
+    code, captured = module
+    with captured() as capture:
+        assert code.moved(3.0) == 1.5
+    assert "differs" not in only(capture, "moved")
+    assert only(capture, "_halved")["given"] is True
+
+
+def test_a_changed_default_differs(module):
+    """Where a caller leaves the argument out."""
+    code, captured = module
+    with captured() as capture:
+        assert code.given(1.0) == 3.0
+    found = only(capture, "given")
+    assert (found["given"], found["differs"]["old"], found["differs"]["new"]) == (True, "2", "3")
+
+
+def test_a_training_goes_on_as_it_would(module, tmp_path, monkeypatch):
+    """Files, draws, signals and the life of its objects are as without any capture."""
+    code, captured = module
+    path = tmp_path / "file"
+    random.seed(5)
+    torch.manual_seed(5)
+    expected = (code.drawn(), code.drawn(), torch.rand(1).item())
+    random.seed(5)
+    torch.manual_seed(5)
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        with captured() as capture:
+            drawn = (code.drawn(), code.drawn(), torch.rand(1).item())
+            code.written(path)
+
+            class Held:
+                pass
+
+            held = [Held()]
+            reference = weakref.ref(held[0])
+            code.holds(held)
+            held.clear()
+            assert reference() is None
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    assert drawn == expected
+    assert path.read_text() == "x"
+    assert "PermissionError" in only(capture, "written")["why"] or "no process" in str(
+        capture.found
+    )
+
+
+def test_what_a_repetition_would_write_stays_unwritten(module, tmp_path):
+    """It is said, and is no evidence."""
+    code, captured = module
+    path = tmp_path / "file"
+    with captured() as capture:
+        code.written(path)
+    assert path.read_text() == "x"
+    assert "PermissionError" in only(capture, "written")["why"]
