@@ -96,7 +96,7 @@ def test_a_fault_behind_a_bound_is_found(module):
         assert code.bounded(0.5) == 0.5
     differs = only(capture, "bounded")["differs"]
     assert differs["path"] == "the result"
-    assert "x times" in differs["arguments"]
+    assert differs["arguments"].startswith("x ")
 
 
 def test_an_argument_and_an_attribute_are_changed_together(module):
