@@ -89,12 +89,17 @@ def test_a_signal_is_not_lost_while_a_run_is_started(tmp_path, monkeypatch):
             forks.append(1)
             signal.raise_signal(signal.SIGINT)
 
+    # a process of a parallel test run has another handler
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     os.register_at_fork(after_in_parent=interrupt)
     monkeypatch.setattr(one, "command", lambda *_: [sys.executable, "-c", "pass"])
     store = Store(tmp_path)
     manifest = listed(store, jobs([0]))
-    with pytest.raises(KeyboardInterrupt):
-        local.run_all(manifest, list(manifest.runs()), store, 1, lambda _: None)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            local.run_all(manifest, list(manifest.runs()), store, 1, lambda _: None)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_a_run_that_another_process_does_is_left_to_it(tmp_path):
