@@ -295,7 +295,7 @@ def _finding(of: OfFramework, finding: Finding) -> list[str]:
     for d in finding.details:
         stands = of.standing.get((d.id, d.scope), UNDOCUMENTED)
         said = of.documented.get((d.id, d.scope), ())
-        text.append(f"- `{d.id}` [{d.scope}]: {d.words} ({stands}). {d.consequence}")
+        text.append(f"- `{d.id}` [{d.scope}]: {d.words} ({stands}). {d.consequence}".rstrip())
         text += [f"  - {row}" for row in d.numbers()]
         text += [f"  - documented: {'; '.join(said)}"] if said else []
     shown = finding.functions[:2]

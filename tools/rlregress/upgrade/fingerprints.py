@@ -144,6 +144,8 @@ def compared(a: Fingerprint, b: Fingerprint, later: Collection[Key] = ()) -> Det
             changed.append(changed_detail(key, one, other))
         else:
             alike += 1
+    # what is recognised explains more than what matches nothing
+    changed.sort(key=lambda each: (each.b.variant is None, each.a.variant is None))
     return Details(
         alike=alike, changed=tuple(changed), not_asked=tuple(not_asked), absent=tuple(absent)
     )
@@ -159,7 +161,8 @@ def changed_detail(key: Key, one: Answer, other: Answer) -> ChangedDetail:
         a=one,
         b=other,
         question=detail.question,
-        consequence=detail.consequence,
+        # what follows from a documented variant does not follow from an unknown one
+        consequence=detail.consequence if other.variant is not None else "",
         meanings=(known.get(one.variant or "", ""), known.get(other.variant or "", "")),
     )
 

@@ -135,6 +135,16 @@ def test_two_unknown_answers_that_differ_are_a_change():
     assert [name for name, _ in one.near][:1]
 
 
+def test_what_is_recognised_is_listed_first_and_has_a_consequence():
+    """Of numbers that no variant explains nobody knows what follows."""
+    expected = catalogue.get(SCALE).expected()
+    half, none = (_answer(*np.atleast_1d(expected[name])) for name in ("half", "none"))
+    unknown = _answer(*np.full(np.atleast_1d(expected["half"]).shape, 77.0))
+    details = fingerprints.compared(_print(a=half, b=half), _print(a=unknown, b=none))
+    assert [d.scope for d in details.changed] == ["b", "a"]
+    assert [bool(d.consequence) for d in details.changed] == [True, False]
+
+
 def _defaulting(**values):
     cells = {"td3 library": {name: repr(value) for name, value in values.items()}}
     return fingerprints.Fingerprint({}, (), {}, cells)

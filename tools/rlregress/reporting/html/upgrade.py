@@ -330,7 +330,7 @@ def _details(of: OfFramework) -> list[object]:
 def _detail(of: OfFramework, detail: ChangedDetail, passages: Sequence[Passage]) -> Finding:
     stands = of.standing.get((detail.id, detail.scope), UNDOCUMENTED)
     documented = of.documented.get((detail.id, detail.scope), ())
-    lines = [detail.question, detail.consequence, *detail.numbers()]
+    lines = [detail.question, *filter(None, [detail.consequence]), *detail.numbers()]
     lines += [f"Documented: {'; '.join(documented)}"] if documented else []
     return Finding(
         f"{detail.id} [{detail.scope}]",
