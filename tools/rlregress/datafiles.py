@@ -214,7 +214,7 @@ def json_line(text: str, model: Any, path: Path, remedy: str = "") -> Any:
 
 def _parsed(text: str, kind: str, model: Any, path: Path, remedy: str) -> Any:
     advice = f"; {remedy}" if remedy else ""
-    _check_digits(text, path, advice)
+    _check_digits(text, kind, path, advice)
     if kind == "JSON" and text.count(",") < _MOST_VALUES["JSON"]:
         # as below, at once; what pydantic does not read is read below, and said in words there
         adapter = _adapter(model, strict=True)
@@ -232,8 +232,8 @@ def _parsed(text: str, kind: str, model: Any, path: Path, remedy: str) -> Any:
     return checked(content, model, path, remedy, kind)
 
 
-def _check_digits(text: str, path: Path, advice: str) -> None:
-    if _BEYOND.search(text):
+def _check_digits(text: str, kind: str, path: Path, advice: str) -> None:
+    if kind == "JSON" and _BEYOND.search(text):
         raise UserError(f"{path} holds a number of more digits than any that is computed{advice}")
 
 
@@ -251,7 +251,7 @@ def checked(content: Any, model: Any, path: Path, remedy: str = "", kind: str = 
         text = json.dumps([content], default=str)
         if kind == "JSON" and text.count(",") >= _MOST_VALUES["JSON"]:
             raise ValueError(_TOO_MANY)
-        _check_digits(text, path, advice)
+        _check_digits(text, kind, path, advice)
         validated = adapter.validate_json(text)
     except (ValueError, RecursionError) as error:
         if not isinstance(error, ValidationError):

@@ -46,6 +46,8 @@ WHY = {
     FRAMEWORK: "the framework raised an error",
     ERROR: "the probe ended in an error",
 }
+#: lines of a difference that the first screen shows.
+_FIRST = 14
 #: entries of one list that the report shows.
 _SHOWN = 12
 #: entries that the report lists of one state; the page and the data hold all of them.
@@ -72,7 +74,8 @@ def lines(result: Upgrade) -> list[str]:
     """The report as Markdown."""
     a, b = result.a.text, result.b.text
     text = [f"# {a} -> {b}: {result.verdict}", "", f"{headline(result)}", ""]
-    text += [*_summary(result), "", *_entries(result, model.UNCHECKED), *_not_probed(result)]
+    text += [*_summary(result), "", *_reasons(result)]
+    text += [*_entries(result, model.UNCHECKED), *_not_probed(result)]
     text += _entries(result, model.DIFFERENT)
     text += [*_table(result), "", *_sides(result)]
     for of in result.frameworks:
@@ -131,6 +134,27 @@ def _summary(result: Upgrade) -> list[str]:
     if result.stale:
         text.append(f"- accepted entries that match nothing any more: {some(list(result.stale))}")
     return text
+
+
+def _reasons(result: Upgrade) -> list[str]:
+    """Why the first training of each framework, or the script, diverges: its culprit and lines."""
+    text: list[str] = []
+    every: list[OfFramework | OfScript] = [*result.frameworks]
+    every += [result.script] if result.script is not None else []
+    for of in every:
+        held = of.traced if isinstance(of, OfFramework) else (of.held,)
+        for traced in held:
+            cause = of.causes.get(traced.name)
+            if isinstance(traced, Traced) and cause is not None and cause.functions:
+                function = cause.functions[0]
+                others = sum(each is not traced and each.name in of.causes for each in held)
+                more = f" (and {others} more)" if others else ""
+                text += [f"{traced.name}{more}: {traced.word}", ""]
+                text += [f"    {line}" for line in causes.lines(cause, ())[:1]]
+                text += [f"        {row}" for row in of.differences.get(function, ())[:_FIRST]]
+                text.append("")
+                break
+    return ["## Why", "", *text] if text else []
 
 
 def _absent(details: Details) -> str:

@@ -88,16 +88,22 @@ def _described_apart(value: Any) -> Any:
     return _ADDRESS.sub("", repr(sorted(described(value, "").items(), key=str)))
 
 
-def is_tensordict(value: Any) -> bool:
-    """Whether it is a TensorDict of any kind."""
-    return any(kind.__name__ == "TensorDictBase" for kind in type(value).__mro__)
+def is_batch(value: Any) -> bool:
+    """Whether it is a mapping of tensors that have a batch size in common, of whatever library."""
+    kind = type(value)
+    return hasattr(kind, "batch_size") and hasattr(kind, "keys") and not isinstance(value, dict)
+
+
+def _stacked(value: Any) -> List[Any]:
+    """The batches that one is a stack of, where it does not hold its tensors itself."""
+    return list(value.unbind(value.stack_dim)) if hasattr(value, "stack_dim") else []
 
 
 def children(value: Any) -> List[Tuple[str, Any]]:
     """The parts of a value that has some, each with what follows the value's name."""
-    if is_tensordict(value):
-        if hasattr(value, "tensordicts"):
-            return [(f"[{number}]", each) for number, each in enumerate(value.tensordicts)]
+    if is_batch(value):
+        if _stacked(value):
+            return [(f"[{number}]", each) for number, each in enumerate(_stacked(value))]
         items = [(f"[{key!r}]", value.get(key)) for key in sorted(value.keys(), key=str)]
         return [(".batch_size", tuple(value.batch_size)), *items]
     found: List[Tuple[str, Any]] = []
@@ -254,9 +260,9 @@ def changed(value: Any, change: Change, memo: Optional[Dict[int, Any]] = None) -
     if isinstance(value, tuple):
         items = [changed(item, change, memo) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else value
-    if is_tensordict(value) and not hasattr(value, "tensordicts"):
-        for key in list(value.keys()):
-            changed(value.get(key), change, memo)
+    if is_batch(value):
+        for part in _stacked(value) or [value.get(key) for key in list(value.keys())]:
+            changed(part, change, memo)
         return value
     if isinstance(value, dict):
         for key, item in list(value.items()):
@@ -264,9 +270,6 @@ def changed(value: Any, change: Change, memo: Optional[Dict[int, Any]] = None) -
     elif isinstance(value, (list, collections.deque)):
         for number, item in enumerate(list(value)):
             value[number] = changed(item, change, memo)
-    elif hasattr(value, "tensordicts"):
-        for each in value.tensordicts:
-            changed(each, change, memo)
     if isinstance(value, (functools.partial, types.FunctionType, types.MethodType)):
         return value
     for name, item in attributes(value).items():
