@@ -211,9 +211,9 @@ class _Pickler(pickle.Pickler):
         rest = (type(value), value.requires_grad, gradient, dict(vars(value)))
         bare = value.detach()
         plain = bare.layout == torch.strided and bare.device.type == "cpu" and not bare.is_quantized
-        if not plain or bare.is_conj() or bare.is_neg() or not hasattr(bare, "untyped_storage"):
+        storage = None if not plain or bare.is_conj() or bare.is_neg() else _storage(bare)
+        if storage is None:
             return _tensor, (_Memory(self._keep(bare.clone())), (), *rest)
-        storage = bare.untyped_storage()
         self.shares = self.shares or storage.data_ptr() in self._memories
         if storage.data_ptr() not in self._memories:
             self._memories[storage.data_ptr()] = _Memory(self._keep(storage.clone()))
@@ -230,6 +230,14 @@ class _Pickler(pickle.Pickler):
             return value.__reduce_ex__(pickle.HIGHEST_PROTOCOL)
         self.shares = True
         return _view, (base, value.dtype, value.shape, value.strides, offset)
+
+
+def _storage(tensor: torch.Tensor) -> Any:
+    """The memory of a tensor; None before torch 1.13."""
+    if hasattr(tensor, "untyped_storage"):
+        return tensor.untyped_storage()
+    typed: Any = tensor.storage()
+    return typed.untyped() if hasattr(typed, "untyped") else None
 
 
 def _content(cell: Any) -> Tuple[Any, ...]:
