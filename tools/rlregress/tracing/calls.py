@@ -27,7 +27,7 @@ import signal
 import sys
 import traceback
 import types
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
 from rlregress import source
 from rlregress.tracing import batch, events, record, swap
@@ -111,11 +111,8 @@ class Capture:
     def _in_a_child(self, function: _Function, frame: Any, seconds: float) -> Dict[str, Any]:
         """What a copy of this process finds out in so much CPU time."""
         read, write = os.pipe()
-        # which Python seeds anew in a child
-        drawn = random.getstate()
-        child = os.fork()
+        child = _forked()
         if not child:
-            random.setstate(drawn)
             _alone(write, seconds)
             answer: Dict[str, Any] = {}
             try:
@@ -152,9 +149,7 @@ def _begins(frame: Any) -> bool:
     if not code.co_flags & _RESUMED:
         # its variables are not looked at: that would keep them until it returns
         return True
-    count = code.co_argcount + code.co_kwonlyargcount
-    count += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
-    return set(frame.f_locals) <= {*code.co_varnames[:count], *code.co_freevars}
+    return set(frame.f_locals) <= {*_parameters(code), *code.co_freevars}
 
 
 def _alone(answers: int, seconds: float) -> None:
@@ -212,42 +207,47 @@ class _Examiner:
         file, name = function
         change = next(c for c in self._changes if c["file"] == file and name in c["functions"])
         code, variables = frame.f_code, frame.f_globals
-        arguments = {n: frame.f_locals[n] for n in _parameters(code) if n in frame.f_locals}
-        cells = {n: frame.f_locals[n] for n in code.co_freevars if n in frame.f_locals}
+        held = frame.f_locals
+        arguments = {n: held[n] for n in _parameters(code) if n in held}
+        cells = {n: held[n] for n in code.co_freevars if n in held}
         old_code, defaults = swap.other_code(change, name, code, self._roots)
         if set(cells) != set(code.co_freevars):
             raise Misfit(f"{name} refers to variables around it that are not there yet")
         if any(_sets(each) for each in (code, old_code)):
             raise Misfit(f"{name} sets variables around it, which have no copy")
 
-        texts = [_lines(text, name) for text in (change["text"], _text(code.co_filename))]
-        near = _near(*texts)
+        texts = change["text"], swap.text_of(code.co_filename)
+        near = _near(*(_lines(text, name) for text in texts))
 
         def made(of: types.CodeType) -> Any:
             around = tuple(types.CellType(cells[n]) for n in of.co_freevars)
             return types.FunctionType(of, variables, of.co_name, None, around)
 
         def joint(same: Callable[[Any], bool]) -> Optional[bool]:
-            return _in_a_copy(lambda: self._all_old(), lambda: same(old))
+            return _in_a_copy(lambda: swap.swap(self._changes, self._roots), lambda: same(old))
 
         new = _code(made(code), code, arguments, (None, None))
         old = _code(made(old_code), old_code, arguments, defaults, code)
         names = _all_read(old_code, arguments)
         return Call(old, new, arguments, names, near, variables, joint).examine(seconds)
 
-    def _all_old(self) -> None:
-        swap.swap(self._changes, self._roots)
 
-
-def _in_a_copy(prepare: Callable[[], Any], question: Callable[[], bool]) -> Optional[bool]:
-    """The answer to a question in a copy of this process; None: there is none."""
+def _forked() -> int:
+    """As ``os.fork``; the child draws as this process would, where Python would seed it anew."""
     global _forking
-    _forking = True
     drawn = random.getstate()
+    _forking = True
     child = os.fork()
     _forking = False
     if not child:
         random.setstate(drawn)
+    return child
+
+
+def _in_a_copy(prepare: Callable[[], Any], question: Callable[[], bool]) -> Optional[bool]:
+    """The answer to a question in a copy of this process; None: there is none."""
+    child = _forked()
+    if not child:
         signal.alarm(_PATIENCE)
         status = 2
         try:
@@ -257,11 +257,6 @@ def _in_a_copy(prepare: Callable[[], Any], question: Callable[[], bool]) -> Opti
             os._exit(status)
     _, status = os.waitpid(child, 0)
     return {0: True, 1: False}.get(os.WEXITSTATUS(status)) if os.WIFEXITED(status) else None
-
-
-def _text(path: str) -> str:
-    with open(path, encoding="utf-8") as file:
-        return file.read()
 
 
 def _lines(text: str, name: str) -> List[str]:
@@ -340,8 +335,7 @@ def _code(
 
 def _variable(code: types.CodeType) -> Tuple[str, str]:
     """Names of ``*args`` and ``**kwargs``; empty where there are none."""
-    count = code.co_argcount + code.co_kwonlyargcount
-    names = list(code.co_varnames[count:])
+    names = list(_parameters(code)[code.co_argcount + code.co_kwonlyargcount :])
     rest = names.pop(0) if code.co_flags & inspect.CO_VARARGS else ""
     others = names.pop(0) if code.co_flags & inspect.CO_VARKEYWORDS else ""
     return rest, others
@@ -364,7 +358,7 @@ def _is_default(value: Any, default: Any) -> bool:
 
 def _read(code: types.CodeType) -> Set[str]:
     """Names of attributes and globals that a code object reads."""
-    return {name for each in (code, *_inside(code)) for name in each.co_names}
+    return {name for each in (code, *swap.inside(code)) for name in each.co_names}
 
 
 def _all_read(code: types.CodeType, arguments: Dict[str, Any]) -> Set[str]:
@@ -384,13 +378,6 @@ def _sets(code: types.CodeType) -> bool:
     """Whether it gives variables of the functions around it another value."""
     stored = (each for each in dis.get_instructions(code) if each.opname == "STORE_DEREF")
     return any(each.argval in code.co_freevars for each in stored)
-
-
-def _inside(code: types.CodeType) -> Iterator[types.CodeType]:
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield constant
-            yield from _inside(constant)
 
 
 def _train(job: Dict[str, Any], asked: Dict[str, Any]) -> None:

@@ -102,8 +102,9 @@ def _stacked(value: Any) -> List[Any]:
 def children(value: Any) -> List[Tuple[str, Any]]:
     """The parts of a value that has some, each with what follows the value's name."""
     if is_batch(value):
-        if _stacked(value):
-            return [(f"[{number}]", each) for number, each in enumerate(_stacked(value))]
+        stacked = _stacked(value)
+        if stacked:
+            return [(f"[{number}]", each) for number, each in enumerate(stacked)]
         items = [(f"[{key!r}]", value.get(key)) for key in sorted(value.keys(), key=str)]
         return [(".batch_size", tuple(value.batch_size)), *items]
     found: List[Tuple[str, Any]] = []
@@ -168,6 +169,11 @@ class Described(Dict[str, Any]):
     def __init__(self) -> None:
         super().__init__()
         self.attributes: Set[str] = set()
+
+    def add(self, other: Described) -> None:
+        """Take in what another value consists of."""
+        self.update(other)
+        self.attributes |= other.attributes
 
 
 def described(value: Any, name: str, others: Optional[Dict[int, str]] = None) -> Described:

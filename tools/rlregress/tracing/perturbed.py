@@ -128,11 +128,6 @@ class Perturbation(NamedTuple):
 
     changes: Tuple[Tuple[Target, int], ...]
 
-    @property
-    def size(self) -> int:
-        """Numbers that it changes."""
-        return sum(target.size for target, _ in self.changes)
-
     def halves(self) -> List[Perturbation]:
         """Two that each make some of the same changes; none where there is one change alone."""
         middle = len(self.changes) // 2

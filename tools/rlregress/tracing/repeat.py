@@ -29,7 +29,7 @@ from rlregress.tracing.copies import Copies
 from rlregress.tracing.leaves import Described
 from rlregress.tracing.perturbed import Arguments, Perturbation, perturbations
 
-SAME, CLOSE, DIFFERS = "same", "close", "differs"
+SAME, CLOSE = "same", "close"
 #: how the paths of results begin, as no argument is named.
 RESULT = "the result"
 #: repetitions of the old code with numbers one unit in the last place away, and how many times
@@ -51,7 +51,8 @@ _DATA = (
 _TIMES = re.compile(
     r"(?:^|[^a-z])(?:time|date|fps|seconds?|duration|pid)(?:$|[^a-z])|time_ns|start_time"
 )
-_DEEP = 20
+#: levels of arguments and of results in which tensors are looked for.
+_DEEP, _DEEP_RESULT = 20, 4
 
 
 class TooLong(BaseException):
@@ -155,8 +156,8 @@ class Call:
         names: of attributes and globals that the old version reads: others are not the caller's.
         near: names in the lines that differ.
         variables: of the function's module.
-        joint: in a process that may be changed, puts the old code into all functions that differ,
-            and returns the old version of this one.
+        joint: answers a question about the old version of this function where all functions that
+            differ have their old code; None: it cannot.
     """
 
     def __init__(
@@ -249,9 +250,7 @@ class Call:
         """What arguments consist of, all together."""
         found = Described()
         for name, value in arguments.items():
-            of_one = leaves.described(value, name)
-            found.update(of_one)
-            found.attributes |= of_one.attributes
+            found.add(leaves.described(value, name))
         return found
 
     def _arguments(self) -> Arguments:
@@ -334,9 +333,7 @@ class Call:
         others = {id(v): n for n, v in arguments.items() if leaves.leaf(v) is None}
         found = leaves.described(result, RESULT, others)
         found.update(_gradients(result, arguments))
-        of_arguments = self._described(arguments)
-        found.update(of_arguments)
-        found.attributes |= of_arguments.attributes
+        found.add(self._described(arguments))
         found.update(states)
         return _Outcome(error, said, found)
 
@@ -445,40 +442,35 @@ class _States:
         }
 
 
-def _tensors(arguments: Dict[str, Any]) -> List[torch.Tensor]:
-    """Those that a gradient may go to."""
-    found: Dict[int, torch.Tensor] = {}
-    seen: Set[int] = set()
+def _tensors(value: Any, deep: int, beside: Sequence[Any] = ()) -> List[torch.Tensor]:
+    """Those with a gradient in a value, each once.
 
-    def visit(value: Any, depth: int) -> None:
-        if isinstance(value, torch.Tensor):
-            if value.requires_grad and value.is_leaf:
-                found[id(value)] = value
-        elif depth < _DEEP and id(value) not in seen and leaves.leaf(value) is None:
-            seen.add(id(value))
-            for _, part in leaves.children(value):
+    Args:
+        deep: levels that are looked through.
+        beside: what is not looked into.
+    """
+    found: Dict[int, torch.Tensor] = {}
+    seen = {id(each) for each in beside}
+
+    def visit(each: Any, depth: int) -> None:
+        if isinstance(each, torch.Tensor):
+            if each.requires_grad and each.dtype.is_floating_point:
+                found[id(each)] = each
+        elif depth < deep and id(each) not in seen and leaves.leaf(each) is None:
+            seen.add(id(each))
+            for _, part in leaves.children(each):
                 visit(part, depth + 1)
 
-    visit(dict(arguments), 0)
+    visit(value, 0)
     return list(found.values())
 
 
 def _gradients(result: Any, arguments: Dict[str, Any]) -> Dict[str, Any]:
     """Path -> gradient of a fixed weighting of the results, for each tensor that was given."""
-    results: List[torch.Tensor] = []
-
-    given = list(arguments.values())
-
-    def visit(value: Any, depth: int) -> None:
-        if isinstance(value, torch.Tensor):
-            if value.requires_grad and value.dtype.is_floating_point:
-                results.append(value)
-        elif depth < 4 and leaves.leaf(value) is None and all(value is not v for v in given):
-            for _, part in leaves.children(value):
-                visit(part, depth + 1)
-
-    visit(result, 0)
-    tensors = _tensors(arguments) if results else []
+    results = _tensors(result, _DEEP_RESULT, list(arguments.values()))
+    # of what comes from others a gradient goes to these
+    given = _tensors(dict(arguments), _DEEP) if results else []
+    tensors = [each for each in given if each.is_leaf]
     if not tensors:
         return {}
     try:

@@ -71,7 +71,7 @@ def _swap(
             if _as_a_whole(change["text"], path, file, name):
                 continue
             fitting = _instead(change["text"], path, file, name)
-            module, texts = sys.modules[_module(file)], (_text(path), change["text"])
+            module, texts = sys.modules[_module(file)], (text_of(path), change["text"])
             methods.lend(module, name, texts, path)
             given = methods.defaults(module, name, texts)
         except Misfit as why:
@@ -127,7 +127,7 @@ def other_code(
     instead = _instead(change["text"], path, file, name)
     if _key(code) not in instead:
         raise Misfit(f"{name} of {file} is made in more than one way")
-    module, texts = sys.modules[_module(file)], (_text(path), change["text"])
+    module, texts = sys.modules[_module(file)], (text_of(path), change["text"])
     methods.lend(module, name, texts, path)
     defaults = [methods.defaults(module, name, pair) for pair in (texts[::-1], texts)]
     return instead[_key(code)], (defaults[0], defaults[1])
@@ -142,12 +142,12 @@ def _as_a_whole(text: str, path: str, file: str, name: str) -> bool:
     new, old = _codes(text, path, name), _of_file(path, name)
     if "." not in name or not (old or new):
         return False
-    if old and new and _fits(old, new, name, (_text(path), text)):
+    if old and new and _fits(old, new, name, (text_of(path), text)):
         return False
     module = sys.modules[_module(file)]
     try:
         if new:
-            methods.lend(module, name, (_text(path), text), path)
+            methods.lend(module, name, (text_of(path), text), path)
             methods.put(module, name, text, path)
         else:
             methods.take_away(module, name)
@@ -224,15 +224,16 @@ def _codes(text: str, path: str, name: str) -> List[types.CodeType]:
     """The code of a function of a source text; several if several have its name."""
     module, lines = _read(text, path)
     last = name.rpartition(".")[2]
-    codes = [code for code in _inside(module) if code.co_name == last]
+    codes = [code for code in inside(module) if code.co_name == last]
     return [code for code in codes if code.co_firstlineno in lines.get(name, ())]
 
 
 def _of_file(path: str, name: str) -> List[types.CodeType]:
-    return _codes(_text(path), path, name)
+    return _codes(text_of(path), path, name)
 
 
-def _text(path: str) -> str:
+def text_of(path: str) -> str:
+    """What a source file holds."""
     with open(path, encoding="utf-8") as file:
         return file.read()
 
@@ -257,11 +258,12 @@ def _replaced(
     return code if same else code.replace(co_consts=made)
 
 
-def _inside(code: types.CodeType) -> Iterator[types.CodeType]:
+def inside(code: types.CodeType) -> Iterator[types.CodeType]:
+    """The code objects within one, at any depth."""
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield constant
-            yield from _inside(constant)
+            yield from inside(constant)
 
 
 class _InMemory:

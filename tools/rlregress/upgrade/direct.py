@@ -65,13 +65,14 @@ def called(
 
     seconds = min(_MOST, max(_LEAST, _TOGETHER / len(wanted)))
 
+    asked = {"changes": change_of(differing), "folders": list(folders), "seconds": seconds,
+             "until": until}  # fmt: skip
+
     def work(part: Sequence[Training], side: Side, progress: Progress) -> dict[str, Any]:
-        asked = {"changes": change_of(differing), "folders": list(folders), "seconds": seconds,
-                 "until": until}  # fmt: skip
         return _answers(part, side, progress, functions, asked)
 
     chosen = [by_name[name] for name in functions]
-    answers = sides.on_new(chosen, work, "calls repeated with both versions")
+    answers = sides.on("B", chosen, work, "calls repeated with both versions")
     found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for name in functions:
         for call in answers.get(name, {}).get("calls", ()):

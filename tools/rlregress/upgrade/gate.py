@@ -419,7 +419,7 @@ def _framework(
         same, met = recordings.same_code(sides, adapter, found, trainings, differing, options)
     left = groups.ordered([each for each in trainings if each.name not in same], met)
     held, lost, traces, of = recordings.compared(sides, left, lines, differing, options)
-    searched = [each for each in held if of.get(each.name, each.name) == each.name]
+    searched = [each for each in held if each.name not in of]
     found_ = recordings.causes_of(sides, searched, trainings, differing, found.pieces, options)
     causes_ = {**found_, **{name: found_[one] for name, one in of.items() if one in found_}}
     probed = _probed(pair)
@@ -439,7 +439,7 @@ def _framework(
     name = adapter.full_name
     checks = entries.of_trainings(held, lost, same, name)
     # of the others it is not known which of the changed functions they could do without
-    evident = [each for each in checks if of.get(each.name, each.name) == each.name]
+    evident = [each for each in checks if each.name not in of]
     ran = _Executed(traces=traces, same=same, checks=entries.evidence(evident, found_))
     proof = None
     if options.prove:

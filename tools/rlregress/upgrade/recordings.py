@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rlregress.frameworks.base import Adapter
 from rlregress.model.code import Changed
+from rlregress.model.explain import Repeated
 from rlregress.model.traces import Comparison, NotTraced, Trace, Traced
 from rlregress.model.upgrades import Cause
 from rlregress.tracing import rounding
@@ -71,9 +72,9 @@ def compared(
 ) -> tuple[
     list[Traced], list[NotTraced], tuple[dict[str, Trace], dict[str, Trace]], dict[str, str]
 ]:
-    """What is held against the other side, what could not be, and the traces themselves.
+    """What is compared with the other version, what could not be, and the traces themselves.
 
-    Also, of each training that diverges, the one that stands for it; see ``groups``.
+    Also, of each training for which another one stands, that one; see ``groups``.
     """
     if not trainings:
         return [], [], ({}, {}), {}
@@ -85,19 +86,18 @@ def compared(
         n: each for n, each in once.items() if isinstance(each, Comparison) and traced.parts(each)
     }
     of = groups.representatives(diverging, (a, b), {each.key for each in differing})
-    again: tuple[dict[str, Trace], dict[str, Trace]] = {}, {}
+    again: dict[str, tuple[Repeated, Repeated]] = {}
     wanted = [training for training in trainings if of.get(training.name) == training.name]
     while wanted:
         options.say(
             f"recording {len(wanted)} trainings again, to see whether they repeat themselves"
         )
-        more = sides.record([traced.naming(t, once[t.name]) for t in wanted], again=True)
-        again = {**again[0], **more[0]}, {**again[1], **more[1]}
+        one, other = sides.record([traced.naming(t, once[t.name]) for t in wanted], again=True)
+        names = [training.name for training in wanted]
+        again |= {n: traced.repeated((a[n], b[n]), (one[n], other[n])) for n in names}
         # what stands for others has to repeat itself
-        loose = {t.name for t in wanted if not all(
-            traced.held_against(side[t.name], one[t.name]).verdict == "equal"
-            for side, one in zip((a, b), more, strict=True))}  # fmt: skip
-        wanted = [t for t in trainings if of.get(t.name) in loose and t.name not in again[0]]
+        loose = {n for n in names if not all(each.repeats for each in again[n])}
+        wanted = [t for t in trainings if of.get(t.name) in loose and t.name not in again]
         of.update({training.name: training.name for training in wanted})
     once |= _measured(sides, trainings, once, (a, b), of, options)
     held: list[Traced] = []
@@ -112,12 +112,12 @@ def compared(
             if comparison.counts:
                 options.say(f"{training.owner} {comparison}")
             continue
-        repetitions = (again[0][name], again[1][name]) if name in again[0] else None
-        both = traced.with_repetitions(name, comparison, a[name], b[name], repetitions)
+        both = traced.with_repetitions(name, comparison, a[name], b[name], again.get(name))
         held.append(both)
         if not both.proved or both.plain:
             options.say(f"{training.owner} {name}: {both.word}")
-    return groups.likewise(held, of), lost, (a, b), of
+    stand_ins = {name: one for name, one in of.items() if one != name}
+    return groups.likewise(held, stand_ins), lost, (a, b), stand_ins
 
 
 def _measured(

@@ -423,7 +423,7 @@ def _entered(one: Traced, functions: Iterable[Changed]) -> list[Changed]:
 
 
 def change_of(group: Sequence[Changed]) -> list[dict[str, object]]:
-    """Side A's code of some functions, as ``tracing.swap`` takes it."""
+    """The old code of some functions, as ``tracing.swap`` takes it."""
     files: dict[tuple[Path, str], list[str]] = {}
     for function in group:
         path = function.paths[0]

@@ -124,28 +124,29 @@ class Sides:
         self, label: str, trainings: Sequence[Training], lines: bool = False
     ) -> dict[str, Trace]:
         """Traces on one side alone that are not kept, such as those of a fault."""
-        side = self._sides["AB".index(label)]
-        progress = Progress(len(trainings), self._say, "traces")
         with TemporaryDirectory(prefix="rlregress-trace-") as folder:
-            tasks = [
-                self._pool.submit(
-                    recorded, trainings[n :: self._workers], side, Path(folder), "", lines, progress
-                )
-                for n in range(self._workers)
-            ]
-            return {name: each for task in tasks for name, each in task.result().items()}
 
-    def on_new(
-        self, trainings: Sequence[Training], work: Callable[..., dict[str, Any]], what: str
+            def work(part: Sequence[Training], side: Side, progress: Progress) -> dict[str, Trace]:
+                return recorded(part, side, Path(folder), "", lines, progress)
+
+            return self.on(label, trainings, work, "traces")
+
+    def on(
+        self,
+        label: str,
+        trainings: Sequence[Training],
+        work: Callable[..., dict[str, Any]],
+        what: str,
     ) -> dict[str, Any]:
-        """What ``work(trainings, side, progress)`` returns of all trainings on side B, by name.
+        """What ``work(trainings, side, progress)`` returns of all trainings on a side, by name.
 
         Args:
             what: is counted, in words.
         """
+        side = self._sides["AB".index(label)]
         progress = Progress(len(trainings), self._say, what)
         tasks = [
-            self._pool.submit(work, trainings[n :: self._workers], self._sides[1], progress)
+            self._pool.submit(work, trainings[n :: self._workers], side, progress)
             for n in range(self._workers)
         ]
         return {name: each for task in tasks for name, each in task.result().items()}
@@ -167,7 +168,7 @@ class Sides:
         def work(part: Sequence[Training], side: Side, progress: Progress) -> dict[str, Entered]:
             return entered(part, side, telling, folders, files, progress)
 
-        return self.on_new(trainings, work, "code that is run")
+        return self.on("B", trainings, work, "code that is run")
 
 
 def _patience(failed: Trace) -> int:

@@ -87,9 +87,8 @@ def compared(
     comparison = compared_once(name, a, b)
     if isinstance(comparison, NotTraced):
         return comparison
-    return with_repetitions(
-        name, comparison, a, b, again(comparison) if parts(comparison) else None
-    )
+    twice = repeated((a, b), again(comparison)) if parts(comparison) else None
+    return with_repetitions(name, comparison, a, b, twice)
 
 
 def compared_once(name: str, a: Trace, b: Trace) -> Comparison | NotTraced:
@@ -112,12 +111,21 @@ def parts(comparison: Comparison | NotTraced) -> bool:
     return isinstance(comparison, Comparison) and comparison.verdict != "equal"
 
 
+def repeated(traces: tuple[Trace, Trace], again: tuple[Trace, Trace]) -> tuple[Repeated, Repeated]:
+    """Traces of both versions, each beside its repetition."""
+    a, b = (
+        Repeated(trace=one, with_itself=held_against(one, other), repetition=other)
+        for one, other in zip(traces, again, strict=True)
+    )
+    return a, b
+
+
 def with_repetitions(
     name: str,
     comparison: Comparison,
     a: Trace,
     b: Trace,
-    repetitions: tuple[Trace, Trace] | None,
+    repetitions: tuple[Repeated, Repeated] | None,
 ) -> Traced:
     """The training on both sides, with whether its traces repeat themselves.
 
@@ -125,7 +133,7 @@ def with_repetitions(
     a training would have parted them.
 
     Args:
-        repetitions: both sides recorded once more; None where their traces are equal.
+        repetitions: both versions recorded once more; None where their traces are equal.
     """
     seeded = [*_seeded(a, b), *elsewhere(b), *_slower(a, b)]
     if repetitions is None:
@@ -138,20 +146,16 @@ def with_repetitions(
             notes=tuple(seeded),
             crash=crash(a, b),
         )
-    comparison = _with_names(comparison, *repetitions)
-    repeats, notes = True, [*_autoreset(a, b), *_broken_off(a, b), *seeded]
-    for label, first, repetition in zip("AB", (a, b), repetitions, strict=True):
-        repeated = Repeated(
-            trace=first, with_itself=held_against(first, repetition), repetition=repetition
-        )
-        repeats = repeats and repeated.repeats
-        notes += [f"side {label}: {line}" for line in repeated.uncontrolled()]
+    comparison = _with_names(comparison, *(each.repetition for each in repetitions))
+    notes = [*_autoreset(a, b), *_broken_off(a, b), *seeded]
+    for label, each in zip("AB", repetitions, strict=True):
+        notes += [f"side {label}: {line}" for line in each.uncontrolled()]
     return Traced(
         name=name,
         comparison=comparison,
         a=a,
         b=b,
-        repeats=repeats,
+        repeats=all(each.repeats for each in repetitions),
         notes=tuple(notes),
         crash=crash(a, b),
     )
