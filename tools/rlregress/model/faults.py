@@ -11,8 +11,8 @@ from rlregress.model.traces import Comparison
 from rlregress.model.verdict import REGRESSED
 
 #: tiers of the suite, in the order in which they are asked.
-UNIT, TRACE, BEHAVIOR = "unit", "trace", "behavior"
-TIERS = (UNIT, TRACE, BEHAVIOR)
+UNIT, TRACE, CALLS, BEHAVIOR = "unit", "trace", "calls", "behavior"
+TIERS = (UNIT, TRACE, CALLS, BEHAVIOR)
 #: why a fault that no tier sees is none, or none of this suite's.
 EQUIVALENT, TOLD, ELSEWHERE, GAP = "equivalent", "told only", "out of scope", "gap"
 KINDS = (EQUIVALENT, TOLD, ELSEWHERE, GAP)
@@ -298,12 +298,15 @@ class Seeded:
         trainings: those that run its line, in the order in which they are tried.
         seen: the training that parts, or ends in an error; empty: none of them.
         comparison: of that training with and without the fault; None if it ended in an error.
+        called: what differs when its function is called directly, in words; empty: nothing, or it
+            was not called.
         misfit: why the fault could not be seeded; empty if it could.
     """
 
     fault: Mutant
     trainings: tuple[str, ...]
     seen: str = ""
+    called: str = ""
     comparison: Comparison | None = None
     misfit: str = ""
 

@@ -335,11 +335,12 @@ class Reach:
 
 @dataclass(frozen=True, kw_only=True)
 class Proof:
-    """How many of the seeded faults the traces would have seen.
+    """How many of the seeded faults the gate would have detected.
 
     Attributes:
         functions: how many functions were given faults.
         seen: faults that make a trace part, or end a training in an error.
+        called: those that show only when their function is called directly.
         not_run: faults on lines that no training runs.
         unseen: faults that were run and moved nothing.
         misfits: faults that could not be seeded, and why; they do not count.
@@ -349,17 +350,23 @@ class Proof:
     seen: tuple[Mutant, ...]
     not_run: tuple[Mutant, ...]
     unseen: tuple[Mutant, ...]
+    called: tuple[Mutant, ...] = ()
     misfits: tuple[str, ...] = ()
+
+    @property
+    def detected(self) -> int:
+        """How many would have been detected."""
+        return len(self.seen) + len(self.called)
 
     @property
     def faults(self) -> int:
         """How many were seeded."""
-        return len(self.seen) + len(self.not_run) + len(self.unseen)
+        return self.detected + len(self.not_run) + len(self.unseen)
 
     @property
     def share(self) -> float:
-        """Share of the faults that would have been seen; 0 where there were none."""
-        return len(self.seen) / self.faults if self.faults else 0.0
+        """Share of the faults that would have been detected; 0 where there were none."""
+        return self.detected / self.faults if self.faults else 0.0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -177,6 +177,7 @@ def _proof(proof: Proof) -> dict[str, Any]:
         "functions": proof.functions,
         "faults": proof.faults,
         "seen": [str(fault) for fault in proof.seen],
+        "called": [str(fault) for fault in proof.called],
         "not_run": [str(fault) for fault in proof.not_run],
         "unseen": [str(fault) for fault in proof.unseen],
         "misfits": proof.misfits,

@@ -364,19 +364,20 @@ def _calls(reach: Iterable[Reach], differences: Mapping[Changed, Sequence[str]])
 
 
 def proof_sentence(proof: Proof) -> str:
-    """How many seeded faults would have been seen."""
+    """How many seeded faults would have been detected."""
+    calls = f", {len(proof.called)} of them only by direct calls" if proof.called else ""
     return (
         f"of {counted(proof.faults, 'fault')} seeded into "
         f"{counted(proof.functions, 'changed function')} "
-        f"{len(proof.seen)} would have been seen ({proof.share:.0%})"
+        f"{proof.detected} would have been detected ({proof.share:.0%}){calls}"
     )
 
 
 def _proof(proof: Proof) -> list[str]:
     text = ["### Proof", "", f"{proof_sentence(proof).capitalize()}.", ""]
     for said, faults in (
-        ("Would not have been seen, because no training runs the line", proof.not_run),
-        ("Run, and would not have been seen", proof.unseen),
+        ("Would not have been detected, because no training executes the line", proof.not_run),
+        ("Executed, and would not have been detected", proof.unseen),
     ):
         if faults:
             text += [f"{said}:", "", *(f"- `{fault}`" for fault in faults), ""]

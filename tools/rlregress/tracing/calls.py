@@ -10,7 +10,8 @@ The file holds ``jobs`` as for ``tracing.batch``, each with ``functions``, file 
 qualified name of each that is captured; ``folders`` of the code; ``changes`` as of
 ``tracing.swap``; ``seconds`` of CPU time for the first call of each; and ``until``. The answer of a
 training is a JSON file: a list of the calls, each with ``file``, ``name`` and what ``Call.examine``
-returns.
+returns. A job with a ``mutant``, a change as of ``tracing.swap``, compares the code that it runs
+with this one, as the new version.
 """
 
 from __future__ import annotations
@@ -194,11 +195,14 @@ class _Examiner:
     """Repeats captured calls.
 
     Args:
-        changes: as of ``tracing.swap``: the old code of every function that differs.
+        changes: as of ``tracing.swap``: the old code of every function that differs, or a mutant.
+        mutant: the other code is the new version.
     """
 
-    def __init__(self, changes: Sequence[Dict[str, Any]], roots: Sequence[str]) -> None:
-        self._changes, self._roots = changes, roots
+    def __init__(
+        self, changes: Sequence[Dict[str, Any]], roots: Sequence[str], mutant: bool = False
+    ) -> None:
+        self._changes, self._roots, self._mutant = changes, roots, mutant
 
     def __call__(self, function: _Function, frame: Any, seconds: float) -> Dict[str, Any]:
         # torch is imported by now, and only where something is captured
@@ -210,10 +214,10 @@ class _Examiner:
         held = frame.f_locals
         arguments = {n: held[n] for n in _parameters(code) if n in held}
         cells = {n: held[n] for n in code.co_freevars if n in held}
-        old_code, defaults = swap.other_code(change, name, code, self._roots)
+        other_code, defaults = swap.other_code(change, name, code, self._roots)
         if set(cells) != set(code.co_freevars):
             raise Misfit(f"{name} refers to variables around it that are not there yet")
-        if any(_sets(each) for each in (code, old_code)):
+        if any(_sets(each) for each in (code, other_code)):
             raise Misfit(f"{name} sets variables around it, which have no copy")
 
         texts = change["text"], swap.text_of(code.co_filename)
@@ -224,11 +228,15 @@ class _Examiner:
             return types.FunctionType(of, variables, of.co_name, None, around)
 
         def joint(same: Callable[[Any], bool]) -> Optional[bool]:
+            if self._mutant:
+                return None
             return _in_a_copy(lambda: swap.swap(self._changes, self._roots), lambda: same(old))
 
         new = _code(made(code), code, arguments, (None, None))
-        old = _code(made(old_code), old_code, arguments, defaults, code)
-        names = _all_read(old_code, arguments)
+        old = _code(made(other_code), other_code, arguments, defaults, code)
+        names = _all_read(other_code, arguments)
+        if self._mutant:
+            old, new = new, old
         return Call(old, new, arguments, names, near, variables, joint).examine(seconds)
 
 
@@ -386,7 +394,8 @@ def _train(job: Dict[str, Any], asked: Dict[str, Any]) -> None:
     roots = [*asked["folders"], *record.roots_of(job.get("packages", []))]
     roots += [os.path.abspath(job["script"])] if job.get("script") else []
     places = events.Places(roots)
-    examiner = _Examiner(asked["changes"], roots)
+    mutant = job.get("mutant")
+    examiner = _Examiner([mutant] if mutant else asked["changes"], roots, bool(mutant))
     functions = [(file, name) for file, name in job["functions"]]
     capture = Capture(places, functions, examiner, asked["seconds"])
     recorder, ended = Recorder(places, int(job.get("steps", 0)), quiet=True), ""

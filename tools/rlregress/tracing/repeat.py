@@ -497,18 +497,58 @@ def _differing(old: _Outcome, new: _Outcome, before: Described) -> Dict[str, Tup
     """
     found: Dict[str, Tuple[Any, Any]] = {}
     # what only new code sets as an attribute, only new code reads
-    fresh = [
-        path for path in new.leaves.attributes if path not in before and path not in old.leaves
-    ]
+    fresh, gone = (
+        [path for path in one.attributes if path not in before and path not in other]
+        for one, other in ((new.leaves, old.leaves), (old.leaves, new.leaves))
+    )
+    renamed = _renamed(old.leaves, new.leaves, gone, fresh)
     for path in [*old.leaves, *(path for path in new.leaves if path not in old.leaves)]:
         one, other = old.leaves.get(path), new.leaves.get(path)
-        if one is None and _below(path, fresh):
+        if (one is None and _below(path, fresh)) or (other is None and _below(path, renamed)):
             continue
         if one is None or other is None or not _equal(one, other):
             found[path] = one, other
     if old.error != new.error:
         found = {"error": (("error", old.said), ("error", new.said)), **found}
     return found
+
+
+def _renamed(
+    old: Described, new: Described, gone: Sequence[str], fresh: Sequence[str]
+) -> List[str]:
+    """Private attributes that the new code sets under another name: their old paths.
+
+    The words of one name are among those of the other, and the values are the same.
+
+    Args:
+        gone, fresh: paths of attributes that only one version sets.
+    """
+    left, found = list(fresh), []
+    for path in gone:
+        for other in left:
+            if _means_the_same(path, other) and _held(old, path) == _held(new, other):
+                left.remove(other)
+                found.append(path)
+                break
+    return found
+
+
+def _means_the_same(one: str, other: str) -> bool:
+    (above, _, name), (above_other, _, name_other) = one.rpartition("."), other.rpartition(".")
+    words, words_other = set(name.split("_")), set(name_other.split("_"))
+    private = name.startswith("_") and name_other.startswith("_")
+    return above == above_other and private and (words <= words_other or words_other <= words)
+
+
+def _held(leaves_: Described, path: str) -> Dict[str, Any]:
+    """What an attribute consists of, by what leads to it from there."""
+    below = {each[len(path) :]: leaf for each, leaf in leaves_.items() if _below(each, [path])}
+    return {
+        where: (leaf[0], leaf[1].dtype, leaf[1].shape, leaf[1].tobytes())
+        if isinstance(leaf[1], np.ndarray)
+        else leaf
+        for where, leaf in below.items()
+    }
 
 
 def _below(path: str, fresh: Sequence[str]) -> bool:

@@ -58,7 +58,7 @@ def called(
     by_name = {training.name: training for training in trainings if training.name in traces}
     functions: dict[str, list[list[str]]] = {}
     for each in wanted:
-        for name in _chosen([n for n in each.trainings if n in by_name], traces):
+        for name in chosen([n for n in each.trainings if n in by_name], traces):
             functions.setdefault(name, []).append(list(each.function.key))
     if not functions:
         return list(reach)
@@ -71,8 +71,8 @@ def called(
     def work(part: Sequence[Training], side: Side, progress: Progress) -> dict[str, Any]:
         return _answers(part, side, progress, functions, asked)
 
-    chosen = [by_name[name] for name in functions]
-    answers = sides.on("B", chosen, work, "calls repeated with both versions")
+    capturing = [by_name[name] for name in functions]
+    answers = sides.on("B", capturing, work, "calls repeated with both versions")
     found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for name in functions:
         for call in answers.get(name, {}).get("calls", ()):
@@ -81,6 +81,21 @@ def called(
         replace(each, calls=_of(found.get(each.function.key, ()))) if each in wanted else each
         for each in reach
     ]
+
+
+def of_mutants(
+    sides: Sides, trainings: Sequence[Training], folders: Sequence[str]
+) -> dict[str, Calls]:
+    """What came of the calls of the function that each training's ``mutant`` is in, by name."""
+    functions = {t.name: [[t.job["mutant"]["file"], t.job["mutant"]["functions"][0]]]
+                 for t in trainings}  # fmt: skip
+    asked = {"changes": [], "folders": list(folders), "seconds": _MOST}
+
+    def work(part: Sequence[Training], side: Side, progress: Progress) -> dict[str, Any]:
+        return _answers(part, side, progress, functions, asked)
+
+    answers = sides.on("B", trainings, work, "calls repeated with and without a fault")
+    return {name: _of(answer.get("calls", ())) for name, answer in answers.items()}
 
 
 def rounded(
@@ -112,7 +127,7 @@ def _callable(function: Changed) -> bool:
     return function.how == CHANGED and not function.at_import and None not in function.paths
 
 
-def _chosen(names: Sequence[str], traces: Mapping[str, Trace]) -> list[str]:
+def chosen(names: Sequence[str], traces: Mapping[str, Trace]) -> list[str]:
     """The shortest trainings, of different algorithms before others of one."""
     ordered = sorted(names, key=lambda name: len(traces[name].events))
     firsts = {name.partition(" ")[0]: name for name in reversed(ordered)}

@@ -443,7 +443,8 @@ def _framework(
     ran = _Executed(traces=traces, same=same, checks=entries.evidence(evident, found_))
     proof = None
     if options.prove:
-        proof = _prove(sides, reach, held, trainings, traces[1], options)
+        folders = found.folders("new")
+        proof = _prove(sides, reach, held, trainings, traces[1], folders, options)
     changed = {(d.id, d.scope): d for d in details.changed}
     standing = {key: explained.standing(adapter, d, versions[1]) for key, d in changed.items()}
     unread = tuple(fingerprints.unread(one, other))
@@ -496,6 +497,7 @@ def _prove(
     held: Sequence[Traced],
     trainings: Sequence[Training],
     traces: Mapping[str, Trace],
+    folders: Sequence[str],
     options: Options,
 ) -> Proof:
     names = {t.name for t in held if t.proved}
@@ -506,6 +508,7 @@ def _prove(
         {name: trace for name, trace in traces.items() if name in names},
         lambda jobs: sides.record_once("B", jobs),
         options.prove,
+        lambda jobs: direct.of_mutants(sides, jobs, folders),
     )
 
 
@@ -535,7 +538,7 @@ def _script(
     proof = None
     if options.prove and isinstance(held, Traced):
         executed = [each for each in reach if each.trainings]
-        proof = _prove(sides, executed, [held], [script], b, options)
+        proof = _prove(sides, executed, [held], [script], b, found.folders("new"), options)
     executed_lines = recordings.lines_of(b)
     differences = explained.differences(causes_.values(), (), (), reach, executed_lines)
     made = OfScript(

@@ -1,12 +1,14 @@
 """The power of an acquittal: faults seeded into exactly the functions whose code differs.
 
 Every fault is put into side B, one at a time, and the trainings that run its line are recorded
-again. A fault that would not have been seen is what the acquittal does not cover.
+again. Where no trace shows it, its function is called directly. A fault that would not have been
+detected is what the acquittal does not cover.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,10 +19,10 @@ from rlregress.frameworks.base import Adapter
 from rlregress.model.code import REMOVED
 from rlregress.model.faults import Mutant, Seeded
 from rlregress.model.traces import Trace
-from rlregress.model.upgrades import Proof, Reach
+from rlregress.model.upgrades import Calls, Proof, Reach
 from rlregress.tracing.compare import compare
 from rlregress.tracing.run import current
-from rlregress.upgrade import cached_folders, traced
+from rlregress.upgrade import cached_folders, direct, traced
 from rlregress.upgrade.sides import Sides
 from rlregress.upgrade.traced import Training
 
@@ -32,6 +34,8 @@ PATIENCE = 120
 _MISFIT = "Misfit"
 
 Record = Callable[[Sequence[Training]], Mapping[str, Trace]]
+#: calls the functions of the trainings' mutants directly; see ``direct.of_mutants``.
+Call = Callable[[Sequence[Training]], Mapping[str, Calls]]
 
 
 def prove(
@@ -40,22 +44,25 @@ def prove(
     traces: Mapping[str, Trace],
     record: Record,
     limit: int,
+    call: Call = lambda _: {},
 ) -> Proof:
-    """Seed faults into the functions that differ, and see which the traces of side B would see.
+    """Seed faults into the functions that differ, and see which the gate would detect.
 
     Args:
         reach: of the functions that differ.
         trainings, traces: by name, those of side B that were held against side A.
         record: records trainings on side B.
         limit: faults in all.
+        call: calls functions directly.
     """
     every = [_faults(each) for each in reach]
     chosen = mutation.spread([of for of in every if of], limit)
-    seeded = seed(chosen, trainings, traces, record)
-    rest = [each for each in seeded if not each.seen and not each.misfit]
+    seeded = called(seed(chosen, trainings, traces, record), trainings, traces, call)
+    rest = [each for each in seeded if not (each.seen or each.called or each.misfit)]
     return Proof(
         functions=len({(fault.file, fault.function) for fault in chosen}),
         seen=tuple(each.fault for each in seeded if each.seen),
+        called=tuple(each.fault for each in seeded if each.called),
         not_run=tuple(each.fault for each in rest if not each.trainings),
         unseen=tuple(each.fault for each in rest if each.trainings),
         misfits=tuple(f"{each.fault}: {each.misfit}" for each in seeded if each.misfit),
@@ -105,12 +112,39 @@ def seed(
     return list(seeded.values())
 
 
+def called(
+    seeded: Sequence[Seeded],
+    trainings: Mapping[str, Training],
+    traces: Mapping[str, Trace],
+    call: Call,
+) -> list[Seeded]:
+    """The faults, with what direct calls show of those that are executed and no trace shows."""
+    jobs: dict[str, int] = {}
+    capturing = []
+    for n, each in enumerate(seeded):
+        if not (each.seen or each.misfit):
+            for name in direct.chosen(each.trainings, traces):
+                training = _job(trainings[name], each.fault, n, "mutant")
+                jobs[training.name] = n
+                capturing.append(training)
+    found = call(capturing) if capturing else {}
+    showing = {jobs[name]: str(each) for name, each in found.items() if each.arguments}
+    return [replace(each, called=showing.get(n, "")) for n, each in enumerate(seeded)]
+
+
 def seed_installed(
-    adapter: Adapter, faults: Sequence[Mutant], workers: int, say: cached_folders.Say
+    adapter: Adapter,
+    faults: Sequence[Mutant],
+    workers: int,
+    say: cached_folders.Say,
+    by_calls: bool = False,
 ) -> list[Seeded]:
     """Trace every training of the installed code, and again with each fault that it runs.
 
     None is left out: what all of them see is the question.
+
+    Args:
+        by_calls: call the functions of the faults directly instead of tracing them.
     """
     here = current("installed")
     with (
@@ -121,7 +155,12 @@ def seed_installed(
         every_trace = sides.record_once("B", list(trainings.values()), lines=True)
         traces = {name: trace for name, trace in every_trace.items() if not trace.failure}
         record = partial(sides.record_once, "B")
-        return seed(faults, trainings, traces, record, say, most=len(trainings))
+        most = 0 if by_calls else len(trainings)
+        seeded = seed(faults, trainings, traces, record, say, most)
+        if not by_calls:
+            return seeded
+        call = partial(direct.of_mutants, sides, folders=adapter.code_folders())
+        return called(seeded, trainings, traces, call)
 
 
 def _tried(seeded: Seeded, name: str, before: Trace, after: Trace) -> Seeded:
@@ -164,8 +203,9 @@ def _running(fault: Mutant, traces: Mapping[str, Trace]) -> list[str]:
     return sorted(names, key=lambda name: name not in firsts.values())
 
 
-def _job(training: Training, fault: Mutant, number: int) -> Training:
+def _job(training: Training, fault: Mutant, number: int, put: str = "swap") -> Training:
+    """The training with a fault: put into what it runs, or the ``mutant`` of direct calls."""
     change = {"file": fault.file, "functions": [fault.function], "text": fault.text}
     name = f"{training.name} fault {number}"
-    job = {**training.job, "swap": [change], "patience": PATIENCE}
-    return Training(training.owner, name, job)
+    given = {"mutant": change} if put == "mutant" else {"swap": [change], "patience": PATIENCE}
+    return Training(training.owner, name, {**training.job, **given})

@@ -1,8 +1,8 @@
 """The power of the suite: which tier sees faults that operators generated from a framework's code?
 
-Three tiers are asked. The probes of all details that reach the line of a fault (``tests_unit``
-asserts their answers); traces of the trainings that run it; and, of what neither sees, the files of
-``tests_behavior`` that run it. Returns are not asked.
+Four tiers are asked. The probes of all details that reach the line of a fault (``tests_unit``
+asserts their answers); traces of the trainings that run it; of what neither sees, direct calls of
+its function; and of the rest the files of ``tests_behavior`` that run it. Returns are not asked.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rlregress.errors import UserError
 from rlregress.faults import behavior_reach, generated, probed, seeding
 from rlregress.faults.probed import Fault
 from rlregress.frameworks.base import Adapter
-from rlregress.model.faults import BEHAVIOR, TRACE, UNIT, Drawn, Mutant, Outcome
+from rlregress.model.faults import BEHAVIOR, CALLS, TRACE, UNIT, Drawn, Mutant, Outcome
 from rlregress.progress import Progress
 from rlregress.training import launch
 from rlregress.upgrade import proof, state
@@ -144,6 +144,10 @@ def _asked(
     for number, answer, run in _traced(adapter, {n: faults[n] for n in left(TRACE)}, workers, say):
         outcomes[number] = outcomes[number].with_(TRACE, answer, run)
     yield TRACE
+    called = {n: faults[n] for n in left(CALLS) if not outcomes[n].seen_by}
+    for number, answer, run in _called(adapter, called, workers, say):
+        outcomes[number] = outcomes[number].with_(CALLS, answer, run)
+    yield CALLS
     unseen = [n for n in left(BEHAVIOR) if not outcomes[n].seen_by]
     for number, answer, run in _behaving(adapter, {n: seeds[n] for n in unseen}, workers, say):
         outcomes[number] = outcomes[number].with_(BEHAVIOR, answer, run)
@@ -180,6 +184,18 @@ def _traced(
         for number, each in zip(faults, seeded, strict=True)
         # what cannot be put into a function in memory was not asked
         if not each.misfit
+    ]
+
+
+def _called(
+    adapter: Adapter, faults: Mapping[int, Mutant], workers: int, say: Say
+) -> list[tuple[int, str, bool]]:
+    if not faults:
+        return []
+    seeded = proof.seed_installed(adapter, list(faults.values()), workers, say, by_calls=True)
+    return [
+        (number, each.called, bool(each.trainings))
+        for number, each in zip(faults, seeded, strict=True)
     ]
 
 

@@ -152,6 +152,46 @@ def test_the_smallest_arguments_that_show_a_difference_are_named():
     assert "steps " in found["arguments"]
 
 
+def _begin(self, limits):
+    self._bound, self._limits = self.bound, limits
+
+
+def _begin_renamed(self, limits):
+    self._largest_bound, self._limits = self.bound, limits
+
+
+def _begin_dropped(self, limits):
+    self._largest_bound = self.bound
+
+
+def _begin_otherwise(self, limits):
+    self._largest_bound, self._limits = 2 * self.bound, limits
+
+
+def _begin_elsewhere(self, limits):
+    self._largest, self._limits = self.bound, limits
+
+
+def _begin_public(self, limits):
+    self.largest_bound, self._limits = self.bound, limits
+
+
+def test_a_private_attribute_under_another_name_does_not_differ():
+    """It holds the same, and its name has the words of the old one: readers are told by traces."""
+    assert "differs" not in examined(_begin, _begin_renamed, self=Loss(), limits=[1.0])
+    assert "differs" not in examined(_begin_renamed, _begin, self=Loss(), limits=[1.0])
+
+
+@pytest.mark.parametrize(
+    "new", [_begin_dropped, _begin_otherwise, _begin_elsewhere, _begin_public]
+)
+def test_an_attribute_that_is_gone_differs(new):
+    """Dropped, with another value, under a name of other words, or public: somebody may read it."""
+    found = examined(_begin, new, self=Loss(), limits=[1.0])
+    assert found["given"]
+    assert found["differs"]["new"] == "nothing"
+
+
 @pytest.mark.parametrize("new", [_grouped, _another_attribute])
 def test_what_rounds_or_adds_an_attribute_does_not_differ(new):
     """An attribute that only new code sets is read by new code alone."""
