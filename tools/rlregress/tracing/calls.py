@@ -8,7 +8,9 @@ traced only, Python 3.9 syntax.
 
 The file holds ``jobs`` as for ``tracing.batch``, each with ``functions``, file below its root and
 qualified name of each that is captured; ``folders`` of the code; ``changes`` as of
-``tracing.swap``; ``seconds`` of CPU time for the first call of each; and ``until``. The answer of a
+``tracing.swap``; ``uses``, for a function the pieces of code, each with ``file``, ``name`` and the
+old ``text`` of the file, that give names which it reads another value when they are imported;
+``seconds`` of CPU time for the first call of each; and ``until``. The answer of a
 training is a JSON file: a list of the calls, each with ``file``, ``name`` and what ``Call.examine``
 returns. A job with a ``mutant``, a change as of ``tracing.swap``, compares the code that it runs
 with this one, as the new version.
@@ -43,6 +45,7 @@ _LESS = 4
 #: seconds that a repetition may wait for something, beside its CPU time.
 _PATIENCE = 10
 _Function = Tuple[str, str]
+_NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 class Capture:
@@ -196,21 +199,36 @@ class _Examiner:
 
     Args:
         changes: as of ``tracing.swap``: the old code of every function that differs, or a mutant.
+        uses: of a function, what gives names that it reads another value; see above.
         mutant: the other code is the new version.
     """
 
     def __init__(
-        self, changes: Sequence[Dict[str, Any]], roots: Sequence[str], mutant: bool = False
+        self,
+        changes: Sequence[Dict[str, Any]],
+        uses: Dict[_Function, List[Dict[str, Any]]],
+        roots: Sequence[str],
+        mutant: bool = False,
     ) -> None:
-        self._changes, self._roots, self._mutant = changes, roots, mutant
+        self._changes, self._uses, self._roots = changes, uses, roots
+        self._mutant = mutant
 
     def __call__(self, function: _Function, frame: Any, seconds: float) -> Dict[str, Any]:
         # torch is imported by now, and only where something is captured
         from rlregress.tracing.repeat import Call
 
         file, name = function
-        change = next(c for c in self._changes if c["file"] == file and name in c["functions"])
         code, variables = frame.f_code, frame.f_globals
+        bound = [
+            each
+            for piece in self._uses.get(function, ())
+            for each in swap.other_values(piece["file"], piece["name"], piece["text"], self._roots)
+        ]
+        text = swap.text_of(code.co_filename)
+        change: Dict[str, Any] = next(
+            (c for c in self._changes if c["file"] == file and name in c["functions"]),
+            {"file": file, "functions": [name], "text": text},
+        )
         held = frame.f_locals
         arguments = {n: held[n] for n in _parameters(code) if n in held}
         cells = {n: held[n] for n in code.co_freevars if n in held}
@@ -220,8 +238,8 @@ class _Examiner:
         if any(_sets(each) for each in (code, other_code)):
             raise Misfit(f"{name} sets variables around it, which have no copy")
 
-        texts = change["text"], swap.text_of(code.co_filename)
-        near = _near(*(_lines(text, name) for text in texts))
+        near = _near(*(_lines(each, name) for each in (change["text"], text)))
+        near |= _beside(_lines(text, name), {each.name for each in bound})
 
         def made(of: types.CodeType) -> Any:
             around = tuple(types.CellType(cells[n]) for n in of.co_freevars)
@@ -234,6 +252,7 @@ class _Examiner:
 
         new = _code(made(code), code, arguments, (None, None))
         old = _code(made(other_code), other_code, arguments, defaults, code)
+        old = old._replace(bound=bound)
         names = _all_read(other_code, arguments)
         if self._mutant:
             old, new = new, old
@@ -278,6 +297,12 @@ def _lines(text: str, name: str) -> List[str]:
     ]
 
 
+def _beside(lines: Sequence[str], names: Set[str]) -> Set[str]:
+    """Names in the lines that have one of some names."""
+    every = (set(_NAME.findall(line)) for line in lines)
+    return {name for found in every if found & names for name in found}
+
+
 def _near(old: Sequence[str], new: Sequence[str]) -> Set[str]:
     """Names in the lines that differ."""
     matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
@@ -287,7 +312,7 @@ def _near(old: Sequence[str], new: Sequence[str]) -> Set[str]:
         if how != "equal"
         for row in (*old[a:b], *new[c:d])
     ]
-    return set(re.findall(r"[A-Za-z_]\w*", "\n".join(rows)))
+    return set(_NAME.findall("\n".join(rows)))
 
 
 def _parameters(code: types.CodeType) -> Tuple[str, ...]:
@@ -395,7 +420,9 @@ def _train(job: Dict[str, Any], asked: Dict[str, Any]) -> None:
     roots += [os.path.abspath(job["script"])] if job.get("script") else []
     places = events.Places(roots)
     mutant = job.get("mutant")
-    examiner = _Examiner([mutant] if mutant else asked["changes"], roots, bool(mutant))
+    uses = {(each["file"], each["name"]): each["pieces"] for each in asked.get("uses", ())}
+    changes = [mutant] if mutant else asked["changes"]
+    examiner = _Examiner(changes, uses, roots, bool(mutant))
     functions = [(file, name) for file, name in job["functions"]]
     capture = Capture(places, functions, examiner, asked["seconds"])
     recorder, ended = Recorder(places, int(job.get("steps", 0)), quiet=True), ""

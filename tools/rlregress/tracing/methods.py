@@ -86,7 +86,7 @@ def lend(module: types.ModuleType, name: str, texts: Sequence[str], path: str) -
     """
     tree = _tree(texts[1])
     definitions = _definitions(tree, name)
-    _lend_names(module, tree, _names(definitions))
+    lend_names(module, tree, _names(definitions))
     try:
         kind, _ = _class(module, name)
     except NoClass:
@@ -107,7 +107,7 @@ def lend(module: types.ModuleType, name: str, texts: Sequence[str], path: str) -
             delattr(kind, own)
 
 
-def _lend_names(module: types.ModuleType, tree: ast.Module, used: Set[str]) -> None:
+def lend_names(module: types.ModuleType, tree: ast.Module, used: Set[str]) -> None:
     """Give a module what a text has at its top under some names, and what that uses in turn."""
     missing = used - set(vars(module))
     while missing:

@@ -24,7 +24,8 @@ from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Se
 import numpy as np
 import torch
 
-from rlregress.tracing import leaves
+from rlregress.tracing import bindings, leaves
+from rlregress.tracing.bindings import Binding
 from rlregress.tracing.copies import Copies
 from rlregress.tracing.leaves import Described
 from rlregress.tracing.perturbed import Arguments, Perturbation, perturbations
@@ -75,6 +76,7 @@ class Code(NamedTuple):
         positional, named: of the captured arguments, by name.
         rest, others: names of those captured as ``*args`` and ``**kwargs``; empty: it takes none.
         given: arguments that it has by itself, such as another default.
+        bound: values that modules and classes have where it runs.
     """
 
     function: Callable[..., Any]
@@ -83,6 +85,7 @@ class Code(NamedTuple):
     rest: str = ""
     others: str = ""
     given: Dict[str, Any] = {}
+    bound: Sequence[Binding] = ()
 
     def call(self, arguments: Dict[str, Any]) -> Any:
         """Call it; a generator gives the list of its items."""
@@ -92,11 +95,12 @@ class Code(NamedTuple):
         }
         positional = [values[name] for name in self.positional]
         named = {name: values[name] for name in self.named}
-        result = self.function(
-            *positional, *values.get(self.rest, ()), **named, **values.get(self.others, {})
-        )
-        if isinstance(result, (types.GeneratorType, map, filter, zip, enumerate, reversed)):
-            return list(itertools.islice(result, _ITEMS))
+        with bindings.meanwhile(self.bound):
+            result = self.function(
+                *positional, *values.get(self.rest, ()), **named, **values.get(self.others, {})
+            )
+            if isinstance(result, (types.GeneratorType, map, filter, zip, enumerate, reversed)):
+                return list(itertools.islice(result, _ITEMS))
         if inspect.iscoroutine(result):
             result.close()
             raise NotImplementedError("it is a coroutine")
@@ -175,10 +179,12 @@ class Call:
         self._variables, self._joint = variables, joint
         self._fixed = set(old.given) | set(new.given)
         self._states = _States()
+        # what differs between the versions is no argument
+        own = {binding.name for code in (old, new) for binding in code.bound}
         data = {
             f"global {name}": value
             for name, value in variables.items()
-            if name in names and isinstance(value, _DATA)
+            if name in names - own and isinstance(value, _DATA)
         }
         arguments = {**data, **arguments}
         self._globals = [name[len("global ") :] for name in data]

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from rlregress import source
-from rlregress.tracing import methods
+from rlregress.tracing import bindings, methods
 from rlregress.tracing.methods import Defaults, Misfit
 
 #: of a code: name and first line.
@@ -68,6 +68,9 @@ def _swap(
     defaults: Dict[_Key, Defaults] = {}
     for name in names:
         try:
+            if name.startswith((bindings.MODULE, bindings.BODY)):
+                _bind(change["text"], path, file, name)
+                continue
             if _as_a_whole(change["text"], path, file, name):
                 continue
             fitting = _instead(change["text"], path, file, name)
@@ -101,6 +104,21 @@ def _swap(
         if used.isdisjoint(of_name):
             misfits.append([file, name, f"{name} of {file} is not in memory"])
     return misfits
+
+
+def _bind(text: str, path: str, file: str, piece: str) -> None:
+    """Give a module, or a class of it, the values that it has in the other text."""
+    found = bindings.others(sys.modules[_module(file)], piece, (text_of(path), text))
+    if not found:
+        raise Misfit(f"no value of {piece} of {file} differs")
+    bindings.put(found)
+
+
+def other_values(file: str, piece: str, text: str, roots: Sequence[str]) -> List[bindings.Binding]:
+    """What a module, or a class of it, is given in another text of its file; see ``bindings``."""
+    path = _path(file, roots)
+    _import(path, file)
+    return bindings.others(sys.modules[_module(file)], piece, (text_of(path), text))
 
 
 def other_code(

@@ -2,7 +2,8 @@
 
 A training may execute a changed line and show nothing, because a bound is never met, a mask is all
 ones or a factor is 1. So the calls that it makes of the function are repeated with both versions of
-it, as they were and with perturbed arguments.
+it, as they were and with perturbed arguments. So are those of functions that read a constant, or an
+attribute of a class, that is given another value when its module is imported.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from rlregress.model.upgrades import Calls, Cause, Reach
 from rlregress.progress import Progress
 from rlregress.tracing import processes, run
 from rlregress.tracing.run import Side
-from rlregress.upgrade.search import change_of
+from rlregress.upgrade.coverage import Users
+from rlregress.upgrade.search import change_of, rebound
 from rlregress.upgrade.sides import Sides
 from rlregress.upgrade.traced import Training
 
@@ -29,6 +31,9 @@ from rlregress.upgrade.traced import Training
 _MOST, _LEAST, _TOGETHER = 6.0, 0.5, 120.0
 #: trainings in which calls of a function are captured.
 TRAININGS = 2
+#: functions that are called for one piece of code that gives names another value.
+_USERS = 12
+_Key = tuple[str, str]
 #: seconds that a training may take with all calls of it repeated.
 _PATIENCE = 900
 
@@ -52,35 +57,94 @@ def called(
         until: the time after which no training begins.
     """
     known = {function.key for cause in causes for function in cause.movers}
-    wanted = [each for each in reach if each.trainings and _callable(each.function)
-              and each.function.key not in known]  # fmt: skip
-    differing = [each.function for each in reach if _callable(each.function)]
+    reached = [each for each in reach if each.trainings and each.function.key not in known]
     by_name = {training.name: training for training in trainings if training.name in traces}
+    executing = _executing({name: traces[name] for name in by_name})
+    uses = _uses([each.function for each in reached], Users(folders), executing)
+    # by piece of code, the functions whose calls speak for it
+    callees = {each.function.key: [each.function.key] for each in reached
+               if _callable(each.function)}  # fmt: skip
+    for function, pieces in uses.items():
+        for piece in pieces:
+            callees.setdefault(piece.key, []).append(function)
+    wanted = list(dict.fromkeys(each for of in callees.values() for each in of))
     functions: dict[str, list[list[str]]] = {}
     for each in wanted:
-        for name in chosen([n for n in each.trainings if n in by_name], traces):
-            functions.setdefault(name, []).append(list(each.function.key))
+        for name in chosen(executing.get(each, ()), traces):
+            functions.setdefault(name, []).append(list(each))
     if not functions:
         return list(reach)
 
     seconds = min(_MOST, max(_LEAST, _TOGETHER / len(wanted)))
-
+    differing = [each.function for each in reach if _callable(each.function)]
+    differing += [each.function for each in reached if each.function.at_import
+                  and each.function.key in callees]  # fmt: skip
     asked = {"changes": change_of(differing), "folders": list(folders), "seconds": seconds,
-             "until": until}  # fmt: skip
+             "until": until, "uses": _told(uses)}  # fmt: skip
 
     def work(part: Sequence[Training], side: Side, progress: Progress) -> dict[str, Any]:
         return _answers(part, side, progress, functions, asked)
 
     capturing = [by_name[name] for name in functions]
     answers = sides.on("B", capturing, work, "calls repeated with both versions")
-    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    found: dict[_Key, list[Mapping[str, Any]]] = {}
     for name in functions:
         for call in answers.get(name, {}).get("calls", ()):
             found.setdefault((call["file"], call["name"]), []).append(call)
     return [
-        replace(each, calls=_of(found.get(each.function.key, ()))) if each in wanted else each
+        replace(each, calls=_of([_as_of(each.function, call) for key in callees[each.function.key]
+                                 for call in found.get(key, ())]))
+        if each in reached and each.function.key in callees else each
         for each in reach
+    ]  # fmt: skip
+
+
+def _as_of(piece: Changed, call: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A call of a function that speaks for a piece of code: it names the function."""
+    if "differs" not in call or not piece.at_import:
+        return call
+    differs = call["differs"]
+    return {**call, "differs": {**differs, "path": f"{call['name']}: {differs['path']}"}}
+
+
+def _executing(traces: Mapping[str, Trace]) -> dict[_Key, list[str]]:
+    """File and name of a function -> trainings that execute it."""
+    found: dict[_Key, list[str]] = {}
+    for name, trace in traces.items():
+        for file, functions in trace.header.get("functions", {}).items():
+            for function in functions:
+                found.setdefault((file, function), []).append(name)
+    return found
+
+
+def _uses(
+    pieces: Iterable[Changed], users: Users, executing: Mapping[_Key, Sequence[str]]
+) -> dict[_Key, list[Changed]]:
+    """Executed function -> pieces that give names which it reads another value."""
+    found: dict[_Key, list[Changed]] = {}
+    for piece in pieces:
+        names = rebound(piece)
+        every = {key for keys in users.of(piece, names).values() for key in keys} if names else ()
+        for key in sorted(set(every) & executing.keys())[:_USERS]:
+            found.setdefault(key, []).append(piece)
+    return found
+
+
+def _told(uses: Mapping[_Key, Sequence[Changed]]) -> list[dict[str, Any]]:
+    """The same for ``tracing.calls``."""
+    return [
+        {
+            "file": file,
+            "name": name,
+            "pieces": [each for piece in pieces for each in _texts(piece)],
+        }
+        for (file, name), pieces in uses.items()
     ]
+
+
+def _texts(piece: Changed) -> Iterable[dict[str, str]]:
+    for change in change_of([piece]):
+        yield {"file": piece.file, "name": piece.name, "text": str(change["text"])}
 
 
 def of_mutants(

@@ -12,11 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 
-from rlregress.model.code import Changed, Function
+from rlregress.model.code import CHANGED, Changed, Function
 from rlregress.model.traces import Divergence, Trace, Traced
 from rlregress.model.upgrades import Cause
+from rlregress.source import UNREADABLE
+from rlregress.tracing import bindings
 from rlregress.tracing.processes import last_words
 from rlregress.upgrade.traced import Training, held_against
 
@@ -408,8 +411,28 @@ def _halves(group: Group) -> list[Group]:
 
 
 def _fits(function: Changed) -> bool:
-    """Whether it can be put back: it, or its class, is on both sides; it does not run at import."""
-    return function.counts and None not in function.paths and not function.at_import
+    """Whether it can be put back: it, or its class, is on both sides.
+
+    Of what runs at import values can be put back, and nothing else.
+    """
+    there = function.counts and None not in function.paths
+    return there and (not function.at_import or bool(rebound(function)))
+
+
+def rebound(piece: Changed) -> frozenset[str]:
+    """Names that a piece which runs at import gives another value, where both versions have it."""
+    old, new = piece.paths
+    if piece.how != CHANGED or not piece.at_import or old is None or new is None:
+        return frozenset()
+    return _rebound(piece.name, old, new)
+
+
+@cache
+def _rebound(name: str, old: Path, new: Path) -> frozenset[str]:
+    try:
+        return frozenset(bindings.names(name, [old.read_text("utf-8"), new.read_text("utf-8")]))
+    except (OSError, *UNREADABLE):
+        return frozenset()
 
 
 def _entered(one: Traced, functions: Iterable[Changed]) -> list[Changed]:
@@ -419,7 +442,8 @@ def _entered(one: Traced, functions: Iterable[Changed]) -> list[Changed]:
         for file, of_file in side.header.get("functions", {}).items()
         for name in of_file
     }
-    return [function for function in functions if function.key in names]
+    files = {file for file, _ in names}
+    return [x for x in functions if x.key in names or (x.at_import and x.file in files)]
 
 
 def change_of(group: Sequence[Changed]) -> list[dict[str, object]]:

@@ -18,6 +18,10 @@ OLD = """
 import random
 
 SCALE = 2.0
+_LIMIT = 1.0
+
+def limited(x):
+    return min(x, _LIMIT)
 
 def _halved(x):
     return x * 0.5
@@ -43,8 +47,13 @@ def holds(x):
     return x[0]
 
 class Agent:
+    floor = 0.0
+
     def __init__(self, rate):
         self.rate = rate
+
+    def kept(self, x):
+        return max(x, self.floor)
 
     def train(self, steps):
         total = 0.0
@@ -56,9 +65,13 @@ NEW = (
     OLD.replace("x * 0.5", "x").replace("return _halved(x)", "return _halved(x) * 0.5")
     .replace("max(x, low)", "max(x, low * 3)").replace("return 1", "return 0 + 1")
     .replace("random.random() + ", "0.0 + random.random() + ").replace("more=1.0", "more=2.0")
+    .replace("_LIMIT = 1.0", "_LIMIT = 2.0").replace("floor = 0.0", "floor = -1.0")
     .replace("return x[0]", "return (x[0])").replace("self.rate * step", "self.rate * min(step, 3)")
 )  # fmt: skip
 FUNCTIONS = ["_halved", "moved", "bounded", "written", "drawn", "given", "holds", "Agent.train"]
+
+#: functions that are the same, and what gives a name that they read another value.
+USERS = {"limited": "<module>", "Agent.kept": "<class> Agent"}
 
 
 @pytest.fixture
@@ -74,10 +87,13 @@ def module(tmp_path, monkeypatch):
     file = f"{package.name}/code.py"
     changes = [{"file": file, "functions": FUNCTIONS, "text": OLD}]
     roots = [str(package)]
+    uses = {
+        (file, user): [{"file": file, "name": piece, "text": OLD}] for user, piece in USERS.items()
+    }
 
     def captured(seconds=2.0):
-        wanted = [(file, each) for each in FUNCTIONS]
-        return Capture(Places(roots), wanted, _Examiner(changes, roots), seconds)
+        wanted = [(file, each) for each in (*FUNCTIONS, *USERS)]
+        return Capture(Places(roots), wanted, _Examiner(changes, uses, roots), seconds)
 
     yield made, captured
     sys.modules.pop(name)
@@ -125,6 +141,26 @@ def test_a_changed_default_differs(module):
         assert code.given(1.0) == 3.0
     found = only(capture, "given")
     assert (found["given"], found["differs"]["old"], found["differs"]["new"]) == (True, "2", "3")
+
+
+def test_a_constant_that_differs_is_behind_a_bound(module):
+    """The functions that read it are the same: each is called with the value of either version."""
+    code, captured = module
+    with captured() as capture:
+        assert (code.limited(0.5), code.Agent(1.0).kept(0.5)) == (0.5, 0.5)
+    for name, least in (("limited", 1), ("Agent.kept", 0)):
+        found = only(capture, name)
+        assert found["given"] is False
+        assert found["differs"]["old"] == str(least)
+    assert (code._LIMIT, code.Agent.floor) == (2.0, -1.0)
+
+
+def test_a_constant_that_differs_on_what_a_training_gives(module):
+    """The other value is in place during the call, whoever reads it."""
+    code, captured = module
+    with captured() as capture:
+        assert code.limited(5.0) == 2.0
+    assert only(capture, "limited")["given"] is True
 
 
 def test_a_training_goes_on_as_it_would(module, tmp_path, monkeypatch):

@@ -182,9 +182,7 @@ def test_a_private_attribute_under_another_name_does_not_differ():
     assert "differs" not in examined(_begin_renamed, _begin, self=Loss(), limits=[1.0])
 
 
-@pytest.mark.parametrize(
-    "new", [_begin_dropped, _begin_otherwise, _begin_elsewhere, _begin_public]
-)
+@pytest.mark.parametrize("new", [_begin_dropped, _begin_otherwise, _begin_elsewhere, _begin_public])
 def test_an_attribute_that_is_gone_differs(new):
     """Dropped, with another value, under a name of other words, or public: somebody may read it."""
     found = examined(_begin, new, self=Loss(), limits=[1.0])

@@ -6,7 +6,7 @@ Each row stands for a kind of change that a gate of chosen functions would not h
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -23,6 +23,7 @@ class Edit:
 
     Attributes:
         count: how often the text stands in the file; the last one is replaced.
+        before: file, old and new text of changes that both versions have.
     """
 
     framework: str
@@ -31,6 +32,7 @@ class Edit:
     old: str
     new: str
     count: int = 1
+    before: tuple[tuple[str, str, str], ...] = ()
 
 
 @pytest.fixture
@@ -47,6 +49,11 @@ def judge(tmp_path, monkeypatch):
         for tree in trees:
             tree.mkdir()
             adapter.copy_to_change(edit.file, tree)
+            for file, old, new in edit.before:
+                edited = (tree / file).read_text()
+                assert old in edited
+                (tree / file).unlink()
+                (tree / file).write_text(edited.replace(old, new))
         path = trees[1] / edit.file
         text = path.read_text()
         assert text.count(edit.old) == edit.count
@@ -240,6 +247,61 @@ def test_an_equivalent_rewrite_is_no_change(case, judge):
     assert set(ran.values()) <= {*model.ALIKE, *model.WITHOUT_EFFECT}
     assert found.verdict == model.UNCHANGED
     assert found.exit_code == 0
+
+
+SAC = "stable_baselines3/sac/policies.py"
+_PRIVATE = ((SAC, "LOG_STD_M", "_LOG_STD_M"),)
+_OF_THE_CLASS = (
+    (SAC, "LOG_STD_MAX = 2\n", "\n"), (SAC, "LOG_STD_MAX)", "self._most)"),
+    (SAC, "class Actor(BasePolicy):\n", "class Actor(BasePolicy):\n    _most = 2\n"),
+)  # fmt: skip
+_IN_A_HELPER = (
+    (SAC, "LOG_STD_MIN, LOG_STD_MAX)", "*_bounds())"),
+    (SAC, "class Actor(", "_RANGE = 22\n_MOST = _RANGE - 20\n\n\ndef _bounds():\n"
+     "    return LOG_STD_MIN, _MOST\n\n\nclass Actor("),
+)  # fmt: skip
+#: what no public name tells: a private value that is given at import -> what it is of.
+VALUES = {
+    "a constant of a module": (
+        Edit("sb3", "sac", SAC, "_LOG_STD_MAX = 2", "_LOG_STD_MAX = 4", before=_PRIVATE),
+        "<module>"),
+    "an attribute of a class": (
+        Edit("sb3", "sac", SAC, "_most = 2", "_most = 4", before=_OF_THE_CLASS), "<class> Actor"),
+    "a constant that others are made of": (
+        Edit("sb3", "sac", SAC, "_RANGE = 22", "_RANGE = 24", before=_IN_A_HELPER), "<module>"),
+}  # fmt: skip
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("case", VALUES)
+def test_a_value_that_no_training_needs_is_found(case, judge):
+    """A bound that no training meets, given outside of all functions: they are called with both."""
+    edit, piece = VALUES[case]
+    found = judge(edit)
+    (entry,) = [each for each in found.entries if each.kind in model.CODE]
+    assert entry.name.partition(" ")[2] == piece
+    # of the third a function returns it, in any training
+    assert entry.state == (model.DIFFERS if edit.before == _IN_A_HELPER else model.BEYOND)
+    assert (found.verdict, found.exit_code) == (model.CHANGED, 3)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("case", VALUES)
+def test_a_value_that_a_training_needs_is_the_culprit(case, judge):
+    """It is given its old value again, as a function its old code."""
+    edit, piece = VALUES[case]
+    found = judge(replace(edit, new=edit.new.replace(" 4", " -5").replace("24", "10")))
+    (cause,) = [each for of in found.frameworks for each in of.causes.values()]
+    assert cause.alone is not None
+    assert cause.alone.key == (SAC, piece)
+    assert (found.verdict, found.exit_code) == (model.CHANGED, 3)
+
+
+@pytest.mark.nightly
+def test_a_value_that_is_written_otherwise_is_the_same(judge):
+    """Under another name, by another expression."""
+    edit = Edit("sb3", "sac", SAC, "_LOG_STD_MAX = 2", "_LOG_STD_MAX = 1 + 1", before=_PRIVATE)
+    assert judge(edit).verdict == model.UNCHANGED
 
 
 LOGGED = {
