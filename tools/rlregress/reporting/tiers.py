@@ -30,12 +30,13 @@ _HEAD = """
 mutation literature can change in the functions of a framework
 ([files](../baselines/faults/generated.toml)): a dropped statement, a constant, swapped arguments, a
 comparison, an operand, an operator, a condition, a sign, a bound. No fault was picked or left out
-by hand. Each is put into a copy, and three tiers are asked: **unit**, the probes of the details
-(what `tests_unit` asserts); **trace**, the trainings and scenarios that an upgrade records; and, of
-what neither of the two sees, **behavior**, the files of `tests_behavior` that run its line. Returns
-are not asked. A fault counts as seen if a detail is not as documented any more, a trace parts, a
-test fails, or the framework ends in an error. This page is what `rlregress faults --tiers --show`
-prints.
+by hand. Each is put into a copy, and four tiers are asked: **unit**, the probes of the details
+(what `tests_unit` asserts); **trace**, the trainings and scenarios that an upgrade records; of what
+neither of the two sees, **calls**, direct calls of its function, with and without the fault; and of
+the rest **behavior**, the files of `tests_behavior` that run its line. Returns are not asked. A
+fault counts as seen if a detail is not as documented any more, a trace diverges, a call differs, a
+test fails, or the framework ends in an error. Draws that were asked before there were direct calls
+say nothing of them. This page is what `rlregress faults --tiers --show` prints.
 
 Tests that were written after somebody had looked at the misses of a draw are flattered by it: the
 last draw of a framework, made after the last change of the tests, is the one that measures them.
@@ -55,8 +56,8 @@ def _shares(
 ) -> Iterable[str]:
     head = [
         "framework", "draw", "asked on", "drawn", "of", "unit", "trace", "seen by either",
-        "behavior, of the rest", "seen by any", *KINDS[:-1], "seen of those that count",
-        "with what is seen since",
+        "direct calls, of the rest", "behavior, of the rest", "seen by any", *KINDS[:-1],
+        "seen of those that count", "with what is seen since",
     ]  # fmt: skip
     rows = []
     for of in results:
@@ -80,7 +81,8 @@ def _share(
     either = [each for each in faults if each.seen_by in TIERS[:2]]
     return [
         str(len(faults)), places, *(_asked(faults, tier) for tier in TIERS[:2]),
-        _part(len(either), len(faults)), _asked(faults, TIERS[2]), _part(seen, len(faults)),
+        _part(len(either), len(faults)), *(_asked(faults, tier) for tier in TIERS[2:]),
+        _part(seen, len(faults)),
         *(str(kinds[kind]) for kind in KINDS if kind != GAP), _part(seen, counted),
         _part(seen + since, counted) if any(of.asked_again for of in results) else "not asked",
     ]  # fmt: skip

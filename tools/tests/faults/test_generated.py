@@ -14,6 +14,7 @@ from rlregress.errors import UserError
 from rlregress.faults import generated, mutation, seeding
 from rlregress.model.faults import (
     BEHAVIOR,
+    CALLS,
     EQUIVALENT,
     GAP,
     TIERS,
@@ -169,7 +170,7 @@ def test_the_page_names_what_nothing_sees(monkeypatch):
     }
     assert cells["sb3 9.9.9"] == [
         "0", "2026-11-24", "4", "40", "1 of 4 (25%)", "0 of 4 (0%)", "1 of 4 (25%)",
-        "1 of 3 (33%)", "2 of 4 (50%)", "1", "0", "0", "2 of 3 (67%)", "not asked",
+        "none", "1 of 3 (33%)", "2 of 4 (50%)", "1", "0", "0", "2 of 3 (67%)", "not asked",
     ]  # fmt: skip
     assert cells["sign"] == ["3", "1", "0", "1", "1", "0"]
     assert cells["bound"] == ["1", "0", "0", "0", "0", "1"]
@@ -207,7 +208,9 @@ def answering(monkeypatch, folder, seen):
 
     monkeypatch.setattr(generated, "_folder", lambda: folder)
     monkeypatch.setattr(generated, "scope", lambda name: ("stable_baselines3/common/noise.py",))
-    for tier, name in ((UNIT, "_unit"), (TRACE, "_traced"), (BEHAVIOR, "_behaving")):
+    for tier, name in (
+        (UNIT, "_unit"), (TRACE, "_traced"), (CALLS, "_called"), (BEHAVIOR, "_behaving"),
+    ):  # fmt: skip
         monkeypatch.setattr(tiers, name, ask(tier))
     return asked
 
@@ -218,7 +221,7 @@ def test_what_other_tests_said_is_asked_again(monkeypatch, tmp_path):
     asked = answering(
         monkeypatch,
         tmp_path,
-        {UNIT: no_number, TRACE: no_number, BEHAVIOR: lambda number: "a test"},
+        {UNIT: no_number, TRACE: no_number, CALLS: no_number, BEHAVIOR: lambda number: "a test"},
     )
 
     def judge():
@@ -226,9 +229,9 @@ def test_what_other_tests_said_is_asked_again(monkeypatch, tmp_path):
         tiers.judge(adapter, 3, 0, 1, lambda said: None)
         return list(asked)
 
-    every = [(UNIT, 3), (TRACE, 3), (BEHAVIOR, 3)]
+    every = [(tier, 3) for tier in TIERS]
     assert judge() == every
-    assert judge() == [(UNIT, 0), (TRACE, 0), (BEHAVIOR, 0)]
+    assert judge() == [(tier, 0) for tier in TIERS]
     monkeypatch.setattr(state, "tests_digest", lambda: "other tests")
     assert judge() == every
     assert [(each.draw, each.tests) for each in generated.kept()] == [(0, "other tests")]
@@ -249,7 +252,7 @@ def test_what_no_tier_saw_is_asked_again_of_later_tests(monkeypatch, tmp_path):
         monkeypatch, tmp_path, {**first, TRACE: lambda number: "a training" * (number == 1)}
     )
     (again,) = tiers.ask_again(adapter, 1, lambda said: None)
-    assert asked == [(UNIT, 2), (TRACE, 2), (BEHAVIOR, 0)]
+    assert asked == [(UNIT, 2), (TRACE, 2), (CALLS, 0), (BEHAVIOR, 0)]
     assert [each.said for each in again.faults] == [each.said for each in drawn.faults]
     assert generated.kept() == [again]
     # the first of the two was seen by probes as number 0, the second by traces as number 1
