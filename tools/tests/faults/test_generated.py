@@ -172,8 +172,8 @@ def test_the_page_names_what_nothing_sees(monkeypatch):
         "0", "2026-11-24", "4", "40", "1 of 4 (25%)", "0 of 4 (0%)", "1 of 4 (25%)",
         "none", "1 of 3 (33%)", "2 of 4 (50%)", "1", "0", "0", "2 of 3 (67%)", "not asked",
     ]  # fmt: skip
-    assert cells["sign"] == ["3", "1", "0", "1", "1", "0"]
-    assert cells["bound"] == ["1", "0", "0", "0", "0", "1"]
+    assert cells["sign"] == ["3", "1", "0", "0", "1", "1", "0"]
+    assert cells["bound"] == ["1", "0", "0", "0", "0", "0", "1"]
     assert "- `m.py:3` `f` (sign): `x` -> `-x` **equivalent**: x is 0" in page
     assert "- `m.py:4` `f` (bound): `x` -> `-x`\n" in page
     assert "`m.py:1`" not in page
@@ -185,7 +185,7 @@ def test_several_draws_are_counted_together(monkeypatch):
     page = tiers_report.page([DRAWN, again], explain(monkeypatch, (UNSEEN, EQUIVALENT, "x is 0")))
     (line,) = [line for line in page.splitlines() if line.startswith("| all |")]
     cells = [each.strip() for each in line.strip("| ").split("|")]
-    assert [*cells[3:5], cells[9], cells[-2]] == ["6", "", "3 of 6 (50%)", "3 of 4 (75%)"]
+    assert [*cells[3:5], cells[10], cells[-2]] == ["6", "", "3 of 6 (50%)", "3 of 4 (75%)"]
     assert "## Not seen: sb3, draw 1" in page
     assert "| all |" not in tiers_report.page([DRAWN], generated.explained())
 
