@@ -47,7 +47,8 @@ def names(piece: str, texts: Sequence[str]) -> Set[str]:
         return set()
     bodies = [_body(text, piece) for text in texts]
     by_name = [_by_name(body) for body in bodies]
-    every = {*by_name[0], *by_name[1]}
+    # what Python itself reads, such as __all__
+    every = {name for of in by_name for name in of if not name.startswith("__")}
     found = {name for name in every if by_name[0].get(name) != by_name[1].get(name)}
     before = -1
     while len(found) != before:

@@ -17,6 +17,7 @@ _LOW = -20
 _HIGH = 2
 RANGE = (_LOW, _HIGH)
 SAME = 1 + 1
+__all__ = ["Actor"]
 if math.pi > 3:
     ROUND = "no"
 _GONE = 7
@@ -33,6 +34,7 @@ def f():
 """
 NEW = (
     OLD.replace("_HIGH = 2", "_HIGH: int = 4").replace("1 + 1", "2").replace('"no"', '"yes"')
+    .replace('["Actor"]', "[]")
     .replace("_scale = 1.0", "_scale = 2.0").replace("0.5", "0.25").replace("_GONE = 7\n", "")
     .replace("    _LOW = 3", "    _LOW = 4")
 )  # fmt: skip
