@@ -108,6 +108,7 @@ class Entry:
         notes: branches that were taken one way only; what would execute it.
         file, line: where it stands, below the folder of its package.
         standing: of what differs, ``DOCUMENTED``, ``VIOLATED`` or the verdict on returns.
+        culprit: reverting it moves a training that differs.
         content: what it is on both sides, as text: ``key`` is a digest of it.
         accepted: why somebody who has reviewed it accepts it; empty: nobody has.
     """
@@ -124,6 +125,7 @@ class Entry:
     file: str = ""
     line: int = 0
     standing: str = ""
+    culprit: bool = False
     content: str = ""
     accepted: str = ""
 
@@ -324,7 +326,8 @@ def _differences(counted: Sequence[Entry]) -> list[tuple[str, list[str]]]:
         ("Regressed", [each.short for each in violated]),
         ("The new version fails", _of(counted, (TRAINING, SCRIPT), (NEW_FAILS,))),
         ("Differ", [n for n in _of(counted, checks, (DIFFERS,)) if n not in _names(violated)]),
-        ("Differ when called", [each.short for each in counted if each.kind == FUNCTION
+        ("Culprit", [each.short for each in counted if each.culprit]),
+        ("Differ when called", [each.short for each in counted if each.kind in CODE
                                 and (each.state == BEYOND
                                      or (each.state == DIFFERS and each.reason))]),
         ("Differ in logs only", _of(counted, (TRAINING, SCRIPT), (LOGS,))),

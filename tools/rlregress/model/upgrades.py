@@ -283,7 +283,7 @@ class Calls:
         given: they differ on arguments that a training gave.
         arguments: the smallest ones for which they differ; empty: they do not.
         path, old, new: what differs then, and how.
-        why: nothing could be repeated.
+        why: nothing, or not everything, could be repeated.
     """
 
     captured: int = 0
@@ -300,11 +300,13 @@ class Calls:
     def __str__(self) -> str:
         if self.arguments:
             return f"called directly with {self.arguments}, {self.path}: {self.old} -> {self.new}"
-        if self.why:
+        if self.why and not self.captured:
             return f"not called directly: {self.why}"
         ran = f"{self.captured} calls repeated with both versions"
         close = f", {self.close} differ by rounding" if self.close else ""
-        return f"{ran}: {self.same} of {self.same + self.close} repetitions are the same{close}"
+        others = f"; others could not be: {self.why}" if self.why else ""
+        same = f"{self.same} of {self.same + self.close} repetitions are the same"
+        return f"{ran}: {same}{close}{others}"
 
 
 @dataclass(frozen=True, kw_only=True)

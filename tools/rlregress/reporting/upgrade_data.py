@@ -71,6 +71,7 @@ def _entry(each: Entry) -> dict[str, Any]:
         "file": each.file,
         "line": each.line,
         "standing": each.standing,
+        "culprit": each.culprit,
         "accepted": each.accepted,
     }
     return {name: value for name, value in plain.items() if value}

@@ -178,7 +178,10 @@ def _entries(result: Upgrade, states: Iterable[str]) -> list[str]:
         if not own:
             continue
         text += [f"## {TITLES[state]} ({len(own)})", ""]
-        shown = _LISTED if state in (*model.UNCHECKED, *model.DIFFERENT) else _SHOWN
+        if state in model.UNCHECKED and len(own) > _SHOWN:
+            text += [*_by_file(own), ""]
+            continue
+        shown = _LISTED if state in model.DIFFERENT else _SHOWN
         for each in own[:shown]:
             text.append(f"- {entry_line(each)}")
             text += [f"  - {note}" for note in each.notes[:_SHOWN]]
@@ -186,6 +189,20 @@ def _entries(result: Upgrade, states: Iterable[str]) -> list[str]:
             text.append(f"- and {len(own) - shown} more, in upgrade.html and upgrade.json")
         text.append("")
     return text
+
+
+def _by_file(entries: Sequence[Entry]) -> list[str]:
+    """Entries that were not checked, one line for each file, those with the most first."""
+    files: dict[str, list[str]] = {}
+    for each in entries:
+        files.setdefault(each.file or each.kind, []).append(each.short)
+    rows = sorted(files.items(), key=lambda row: -len(row[1]))
+    text = [f"- `{file}`: {some(names, 4)}" if names != [file] else f"- `{file}`"
+            for file, names in rows[:_SHOWN]]  # fmt: skip
+    if len(rows) > _SHOWN:
+        left = sum(len(names) for _, names in rows[_SHOWN:])
+        text.append(f"- and {left} more in {counted(len(rows) - _SHOWN, 'other file')}")
+    return [*text, "- upgrade.html and upgrade.json name each, with what would execute it"]
 
 
 def entry_line(each: Entry) -> str:

@@ -1,7 +1,9 @@
 """Values that modules and classes are given when they are imported: those of another version.
 
 A constant, such as a bound or an epsilon, stands outside of the functions that read it. A function
-whose code is the same does something else where such a value differs.
+whose code is the same does something else where such a value differs. A value is put back only if
+its own statements, run again, give what is there now: what was changed, registered or replaced
+after them cannot be had.
 
 Runs inside foreign and old environments: standard library only, Python 3.9 syntax.
 """
@@ -10,17 +12,23 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import re
 import sys
 import types
-from typing import Any, Dict, Iterator, List, NamedTuple, Sequence, Set, Tuple
+from functools import lru_cache
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from rlregress.tracing import methods
 from rlregress.tracing.methods import Misfit
 
 #: the name of a module's own piece, and how that of a class begins.
 MODULE, BODY = "<module>", "<class> "
-#: statements at the top of a piece that give names a value; an import gives them a meaning alone.
-_STATEMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.If, ast.Try, ast.For, ast.With)
+#: statements whose names can be given another value, alone or within a condition.
+_SIMPLE = (ast.Assign, ast.AnnAssign)
+_AROUND = (ast.If, ast.Try)
+_BESIDE = (ast.Import, ast.ImportFrom, ast.Pass, ast.Raise)
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_PRIMITIVE = (bool, int, float, complex, str, bytes, type(None))
 _ABSENT = object()
 
 
@@ -29,11 +37,16 @@ class Binding(NamedTuple):
 
     Attributes:
         owner: a module or a class.
+        value: ``ABSENT``: it has none of its own.
     """
 
     owner: Any
     name: str
     value: Any
+
+
+#: in place of the value of what has none.
+ABSENT = _ABSENT
 
 
 def names(piece: str, texts: Sequence[str]) -> Set[str]:
@@ -47,8 +60,8 @@ def names(piece: str, texts: Sequence[str]) -> Set[str]:
         return set()
     bodies = [_body(text, piece) for text in texts]
     by_name = [_by_name(body) for body in bodies]
-    # what Python itself reads, such as __all__
-    every = {name for of in by_name for name in of if not name.startswith("__")}
+    # not what Python itself reads, such as __all__
+    every = {n for of in by_name for n in of if not (n.startswith("__") and n.endswith("__"))}
     found = {name for name in every if by_name[0].get(name) != by_name[1].get(name)}
     before = -1
     while len(found) != before:
@@ -63,83 +76,206 @@ def others(module: types.ModuleType, piece: str, texts: Sequence[str]) -> List[B
     """What a module or a class of it is given in the second text, and is not in the first.
 
     Raises:
-        Misfit: a value cannot be had here.
+        Misfit: a value cannot be had here, or not put back.
     """
+    owner = _owner(module, piece)
     wanted = names(piece, texts)
-    body = [each for each in _body(texts[1], piece) if _binds(each) & wanted]
-    owner: Any = module
-    for part in piece[len(BODY) :].split(".") if piece.startswith(BODY) else ():
-        owner = getattr(owner, part, None)
-    if owner is None:
-        raise Misfit(f"there is no {piece[len(BODY) :]} in {module.__name__}")
-    made = types.ModuleType(module.__name__)
-    vars(made).update(vars(module))
-    methods.lend_names(made, ast.parse(texts[1]), {n for each in body for n in _reads(each)})
-    own: Dict[str, Any] = vars(made) if owner is module else dict(vars(owner))
+    for name in sorted(wanted):
+        why = _unplaceable(owner, name, [_whole_body(text, piece) for text in texts])
+        if why:
+            raise Misfit(f"{name} of {piece} cannot be put back: {why}")
+    now, then = (_values(module, owner, piece, text, wanted) for text in texts)
+    found: List[Binding] = []
+    for name in sorted(wanted):
+        there = vars(owner).get(name, _ABSENT)
+        if not _matches(there, now.get(name, _ABSENT)):
+            raise Misfit(f"{name} of {piece} is not what its statements give")
+        value = then.get(name, _ABSENT)
+        inherited = isinstance(owner, type) and any(name in vars(k) for k in owner.__mro__[1:])
+        if _matches(there, value, same=True) or (value is _ABSENT and not inherited):
+            # what only the new version has, only changed code reads
+            continue
+        found.append(Binding(owner, name, value))
+        if owner is module and there is not _ABSENT:
+            found += [Binding(*each, value) for each in _importers(module, name, there)]
     try:
-        # statements of the other version, which the user has named
-        exec(compile(ast.Module(body, []), "<bound>", "exec"), vars(made), own)  # noqa: S102
-    except Exception as why:  # whatever they are made of
-        raise Misfit(f"the other values of {piece} cannot be had: {why}") from None
-    bound = {n for each in body for n in _binds(each)} & wanted
-    return [
-        Binding(holder, name, own[name])
-        for name in sorted(bound)
-        if name in own
-        for now in (vars(owner).get(name, _ABSENT),)
-        if not _is_same(now, own[name])
-        for holder in (owner, *(_importers(module, name, now) if owner is module else ()))
-    ]
+        with meanwhile(found):
+            pass
+    except Exception as why:  # whatever a metaclass says
+        raise Misfit(f"the values of {piece} cannot be put back: {why}") from None
+    return found
 
 
 def put(bindings: Sequence[Binding]) -> None:
     """Give everything its other value."""
     for owner, name, value in bindings:
-        setattr(owner, name, value)
+        if value is not _ABSENT:
+            setattr(owner, name, value)
+        elif name in vars(owner):
+            delattr(owner, name)
 
 
 @contextlib.contextmanager
 def meanwhile(bindings: Sequence[Binding]) -> Iterator[None]:
     """Give everything its other value, and its own one in the end."""
-    before = [(each.owner, each.name, vars(each.owner).get(each.name, _ABSENT))
+    before = [Binding(each.owner, each.name, vars(each.owner).get(each.name, _ABSENT))
               for each in bindings]  # fmt: skip
-    put(bindings)
     try:
+        put(bindings)
         yield
     finally:
-        for owner, name, value in before:
-            if value is _ABSENT:
-                delattr(owner, name)
-            else:
-                setattr(owner, name, value)
+        put(before)
 
 
-def _importers(module: types.ModuleType, name: str, now: Any) -> Iterator[types.ModuleType]:
-    """Other modules of the package that have imported a value by its name."""
-    package = module.__name__.partition(".")[0]
+def imported_as(text: str, module: str, package: str, name: str) -> Set[str]:
+    """Names under which a source text has a name of a module.
+
+    Args:
+        module: its full name.
+        package: the one that the text's own module is in.
+    """
+    last = module.rpartition(".")[2]
+    if name not in text or last not in text:
+        return set()
+    found = set()
+    for node in ast.walk(_tree(text)):
+        if isinstance(node, ast.ImportFrom) and _absolute(node, package) == module:
+            found |= {alias.asname or alias.name for alias in node.names if alias.name == name}
+    return found
+
+
+def _absolute(node: ast.ImportFrom, package: str) -> str:
+    if not node.level:
+        return node.module or ""
+    parts = package.split(".")
+    above = parts[: len(parts) - node.level + 1]
+    return ".".join([*above, *([node.module] if node.module else [])])
+
+
+def _importers(module: types.ModuleType, name: str, now: Any) -> Iterator[Tuple[Any, str]]:
+    """Other modules that have imported a value by its name, and how they call it."""
     for each in list(sys.modules.values()):
         own = getattr(each, "__dict__", {})
-        holds = each is not module and now is not _ABSENT and own.get(name, _ABSENT) is now
-        if holds and str(own.get("__name__")).partition(".")[0] == package:
-            yield each
+        file = str(own.get("__file__") or "")
+        if each is module or not file.endswith(".py"):
+            continue
+        text = _source(file)
+        if text is None or name not in text:
+            continue
+        for known in imported_as(text, module.__name__, str(own.get("__package__") or ""), name):
+            if own.get(known, _ABSENT) is now:
+                yield each, known
 
 
-def _is_same(one: Any, other: Any) -> bool:
-    kinds = (bool, int, float, complex, str, bytes, type(None))
-    if isinstance(one, (tuple, list)) and type(one) is type(other) and len(one) == len(other):
-        return all(map(_is_same, one, other))
-    if isinstance(one, dict) and type(one) is type(other) and list(one) == list(other):
-        return all(_is_same(one[key], other[key]) for key in one)
-    return one is other or (type(one) is type(other) and isinstance(one, kinds) and one == other)
+@lru_cache(maxsize=4096)
+def _source(file: str) -> Optional[str]:
+    try:
+        with open(file, encoding="utf-8") as opened:
+            return opened.read()
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _owner(module: types.ModuleType, piece: str) -> Any:
+    owner: Any = module
+    for part in piece[len(BODY) :].split(".") if piece.startswith(BODY) else ():
+        owner = vars(owner).get(part) if owner is not None else None
+        if not isinstance(owner, type):
+            raise Misfit(f"{piece[len(BODY) :]} is no class of {module.__name__}")
+    return owner
+
+
+def _unplaceable(owner: Any, name: str, bodies: Sequence[Sequence[ast.stmt]]) -> str:
+    """Why a name cannot be given another value; empty: it can."""
+    if isinstance(owner, type) and name in getattr(owner, "__dataclass_fields__", ()):
+        return "it is a field, whose default is in the constructor too"
+    for body in bodies:
+        for statement in body:
+            if isinstance(statement, _DEFINITIONS) and statement.name == name:
+                return "it is defined as a function or a class"
+            if isinstance(statement, (ast.Import, ast.ImportFrom)):
+                if name in {(a.asname or a.name).partition(".")[0] for a in statement.names}:
+                    return "it is imported"
+            elif name in _binds(statement) and not _is_placeable(statement):
+                return "it is given by more than an assignment"
+    return ""
+
+
+def _is_placeable(statement: ast.AST) -> bool:
+    if isinstance(statement, _AROUND):
+        inside = [each for each in ast.iter_child_nodes(statement) if isinstance(each, ast.stmt)]
+        handlers = [each for handler in getattr(statement, "handlers", ()) for each in handler.body]
+        return all(isinstance(x, _BESIDE) or _is_placeable(x) for x in [*inside, *handlers])
+    return isinstance(statement, _SIMPLE)
+
+
+def _values(
+    module: types.ModuleType, owner: Any, piece: str, text: str, wanted: Set[str]
+) -> Dict[str, Any]:
+    """What the statements of a text give the wanted names, run in a copy of the module."""
+    body = [each for each in _body(text, piece) if _binds(each) & wanted]
+    made = types.ModuleType(module.__name__)
+    vars(made).update({**vars(module), "__annotations__": {}})
+    methods.lend_names(made, _tree(text), {n for each in body for n in _reads(each)})
+    own: Dict[str, Any] = vars(made)
+    if owner is not module:
+        own = {**vars(owner), "__annotations__": {}}
+    for name in wanted:
+        own.pop(name, None)
+    try:
+        # statements of either version, which the user has named
+        exec(compile(ast.Module(body, []), "<bound>", "exec"), vars(made), own)  # noqa: S102
+    except Exception as why:  # whatever they are made of
+        raise Misfit(f"the values of {piece} cannot be had: {why}") from None
+    return {name: own[name] for name in wanted if name in own}
+
+
+def _matches(there: Any, value: Any, same: bool = False) -> bool:
+    """Whether a value is what is there, as far as it can be told.
+
+    Args:
+        same: of what cannot be told, whether it is the same object; otherwise, of the same kind.
+    """
+    if there is value:
+        return True
+    if type(there) is not type(value) or isinstance(there, type):
+        return False
+    if isinstance(there, _PRIMITIVE):
+        return bool(there == value) and repr(there) == repr(value)
+    if isinstance(there, (tuple, list)):
+        both = zip(there, value)
+        return len(there) == len(value) and all(_matches(a, b, same) for a, b in both)
+    if isinstance(there, dict):
+        return list(there) == list(value) and all(
+            _matches(there[key], value[key], same) for key in there
+        )
+    if isinstance(there, (set, frozenset)):
+        return bool(there == value)
+    if hasattr(there, "dtype") and hasattr(there, "shape"):
+        return there.shape == value.shape and bool((there == value).all())
+    if same:
+        # two patterns, devices or loggers that are equal do the same
+        compared = "__eq__" in {n for kind in type(there).__mro__[:-1] for n in vars(kind)}
+        return compared and not callable(there) and bool(there == value)
+    return True
 
 
 def _body(text: str, piece: str) -> List[ast.stmt]:
     """The statements at the top of a piece that may give names a value."""
-    body: List[ast.stmt] = ast.parse(text).body
+    return [each for each in _whole_body(text, piece) if _binds(each)]
+
+
+def _whole_body(text: str, piece: str) -> List[ast.stmt]:
+    body: List[ast.stmt] = _tree(text).body
     for part in piece[len(BODY) :].split(".") if piece.startswith(BODY) else ():
         kinds = [each for each in body if isinstance(each, ast.ClassDef) and each.name == part]
         body = kinds[-1].body if kinds else []
-    return [each for each in body if isinstance(each, _STATEMENTS)]
+    return body
+
+
+@lru_cache(maxsize=64)
+def _tree(text: str) -> ast.Module:
+    return ast.parse(text)
 
 
 def _by_name(body: Sequence[ast.stmt]) -> Dict[str, List[str]]:
@@ -153,12 +289,15 @@ def _by_name(body: Sequence[ast.stmt]) -> Dict[str, List[str]]:
 
 def _words(statement: ast.stmt) -> str:
     """What it does: no annotation gives a name a value."""
-    if isinstance(statement, ast.AnnAssign):
-        return f"{ast.dump(statement.target)} {statement.value and ast.dump(statement.value)}"
+    if isinstance(statement, (ast.Assign, ast.AnnAssign)):
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        return f"{[ast.dump(each) for each in targets]} {ast.dump(statement.value or statement)}"
     return ast.dump(statement)
 
 
 def _binds(statement: ast.stmt) -> Set[str]:
+    if isinstance(statement, (*_DEFINITIONS, ast.Import, ast.ImportFrom)):
+        return set()
     if isinstance(statement, ast.AnnAssign) and statement.value is None:
         return set()
     return {each.id for each in _own(statement)
@@ -174,9 +313,23 @@ def _own(node: ast.AST) -> Iterator[ast.AST]:
     """The nodes of a statement, but those of functions, classes and comprehensions in it."""
     yield node
     apart: Tuple[Any, ...] = (
-        ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda,
-        ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp,
+        *_DEFINITIONS, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp,
     )  # fmt: skip
     for child in ast.iter_child_nodes(node):
         if not isinstance(child, apart):
             yield from _own(child)
+
+
+def numbers(bindings: Sequence[Binding]) -> Set[float]:
+    """Those among the values, of either version."""
+    every = [x for each in bindings for x in (each.value, vars(each.owner).get(each.name))]
+    flat = [y for x in every for y in (x if isinstance(x, (tuple, list)) else [x])]
+    return {float(x) for x in flat if isinstance(x, (int, float)) and not isinstance(x, bool)}
+
+
+_NUMBER = re.compile(r"(?<![\w.])(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])")
+
+
+def literals(lines: Sequence[str]) -> Set[float]:
+    """Numbers that stand in lines of source."""
+    return {float(each) for line in lines for each in _NUMBER.findall(line)}

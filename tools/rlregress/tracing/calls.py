@@ -33,7 +33,7 @@ import types
 from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
 from rlregress import source
-from rlregress.tracing import batch, events, record, swap
+from rlregress.tracing import batch, bindings, events, record, swap
 from rlregress.tracing.copies import NoCopy
 from rlregress.tracing.hooks import Recorder
 from rlregress.tracing.methods import Defaults, Misfit
@@ -215,20 +215,20 @@ class _Examiner:
 
     def __call__(self, function: _Function, frame: Any, seconds: float) -> Dict[str, Any]:
         # torch is imported by now, and only where something is captured
+        from rlregress.tracing import perturbed
         from rlregress.tracing.repeat import Call
 
         file, name = function
         code, variables = frame.f_code, frame.f_globals
-        bound = [
-            each
-            for piece in self._uses.get(function, ())
-            for each in swap.other_values(piece["file"], piece["name"], piece["text"], self._roots)
-        ]
+        bound, why = self._bound(function)
         text = swap.text_of(code.co_filename)
-        change: Dict[str, Any] = next(
-            (c for c in self._changes if c["file"] == file and name in c["functions"]),
-            {"file": file, "functions": [name], "text": text},
+        change = next(
+            (c for c in self._changes if c["file"] == file and name in c["functions"]), None
         )
+        if change is None:
+            if not bound:
+                raise Misfit(why or "the values that it reads are the same")
+            change = {"file": file, "functions": [name], "text": text}
         held = frame.f_locals
         arguments = {n: held[n] for n in _parameters(code) if n in held}
         cells = {n: held[n] for n in code.co_freevars if n in held}
@@ -238,8 +238,10 @@ class _Examiner:
         if any(_sets(each) for each in (code, other_code)):
             raise Misfit(f"{name} sets variables around it, which have no copy")
 
-        near = _near(*(_lines(each, name) for each in (change["text"], text)))
+        lines = _differing(*(_lines(each, name) for each in (change["text"], text)))
+        near = set(_NAME.findall("\n".join(lines)))
         near |= _beside(_lines(text, name), {each.name for each in bound})
+        perturbed.aim_at({*bindings.numbers(bound), *bindings.literals(lines)})
 
         def made(of: types.CodeType) -> Any:
             around = tuple(types.CellType(cells[n]) for n in of.co_freevars)
@@ -250,13 +252,29 @@ class _Examiner:
                 return None
             return _in_a_copy(lambda: swap.swap(self._changes, self._roots), lambda: same(old))
 
+        if bound and defaults == (None, None):
+            with bindings.meanwhile(bound):
+                then = swap.defaults_of(file, name, text)
+            defaults = (swap.defaults_of(file, name, text), then) if then is not None else defaults
         new = _code(made(code), code, arguments, (None, None))
         old = _code(made(other_code), other_code, arguments, defaults, code)
         old = old._replace(bound=bound)
         names = _all_read(other_code, arguments)
         if self._mutant:
             old, new = new, old
-        return Call(old, new, arguments, names, near, variables, joint).examine(seconds)
+        known = set(_NAME.findall(text))
+        return Call(old, new, arguments, names, near, variables, joint, known).examine(seconds)
+
+    def _bound(self, function: _Function) -> Tuple[List[bindings.Binding], str]:
+        """Old values of what a function reads, and why some cannot be had."""
+        found: List[bindings.Binding] = []
+        why = ""
+        for piece in self._uses.get(function, ()):
+            try:
+                found += swap.other_values(piece["file"], piece["name"], piece["text"], self._roots)
+            except Misfit as misfit:
+                why = str(misfit)
+        return found, why
 
 
 def _forked() -> int:
@@ -303,16 +321,15 @@ def _beside(lines: Sequence[str], names: Set[str]) -> Set[str]:
     return {name for found in every if found & names for name in found}
 
 
-def _near(old: Sequence[str], new: Sequence[str]) -> Set[str]:
-    """Names in the lines that differ."""
+def _differing(old: Sequence[str], new: Sequence[str]) -> List[str]:
+    """The lines that differ, of either version."""
     matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
-    rows = [
+    return [
         row
         for how, a, b, c, d in matcher.get_opcodes()
         if how != "equal"
         for row in (*old[a:b], *new[c:d])
     ]
-    return set(_NAME.findall("\n".join(rows)))
 
 
 def _parameters(code: types.CodeType) -> Tuple[str, ...]:

@@ -44,11 +44,30 @@ def defaults(module: types.ModuleType, name: str, texts: Sequence[str]) -> Optio
         raise Misfit(f"{name} is decorated otherwise")
     if len(own) != 1 or _takes(own[0]) == _takes(other[0]):
         return None
+    return _evaluated(module, name, other[0])
+
+
+def defaults_now(module: types.ModuleType, name: str, text: str) -> Optional[Defaults]:
+    """What the arguments of a function of a text are by default, with values as they are now.
+
+    None: no default reads a name, or it is not the only function of that name.
+    """
+    definitions = _definitions(_tree(text), name)
+    if len(definitions) != 1:
+        return None
+    arguments = definitions[0].args
+    given = [each for each in (*arguments.defaults, *arguments.kw_defaults) if each is not None]
+    if not any(isinstance(node, ast.Name) for each in given for node in ast.walk(each)):
+        return None
+    return _evaluated(module, name, definitions[0])
+
+
+def _evaluated(module: types.ModuleType, name: str, definition: Any) -> Defaults:
     above = name.rpartition(".")[0]
     names = dict(vars(module))
     if above:
         names.update(vars(_class(module, name)[0]))
-    arguments = _without_annotations(other[0].args)
+    arguments = _without_annotations(definition.args)
     made = ast.Expression(ast.Lambda(arguments, ast.Constant(None)))
     try:
         # defaults of a function of the other version

@@ -19,7 +19,19 @@ import signal
 import time
 import types
 import warnings
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import (
+    Any,
+    Callable,
+    Collection,
+    Dict,
+    Iterator,
+    List,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+)
 
 import numpy as np
 import torch
@@ -162,6 +174,7 @@ class Call:
         variables: of the function's module.
         joint: answers a question about the old version of this function where all functions that
             differ have their old code; None: it cannot.
+        known: names in the new version's file.
     """
 
     def __init__(
@@ -173,10 +186,11 @@ class Call:
         near: Set[str],
         variables: Dict[str, Any],
         joint: Callable[[Callable[[Code], bool]], Optional[bool]],
+        known: Collection[str] = (),
     ) -> None:
         self.old, self.new = old, new
         self._names, self._near = names, near
-        self._variables, self._joint = variables, joint
+        self._variables, self._joint, self._known = variables, joint, known
         self._fixed = set(old.given) | set(new.given)
         self._states = _States()
         # what differs between the versions is no argument
@@ -206,7 +220,8 @@ class Call:
             old = self._run(self.old)
             if old.error:
                 return {**counts, "why": f"the old code raises {old.said} on the given arguments"}
-            self._unstable = set(_differing(old, self._run(self.old), self._before))
+            again = self._run(self.old)
+            self._unstable = set(_differing(old, again, self._before, self._known))
         except leaves.TooMany as many:
             return {**counts, "why": str(many)}
         except TooLong:
@@ -299,7 +314,7 @@ class Call:
         return SAME if self._joint(same) else found
 
     def _difference(self, old: _Outcome, new: _Outcome) -> Optional[Difference]:
-        differing = _differing(old, new, self._before)
+        differing = _differing(old, new, self._before, self._known)
         for path in self._unstable:
             # a time, whose kind stays
             one, other = differing.get(path, (None, None))
@@ -338,7 +353,8 @@ class Call:
         # fluent methods return their object, which is described as an argument
         others = {id(v): n for n, v in arguments.items() if leaves.leaf(v) is None}
         found = leaves.described(result, RESULT, others)
-        found.update(_gradients(result, arguments))
+        with bindings.meanwhile(code.bound):
+            found.update(_gradients(result, arguments))
         found.add(self._described(arguments))
         found.update(states)
         return _Outcome(error, said, found)
@@ -495,11 +511,14 @@ def _gradients(result: Any, arguments: Dict[str, Any]) -> Dict[str, Any]:
     }
 
 
-def _differing(old: _Outcome, new: _Outcome, before: Described) -> Dict[str, Tuple[Any, Any]]:
+def _differing(
+    old: _Outcome, new: _Outcome, before: Described, known: Collection[str]
+) -> Dict[str, Tuple[Any, Any]]:
     """Path -> both leaves, of those that are not equal to the bit.
 
     Args:
         before: the arguments.
+        known: names in the new version's file.
     """
     found: Dict[str, Tuple[Any, Any]] = {}
     # what only new code sets as an attribute, only new code reads
@@ -507,7 +526,8 @@ def _differing(old: _Outcome, new: _Outcome, before: Described) -> Dict[str, Tup
         [path for path in one.attributes if path not in before and path not in other]
         for one, other in ((new.leaves, old.leaves), (old.leaves, new.leaves))
     )
-    renamed = _renamed(old.leaves, new.leaves, gone, fresh)
+    left = [path for path in gone if path.rpartition(".")[2] not in known]
+    renamed = _renamed(old.leaves, new.leaves, left, fresh)
     for path in [*old.leaves, *(path for path in new.leaves if path not in old.leaves)]:
         one, other = old.leaves.get(path), new.leaves.get(path)
         if (one is None and _below(path, fresh)) or (other is None and _below(path, renamed)):

@@ -44,7 +44,9 @@ def swap(changes: Sequence[Dict[str, Any]], roots: Sequence[str]) -> List[List[s
         with contextlib.suppress(Misfit):
             _import(_path(change["file"], roots), change["file"])
     in_memory = _InMemory()
-    misfits = [misfit for change in changes for misfit in _swap(change, roots, in_memory)]
+    # what is given at import before the functions whose defaults are made of it
+    misfits = [misfit for change in changes for misfit in _bind(change, roots)]
+    misfits += [misfit for change in changes for misfit in _swap(change, roots, in_memory)]
     if misfits and sum(len(change["functions"]) for change in changes) == 1:
         raise Misfit(misfits[0][2])
     return misfits
@@ -56,7 +58,7 @@ def _swap(
     in_memory: _InMemory,
 ) -> List[List[str]]:
     """The functions of one file, all at once: their lines are those of the file as it is."""
-    file, names = change["file"], change["functions"]
+    file, names = change["file"], [n for n in change["functions"] if not _at_import(n)]
     try:
         path = _path(file, roots)
         _import(path, file)
@@ -68,9 +70,6 @@ def _swap(
     defaults: Dict[_Key, Defaults] = {}
     for name in names:
         try:
-            if name.startswith((bindings.MODULE, bindings.BODY)):
-                _bind(change["text"], path, file, name)
-                continue
             if _as_a_whole(change["text"], path, file, name):
                 continue
             fitting = _instead(change["text"], path, file, name)
@@ -106,9 +105,27 @@ def _swap(
     return misfits
 
 
-def _bind(text: str, path: str, file: str, piece: str) -> None:
-    """Give a module, or a class of it, the values that it has in the other text."""
-    bindings.put(bindings.others(sys.modules[_module(file)], piece, (text_of(path), text)))
+def _at_import(name: str) -> bool:
+    return name.startswith((bindings.MODULE, bindings.BODY))
+
+
+def _bind(change: Dict[str, Any], roots: Sequence[str]) -> List[List[str]]:
+    """Give a module, and classes of it, the values that they have in the other text."""
+    file, misfits = change["file"], []
+    for piece in filter(_at_import, change["functions"]):
+        try:
+            bindings.put(other_values(file, piece, change["text"], roots))
+        except Misfit as why:
+            misfits.append([file, piece, str(why)])
+    return misfits
+
+
+def defaults_of(file: str, name: str, text: str) -> Optional[Defaults]:
+    """What the arguments of a function are by default, with values as they are now.
+
+    None: none of them has to be computed, or it is no function at the top of a module or a class.
+    """
+    return methods.defaults_now(sys.modules[_module(file)], name, text)
 
 
 def other_values(file: str, piece: str, text: str, roots: Sequence[str]) -> List[bindings.Binding]:

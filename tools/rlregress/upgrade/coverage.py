@@ -15,6 +15,8 @@ from typing import Any
 from rlregress.model.code import ADDED, BODY, MODULE, REMOVED, WORDING, Changed, Function
 from rlregress.model.traces import Trace, ranges
 from rlregress.model.upgrades import Branch, Reach
+from rlregress.source import UNREADABLE
+from rlregress.tracing import bindings
 from rlregress.tracing.lines import WAYS
 from rlregress.upgrade import functions, statements
 
@@ -47,14 +49,15 @@ class Users:
         wide = piece.name != MODULE or Path(piece.file).name == "__init__.py"
         found: dict[str, set[tuple[str, str]]] = {}
         for name in names:
+            wider = wide or name.isupper() or name.startswith("_")
             files_ = [piece.file]
-            if wide or name.isupper() or name.startswith("_"):
-                files_ += [file for file in self._paths if name.encode() in self._text(file)]
+            files_ += [file for file in self._paths if name.encode() in self._text(file)]
             found[name] = {
                 (file, each.name)
                 for file in dict.fromkeys(files_)
+                for known in self._known(file, piece, name, wider)
                 for each in self._pieces(file).values()
-                if not each.name.startswith("<") and _uses(each.code, name)
+                if not each.name.startswith("<") and _uses(each.code, known)
             }
         kind = piece.name.removeprefix(f"{BODY} ")
         if kind in found:
@@ -62,6 +65,19 @@ class Users:
             methods = {(piece.file, n) for n in own if n.startswith(f"{kind}.")}
             found[kind] |= methods
         return found
+
+    def _known(self, file: str, piece: Changed, name: str, wider: bool) -> set[str]:
+        """How a file calls a name of a piece of code: by itself, or as it has imported it."""
+        if file == piece.file or piece.name != MODULE:
+            return {name} if file == piece.file or wider else set()
+        module = piece.file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        package = file.rpartition("/")[0].replace("/", ".")
+        try:
+            text = self._text(file).decode("utf-8", "replace")
+            imported = bindings.imported_as(text, module, package, name)
+        except UNREADABLE:
+            imported = set()
+        return imported | ({name} if wider else set())
 
     def _text(self, file: str) -> bytes:
         if file not in self._texts:

@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from rlregress.model.code import CHANGED, Changed
+from rlregress.model.code import BODY, CHANGED, MODULE, Changed
 from rlregress.model.traces import Trace, Traced
 from rlregress.model.upgrades import Calls, Cause, Reach
 from rlregress.progress import Progress
@@ -32,7 +32,7 @@ _MOST, _LEAST, _TOGETHER = 6.0, 0.5, 120.0
 #: trainings in which calls of a function are captured.
 TRAININGS = 2
 #: functions that are called for one piece of code that gives names another value.
-_USERS = 12
+_USERS = 24
 _Key = tuple[str, str]
 #: seconds that a training may take with all calls of it repeated.
 _PATIENCE = 900
@@ -65,7 +65,8 @@ def called(
     callees = {each.function.key: [each.function.key] for each in reached
                if _callable(each.function)}  # fmt: skip
     for function, pieces in uses.items():
-        for piece in pieces:
+        for piece in pieces if function not in callees else ():
+            # one that differs itself says nothing of what it reads
             callees.setdefault(piece.key, []).append(function)
     wanted = list(dict.fromkeys(each for of in callees.values() for each in of))
     functions: dict[str, list[list[str]]] = {}
@@ -124,10 +125,19 @@ def _uses(
     found: dict[_Key, list[Changed]] = {}
     for piece in pieces:
         names = rebound(piece)
-        every = {key for keys in users.of(piece, names).values() for key in keys} if names else ()
-        for key in sorted(set(every) & executing.keys())[:_USERS]:
+        every = (
+            {key for keys in users.of(piece, names).values() for key in keys} if names else set()
+        )
+        # those of its own file and class first
+        near = sorted(every & executing.keys(), key=lambda key: (not _beside(key, piece), key))
+        for key in near[:_USERS]:
             found.setdefault(key, []).append(piece)
     return found
+
+
+def _beside(function: _Key, piece: Changed) -> bool:
+    kind = piece.name.removeprefix(BODY).strip()
+    return function[0] == piece.file and (piece.name == MODULE or function[1].startswith(kind))
 
 
 def _told(uses: Mapping[_Key, Sequence[Changed]]) -> list[dict[str, Any]]:
@@ -248,6 +258,6 @@ def _of(calls: Sequence[Mapping[str, Any]]) -> Calls:
         close=sum(call["close"] for call in compared),
         skipped=sum(call["skipped"] for call in compared),
         given=bool(first.get("given")),
-        why="" if compared else why or "no call of it was captured",
+        why=why or ("" if compared else "no call of it was captured"),
         **first.get("differs", {}),
     )

@@ -303,6 +303,7 @@ def _piece(
     function = each.function
     trainings = () if function.how == WORDING else each.trainings
     states = [_state_by(function, *checks[name]) for name in trainings if name in checks]
+    causes = [checks[name][1] for name in trainings if name in checks]
     state, reason = model.executed(states, bool(each.one_way)), ""
     by = trainings
     if state in model.ALIKE and each.missed:
@@ -324,6 +325,7 @@ def _piece(
         by=tuple(by),
         reason=reason,
         notes=() if state in model.WITHOUT_EFFECT else tuple(notes or each.hints),
+        culprit=any(function in cause.movers for cause in causes if cause is not None),
         file=function.file,
         line=own.first,
         content="\n".join(piece.whole if piece else "" for piece in (function.a, function.b)),

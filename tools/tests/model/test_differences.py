@@ -238,6 +238,20 @@ def test_a_headline_names_what_ran_and_what_did_not():
     )
 
 
+def test_the_headline_names_the_culprit_behind_the_trainings():
+    """Whose change moves them, before what else differs."""
+    training = Entry(kind=model.TRAINING, name="dqn", state=model.DIFFERS)
+    culprit = Entry(
+        kind=model.FUNCTION, name="f.py DQN._build", state=model.DIFFERS, by=("dqn",), culprit=True
+    )
+    called = Entry(
+        kind=model.CLASS, name="f.py <class> Actor", state=model.BEYOND, reason="called directly"
+    )
+    assert judge([called, training, culprit]).headline == (
+        "changed: Differ: dqn. Culprit: DQN._build. Differ when called: Actor."
+    )
+
+
 @pytest.mark.parametrize("given_", [{"kind": "rumour"}, {"state": "fine"}])
 def test_an_entry_is_of_a_known_kind_and_in_a_known_state(given_):
     """What no rule knows would count as nothing."""

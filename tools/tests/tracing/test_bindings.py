@@ -47,9 +47,12 @@ def module(tmp_path, monkeypatch):
     package.mkdir()
     (package / "__init__.py").write_text("")
     (package / "code.py").write_text(NEW)
-    (package / "user.py").write_text("from .code import _HIGH, _LOW\n")
+    (package / "user.py").write_text("from .code import _HIGH as _MOST, _LOW\n")
+    # an equal number of its own, and one with its name
+    (package / "other.py").write_text("_HIGH = 4\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     importlib.import_module(f"{package.name}.user")
+    importlib.import_module(f"{package.name}.other")
     return importlib.import_module(f"{package.name}.code")
 
 
@@ -74,14 +77,17 @@ def test_annotations_bind_nothing():
 
 
 def test_the_old_values_hold_for_a_while(module):
-    """Also where another module has imported one by its name; equal values stay."""
-    user = importlib.import_module(module.__name__.replace(".code", ".user"))
+    """Also where another module has imported one, and nowhere else; equal values stay."""
+    user, other = (
+        importlib.import_module(module.__name__.replace(".code", f".{name}"))
+        for name in ("user", "other")
+    )
     found = bindings.others(module, MODULE, (NEW, OLD))
-    assert {each.name for each in found} == {"_HIGH", "RANGE", "ROUND", "_GONE"}
+    assert {each.name for each in found} == {"_HIGH", "_MOST", "RANGE", "ROUND", "_GONE"}
     with bindings.meanwhile(found):
         assert (module._HIGH, module.RANGE, module.ROUND, module._GONE) == (2, (-20, 2), "no", 7)
-        assert (user._HIGH, user._LOW) == (2, -20)
-    assert (module._HIGH, module.RANGE, module.ROUND, user._HIGH) == (4, (-20, 4), "yes", 4)
+        assert (user._MOST, user._LOW, other._HIGH) == (2, -20, 4)
+    assert (module._HIGH, module.RANGE, module.ROUND, user._MOST) == (4, (-20, 4), "yes", 4)
     assert not hasattr(module, "_GONE")
 
 
@@ -97,6 +103,60 @@ def test_attributes_of_classes_hold_for_a_while_too(module):
     with pytest.raises(KeyError):
         fail()
     assert module.Actor()._bound == 2.0
+
+
+#: the new version, the old one, and what of it cannot be put back.
+MISFITS = {
+    "a field of a dataclass": (
+        "import dataclasses\n@dataclasses.dataclass\nclass A:\n    rate: float = 2.0\n",
+        ("2.0", "1.0"), "it is a field"),
+    "a field of a named tuple": (
+        "import typing\nclass A(typing.NamedTuple):\n    rate: int = 64\n", ("64", "8 * 8"),
+        "not what its statements give"),
+    "a member of an enumeration": (
+        "import enum\nclass A(enum.Enum):\n    rate = 2\n", ("rate = 2", "rate = 1"),
+        "not what its statements give"),
+    "a slot": (
+        "import dataclasses\nclass A:\n    __slots__ = ('rate',)\nA.rate = 2.0\n"
+        "class B:\n    rate = 1\n    rate += 1\n", ("+= 1", "+= 2"), "more than an assignment"),
+    "a registry that is filled later": (
+        "def put(f):\n    A['f'] = f\n    return f\nA = {}\n@put\ndef f(): pass\n",
+        ("A = {}", "A = dict()"), "not what its statements give"),
+    "a function that is replaced": (
+        "def f(): return 1\ndef twice(g, n): return lambda: n * g()\nf = twice(f, 1 + 1)\n",
+        ("1 + 1", "2"), "defined as a function"),
+    "a loop": ("A = []\nfor n in (1, 2):\n    A.append(n)\n", ("(1, 2)", "(1, 3)"),
+               "more than an assignment"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", MISFITS)
+def test_what_cannot_be_put_back_says_so(case, tmp_path, monkeypatch):
+    """What its statements give is not all that it is, or its class does not allow it."""
+    text, (new, old), why = MISFITS[case]
+    name = f"misfit_{case.replace(' ', '_')}"
+    (tmp_path / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    made = importlib.import_module(name)
+    before = dict(vars(made))
+    texts = (text, text.replace(new, old))
+    pieces = [MODULE, f"{BODY}A", f"{BODY}B"]
+    piece = next(each for each in pieces if bindings.names(each, texts))
+    with pytest.raises(Misfit, match=why):
+        bindings.others(made, piece, texts)
+    assert vars(made) == before
+
+
+def test_an_attribute_that_only_the_new_version_sets_hides_an_inherited_one(tmp_path, monkeypatch):
+    """The old value is that of the base class."""
+    text = "class B:\n    clip = 0.1\nclass C(B):\n    clip = 0.2\n"
+    (tmp_path / "inheriting.py").write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    made = importlib.import_module("inheriting")
+    found = bindings.others(made, f"{BODY}C", (text, text.replace("clip = 0.2", "pass")))
+    with bindings.meanwhile(found):
+        assert made.C().clip == 0.1
+    assert made.C().clip == 0.2
 
 
 def test_a_value_that_cannot_be_had_is_no_evidence(module):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import pathlib
 import random
 import signal
 import sys
@@ -22,6 +23,9 @@ _LIMIT = 1.0
 
 def limited(x):
     return min(x, _LIMIT)
+
+def by_default(x, most=_LIMIT):
+    return min(x, most)
 
 def _halved(x):
     return x * 0.5
@@ -71,7 +75,7 @@ NEW = (
 FUNCTIONS = ["_halved", "moved", "bounded", "written", "drawn", "given", "holds", "Agent.train"]
 
 #: functions that are the same, and what gives a name that they read another value.
-USERS = {"limited": "<module>", "Agent.kept": "<class> Agent"}
+USERS = {"limited": "<module>", "by_default": "<module>", "Agent.kept": "<class> Agent"}
 
 
 @pytest.fixture
@@ -90,6 +94,8 @@ def module(tmp_path, monkeypatch):
     uses = {
         (file, user): [{"file": file, "name": piece, "text": OLD}] for user, piece in USERS.items()
     }
+    gone = OLD.replace("SCALE = 2.0", "SCALE = absent()")
+    uses[file, "bounded"] = [{"file": file, "name": "<module>", "text": gone}]
 
     def captured(seconds=2.0):
         wanted = [(file, each) for each in (*FUNCTIONS, *USERS)]
@@ -148,11 +154,31 @@ def test_a_constant_that_differs_is_behind_a_bound(module):
     code, captured = module
     with captured() as capture:
         assert (code.limited(0.5), code.Agent(1.0).kept(0.5)) == (0.5, 0.5)
-    for name, least in (("limited", 1), ("Agent.kept", 0)):
+        assert code.by_default(0.5) == 0.5
+    for name, least in (("limited", 1), ("by_default", 1), ("Agent.kept", 0)):
         found = only(capture, name)
         assert found["given"] is False
         assert found["differs"]["old"] == str(least)
     assert (code._LIMIT, code.Agent.floor) == (2.0, -1.0)
+
+
+def test_a_bound_that_is_far_away_is_met(module, monkeypatch):
+    """Numbers become what lies between the old and the new one, and beyond both."""
+    code, captured = module
+    monkeypatch.setattr(code, "_LIMIT", 2e7)
+    for file in pathlib.Path(code.__file__).parent.glob("code.py"):
+        file.write_text(NEW.replace("_LIMIT = 2.0", "_LIMIT = 2e7"))
+    with captured() as capture:
+        assert code.limited(0.5) == 0.5
+    assert only(capture, "limited")["differs"]["old"] == "1"
+
+
+def test_a_changed_function_is_called_where_a_value_cannot_be_had(module):
+    """What it reads keeps its new value; what differs in it is found all the same."""
+    code, captured = module
+    with captured() as capture:
+        assert code.bounded(0.5) == 0.5
+    assert "differs" in only(capture, "bounded")
 
 
 def test_a_constant_that_differs_on_what_a_training_gives(module):
