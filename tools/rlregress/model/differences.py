@@ -296,7 +296,9 @@ def _headline(verdict: str, entries: Sequence[Entry], checked: Coverage) -> str:
         for title, names in _differences(counted)
     ]
     ran = f"{checked.checked} of {checked.all} changed pieces ran" if checked.all else ""
-    if not parts and ran:
+    if checked.all and not checked.checked:
+        parts.append(f"None of {checked.all} changed pieces ran")
+    elif not parts and ran:
         parts.append(f"No difference found in what ran: {ran}")
     elif ran and checked.checked < checked.all:
         parts.append(ran[0].upper() + ran[1:])

@@ -11,9 +11,9 @@ from rlregress.model.upgrades import Cause, ChangedDetail, details_of
 _NEW = 4
 #: of functions that move a training: whether that is all.
 _MOVED = {
-    None: "with side A's code of them this training changes",
-    True: "with side A's code of them side B trains as side A does",
-    False: "with side A's code of them this training changes, and still differs from side A",
+    None: "with their old code this training changes",
+    True: "with their old code the new version trains as the old one does",
+    False: "with their old code this training changes, and still differs from the old version",
 }
 
 
@@ -23,22 +23,22 @@ def lines(cause: Cause | None, details: Sequence[ChangedDetail]) -> list[str]:
         return []
     said = []
     if cause.alone is not None:
-        said.append(f"cause: {cause.alone}; with side A's code of it side B trains as side A does")
+        said.append(
+            f"culprit: {cause.alone}: with its old code the new version trains as the old one does"
+        )
     elif cause.moving:
         names = ", ".join(map(str, cause.movers))
         said.append(f"influenced by {names}: {_MOVED[cause.whole]}")
     elif cause.together:
         names = ", ".join(map(str, cause.together))
-        whole = "; side B then trains as side A does" if cause.whole else ""
-        said.append(
-            f"influenced by {names}, or by some of them, replaced together by side A's code{whole}"
-        )
+        whole = "; the new version then trains as the old one does" if cause.whole else ""
+        said.append(f"influenced by {names}, or by some of them, reverted together{whole}")
     elif cause.functions:
         said.append(f"first differs in changed code: {', '.join(map(str, cause.functions))}")
     if cause.new:
         more = f" and {len(cause.new) - _NEW} more" if len(cause.new) > _NEW else ""
         names = ", ".join(map(str, cause.new[:_NEW]))
-        said.append(f"uses functions that only one side has: {names}{more}")
+        said.append(f"uses functions that only one version has: {names}{more}")
     for detail in details_of(cause, details):
         said.append(f"explained by {detail.id} [{detail.scope}]: {detail.words}")
     return said

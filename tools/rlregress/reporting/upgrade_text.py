@@ -150,8 +150,13 @@ def _reasons(result: Upgrade) -> list[str]:
                 others = sum(each is not traced and each.name in of.causes for each in held)
                 more = f" (and {others} more)" if others else ""
                 text += [f"{traced.name}{more}: {traced.word}", ""]
+                first = traced.comparison.first
+                text += [f"    {line}" for line in (explain.divergence(first)[:3] if first else ())]
                 text += [f"    {line}" for line in causes.lines(cause, ())[:1]]
-                text += [f"        {row}" for row in of.differences.get(function, ())[:_FIRST]]
+                rows = of.differences.get(function, ())
+                text += [f"        {row}" for row in rows[:_FIRST]]
+                if len(rows) > _FIRST:
+                    text.append(f"        ... and {len(rows) - _FIRST} more lines, in upgrade.html")
                 text.append("")
                 break
     return ["## Why", "", *text] if text else []

@@ -110,12 +110,22 @@ def source_difference(function: Changed, executed: Executed) -> list[str]:
     rows = [
         row
         for _, begin, end, start, stop in sorted(
-            codes, key=lambda code: rank(first + code[3], first + code[4])
+            codes,
+            key=lambda code: (
+                rank(first + code[3], first + code[4]),
+                # what only stands in another block, after what says something else
+                _unindented(one[code[1] : code[2]]) == _unindented(other[code[3] : code[4]]),
+            ),
         )
         for row in (*(f"-{x}" for x in one[begin:end]), *(f"+{x}" for x in other[start:stop]))
     ]
     more = [f"... and {len(rows) - _SHOWN} more lines"] if len(rows) > _SHOWN else []
     return rows[:_SHOWN] + more
+
+
+def _unindented(lines: Sequence[str]) -> list[str]:
+    """Lines without what only says in which block they stand."""
+    return [line.strip() for line in lines]
 
 
 def differences(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -100,6 +101,10 @@ def compared(
         wanted = [t for t in trainings if of.get(t.name) in loose and t.name not in again]
         of.update({training.name: training.name for training in wanted})
     once |= _measured(sides, trainings, once, (a, b), of, options)
+    if again:
+        noisy = sum(not all(each.repeats for each in both) for both in again.values())
+        said = f"{noisy} of {len(again)} do not" if noisy else "all do: no difference is noise"
+        options.say(f"do they repeat themselves? {said}")
     held: list[Traced] = []
     lost = [traced.too_late(training, options.minutes) for training in late]
     if late:
@@ -114,8 +119,12 @@ def compared(
             continue
         both = traced.with_repetitions(name, comparison, a[name], b[name], again.get(name))
         held.append(both)
-        if not both.proved or both.plain:
+        if both.plain:
             options.say(f"{training.owner} {name}: {both.word}")
+    words = Counter(each.word for each in held if not each.plain)
+    if words:
+        counts = ", ".join(f"{count} {word}" for word, count in words.most_common())
+        options.say(f"{trainings[0].owner} scenarios: {counts}")
     stand_ins = {name: one for name, one in of.items() if one != name}
     return groups.likewise(held, stand_ins), lost, (a, b), stand_ins
 
@@ -172,7 +181,8 @@ def causes_of(
     parted = [t for t in held if t.comparison.verdict != "equal" and t.repeats]
     by_name = {training.name: training for training in trainings}
     if parted and differing:
-        options.say(f"looking for the functions that make {len(parted)} trainings differ")
+        of = "a training differ" if len(parted) == 1 else f"{len(parted)} trainings differ"
+        options.say(f"looking for the functions that make {of}")
     found = causes.causes(
         parted,
         by_name,

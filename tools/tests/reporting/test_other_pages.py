@@ -118,7 +118,7 @@ def test_a_trace_that_parts_shows_both_values_and_how_the_difference_grows(parte
     """The first event with its values, the cause, and the growth as a figure with numbers."""
     page = page_of(parted)
     (finding,) = [of for of in page.texts("article", "finding") if of.startswith("sac ≠")]
-    assert "cause: " in finding
+    assert "culprit: " in finding
     assert "loss 8.4 side B" in finding
     assert "loss 16.8" in finding
     for row in ("1 0.5", "2 0.01", "3 0.25"):

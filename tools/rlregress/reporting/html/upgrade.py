@@ -197,7 +197,7 @@ def _steps(result: Upgrade, command: str) -> list[Step]:
     elif violated:
         steps.append(Step("Read the lines that changed, and report them upstream."))
     elif any(each.state in model.DIFFERENT and each.counts for each in result.entries):
-        steps.append(Step("Read what differs: is it what the release notes say?"))
+        steps.append(Step(_to_read(result)))
     diverged = [of for of in result.frameworks if of.diverged and of.to_train]
     if any(of.returns is None for of in diverged) and verdict in (
         model.CHANGED, model.NEW_FAILS
@@ -207,6 +207,19 @@ def _steps(result: Upgrade, command: str) -> list[Step]:
     if any(each.state in model.UNCHECKED and each.counts for each in result.entries):
         steps.append(_unexecuted(result, command))
     return steps or [Step("Read what is accepted, documented or repaired; nothing else differs.")]
+
+
+def _to_read(result: Upgrade) -> str:
+    """What to compare with the release notes: culprits, or names that are gone."""
+    culprits = [f"{e.short} ({e.file}:{e.line})" for e in result.entries if e.culprit and e.counts]
+    gone = [e for e in result.entries if e.kind == model.PUBLIC and e.state == model.DIFFERS]
+    if culprits:
+        named = upgrade_text.some(culprits, 3)
+        return f"Read the change of {named}: is it what the release notes say?"
+    if gone:
+        named = upgrade_text.some([each.short for each in gone], 3)
+        return f"Search your code for what is gone or incompatible: {named}."
+    return "Read what differs: is it what the release notes say?"
 
 
 def _lost(result: Upgrade) -> list[str]:
