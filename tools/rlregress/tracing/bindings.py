@@ -52,24 +52,45 @@ ABSENT = _ABSENT
 def names(piece: str, texts: Sequence[str]) -> Set[str]:
     """Names whose values differ, as far as the texts say, and those that follow from them.
 
+    Of a module also attributes of its classes that are made of its names.
+
     Args:
         piece: ``MODULE``, or ``BODY`` and the qualified name of a class.
         texts: of the file, of either version.
     """
     if not piece.startswith((MODULE, BODY)):
         return set()
+    found = _differing(piece, texts)
+    if piece == MODULE:
+        for kind in _classes(texts[0]):
+            found = found | _following(f"{BODY}{kind}", texts, found)
+    return found
+
+
+def _differing(piece: str, texts: Sequence[str]) -> Set[str]:
     bodies = [_body(text, piece) for text in texts]
     by_name = [_by_name(body) for body in bodies]
     # not what Python itself reads, such as __all__
     every = {n for of in by_name for n in of if not (n.startswith("__") and n.endswith("__"))}
     found = {name for name in every if by_name[0].get(name) != by_name[1].get(name)}
+    return found | _following(piece, texts, found)
+
+
+def _following(piece: str, texts: Sequence[str], names_: Set[str]) -> Set[str]:
+    """Names that statements of a piece make of others."""
+    statements = [each for text in texts for each in _body(text, piece)]
+    found: Set[str] = set()
     before = -1
     while len(found) != before:
         before = len(found)
-        for statement in (each for body in bodies for each in body):
-            if _reads(statement) & found:
+        for statement in statements:
+            if _reads(statement) & (names_ | found):
                 found |= _binds(statement)
     return found
+
+
+def _classes(text: str) -> List[str]:
+    return [each.name for each in _tree(text).body if isinstance(each, ast.ClassDef)]
 
 
 def others(module: types.ModuleType, piece: str, texts: Sequence[str]) -> List[Binding]:
@@ -78,13 +99,39 @@ def others(module: types.ModuleType, piece: str, texts: Sequence[str]) -> List[B
     Raises:
         Misfit: a value cannot be had here, or not put back.
     """
+    if not piece.startswith((MODULE, BODY)):
+        return []
+    wanted = _differing(piece, texts)
+    found, then = _of_piece(module, piece, texts, wanted, {})
+    for kind in _classes(texts[0]) if piece == MODULE else ():
+        made = _following(f"{BODY}{kind}", texts, wanted)
+        if made:
+            found += _of_piece(module, f"{BODY}{kind}", texts, made, then)[0]
+    try:
+        with meanwhile(found):
+            pass
+    except Exception as why:  # whatever a metaclass says
+        raise Misfit(f"the values of {piece} cannot be put back: {why}") from None
+    return found
+
+
+def _of_piece(
+    module: types.ModuleType, piece: str, texts: Sequence[str], wanted: Set[str],
+    given: Dict[str, Any],
+) -> Tuple[List[Binding], Dict[str, Any]]:  # fmt: skip
+    """The bindings of a module or of one class, and all that the second text gives the names.
+
+    Args:
+        given: what names of the module are where the second text is run.
+    """
     owner = _owner(module, piece)
-    wanted = names(piece, texts)
     for name in sorted(wanted):
         why = _unplaceable(owner, name, [_whole_body(text, piece) for text in texts])
         if why:
             raise Misfit(f"{name} of {piece} cannot be put back: {why}")
-    now, then = (_values(module, owner, piece, text, wanted) for text in texts)
+    now, then = (
+        _values(module, owner, piece, text, wanted, of) for text, of in zip(texts, ({}, given))
+    )
     found: List[Binding] = []
     for name in sorted(wanted):
         there = vars(owner).get(name, _ABSENT)
@@ -98,12 +145,7 @@ def others(module: types.ModuleType, piece: str, texts: Sequence[str]) -> List[B
         found.append(Binding(owner, name, value))
         if owner is module and there is not _ABSENT:
             found += [Binding(*each, value) for each in _importers(module, name, there)]
-    try:
-        with meanwhile(found):
-            pass
-    except Exception as why:  # whatever a metaclass says
-        raise Misfit(f"the values of {piece} cannot be put back: {why}") from None
-    return found
+    return found, then
 
 
 def put(bindings: Sequence[Binding]) -> None:
@@ -210,12 +252,13 @@ def _is_placeable(statement: ast.AST) -> bool:
 
 
 def _values(
-    module: types.ModuleType, owner: Any, piece: str, text: str, wanted: Set[str]
-) -> Dict[str, Any]:
+    module: types.ModuleType, owner: Any, piece: str, text: str, wanted: Set[str],
+    given: Dict[str, Any],
+) -> Dict[str, Any]:  # fmt: skip
     """What the statements of a text give the wanted names, run in a copy of the module."""
     body = [each for each in _body(text, piece) if _binds(each) & wanted]
     made = types.ModuleType(module.__name__)
-    vars(made).update({**vars(module), "__annotations__": {}})
+    vars(made).update({**vars(module), **given, "__annotations__": {}})
     methods.lend_names(made, _tree(text), {n for each in body for n in _reads(each)})
     own: Dict[str, Any] = vars(made)
     if owner is not module:

@@ -24,6 +24,7 @@ _GONE = 7
 
 class Actor:
     _bound = _scale = 1.0
+    most = _HIGH + 1
 
     class Inner:
         rate = 0.5
@@ -59,7 +60,7 @@ def module(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("piece", "expected"),
     [
-        (MODULE, {"_HIGH", "RANGE", "SAME", "ROUND", "_GONE"}),
+        (MODULE, {"_HIGH", "RANGE", "SAME", "ROUND", "_GONE", "most"}),
         (f"{BODY}Actor", {"_bound", "_scale"}),
         (f"{BODY}Actor.Inner", {"rate"}),
         (f"{BODY}Absent", set()),
@@ -83,10 +84,10 @@ def test_the_old_values_hold_for_a_while(module):
         for name in ("user", "other")
     )
     found = bindings.others(module, MODULE, (NEW, OLD))
-    assert {each.name for each in found} == {"_HIGH", "_MOST", "RANGE", "ROUND", "_GONE"}
+    assert {each.name for each in found} == {"_HIGH", "_MOST", "RANGE", "ROUND", "_GONE", "most"}
     with bindings.meanwhile(found):
         assert (module._HIGH, module.RANGE, module.ROUND, module._GONE) == (2, (-20, 2), "no", 7)
-        assert (user._MOST, user._LOW, other._HIGH) == (2, -20, 4)
+        assert (user._MOST, user._LOW, other._HIGH, module.Actor.most) == (2, -20, 4, 3)
     assert (module._HIGH, module.RANGE, module.ROUND, user._MOST) == (4, (-20, 4), "yes", 4)
     assert not hasattr(module, "_GONE")
 
