@@ -16,7 +16,7 @@ import re
 import sys
 import types
 from functools import lru_cache
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Sequence, Set, Tuple
 
 from rlregress.tracing import methods
 from rlregress.tracing.methods import Misfit
@@ -169,20 +169,17 @@ def meanwhile(bindings: Sequence[Binding]) -> Iterator[None]:
         put(before)
 
 
-def imported_as(text: str, module: str, package: str, name: str) -> Set[str]:
-    """Names under which a source text has a name of a module.
+def imports(text: str, package: str) -> Dict[str, List[Tuple[str, str]]]:
+    """Module -> names that a source text imports from it, each with what it calls it.
 
     Args:
-        module: its full name.
         package: the one that the text's own module is in.
     """
-    last = module.rpartition(".")[2]
-    if name not in text or last not in text:
-        return set()
-    found = set()
-    for node in ast.walk(_tree(text)):
-        if isinstance(node, ast.ImportFrom) and _absolute(node, package) == module:
-            found |= {alias.asname or alias.name for alias in node.names if alias.name == name}
+    found: Dict[str, List[Tuple[str, str]]] = {}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom):
+            names_ = [(alias.name, alias.asname or alias.name) for alias in node.names]
+            found.setdefault(_absolute(node, package), []).extend(names_)
     return found
 
 
@@ -201,21 +198,23 @@ def _importers(module: types.ModuleType, name: str, now: Any) -> Iterator[Tuple[
         file = str(own.get("__file__") or "")
         if each is module or not file.endswith(".py"):
             continue
-        text = _source(file)
-        if text is None or name not in text:
-            continue
-        for known in imported_as(text, module.__name__, str(own.get("__package__") or ""), name):
-            if own.get(known, _ABSENT) is now:
+        for imported, known in _imported(file, str(own.get("__package__") or ""), module.__name__):
+            if imported == name and own.get(known, _ABSENT) is now:
                 yield each, known
 
 
 @lru_cache(maxsize=4096)
-def _source(file: str) -> Optional[str]:
+def _imported(file: str, package: str, module: str) -> Sequence[Tuple[str, str]]:
+    """What a file imports from a module."""
     try:
         with open(file, encoding="utf-8") as opened:
-            return opened.read()
-    except (OSError, UnicodeDecodeError):
-        return None
+            text = opened.read()
+        last = module.rpartition(".")[2]
+        # most files do not, and need not be parsed
+        mentioned = re.search(rf"\b{last}\s+import\b", text)
+        return imports(text, package).get(module, ()) if mentioned else ()
+    except (OSError, ValueError, SyntaxError):
+        return ()
 
 
 def _owner(module: types.ModuleType, piece: str) -> Any:

@@ -36,6 +36,8 @@ class Users:
     def __init__(self, folders: Sequence[str]) -> None:
         self._paths = functions.files(folders)
         self._texts: dict[str, bytes] = {}
+        #: file -> module -> what it imports from there.
+        self._imports: dict[str, Mapping[str, Sequence[tuple[str, str]]]] = {}
 
     def of(self, piece: Changed, names: Collection[str]) -> dict[str, set[tuple[str, str]]]:
         """Name -> keys of the functions that use it.
@@ -49,15 +51,19 @@ class Users:
         wide = piece.name != MODULE or Path(piece.file).name == "__init__.py"
         found: dict[str, set[tuple[str, str]]] = {}
         for name in names:
-            wider = wide or name.isupper() or name.startswith("_")
-            files_ = [piece.file]
-            files_ += [file for file in self._paths if name.encode() in self._text(file)]
+            known = {piece.file: {name}}
+            if piece.name == MODULE:
+                for file, imported in self._imported(piece.file).items():
+                    known[file] = {own for theirs, own in imported if theirs == name}
+            if wide or name.isupper() or name.startswith("_"):
+                for file in self._paths:
+                    if name.encode() in self._text(file):
+                        known.setdefault(file, set()).add(name)
             found[name] = {
                 (file, each.name)
-                for file in dict.fromkeys(files_)
-                for known in self._known(file, piece, name, wider)
+                for file, names_ in known.items()
                 for each in self._pieces(file).values()
-                if not each.name.startswith("<") and _uses(each.code, known)
+                if not each.name.startswith("<") and any(_uses(each.code, n) for n in names_)
             }
         kind = piece.name.removeprefix(f"{BODY} ")
         if kind in found:
@@ -66,18 +72,25 @@ class Users:
             found[kind] |= methods
         return found
 
-    def _known(self, file: str, piece: Changed, name: str, wider: bool) -> set[str]:
-        """How a file calls a name of a piece of code: by itself, or as it has imported it."""
-        if file == piece.file or piece.name != MODULE:
-            return {name} if file == piece.file or wider else set()
-        module = piece.file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-        package = file.rpartition("/")[0].replace("/", ".")
+    def _imported(self, file: str) -> dict[str, Sequence[tuple[str, str]]]:
+        """File -> names that it imports from a module, each with what it calls it."""
+        module = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        # most files do not import it, and need not be parsed
+        mentioned = re.compile(rf"\b{module.rpartition('.')[2]}\s+import\b".encode())
+        found = {}
+        for path in self._paths:
+            if mentioned.search(self._text(path)):
+                if path not in self._imports:
+                    self._imports[path] = self._imports_of(path)
+                found[path] = self._imports[path].get(module, ())
+        return found
+
+    def _imports_of(self, path: str) -> Mapping[str, Sequence[tuple[str, str]]]:
+        package = path.rpartition("/")[0].replace("/", ".")
         try:
-            text = self._text(file).decode("utf-8", "replace")
-            imported = bindings.imported_as(text, module, package, name)
+            return bindings.imports(self._text(path).decode("utf-8"), package)
         except UNREADABLE:
-            imported = set()
-        return imported | ({name} if wider else set())
+            return {}
 
     def _text(self, file: str) -> bytes:
         if file not in self._texts:
