@@ -132,17 +132,22 @@ class _Outcome(NamedTuple):
     said: str
     leaves: Described
 
-    @property
-    def sound(self) -> bool:
-        """Whether it returned, and no number in its result is NaN or infinite."""
-        if self.error:
-            return False
-        arrays = (leaf[1] for path, leaf in self.leaves.items() if path.startswith(RESULT))
-        return all(
-            np.isfinite(array).all()
-            for array in arrays
-            if isinstance(array, np.ndarray) and array.dtype.kind == "f"
+    def sound(self, before: Described) -> bool:
+        """Whether it returned, and made no number NaN or infinite.
+
+        Args:
+            before: the arguments, whose bounds may be infinite.
+        """
+        return not self.error and all(
+            _is_finite(leaf) or (path in before and not _is_finite(before[path]))
+            for path, leaf in self.leaves.items()
         )
+
+
+def _is_finite(leaf: Any) -> bool:
+    if leaf is None or not isinstance(leaf[1], np.ndarray) or leaf[1].dtype.kind != "f":
+        return True
+    return bool(np.isfinite(leaf[1]).all())
 
 
 class Difference(NamedTuple):
@@ -284,7 +289,7 @@ class Call:
             old = self._run(self.old, each)
         except (TooLong, NotApplied, leaves.TooMany):
             return None
-        return self._compared(each, old) if old.sound else None
+        return self._compared(each, old) if old.sound(self._before) else None
 
     def _compared(self, each: Optional[Perturbation], old: _Outcome) -> Any:
         """``SAME``, ``CLOSE``, or the difference; None: the old code does not repeat itself."""

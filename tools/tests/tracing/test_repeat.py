@@ -177,6 +177,34 @@ def _begin_public(self, limits):
     self.largest_bound, self._limits = self.bound, limits
 
 
+class Running:
+    """Statistics that a function writes and does not return."""
+
+    def __init__(self):
+        self.mean, self.count, self.low = np.zeros(2), 1e-4, np.full(2, -np.inf)
+
+
+def _updated(self, batch, count):
+    total = self.count + count
+    self.mean = self.mean + (batch - self.mean) * count / total
+    self.count = total
+
+
+def _updated_by_a_share(self, batch, count):
+    share = count / (self.count + count)
+    self.mean = self.mean + (batch - self.mean) * share
+    self.count = self.count + count
+
+
+def test_arguments_that_make_the_state_nan_are_no_evidence():
+    """As those that make a result so: of no batch at all the old code has no mean either."""
+    found = examined(
+        _updated, _updated_by_a_share, self=Running(), batch=np.ones(2), count=0, seconds=3.0
+    )
+    assert "differs" not in found
+    assert found["skipped"]
+
+
 def test_a_private_attribute_under_another_name_does_not_differ():
     """It holds the same, and its name has the words of the old one: readers are told by traces."""
     assert "differs" not in examined(_begin, _begin_renamed, self=Loss(), limits=[1.0])

@@ -204,7 +204,7 @@ EQUIVALENT = {
         " target_q_values)", "F.smooth_l1_loss(input=current_q_values, target=target_q_values)"),
     "an assertion": Edit(
         "sb3", "dqn", "stable_baselines3/dqn/dqn.py", "        losses = []\n",
-        "        assert gradient_steps > 0\n        losses = []\n"),
+        "        assert self.policy is not None\n        losses = []\n"),
     "a docstring and an annotation": Edit(
         "sb3", "a2c", "stable_baselines3/a2c/a2c.py", "    def train(self) -> None:",
         "    def train(self):"),
