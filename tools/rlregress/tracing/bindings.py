@@ -29,6 +29,7 @@ _AROUND = (ast.If, ast.Try)
 _BESIDE = (ast.Import, ast.ImportFrom, ast.Pass, ast.Raise)
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _PRIMITIVE = (bool, int, float, complex, str, bytes, type(None))
+#: in place of the value of what has none of its own.
 _ABSENT = object()
 
 
@@ -37,16 +38,12 @@ class Binding(NamedTuple):
 
     Attributes:
         owner: a module or a class.
-        value: ``ABSENT``: it has none of its own.
+        value: ``_ABSENT``: it has none of its own.
     """
 
     owner: Any
     name: str
     value: Any
-
-
-#: in place of the value of what has none.
-ABSENT = _ABSENT
 
 
 def names(piece: str, texts: Sequence[str]) -> Set[str]:
@@ -99,8 +96,6 @@ def others(module: types.ModuleType, piece: str, texts: Sequence[str]) -> List[B
     Raises:
         Misfit: a value cannot be had here, or not put back.
     """
-    if not piece.startswith((MODULE, BODY)):
-        return []
     wanted = _differing(piece, texts)
     found, then = _of_piece(module, piece, texts, wanted, {})
     for kind in _classes(texts[0]) if piece == MODULE else ():
