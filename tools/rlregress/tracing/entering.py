@@ -7,7 +7,8 @@ The file holds ``jobs`` as for ``tracing.batch``, ``folders`` of the code, ``fun
 its root and qualified name of each that matters, and further ``files``. Of each training there is
 an answer, a JSON file: ``met`` if it entered one of them, upon which it is ended; ``functions``,
 all of these files that it entered by its end, with ``imported``, the files of the code that were
-loaded; or the ``reason`` why it cannot be told.
+loaded; ``unsupported``, why the framework has no such training, which it says before it enters one;
+or the ``reason`` why it cannot be told.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import signal
 import sys
 from typing import Any, Dict, List, Tuple
 
+from rlregress.frameworks.base import NotOffered
 from rlregress.tracing import batch, events, loading, record
 from rlregress.tracing.hooks import Recorder
 from rlregress.tracing.marks import Function, Marks
@@ -47,11 +49,13 @@ def _train(job: Dict[str, Any], marks: Marks, places: events.Places) -> None:
     marks.met = met
     # what is started anew, and not forked, is not seen
     sys.addaudithook(lambda event, given: _started(event, given, output))
-    recorder, reason = Recorder(places, quiet=True), ""
+    recorder, reason, unsupported = Recorder(places, quiet=True), "", ""
     with recorder:
         recorder.rebind()
         try:
             record.built_in(job)(recorder)
+        except NotOffered as error:
+            unsupported = str(error)
         except Exception as error:  # whatever ends it, it is recorded and says so there
             reason = repr(error)
     if recorder.anew:
@@ -61,6 +65,8 @@ def _train(job: Dict[str, Any], marks: Marks, places: events.Places) -> None:
     if not os.path.exists(output):
         imported = loading.loaded(places)["imported"]
         found = {"functions": marks.functions(), "imported": imported}
+        if unsupported:
+            found = {"unsupported": unsupported}
         _write(output, {"reason": reason} if reason else found)
 
 

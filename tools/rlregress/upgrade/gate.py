@@ -32,7 +32,6 @@ from rlregress.upgrade import (
     environments,
     explained,
     fingerprints,
-    groups,
     interpreters,
     outside,
     physics,
@@ -413,12 +412,12 @@ def _framework(
         lines = {"A": [], "B": []}
     elif not any(function.how == REMOVED for function in differing):
         del lines["A"]
-    same: dict[str, Mapping[str, Sequence[str]]] = {}
-    met: dict[str, tuple[str, ...]] = {}
+    known = recordings.SameCode()
     if alike_beside and trainings and not options.every:
-        same, met = recordings.same_code(sides, adapter, found, trainings, differing, options)
-    left = groups.ordered([each for each in trainings if each.name not in same], met)
+        known = recordings.same_code(sides, adapter, found, trainings, differing, options)
+    same, left = known.functions, known.left(trainings)
     held, lost, traces, of = recordings.compared(sides, left, lines, differing, options)
+    lost = [*known.unsupported, *lost]
     searched = [each for each in held if each.name not in of]
     found_ = recordings.causes_of(sides, searched, trainings, differing, found.pieces, options)
     causes_ = {**found_, **{name: found_[one] for name, one in of.items() if one in found_}}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rlregress.frameworks.base import Adapter
@@ -20,6 +21,27 @@ from rlregress.upgrade.sides import Entered, Noted, Sides
 from rlregress.upgrade.traced import Training
 
 
+@dataclass(frozen=True, kw_only=True)
+class SameCode:
+    """What is known of trainings before any is recorded.
+
+    Attributes:
+        functions: name -> file -> functions executed, of the trainings that run no code by which
+            the sides differ. Of the files in which a function differs.
+        unsupported: those that neither version has, as the framework says before it runs such code.
+        met: of the others, the first function that differs.
+    """
+
+    functions: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    unsupported: Sequence[NotTraced] = ()
+    met: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def left(self, trainings: Iterable[Training]) -> list[Training]:
+        """Those that have to be recorded, in the order in which they say most."""
+        settled = {*self.functions, *(each.name for each in self.unsupported)}
+        return groups.ordered([each for each in trainings if each.name not in settled], self.met)
+
+
 def same_code(
     sides: Sides,
     adapter: Adapter,
@@ -27,15 +49,12 @@ def same_code(
     trainings: Sequence[Training],
     differing: Sequence[Changed],
     options: Options,
-) -> tuple[dict[str, Mapping[str, Sequence[str]]], dict[str, tuple[str, ...]]]:
-    """Name -> functions executed, of the trainings that run no code by which the sides differ.
-
-    Of the files in which a function differs. Also, of the others, the first one that differs.
-    """
+) -> SameCode:
+    """Which trainings run no code by which the sides differ."""
     telling = selection.telling(found.folders("old"), found.folders("new"), _sources(adapter))
     if telling.because:
         options.say(f"{adapter.full_name}: every training is traced, as {telling.because}")
-        return {}, {}
+        return SameCode()
     if telling.functions:
         files = sorted({function.file for function in differing})
         entered = sides.entering(trainings, telling, found.folders("new"), files)
@@ -50,10 +69,15 @@ def same_code(
         for name, of in entered.items()
         if of.functions is not None
     }
+    unsupported = [
+        traced.unsupported(name, of.unsupported) for name, of in entered.items() if of.unsupported
+    ]
     options.say(
         f"{adapter.full_name}: {len(same)} of {len(trainings)} trainings run no code that differs"
+        + (f", {len(unsupported)} are unsupported" if unsupported else "")
     )
-    return same, {name: each.met for name, each in entered.items() if each.met}
+    met = {name: each.met for name, each in entered.items() if each.met}
+    return SameCode(functions=same, unsupported=unsupported, met=met)
 
 
 def _sources(adapter: Adapter) -> list[Path]:

@@ -222,11 +222,14 @@ class Entered:
         met: file and name of the first function that it enters and that tells them apart.
         imported: files of the framework's code that were loaded, named below their packages'
             folders; empty where ``functions`` is None.
+        unsupported: why the framework has no such training, where it said so before anything that
+            tells the sides apart; "" if it trains.
     """
 
     functions: Mapping[str, Sequence[str]] | None = None
     imported: tuple[str, ...] = ()
     met: tuple[str, ...] = ()
+    unsupported: str = ""
 
 
 def entered(
@@ -262,7 +265,8 @@ def _entered(path: Path) -> Entered:
     try:
         answer = json.loads(path.read_text(encoding="utf-8"))
         met = tuple(answer.get("met", ()))
-        return Entered(answer.get("functions"), tuple(answer.get("imported", ())), met)
+        unsupported = answer.get("unsupported", "")
+        return Entered(answer.get("functions"), tuple(answer.get("imported", ())), met, unsupported)
     except (OSError, ValueError):
         # whatever ended it, it is recorded and says so there
         return Entered()

@@ -335,6 +335,12 @@ def lost(name: str, a: Trace, b: Trace) -> NotTraced | None:
     return NotTraced(name=name, sides=sides, offered=offered, crash=crash(a, b)) if sides else None
 
 
+def unsupported(name: str, why: str) -> NotTraced:
+    """A training that neither version has."""
+    sides = dict.fromkeys("AB", f"not offered there: {why}")
+    return NotTraced(name=name, sides=sides, offered=dict.fromkeys("AB", False))
+
+
 def _why(side: Trace) -> str:
     """In words, whose error it was."""
     whose = side.error.get("origin")

@@ -51,6 +51,24 @@ def test_a_training_is_ended_at_the_first_function_that_tells() -> None:
     assert "PPO.train" in found["ppo"].functions[ppo]
 
 
+def test_what_no_version_has_is_settled_unless_code_that_differs_says_so() -> None:
+    """SB3's SAC takes no discrete actions, as its own constructor says."""
+    names = ("sac choices", "ppo masked")
+    asked = [each for each in traced.every(SB3) if each.name in names]
+
+    def entered(function: str) -> dict[str, sides.Entered]:
+        telling = Telling(frozenset({(SAC[0], function)}))
+        return sides.entered(asked, Side("B"), telling, SB3.code_folders())
+
+    idle, differs = entered("SAC.train"), entered("SAC.__init__")
+    assert "only supports" in idle["sac choices"].unsupported
+    assert differs["sac choices"].met == (SAC[0], "SAC.__init__")
+    assert not differs["sac choices"].unsupported
+    for found in (idle, differs):
+        assert found["ppo masked"].unsupported == "PPO has no masked"
+        assert found["ppo masked"].functions is None
+
+
 STARTING = """
 import multiprocessing, subprocess, sys
 from rlregress.tracing import entering, events, record
