@@ -11,7 +11,7 @@ INSTALLED := $(VENV)/.installed
 # were recorded with.
 PYTHON ?= python3.11 python3.12 python3.13 python3
 
-# Extra arguments of `rlregress gate`, for example: make gate ARGS="--cells all"
+# Extra arguments of `rlregress check`, for example: make gate ARGS="--cells all"
 ARGS ?=
 
 # One core each: a second thread per process slows small networks down (see docs/runs.md).
@@ -37,7 +37,7 @@ help:
 	@echo "PYTHON=<interpreter>  VENV=<folder>  JOBS=<processes>  ARGS=<arguments of gate>"
 
 gate: $(INSTALLED)
-	$(BIN)/rlregress gate $(ARGS)
+	$(BIN)/rlregress check $(ARGS)
 
 test: $(INSTALLED)
 	$(TEST_COMMAND)

@@ -12,10 +12,11 @@ import sys
 from pathlib import Path
 
 import pytest
-import typer
 
 from rlregress import __version__, cli, frameworks, suite
-from rlregress.commands import traces
+from rlregress.cli import commands
+from rlregress.cli import trace as traces
+from rlregress.cli.parsing import Lazy
 from rlregress.details import catalogue
 from rlregress.gate import baseline, recording, selection
 from rlregress.gate import run as gate_run
@@ -124,14 +125,14 @@ def test_unknown_cells(command):
 @pytest.mark.parametrize("given", ["much", "0", "120%", "nan"])
 def test_a_drop_that_is_no_share(command, given):
     """What a plan is to see is a share of the stored mean, in per cent or not."""
-    code, _, error = command("plan", "--must-see", given)
-    assert_one_sentence(code, error, f"--must-see is '{given}', expected a share up to 100%")
+    code, _, error = command("plan", "--must-detect", given)
+    assert_one_sentence(code, error, f"--must-detect is '{given}', expected a share up to 100%")
 
 
 def test_a_drop_within_the_floor(command):
     """What no gate calls a regression is not asked for."""
-    code, _, error = command("plan", "--must-see", "5%")
-    assert_one_sentence(code, error, "--must-see is 5%, expected more than 5%: no gate calls a")
+    code, _, error = command("plan", "--must-detect", "5%")
+    assert_one_sentence(code, error, "--must-detect is 5%, expected more than 5%: no gate calls a")
 
 
 def test_unknown_option_value(command):
@@ -147,7 +148,7 @@ def test_missing_stored_runs(command, stored):
         "plan", "--framework", cell.framework, "--algorithm", cell.algorithm,
         "--environment", "Pusher-v4",
     )  # fmt: skip
-    assert_one_sentence(code, error, "no stored runs of", "rlregress record --framework")
+    assert_one_sentence(code, error, "no stored runs of", "rlregress baseline record --framework")
 
 
 def test_baseline_of_another_budget(command, copied_suite, stored):
@@ -331,7 +332,7 @@ def test_a_list_of_known_names_is_set_off_from_the_wrong_one(command):
     assert_one_sentence(code, error, "unknown algorithm 'zzz' of ", "; known: ppo, sac, td3")
 
 
-_COMMANDS = typer.main.get_command(cli.app).commands
+_COMMANDS = {row.name: Lazy(row).real() for row in commands.ROWS if not row.raw}
 _VALUES = [
     pytest.param(name, option, id=f"{name} {option}")
     for name, of in _COMMANDS.items()
@@ -350,7 +351,7 @@ def test_an_empty_value_is_an_error(command, name, option):
         else:
             named, given = "an argument", [(value,)]
         for words in given:
-            code, out, error = command(name, *words)
+            code, out, error = command(*name.split(), *words)
             assert_one_sentence(code, error, f"{named} is empty; expected a value")
             assert out == ""
 
@@ -474,12 +475,14 @@ def test_an_unknown_detail(command):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--no-returns",), "only an upgrade takes --no-returns; name a side"),
-        (("--every-training", "--prove", "3"), "only an upgrade takes --prove, --every-training"),
-        (("--script", "train.py"), "only an upgrade takes --script"),
-        (("--from", "installed", "--cells", "all"), "an upgrade does not take --cells"),
-        (("--to", "installed", "--budget", "short"), "an upgrade does not take --budget"),
-        (("train.py",), "'train.py' would be arguments of a script"),
+        (("--no-returns",), "rlregress check takes no --no-returns; 'rlregress upgrade' does"),
+        (("--trace-all", "--mutants", "3"), "takes no --trace-all; 'rlregress upgrade' does"),
+        (("--script", "train.py"), "rlregress check takes no --script; 'rlregress upgrade' does"),
+        (("--from", "installed", "--cells", "all"), "rlregress upgrade takes no --cells; "),
+        (("--to", "installed", "--budget", "short"), "rlregress upgrade takes no --budget; "),
+        (("--no-such",), "No such option: --no-such; see rlregress check --help"),
+        (("train.py",), "unexpected extra argument(s) (train.py); see rlregress check --help"),
+        (("--to", "installed", "--", "--seed", "1"), "'--seed 1' would be arguments of a script"),
         (("--budget", "smoke", "--cells", "all"), "--cells chooses among stored runs"),
         (("--cells", "all", "--environment", "Hopper-v4"), "give one of them"),
         (("--cells", "thesis", "--algorithm", "ppo,foo"), "unknown algorithm 'foo'"),
@@ -614,20 +617,26 @@ def test_a_plan_changes_no_file(command, stored, tmp_path, monkeypatch):
 
 
 def test_the_version(command):
-    """``--version`` prints the version of the suite and ends."""
-    assert command("--version") == (0, f"rlregress {__version__}\n", "")
+    """``--version`` prints the version of the suite, and those of the frameworks."""
+    for words in (("--version",), ("version",)):
+        code, out, error = command(*words)
+        assert (code, error) == (0, "")
+        assert out.startswith(f"rlregress {__version__}\n")
+        assert "sb3: stable-baselines3 " in out
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        pytest.param(each.callback, id=each.callback.__name__)
-        for each in cli.app.registered_commands
-    ],
-)
-def test_every_command_names_its_exit_codes(call):
-    """The help of a command says what its exit code means."""
-    assert "xit code" in call.__doc__
+@pytest.mark.parametrize("row", commands.ROWS, ids=lambda row: row.name)
+def test_the_help_of_a_command_fits_a_screen_and_begins_with_an_example(command, row, monkeypatch):
+    """Of 80 x 40 characters; it says what the exit code means."""
+    monkeypatch.setenv("COLUMNS", "80")
+    code, out, _ = command(*row.name.split(), "--help")
+    lines = out.splitlines()
+    assert code == 0
+    assert "xit code" in out
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 80
+    assert lines[2:5] == ["  Example:", "", lines[4]]
+    assert lines[4].startswith(f"  rlregress {row.name}")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from rlregress import cli
-from rlregress.commands import hosts, output
+from rlregress.cli import ci_annotations as hosts
+from rlregress.cli import output
 from rlregress.errors import UserError
 
 

@@ -153,8 +153,8 @@ def histories() -> Pages:
         text = [
             f"# {title}: every release against the one before",
             "",
-            f"`rlregress histories --show --framework {name}` prints the counts and the pairs; how "
-            "it works: [upgrades](../upgrades.md#real-histories).",
+            f"`rlregress selftest histories --show --framework {name}` prints the counts and the "
+            "pairs; how it works: [upgrades](../upgrades.md#real-histories).",
             *counts,
             "## Pairs",
             "",
@@ -195,12 +195,12 @@ def faults() -> Pages:
         "throughput": _counted(throughput_faults.load(), by_name),
     }
     asked = {
-        "details": "`rlregress faults`",
-        "traces": "`rlregress faults --traced`",
-        "options": "`rlregress faults --optional`",
-        "behaviour": "`rlregress faults --behavior`",
-        "returns": "`rlregress faults --returns`",
-        "throughput": "`rlregress faults --throughput`",
+        "details": "`rlregress selftest faults`",
+        "traces": "`rlregress selftest faults --traced`",
+        "options": "`rlregress selftest faults --optional`",
+        "behaviour": "`rlregress selftest faults --behavior`",
+        "returns": "`rlregress selftest faults --returns`",
+        "throughput": "`rlregress selftest faults --throughput`",
     }
     start = [
         "# Seeded faults",

@@ -90,7 +90,7 @@ class _Row:
                     f"{nearest(str(variant), variants)}"
                 )
         if not self.verdict:
-            raise ValueError("key 'verdict' is missing; run `rlregress claims` to see it")
+            raise ValueError("key 'verdict' is missing; run `rlregress study claims` to see it")
 
     @property
     def listed(self) -> tuple[Any, ...]:

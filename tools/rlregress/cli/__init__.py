@@ -8,132 +8,34 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable
 from contextlib import suppress
-from typing import Annotated
 
 import typer
 
-from rlregress import __version__, frameworks
-from rlregress.cli import (
-    actions,
-    cluster,
-    details,
-    determinism,
-    faults,
-    gate,
-    histories,
-    nights,
-    parsing,
-    rank,
-    runs,
-    traces,
-)
-from rlregress.commands import output
+from rlregress import frameworks
+from rlregress.cli import commands, output, parsing
 from rlregress.errors import UserError, warn_in_words
+from rlregress.model import option
 from rlregress.reporting import harmless
 from rlregress.training import checkpoint
 
-app = typer.Typer(
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-)
-
-#: context of commands whose last arguments, behind --, are those of a script.
-_WITH_SCRIPT = {"allow_extra_args": True, "ignore_unknown_options": False}
-
-
-def version() -> None:
-    """Print the versions of this suite and of the frameworks that it finds. Exit code 0."""
-    typer.echo(f"rlregress {__version__}")
-    for name in frameworks.names():
-        adapter = frameworks.get(name)
-        try:
-            versions = ", ".join(f"{k} {v}" for k, v in adapter.versions().items())
-        except UserError as error:
-            versions = str(error)
-        typer.echo(f"{name}: {versions}")
-
-
-def _show_version(asked: bool) -> None:
-    if asked:
-        typer.echo(f"rlregress {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def every_command(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version",
-            callback=_show_version,
-            is_eager=True,
-            help="Print the version of this suite; 'rlregress version': also of the frameworks.",
-        ),
-    ] = False,
-) -> None:
-    """Regression tests for reinforcement-learning frameworks.
-
-    Exit codes of every command: 0 if nothing is wrong, 1 if something is, 2 if it could not be
-    judged or the command line is wrong, 3 if the data cannot tell, 130 if it was interrupted.
-    """
-
-
-#: what one wants to do -> its commands, in the order of the help.
-_COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
-    "Judge": (gate.gate, gate.plan, nights.trend),
-    "Ask": (
-        details.probe, details.compare, details.details, details.claims, actions.actions,
-        determinism.determinism,
-    ),
-    "Train and record": (runs.pilot, runs.record, runs.throughput, traces.trace, traces.diff),
-    "Rank and plot": (rank.rank, rank.study, nights.export),
-    "Many runs": (
-        cluster.launch, cluster.run, cluster.status, cluster.watch, cluster.verify, cluster.merge,
-    ),
-    "Prove the suite": (faults.faults, histories.histories),
-    "This installation": (version,),
-}  # fmt: skip
-_TRUST = "--trust-pickle"
-#: what every command takes before it is parsed; see ``_take_common``
-_COMMON = " ".join(
-    [
-        *(
-            f"With --{a.name} FOLDER, {a.title} is read from that checkout; default: {a.checkout}."
-            for a in map(frameworks.get, frameworks.names())
-            if a.checkout
-        ),
-        f"With {_TRUST}, checkpoints and environments of a store that others may have written are "
-        "used.",
-    ]
-)
-for _panel, _commands in _COMMANDS.items():
-    for _command in _commands:
-        _takes_script = _command in (gate.gate, traces.trace)
-        _context = _WITH_SCRIPT if _takes_script else None
-        app.command(
-            cls=parsing.Command,
-            context_settings=_context,
-            rich_help_panel=_panel,
-            epilog=_COMMON,
-        )(_command)
-
 #: command -> what is kept of it when it is interrupted; of the others nothing is.
 _KEPT = {
-    "gate": "finished trainings and traces are kept, and the same command goes on from there",
-    "throughput": "stored processes are kept, and the same command goes on from there, or begins "
-    "again with --replace",
-    "determinism": "finished trainings are kept, and the same command goes on from there",
-    "pilot": "finished runs are kept, and the same command goes on from there",
-    "record": "finished runs are kept, and the same command goes on from there",
-    "launch": "finished runs are kept, and the same command goes on from there",
-    "histories": "judged pairs are kept, and the same command goes on from there",
+    "check": "finished trainings and traces are kept, and the same command goes on from there",
+    "upgrade": "finished trainings and traces are kept, and the same command goes on from there",
+    "baseline throughput": "stored processes are kept, and the same command goes on from there, or "
+    "begins again with --replace",
+    "study determinism": "finished trainings are kept, and the same command goes on from there",
+    "study pilot": "finished runs are kept, and the same command goes on from there",
+    "baseline record": "finished runs are kept, and the same command goes on from there",
+    "runs launch": "finished runs are kept, and the same command goes on from there",
+    "selftest histories": "judged pairs are kept, and the same command goes on from there",
 }
 
 
-def _interrupted(command: str) -> str:
-    kept = _KEPT.get(command, "nothing is kept; start it again")
+def _interrupted(words: list[str]) -> str:
+    names = (" ".join(words[:count]) for count in (1, 2))
+    kept = next((_KEPT[name] for name in names if name in _KEPT), "nothing is kept; start it again")
     return f"interrupted; {kept}"
 
 
@@ -162,7 +64,7 @@ def _take_common(arguments: list[str]) -> list[str]:
             # what follows are the arguments of a script
             return [*left, argument, *rest]
         option, equals, folder = argument.partition("=")
-        if argument == _TRUST:
+        if argument == parsing.TRUST:
             os.environ[checkpoint.TRUST] = "1"
             continue
         if option not in checkouts:
@@ -170,6 +72,16 @@ def _take_common(arguments: list[str]) -> list[str]:
             continue
         frameworks.use_checkout(checkouts[option], folder if equals else next(rest, ""))
     return left
+
+
+def _as_today(arguments: list[str]) -> list[str]:
+    """Arguments with the commands and options of before under their names of today."""
+    words = commands.current(arguments)
+    if words[:1] == ["test"]:
+        # pytest knows its former options itself
+        return words
+    end = words.index("--") if "--" in words else len(words)
+    return [*option.renamed(words[:end]), *words[end:]]
 
 
 def _prepare() -> None:
@@ -196,9 +108,9 @@ def _run() -> int:
     # a shell that completes waits, and its words are not in the arguments
     if _COMPLETING not in os.environ:
         _prepare()
-        sys.argv[1:] = _take_common(sys.argv[1:])
+        sys.argv[1:] = _as_today(_take_common(sys.argv[1:]))
     try:
-        code = app(standalone_mode=False)
+        code = commands.program(prog_name="rlregress", standalone_mode=False)
     except parsing.UsageError as error:
         if not sys.argv[1:]:
             # the help, which is what one gets who asks for nothing
@@ -254,8 +166,7 @@ def _guarded() -> int:
         said = "there is not enough memory for what was asked for"
     except SystemExit as ended:
         if ended.code == 128 + signal.SIGINT:
-            command = sys.argv[1] if len(sys.argv) > 1 else ""
-            typer.echo(f"\nrlregress: {_interrupted(command)}", err=True)
+            typer.echo(f"\nrlregress: {_interrupted(sys.argv[1:])}", err=True)
         raise
     except Exception:
         with suppress(UserError):

@@ -1,114 +1,120 @@
-"""``rlregress probe``, ``compare``, ``details`` and ``claims``: what frameworks do."""
+"""``rlregress details``: the catalogue, and which variants are installed."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
-from rlregress.cli import complete
-from rlregress.cli.options import Frameworks, Html, as_typed, names_of
+from rlregress import suite
+from rlregress.claims import sources
+from rlregress.cli import complete, output, waiting
+from rlregress.cli.options import Frameworks, names
+from rlregress.details import catalogue
+from rlregress.details.implementation import documented
 from rlregress.errors import UserError
+from rlregress.frameworks.base import Adapter
+from rlregress.gate import asked, fingerprint, selection
+from rlregress.reporting import details as details_report
+from rlregress.reporting import fingerprint as fingerprint_report
+from rlregress.reporting import next_steps
 
-
-def probe(
-    framework: Frameworks = None,
-    detail: Annotated[
-        str | None,
-        typer.Option(
-            "--detail",
-            help="Ids of details, or how they begin, comma-separated; default: all.",
-            autocompletion=complete.of_details,
-        ),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
-    """Print the fingerprint: which variant of every detail the installed frameworks implement.
-
-    Exit code 0: all is as documented in baselines/details, 1: something is not, 2: could not ask.
-    """
-    from rlregress.commands import frameworks as frameworks_command
-    from rlregress.gate import selection
-
-    chosen = selection.details(names_of("--detail", detail))
-    adapters = selection.adapters(names_of("--framework", framework))
-    raise typer.Exit(frameworks_command.probe(adapters, chosen, as_json))
-
-
-def compare(
-    frameworks_: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="FRAMEWORK...",
-            help="Two or more names, or copies: name@version.",
-            autocompletion=complete.of_frameworks,
-        ),
-    ],
-    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    html: Html = "",
-) -> None:
-    """Print where frameworks differ in their implementation details, and what follows from it.
-
-    Exit code 0, also where they differ; 1: some detail could not be compared, 2: wrong names.
-    """
-    from rlregress.commands import following, output, pages, waiting
-    from rlregress.gate import comparison, selection
-    from rlregress.reporting import brief
-    from rlregress.reporting import compare as compare_report
-    from rlregress.reporting.html import compare as compare_page
-
-    if as_markdown and as_json:
-        raise UserError("--markdown and --json are two formats; give one of them")
-    new_page = pages.begin(html, as_typed())
-    adapters = selection.adapters(frameworks_)
-    comparison.check(adapters)
-    waiting.ask(adapters)
-    compared = comparison.compare(adapters)
-    output.decided()
-    new_page.write(compare_page.title(compared), lambda facts: compare_page.page(compared, facts))
-    if as_json:
-        typer.echo(compare_report.as_json(compared))
-    elif as_markdown:
-        typer.echo(compare_report.markdown(compared))
-    else:
-        compare_report.show(compared)
-        following.say(brief.steps([compare_page.card(compared)]))
-    raise typer.Exit(1 if compared.undecided else 0)
+Details = Annotated[
+    str | None,
+    typer.Option(
+        "--detail",
+        metavar="IDS",
+        help="Ids, or how they begin, such as sac.critic_loss.",
+        autocompletion=complete.of_details,
+    ),
+]
 
 
 def details(
-    detail: Annotated[
+    which: Annotated[
         str | None,
         typer.Argument(
-            help="Id of one detail, a family of them, such as sac, or words of what they ask.",
+            metavar="[DETAIL]",
+            help="An id, a family such as sac, or words: halved, 'Box 6'.",
             autocompletion=complete.of_details,
         ),
     ] = None,
     framework: Frameworks = None,
+    installed: Annotated[
+        bool, typer.Option("--installed", help="Probe which variants are installed.")
+    ] = False,
+    detail: Details = None,
+    as_json: Annotated[bool, typer.Option("--json", help="With --installed: print JSON.")] = False,
 ) -> None:
-    """Print the catalogue of implementation details: counts, several, or one detail in full.
+    """Example:
 
-    Words are looked for in ids, questions, consequences, sources and variants: halved, "Box 6".
+    rlregress details sac.critic_loss.scale
 
-    Exit code 0, or 2 if there is no such detail.
+    Prints the catalogue of implementation details: how many there are, several, or one in full.
+    With --installed it prints which variant of each the installed frameworks implement, and the
+    exit code is 0 if all are as documented in baselines/details, 1 if one is not. 2: there is no
+    such detail, or nothing could be probed.
     """
-    from rlregress.commands import frameworks as frameworks_command
-    from rlregress.gate import selection
+    adapters = selection.adapters(names("--framework", framework))
+    if installed:
+        chosen = selection.details([*names("--detail", detail), *([which] if which else [])])
+        raise typer.Exit(probe(adapters, chosen, as_json))
+    if detail is not None or as_json:
+        raise UserError("--detail and --json go with --installed; give it, or leave them out")
+    show(which, adapters)
 
-    frameworks_command.details(detail, selection.adapters(names_of("--framework", framework)))
 
+def probe(adapters: Sequence[Adapter], chosen: frozenset[str], as_json: bool) -> int:
+    """Print the fingerprint; 1 if something is not as documented.
 
-def claims(
-    framework: Frameworks = None,
-    write: Annotated[bool, typer.Option("--write", help="Write docs/claims.md.")] = False,
-) -> None:
-    """Probe whether what papers and blogs say of the installed frameworks is true.
+    Args:
+        chosen: ids of details; none: all.
 
-    Exit code 0: every verdict is the recorded one, 1: some verdict is another, 2: could not judge.
+    Raises:
+        UserError: no adapter has a probe of a chosen detail; nothing is printed.
     """
-    from rlregress.commands import frameworks as frameworks_command
-    from rlregress.gate import selection
+    if chosen and not any(id in chosen for a in adapters for id, _ in a.probes()):
+        why = sorted(
+            f"{adapter.full_name}: {reason}"
+            for adapter in adapters
+            for id, reason in adapter.absent().items()
+            if id in chosen
+        )
+        raise UserError(f"no framework can be asked what --detail names; {'; '.join(why)}")
+    if not chosen:
+        waiting.probe_all(adapters)
+    probed_ = fingerprint.collect(adapters, chosen)
+    differing = fingerprint.differing(probed_)
+    output.decided()
+    if as_json:
+        typer.echo(json.dumps(probed_, indent=1))
+    else:
+        fingerprint_report.show(probed_, differing)
+        output.next_steps([next_steps.after_probe(differing)])
+    return 1 if differing else 0
 
-    adapters = selection.adapters(names_of("--framework", framework))
-    raise typer.Exit(frameworks_command.claims(adapters, write))
+
+def show(id: str | None, adapters: Sequence[Adapter]) -> None:
+    """Print one detail in full, a line for each of several, or how many there are.
+
+    Args:
+        id: of a detail, of a family, or words of their texts.
+
+    Raises:
+        UserError: nothing is called or holds ``id``, or what is documented cannot be read; nothing
+            is printed.
+    """
+    if id is None:
+        items = sources.load(suite.baselines() / "sources")
+        counted = [asked.count(adapter) for adapter in adapters]
+        details_report.counts(catalogue.all_details(), items, counted)
+    elif id not in catalogue.ids() and (several := catalogue.of_family(id) or catalogue.naming(id)):
+        details_report.several(several)
+    else:
+        known = {
+            adapter.full_name: {of: entry.variant for of, entry in documented(adapter).items()}
+            for adapter in adapters
+        }
+        details_report.one(catalogue.get(id), known)

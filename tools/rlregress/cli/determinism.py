@@ -1,64 +1,183 @@
-"""``rlregress determinism``: what each source of chance does to DQN."""
+"""``rlregress study determinism``: what each source of chance does to DQN."""
 
 from __future__ import annotations
 
+import json
+import shlex
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from rlregress.cli.options import Frameworks, names_of
+from rlregress.cli import output
+from rlregress.cli.options import Frameworks, names
+from rlregress.environments import discrete
+from rlregress.errors import UserError, nearest
 from rlregress.files import absolute
+from rlregress.frameworks.base import NotOffered
+from rlregress.gate import selection, shown
+from rlregress.reporting import brief
+from rlregress.reporting import determinism as report
+from rlregress.reporting.html import determinism as page
+from rlregress.reporting.html.page import Facts
+from rlregress.training import chance
+from rlregress.training import determinism as groups
+from rlregress.training.record import check_writable, write_atomically
+from rlregress.training.starts import Protocol, Starts
+
+
+def checked(names: Sequence[str]) -> tuple[str, ...]:
+    """The groups in the order of the figure; UserError for one that there is not."""
+    for name in names:
+        if name not in groups.GROUPS:
+            raise UserError(f"--vary names '{name}'; {nearest(name, groups.GROUPS)}")
+    wanted = {groups.HELD, *(names or groups.GROUPS)}
+    return tuple(group for group in groups.GROUPS if group in wanted)
+
+
+def measure(frameworks: Sequence[str], plan: groups.Plan, folder: Path) -> int:
+    """Train, print the table and write the report; 1 if something is not as it has to be."""
+    if plan.steps < 100 or plan.steps < plan.checkpoints:
+        raise UserError(
+            f"--steps is {plan.steps}; expected at least 100, and one for each of the "
+            f"{plan.checkpoints} checkpoints"
+        )
+    discrete.check(plan.environment)
+    check_writable(folder, "the report")
+    started, date = time.monotonic(), shown.now()
+    adapters = selection.adapters(frameworks)
+    starts = Starts(partial(discrete.make, plan.environment, training=False), plan.protocol)
+    kept = groups.Kept(folder / "runs")
+    found, drawn, absent = {}, {}, {}
+    try:
+        for adapter in adapters:
+            name = f"{adapter.title} {adapter.label}".rstrip()
+            try:
+                runs = groups.every(adapter, plan, starts, kept, typer.echo)
+            except NotOffered as error:
+                absent[name] = str(error)
+                continue
+            found[name] = {group: chance.spread(each) for group, each in runs.items()}
+            drawn[name] = adapter.sources_of_chance()
+    finally:
+        starts.close()
+    if not found:
+        reasons = "; ".join(f"{name}: {why}" for name, why in absent.items())
+        raise UserError(f"no framework trains DQN here ({reasons}); expected at least one")
+    wrong_of = {name: chance.faults(name, spread) for name, spread in found.items()}
+    wrong = [line for said in wrong_of.values() for line in said]
+    output.decided()
+    lines = [
+        f"DQN on {plan.environment}, {plan.steps} steps, after the last of which:",
+        "",
+        *report.table(found),
+        "",
+        *report.sources(drawn),
+        *(f"- {name} was not asked: {why}" for name, why in absent.items()),
+        *wrong,
+    ]
+    plain = report.as_plain(asdict(plan), found, drawn, absent, wrong)
+    write_atomically(folder / "determinism.json", json.dumps(plain, indent=1) + "\n")
+    for line in lines:
+        typer.echo(line)
+    for name, spread in found.items():
+        figure = folder / f"determinism-{name.lower().replace(' ', '-')}.svg"
+        write_atomically(figure, report.figure(name, spread))
+    facts = Facts(
+        f"Chance in DQN on {plan.environment}, {plan.steps} steps",
+        date,
+        round(time.monotonic() - started, 1),
+        shown.machine(),
+        _command(frameworks, plan),
+    )
+    written = page.page(found, drawn, absent, wrong_of, facts)
+    write_atomically(folder / "determinism.html", written)
+    typer.echo(
+        f"report: {folder} (determinism.html, determinism.json, and a figure for each framework)"
+    )
+    output.next_steps(brief.steps(page.cards(found, wrong_of)))
+    return 1 if wrong else 0
+
+
+def _command(frameworks: Sequence[str], plan: groups.Plan) -> str:
+    """The command that measures the same again."""
+    usual, protocol = Protocol(), plan.protocol
+    command = ["rlregress", "study", "determinism"]
+    for name, value, default in (
+        ("--framework", ",".join(frameworks), ""),
+        ("--environment", plan.environment, ""),
+        ("--steps", plan.steps, 0),
+        ("--runs", plan.runs, 0),
+        ("--checkpoints", plan.checkpoints, 0),
+        ("--vary", ",".join(group for group in plan.groups if group != groups.HELD), ""),
+        ("--sticky", plan.sticky, 0.0),
+        ("--starts", protocol.starts, usual.starts),
+        ("--cap", protocol.cap, usual.cap),
+        ("--states", protocol.states, usual.states),
+    ):
+        if value != default:
+            command += [name, str(value)]
+    return shlex.join(command)
 
 
 def determinism(
     framework: Frameworks = None,
     environment: Annotated[
-        str, typer.Option(help="A Gymnasium id with discrete actions.")
+        str, typer.Option(metavar="ID", help="With discrete actions.")
     ] = "ALE/Breakout-v5",
-    steps: Annotated[int, typer.Option(help="Environment steps of a training.")] = 10_000,
-    runs: Annotated[int, typer.Option(min=2, help="Trainings of each group.")] = 5,
-    checkpoints: Annotated[int, typer.Option(min=1, help="Evaluations of a training.")] = 10,
+    steps: Annotated[
+        int, typer.Option(metavar="N", help="Environment steps of a training.")
+    ] = 10_000,
+    runs: Annotated[int, typer.Option(min=2, metavar="N", help="Trainings of each group.")] = 5,
+    checkpoints: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Evaluations of a training.")
+    ] = 10,
     vary: Annotated[
         str | None,
         typer.Option(
-            help="initialisation, exploration, environment, sampling, threads, comma-separated; "
-            "default: each of them, alone."
+            metavar="NAMES",
+            help="initialisation, exploration, environment, sampling, threads; default: each.",
         ),
     ] = None,
     sticky: Annotated[
         float,
-        typer.Option(min=0.0, max=1.0, help="Probability that a game repeats the last action."),
+        typer.Option(min=0.0, max=1.0, metavar="P", help="Probability that an action repeats."),
     ] = 0.0,
-    starts: Annotated[int, typer.Option(min=1, help="Start sequences of an evaluation.")] = 100,
+    starts: Annotated[int, typer.Option(min=1, metavar="N", help="Starts of an evaluation.")] = 100,
     cap: Annotated[
-        int, typer.Option(min=1, help="Environment steps after which its episodes are cut off.")
+        int, typer.Option(min=1, metavar="N", help="Steps until its episodes end.")
     ] = 4500,
-    states: Annotated[int, typer.Option(min=1, help="Held-out states for the maximum Q.")] = 500,
+    states: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Held-out states for the maximum Q.")
+    ] = 500,
     report: Annotated[
         str, typer.Option(metavar="PATH", help="Folder of the report, and of trainings done.")
     ] = "report",
 ) -> None:
-    """Train DQN with one source of chance varied and the others held.
+    """Example:
 
-    With all held, weights have to be identical to the bit at every checkpoint. Prints by how much
-    each source alone makes score and maximum Q differ, and draws figure 1 of Nagarajan, Warnell and
-    Stone (2018) for each framework. Trainings that are done stay in the report's folder: the same
-    command goes on where it was stopped.
+    rlregress study determinism --framework sb3 --vary sampling --runs 3
+
+    Trains DQN with one source of chance varied and the others held. With all held, weights have to
+    be identical to the bit at every checkpoint. Prints by how much each source alone makes score
+    and maximum Q differ, and draws figure 1 of Nagarajan, Warnell and Stone (2018) for each
+    framework. Trainings that are done stay in the report's folder: the same command goes on where
+    it was stopped.
 
     Exit code 0; 1 if trainings with all held differ, or a source that is varied changes nothing.
     """
-    from rlregress.commands import determinism as command
-    from rlregress.training.determinism import Plan
-    from rlregress.training.starts import Protocol
-
     folder = absolute(report)
-    plan = Plan(
+    plan = groups.Plan(
         environment=environment,
         sticky=sticky,
         steps=steps,
         checkpoints=checkpoints,
         runs=runs,
-        groups=command.checked(names_of("--vary", vary)),
+        groups=checked(names("--vary", vary)),
         protocol=Protocol(starts=starts, cap=cap, states=states),
     )
-    raise typer.Exit(command.measure(names_of("--framework", framework), plan, folder))
+    raise typer.Exit(measure(names("--framework", framework), plan, folder))

@@ -1,89 +1,249 @@
-"""``rlregress faults``: known mistakes, seeded into copies."""
+"""``rlregress selftest faults``: seed known faults and print what probes, tests or traces say."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
-from rlregress.cli.options import Algorithms, Frameworks, Html, Workers, as_typed, names_of
+from rlregress import frameworks
+from rlregress.cli import html_option, output, waiting
+from rlregress.cli.html_option import Page
+from rlregress.cli.options import Algorithms, Frameworks, Html, Workers, as_typed, names
 from rlregress.errors import UserError
+from rlregress.faults import behavior, generated, probed, seeding, traced
+from rlregress.gate import return_faults, selection, throughput_faults
+from rlregress.model.faults import (
+    BehaviorResult,
+    GateOnFault,
+    ProbedResult,
+    ThroughputResult,
+    TracedResult,
+)
+from rlregress.reporting import faults as faults_report
+from rlregress.reporting import next_steps
+from rlregress.reporting import tiers as tiers_report
+from rlregress.reporting.html import faults as faults_page
+from rlregress.upgrade import optional_faults, tiers
+
+
+def _write(page: Page, rows: Sequence[faults_page.Row], said: str) -> None:
+    page.write(faults_page.TITLE, lambda facts: faults_page.page(rows, said, facts))
+    output.next_steps([next_steps.after_faults([row.name for row in rows if not row.right])])
+
+
+def by_probes(of: Sequence[str], only: Sequence[str], workers: int, page: Page) -> bool:
+    """Seed, probe and print, fault by fault; whether all of them were seen as expected."""
+    pairs = probed.chosen(of, only)
+    seen: list[ProbedResult] = []
+    for name in of:
+        faults = [fault for owner, fault in pairs if owner == name]
+        if not faults:
+            continue
+        typer.echo(f"{name}: {len(faults)} faults; first, which probe reaches which line", err=True)
+        progress = waiting.progress(len(faults), "faults asked of probes")
+        for each in seeding.seed(name, faults, workers or os.cpu_count() or 1):
+            typer.echo(faults_report.probed_line(name, each))
+            seen.append(each)
+            progress.done()
+    said = faults_report.probed_summary(seen)
+    typer.echo(said)
+    _write(page, [faults_page.probed(each) for each in seen], said)
+    return all(each.detected for each in seen)
+
+
+def by_traces(of: Sequence[str], only: Sequence[str], workers: int, page: Page) -> bool:
+    """Seed, trace and print, fault by fault; whether enough were found in the right place."""
+    results: list[TracedResult] = []
+    faults = traced.chosen(of, only)
+    progress = waiting.progress(len(faults), "faults traced")
+    for result in traced.seed(faults, workers or os.cpu_count() or 1):
+        typer.echo(faults_report.traced_line(result))
+        results.append(result)
+        progress.done()
+    said = faults_report.traced_summary(results)
+    typer.echo(said)
+    _write(page, [faults_page.traced(each) for each in results], said)
+    return traced.enough(results)
+
+
+def by_behavior(of: Sequence[str], only: Sequence[str], workers: int, page: Page) -> bool:
+    """Seed, run the behaviour tests and print, fault by fault; whether all of them turned red."""
+    results: list[BehaviorResult] = []
+    faults = behavior.chosen(of, only)
+    progress = waiting.progress(len(faults), "faults asked of behaviour tests")
+    for result in behavior.seed(faults, workers or os.cpu_count() or 1):
+        typer.echo(faults_report.behavior_line(result))
+        results.append(result)
+        progress.done()
+    said = faults_report.behavior_summary(results)
+    typer.echo(said)
+    _write(page, [faults_page.behavior(each) for each in results], said)
+    return all(each.detected for each in results)
+
+
+def under_options(of: Sequence[str], only: Sequence[str], workers: int, page: Page) -> bool:
+    """Seed faults that show only under an option, and print what the scenarios say of each."""
+    chosen = optional_faults.chosen(of, only)
+    results = optional_faults.seed(chosen, workers or os.cpu_count() or 1, typer.echo)
+    lines = faults_report.optional_lines(results)
+    for line in lines:
+        typer.echo(line)
+    rows = zip(results, lines, strict=False)
+    _write(page, [faults_page.optional(each, line) for each, line in rows], lines[-1])
+    return optional_faults.enough(results)
+
+
+def by_returns(
+    of: Sequence[str],
+    algorithms: Sequence[str],
+    only: Sequence[str],
+    gates: int,
+    workers: int,
+    cells: str,
+    page: Page,
+) -> bool:
+    """Judge the returns of copies with faults, or ``gates`` times of what is installed.
+
+    Returns whether every fault, or no unchanged framework, is said to have regressed.
+    """
+    processes = workers or os.cpu_count() or 1
+    faults = return_faults.chosen(of, algorithms, only)
+    judged: list[GateOnFault] = []
+    if gates:
+        pairs = dict.fromkeys((fault.framework, fault.algorithm) for fault in faults)
+        sessions = [return_faults.unchanged(*pair, gates, processes, cells) for pair in pairs]
+    else:
+        sessions = [return_faults.seed(faults, processes, cells)]
+    for session in sessions:
+        for each in session:
+            judged.append(each)
+            for line in faults_report.returns_lines(each):
+                typer.echo(line)
+    said = faults_report.returns_summary(judged)
+    typer.echo(said)
+    rows = [faults_page.returns(each, each.regressed != bool(gates)) for each in judged]
+    _write(page, rows, said)
+    return all(each.regressed != bool(gates) and not each.trouble for each in judged)
+
+
+def by_throughput(of: Sequence[str], only: Sequence[str], workers: int, page: Page) -> bool:
+    """Measure copies with faults, judge and print; whether all of them were seen."""
+    if workers > 1:
+        raise UserError(
+            f"--workers is {workers}, expected 1 with --throughput: what is measured beside itself "
+            "is slower; leave it out"
+        )
+    judged: list[ThroughputResult] = []
+    for each in throughput_faults.seed(throughput_faults.chosen(of, only)):
+        judged.append(each)
+        for line in faults_report.throughput_lines(each):
+            typer.echo(line)
+    said = faults_report.throughput_summary(judged)
+    typer.echo(said)
+    _write(page, [faults_page.throughput(each) for each in judged], said)
+    return all(each.detected for each in judged)
+
+
+def by_tiers(of: Sequence[str], count: int, draw: int, workers: int) -> bool:
+    """Draw faults, ask the tiers, and print which sees how many; whether they see enough."""
+    results = [
+        tiers.judge(frameworks.get(name), count, draw, workers or os.cpu_count() or 1, typer.echo)
+        for name in of
+    ]
+    typer.echo(tiers_report.page(results, generated.explained()))
+    typer.echo(tiers_report.summary(results))
+    return tiers.enough(results)
+
+
+def missed_by_tiers(of: Sequence[str], workers: int) -> bool:
+    """Ask again what no tier saw, and print the page; whether the tiers see enough now."""
+    processes = workers or os.cpu_count() or 1
+    draws_of = (tiers.ask_again(frameworks.get(name), processes, typer.echo) for name in of)
+    results = [each for draws in draws_of for each in draws]
+    typer.echo(tiers_report.page(results, generated.explained()))
+    typer.echo(tiers_report.summary(results))
+    return tiers.enough(results)
+
+
+def kept_tiers() -> bool:
+    """Print the page of what was judged before; whether the tiers see enough."""
+    results = generated.kept()
+    if not results:
+        raise UserError(
+            "no generated faults were judged yet; run rlregress selftest faults --tiers without "
+            "--show"
+        )
+    typer.echo(tiers_report.page(results, generated.explained()), nl=False)
+    return tiers.enough(results)
 
 
 def faults(
     framework: Frameworks = None,
     only: Annotated[
-        str | None, typer.Option(help="Names of faults, comma-separated; default: all.")
+        str | None, typer.Option(metavar="NAMES", help="Of faults; default: all.")
     ] = None,
     workers: Workers = 0,
-    traced: Annotated[
-        bool, typer.Option("--traced", help="Find them by traces of short trainings instead.")
-    ] = False,
+    traced: Annotated[bool, typer.Option("--traced", help="By traces of short trainings.")] = False,
     optional: Annotated[
         bool,
-        typer.Option("--optional", help="Those in code that runs only under an option, by traces."),
+        typer.Option("--optional", help="Those under an option, by traces."),
     ] = False,
     behavior: Annotated[
         bool,
-        typer.Option("--behavior", help="Those between several environments, by tests_behavior."),
+        typer.Option("--behavior", help="Those of several environments, by tests."),
     ] = False,
     returns: Annotated[
-        bool, typer.Option("--returns", help="Those that change what is learnt, by trainings.")
+        bool, typer.Option("--returns", help="Those of learning, by trainings.")
     ] = False,
     throughput: Annotated[
         bool,
-        typer.Option("--throughput", help="Those that cost time or memory, by measuring both."),
+        typer.Option("--throughput", help="Those of time or memory, by measuring."),
     ] = False,
     algorithm: Algorithms = None,
     unchanged: Annotated[
         int,
         typer.Option(
-            min=0, metavar="GATES", help="With --returns: judge so often without any fault."
+            min=0,
+            metavar="GATES",
+            show_default=False,
+            help="Of --returns: judge so often without a fault.",
         ),
     ] = 0,
     cells: Annotated[
-        str, typer.Option(help="With --returns: default, all, or patterns of ids of stored cells.")
+        str, typer.Option(metavar="CELLS", show_default=False, help="Of --returns; all.")
     ] = "all",
     tiers: Annotated[
         bool,
-        typer.Option("--tiers", help="Those that operators generate, drawn by lot, by every tier."),
+        typer.Option("--tiers", help="Mutants drawn by lot, by every tier."),
     ] = False,
-    count: Annotated[
-        int, typer.Option(min=1, help="With --tiers: how many of each framework.")
-    ] = 150,
-    draw: Annotated[int, typer.Option(min=0, help="With --tiers: seed of the lot.")] = 0,
-    show: Annotated[
-        bool, typer.Option("--show", help="With --tiers: print what is kept; judge nothing.")
-    ] = False,
+    count: Annotated[int, typer.Option(min=1, metavar="N", help="Of --tiers: how many.")] = 150,
+    draw: Annotated[int, typer.Option(min=0, metavar="SEED", help="Of --tiers: of the lot.")] = 0,
+    show: Annotated[bool, typer.Option("--show", help="Of --tiers: print what is kept.")] = False,
     missed: Annotated[
         bool,
-        typer.Option(
-            "--missed", help="With --tiers: ask again what no tier saw in the kept draws."
-        ),
+        typer.Option("--missed", help="Of --tiers: again what no tier detected."),
     ] = False,
     html: Html = "",
 ) -> None:
-    """Make known mistakes in copies of the frameworks, and print whether the probes see each.
+    """Example:
 
-    Exit code 0, or 1 if a fault is not seen, or changes another detail than it should; with
-    --traced, if less than nine in ten are found in the right file and function; with --optional, if
-    less than nine in ten are found; with --behavior, if one does not turn its tests red; with
-    --throughput, if one is not seen; with --returns, if one is not said to have regressed, or with
-    --unchanged if one gate says so; with --tiers, if less than 95 in a hundred are seen. 2: a name
-    is unknown.
+    rlregress selftest faults --framework sb3 --traced
+
+    Injects known faults into copies of the frameworks, and prints whether the probes detect each.
+    Exit code 0: enough are detected (all; of --traced and --optional nine in ten; of --tiers 95 %),
+    and of --unchanged no gate reports a regression; 1: not so; 2: a name is unknown.
     """
-    from rlregress.commands import faults as faults_command
-    from rlregress.commands import pages
-    from rlregress.gate import selection
-
     # of several copies of a framework, the one that its name alone means
-    chosen = selection.adapters(names_of("--framework", framework))
+    chosen = selection.adapters(names("--framework", framework))
     adapters = list(dict.fromkeys(adapter.name for adapter in chosen))
     catalogues = {
-        "--traced": (traced, faults_command.by_traces),
-        "--optional": (optional, faults_command.under_options),
-        "--behavior": (behavior, faults_command.by_behavior),
-        "--throughput": (throughput, faults_command.by_throughput),
+        "--traced": (traced, by_traces),
+        "--optional": (optional, under_options),
+        "--behavior": (behavior, by_behavior),
+        "--throughput": (throughput, by_throughput),
     }
     named = [option for option, (given, _) in catalogues.items() if given]
     named += ["--returns"] * returns + ["--tiers"] * tiers
@@ -105,19 +265,17 @@ def faults(
                 "--tiers draws its faults and prints Markdown; leave out --only, --html"
             )
         if show:
-            seen = faults_command.kept_tiers()
+            seen = kept_tiers()
         elif missed:
-            seen = faults_command.missed_by_tiers(adapters, workers)
+            seen = missed_by_tiers(adapters, workers)
         else:
-            seen = faults_command.by_tiers(adapters, count, draw, workers)
+            seen = by_tiers(adapters, count, draw, workers)
         raise typer.Exit(0 if seen else 1)
-    new_page = pages.begin(html, as_typed())
+    new_page = html_option.begin(html, as_typed())
     if returns:
-        algorithms = names_of("--algorithm", algorithm)
-        of = names_of("--only", only)
-        seen = faults_command.by_returns(
-            adapters, algorithms, of, unchanged, workers, cells, new_page
-        )
+        algorithms = names("--algorithm", algorithm)
+        of = names("--only", only)
+        seen = by_returns(adapters, algorithms, of, unchanged, workers, cells, new_page)
         raise typer.Exit(0 if seen else 1)
-    seed = catalogues[named[0]][1] if named else faults_command.by_probes
-    raise typer.Exit(0 if seed(adapters, names_of("--only", only), workers, new_page) else 1)
+    seed = catalogues[named[0]][1] if named else by_probes
+    raise typer.Exit(0 if seed(adapters, names("--only", only), workers, new_page) else 1)

@@ -1,18 +1,29 @@
-"""``rlregress histories``: every release against the one before."""
+"""``rlregress selftest histories``: every release against the one before."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any
 
 import typer
 
-from rlregress.cli.options import Workers, names_of
+from rlregress import frameworks
+from rlregress.cli import output
+from rlregress.cli.options import Workers, names
 from rlregress.errors import UserError
+from rlregress.reporting import histories as histories_report
+from rlregress.reporting import next_steps, upgrade_data
+from rlregress.training.record import write_atomically
+from rlregress.upgrade import cached_folders, changes, gate
+from rlregress.upgrade import histories as judged_histories
+from rlregress.upgrade.changes import ReleasePair
+from rlregress.upgrade.options import Options
 
 
 def histories(
     framework: Annotated[
-        str | None, typer.Option(help="Names, comma-separated; default: all that have a history.")
+        str | None, typer.Option(metavar="NAMES", help="Default: all that have a history.")
     ] = None,
     only: Annotated[
         str | None,
@@ -33,14 +44,14 @@ def histories(
     ] = False,
     workers: Workers = 2,
 ) -> None:
-    """Judge every pair of neighbouring releases, and count what is known to have changed.
+    """Example:
 
-    Takes hours; every judged pair is kept in baselines/histories, and the same command goes on
-    from there. Exit code 0, or 2 if a name is unknown.
+    rlregress selftest histories --show
+
+    Judges every pair of neighbouring releases, and counts what is known to have changed. Takes
+    hours; every judged pair is kept in baselines/histories, and the same command goes on from
+    there. Exit code 0, or 2 if a name is unknown.
     """
-    from rlregress.commands import upgrade as upgrade_command
-    from rlregress.upgrade import changes
-
     if show and (only is not None or scenario is not None):
         raise UserError(
             "--only and --scenario say what to judge, and --show judges nothing; leave it out"
@@ -49,12 +60,63 @@ def histories(
         raise UserError(
             "--scenario adds to the results of pairs that were judged; say which with --only"
         )
-    names = names_of("--framework", framework) or list(changes.known())
+    chosen = names("--framework", framework) or list(changes.known())
     if not show:
-        upgrade_command.judge_histories(
-            names,
-            names_of("--only", only),
-            names_of("--scenario", scenario),
-            workers,
+        judge_histories(chosen, names("--only", only), names("--scenario", scenario), workers)
+    show_histories(chosen)
+
+
+def judge_histories(
+    names: Sequence[str], only: Sequence[str], scenarios: Sequence[str], workers: int
+) -> None:
+    """Judge what has no result yet, framework after framework, and say what came of each pair.
+
+    Args:
+        scenarios: trace these alone, and add what they name to the results.
+    """
+    for name in names:
+        judge = _judge_pair(name, scenarios, workers)
+        for row in judged_histories.run(name, judge, only, typer.echo, further=bool(scenarios)):
+            for line in histories_report.pair_lines(row):
+                typer.echo(line)
+
+
+def _judge_pair(
+    name: str, scenarios: Sequence[str], workers: int
+) -> Callable[[ReleasePair], Mapping[str, Any]]:
+    package = frameworks.get(name).packages[0]
+    kept = cached_folders.cache() / "histories"
+
+    def judge(pair: ReleasePair) -> Mapping[str, Any]:
+        options = Options(
+            a=" ".join([f"{package}=={pair.before}", *pair.requires]),
+            b=" ".join([f"{package}=={pair.release}", *pair.requires]),
+            report=kept / "report",
+            frameworks=[name],
+            scenarios=scenarios or None,
+            only_scenarios=bool(scenarios),
+            returns=False,
+            workers=workers,
+            keep=kept,
+            say=lambda line: typer.echo(f"  {line}"),
         )
-    upgrade_command.show_histories(names)
+        report = upgrade_data.as_json(gate.run(options))
+        mark = "-scenarios" if scenarios else ""
+        path = kept / f"{name}-{pair.release}{mark}.json"
+        write_atomically(path, json.dumps(report, indent=1))
+        return report
+
+    return judge
+
+
+def show_histories(names: Sequence[str]) -> None:
+    """Print what is kept of the histories of frameworks."""
+    unjudged: list[str] = []
+    for name in names:
+        published = len(changes.pairs(name))
+        rows = judged_histories.load(name)
+        for line in histories_report.lines(frameworks.get(name).title, published, rows):
+            typer.echo(line)
+        if len(rows) < published:
+            unjudged.append(name)
+    output.next_steps([next_steps.after_histories(unjudged)])

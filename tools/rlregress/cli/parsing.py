@@ -1,21 +1,60 @@
-"""How a command line is read: what is wrong is said in one sentence, and empty values are wrong."""
+"""How a command line is read: every mistake is reported in one sentence; empty values are one."""
 
 from __future__ import annotations
 
+import importlib
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import typer
 from typer.core import TyperCommand
+from typer.main import get_command
 
-from rlregress.commands import drawing
+from rlregress import frameworks
+from rlregress.cli import drawing
 from rlregress.errors import UserError, refuse_empty
+from rlregress.model import option as options
 
 #: what the parser raises; typer brings its own copy of click along, or takes the installed one
 UsageError: Any = typer.BadParameter.__mro__[1]
+TRUST = "--trust-pickle"
+#: key of the arguments of a script, which stand behind "--", among the notes of a context.
+_SCRIPT = "rlregress.script"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A command.
+
+    Attributes:
+        name: as it is typed, such as "runs launch".
+        function: module of this package and name of the function that does it.
+        line: what it is for, in the list of commands; "" hides it there.
+        takes_script: whether what follows "--" are the arguments of a script.
+        raw: whether another program reads its arguments.
+    """
+
+    name: str
+    function: str
+    line: str = ""
+    takes_script: bool = False
+    raw: bool = False
+
+    def load(self) -> Callable[..., Any]:
+        """The function, with what it needs imported."""
+        module, _, name = self.function.partition(":")
+        found: Callable[..., Any] = getattr(
+            importlib.import_module(f"rlregress.cli.{module}"), name
+        )
+        return found
 
 
 class Command(TyperCommand):
     """A command that refuses empty values: an empty path would mean the working directory."""
+
+    row: Row
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """As its base class.
@@ -27,13 +66,103 @@ class Command(TyperCommand):
         for argument in args:
             if any("\ud800" <= character <= "\udfff" for character in argument):
                 raise UserError(f"{ascii(argument)} is not UTF-8; expected text that is")
-        rest: list[str] = super().parse_args(ctx, args)
+        if self.row.raw:
+            ctx.meta[_SCRIPT] = args
+            if args != ["--help"]:
+                return []
+        elif self.row.takes_script and "--" in args:
+            end = args.index("--")
+            args, ctx.meta[_SCRIPT] = args[:end], args[end + 1 :]
+        try:
+            rest: list[str] = super().parse_args(ctx, args)
+        except UsageError as error:
+            option = getattr(error, "option_name", "")
+            if not option or (known := others_that_take(option)) == []:
+                raise
+            raise UserError(f"{ctx.command_path} takes no {option}; {_and(known)}") from None
         return rest
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """As its base class, with arguments as their own metavars say: "[OLD] NEW"."""
+        arguments = [p.metavar for p in self.params if p.param_type_name == "argument"]
+        return ["[OPTIONS]", *filter(None, arguments)]
 
     def invoke(self, ctx: Any) -> Any:
         """As its base class."""
         drawing.load()
         return super().invoke(ctx)
+
+
+class Lazy(TyperCommand):
+    """Stands in the list of commands, and becomes the command when it is used."""
+
+    def __init__(self, row: Row) -> None:
+        name = row.name.rpartition(" ")[2]
+        super().__init__(name=name, short_help=row.line, hidden=not row.line, rich_markup_mode=None)
+        self.row = row
+
+    def real(self) -> Command:
+        """The command, with its module imported."""
+        function = self.row.load()
+        app = typer.Typer(rich_markup_mode=None, add_completion=False)
+        app.command(cls=Command, help=help_of(function), epilog=common_help(), name=self.name)(
+            function
+        )
+        made = get_command(app)
+        assert isinstance(made, Command)
+        made.row = self.row
+        return made
+
+    def make_context(self, *given: Any, **more: Any) -> Any:
+        """That of the command itself."""
+        return self.real().make_context(*given, **more)
+
+
+def help_of(function: Callable[..., Any]) -> str:
+    """What its docstring says, with the lines of the example kept as they are."""
+    text = inspect.getdoc(function) or ""
+    # "\b" keeps the lines of a paragraph
+    return "\n\n".join(
+        f"\b\n{part}" if part.lstrip().startswith("rlregress ") else part
+        for part in text.split("\n\n")
+    )
+
+
+def common_help() -> str:
+    """What every command takes before it is parsed."""
+    checkouts = [
+        f"--{a.name} FOLDER" for a in map(frameworks.get, frameworks.names()) if a.checkout
+    ]
+    return f"Every command also takes {', '.join([*checkouts, TRUST])}: see docs/commands.md."
+
+
+def script_arguments(context: typer.Context) -> list[str]:
+    """What stands behind "--"."""
+    found: list[str] = context.meta.get(_SCRIPT, [])
+    return found
+
+
+def others_that_take(option: str) -> list[str]:
+    """Commands that take an option which one does not."""
+    from rlregress.cli.commands import ROWS
+
+    option = options.FORMER.get(option, option)
+    found = []
+    for row in ROWS:
+        if row.line and not row.raw and option in _flags(row):
+            found.append(f"rlregress {row.name}")
+    return found
+
+
+def _flags(row: Row) -> set[str]:
+    """The options of a command."""
+    return {flag for each in Lazy(row).real().params for flag in (*each.opts, *each.secondary_opts)}
+
+
+def _and(commands: Sequence[str]) -> str:
+    if len(commands) == 1:
+        return f"'{commands[0]}' does"
+    return f"{', '.join(commands[:-1])} and {commands[-1]} do"
 
 
 def sentence(error: Any) -> str:

@@ -1,118 +1,214 @@
-"""``rlregress record``, ``pilot`` and ``throughput``: what is measured and stored."""
+"""``rlregress runs``: launch, run, status, verify and merge many runs."""
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from rlregress import files
+from rlregress.cli import many_runs, with_versions
+from rlregress.cli import waves as waves_of
 from rlregress.cli.options import (
-    Algorithms,
-    BudgetName,
-    Environments,
-    Frameworks,
-    Hyperparameters,
-    StoreFolder,
-    Workers,
-    names_of,
+    Inconclusive,
+    Store,
+    check_inconclusive,
+    gate_code,
+    refuse,
+    takes,
+    with_budget,
 )
+from rlregress.cluster.slurm import Site
 from rlregress.errors import UserError
+from rlregress.gate.run import GateOptions
+from rlregress.training.store import store_in
+
+#: fields of ``launch`` that choose runs, which a manifest has chosen already.
+_CHOICE = (
+    "frameworks", "algorithms", "environments", "budget", "cells", "hyperparameters", "seeds",
+    "first_seed",
+)  # fmt: skip
+_TAKEN = (*_CHOICE, "alpha", "one_look", "report", "store")
+
+#: of a file of lines of shell, in bytes.
+_LARGEST_LINES = 1 << 20
+_OF_SLURM = ("at_once", "sbatch", "before", "dry_run")
+_OF_WAVES = ("wait", "report", "alpha", "one_look", "inconclusive")
+
+Listed = Annotated[
+    str, typer.Option("--manifest", metavar="FILE", help="Runs, as 'runs launch' listed them.")
+]
 
 
-def pilot(
-    framework: Frameworks = None,
-    algorithm: Algorithms = None,
-    environment: Environments = None,
-    seeds: Annotated[
-        int, typer.Option(min=2, help="Runs of each cell, unchanged and with each fault.")
-    ] = 10,
-    workers: Workers = 0,
-    store: StoreFolder = "",
+def run(
+    manifest: Annotated[
+        str, typer.Option(metavar="FILE", help="Runs, as 'runs launch' listed them.")
+    ],
+    index: Annotated[int, typer.Option(metavar="N", help="Which of them, from 0.")],
+    store: Store = "",
 ) -> None:
-    """Measure what to judge runs by: train with and without known faults; print what shows them.
+    """Example:
 
-    With --environment it trains what is missing, resumable; without, it prints what is there.
-    Exit code 0, or 2 if nothing has been trained.
+    rlregress runs run --manifest runs/manifests/0123456789ab.jsonl --index 0
+
+    Does one run of a manifest unless it is done: what any scheduler may call. Exit code 0 if it is
+    done, also if its training ended in an error, which is recorded; 75 if it was stopped by a
+    signal (such as TERM or USR1), or another process does it: start it again; 1 if its worker was
+    killed; 2 if it cannot be done here.
     """
-    from rlregress.commands import pilot as pilot_command
-    from rlregress.gate import pilot as study
-    from rlregress.gate import selection
-
-    chosen = None
-    if environment is not None:
-        chosen = selection.Selection(
-            study.BUDGET,
-            names_of("--framework", framework),
-            names_of("--algorithm", algorithm),
-            names_of("--environment", environment),
-        )
-    pilot_command.run(chosen, seeds, workers, store)
+    raise typer.Exit(many_runs.run(Path(manifest), index, store))
 
 
-def record(
-    framework: Annotated[str, typer.Option(help="Names, comma-separated.")],
-    algorithm: Annotated[str, typer.Option(help="Names, comma-separated.")],
-    environment: Annotated[str, typer.Option(help="Gymnasium ids, comma-separated.")],
-    budget: BudgetName = "short",
-    hyperparameters: Hyperparameters = "",
-    seeds: Annotated[int, typer.Option(help="Stored runs per cell, from seed 0.")] = 10,
-    workers: Workers = 0,
-    store: StoreFolder = "",
-    replace: Annotated[
-        bool,
-        typer.Option("--replace", help="Do all of them again, in place of those that are stored."),
-    ] = False,
-) -> None:
-    """Train cells and write their returns to baselines/returns.
-
-    One that was interrupted goes on from there, and stored runs of the same code are kept: more
-    seeds add to them. Exit code 0, or 2 if a cell cannot be recorded.
-    """
-    from rlregress.commands import gate as gate_command
-    from rlregress.gate.recording import Recording
-
-    recording = Recording(
-        names_of("--framework", framework),
-        names_of("--algorithm", algorithm),
-        names_of("--environment", environment),
-        budget,
-        hyperparameters,
-        seeds,
-        store,
-        replace,
-    )
-    gate_command.record(recording, workers)
-
-
-def throughput(
-    framework: Frameworks = None,
-    algorithm: Algorithms = None,
-    record: Annotated[
+@takes(GateOptions, _TAKEN, budget="")
+def launch(
+    options: GateOptions,
+    context: typer.Context,
+    manifest: Listed = "",
+    versions: Annotated[
+        str | None,
+        typer.Option(
+            "--with", metavar="VERSIONS", help="Train with these, as 'upgrade' takes them."
+        ),
+    ] = None,
+    local: Annotated[bool, typer.Option("--local", help="Do them on this machine.")] = False,
+    workers: Annotated[
         int,
         typer.Option(
-            min=0,
-            metavar="PROCESSES",
-            help="Measure until so many processes of each algorithm are stored.",
+            "-j", "-n", "--workers", min=0, metavar="N", help="At a time; 0: one per core."
         ),
     ] = 0,
-    replace: Annotated[
-        bool,
-        typer.Option(
-            "--replace",
-            help="Overwrite what was stored of other code, once all new processes are measured.",
-        ),
+    slurm: Annotated[bool, typer.Option("--slurm", help="Submit them to Slurm.")] = False,
+    at_once: Annotated[
+        int, typer.Option("--max", min=0, metavar="N", help="Of --slurm: at a time.")
+    ] = 0,
+    sbatch: Annotated[
+        list[str] | None,
+        typer.Option(metavar="OPTION", help="Of --slurm: account=x; repeatable."),
+    ] = None,
+    before: Annotated[
+        str, typer.Option(metavar="FILE", help="Of --slurm: lines of shell before a run.")
+    ] = "",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Of --slurm: print the scripts alone.")
+    ] = False,
+    waves: Annotated[
+        bool, typer.Option("--waves", help="Start what a check needs next, then judge.")
+    ] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Of --waves: for the verdict.")] = False,
+    inconclusive: Inconclusive = "code",
+) -> None:
+    """Example:
+
+    rlregress runs launch --local -j 24 --cells all --seeds 5
+
+    Lists the runs of chosen cells in a manifest and starts those that are not done. Exit code 0 if
+    all is done or submitted, 75 if runs are left to launch again, 1 if runs could not be done, 2 if
+    nothing can be launched; with --waves, when all are done, that of the check.
+    """
+    if local and slurm:
+        raise UserError("--local and --slurm both do the runs; give one of them")
+    if not slurm:
+        refuse(context, _OF_SLURM, "only --slurm takes", "leave it out, or give --slurm")
+    if not (local or waves):
+        refuse(context, ("workers",), "only --local takes", "leave it out, or give --local")
+    if not waves:
+        refuse(context, _OF_WAVES, "only --waves takes", "leave it out, or give --waves")
+    site = Site(tuple(sbatch or ()), _lines(before), at_once)
+    if versions is not None:
+        # this command again, there
+        with_versions.go(versions, store_in(options.store), sys.argv[1:])
+    if waves:
+        if not (local or slurm):
+            raise UserError("--waves does runs; say where with --local or --slurm")
+        refuse(context, ("manifest",), "--waves chooses runs and does not take", "leave it out")
+        check_inconclusive(inconclusive)
+        gate = replace(with_budget(options), workers=workers)
+        asked = waves_of.Waves(gate, site if slurm else None, wait)
+        if dry_run:
+            waves_of.dry_run(asked)
+            return
+        raise typer.Exit(gate_code(waves_of.run(asked), inconclusive))
+    if manifest:
+        refuse(context, _CHOICE, "a manifest has chosen its runs and does not take", "leave it out")
+        listed = many_runs.listed(Path(manifest), options.store)
+    else:
+        options = with_budget(options)
+        chosen = options.selection()
+        listed = many_runs.chosen(chosen, options.seeds, options.first_seed, options.store)
+    folder = store_in(options.store)
+    if local:
+        raise typer.Exit(many_runs.launch_here(listed, folder, workers))
+    if slurm:
+        many_runs.slurm(listed, folder, site, dry_run, lambda: folder.contents().done)
+    else:
+        many_runs.show(listed, options.store)
+
+
+def _lines(file: str) -> str:
+    """What a file of lines of shell holds; empty where none is named."""
+    if not file:
+        return ""
+    try:
+        return files.read(Path(file), _LARGEST_LINES).decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise UserError(
+            f"--before is '{file}', which cannot be read ({reason}); expected lines of shell"
+        ) from None
+
+
+def status(
+    manifest: Listed = "",
+    store: Store = "",
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Again and again until all runs are done.")
+    ] = False,
+    every: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="Of --watch; 5.")] = 5.0,
+) -> None:
+    """Example:
+
+    rlregress runs status --watch
+
+    Prints what of a store is done, running, stuck, failed and why, and the time left: of the runs
+    of --manifest, or of all that were launched to the store. Exit code 0, also if runs failed; 2 if
+    there is no store, 130 if --watch was interrupted.
+    """
+    if watch:
+        many_runs.watch(manifest, store, every)
+    else:
+        many_runs.status(manifest, store)
+
+
+def verify(
+    manifest: Listed = "",
+    store: Store = "",
+    set_aside: Annotated[
+        bool, typer.Option("--set-aside", help="Rename damaged records: launch does them again.")
     ] = False,
 ) -> None:
-    """Print how fast trainings are, as stored in baselines/throughput; --record measures it.
+    """Example:
 
-    A recording that was interrupted goes on from there; one that replaces begins again. Exit code
-    0, or 2 if nothing is stored, or something cannot be recorded. New processes are measured and
-    judged by pytest tests_performance/test_throughput.py, and by rlregress gate --throughput.
+    rlregress runs verify --store runs/
+
+    Reads every record of a store: seal, key, protocol, versions, duplicates. Exit code 0 if nothing
+    is wrong, 1 if something is, 2 if there is no store.
     """
-    from rlregress.commands import gate as gate_command
+    raise typer.Exit(many_runs.verify(manifest, store, set_aside))
 
-    if replace and not record:
-        raise UserError("--replace overwrites what --record measures; give both, or neither")
-    gate_command.throughput(
-        names_of("--framework", framework), names_of("--algorithm", algorithm), record, replace
-    )
+
+def merge(
+    stores: Annotated[list[str], typer.Argument(metavar="STORE...", help="Folders of records.")],
+    into: Annotated[str, typer.Option("-o", "--into", metavar="STORE", help="Where they go.")],
+) -> None:
+    """Example:
+
+    rlregress runs merge node-1/ node-2/ --into runs/
+
+    Brings the records of several stores into one, by what was run; nothing is overwritten. Exit
+    code 0; 1 if a run has different results, which are named, or a record is damaged; 2 if there is
+    no such store.
+    """
+    raise typer.Exit(many_runs.merge(stores, Path(into)))

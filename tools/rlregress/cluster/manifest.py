@@ -33,7 +33,7 @@ _JOB = b', "job": '
 _BUFFER = 1 << 20
 #: of a line, in bytes, and of what a run is expected to take.
 _SHORTEST_LINE, _LONGEST_LINE, _LONGEST_SECONDS = 100, 1 << 20, 1e9
-_REMEDY = "expected a file that rlregress launch wrote; write another one with it"
+_REMEDY = "expected a file that rlregress runs launch wrote; write another one with it"
 
 
 class Run(NamedTuple):

@@ -32,7 +32,7 @@ class BehaviorFault:
         turns: tests that have to fail, "file::function", below ``tests_behavior``.
         says: a part of what one of them says.
         occurrence: which ``old`` is meant, from 1; 0: there is only one.
-        essential: seeded in every run of the tests, not only by ``rlregress faults --behavior``.
+        essential: seeded in every run of the tests, not only by ``selftest faults``.
     """
 
     framework: Text

@@ -147,7 +147,7 @@ def kept() -> list[Drawn]:
 
 
 def _read(path: Path) -> Drawn:
-    remedy = "remove the file and run rlregress faults --tiers again"
+    remedy = "remove the file and run rlregress selftest faults --tiers again"
     content: Drawn = datafiles.read(path, Drawn, remedy)
     return content
 

@@ -42,7 +42,7 @@ class Fault:
         finds: a variant of these details; empty: none of the known ones.
         also: details that are no longer as documented either; every other one must be.
         occurrence: which ``old`` is meant, from 1; 0: there is only one.
-        essential: seeded in every run of the tests, not only by ``rlregress faults``.
+        essential: seeded in every run of the tests, not only by ``rlregress selftest faults``.
     """
 
     name: Text

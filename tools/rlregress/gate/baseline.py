@@ -1,7 +1,7 @@
 """Stored runs: ``baselines/returns/<cell id>.toml``, one file per cell.
 
 A file carries the raw values of every run and what it was recorded with, so that a verdict can be
-traced to the numbers that it rests on. Files are written by ``rlregress record``, never by hand.
+traced to the numbers that it rests on. ``rlregress baseline record`` writes it, never a hand.
 """
 
 from __future__ import annotations
@@ -315,7 +315,7 @@ def how_to_record(cell: Cell) -> str:
     foreign = cell.hyperparameters != cell.framework
     named = f" --hyperparameters {cell.hyperparameters}" if foreign else ""
     return (
-        f"no stored runs of {cell.id}; {there}record some with: rlregress record "
+        f"no stored runs of {cell.id}; {there}record some with: rlregress baseline record "
         f"--framework {cell.framework} --algorithm {cell.algorithm} "
         f"--environment {cell.environment} --budget {cell.budget}{named}"
     )

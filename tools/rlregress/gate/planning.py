@@ -36,7 +36,7 @@ def plan(
     """
     if must_see is not None and must_see <= Rules.floor:
         raise UserError(
-            f"--must-see is {100 * must_see:g}%, expected more than {Rules.floor:.0%}: no gate "
+            f"--must-detect is {100 * must_see:g}%, expected more than {Rules.floor:.0%}: no gate "
             "calls a smaller drop regressed, however sure it is (docs/verdicts.md, Floor)"
         )
     session = open_session(selection, seeds, store, one_look=one_look)

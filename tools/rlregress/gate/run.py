@@ -24,6 +24,7 @@ from rlregress.gate.baseline import FIRST_NEW_SEED
 from rlregress.gate.machines import other_machines
 from rlregress.gate.session import Session, open_session
 from rlregress.model.gate import GateResult, Shown
+from rlregress.model.option import arguments, of, option
 from rlregress.tracing.processes import last_words
 from rlregress.training import identity, launch
 from rlregress.training.record import check_writable
@@ -41,22 +42,58 @@ THROUGHPUT = "tests_performance/test_throughput.py"
 
 @dataclass(frozen=True)
 class GateOptions:
-    """What ``rlregress gate`` was asked; see the command's help."""
+    """What ``rlregress check`` was given; pytest and the other commands that judge take part of it.
 
-    report: Path
-    budget: str = "short"
-    frameworks: str | None = None
-    algorithms: str | None = None
-    environments: str | None = None
-    cells: str = "default"
-    hyperparameters: str = ""
-    seeds: int = 0
-    one_look: bool = False
-    alpha: float = 0.05
-    first_seed: int = FIRST_NEW_SEED
-    store: str = ""
-    workers: int = 0
-    throughput: bool = False
+    Attributes:
+        one_look: judge once, after the budget's number of runs.
+    """
+
+    report: Path = option(
+        Path("report"), "--report", "Of the report; default: report/.", metavar="FOLDER"
+    )
+    budget: str = option(
+        "short", "--budget", "Length of trainings: smoke, short or full.", metavar="NAME",
+        pytest=True,
+    )  # fmt: skip
+    frameworks: str | None = option(
+        None, "--framework", "Default: the installed ones.", metavar="NAMES",
+        completed_by="of_frameworks", pytest=True,
+    )  # fmt: skip
+    algorithms: str | None = option(
+        None, "--algorithm", "Such as ppo,sac; default: all.", metavar="NAMES", pytest=True
+    )
+    environments: str | None = option(
+        None, "--environment", "Gymnasium ids; default: as --cells.", metavar="IDS", pytest=True
+    )
+    cells: str = option(
+        "default", "--cells", "default, all, a study, or ids such as '*-ppo-*'.",
+        metavar="CELLS", completed_by="of_cells", pytest=True,
+    )  # fmt: skip
+    hyperparameters: str = option(
+        "", "--hyperparameters", "Of baselines/hyperparameters; default: each its own.",
+        metavar="SET", pytest=True,
+    )  # fmt: skip
+    seeds: int = option(
+        0, "--seeds", "New runs of each cell, judged once; 0: as needed.", metavar="N", least=0,
+        pytest=True,
+    )  # fmt: skip
+    one_look: bool = option(
+        False, "--single-look", "Judge once, after the budget's runs.", pytest=True
+    )
+    alpha: float = option(
+        0.05, "--alpha", "Probability of a false alarm; 0.05.", metavar="P", pytest=True
+    )
+    first_seed: int = option(
+        FIRST_NEW_SEED, "--first-seed", "Of new runs; others confirm an alarm.", metavar="SEED",
+        pytest=True,
+    )  # fmt: skip
+    store: str = option(
+        "", "--store", "Of run records; default: runs/.", metavar="FOLDER", pytest=True
+    )
+    workers: int = option(
+        0, "--workers", "Processes; 0: one per core.", short="-n", metavar="N", least=0
+    )
+    throughput: bool = option(False, "--throughput", "Judge speed and memory, too.")
 
     def selection(self) -> selection.Selection:
         """The cells that it is about."""
@@ -96,6 +133,10 @@ class GateOptions:
         return self.report / "throughput.json"
 
 
+#: fields of the options that pytest takes, too.
+PYTEST = frozenset(name for name, (each, _) in of(GateOptions).items() if each.pytest)
+
+
 def pytest_command(
     options: GateOptions, python: str = sys.executable, tiers: Sequence[str] = TIERS
 ) -> list[str]:
@@ -103,19 +144,9 @@ def pytest_command(
     workers = options.workers or os.cpu_count() or 1
     command = [python, *suite.pytest_arguments(*tiers), "-q", "-p", "no:cacheprovider"]
     command += ["--ignore", suite.test_path(THROUGHPUT)]
-    command += ["--how-far", "-o", "console_output_style=classic"]
-    command += ["-n", str(workers), "--budget", options.budget, "--cells", options.cells]
-    command += ["--alpha", str(options.alpha), "--seeds", str(options.seeds)]
-    command += ["--first-seed", str(options.first_seed)] + ["--fixed"] * options.one_look
-    for name, value in (
-        ("--framework", options.frameworks),
-        ("--algorithm", options.algorithms),
-        ("--environment", options.environments),
-        ("--hyperparameters", options.hyperparameters),
-        ("--store", options.store),
-    ):
-        if value:
-            command += [name, value]
+    command += ["--progress", "-o", "console_output_style=classic"]
+    command += ["-n", str(workers), "--budget", options.budget]
+    command += arguments(options, PYTEST - {"budget"})
     command += ["--junitxml", str(options.junit), "--evidence", str(options.evidence)]
     return command
 
@@ -123,36 +154,21 @@ def pytest_command(
 def throughput_command(options: GateOptions) -> list[str]:
     """The command that measures throughput; a user can paste it."""
     command = [sys.executable, *suite.pytest_arguments(THROUGHPUT), "-q", "-p", "no:cacheprovider"]
-    command += ["--alpha", str(options.alpha)]
-    for name, value in (("--framework", options.frameworks), ("--algorithm", options.algorithms)):
-        if value:
-            command += [name, value]
+    command += arguments(options, {"alpha", "frameworks", "algorithms"})
     command += ["--junitxml", str(options.report / "throughput.xml")]
     return [*command, "--evidence", str(options.throughput_evidence)]
 
 
-def repeat_command(options: GateOptions, name: str = "gate") -> str:
+def repeat_command(options: GateOptions, name: str = "check") -> str:
     """The command that judges the same again, from the runs that the store has.
 
     Args:
-        name: of a command that takes the same options, such as ``launch``.
+        name: of a command that takes the same options, such as "runs launch".
     """
-    command = ["rlregress", name, "--budget", options.budget]
-    for option, value, usual in (
-        ("--framework", options.frameworks, None),
-        ("--algorithm", options.algorithms, None),
-        ("--environment", options.environments, None),
-        ("--cells", options.cells, "default"),
-        ("--hyperparameters", options.hyperparameters, ""),
-        ("--seeds", options.seeds, 0),
-        ("--alpha", options.alpha, 0.05),
-        ("--first-seed", options.first_seed, FIRST_NEW_SEED),
-        ("--store", options.store, ""),
-    ):
-        if value != usual:
-            command += [option, str(value)]
-    command += ["--fixed"] * options.one_look + ["--throughput"] * options.throughput
-    return shlex.join(command)
+    # where the report lay and how many processes there were is another matter
+    again = PYTEST - {"budget"} | {"throughput"}
+    words = ["--budget", options.budget, *arguments(options, again)]
+    return shlex.join(["rlregress", *name.split(), *words])
 
 
 @contextmanager

@@ -270,7 +270,7 @@ def _of_stored(selection: Selection) -> list[Cell]:
     if not stored:
         raise UserError(
             f"there are no stored runs of budget '{selection.budget}' in {baseline.folder()}; "
-            "record some with: rlregress record"
+            "record some with: rlregress baseline record"
         )
     if selection.cells == "all":
         ids = list(stored)
@@ -312,7 +312,7 @@ def _of_stored(selection: Selection) -> list[Cell]:
         raise UserError(
             f"no {which} cell of budget '{selection.budget}' is left after --framework, "
             f"--algorithm and --hyperparameters; stored: {listed}; name some "
-            "with --cells, store more with rlregress record, or ask formulas and "
+            "with --cells, store more with rlregress baseline record, or ask formulas and "
             "behaviour alone: pytest tests_unit tests_behavior --framework <name>"
         )
     return cells

@@ -1,7 +1,7 @@
 """Stored throughput, ``baselines/throughput/<framework>.toml``, and what new processes say of it.
 
 A file has a table for each algorithm, with every process that was measured and what it was measured
-with. Files are written by ``rlregress throughput --record``, never by hand.
+with. Files are written by ``rlregress baseline throughput --record``, never by hand.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def stored(framework: str, algorithm: str) -> Stored | None:
 
 def how_to_record(framework: str) -> str:
     """The command that stores the throughput of a framework."""
-    return f"rlregress throughput --framework {framework.partition('@')[0]} --record 10"
+    return f"rlregress baseline throughput --framework {framework.partition('@')[0]} --record 10"
 
 
 def pairs(adapters: Sequence[Adapter], algorithms: Sequence[str]) -> list[tuple[str, str]]:

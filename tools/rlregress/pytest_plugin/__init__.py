@@ -182,7 +182,7 @@ def session_of(config: pytest.Config) -> Session:
             alpha=config.getoption("--alpha"),
             first_seed=config.getoption("--first-seed"),
             pinned=not config.getoption("--unpinned"),
-            one_look=config.getoption("--fixed"),
+            one_look=config.getoption("--single-look"),
         )
     return config.stash[_SESSION]
 
@@ -321,7 +321,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _say_how_far(config: pytest.Config, tests: Sequence[str]) -> None:
     """From here on, where that was asked for and this process makes the summary."""
-    if not config.getoption("--how-far") or _is_xdist_worker():
+    if not config.getoption("--progress") or _is_xdist_worker():
         return
     trains = any(evidence_file.tier_of(test) == "performance" for test in tests)
     if _TIERS not in config.stash:
@@ -349,7 +349,7 @@ def _write_line(config: pytest.Config, line: str) -> None:
     writer = config.pluginmanager.get_plugin("terminalreporter")
     if writer is None:
         return
-    if writer.isatty and config.getoption("--how-far"):
+    if writer.isatty and config.getoption("--progress"):
         # over what pytest-xdist has left on this line
         writer.rewrite("", erase=True)
         line = f"\r{line}"
@@ -374,7 +374,7 @@ def pytest_report_teststatus(
     report: pytest.TestReport | pytest.CollectReport, config: pytest.Config
 ) -> tuple[str, str, str] | None:
     """No letter for a test of which the lines on tiers tell."""
-    if not config.getoption("--how-far") or report.failed:
+    if not config.getoption("--progress") or report.failed:
         return None
     ended = report.when == "call" or report.skipped
     return (report.outcome, "", "") if ended and not hasattr(report, "wasxfail") else None

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import argparse
+from typing import Any
+
 import pytest
 
 from rlregress import frameworks
-from rlregress.gate.baseline import FIRST_NEW_SEED
+from rlregress.gate.run import PYTEST, GateOptions
+from rlregress.model import option
+
+_SHARED = {name: each for name, each in option.of(GateOptions).items() if name in PYTEST}
+#: other defaults than those of ``rlregress check``.
+_DEFAULTS = {"budget": "smoke"}
+#: what of them also says which tests run.
+_OF_TESTS = ("frameworks", "algorithms", "budget")
 
 #: those that concern trainings alone, with their defaults.
 OF_TRAININGS = {
-    "--environment": None, "--cells": "default", "--hyperparameters": "", "--seeds": 0,
-    "--fixed": False,
-    "--first-seed": FIRST_NEW_SEED, "--alpha": 0.05, "--store": "",
-}  # fmt: skip
-
+    each.flag: default for name, (each, default) in _SHARED.items() if name not in _OF_TESTS
+}
 
 #: what may not be empty.
 NAMING = (
-    "--framework", "--algorithm", "--detail", "--environment", "--budget", "--cells",
-    "--hyperparameters", "--store", "--evidence", "--rlregress-report",
+    *(each.flag for each, default in _SHARED.values() if isinstance(default, str | None)),
+    "--detail", "--evidence", "--rlregress-report",
     *(f"--{name}" for name in frameworks.names()),
 )  # fmt: skip
 
@@ -26,40 +33,19 @@ NAMING = (
 def add(parser: pytest.Parser) -> None:
     """The options of the suite."""
     group = parser.getgroup("rlregress", "regression tests of reinforcement-learning frameworks")
-    group.addoption("--framework", help="names, comma-separated (default: installed)")
-    group.addoption("--algorithm", help="names, comma-separated (default: all)")
+    for name, (each, usual) in _SHARED.items():
+        default = _DEFAULTS.get(name, usual)
+        how: dict[str, Any] = {"default": default, "help": _help(each.help, default, usual)}
+        if isinstance(default, bool):
+            how["action"] = "store_true"
+        else:
+            how |= {"type": type(default) if default is not None else str, "metavar": each.metavar}
+        _add(group, each.flag, **how)
     group.addoption(
         "--detail",
-        help="only what asks these details: ids or their beginnings (sac, sac.critic_loss), "
-        "comma-separated (default: all)",
+        metavar="IDS",
+        help="only what probes these details: ids or their beginnings (sac, sac.critic_loss)",
     )
-    group.addoption("--environment", help="gymnasium ids, comma-separated (default: stored cells)")
-    group.addoption("--budget", default="smoke", help="smoke (default), short or full")
-    group.addoption(
-        "--cells",
-        default="default",
-        help="cells to judge: default, all, patterns of ids of stored cells, or a study",
-    )
-    group.addoption(
-        "--hyperparameters",
-        default="",
-        metavar="SET",
-        help="a set of baselines/hyperparameters, by name (default: each framework's own)",
-    )
-    group.addoption(
-        "--seeds",
-        type=int,
-        default=0,
-        help="so many new runs per cell, judged at one look (default: as the looks ask)",
-    )
-    group.addoption(
-        "--fixed", action="store_true", help="judge at one look, after the budget's number of runs"
-    )
-    group.addoption(
-        "--first-seed", type=int, default=FIRST_NEW_SEED, help="seed of the first new run"
-    )
-    group.addoption("--alpha", type=float, default=0.05, help="false alarms per session (0.05)")
-    group.addoption("--store", default="", help="folder of run records (default: runs/)")
     group.addoption(
         "--unpinned", action="store_true", help="do not limit a training to one thread (slow)"
     )
@@ -76,8 +62,9 @@ def add(parser: pytest.Parser) -> None:
                 default="",
                 help=f"folder of a checkout of {adapter.title} (default: {adapter.checkout})",
             )
-    group.addoption(
-        "--how-far",
+    _add(
+        group,
+        "--progress",
         action="store_true",
         help="say now and then how far each tier is, in place of a letter for each test",
     )
@@ -86,5 +73,20 @@ def add(parser: pytest.Parser) -> None:
         "--rlregress-report",
         default="",
         metavar="FOLDER",
-        help="write the report of rlregress gate on what this session asked, and did not ask",
+        help="write the report of rlregress check on what this session checked, and did not check",
     )
+
+
+def _help(text: str, default: Any, usual: Any) -> str:
+    text = f"{text[0].lower()}{text[1:].rstrip('.')}"
+    return text if default == usual else f"{text} ({default})"
+
+
+def _add(group: Any, flag: str, **how: Any) -> None:
+    """An option, and its former names, which no help lists."""
+    group.addoption(flag, **how)
+    of = flag.removeprefix("--").replace("-", "_")
+    for former, now in option.FORMER.items():
+        if now == flag:
+            hidden = {**how, "help": argparse.SUPPRESS, "dest": of}
+            group.addoption(former, **hidden)

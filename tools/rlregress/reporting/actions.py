@@ -1,4 +1,4 @@
-"""``rlregress actions``: the thesis' figure 14, and its numbers."""
+"""``rlregress study actions``: the thesis' figure 14, and its numbers."""
 
 from __future__ import annotations
 

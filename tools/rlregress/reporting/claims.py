@@ -1,4 +1,4 @@
-"""``rlregress claims`` and ``docs/claims.md``: what the sources say, and what the code does."""
+"""``rlregress study claims`` and ``docs/claims.md``: what sources say, and what the code does."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _WIDTH_OF_FILES = 130
 _HEAD = """\
 # What the sources say, and what the code does
 
-Written by `rlregress claims --write`, from the sentences in `baselines/claims/` and from probes of
-{versions}. Do not edit.
+Written by `rlregress study claims --write`, from the sentences in `baselines/claims/` and from
+probes of {versions}. Do not edit.
 
 *confirmed*: the code does what the sentence says (of the scope that is named; without one, of any).
 *refuted*: it does something else. *outdated*: it does something else, and another version does, or

@@ -1,4 +1,4 @@
-"""``rlregress determinism``: the table, and the figure of the paper."""
+"""``rlregress study determinism``: the table, and the figure of the paper."""
 
 from __future__ import annotations
 

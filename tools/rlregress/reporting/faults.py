@@ -1,4 +1,4 @@
-"""``rlregress faults``: what the probes and the traces said of seeded faults."""
+"""``rlregress selftest faults``: what the probes and the traces said of seeded faults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``rlregress probe``: the table detail x implementation."""
+"""``rlregress details --installed``: the table detail x implementation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``rlregress gate`` comes to, as plain data and in its last lines."""
+"""What ``rlregress check`` comes to, as plain data and in its last lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``rlregress histories``: what the gate said of real releases, as a table."""
+"""``rlregress selftest histories``: what the gate said of real releases, as a table."""
 
 from __future__ import annotations
 

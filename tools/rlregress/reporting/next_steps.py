@@ -17,7 +17,7 @@ def after_probe(differing: Sequence[str]) -> str:
     if differing:
         id = differing[0].split()[0]
         return f"See what is documented of it, and what follows: rlregress details {_quoted(id)}"
-    return "Judge behaviour and returns too: rlregress gate"
+    return "Judge behaviour and returns too: rlregress check"
 
 
 def after_claims(differing: Sequence[str]) -> str:
@@ -25,7 +25,7 @@ def after_claims(differing: Sequence[str]) -> str:
     if differing:
         return (
             "Find out whether the sentence or its probe is wrong now, then record the verdict in "
-            "baselines/claims and write the page: rlregress claims --write"
+            "baselines/claims and write the page: rlregress study claims --write"
         )
     return "Nothing: every verdict is the recorded one."
 
@@ -66,7 +66,7 @@ def after_trace(output: Path, repeats: bool) -> str:
 def after_diff(diverged: bool) -> str:
     """After comparing two traces."""
     if diverged:
-        return "See which change of the framework does it: rlregress gate --from OLD --to NEW"
+        return "See which change of the framework does it: rlregress upgrade OLD NEW"
     return "Nothing: both do the same."
 
 
@@ -74,7 +74,7 @@ def after_pilot() -> str:
     """After the table of a pilot study."""
     return (
         "Give what shows most per minute a budget in baselines/budgets.toml, and store runs of it: "
-        "rlregress record --framework NAME --algorithm NAME --environment ID"
+        "rlregress baseline record --framework NAME --algorithm NAME --environment ID"
     )
 
 
@@ -89,13 +89,13 @@ def after_histories(unjudged: Sequence[str]) -> str:
     """After the tables of frameworks, of which these have pairs without a result."""
     if unjudged:
         name = _quoted(unjudged[0])
-        return f"Judge the rest, which takes hours: rlregress histories --framework {name}"
+        return f"Judge the rest, which takes hours: rlregress selftest histories --framework {name}"
     return "Nothing: every pair of releases is judged."
 
 
 def after_launch(store: Path) -> str:
     """After all runs of a manifest were done in a store."""
-    return f"Read every record of them: rlregress verify --store {_quoted(store)}"
+    return f"Read every record of them: rlregress runs verify --store {_quoted(store)}"
 
 
 def after_verify(store: Path, wrong: bool, damaged: bool, missing: bool) -> str:
@@ -107,9 +107,12 @@ def after_verify(store: Path, wrong: bool, damaged: bool, missing: bool) -> str:
         missing: some runs have no record, or no longer.
     """
     if damaged:
-        return "Have damaged records done again: rlregress verify --set-aside, and launch as before"
+        return (
+            "Have damaged records done again: rlregress runs verify --set-aside, and launch as "
+            "before"
+        )
     if wrong:
         return "Remove the records that are wrong, and have their runs done: launch as before"
     if missing:
         return "Have the rest done: launch as before"
-    return f"Judge by them: rlregress gate --store {_quoted(store)}"
+    return f"Judge by them: rlregress check --store {_quoted(store)}"

@@ -111,7 +111,7 @@ def markdown(result: GateResult) -> str:
             told = {(outcome.framework, of): each for of, each in outcome.throughput.items()}
             lines += ["Throughput and memory:", "", *throughput.lines(told), ""]
         if any(verdict["verdict"] == "regressed" for verdict in outcome.verdicts.values()):
-            lines += [f"Confirm with fresh seeds: rlregress gate {CONFIRM}.", ""]
+            lines += [f"Confirm with fresh seeds: rlregress check {CONFIRM}.", ""]
     lines += _failed("The suite itself failed", result.broken)
     if result.unjudged:
         lines += [f"No verdict could be reached on: {', '.join(result.unjudged)}.", ""]

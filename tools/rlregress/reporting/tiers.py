@@ -26,8 +26,8 @@ def page(results: Sequence[Drawn], explained: Mapping[tuple[str, str], Explained
 _HEAD = """
 # What the suite would miss
 
-`rlregress faults --tiers` draws single-line faults by lot from everything that operators of the
-mutation literature can change in the functions of a framework
+`rlregress selftest faults --tiers` draws single-line faults by lot from everything that operators
+of the mutation literature can change in the functions of a framework
 ([files](../baselines/faults/generated.toml)): a dropped statement, a constant, swapped arguments, a
 comparison, an operand, an operator, a condition, a sign, a bound. No fault was picked or left out
 by hand. Each is put into a copy, and four tiers are asked: **unit**, the probes of the details
@@ -36,7 +36,7 @@ neither of the two sees, **calls**, direct calls of its function, with and witho
 the rest **behavior**, the files of `tests_behavior` that run its line. Returns are not asked. A
 fault counts as seen if a detail is not as documented any more, a trace diverges, a call differs, a
 test fails, or the framework ends in an error. Draws that were asked before there were direct calls
-say nothing of them. This page is what `rlregress faults --tiers --show` prints.
+say nothing of them. This page is what `rlregress selftest faults --tiers --show` prints.
 
 Tests that were written after somebody had looked at the misses of a draw are flattered by it: the
 last draw of a framework, made after the last change of the tests, is the one that measures them.

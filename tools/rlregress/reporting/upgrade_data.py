@@ -1,4 +1,4 @@
-"""What ``rlregress gate --from A --to B`` has found, as plain data."""
+"""What ``rlregress upgrade A B`` has found, as plain data."""
 
 from __future__ import annotations
 

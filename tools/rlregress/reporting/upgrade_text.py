@@ -1,4 +1,4 @@
-"""What ``rlregress gate --from A --to B`` has found, as Markdown: first what was not checked."""
+"""What ``rlregress upgrade A B`` has found, as Markdown: first what was not checked."""
 
 from __future__ import annotations
 

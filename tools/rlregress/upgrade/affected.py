@@ -127,7 +127,7 @@ def adapters(
     if same:
         raise UserError(
             "both sides are what is installed; expected another version on one side, such as "
-            f"--from {known[0].packages[0]}==<version>"
+            f"{known[0].packages[0]}==<version>"
         )
     raise UserError(
         f"'{' '.join(sorted(moved)) or a.text}' concerns no framework known here; "

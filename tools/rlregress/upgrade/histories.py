@@ -51,7 +51,7 @@ def load(framework: str) -> tuple[Judged, ...]:
     path = path_of(framework)
     if not path.is_file():
         return ()
-    remedy = "remove the file and run rlregress histories again"
+    remedy = "remove the file and run rlregress selftest histories again"
     content: _Results = datafiles.read(path, _Results, remedy)
     return content.pairs
 

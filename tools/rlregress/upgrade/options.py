@@ -1,4 +1,4 @@
-"""What an upgrade gate is asked."""
+"""What an upgrade is judged by."""
 
 from __future__ import annotations
 
@@ -9,21 +9,23 @@ from pathlib import Path
 from typing import Any
 
 from rlregress.model import differences as model
+from rlregress.model.option import NAMES, NUMBER, PATH, option
 from rlregress.upgrade import cached_folders
 
 
 @dataclass(frozen=True)
 class Options:
-    """What ``rlregress gate --from A --to B`` was asked; see the command's help.
+    """What ``rlregress upgrade OLD NEW`` was given; see the command's help.
 
     Attributes:
+        a, b: the old version and the new one.
         scenarios: names of the scenarios to trace; None: all of them.
         only_scenarios: trace these alone, no plain training, and ask no details.
         min_coverage: the least share of the changed pieces that has to be executed and compared for
             exit code 0; None: the default, of a script 0.
         fail_on: the best verdict whose exit code is not 0.
         accepted: file of reviewed entries; None: there is none.
-        prove: how many faults to seed into what differs; 0: none.
+        prove: how many mutants to make of what differs; 0: none.
         script: the job of a script that is traced instead of the built-in trainings.
         every: trace also what runs no code that differs.
         returns, one_look: train what has diverged; judge it by the gate of fixed size.
@@ -35,24 +37,48 @@ class Options:
             only functions are noted.
     """
 
-    a: str
-    b: str
-    report: Path
-    frameworks: Sequence[str] = ()
-    algorithms: Sequence[str] = ()
-    scenarios: Sequence[str] | None = None
+    a: str = "installed"
+    b: str = "installed"
+    report: Path = option(
+        Path("report"), "--report", "Of the report; default: report/.", metavar="FOLDER"
+    )
+    frameworks: Sequence[str] = option(
+        (), "--framework", "Default: those that it concerns.", kind=NAMES, metavar="NAMES",
+        completed_by="of_frameworks",
+    )  # fmt: skip
+    algorithms: Sequence[str] = option(
+        (), "--algorithm", "Trace these alone; default: all.", kind=NAMES, metavar="NAMES"
+    )
+    scenarios: Sequence[str] | None = option(
+        None, "--scenario", "Trace these alone; all, or none.", kind=NAMES, metavar="NAMES"
+    )
     only_scenarios: bool = False
-    min_coverage: float | None = None
-    fail_on: str = model.FAIL_ON
-    accepted: Path | None = None
-    prove: int = 0
-    every: bool = False
-    returns: bool = True
-    one_look: bool = False
-    workers: int = 2
-    lend: Sequence[str] = ()
+    min_coverage: float | None = option(
+        None, "--min-coverage", "Changed pieces to execute for code 0; 0.5.", kind=NUMBER,
+        metavar="SHARE", least=0.0, most=1.0,
+    )  # fmt: skip
+    fail_on: str = option(
+        model.FAIL_ON, "--fail-on", "Best verdict whose exit code is not 0.", metavar="VERDICT"
+    )
+    accepted: Path | None = option(
+        None, "--accepted", "File of entries that were reviewed.", kind=PATH, metavar="FILE"
+    )
+    prove: int = option(
+        0, "--mutants", "Mutate what differs N times; count detected.", least=0, metavar="N"
+    )
+    every: bool = option(False, "--trace-all", "Trace also what runs no code that differs.")
+    returns: bool = option(True, "--returns", "Train what diverged, and judge its returns.")
+    one_look: bool = option(False, "--single-look", "Judge returns once.")
+    workers: int = option(
+        0, "--workers", "Processes; 0: one per core.", short="-n", metavar="N", least=0
+    )
+    lend: Sequence[str] = option(
+        (), "--lend", "Packages that both find, if one installs them.", kind=NAMES, metavar="NAMES"
+    )
     script: Mapping[str, Any] | None = None
-    minutes: float = 0.0
+    minutes: float = option(
+        0.0, "--minutes", "Begin nothing new after so many.", metavar="M", least=0.0
+    )
     begun: float = field(default_factory=time.time)
     keep: Path | None = None
     say: Callable[[str], None] = field(default=cached_folders.silent)

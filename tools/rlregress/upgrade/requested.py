@@ -1,4 +1,4 @@
-"""What ``--from`` and ``--to`` may be: requirements, a working tree, a lock file, or nothing."""
+"""What OLD and NEW of an upgrade may be: requirements, a working tree, a lock file, or nothing."""
 
 from __future__ import annotations
 

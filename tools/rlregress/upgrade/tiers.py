@@ -96,7 +96,7 @@ def ask_again(adapter: Adapter, workers: int, say: Say) -> list[Drawn]:
     if not draws:
         raise UserError(
             f"no faults were drawn from {adapter.full_name} {adapter.version()} yet; run "
-            f"rlregress faults --tiers --framework {adapter.full_name} first"
+            f"rlregress selftest faults --tiers --framework {adapter.full_name} first"
         )
     known = generated.explained()
     faults: dict[str, Mutant] = {}

@@ -298,7 +298,7 @@ def _slower(a: Trace, b: Trace) -> list[str]:
             which = "B" if other > one else "A"
             hints.append(
                 f"side {which} takes {high / max(low, 1e-3):.1f} times the {what} of the other, "
-                "while it is recorded: a hint; rlregress gate --throughput measures it"
+                "while it is recorded: a hint; rlregress check --throughput measures it"
             )
     return hints
 

@@ -53,7 +53,7 @@ def listed(store: Store, of: Sequence[Job]) -> Manifest:
 
 
 def start(of: Manifest, index: int, store: Store) -> subprocess.Popen[str]:
-    """``rlregress run``, as a launcher calls it."""
+    """``rlregress runs run``, as a launcher calls it."""
     return subprocess.Popen(
         one.command(of, index, store),
         env=launch.environment(),

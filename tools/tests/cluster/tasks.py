@@ -18,7 +18,7 @@ from .slurm import until
 
 
 def launched(manifest: Manifest, store: Store, *more: str) -> str:
-    """``rlregress launch --slurm``; what it said."""
+    """``rlregress runs launch --slurm``; what it said."""
     said = rlregress(
         *("launch", "--slurm", "--manifest", str(manifest.path), "--store", str(store.folder)),
         *("--sbatch", "mem=100M", *more),

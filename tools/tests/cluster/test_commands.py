@@ -39,7 +39,7 @@ def test_a_launch_without_a_scheduler_lists_the_runs(command, tmp_path):
     assert (code, error) == (0, "")
     (path,) = (tmp_path / "manifests").iterdir()
     assert said.splitlines()[0] == f"{path}: 3 runs, 3 of them to do"
-    assert f"rlregress.cli run --manifest {path} --index INDEX --store {tmp_path}" in said
+    assert f"rlregress.cli runs run --manifest {path} --index INDEX --store {tmp_path}" in said
     assert "INDEX is 0 to 2" in said
     assert command(*options)[:2] == (0, said)
 
@@ -160,5 +160,5 @@ def test_an_index_may_be_a_variable_of_the_shell(tmp_path):
     """The command is the same for every scheduler."""
     store = Store(tmp_path)
     call = one.command(listed(store, jobs([0])), "$I", store)
-    assert call[1:4] == ["-m", "rlregress.cli", "run"]
+    assert call[1:5] == ["-m", "rlregress.cli", "runs", "run"]
     assert call[-4:] == ["--index", "$I", "--store", str(tmp_path)]

@@ -1,4 +1,4 @@
-"""``rlregress launch --local``: ended and launched again, it does what is left."""
+"""``rlregress runs launch --local``: ended and launched again, it does what is left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``rlregress run``: one run as one command, whatever happens to it."""
+"""``rlregress runs run``: one run as one command, whatever happens to it."""
 
 from __future__ import annotations
 

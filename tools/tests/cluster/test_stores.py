@@ -1,4 +1,4 @@
-"""``rlregress status``, ``verify`` and ``merge``: what a store holds, and what is wrong with it."""
+"""``runs status``, ``verify`` and ``merge``: what a store holds, and what is wrong with it."""
 
 from __future__ import annotations
 

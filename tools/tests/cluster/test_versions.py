@@ -1,4 +1,4 @@
-"""``rlregress launch --with``: the runs are those of other code, and every node finds that code."""
+"""``runs launch --with``: the runs are those of other code, and every node finds that code."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rlregress.commands import versions as commands_versions
+from rlregress.cli import with_versions as commands_versions
 from rlregress.errors import UserError
 from rlregress.training import checkpoint
 from rlregress.training.store import Store

@@ -1,4 +1,4 @@
-"""``rlregress launch --waves``: called by cron again and again, until there is a verdict."""
+"""``rlregress runs launch --waves``: called by cron again and again, until there is a verdict."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def check_verdict(copy: Copy, store: Store, said: str) -> None:
     assert "verdict sb3: regressed" in said
     waves = judged(copy)
     before = {path: path.stat() for path in store.folder.glob("sb3*/*.json")}
-    line = f"cd {copy.folder} && {sys.executable} -m rlregress.cli gate --cells all -n 1"
+    line = f"cd {copy.folder} && {sys.executable} -m rlregress.cli check --cells all -n 1"
     gate = called(f"{line} --store {store.folder}", copy)
     assert gate.returncode == 1, gate.stderr
     assert judged(copy) == waves

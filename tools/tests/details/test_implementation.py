@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from rlregress import suite
-from rlregress.commands import frameworks as frameworks_command
+from rlregress.cli import details as frameworks_command
 from rlregress.details import catalogue
 from rlregress.details.implementation import documented, implementations
 from rlregress.details.judge import record
@@ -87,12 +87,12 @@ def test_what_is_documented_is_that_of_the_version_that_is_asked(path):
 
 def test_a_detail_is_printed_whole_or_not_at_all(path, tmp_path, capsys):
     """Where what is documented cannot be read there is the sentence, and no half of an answer."""
-    frameworks_command.details(DETAIL, [Some(path)])
+    frameworks_command.show(DETAIL, [Some(path)])
     assert "some [library]" in capsys.readouterr().out
     broken = tmp_path / "broken.toml"
     broken.write_text("[[detail]\n")
     with pytest.raises(UserError, match="broken.toml is not valid TOML"):
-        frameworks_command.details(DETAIL, [Some(path), Some(broken)])
+        frameworks_command.show(DETAIL, [Some(path), Some(broken)])
     assert capsys.readouterr().out == ""
 
 

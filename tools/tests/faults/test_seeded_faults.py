@@ -10,8 +10,7 @@ import pytest
 import typer
 
 from rlregress import frameworks, suite
-from rlregress.cli import faults as cli
-from rlregress.commands import faults as commands
+from rlregress.cli import faults as commands
 from rlregress.details import catalogue
 from rlregress.errors import UserError
 from rlregress.faults import probed
@@ -190,5 +189,5 @@ def test_a_framework_with_several_copies_is_seeded_once(monkeypatch):
     monkeypatch.setattr(frameworks, "installed", lambda: copies)
     monkeypatch.setattr(commands, "by_probes", lambda of, *_: asked.append(list(of)) or True)
     with pytest.raises(typer.Exit):
-        cli.faults()
+        commands.faults()
     assert asked == [["sb3", "torchrl"]]

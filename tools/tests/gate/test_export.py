@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from rlregress.commands.export import as_csv
+from rlregress.cli.export import as_csv
 from rlregress.training import record
 from rlregress.training.cell import Job
 from rlregress.verdicts.descriptive import interquartile_mean, probability_of_improvement

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from rlregress import frameworks
-from rlregress.commands import gate as gate_command
-from rlregress.commands import upgrade as upgrade_command
+from rlregress.cli import check as gate_command
+from rlregress.cli import upgrade as upgrade_command
 from rlregress.gate import asked, run, selection
 from rlregress.gate.session import open_session
 from rlregress.model.upgrades import Upgrade

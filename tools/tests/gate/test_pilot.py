@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rlregress.commands import pilot as pilot_command
+from rlregress.cli import pilot as pilot_command
 from rlregress.errors import UserError
 from rlregress.gate import pilot, return_faults
 from rlregress.model.pilot import MEASURES

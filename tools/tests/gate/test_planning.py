@@ -160,7 +160,7 @@ def test_a_plan_leaves_a_gate_that_has_begun_for_fresh_seeds_alone(
     [group] = {cell.group for cell in session.cells}
     share = (five.groups[group] + many.groups[group]) / 2
     asked = ["plan", "--cells", chosen.cells, "--store", str(tmp_path), "--seeds", "5"]
-    code, output, _ = command(*asked, "--must-see", f"{share:.3f}")
+    code, output, _ = command(*asked, "--must-detect", f"{share:.3f}")
     common = output.splitlines()[-2]
     assert code == 0
     assert common.endswith(", with fresh seeds")
@@ -170,15 +170,18 @@ def test_a_plan_leaves_a_gate_that_has_begun_for_fresh_seeds_alone(
     assert f"--first-seed 2000 --store {tmp_path}" in following
 
 
-GATE = "next: rlregress gate --budget short --framework sb3 --algorithm ppo"
+GATE = "next: rlregress check --budget short --framework sb3 --algorithm ppo"
 
 
 @pytest.mark.parametrize(
     ("options", "following"),
     [
         ([], GATE),
-        (["--fixed", "--environment", "Hopper-v4"], f"{GATE} --environment Hopper-v4 --fixed"),
-        (["--must-see", "20%"], f"{GATE} --seeds 5"),
+        (
+            ["--single-look", "--environment", "Hopper-v4"],
+            f"{GATE} --environment Hopper-v4 --single-look",
+        ),
+        (["--must-detect", "20%"], f"{GATE} --seeds 5"),
     ],
 )
 def test_a_plan_ends_in_the_gate_that_it_plans(command, options, following):
@@ -187,10 +190,10 @@ def test_a_plan_ends_in_the_gate_that_it_plans(command, options, following):
     assert (code, output.splitlines()[-1]) == (0, following)
 
 
-@pytest.mark.parametrize("options", [["--fixed"], ["--seeds", "3"]])
+@pytest.mark.parametrize("options", [["--single-look"], ["--seeds", "3"]])
 def test_the_gate_that_is_proposed_is_the_one_that_follows(command, options):
     """Not the one that was asked about, where that one does not see the drop."""
-    asked = ["plan", "--framework", "sb3", "--algorithm", "ppo", "--must-see", "9.6%"]
+    asked = ["plan", "--framework", "sb3", "--algorithm", "ppo", "--must-detect", "9.6%"]
     _, output, _ = command(*asked, *options)
     said = [line for line in output.splitlines() if "sees it for the least" in line]
     named = {line.partition(": ")[2].partition(" sees it")[0] for line in said}
@@ -203,7 +206,7 @@ def test_the_gate_that_is_proposed_is_the_one_that_follows(command, options):
 
 def test_a_gate_for_one_of_two_drops_says_which(command, chosen):
     """Where no gate sees the drop in any one cell, what follows is labelled with the other."""
-    code, output, _ = command("plan", "--cells", chosen.cells, "--must-see", "30%")
+    code, output, _ = command("plan", "--cells", chosen.cells, "--must-detect", "30%")
     assert code == 0
     assert "none of these gates sees it in every one" in output
     *_, other, following = output.splitlines()
@@ -213,7 +216,7 @@ def test_a_gate_for_one_of_two_drops_says_which(command, chosen):
 
 def test_a_plan_that_proposes_two_gates_names_both(command):
     """One for a drop in any cell, another for one in common, each with what it sees."""
-    arguments = ["plan", "--framework", "sb3", "--must-see", "20%"]
+    arguments = ["plan", "--framework", "sb3", "--must-detect", "20%"]
     code, output, _ = command(*arguments)
     (any_one, alone), (common, together) = [
         line.removeprefix("next: ").rsplit(": ", 1) for line in output.splitlines()[-2:]
@@ -221,17 +224,19 @@ def test_a_plan_that_proposes_two_gates_names_both(command):
     assert code == 0
     assert any_one.startswith("a drop of 20% in any one cell")
     assert common.startswith("a drop of 20% that the cells of a group have in common")
-    assert alone == "rlregress gate --budget short --framework sb3"
+    assert alone == "rlregress check --budget short --framework sb3"
     assert together == f"{alone} --seeds 5"
 
 
 def test_a_plan_proposes_no_gate_that_does_not_see_what_it_must(command):
     """It ends in what is missing; a study is nothing for a gate on one machine."""
-    _, output, _ = command("plan", "--framework", "sb3", "--algorithm", "ppo", "--must-see", "5.1%")
+    _, output, _ = command(
+        "plan", "--framework", "sb3", "--algorithm", "ppo", "--must-detect", "5.1%"
+    )
     assert "next:" not in output
     _, output, _ = command("plan", "--cells", "thesis", "--framework", "sb3", "--algorithm", "ppo")
     assert output.splitlines()[-1].startswith(
-        "next: rlregress launch --budget full --framework sb3 --algorithm ppo"
+        "next: rlregress runs launch --budget full --framework sb3 --algorithm ppo"
     )
 
 

@@ -113,7 +113,7 @@ def test_a_verdict_alone_does_the_runs_that_it_needs(chosen, trained, tmp_path):
 
 
 def test_a_number_of_seeds_or_fixed_is_one_look(chosen, tmp_path):
-    """``--seeds 3`` trains three runs of each cell, ``--fixed`` as many as the budget says."""
+    """``--seeds 3`` trains three runs of each cell, ``--single-look`` as many as the budget."""
     assert open_session(chosen, 0, str(tmp_path)).looks.seeds == (5, 10, 20)
     assert open_session(chosen, 3, str(tmp_path)).looks.seeds == (3,)
     assert open_session(chosen, 0, str(tmp_path), one_look=True).looks.seeds == (5,)

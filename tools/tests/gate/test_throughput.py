@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from rlregress import frameworks
-from rlregress.commands import gate as gate_command
+from rlregress.cli import baseline, check
 from rlregress.errors import UserError
 from rlregress.gate import asked, evidence, outcome, run, throughput
 from rlregress.gate.throughput import Measured
@@ -193,7 +193,7 @@ def test_a_gate_says_a_damaged_file_before_it_trains(name, folder, tmp_path, mon
     throughput.path_of(name).write_text(content)
     options = run.GateOptions(report=tmp_path, store=str(tmp_path / "runs"), throughput=True)
     with pytest.raises(UserError, match=f"{name}.toml.* expected .*; restore the file, or delete"):
-        gate_command.judge(options)
+        check.judge(options)
 
 
 def test_new_processes_have_seeds_of_their_own(name, folder, measured):
@@ -314,7 +314,7 @@ def test_evidence_of_throughput_is_read_from_its_own_session(tmp_path, monkeypat
 
     monkeypatch.setattr(run, "run", sessions)
     options = run.GateOptions(report=tmp_path, store=str(tmp_path / "runs"), throughput=True)
-    gate_command.judge(options)
+    check.judge(options)
     found = json.loads((tmp_path / "verdict.json").read_text())["frameworks"]
     name = frameworks.installed()[0].full_name
     assert "training" in found[name]["throughput"]["sac"]["verdicts"]
@@ -324,21 +324,21 @@ def test_evidence_of_throughput_is_read_from_its_own_session(tmp_path, monkeypat
 
 def test_nothing_stored_is_told_with_the_command_that_stores(name, folder):
     """The sentence names the framework and what to run."""
-    with pytest.raises(UserError, match=f"stored of {name}; .*rlregress throughput"):
-        gate_command.throughput([name], [], 0, False)
+    with pytest.raises(UserError, match=f"stored of {name}; .*rlregress baseline throughput"):
+        baseline.show_throughput([name], [], 0, False)
 
 
 def test_an_unknown_algorithm_is_named_before_anything_is_measured(name, folder, measured):
     """Though another one that was asked for is known; with the nearest known name."""
     with pytest.raises(UserError, match="unknown algorithm 'ppx' .*did you mean 'ppo'"):
-        gate_command.throughput([name], ["ppo", "ppx"], 2, False)
+        baseline.show_throughput([name], ["ppo", "ppx"], 2, False)
     assert not measured
 
 
 def test_a_copy_that_is_not_here_is_named():
     """What is stored of its framework is not printed as if it were that copy's."""
     with pytest.raises(UserError, match="sb3@9"):
-        gate_command.throughput(["sb3@9"], [], 0, False)
+        baseline.show_throughput(["sb3@9"], [], 0, False)
 
 
 def test_the_stored_files_can_be_read():

@@ -74,7 +74,7 @@ def test_a_fault_without_stored_processes_says_how_to_measure_them(fault, monkey
     """It is no fault that was not seen."""
     monkeypatch.setattr(throughput, "load", lambda framework: {})
     (judged,) = throughput_faults.seed([fault])
-    assert "measure it with: rlregress throughput --framework" in judged.trouble
+    assert "measure it with: rlregress baseline throughput --framework" in judged.trouble
     assert not judged.detected
 
 

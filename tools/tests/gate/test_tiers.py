@@ -90,7 +90,7 @@ def test_what_tests_take_here_corrects_what_was_recorded(said):
 def test_a_session_says_how_far_it_is(workers):
     """Lines in place of letters, with workers and without."""
     asked = ["tests_unit/test_details.py", "--framework", "sb3", "--detail", "sac.critic_loss"]
-    command = [sys.executable, *suite.pytest_arguments(), *asked, "-q", "--how-far", "-n", workers]
+    command = [sys.executable, *suite.pytest_arguments(), *asked, "-q", "--progress", "-n", workers]
     ran = subprocess.run(
         [*command, "-p", "no:cacheprovider", "-o", "console_output_style=classic"],
         cwd=suite.root(),

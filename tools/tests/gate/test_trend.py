@@ -43,7 +43,7 @@ def test_a_drop_is_dated_and_its_versions_are_named(judged, tmp_path):
     assert (written["exit_code"], written["verdict"]) == (1, "regressed")
     assert (tmp_path / "report" / "trend.md").read_text() in page
     *_, following, _ = page.splitlines()
-    command = "rlregress gate --from torch==2.12.1 --to torch==2.13.0"
+    command = "rlregress upgrade torch==2.12.1 torch==2.13.0"
     assert following == f"next: See what that version changed: {command}"
 
 
@@ -55,7 +55,7 @@ def test_a_page_shows_what_changed_with_its_numbers(judged, tmp_path):
     (card,) = page.texts("article", "card")
     assert "Something dropped and did not recover." in card
     assert f"first night {nightly.day(25)}" in card
-    assert "rlregress gate --from torch==2.12.1 --to torch==2.13.0" in card
+    assert "rlregress upgrade torch==2.12.1 torch==2.13.0" in card
     assert "sb3-ppo-Env0-v4-short, returns" in page.texts("h3")
     drawn = page.texts("figure")[0]
     assert nightly.day(0) in drawn

@@ -6,25 +6,18 @@ import ast
 import importlib.util
 import re
 import subprocess
-from functools import cache
 
 import pytest
 import typer
 
-from rlregress import cli
+from rlregress.cli import commands
 from rlregress.details import catalogue
+from rlregress.errors import UserError
 
 from .pages import ROOT, Command
 
 #: typer carries a copy of click, or takes the installed one
 _UsageError = typer.BadParameter.__base__ or Exception
-
-
-@cache
-def _app() -> typer.core.TyperGroup:
-    app = typer.main.get_command(cli.app)
-    assert isinstance(app, typer.core.TyperGroup)
-    return app
 
 
 def why_not_understood(command: Command, config: pytest.Config) -> str:
@@ -46,12 +39,22 @@ def why_not_understood(command: Command, config: pytest.Config) -> str:
 
 def _why_not_rlregress(words: list[str], named_only: bool) -> str:
     """An ellipsis is left out; what a sentence only names may lack what it takes."""
-    app, (name, *rest) = _app(), words
-    if name not in app.commands:
+    given, (name, *rest) = commands.program.commands, words
+    at_the_top = {flag for each in commands.program.params for flag in each.opts}
+    if name in at_the_top or words in [[group] for group in commands.GROUPS]:
+        return ""
+    if name in commands.GROUPS and rest:
+        given, (name, *rest) = given[name].commands, rest
+    if name not in given:
         return f"no such command: {name}"
     try:
-        with app.make_context("rlregress", [name]) as context:
-            app.commands[name].make_context(name, rest, parent=context).close()
+        with commands.program.make_context("rlregress", [words[0]]) as context:
+            given[name].make_context(name, rest, parent=context).close()
+    except typer.Exit:
+        # the help
+        return ""
+    except UserError as error:
+        return str(error)
     except _UsageError as error:
         missing = type(error).__name__ == "MissingParameter"
         return "" if missing and named_only else f"{type(error).__name__}: {error}"

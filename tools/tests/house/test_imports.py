@@ -42,7 +42,7 @@ NOT_IMPORTED = {
     "opencv-python-headless": "gymnasium and the frameworks resize the pictures of Atari with it",
     "uv": "a command: it resolves and installs the two sides of an upgrade",
     "hatchling": "builds the wheel that tools/tests/test_wheel.py installs, and lists its files",
-    "tensorboard": "torch.utils.tensorboard writes with it what rlregress export hands out",
+    "tensorboard": "torch.utils.tensorboard writes with it what rlregress study export hands out",
     "ruff": "a command: make lint",
     "mypy": "a command: make lint",
     "import-linter": "a command: make lint",
@@ -311,7 +311,7 @@ def parsers_beside_the_reader(library: Path) -> list[str]:
     others = (
         *("upgrade/needs.py", "upgrade/requirements.py"),
         *("faults/behavior.py", "training/throughput.py"),
-        "commands/export.py",
+        "cli/export.py",
     )
     files = [path for path in files if path.relative_to(library).as_posix() not in others]
     found = [
@@ -332,7 +332,7 @@ def parsers_beside_the_reader(library: Path) -> list[str]:
 def test_what_asks_other_processes_imports_neither_torch_nor_statistics():
     """A gate, a command and the plugin start without what takes seconds to import."""
     program = (
-        "import sys, rlregress.cli, rlregress.pytest_plugin, rlregress.commands.upgrade; "
+        "import sys, rlregress.pytest_plugin, rlregress.cli.upgrade, rlregress.cli.check; "
         "print(*sorted({'torch', 'scipy.stats', 'scipy.optimize'} & set(sys.modules)))"
     )
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

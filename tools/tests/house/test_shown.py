@@ -32,11 +32,11 @@ _SOURCE = {"python", "toml", "yaml", "sh"}
 def test_the_pages_are_read():
     """Commands are found in blocks, in workflows, behind variables, and in sentences."""
     shown = {(command.page, command.text) for command in COMMANDS}
-    assert ("README.md", "rlregress throughput") in shown
-    github = "rlregress gate --from old.txt --to new.txt --no-returns --report upgrade"
+    assert ("README.md", "rlregress baseline throughput") in shown
+    github = "rlregress upgrade old.txt new.txt --no-returns --report upgrade"
     assert ("docs/github-actions.md", github) in shown
     assert ("docs/scripts.md", "rlregress diff a.trace b.trace") in shown
-    assert ("docs/upgrades.md", "rlregress histories --show") in shown
+    assert ("docs/upgrades.md", "rlregress selftest histories --show") in shown
     assert len(TEXTS) > 100
 
 
@@ -54,10 +54,10 @@ def test_every_command_is_understood(pytestconfig):
     "line",
     [
         "rlregress gat",
-        "rlregress gate --frmework sb3",
-        "rlregress gate --alpha much",
-        "rlregress run",
-        "rlregress histories --show sb3",
+        "rlregress check --frmework sb3",
+        "rlregress check --alpha much",
+        "rlregress runs run",
+        "rlregress selftest histories --show sb3",
         "pytest tests_unit --detial sac",
         "pytest test_unit",
         "pytest tests_unit --detail sac.critic",
@@ -185,9 +185,9 @@ def test_another_output_is_found(tmp_path):
 
     def shown(text: str) -> Block:
         page = tmp_path / "page.md"
-        page.write_text(f"<!-- output of rlregress version -->\n\n{text}\n")
+        page.write_text(f"<!-- output of rlregress --version -->\n\n{text}\n")
         [block] = pages.blocks(page)
-        assert block.output_of == "rlregress version"
+        assert block.output_of == "rlregress --version"
         return block
 
     output = "one 1\ntwo 2\nE   three 3\n"

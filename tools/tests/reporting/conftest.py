@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rlregress.commands import gate as gate_command
+from rlregress.cli import check as gate_command
 from rlregress.gate import run
 
 from . import simulated

@@ -137,7 +137,7 @@ def test_the_document_of_the_project_is_that_of_its_data() -> None:
             if framework == claim.framework and not claim.not_checkable and row not in rows:
                 stale.append(f"{claim.id}: {version}")
     assert versions
-    assert stale == [], "write docs/claims.md with: rlregress claims --write"
+    assert stale == [], "write docs/claims.md with: rlregress study claims --write"
 
 
 def test_the_totals_of_the_document_are_the_sums_of_its_rows() -> None:

@@ -76,7 +76,7 @@ def test_every_figure_has_its_numbers_as_a_table(night):
     assert len(new) >= 5
     for record in new[:5]:
         assert f"new {record['seed']} {words.number(record['final_return'])}" in cell
-    assert f"rlregress gate --budget short --store {report.parent}/runs --cells {HOPPER}" in cell
+    assert f"rlregress check --budget short --store {report.parent}/runs --cells {HOPPER}" in cell
 
 
 def test_a_drop_is_said_first_with_what_to_do(night):
@@ -104,7 +104,7 @@ def test_an_inconclusive_night_says_how_many_seeds_would_decide(night, tmp_path,
     assert code == 3
     assert "inconclusive" in card
     assert "to see a drop of 50%: about" in card
-    assert "rlregress plan --must-see 50% --framework sb3" in card
+    assert "rlregress plan --must-detect 50% --framework sb3" in card
 
 
 def test_a_gate_that_could_not_judge_says_what_is_missing(night):
@@ -279,7 +279,7 @@ def test_the_last_lines_say_what_to_do_next(night, capsys):
     _, _, report = night({HOPPER: 0.5})
     *_, named, following, verdict = capsys.readouterr().out.splitlines()
     assert named.startswith(f"report: {report} (report.html")
-    assert following.startswith("next: Confirm with fresh seeds: rlregress gate ")
+    assert following.startswith("next: Confirm with fresh seeds: rlregress check ")
     assert f"--cells {HOPPER} --first-seed 2000" in following
     assert verdict.startswith("verdict sb3: regressed")
 
@@ -307,7 +307,7 @@ def test_72_cells_fit_into_two_megabytes():
         budget="short",
         seconds=1.0,
         exit_code=0,
-        shown=Shown(started="today", command="rlregress gate", machine="here", runs=runs),
+        shown=Shown(started="today", command="rlregress check", machine="here", runs=runs),
     )
     text = gate_page.page(result)
     page = stands_alone(text)

@@ -29,7 +29,8 @@ from . import simulated
 from .markup import Page
 from .test_gate_page import HOPPER, stands_alone
 
-FACTS = Facts("a title", "today", 90.0, "a machine", "rlregress gate --from a==1 --algorithm sac")
+COMMAND = "rlregress upgrade a==1 installed --algorithm sac"
+FACTS = Facts("a title", "today", 90.0, "a machine", COMMAND)
 
 
 def page_of(*frameworks) -> Page:
@@ -49,12 +50,12 @@ def test_an_unchanged_upgrade_says_so_and_what_it_rests_on():
 def test_functions_that_chosen_scenarios_leave_out_are_reached_by_all_scenarios():
     """A gate of some scenarios, or none, is followed by one of all, not by a script."""
     framework = upgrades.of(upgrades.traced(), reach=(upgrades.reached(),))
-    facts = replace(FACTS, command="rlregress gate --from a==1 --scenario none")
+    facts = replace(FACTS, command="rlregress upgrade a==1 installed --scenario none")
     whole, _ = upgrade_page.cards(upgrades.upgrade(framework), facts)
     package = upgrades.FILE.partition("/")[0]
     assert whole.steps[-1] == Step(
         f"Nothing has executed and compared 1 changed piece of {package}; trace every scenario:",
-        "rlregress gate --from a==1",
+        "rlregress upgrade a==1 installed",
     )
 
 
@@ -69,7 +70,7 @@ def test_what_was_not_checked_stands_before_what_differs():
     assert whole.index("SAC.train") < whole.index("td3 [library] batch")
     assert "1 of 10 details." in card
     assert "1 changed piece of code that nothing executed." in card
-    assert "rlregress gate --from a==1 --script yours.py" in whole
+    assert "rlregress upgrade a==1 installed --script yours.py" in whole
     assert "Everything that differs" in page.texts("h2")
     assert "AttributeError: no such thing" in page.texts("section")[0]
 
@@ -123,7 +124,7 @@ def test_a_trace_that_parts_shows_both_values_and_how_the_difference_grows(parte
     assert "loss 16.8" in finding
     for row in ("1 0.5", "2 0.01", "3 0.25"):
         assert row in finding
-    assert "rlregress gate --from a==1 --algorithm sac --scenario none" in finding
+    assert "rlregress upgrade a==1 installed --algorithm sac --scenario none" in finding
     assert len(page.texts("svg")) == 1
     assert any("td3 [library] batch 100 256" in rows for rows in page.texts("tbody"))
 
@@ -149,7 +150,7 @@ def test_returns_of_side_b_are_shown_run_by_run(tmp_path):
     (cell,) = page.texts("article", "cell")
     assert f"new 1000 {words.number(entries[0]['record']['final_return'])}" in cell
     assert len(page.texts("figure")) >= 2
-    assert f"rlregress gate --cells {HOPPER}" in cell
+    assert f"rlregress check --cells {HOPPER}" in cell
 
 
 def test_lines_that_only_one_side_has_are_told_from_those_that_changed():
@@ -180,7 +181,7 @@ def test_a_ranking_has_a_page_with_every_decision(command, tmp_path):
     assert "b<i> has the largest mean, 502, beyond chance." in card
     assert "> better" in page.texts("table")[0]
     assert "b<i> 504" in page.texts("table")[1]
-    assert f"rlregress rank {csv}" in page.texts("header")[0]
+    assert f"rlregress study rank {csv}" in page.texts("header")[0]
     assert json.loads((tmp_path / "rank.json").read_text())
 
 

@@ -8,11 +8,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from typer.testing import CliRunner
 
 from rlregress import cli
-from rlregress.cli import app
-from rlregress.commands import traces as traces_command
+from rlregress.cli import trace as traces_command
 from rlregress.errors import UserError
 from rlregress.model import explain
 from rlregress.model.explain import Repeated
@@ -67,20 +65,19 @@ def test_a_script_that_never_trains(tmp_path):
         run.record_twice(job, tmp_path / "train.trace", run.current("A"))
 
 
-def test_the_command_line(tmp_path, monkeypatch, recorded):
+def test_the_command_line(command, tmp_path, monkeypatch, recorded):
     """Trace, compare with a change: the exit codes and the words that a user sees."""
     monkeypatch.chdir(tmp_path)
     Path("a.py").write_text(TRAINING, encoding="utf-8")
     recorded(changed((".mean()\n", ".mean() * 2\n")), "b")
-    runner = CliRunner()
-    ended = runner.invoke(app, ["trace", "a.py", "-o", "a.trace"])
-    assert ended.exit_code == 0, ended.output
-    assert "it repeats itself to the bit" in ended.output
-    ended = runner.invoke(app, ["diff", "a.trace", "b.trace"])
-    assert ended.exit_code == 1
-    assert "first difference (loss)" in ended.output
-    assert "B / A: x2" in ended.output
-    assert runner.invoke(app, ["diff", "a.trace", "a.trace"]).exit_code == 0
+    code, out, error = command("trace", "a.py", "-o", "a.trace")
+    assert code == 0, error
+    assert "it repeats itself to the bit" in out
+    code, out, _ = command("diff", "a.trace", "b.trace")
+    assert code == 1
+    assert "first difference (loss)" in out
+    assert "B / A: x2" in out
+    assert command("diff", "a.trace", "a.trace")[0] == 0
 
 
 def test_an_unseeded_script_is_seeded(recorded):
@@ -222,7 +219,7 @@ def test_a_trace_of_a_training_that_failed_is_not_compared(tmp_path, recorded, c
     """Nothing beside nothing would be equal."""
     recorded("raise ValueError('no')", "a")
     with pytest.raises(UserError, match=r"a\.trace ended in an error.*ValueError: no"):
-        traces_command.diff(tmp_path / "a.trace", tmp_path / "a.trace")
+        traces_command.compared(tmp_path / "a.trace", tmp_path / "a.trace")
 
 
 def test_a_trace_that_cannot_be_written_is_refused_before_the_training(tmp_path):

@@ -1,4 +1,4 @@
-"""``rlregress actions``: executed actions of a Gaussian policy, in numbers and as the figure."""
+"""``study actions``: executed actions of a Gaussian policy, in numbers and as the figure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rlregress import frameworks
-from rlregress.commands import actions as command
+from rlregress.cli import actions as command
 from rlregress.errors import UserError
 from rlregress.model.actions import Actions
 from rlregress.reporting import actions as report

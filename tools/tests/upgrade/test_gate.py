@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from rlregress import cli, frameworks
-from rlregress.commands import upgrade as upgrade_command
+from rlregress.cli import upgrade as upgrade_command
 from rlregress.details import catalogue
 from rlregress.errors import UserError
 from rlregress.tracing.run import Side

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from rlregress.commands import upgrade as upgrade_command
+from rlregress.cli import upgrade as upgrade_command
 from rlregress.model.differences import DOCUMENTED, VIOLATED
 from rlregress.reporting import findings, platforms
 from rlregress.reporting.findings import ERROR, NOTICE, WARNING, Finding, Repository

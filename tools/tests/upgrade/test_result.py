@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from rlregress import frameworks
-from rlregress.commands import upgrade as upgrade_command
+from rlregress.cli import upgrade as upgrade_command
 from rlregress.model import differences as model
 from rlregress.model.code import CHANGED, Changed, Function
 from rlregress.model.differences import DOCUMENTED, VIOLATED, Entry

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rlregress.commands import upgrade as upgrade_command
+from rlregress.cli import upgrade as upgrade_command
 from rlregress.errors import UserError
 from rlregress.tracing import jobs, record
 from rlregress.tracing.events import Places

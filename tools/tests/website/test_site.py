@@ -149,7 +149,7 @@ def test_commands_on_pages_of_data_are_understood(site, pytestconfig):
         for path in site.rglob("*.html")
         for text in re.findall(r"<code>(rlregress \S.*?)</code>", path.read_text("utf-8"))
     }
-    assert "rlregress histories --show --framework sb3" in shown
+    assert "rlregress selftest histories --show --framework sb3" in shown
     lines = [Command("", 0, " ".join(text.split()), True) for text in sorted(shown)]
     assert {
         line.text: why for line in lines if (why := why_not_understood(line, pytestconfig))

@@ -249,7 +249,7 @@ def _steps(result: GateResult, outcome: FrameworkOutcome) -> list[Step]:
         ]
         if other:
             pinned = shlex.quote(" ".join(other))
-            steps.append(Step("Find the cause:", f"rlregress gate --from {pinned}"))
+            steps.append(Step("Find the cause:", f"rlregress upgrade {pinned} installed"))
     if outcome.failures and not departed:
         steps.append(Step("Read what the failed tests say."))
     if outcome.not_asked:
@@ -258,7 +258,7 @@ def _steps(result: GateResult, outcome: FrameworkOutcome) -> list[Step]:
         steps.append(Step("Run the tests that did not pass again:", result.shown.command))
     if outcome.verdict == INCONCLUSIVE:
         said = "Train as many seeds as are lacking; what gates cost, and what they would see:"
-        command = f"rlregress plan --must-see 50% --framework {outcome.framework}"
+        command = f"rlregress plan --must-detect 50% --framework {outcome.framework}"
         steps.append(Step(said, command))
     if outcome.verdict == FORMULAS_HOLD:
         command = f"rlregress plan --cells all --framework {outcome.framework}"

@@ -68,10 +68,11 @@ def _steps(shifts: Sequence[tuple[Series, Shift]]) -> list[Step]:
         for found in (_RAISED.fullmatch(text) for _, of in shift.versions for text in of):
             if found is not None:
                 name, before, after = found.groups()
-                sides = ["--from", f"{name}=={before}", "--to", f"{name}=={after}"]
+                versions = [f"{name}=={before}", f"{name}=={after}"]
                 return [
                     Step(
-                        "See what that version changed:", shlex.join(["rlregress", "gate", *sides])
+                        "See what that version changed:",
+                        shlex.join(["rlregress", "upgrade", *versions]),
                     )
                 ]
         return [Step("Look at what else changed in these nights; no version did.")]

@@ -300,7 +300,7 @@ def _framework(result: Upgrade, of: OfFramework, name: str, command: str) -> lis
         title_ = f"Returns of side B{of_it}"
         section = runs.section(
             f"returns-{key}", title_, of.returns.verdicts, of.returns.runs,
-            f"rlregress gate --framework {of.name.partition('@')[0]}",
+            f"rlregress check --framework {of.name.partition('@')[0]}",
         )  # fmt: skip
         lead = f"{section.lead} Side B's runs are the new ones."
         parts = [list(of.returns.lines), *section.parts]

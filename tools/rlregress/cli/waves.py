@@ -1,4 +1,4 @@
-"""``rlregress launch --waves``: the runs of a gate, look by look, and then its verdict."""
+"""``rlregress runs launch --waves``: the runs of a gate, look by look, and then its verdict."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from rlregress.cli import check, many_runs
 from rlregress.cluster import chosen, one, slurm
-from rlregress.commands import cluster, gate
 from rlregress.gate.run import GateOptions
 from rlregress.gate.session import Session
 from rlregress.gate.waves import Wave, next_wave, standing
@@ -47,13 +47,13 @@ def run(waves: Waves) -> int:
     # what is wrong with the report is said before anything is trained
     check_writable(waves.gate.report, "the report")
     session = waves.gate.session()
-    cluster.say(f"waves: {session.describe()}")
+    many_runs.say(f"waves: {session.describe()}")
     with _alone(session, waves.wait) as other:
         if other:
-            cluster.say(f"{other}; call again for the verdict")
+            many_runs.say(f"{other}; call again for the verdict")
             return one.RESUMABLE
         code = _train(waves, session)
-        return gate.judge(waves.gate) if code is None else code
+        return check.judge(waves.gate) if code is None else code
 
 
 def dry_run(waves: Waves) -> None:
@@ -61,7 +61,7 @@ def dry_run(waves: Waves) -> None:
     session = waves.gate.session()
     wave = next_wave(session)
     if wave is None:
-        cluster.say("no runs are left to do: the gate has a verdict")
+        many_runs.say("no runs are left to do: the gate has a verdict")
     else:
         _submit(waves, session, wave, dry_run=True)
 
@@ -89,25 +89,25 @@ def _train(waves: Waves, session: Session) -> int | None:
     """Have the runs done that the verdict needs; None: all are, else the exit code."""
     before: tuple[int, int] | None = None
     for line in report.standing(standing(session)):
-        cluster.say(line)
+        many_runs.say(line)
     wave = next_wave(session)
     while wave is not None:
         if waves.site is not None and before == (wave.number, len(wave.left)):
-            cluster.say(
+            many_runs.say(
                 f"wave {wave.number}: none of {len(wave.left)} runs was done, and none is in the "
                 f"queue; why is in the logs in {session.store.folder / 'slurm'}"
             )
             return 1
         before = wave.number, len(wave.left)
         left = len(wave.left)
-        cluster.say(report.wave(wave.number, wave.of, len(wave.jobs), wave.cells, left))
+        many_runs.say(report.wave(wave.number, wave.of, len(wave.jobs), wave.cells, left))
         code = _do(waves, session, wave)
         if code is not None:
             return code
         following = next_wave(session)
         if following is None or following.number > wave.number:
             for line in report.standing(standing(session)):
-                cluster.say(line)
+                many_runs.say(line)
         # asked once: it reads every record of the wave
         wave = following
     return None
@@ -118,13 +118,13 @@ def _do(waves: Waves, session: Session, wave: Wave) -> int | None:
     if waves.site is not None:
         _submit(waves, session, wave)
         if not waves.wait:
-            cluster.say(f"wave {wave.number} goes on: call again for the verdict")
+            many_runs.say(f"wave {wave.number} goes on: call again for the verdict")
             return one.RESUMABLE
         _wait(session, wave)
         return None
     done = {job.name for job in wave.jobs} - {job.name for job in wave.left}
     manifest = chosen.of_wave(wave, session)
-    code = cluster.local(manifest, session.store, waves.gate.workers, done)
+    code = many_runs.local(manifest, session.store, waves.gate.workers, done)
     if code == one.RESUMABLE and waves.wait:
         time.sleep(_LOOK_SECONDS)
         return None
@@ -138,7 +138,7 @@ def _submit(waves: Waves, session: Session, wave: Wave, dry_run: bool = False) -
 
     manifest = chosen.of_wave(wave, session)
     site = waves.site or slurm.Site()
-    cluster.slurm(manifest, session.store, site, dry_run, done)
+    many_runs.slurm(manifest, session.store, site, dry_run, done)
 
 
 def _wait(session: Session, wave: Wave) -> None:

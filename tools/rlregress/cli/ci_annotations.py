@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rlregress import files
-from rlregress.commands import output
+from rlregress.cli import output
 from rlregress.errors import UserError
 from rlregress.reporting import harmless, platforms
 from rlregress.reporting.findings import Finding

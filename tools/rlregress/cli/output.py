@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any, TextIO
 
@@ -113,3 +113,9 @@ def streams() -> Iterator[None]:
 def unfiltered() -> TextIO:
     """Standard output for text that is harmless already and steers what shows it."""
     return getattr(sys.stdout, "unfiltered", sys.stdout)
+
+
+def next_steps(steps: Iterable[str]) -> None:
+    """Print the last lines of a command: what to do next, each in a line of its own."""
+    for step in steps:
+        print(f"next: {step}")

@@ -1,4 +1,4 @@
-"""``rlregress gate --from A --to B`` and ``rlregress histories``: judge upgrades, write it down."""
+"""``rlregress upgrade``: judge an upgrade, and write it down."""
 
 from __future__ import annotations
 
@@ -6,36 +6,101 @@ import json
 import re
 import shlex
 import time
-from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import typer
 from packaging.utils import canonicalize_name
 
-from rlregress import files, frameworks
-from rlregress.commands import following, hosts, output
+from rlregress import files
+from rlregress.cli import ci_annotations, output
+from rlregress.cli.check import Brief
+from rlregress.cli.options import (
+    Inconclusive,
+    Packages,
+    Steps,
+    check_inconclusive,
+    names,
+    takes,
+    verdict_of,
+)
+from rlregress.cli.parsing import script_arguments
 from rlregress.errors import UserError
 from rlregress.gate import shown
-from rlregress.model.differences import FAIL_ON
+from rlregress.model import option
 from rlregress.model.upgrades import Upgrade
 from rlregress.model.verdict import INCONCLUSIVE
-from rlregress.reporting import (
-    brief,
-    findings,
-    harmless,
-    next_steps,
-    platforms,
-    upgrade_data,
-    upgrade_text,
-)
-from rlregress.reporting import histories as histories_report
+from rlregress.reporting import brief, findings, harmless, platforms, upgrade_data, upgrade_text
 from rlregress.reporting.html import upgrade as upgrade_page
 from rlregress.reporting.html.page import Facts
+from rlregress.tracing import jobs
 from rlregress.training.record import check_writable, write_atomically
-from rlregress.upgrade import cached_folders, changes, gate, histories
-from rlregress.upgrade.changes import ReleasePair
+from rlregress.upgrade import gate
 from rlregress.upgrade.options import Options
+
+Versions = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="[OLD] NEW",
+        help="Requirements, a folder, a lock file, or installed.",
+        show_default=False,
+    ),
+]
+#: words of --scenario that are no names.
+_SCENARIOS = {"all": None, "none": ()}
+
+
+@takes(Options)
+def upgrade(
+    options: Options,
+    context: typer.Context,
+    versions: Versions,
+    script: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Trace this training, not the built-in ones.")
+    ] = None,
+    package: Packages = None,
+    steps: Steps = 0,
+    inconclusive: Inconclusive = "code",
+    in_brief: Brief = False,
+) -> None:
+    """Example:
+
+    rlregress upgrade stable-baselines3==2.8.0 stable-baselines3==2.9.2
+
+    Lists all that differs, traces trainings on both versions, names culprits; what follows -- are
+    the arguments of --script. Writes upgrade.html, upgrade.md and upgrade.json. Exit code 0:
+    unchanged, partly checked, close, improved and the like, 1: regressed, or the new version fails,
+    2: could not judge, 3: changed, or inconclusive.
+    """
+    check_inconclusive(inconclusive)
+    if len(versions) > 2:
+        raise UserError(
+            f"{len(versions)} versions are named ({', '.join(versions)}), expected [OLD] NEW; join "
+            "requirements of one version in one word, separated by spaces"
+        )
+    if script is None and (given := script_arguments(context)):
+        raise UserError(
+            f"'{' '.join(given)}' would be arguments of a script; name it with --script"
+        )
+    job = None
+    if script is not None:
+        arguments = script_arguments(context)
+        job = jobs.of_script(Path(script), arguments, names("--package", package), steps)
+    scenarios = options.scenarios
+    if scenarios is not None and len(scenarios) == 1:
+        scenarios = _SCENARIOS.get(scenarios[0], scenarios)
+    old, new = versions if len(versions) == 2 else ("installed", versions[0])
+    options = replace(
+        options,
+        a=old,
+        b=new,
+        scenarios=scenarios,
+        fail_on=verdict_of("--fail-on", options.fail_on),
+        script=job,
+        say=typer.echo,
+    )
+    raise typer.Exit(judge(options, in_brief, inconclusive))
 
 
 def judge(options: Options, in_brief: bool = False, inconclusive: str = "code") -> int:
@@ -54,7 +119,7 @@ def judge(options: Options, in_brief: bool = False, inconclusive: str = "code") 
     facts = Facts(title, date, seconds, shown.machine(), _command(options))
     write(result, options.report, facts)
     output.decided()
-    hosts.annotate(findings.findings(result, _repository(result)))
+    ci_annotations.annotate(findings.findings(result, _repository(result)))
     if in_brief:
         for line in _brief(result, options.report, facts):
             options.say(line)
@@ -75,30 +140,11 @@ def _exit_code(result: Upgrade, inconclusive: str) -> int:
 
 def _command(options: Options) -> str:
     """The command that judges the same again."""
-    command = ["rlregress", "gate", "--from", options.a, "--to", options.b]
-    for name, values in (
-        ("--framework", options.frameworks),
-        ("--algorithm", options.algorithms),
-        ("--scenario", options.scenarios if options.scenarios != [] else ["none"]),
-    ):
-        if values:
-            command += [name, ",".join(values)]
+    words = ["rlregress", "upgrade", options.a, options.b]
     if options.script is not None:
-        command += ["--script", str(options.script.get("script", ""))]
-    if options.prove:
-        command += ["--prove", str(options.prove)]
-    if options.min_coverage is not None:
-        command += ["--min-coverage", f"{options.min_coverage:g}"]
-    if options.fail_on != FAIL_ON:
-        command += ["--fail-on", options.fail_on]
-    if options.minutes:
-        command += ["--minutes", f"{options.minutes:g}"]
-    if options.lend:
-        command += ["--lend", ",".join(options.lend)]
-    if options.accepted is not None:
-        command += ["--accepted", str(options.accepted)]
-    command += ["--every-training"] * options.every + ["--no-returns"] * (not options.returns)
-    return shlex.join([*command, *["--fixed"] * options.one_look])
+        words += ["--script", str(options.script.get("script", ""))]
+    declared = set(option.of(Options)) - {"report", "workers"}
+    return shlex.join([*words, *option.arguments(options, declared)])
 
 
 def _brief(result: Upgrade, folder: Path, facts: Facts) -> list[str]:
@@ -107,7 +153,7 @@ def _brief(result: Upgrade, folder: Path, facts: Facts) -> list[str]:
 
 def _repository(result: Upgrade) -> findings.Repository:
     """The repository that the command runs in, and where side B is pinned in it."""
-    top = hosts.top()
+    top = ci_annotations.top()
     lock = result.b.lock and files.absolute(result.b.lock)
     if lock is None or not lock.is_relative_to(top):
         return findings.Repository(top)
@@ -144,62 +190,6 @@ def write(result: Upgrade, folder: Path, facts: Facts) -> None:
             ("upgrade.sarif", platforms.sarif(found)),
         ):
             write_atomically(folder / name, json.dumps(plain, indent=1) + "\n")
-        hosts.summarise(text)
+        ci_annotations.summarise(text)
     except OSError as error:
         raise UserError(f"the report cannot be written to {folder}: {error}") from None
-
-
-def judge_histories(
-    names: Sequence[str], only: Sequence[str], scenarios: Sequence[str], workers: int
-) -> None:
-    """Judge what has no result yet, framework after framework, and say what came of each pair.
-
-    Args:
-        scenarios: trace these alone, and add what they name to the results.
-    """
-    for name in names:
-        judge = _judge_pair(name, scenarios, workers)
-        for row in histories.run(name, judge, only, typer.echo, further=bool(scenarios)):
-            for line in histories_report.pair_lines(row):
-                typer.echo(line)
-
-
-def _judge_pair(
-    name: str, scenarios: Sequence[str], workers: int
-) -> Callable[[ReleasePair], Mapping[str, Any]]:
-    package = frameworks.get(name).packages[0]
-    kept = cached_folders.cache() / "histories"
-
-    def judge(pair: ReleasePair) -> Mapping[str, Any]:
-        options = Options(
-            a=" ".join([f"{package}=={pair.before}", *pair.requires]),
-            b=" ".join([f"{package}=={pair.release}", *pair.requires]),
-            report=kept / "report",
-            frameworks=[name],
-            scenarios=scenarios or None,
-            only_scenarios=bool(scenarios),
-            returns=False,
-            workers=workers,
-            keep=kept,
-            say=lambda line: typer.echo(f"  {line}"),
-        )
-        report = upgrade_data.as_json(gate.run(options))
-        mark = "-scenarios" if scenarios else ""
-        path = kept / f"{name}-{pair.release}{mark}.json"
-        write_atomically(path, json.dumps(report, indent=1))
-        return report
-
-    return judge
-
-
-def show_histories(names: Sequence[str]) -> None:
-    """Print what is kept of the histories of frameworks."""
-    unjudged: list[str] = []
-    for name in names:
-        published = len(changes.pairs(name))
-        rows = histories.load(name)
-        for line in histories_report.lines(frameworks.get(name).title, published, rows):
-            typer.echo(line)
-        if len(rows) < published:
-            unjudged.append(name)
-    following.say([next_steps.after_histories(unjudged)])

@@ -1,4 +1,4 @@
-"""``rlregress export``: records and verdicts as CSV and as TensorBoard scalars."""
+"""``rlregress study export``: records and verdicts as CSV and as TensorBoard scalars."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import io
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
 from rlregress import datafiles, files
-from rlregress.commands import following
+from rlregress.cli import output
 from rlregress.errors import UserError
+from rlregress.files import absolute
 from rlregress.gate import export as exports
 from rlregress.reporting import harmless, next_steps
 from rlregress.training.record import check_writable, write_atomically
@@ -24,7 +25,38 @@ _EVENTS = "events.out.tfevents"
 _FORMULAS = ("=", "+", "-", "@")
 
 
-def export(given: Sequence[Path], tables: Path | None, events: Path | None) -> None:
+def export(
+    folders: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FOLDER...", help="Stores of run records, and reports of gates (as for trend)."
+        ),
+    ],
+    tables: Annotated[
+        str | None, typer.Option("--csv", metavar="PATH", help="Folder of the CSV files.")
+    ] = None,
+    tensorboard: Annotated[
+        str | None,
+        typer.Option("--tensorboard", metavar="PATH", help="Folder of TensorBoard's event files."),
+    ] = None,
+) -> None:
+    """Example:
+
+    rlregress study export runs/ --csv tables/
+
+    Writes run records and verdicts as CSV files, as TensorBoard scalars, or both. Exit code 0, also
+    where some record is damaged, which is said; 2: nothing can be exported.
+    """
+    if tables is None and tensorboard is None:
+        raise UserError("nothing is wanted; give --csv PATH, --tensorboard PATH, or both")
+    write(
+        folders,
+        None if tables is None else absolute(tables),
+        None if tensorboard is None else absolute(tensorboard),
+    )
+
+
+def write(given: Sequence[Path], tables: Path | None, events: Path | None) -> None:
     """Write what these folders hold, and say what was written."""
     if events is not None:
         _writer()
@@ -42,7 +74,7 @@ def export(given: Sequence[Path], tables: Path | None, events: Path | None) -> N
     if events is not None:
         runs = write_events(made.scalars, events)
         typer.echo(f"{events}: {len(made.scalars)} scalars of {runs} runs")
-    following.say([next_steps.after_export(tables, events)])
+    output.next_steps([next_steps.after_export(tables, events)])
 
 
 def as_csv(rows: Sequence[dict[str, Any]]) -> str:

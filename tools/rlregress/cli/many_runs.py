@@ -1,4 +1,4 @@
-"""``rlregress launch``, ``run``, ``status``, ``watch``, ``verify``, ``merge``: many runs."""
+"""What ``rlregress runs`` does: many runs, here or on Slurm."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from rlregress.cli import output
 from rlregress.cluster import audit, one, survey
 from rlregress.cluster import chosen as choice
 from rlregress.cluster import local as local_runs
 from rlregress.cluster import slurm as slurm_arrays
 from rlregress.cluster.manifest import Manifest, Run
-from rlregress.commands import following, output
 from rlregress.errors import UserError
 from rlregress.files import absolute
 from rlregress.gate.selection import Selection, refused
@@ -99,7 +99,7 @@ def launch_here(manifest: Manifest, folder: Store, workers: int) -> int:
     """Do what is left of a manifest on this machine, and say what comes next; the exit code."""
     code = local(manifest, folder, workers, folder.contents().done)
     if code == 0:
-        following.say([next_steps.after_launch(folder.folder)])
+        output.next_steps([next_steps.after_launch(folder.folder)])
     return code
 
 
@@ -135,7 +135,7 @@ def slurm(
     if not dry_run:
         submitted = slurm_arrays.submit(make, folder, say)
         store = shlex.quote(str(folder.folder))
-        say(f"submitted: {submitted} runs; to see them: rlregress status --store {store}")
+        say(f"submitted: {submitted} runs; to see them: rlregress runs status --store {store}")
         return
     for script in make(slurm_arrays.queue(folder).runs):
         say(f"\n# {folder.folder}/slurm/{script.name}.sh\n{script.text}")
@@ -202,7 +202,7 @@ def verify(manifest: str, store: str, set_aside: bool) -> int:
         typer.echo(f"set aside: {renamed_as_damaged(path)}; launch does its run again")
     left, missing = bool(checked.damaged) and not set_aside, bool(checked.missing) or set_aside
     step = next_steps.after_verify(folder.folder, bool(checked.wrong), left, missing)
-    following.say([step])
+    output.next_steps([step])
     return 1 if checked.wrong or checked.damaged else 0
 
 
@@ -214,5 +214,5 @@ def merge(stores: Sequence[str], into: Path) -> int:
     output.decided()
     for line in report.merged(merged, str(target.folder)):
         typer.echo(line)
-    following.say([next_steps.after_launch(target.folder)])
+    output.next_steps([next_steps.after_launch(target.folder)])
     return 1 if merged.differing or merged.damaged else 0

@@ -21,10 +21,10 @@ def progress(total: int, what: str, first: int = 4) -> Progress:
     return Progress(total, say, what, first)
 
 
-def ask(adapters: Sequence[Adapter]) -> None:
-    """Ask every detail of the frameworks, in every scope, and say how far that is.
+def probe_all(adapters: Sequence[Adapter]) -> None:
+    """Probe every detail of the frameworks, in every scope, and print how far that is.
 
-    What is read afterwards rests on these answers: each is asked once.
+    What is read later rests on these results: each is probed once.
     """
     total = sum(len(adapter.probes()) for adapter in adapters)
     say(f"asking {', '.join(adapter.full_name for adapter in adapters)} for {total} details")

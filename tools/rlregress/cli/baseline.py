@@ -1,0 +1,135 @@
+"""``rlregress baseline record`` and ``throughput``: what is measured and stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from rlregress.cli import output
+from rlregress.cli.options import (
+    Algorithms,
+    Budget,
+    Frameworks,
+    Hyperparameters,
+    Store,
+    Workers,
+    names,
+)
+from rlregress.errors import UserError, nearest
+from rlregress.gate import recording, selection
+from rlregress.gate import throughput as throughputs
+from rlregress.reporting import terminal
+from rlregress.reporting import throughput as throughput_report
+
+
+def record(
+    framework: Annotated[str, typer.Option(metavar="NAMES", help="Comma-separated.")],
+    algorithm: Annotated[str, typer.Option(metavar="NAMES", help="Comma-separated.")],
+    environment: Annotated[str, typer.Option(metavar="IDS", help="Gymnasium ids.")],
+    budget: Budget = "short",
+    hyperparameters: Hyperparameters = "",
+    seeds: Annotated[
+        int, typer.Option(metavar="N", help="Stored runs of each cell, from seed 0; 10.")
+    ] = 10,
+    workers: Workers = 0,
+    store: Store = "",
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Do stored runs again, and replace them.")
+    ] = False,
+) -> None:
+    """Example:
+
+    rlregress baseline record --framework sb3 --algorithm ppo --environment Ant-v4
+
+    Trains cells and writes their returns to baselines/returns. One that was interrupted goes on
+    from there, and stored runs of the same code are kept: more seeds add to them. Exit code 0, or 2
+    if a cell cannot be recorded.
+    """
+    wanted = recording.Recording(
+        names("--framework", framework),
+        names("--algorithm", algorithm),
+        names("--environment", environment),
+        budget,
+        hyperparameters,
+        seeds,
+        store,
+        replace,
+    )
+
+    def on_done(run_record: dict[str, Any], done: int, total: int) -> None:
+        # a recording takes hours: its lines are read while it goes on
+        print(terminal.recorded_line(run_record, done, total), flush=True)
+
+    for line in recording.record(wanted, workers, on_done):
+        typer.echo(line)
+
+
+def throughput(
+    framework: Frameworks = None,
+    algorithm: Algorithms = None,
+    record: Annotated[
+        int,
+        typer.Option(min=0, metavar="N", help="Measure until N processes of each are stored."),
+    ] = 0,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Overwrite what was stored of other code.")
+    ] = False,
+) -> None:
+    """Example:
+
+    rlregress baseline throughput --record 10
+
+    Prints how fast trainings are, as stored in baselines/throughput; --record measures it. A
+    recording that was interrupted goes on from there; one that replaces begins again. Exit code 0,
+    or 2 if nothing is stored, or something cannot be recorded. To judge what is installed by it:
+    rlregress check --throughput.
+    """
+    if replace and not record:
+        raise UserError("--replace overwrites what --record measures; give both, or neither")
+    show_throughput(
+        names("--framework", framework), names("--algorithm", algorithm), record, replace
+    )
+
+
+def show_throughput(
+    frameworks: Sequence[str], algorithms: Sequence[str], processes: int, replace: bool
+) -> None:
+    """Measure and store, if asked, and print what is stored; UserError if nothing is.
+
+    Args:
+        frameworks, algorithms: names; none: all that are stored, or installed.
+        processes: to be stored of each algorithm; 0: nothing is measured.
+    """
+    if processes:
+        adapters = selection.adapters(frameworks)
+        selection.check_algorithms(adapters, algorithms)
+        for line in throughputs.record(throughputs.pairs(adapters, algorithms), processes, replace):
+            typer.echo(line)
+    # the table is that of all copies of a framework; one that is named has to be here
+    for name in frameworks:
+        if "@" in name:
+            selection.adapters([name])
+    every = throughputs.every()
+    known = sorted({framework for framework, _ in every})
+    names = {framework.partition("@")[0] for framework in frameworks}
+    for given, stored in ((names, known), (algorithms, sorted({of for _, of in every}))):
+        for name in given:
+            if every and name not in stored:
+                raise UserError(f"no throughput is stored of '{name}'; {nearest(name, stored)}")
+    measured = {
+        (framework, algorithm): {"processes": [asdict(process) for process in stored.process]}
+        for (framework, algorithm), stored in every.items()
+        if framework in (names or (framework,)) and algorithm in (algorithms or (algorithm,))
+    }
+    if not measured:
+        asked = ", ".join([*frameworks, *algorithms]) or "any framework"
+        raise UserError(
+            f"no throughput is stored of {asked}; measure it with: rlregress baseline throughput "
+            "--record 10"
+        )
+    for line in throughput_report.lines(measured):
+        typer.echo(line)
+    output.next_steps(["Judge the installed frameworks by it: rlregress check --throughput"])

@@ -1,0 +1,67 @@
+"""``rlregress check``: judge the installed frameworks."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rlregress import report_files
+from rlregress.cli import ci_annotations, output
+from rlregress.cli.options import (
+    Inconclusive,
+    check_inconclusive,
+    gate_code,
+    takes,
+    with_budget,
+)
+from rlregress.gate import run
+from rlregress.gate.run import GateOptions
+from rlregress.reporting import brief, gate_findings
+from rlregress.reporting import gate as gate_report
+from rlregress.reporting.html import gate as gate_page
+
+Brief = Annotated[bool, typer.Option("--brief", help="End in five lines, for a chat or a mail.")]
+
+
+@takes(GateOptions, budget="")
+def check(
+    options: GateOptions, inconclusive: Inconclusive = "code", in_brief: Brief = False
+) -> None:
+    """Example:
+
+    rlregress check --framework sb3 --cells 'sb3-ppo-*'
+
+    Judges the installed frameworks: formulas, behaviour, returns. Ends with one verdict each. Exit
+    code 0: holds, 1: regressed, 2: could not judge, 3: inconclusive. The report folder holds
+    report.html (a page), summary.md, verdict.json, evidence.json and junit.xml.
+    """
+    check_inconclusive(inconclusive)
+    raise typer.Exit(gate_code(judge(with_budget(options), in_brief), inconclusive))
+
+
+def judge(options: run.GateOptions, in_brief: bool = False) -> int:
+    """Judge the installed frameworks; writes the report, prints the summary; the exit code.
+
+    Args:
+        in_brief: print five lines in place of the summary.
+    """
+    with run.new_report(options) as new:
+        result = run.judge(new, typer.echo)
+        text = report_files.judged(result, run.evidence_of(new), new.report, ci_annotations.top())
+    output.decided()
+    ci_annotations.annotate(gate_findings.findings(result, ci_annotations.top()))
+    ci_annotations.summarise(text)
+    cards = gate_page.cards(result)
+    if in_brief:
+        page = str(options.report / "report.html")
+        for line in brief.lines(gate_page.facts(result), cards, page):
+            typer.echo(line)
+        return result.exit_code
+    typer.echo("\n" + text)
+    written = [name for name in run.REPORT_FILES if (options.report / name).exists()]
+    typer.echo(f"report: {options.report} ({', '.join(written)})")
+    output.next_steps(brief.steps(cards))
+    for line in gate_report.verdict_lines(result):
+        typer.echo(line)
+    return result.exit_code

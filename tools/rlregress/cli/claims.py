@@ -1,0 +1,51 @@
+"""``rlregress study claims``: whether what papers and blogs say is true."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from rlregress import suite
+from rlregress.claims import collect, sources
+from rlregress.cli import output, waiting
+from rlregress.cli.options import Frameworks, names
+from rlregress.frameworks.base import Adapter
+from rlregress.gate import selection
+from rlregress.model.claims import Framework
+from rlregress.reporting import claims as claims_report
+from rlregress.reporting import next_steps
+
+
+def claims(
+    framework: Frameworks = None,
+    write: Annotated[bool, typer.Option("--write", help="Write docs/claims.md.")] = False,
+) -> None:
+    """Example:
+
+    rlregress study claims --framework sb3
+
+    Probes whether what papers and blogs say of the installed frameworks is true. Exit code 0: every
+    verdict is the recorded one, 1: some verdict is another, 2: could not judge.
+    """
+    raise typer.Exit(settle(selection.adapters(names("--framework", framework)), write))
+
+
+def settle(adapters: Sequence[Adapter], write: bool) -> int:
+    """Settle the claims of the sources and print them; 1 if one is not as recorded."""
+    top = suite.checkout("study claims --write") if write else None
+    waiting.probe_all(adapters)
+    settled = collect.collect(adapters)
+    output.decided()
+    claims_report.show(settled)
+    if top is not None:
+        items = sources.load(suite.baselines() / "sources")
+        asked_of = [
+            Framework(name=each.name, title=each.title, version=each.version()) for each in adapters
+        ]
+        page = claims_report.page(settled, items, collect.answers(items, adapters), asked_of)
+        (top / "docs" / "claims.md").write_text(page, encoding="utf-8")
+    differing = claims_report.differing(settled)
+    output.next_steps([next_steps.after_claims(differing)])
+    return 1 if differing else 0

@@ -1,0 +1,36 @@
+"""``rlregress test``: the tests by pytest, wherever they are installed."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+
+from rlregress import suite
+from rlregress.cli.parsing import script_arguments
+from rlregress.training import launch
+
+#: folders of tests; without one of them the first two run.
+_FOLDERS = ("tests_unit", "tests_behavior", "tests_performance")
+
+
+def test(context: typer.Context) -> None:
+    """Example:
+
+    rlregress test tests_unit -m "sac and not slow" --framework sb3
+
+    Runs the installed tests by pytest, with its arguments, from any folder: tests_unit (formulas,
+    half a minute), tests_behavior (toy environments, two minutes), tests_performance (trainings;
+    add -n 2 --budget short). Without a folder the first two run. The exit code is pytest's own: 0
+    all passed, 1 some failed. 'rlregress test -h' lists its options.
+    """
+    words = script_arguments(context)
+    named = [word for word in words if word.partition("/")[0].partition("::")[0] in _FOLDERS]
+    rest = [word for word in words if word not in named]
+    top = suite.root()
+    settings = ["-c", str(top / "pyproject.toml"), "--rootdir", str(top)]
+    paths = [str(top / word) for word in named or _FOLDERS[:2]]
+    sys.stdout.flush()
+    command = [sys.executable, "-m", "pytest", *settings, *paths, *rest]
+    os.execve(sys.executable, command, {**launch.environment(), **suite.safe_path()})

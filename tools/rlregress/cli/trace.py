@@ -1,0 +1,105 @@
+"""``rlregress trace`` and ``rlregress diff``: record traces, and compare them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rlregress import files
+from rlregress.cli import output
+from rlregress.cli.options import Packages, Steps, names
+from rlregress.cli.parsing import script_arguments
+from rlregress.errors import UserError
+from rlregress.model import explain
+from rlregress.reporting import next_steps
+from rlregress.reporting import traces as traces_report
+from rlregress.tracing import compare, jobs
+from rlregress.tracing import trace as trace_file
+from rlregress.tracing.processes import last_words
+from rlregress.tracing.run import current, record_twice
+from rlregress.training.record import check_file
+
+
+def trace(
+    context: typer.Context,
+    script: Annotated[
+        str | None, typer.Argument(metavar="[SCRIPT]", help="A training script.")
+    ] = None,
+    framework: Annotated[
+        str, typer.Option(metavar="NAME", help="A built-in training of it instead.")
+    ] = "",
+    algorithm: Annotated[str, typer.Option(metavar="NAME", help="Its algorithm.")] = "",
+    package: Packages = None,
+    steps: Steps = 0,
+    target: Annotated[
+        str, typer.Option("-o", "--output", metavar="FILE", help="The trace; run.trace.")
+    ] = "run.trace",
+) -> None:
+    """Example:
+
+    rlregress trace train.py -o before.trace -- --seed 1
+
+    Records what a training does, event by event, twice; what follows -- are the arguments of the
+    script. Exit code 0: the trace repeats itself to the bit, 3: it does not and proves nothing, 2:
+    nothing could be recorded.
+    """
+    path = None if script is None else Path(script)
+    given = script_arguments(context)
+    job = jobs.job(path, given, framework, algorithm, names("--package", package), steps)
+    raise typer.Exit(record(job, Path(target)))
+
+
+def diff(
+    old: Annotated[Path, typer.Argument(metavar="OLD", show_default=False)],
+    new: Annotated[Path, typer.Argument(metavar="NEW", show_default=False)],
+) -> None:
+    """Example:
+
+    rlregress diff before.trace after.trace
+
+    Compares two traces, and prints where they differ first. Exit code 0: equal to the bit or up to
+    rounding, 1: diverged, 2: a trace cannot be read.
+    """
+    raise typer.Exit(compared(old, new))
+
+
+def record(job: Mapping[str, Any], path: Path) -> int:
+    """Record twice and say what was recorded; 0, or 3 if the trace does not repeat itself."""
+    folder = files.absolute(path).parent
+    if not folder.is_dir():
+        raise UserError(f"there is no folder {folder} to write the trace to")
+    check_file(path, "the trace")
+    repeated = record_twice(job, path, current("A"))
+    if repeated.trace.failure:
+        raise UserError(
+            f"the training ended in an error after {len(repeated.trace.events)} events: "
+            f"{last_words(repeated.trace.failure)}"
+        )
+    output.decided()
+    for line in traces_report.recorded(repeated, path, path.stat().st_size):
+        typer.echo(line)
+    output.next_steps([next_steps.after_trace(path, repeated.repeats)])
+    return 0 if repeated.repeats else 3
+
+
+def compared(a: Path, b: Path) -> int:
+    """Compare two traces and say where they differ first; 0 if equal or close, 1 if diverged."""
+    one, other = trace_file.load(a), trace_file.load(b)
+    for path, side in ((a, one), (b, other)):
+        if side.failure:
+            raise UserError(
+                f"the training in {path} ended in an error, and nothing is compared: "
+                f"{last_words(side.failure)}"
+            )
+        if not side.events:
+            raise UserError(f"{path} holds no events, and nothing is compared; record it again")
+    comparison = compare.compare(one, other)
+    output.decided()
+    for line in explain.comparison(comparison, one, other):
+        typer.echo(line)
+    diverged = comparison.verdict == "diverged"
+    output.next_steps([next_steps.after_diff(diverged)])
+    return 1 if diverged else 0

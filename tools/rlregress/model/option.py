@@ -1,0 +1,104 @@
+"""Options that several places take: commands, pytest, and the processes that these start.
+
+Each is declared once, as a field of the dataclass that holds what was given: ``option`` for its
+words, the field for its type and default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+#: of options whose default does not say what they hold: names are comma-separated when written.
+NAMES, NUMBER, PATH = "names", "number", "path"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """How an option is written.
+
+    Attributes:
+        flag: such as "--framework"; of what is on unless it is switched off "--returns".
+        short: such as "-n"; "" if there is none.
+        help: one line, for the command line and for pytest.
+        metavar: stands for its value.
+        kind: ``NAMES``, ``NUMBER`` or ``PATH``; "" where the field's default says it.
+        least, most: bounds of a number.
+        pytest: whether pytest takes it, too.
+        completed_by: name of what completes its value in a shell.
+    """
+
+    flag: str
+    help: str
+    short: str = ""
+    metavar: str = ""
+    kind: str = ""
+    least: float | None = None
+    most: float | None = None
+    pytest: bool = False
+    completed_by: str = ""
+
+
+def option(default: Any, flag: str, help: str, **more: Any) -> Any:
+    """A field of a dataclass that is an option."""
+    return field(default=default, metadata={"option": Option(flag=flag, help=help, **more)})
+
+
+def of(owner: type[Any]) -> dict[str, tuple[Option, Any]]:
+    """Field -> its option and default, of those that are options."""
+    return {
+        each.name: (each.metadata["option"], each.default)
+        for each in fields(owner)
+        if "option" in each.metadata
+    }
+
+
+def arguments(given: Any, only: Collection[str] = ()) -> list[str]:
+    """The options that are not as by default, as words of a command line.
+
+    Args:
+        given: a dataclass with options.
+        only: names of fields; none: all.
+    """
+    words: list[str] = []
+    for name, (declared, default) in of(type(given)).items():
+        value = getattr(given, name)
+        if value != default and (not only or name in only):
+            words += written(declared, value)
+    return words
+
+
+def written(declared: Option, value: Any) -> list[str]:
+    """An option with a value, as words of a command line."""
+    if isinstance(value, bool):
+        return [declared.flag if value else off(declared)]
+    if declared.kind == NAMES and not isinstance(value, str):
+        # an empty list differs from none at all: of scenarios "none"
+        return [declared.flag, ",".join(value) or "none"]
+    return [declared.flag, f"{value:g}" if isinstance(value, float) else str(value)]
+
+
+def off(declared: Option) -> str:
+    """The flag that switches off what is on by default."""
+    return f"--no-{declared.flag.removeprefix('--')}"
+
+
+#: options of before -> what they are called now; they go on working, and no help lists them.
+FORMER: Mapping[str, str] = {
+    "--asked": "--min-coverage",
+    "--fixed": "--single-look",
+    "--every-training": "--trace-all",
+    "--how-far": "--progress",
+    "--prove": "--mutants",
+    "--must-see": "--must-detect",
+}
+
+
+def renamed(words: Sequence[str]) -> list[str]:
+    """A command line with the options of before under their names of today."""
+    made = []
+    for word in words:
+        name, equals, value = word.partition("=")
+        made.append(f"{FORMER.get(name, name)}{equals}{value}")
+    return made

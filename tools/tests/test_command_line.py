@@ -1,0 +1,130 @@
+"""What a shell completes, asked as a shell asks, and how the help is ordered."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rlregress import frameworks
+from rlregress.cli import commands
+
+UPGRADE = "upgrade installed"
+ROOT = Path(__file__).resolve().parents[2]
+
+#: the program under its own name, and what it has imported of what takes long
+PROGRAM = """
+import sys
+from rlregress.cli import main
+sys.argv = ["rlregress"]
+try:
+    main()
+finally:
+    print(*({"numpy", "torch"} & set(sys.modules)), file=sys.stderr)
+"""
+
+
+def completed(words):
+    """What bash is given for a line that ends where the cursor is; and what was imported."""
+    asked = {
+        "_RLREGRESS_COMPLETE": "complete_bash",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(len(words.split(" ")) - 1),
+    }
+    ended = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        env={**os.environ, **asked}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    return ended.stdout.split(), ended.stderr.strip()
+
+
+@pytest.mark.parametrize(
+    ("words", "some", "imported"),
+    [
+        ("rlregress up", {"upgrade"}, ""),
+        ("rlregress runs la", {"launch"}, ""),
+        ("rlregress check --framework ", set(frameworks.names()), "numpy"),
+        ("rlregress check --cells sb3-ppo-Ho", {"sb3-ppo-Hopper-v4-short"}, "numpy"),
+        ("rlregress check --cells all,sb3-ppo-Ho", {"all,sb3-ppo-Hopper-v4-short"}, "numpy"),
+        ("rlregress details sac.critic_loss.s", {"sac.critic_loss.scale"}, "numpy"),
+    ],
+)
+def test_a_shell_completes_without_importing_torch(words, some, imported):
+    """Commands, frameworks, cells and details, each from what there is."""
+    assert completed(words) == (sorted(some), imported)
+
+
+def test_the_top_of_the_help_is_short():
+    """At most 14 commands, each with a line; none of those of before, which go on working."""
+    ended = subprocess.run(
+        [sys.executable, "-m", "rlregress.cli", "--help"],
+        capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "80"},
+    )  # fmt: skip
+    _, _, listed = ended.stdout.partition("Commands:\n")
+    assert len(listed.splitlines()) <= 14
+    assert "--install-completion" in ended.stdout
+    assert not {*commands.FORMER, "gate"} & {line.split()[0] for line in listed.splitlines()}
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ("gate --framework sb3", "check --framework sb3"),
+        ("gate --from a==1 --to=b --no-returns", "upgrade a==1 b --no-returns"),
+        ("gate --from a==1", "upgrade a==1 installed"),
+        (
+            "gate --to a==1 --script t.py -- --to x",
+            "upgrade installed a==1 --script t.py -- --to x",
+        ),
+        ("study --report x", "study thesis --report x"),
+        ("study", "study thesis"),
+        ("study rank x.csv", "study rank x.csv"),
+        ("watch --every 2", "runs status --watch --every 2"),
+        ("compare sb3 torchrl", "compare sb3 torchrl"),
+        ("", ""),
+    ],
+)
+def test_commands_of_before_are_those_of_today(before, now):
+    """What stands behind "--" are a script's own arguments."""
+    assert commands.current(before.split()) == now.split()
+
+
+def test_every_command_of_before_is_one_of_today(command):
+    """Each of the 26 has its place; the table of the documentation says which."""
+    of_today = {row.name for row in commands.ROWS}
+    table = (ROOT / "docs" / "commands.md").read_text()
+    for name in (*commands.FORMER, "gate", "plan", "trend", "compare", "details", "trace", "diff",
+                 "study"):  # fmt: skip
+        words = commands.current([name])
+        assert " ".join(words[:2]) in of_today or words[0] in {*of_today, "--version"}
+        assert f"| `{name}" in table
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        ("--fixed", "both sides are what is installed"),
+        ("--every-training", "both sides are what is installed"),
+        ("--prove=-1", "--mutants is -1, expected 0 or more"),
+        ("--asked 2", "--min-coverage is 2, expected 0 to 1"),
+    ],
+)
+def test_options_of_before_go_on_working(command, words, answer):
+    """They are read as those of today, which a message names."""
+    code, _, error = command("gate", "--to", "installed", *words.split())
+    assert (code, answer in error) == (2, True)
+
+
+def test_the_tests_run_from_any_folder(tmp_path):
+    """By pytest, with its arguments; what they write lies in the folder that one is in."""
+    ended = subprocess.run(
+        [sys.executable, "-m", "rlregress.cli", "test", "tests_unit/test_sac.py", "-v",
+         "--framework", "sb3", "-k", "test_critic_loss_scale", "--junitxml", "found.xml"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "tests_unit/test_sac.py::test_critic_loss_scale[" in ended.stdout
+    assert (tmp_path / "found.xml").is_file()
