@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -128,3 +129,24 @@ def test_the_tests_run_from_any_folder(tmp_path):
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert "tests_unit/test_sac.py::test_critic_loss_scale[" in ended.stdout
     assert (tmp_path / "found.xml").is_file()
+
+
+def test_a_plan_begins_with_minutes_and_what_it_would_detect(command, tmp_path):
+    """At most five lines: least and most, tests included; the drop of each algorithm."""
+    code, output, _ = command("plan", "--framework", "sb3", "--store", str(tmp_path), "-n", "2")
+    first, *_ = output.partition("\n\n")
+    lines = first.splitlines()
+    assert code == 0
+    assert len(lines) <= 5
+    least, most, tests, trained, at_most = map(
+        int, re.findall(r"\d+", lines[0].replace("with 2", ""))
+    )
+    assert 0 < tests < least < most
+    assert abs(least - tests - trained) <= 1
+    assert abs(most - tests - at_most) <= 1
+    drops = dict(re.findall(r"(\w+) ([\d.]+)%", lines[-1]))
+    assert set(drops) == {"ppo", "sac", "td3"}
+    # the smallest that the table below has for the gate that is chosen
+    table = re.findall(r"^  sb3-(ppo|sac|td3)\S*(?: training)?.*? +([\d.]+)%", output, re.MULTILINE)
+    smallest = {name: min(float(d) for of, d in table if of == name) for name in drops}
+    assert {name: float(drop) for name, drop in drops.items()} == smallest

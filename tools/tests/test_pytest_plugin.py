@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from rlregress import frameworks, pytest_plugin, suite
 from rlregress.details import catalogue
 from rlregress.details.implementation import Implementation
 from rlregress.errors import UserError
+from rlregress.faults import probed
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import asked, evidence, selection
 from rlregress.pytest_plugin import subjects
@@ -335,15 +337,32 @@ def test_a_session_says_how_many_details_it_asked(monkeypatch):
     """A session that asked some says what else the options select, and how much that is."""
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)  # processes below leave it to theirs
     family = [id for id in catalogue.ids() if id.startswith("sac.critic_loss.")]
-    every = f"sb3: {len(family)} of {len(family)} details asked"
-    assert _said(family, detail="sac.critic_loss") == [every]
-    scale, distance = "sac.critic_loss.scale", "sac.critic_loss.distance"
-    assert _said([scale], detail=f"{scale},{distance}") == [
-        "sb3: 1 of 2 details were not asked: sac.critic_loss.distance (library)"
-    ]
+    every = len(frameworks.get("sb3").probes())
+    for name, value in (("detail", "sac.critic_loss"), ("keyword", "critic"), ("markexpr", "sac")):
+        [line] = _said(family, **{name: value})
+        option = {"detail": "--detail", "keyword": "-k", "markexpr": "-m"}[name]
+        assert line == (
+            f"sb3: {len(family)} of {every} details checked, the others not selected "
+            f"({option} {value})"
+        )
+    scale = "sac.critic_loss.scale"
     [line] = _said([scale], algorithm="ppo")
-    assert "were not asked: atari." in line
+    assert "were not checked: atari." in line
     assert _said([]) == []
+
+
+def test_failures_are_folded_by_detail_with_the_code_that_decides_it():
+    """Of a copy with a fault: the file that was imported, once for all tests of the detail."""
+    [fault] = [of for of in probed.load("sb3") if of.name == "sac_critic_loss_not_halved"]
+    only = ["--framework", "sb3", "--detail", "sac.critic_loss", "-p", "no:cacheprovider"]
+    ended = probed.run_seeded("sb3", fault, ["-m", "pytest", "tests_unit", *only])
+    header, _, rest = ended.stdout.partition("rootdir")
+    folder = re.search(r"^sb3: stable-baselines3 [\d.]+, .*\((.*)\)$", header, re.MULTILINE)[1]
+    _, _, folded = rest.partition("failed tests are about 1 detail:\n")
+    line = folded.splitlines()[0]
+    assert re.match(r"  sac\.critic_loss\.scale: \d+ tests; ", line)
+    assert f"{Path(folder).parent}/{fault.file}" in line
+    assert "- deciding code -" in rest
 
 
 @pytest.mark.parametrize(

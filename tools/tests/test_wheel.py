@@ -227,4 +227,6 @@ def test_pytest_finds_the_tests_of_a_wheel(environment, tmp_path, options):
         tmp_path,
     )
     assert " passed" in ended.stdout
-    assert re.search(r"^sb3: \d+ of \d+ details were not asked", ended.stdout, re.MULTILINE)
+    assert re.search(
+        r"^sb3: \d+ of \d+ details checked, the others not selected", ended.stdout, re.MULTILINE
+    )

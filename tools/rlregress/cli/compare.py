@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from rlregress.cli import complete, html_option, output, waiting
-from rlregress.cli.options import Html, as_typed
+from rlregress.cli.details import Details
+from rlregress.cli.options import Algorithms, Html, as_typed, names
 from rlregress.errors import UserError
 from rlregress.gate import comparison, selection
 from rlregress.reporting import brief
@@ -27,10 +28,15 @@ def compare(
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     html: Html = "",
+    algorithm: Algorithms = None,
+    detail: Details = None,
+    only_different: Annotated[
+        bool, typer.Option("--only-different", help="Leave out what all do the same.")
+    ] = False,
 ) -> None:
     """Example:
 
-    rlregress compare sb3 torchrl cleanrl
+    rlregress compare sb3 torchrl --algorithm ppo --only-different
 
     Prints where frameworks differ in their implementation details, and what follows from it. Exit
     code 0, also where they differ; 1: some detail could not be compared, 2: wrong names.
@@ -40,8 +46,15 @@ def compare(
     new_page = html_option.begin(html, as_typed())
     adapters = selection.adapters(frameworks)
     comparison.check(adapters)
-    waiting.probe_all(adapters)
-    compared = comparison.compare(adapters)
+    chosen = selection.details(names("--detail", detail))
+    algorithms = names("--algorithm", algorithm)
+    selection.check_algorithms(adapters, algorithms)
+    left_out = selection.other_algorithms(algorithms)
+    if not chosen and not left_out:
+        waiting.probe_all(adapters)
+    compared = comparison.compare(adapters, chosen, left_out)
+    if only_different:
+        compared = compared.only_different()
     output.decided()
     new_page.write(compare_page.title(compared), lambda facts: compare_page.page(compared, facts))
     if as_json:

@@ -10,7 +10,7 @@ import typer
 
 from rlregress.cli import output
 from rlregress.cli.options import share_of, takes, with_budget
-from rlregress.gate import planning, run, selection
+from rlregress.gate import planning, run, selection, tiers
 from rlregress.gate.run import GateOptions
 from rlregress.model.planning import Gate
 from rlregress.reporting import plan as plan_report
@@ -48,6 +48,10 @@ def show(options: GateOptions, must_detect: float | None = None) -> None:
     planned = planning.plan(
         chosen, options.seeds, options.store, options.one_look, must_detect, workers
     )
+    collected = run.pytest_command(options, tiers=run.TIERS[:2])
+    tests = tiers.seconds_of_tests(tuple(collected))
+    for line in (*plan_report.answer(planned, workers, tests), ""):
+        typer.echo(line)
     for line in plan_report.lines(planned, workers):
         typer.echo(line)
     study = selection.is_study(chosen.cells)

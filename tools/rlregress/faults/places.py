@@ -72,3 +72,18 @@ def function(adapter: Adapter, file: str, fragment: str, occurrence: int = 0) ->
             # the walk goes from the outer to the inner ones
             inner = node.name
     return inner
+
+
+def where(implementation: Implementation) -> str:
+    """File and line that decide a detail, of the copy that was imported; "" if none is recorded."""
+    adapter = implementation.adapter
+    for file, fragment, occurrence in _candidates(implementation):
+        path = adapter.locate(file)
+        if path is None:
+            continue
+        line = _find(adapter, file, fragment, occurrence)
+        if line is not None:
+            return f"{path}:{line.line}: {line.text}"
+        was = fragment.strip().splitlines()[0]
+        return f"{path}, whose line that decided it is not there any more: {was}"
+    return ""

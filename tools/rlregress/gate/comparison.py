@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from rlregress.details import catalogue
 from rlregress.details.implementation import implementations
@@ -46,8 +46,16 @@ def check(adapters: Sequence[Adapter]) -> None:
         )
 
 
-def compare(adapters: Sequence[Adapter]) -> Comparison:
-    """Probe every detail on every adapter.
+def compare(
+    adapters: Sequence[Adapter],
+    chosen: Collection[str] = (),
+    left_out: Collection[str] = (),
+) -> Comparison:
+    """Probe details on every adapter.
+
+    Args:
+        chosen: ids of details; none: all.
+        left_out: families of details that are not probed.
 
     Raises:
         UserError: see ``check``.
@@ -55,6 +63,8 @@ def compare(adapters: Sequence[Adapter]) -> Comparison:
     check(adapters)
     rows = []
     for detail in catalogue.all_details():
+        if detail.family in left_out or (chosen and detail.id not in chosen):
+            continue
         answers = {a.full_name: _answers(a, detail) for a in adapters}
         absent = {a.full_name: a.absent()[detail.id] for a in adapters if detail.id in a.absent()}
         asked = {name: given for name, given in answers.items() if given}

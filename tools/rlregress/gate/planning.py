@@ -11,7 +11,7 @@ from rlregress.gate.judging import EVERY, course_of, needed
 from rlregress.gate.proposals import proposals
 from rlregress.gate.selection import Selection, refused
 from rlregress.gate.session import Session, open_session
-from rlregress.model.planning import CellPlan, Makespan, Plan
+from rlregress.model.planning import CellPlan, Gate, Makespan, Plan
 from rlregress.training.budgets import budget
 from rlregress.training.cell import Cell
 from rlregress.verdicts.rules import Rules
@@ -59,7 +59,20 @@ def plan(
         not_judged={cell.id: why for cell in session.stored if (why := session.not_judged(cell))},
         refused=tuple(refused(selection)),
         wanted=() if must_see is None else proposals(session, gates, must_see, begun),
+        detects=_detects(session, gates),
     )
+
+
+def _detects(session: Session, gates: Sequence[Gate]) -> dict[str, dict[str, float | None]]:
+    """Framework -> algorithm -> the smallest drop that the chosen gate would detect in it."""
+    found: dict[str, dict[str, float | None]] = {}
+    for gate in (each for each in gates if each.chosen):
+        drops = {**gate.cells, **gate.groups}
+        for cell in session.stored:
+            own = (f"{cell.group} ", f"{cell.group}-")
+            of = [drop for name, drop in drops.items() if drop and f"{name} ".startswith(own)]
+            found.setdefault(cell.framework, {})[cell.algorithm] = min(of, default=None)
+    return found
 
 
 def _makespan(

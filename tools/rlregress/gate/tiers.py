@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import functools
+import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from rlregress import datafiles, suite
+from rlregress.errors import UserError
 from rlregress.gate import evidence
 from rlregress.progress import Pace, about
+from rlregress.tracing.processes import last_words
+from rlregress.training import launch
 
 #: tier -> what its tests are about, in the lines.
 TITLES = {"unit": "formulas", "behavior": "behaviour"}
@@ -37,6 +43,31 @@ def recorded() -> Durations:
     """What ``baselines/durations.toml`` says; UserError if it is damaged."""
     durations: Durations = datafiles.read(suite.baselines() / "durations.toml", Durations)
     return durations
+
+
+@functools.cache
+def seconds_of_tests(command: tuple[str, ...]) -> float:
+    """Seconds that the tests of formulas and behaviour take, one after the other, as recorded.
+
+    Args:
+        command: of pytest, which collects them.
+
+    Raises:
+        UserError: it cannot.
+    """
+    folder = Path.cwd() if suite.installed() else suite.root()
+    collecting = [*command, "--collect-only", "-n", "0"]
+    found = subprocess.run(
+        collecting, cwd=folder, env=launch.environment(), capture_output=True, text=True
+    )
+    if found.returncode:
+        raise UserError(
+            f"pytest cannot collect the tests: {last_words(found.stderr or found.stdout)}"
+        )
+    tests = [line for line in found.stdout.splitlines() if "::" in line]
+    tiers = Counter(evidence.tier_of(test) for test in tests)
+    durations = recorded()
+    return sum(number * durations.of(tier) for tier, number in tiers.items() if tier in TITLES)
 
 
 class TiersProgress:

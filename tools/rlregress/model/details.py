@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 #: what begins the reason of a judgement without an answer
@@ -134,6 +134,11 @@ class Comparison:
     def alone(self) -> list[Row]:
         """Details about something that only one of the frameworks has."""
         return [row for row in self.rows if len(row.answers) == 1 and not row.undecided]
+
+    def only_different(self) -> Comparison:
+        """Without what all do the same, or one alone has; what could not be compared stays."""
+        rows = tuple(row for row in self.rows if row.undecided or (row.shared and row.differs))
+        return replace(self, rows=rows)
 
     @property
     def undecided(self) -> list[Row]:

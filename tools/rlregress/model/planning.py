@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rlregress.model.cells import Verdict
 
@@ -116,6 +116,8 @@ class Plan:
         not_judged: cells with stored runs -> what they are not judged by beside returns -> why.
         refused: what is left out and why, a line for each framework, algorithm and set.
         wanted: which gate sees the drop that was asked for; empty if none was.
+        detects: framework -> algorithm -> the smallest drop that the chosen gate would detect, as a
+            share of the stored mean; None: none.
     """
 
     description: str
@@ -131,6 +133,7 @@ class Plan:
     not_judged: Mapping[str, Mapping[str, str]]
     refused: tuple[str, ...]
     wanted: tuple[Wanted, ...]
+    detects: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,6 +22,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from rlregress import frameworks, suite
 from rlregress.details import catalogue
 from rlregress.details.implementation import Implementation, documented, implementations
 from rlregress.errors import UserError, nearest, refuse_empty, warn_in_words
+from rlregress.faults import places
 from rlregress.frameworks.base import Adapter
 from rlregress.frameworks.isolation import shift_seeds
 from rlregress.gate import asked, run, selection, shown
@@ -141,10 +143,16 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
-    """What of a hyperparameter set or a study is not trained, and why."""
-    if _SESSION not in config.stash:
-        return []
-    return [f"left out: {said}" for said in selection.refused(_selection(config))]
+    """The frameworks with their folders; and what of a study is not trained, and why."""
+    lines = []
+    with suppress(pytest.Collector.CollectError):
+        for adapter in _adapters(config):
+            versions = ", ".join(f"{name} {of}" for name, of in adapter.versions().items())
+            folders = ", ".join(map(str, adapter.code_folders()))
+            lines.append(f"{adapter.full_name}: {versions} ({folders})")
+    if _SESSION in config.stash:
+        lines += [f"left out: {said}" for said in selection.refused(_selection(config))]
+    return lines
 
 
 def _names(config: pytest.Config, option: str) -> list[str]:
@@ -405,6 +413,12 @@ def pytest_runtest_makereport(
         if implementation.shown:
             item.user_properties.append(("found", implementation.shown[-1].found))
     report = yield
+    if report.failed and call.when == "call" and (about := subjects.asked_by(item)):
+        report.user_properties.append(("about", about))
+        code = places.where(implementation) if implementation is not None else ""
+        if code:
+            report.sections.append(("deciding code", code))
+            report.user_properties.append(("code", code))
     crash = getattr(report.longrepr, "reprcrash", None)
     if crash is not None and call.excinfo is not None and call.excinfo.errisinstance(UserError):
         report.longrepr = str(call.excinfo.value)
@@ -449,20 +463,39 @@ def _details_lines(config: pytest.Config, entries: list[dict[str, Any]]) -> Iter
     """How many of the details were asked, of each framework that was asked some."""
     if _is_xdist_worker() or not any("detail" in entry for entry in entries):
         return
-    chosen = selection.details(_names(config, "--detail"))
+    by = " ".join(_selected_by(config, "--detail", "-k", "-m", "--deselect"))
     for adapter in _adapters(config):
         wanted = asked.to_ask(adapter, _names(config, "--algorithm"))
-        wanted = frozenset(cell for cell in wanted if not chosen or cell[0] in chosen)
         missing = asked.not_asked(wanted, evidence_file.answered(entries, adapter.full_name))
-        yield f"{adapter.full_name}: {words.asked(len({id for id, _ in wanted}), missing)}"
+        yield f"{adapter.full_name}: {words.asked(len({id for id, _ in wanted}), missing, by)}"
 
 
-def _selected_by(config: pytest.Config) -> list[str]:
-    """What chose among the tests, as it was given."""
+def _folded(entries: list[dict[str, Any]]) -> Iterator[str]:
+    """Failed tests by the detail that they are about, with the code that decides it."""
+    about: dict[str, list[dict[str, Any]]] = {}
+    for entry in entries:
+        if entry["outcome"] == "failed" and "about" in entry:
+            about.setdefault(entry["about"], []).append(entry)
+    failed = sum(map(len, about.values()))
+    if failed > len(about):
+        yield f"{failed} failed tests are about {words.counted(len(about), 'detail')}:"
+        for id, of in about.items():
+            code = next((entry["code"] for entry in of if "code" in entry), "")
+            yield f"  {id}: {words.counted(len(of), 'test')}{f'; {code}' if code else ''}"
+
+
+def _selected_by(config: pytest.Config, *only: str) -> list[str]:
+    """What chose among the tests, as it was given.
+
+    Args:
+        only: the options that are looked at; none: all.
+    """
     options = {name: config.getoption(name) for name in ("--framework", "--algorithm", "--detail")}
     options |= {"-k": config.getoption("keyword"), "-m": config.getoption("markexpr")}
     options["--deselect"] = " ".join(config.getoption("deselect") or ())
-    return [f"{name} {value}" for name, value in options.items() if value]
+    return [
+        f"{name} {value}" for name, value in options.items() if value and (not only or name in only)
+    ]
 
 
 def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pytest.Config) -> None:
@@ -474,7 +507,7 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pyte
         terminalreporter.write_line(said)
     if config.stash.get(_INTERRUPTED, False) and _SESSION in config.stash:
         terminalreporter.write_line(terminal.interrupted(session_of(config).store.folder))
-    for line in _details_lines(config, entries):
+    for line in (*_details_lines(config, entries), *_folded(entries)):
         terminalreporter.write_line(line)
     for line in terminal.verdict_lines(evidence_file.verdicts(entries)):
         terminalreporter.write_line(line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -24,13 +25,27 @@ def _short(answers: Iterable[FoundVariant]) -> list[tuple[str, str]]:
     return [(variant, ", ".join(names)) for variant, names in scopes.items()]
 
 
-def _variants(row: Row, name: str) -> str:
+def _broken(text: str, width: int) -> str:
+    """A path or an id in lines of a width, none of which ends within a word of it."""
+    lines, line = [], ""
+    for word in re.findall(r"[^/._]*[/._]*", text):
+        if len(line) + len(word) > width and line:
+            lines.append(line)
+            line = ""
+        line += word
+    return "\n".join([*lines, line])
+
+
+def _variants(row: Row, name: str, width: int) -> str:
     if name not in row.answers:
         return f"- ({escape(row.absent[name])})" if name in row.absent else "-"
     short = _short(row.answers[name])
     lines = [v if len(short) == 1 else f"{v} [{scopes}]" for v, scopes in short]
     places = dict.fromkeys(str(a.place) for a in row.answers[name] if a.place is not None)
-    return "\n".join([escape(line) for line in lines] + [f"[dim]{p}[/]" for p in places])
+    shown = [_broken(place, width) for place in places]
+    return "\n".join(
+        [escape(_broken(line, width)) for line in lines] + [f"[dim]{p}[/]" for p in shown]
+    )
 
 
 def show(comparison: Comparison) -> None:
@@ -40,18 +55,22 @@ def show(comparison: Comparison) -> None:
         console = Console(width=_WIDTH_OF_FILES)
     names = list(comparison.versions)
     table = Table(show_lines=True, title=f"{len(comparison.different)} details differ")
-    table.add_column("detail", overflow="fold")
+    # of the width without the lines between, the texts of consequences take what is left
+    width = (console.width - 3 * (len(names) + 2) - 1) // (len(names) + 2)
+    table.add_column("detail", width=width)
     for name, version in comparison.versions.items():
-        table.add_column(titled(name, version), overflow="fold")
+        table.add_column(titled(name, version), width=width)
     table.add_column("consequence")
     for row in comparison.different:
-        columns = [_variants(row, name) for name in names]
-        table.add_row(row.detail.id, *columns, escape(row.detail.consequence))
+        columns = [_variants(row, name, width) for name in names]
+        table.add_row(_broken(row.detail.id, width), *columns, escape(row.detail.consequence))
     console.print(table)
     if comparison.undecided:
         console.print(f"[bold red]{len(comparison.undecided)} cannot be compared:[/]")
         for row in comparison.undecided:
-            said = "; ".join(f"{name}: {_variants(row, name)}" for name in row.answers)
+            said = "; ".join(
+                f"{name}: {_variants(row, name, console.width)}" for name in row.answers
+            )
             console.print(f"  {row.detail.id}: {said}".replace("\n", " "))
     console.print(f"{len(comparison.same)} details are done alike:")
     for row in comparison.same:

@@ -11,6 +11,35 @@ from rlregress.reporting import tables, words
 _SECONDS = {"minutes": 60.0, "hours": 3600.0}
 
 
+def answer(plan: Plan, processes: int, tests: float) -> list[str]:
+    """The minutes of a check, and what it would detect: at most five lines.
+
+    Args:
+        tests: seconds of formulas and behaviour, one after the other.
+    """
+    open_ = [cell for cell in plan.cells if not cell.decided]
+    least = [cell.seconds * cell.undone for cell in open_]
+    most = [cell.seconds * max(plan.looks[-1] - cell.done, 0) for cell in open_]
+    longest = max((cell.seconds for cell in open_), default=0.0)
+    before = tests / processes / 60
+    first, last = (max(sum(of) / processes, longest * any(of)) / 60 for of in (least, most))
+    spoken = f"{processes} processes" if processes > 1 else "one process"
+    made = [
+        f"At least {before + first:.0f} minutes here, at most {before + last:.0f}, with {spoken}: "
+        f"{before:.0f} of tests, {first:.0f} to {last:.0f} of trainings."
+    ]
+    if not plan.detects:
+        return [*made, "No returns are judged: it would detect what formulas and behaviour show."]
+    made.append("It would detect a drop of returns of at least (80 % power):")
+    for framework, algorithms in plan.detects.items():
+        drops = (
+            f"{name} {'none' if drop is None else percent(drop)}"
+            for name, drop in algorithms.items()
+        )
+        made.append(f"  {framework}: {', '.join(drops)}")
+    return made
+
+
 def lines(plan: Plan, processes: int) -> list[str]:
     """One line per cell, what the session costs, what each gate sees, which one is proposed."""
     made = [f"{plan.description}, {processes} at a time"]

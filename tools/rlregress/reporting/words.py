@@ -182,12 +182,19 @@ def extent(of: Extent) -> str:
     return f"returns: {returns} only; {others}: formulas and behaviour" if others else ""
 
 
-def asked(details: int, missing: Sequence[str]) -> str:
-    """How many of the details were asked, and the first of those that were not."""
+def asked(details: int, missing: Sequence[str], selected_by: str = "") -> str:
+    """How many of the details were checked, and the first of those that were not.
+
+    Args:
+        selected_by: options that left out what is missing; "" if none did.
+    """
     if not missing:
-        return f"{details} of {details} details asked"
+        return f"{details} of {details} details checked"
+    if selected_by:
+        done = details - len({name.partition(" ")[0] for name in missing})
+        return f"{done} of {details} details checked, the others not selected ({selected_by})"
     named = ", ".join(missing[:_NAMED]) + (", ..." if len(missing) > _NAMED else "")
-    return f"{len(missing)} of {details} details were not asked: {named}"
+    return f"{len(missing)} of {details} details were not checked: {named}"
 
 
 #: how a line is read, for whoever has no page of the documentation open

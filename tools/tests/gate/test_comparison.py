@@ -105,6 +105,28 @@ def test_json_says_the_same(pair):
     assert first["answers"]["other"]["library"]["variant"] == "none"
 
 
+def test_a_comparison_can_be_of_some_details_alone(pair):
+    """By id, by family, and without what is the same; what could not be compared stays."""
+    one, other = pair
+    assert [row.detail.id for row in compare(pair, [SCALE]).rows] == [SCALE]
+    assert [row.detail.id for row in compare(pair, (), ["sac"]).rows] == [MINIMUM]
+    assert [row.detail.id for row in compare(pair).only_different().rows] == [SCALE]
+    other.name, unknown = "another", {(DISTANCE, "library"): lambda inputs: np.full(2, -7.0)}
+    other.probes = lambda: unknown
+    assert [row.detail.id for row in compare((one, other)).only_different().rows] == [DISTANCE]
+
+
+@pytest.mark.parametrize("width", [10, 16, 34, 80])
+def test_a_path_is_broken_between_its_words(width):
+    """Lines are no wider than the column, unless one word is."""
+    place = "stable_baselines3/common/off_policy_algorithm.py:270"
+    lines = report._broken(place, width).splitlines()
+    assert "".join(lines) == place
+    words = re.findall(r"[a-z0-9:]+", place)
+    assert [word for line in lines for word in re.findall(r"[a-z0-9:]+", line)] == words
+    assert all(len(line) <= max(width, len("baselines3/")) for line in lines)
+
+
 def test_a_framework_is_not_compared_with_itself(pair):
     """Two different names are needed; one sentence says so."""
     with pytest.raises(UserError, match="expected two or more different frameworks"):

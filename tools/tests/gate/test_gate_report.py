@@ -108,7 +108,7 @@ def test_details_that_were_not_asked_are_said_first(judged, capsys):
     for name, adapter in names.items():
         ids = {id for id, _ in asked.to_ask(adapter)}
         gae = {id for id in ids if id.startswith("gae.")}
-        said = f"{len(gae)} of {len(ids)} details were not asked: gae."
+        said = f"{len(gae)} of {len(ids)} details were not checked: gae."
         assert f"## {name}: could not judge\n\n{said}" in text
         assert f"verdict {name}: could not judge ({said}" in printed
     assert "Ask them: pytest tests_unit/test_details.py." in text

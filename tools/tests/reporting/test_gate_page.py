@@ -116,7 +116,7 @@ def test_a_gate_that_could_not_judge_says_what_is_missing(night):
     assert code == 2
     assert "could not judge" in suite
     assert "tests_unit/test_b.py::test_b: a file is gone" in suite
-    assert "details were not asked: gae." in card
+    assert "details were not checked: gae." in card
     assert "pytest tests_unit/test_details.py" in card
 
 
