@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 
 from rlregress import frameworks
-from rlregress.cli import commands
+from rlregress.cli import check, commands, upgrade
+from rlregress.gate import run
+from rlregress.model import option
+from rlregress.upgrade.options import Options
 
 UPGRADE = "upgrade installed"
 ROOT = Path(__file__).resolve().parents[2]
@@ -150,3 +153,41 @@ def test_a_plan_begins_with_minutes_and_what_it_would_detect(command, tmp_path):
     table = re.findall(r"^  sb3-(ppo|sac|td3)\S*(?: training)?.*? +([\d.]+)%", output, re.MULTILINE)
     smallest = {name: min(float(d) for of, d in table if of == name) for name in drops}
     assert {name: float(drop) for name, drop in drops.items()} == smallest
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "",
+        "--scenario none",
+        "--framework sb3,torchrl --algorithm ppo,sac --scenario goals,atari --min-coverage 0.25 "
+        "--fail-on close --accepted reviewed.toml --mutants 3 --trace-all --no-returns "
+        "--single-look --lend pandas --minutes 1.5",
+    ],
+)
+def test_what_an_upgrade_was_given_is_written_as_it_was_typed(command, monkeypatch, words):
+    """The command in a report is the one that was typed."""
+    given = []
+    monkeypatch.setattr(upgrade, "judge", lambda options, *_: given.append(options) or 0)
+    command("upgrade", "a==1", "b", *words.split())
+    typed = {*option.of(Options)} - {"report", "workers"}
+    assert option.arguments(given[0], typed) == words.split()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--budget short",
+        "--budget full --framework sb3 --algorithm ppo --environment Hopper-v4 "
+        "--hyperparameters original --seeds 5 --single-look --alpha 0.01 --first-seed 2000 "
+        "--store runs --throughput",
+    ],
+)
+def test_what_a_check_was_given_is_written_as_it_was_typed(command, monkeypatch, words):
+    """And pytest takes it, but for the throughput, which is a session of its own."""
+    given = []
+    monkeypatch.setattr(check, "judge", lambda options, *_: given.append(options) or 0)
+    command("check", *words.split())
+    assert run.repeat_command(given[0]) == f"rlregress check {words}"
+    typed = [word for word in words.split() if word != "--throughput"]
+    assert set(typed) <= set(run.pytest_command(given[0]))

@@ -101,7 +101,7 @@ def _read(declared: tuple[Option, Any], given: Any) -> Any:
             bounds = f"{least:g} or more" if option.most is None else f"{least:g} to {most:g}"
             raise UserError(f"{option.flag} is {given:g}, expected {bounds}")
     if option.kind == options.NAMES:
-        return names(option.flag, given)
+        return default if given is None else names(option.flag, given)
     if option.kind == options.PATH:
         return None if given is None else Path(given)
     return absolute(given) if isinstance(default, Path) else given

@@ -64,7 +64,9 @@ def arguments(given: Any, only: Collection[str] = ()) -> list[str]:
     words: list[str] = []
     for name, (declared, default) in of(type(given)).items():
         value = getattr(given, name)
-        if value != default and (not only or name in only):
+        # no names are no names, as a list or a tuple; of None they are told apart
+        usual = len(value) == 0 if default == () else value == default
+        if not usual and (not only or name in only):
             words += written(declared, value)
     return words
 
