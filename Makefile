@@ -1,7 +1,7 @@
-# `make gate` and `make test` need only a Python (>= 3.11, with venv): each makes the virtual
+# `make check` and `make test` need only a Python (>= 3.11, with venv): each makes the virtual
 # environment first, and again when the packaging or the constraints change.
 .DELETE_ON_ERROR:
-.PHONY: help venv gate test nightly lint site clean
+.PHONY: help venv check gate test nightly lint site clean
 
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -11,7 +11,7 @@ INSTALLED := $(VENV)/.installed
 # were recorded with.
 PYTHON ?= python3.11 python3.12 python3.13 python3
 
-# Extra arguments of `rlregress check`, for example: make gate ARGS="--cells all"
+# Extra arguments of `rlregress check`, for example: make check ARGS="--cells all"
 ARGS ?=
 
 # One core each: a second thread per process slows small networks down (see docs/runs.md).
@@ -26,7 +26,7 @@ TESTS = $(BIN)/python -m pytest -n $(JOBS) --dist worksteal \
 TEST_COMMAND = $(TESTS) -m "not nightly"
 
 help:
-	@echo "make gate   judge the installed frameworks: formulas, behaviour, returns"
+	@echo "make check  judge the installed frameworks: formulas, behaviour, returns"
 	@echo "make test   the test suite, trainings with the smoke budget"
 	@echo "make nightly  make test, and the tests that take long"
 	@echo "make lint   ruff, mypy and the import rules of the house"
@@ -34,9 +34,10 @@ help:
 	@echo "make venv   only make the virtual environment ($(VENV))"
 	@echo "make clean  remove the virtual environment and caches"
 	@echo
-	@echo "PYTHON=<interpreter>  VENV=<folder>  JOBS=<processes>  ARGS=<arguments of gate>"
+	@echo "PYTHON=<interpreter>  VENV=<folder>  JOBS=<processes>  ARGS=<arguments of check>"
 
-gate: $(INSTALLED)
+# gate: its former name
+check gate: $(INSTALLED)
 	$(BIN)/rlregress check $(ARGS)
 
 test: $(INSTALLED)

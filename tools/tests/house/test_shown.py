@@ -32,7 +32,7 @@ _SOURCE = {"python", "toml", "yaml", "sh"}
 def test_the_pages_are_read():
     """Commands are found in blocks, in workflows, behind variables, and in sentences."""
     shown = {(command.page, command.text) for command in COMMANDS}
-    assert ("README.md", "rlregress baseline throughput") in shown
+    assert ("README.md", "rlregress check") in shown
     github = "rlregress upgrade old.txt new.txt --no-returns --report upgrade"
     assert ("docs/github-actions.md", github) in shown
     assert ("docs/scripts.md", "rlregress diff a.trace b.trace") in shown
