@@ -1,0 +1,52 @@
+"""Keys of the JSON files that CI reads: they stay, whatever the code calls them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from rlregress.reporting import upgrade_data
+
+from ..upgrade.test_platforms import CHANGED
+from ..upgrade.test_result import upgrade
+
+#: one key a line, as paths; of what was written before the names of the code changed.
+KEPT = Path(__file__).with_name("json_keys.txt")
+
+
+def keys(value: Any, path: str) -> set[str]:
+    """All keys below a value, as paths; items of lists are one."""
+    if isinstance(value, dict):
+        return {
+            each
+            for name, inner in value.items()
+            for each in ({f"{path}/{name}"} | keys(inner, f"{path}/{name}"))
+        }
+    if isinstance(value, list):
+        return {each for inner in value for each in keys(inner, f"{path}/[]")}
+    return set()
+
+
+def found_keys(report: Path) -> set[str]:
+    """Of a verdict, its evidence, and an upgrade."""
+    found = set()
+    for name in ("verdict.json", "evidence.json"):
+        found |= keys(json.loads((report / name).read_text()), name)
+    plain = json.loads(json.dumps(upgrade_data.as_json(upgrade(CHANGED)), default=str))
+    found |= keys(plain, "upgrade.json")
+    return found
+
+
+def test_no_key_is_lost(night):
+    """A new key may come; one that is renamed or gone breaks what others have written."""
+    _, _, report = night({"sb3-ppo-Hopper-v4-short": 0.5})
+    lost = set(KEPT.read_text().splitlines()) - found_keys(report)
+    assert sorted(lost) == []
+
+
+def test_a_lost_key_is_found():
+    """Also one of an item of a list."""
+    before = keys({"a": [{"b": 1}, {"c": {"d": 2}}]}, "x")
+    assert before == {"x/a", "x/a/[]/b", "x/a/[]/c", "x/a/[]/c/d"}
+    assert before - keys({"a": [{"b": 1}]}, "x") == {"x/a/[]/c", "x/a/[]/c/d"}
