@@ -88,7 +88,7 @@ def test_the_document_groups_the_answers_by_quote() -> None:
     assert "**refuted** (of library)" in text
     assert "Read so." in text
     assert "Said of the algorithm." in text
-    assert "probes of\nSome 2.0." in text
+    assert "and from\nprobes of Some 2.0." in text
     assert "| **all** |  |  | 3 | 1 | 0 | 0 | 0 |" in text
 
 
