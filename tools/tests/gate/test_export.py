@@ -157,7 +157,7 @@ def test_wrong_input_is_one_sentence(command, store, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
     for arguments, said in (
         ([str(empty), "--csv", str(tmp_path)], "holds neither run records nor the report"),
-        ([str(store)], "nothing is asked for"),
+        ([str(store)], "nothing is wanted"),
         ([str(store), "--tensorboard", str(tmp_path)], "pip install 'rlregress[tensorboard]'"),
     ):
         code, _, error = command("export", *arguments)

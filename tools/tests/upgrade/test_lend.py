@@ -24,7 +24,7 @@ def test_only_an_upgrade_lends(command):
     """Without a second version there is nobody to lend anything to."""
     code, _, error = command("gate", "--lend", "pandas")
     assert code == 2
-    assert "only an upgrade takes --lend; name a side with --from or --to" in error
+    assert "rlregress check takes no --lend; 'rlregress upgrade' does" in error
 
 
 @pytest.mark.nightly
