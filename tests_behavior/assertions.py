@@ -169,10 +169,12 @@ def assert_one_transition(
         reset_is_next: the next observation of a terminated step is the one of the reset after it.
     """
     __tracebackhide__ = True
-    seen = rows.observations
-    _assert_known(who, seen, steps)
-    ends = np.array([steps[row] for row in map(tuple, seen.astype(float))])
-    following = np.stack([seen[:, clock.ENVIRONMENT], clock.next_time(seen[:, clock.TIME])], axis=1)
+    observed = rows.observations
+    _assert_known(who, observed, steps)
+    ends = np.array([steps[row] for row in map(tuple, observed.astype(float))])
+    following = np.stack(
+        [observed[:, clock.ENVIRONMENT], clock.next_time(observed[:, clock.TIME])], axis=1
+    )
     if terminates and reset_is_next:
         following[ends, clock.TIME] -= clock.TICK / 2
     for name, found, expected in (
@@ -182,7 +184,7 @@ def assert_one_transition(
         ("termination", rows.terminated, ends & terminates),
     ):
         if found is not None:
-            assert_rows(who, name, seen, found, expected)
+            assert_rows(who, name, observed, found, expected)
 
 
 def assert_one_step_returns(
@@ -208,9 +210,9 @@ def assert_one_step_returns(
     _assert_known(who, rows.observations, steps)
     assert rows.values is not None
     assert rows.returns is not None
-    seen = rows.observations.astype(float)
+    found = rows.observations.astype(float)
     values: dict[tuple[float, ...], float] = {}
-    for row, value in zip(map(tuple, seen), rows.values.astype(float), strict=True):
+    for row, value in zip(map(tuple, found), rows.values.astype(float), strict=True):
         if abs(values.setdefault(row, value) - value) >= _CLOSE:
             raise AssertionError(
                 f"{who}: expected one value of {_step(row)} as long as nothing is learned, found "
@@ -224,18 +226,19 @@ def assert_one_step_returns(
         )
     latest = {number: max(time for of, time in values if of == number) for number, _ in values}
     following = list(
-        zip(seen[:, clock.ENVIRONMENT], clock.next_time(seen[:, clock.TIME]), strict=True)
+        zip(found[:, clock.ENVIRONMENT], clock.next_time(found[:, clock.TIME]), strict=True)
     )
     after = np.array([values.get(place, np.nan) for place in following])
-    ends = np.array([steps[row] for row in map(tuple, seen)])
+    ends = np.array([steps[row] for row in map(tuple, found)])
     expected = _rewards(rows) + discount * np.where(~ends | value_after_end, after, 0.0)
     known = ~np.isnan(expected)
-    for row, place in zip(seen[~known], np.array(following)[~known], strict=True):
+    for row, place in zip(found[~known], np.array(following)[~known], strict=True):
         if place[clock.TIME] <= latest[place[clock.ENVIRONMENT]]:
             raise AssertionError(
-                f"{who}: expected a row with what {_step(row)} led to, found none among {len(seen)}"
+                f"{who}: expected a row with what {_step(row)} led to, found none "
+                f"among {len(found)}"
             )
-    assert_rows(who, "return", seen[known], rows.returns[known], expected[known])
+    assert_rows(who, "return", found[known], rows.returns[known], expected[known])
 
 
 def assert_same_in_each_row(
@@ -362,9 +365,9 @@ def assert_climbed(
     wrong = np.flatnonzero(~(np.abs(found - expected) <= tolerance))
     if len(wrong):
         first = wrong[0]
-        seen = ladder.observations(rung)[first, 0]
+        observed = ladder.observations(rung)[first, 0]
         raise AssertionError(
-            f"{who}, rung '{rung.name}': expected the {what} of observation {seen:g} to be "
+            f"{who}, rung '{rung.name}': expected the {what} of observation {observed:g} to be "
             f"{expected[first]:g} within {tolerance:g} ({rung.because}), found {found[first]:.3g}; "
             f"suspect: {rung.suspect}"
         )

@@ -137,9 +137,9 @@ class BeforeAsFinal(gymnasium.Wrapper[np.ndarray, np.ndarray, np.ndarray, np.nda
     def step(self, action: np.ndarray) -> tuple[np.ndarray, Any, bool, bool, dict[str, Any]]:
         """Step, and show what was there before if the episode ends."""
         observation, reward, terminated, truncated, info = self.env.step(action)
-        shown = self._here if terminated or truncated else observation
+        listed = self._here if terminated or truncated else observation
         self._here = observation
-        return shown, reward, terminated, truncated, info
+        return listed, reward, terminated, truncated, info
 
 
 class RewardOfAnother(gymnasium.Wrapper[np.ndarray, np.ndarray, np.ndarray, np.ndarray]):

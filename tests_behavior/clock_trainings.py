@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.frameworks.base import PLAIN, Adapter, Around, Minibatch, TrainingRequest
+from rlregress.frameworks.base import PLAIN, Adapter, Minibatch, TrainingRequest, TrainingVariant
 from rlregress.frameworks.isolation import shifted
 from tests_behavior.actions import made_for
 from tests_behavior.counter import numbered
@@ -18,7 +18,7 @@ from tests_behavior.settings import setting
 
 def joined(minibatches: Sequence[Minibatch]) -> Minibatch:
     """Minibatches one after the other, as one."""
-    names = [each.name for each in fields(Minibatch)]
+    names = [field.name for field in fields(Minibatch)]
     rows = {name: [getattr(minibatch, name) for minibatch in minibatches] for name in names}
     return Minibatch(
         **{n: None if parts[0] is None else np.concatenate(parts) for n, parts in rows.items()}
@@ -68,14 +68,14 @@ def _read(
     make: Callable[[int], Any],
     environments: int,
     steps: int,
-    around: Around,
+    around: TrainingVariant,
     prepare: Callable[[Any], None] | None,
     changes: frozenset[tuple[str, Any]],
 ) -> tuple[Minibatch, ...]:
-    asked = request(framework, algorithm, make, environments, steps, prepare, **dict(changes))
+    requested = request(framework, algorithm, make, environments, steps, prepare, **dict(changes))
     if around == PLAIN:
-        return tuple(framework.minibatches(asked, environments))
-    return tuple(framework.minibatches(asked, environments, around))
+        return tuple(framework.minibatches(requested, environments))
+    return tuple(framework.minibatches(requested, environments, around))
 
 
 def read(
@@ -84,7 +84,7 @@ def read(
     make: Callable[[int], Any],
     environments: int,
     steps: int,
-    around: Around = PLAIN,
+    around: TrainingVariant = PLAIN,
     prepare: Callable[[Any], None] | None = None,
     **changes: Any,
 ) -> tuple[Minibatch, ...]:

@@ -67,8 +67,8 @@ class Question:
     def answers(self) -> Iterator[tuple[str, Deviation | NotApplicable | None]]:
         """("framework-algorithm", why it is not handled or None), as they stand in the file."""
         yield from ((name, None) for name in self.handled)
-        for other in (*self.deviations, *self.not_applicable):
-            yield from ((name, other) for name in other.of)
+        for deviation in (*self.deviations, *self.not_applicable):
+            yield from ((name, deviation) for name in deviation.of)
 
 
 def load() -> Mapping[str, Question]:

@@ -25,7 +25,7 @@ SEEDED = ("dqn", "ddpg")
 _WITHOUT_CELLS = "without_cells"
 #: why nothing of several environments is asked, where ``most_environments`` is 1
 ONE_ENVIRONMENT = "the framework is documented to take one environment for this algorithm"
-_READ = tuple(each.name for each in fields(Minibatch))
+_READ = tuple(spec.name for spec in fields(Minibatch))
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ def places(number: float, time: float, environments: int) -> dict[str, _Place]:
 
 def _ended(rows: Minibatch, steps: Mapping[_Place, bool]) -> list[tuple[int, _Place]]:
     """(row, place) of every row whose step ended an episode."""
-    found = [(k, tuple(map(float, each))) for k, each in enumerate(rows.observations)]
+    found = [(k, tuple(map(float, observation))) for k, observation in enumerate(rows.observations)]
     return [(k, place) for k, place in found if steps[place]]  # type: ignore[index,misc]
 
 
@@ -52,22 +52,22 @@ def of_returns(
     """
     assert rows.values is not None
     assert rows.returns is not None
-    places_read = [tuple(map(float, each)) for each in rows.observations]
+    places_read = [tuple(map(float, observation)) for observation in rows.observations]
     values: dict[tuple[float, ...], float] = dict(
         zip(places_read, map(float, rows.values), strict=True)
     )
-    agree, told = {FINAL, RESET, BEFORE, ANOTHER, NOTHING}, 0
+    agree, fields = {FINAL, RESET, BEFORE, ANOTHER, NOTHING}, 0
     for row, (number, time) in _ended(rows, steps):
         candidates = places(number, time, environments)
         if {candidates[FINAL], candidates[RESET]} - set(values):
             continue
-        told += 1
+        fields += 1
         reward = number + time + float(np.clip(rows.actions[row, 0], -1.0, 1.0))
         behind = (float(rows.returns[row]) - reward) / discount
         worth = {name: values.get(place, np.nan) for name, place in candidates.items()}
         worth[NOTHING] = 0.0
         agree &= {name for name, value in worth.items() if abs(value - behind) < _CLOSE}
-    assert told > 1, "expected ends of episodes of which all that follows was read, found none"
+    assert fields > 1, "expected ends of episodes of which all that follows was read, found none"
     return agree
 
 
@@ -75,13 +75,13 @@ def of_rows(rows: Minibatch, steps: Mapping[_Place, bool], environments: int) ->
     """What the next observations at the ends of episodes are, of rows that are not terminated."""
     assert rows.next_observations is not None
     assert rows.terminated is not None
-    agree, told = {FINAL, RESET, BEFORE, ANOTHER, NOTHING}, 0
+    agree, values = {FINAL, RESET, BEFORE, ANOTHER, NOTHING}, 0
     for row, (number, time) in _ended(rows, steps):
-        told += 1
+        values += 1
         found = tuple(map(float, rows.next_observations[row]))
         same = {name for name, at in places(number, time, environments).items() if at == found}
         agree &= {NOTHING} if rows.terminated[row] else same
-    assert told > 1, "expected ends of episodes to be read, found none"
+    assert values > 1, "expected ends of episodes to be read, found none"
     return agree
 
 

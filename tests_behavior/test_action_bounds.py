@@ -239,8 +239,8 @@ def test_the_density_of_actions_integrates_to_one(framework, algorithm, dimensio
     # what is documented of one that does not: exactly this is missing
     documented = 1.0
     if chosen.bounding == "clip":
-        shown = Bounds(LOW[:dimensions], HIGH[:dimensions])
-        documented = share_inside(shown, MEAN[:dimensions], DEVIATION[:dimensions])
+        listed = Bounds(LOW[:dimensions], HIGH[:dimensions])
+        documented = share_inside(listed, MEAN[:dimensions], DEVIATION[:dimensions])
     elif chosen.scaled:
         documented = float(np.prod(Bounds(LOW, HIGH).half))
     assert_integral(who, "the actions, as documented", found, documented)

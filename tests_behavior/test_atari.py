@@ -113,10 +113,10 @@ def test_the_agent_sees_four_small_grey_frames(framework: Adapter):
     """An observation is four frames of 84 by 84, finite, and not of a single shade."""
     player = framework.play_atari(game("Breakout"))
     player.reset()
-    seen = [player.step(FIRE).observation for _ in range(6)]
-    assert [observation.shape for observation in seen] == [(4, 84, 84)] * 6
-    assert np.all(np.isfinite(seen))
-    assert all(np.ptp(picture) > 0 for picture in seen[-1])
+    found = [player.step(FIRE).observation for _ in range(6)]
+    assert [observation.shape for observation in found] == [(4, 84, 84)] * 6
+    assert np.all(np.isfinite(found))
+    assert all(np.ptp(picture) > 0 for picture in found[-1])
 
 
 def test_the_bare_game_is_large_and_coloured():

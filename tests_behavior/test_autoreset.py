@@ -13,7 +13,7 @@ from functools import cache, partial
 import numpy as np
 import pytest
 
-from rlregress.frameworks.base import Adapter, Around, Minibatch
+from rlregress.frameworks.base import Adapter, Minibatch, TrainingVariant
 from tests_behavior import sources
 from tests_behavior.assertions import assert_one_step_returns, assert_one_transition
 from tests_behavior.clock import Clock, Notes
@@ -57,12 +57,12 @@ def rows_of(
             lambda number: Notes(make(number), {}, met),
             environments,
             steps,
-            Around(autoreset=mode),
+            TrainingVariant(autoreset=mode),
         )
         return joined(rows), met
     except (KeyError, RuntimeError, ValueError) as error:
-        said = f"{type(error).__name__}: {error}"
-        raise AssertionError(f"expected a training to its end, found {said}") from error
+        text = f"{type(error).__name__}: {error}"
+        raise AssertionError(f"expected a training to its end, found {text}") from error
 
 
 def assert_rows_of_steps(

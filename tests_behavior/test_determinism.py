@@ -64,7 +64,7 @@ def test_evaluation_does_not_disturb_the_training(framework, algorithm):
     who = f"{framework.title} {algorithm}"
     evaluator = Evaluator(lambda: task(algorithm), episodes=2)
     evaluated = []
-    watched = parameters(
+    recorded = parameters(
         framework,
         algorithm,
         seed=shifted(1),
@@ -74,7 +74,7 @@ def test_evaluation_does_not_disturb_the_training(framework, algorithm):
     assert [steps for steps, _ in evaluated] == [32, 64]
     assert all(np.all(np.isfinite(returns)) for _, returns in evaluated)
     assert_same_parameters(
-        who, "without and with evaluations", undisturbed(framework, algorithm), watched
+        who, "without and with evaluations", undisturbed(framework, algorithm), recorded
     )
 
 

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 import torch
 
-from rlregress.frameworks.base import Adapter, NotOffered, TrainingRequest
+from rlregress.frameworks.base import Adapter, TrainingRequest, Unsupported
 from rlregress.frameworks.heads import Heads
 from rlregress.frameworks.isolation import shifted
 from rlregress.frameworks.seeded import SeededTraining, Seeds
@@ -65,15 +65,15 @@ def climb(
         asked_for = SeededTraining(algorithm, make, given, steps, Seeds.all(seed), prepare=prepare)
         try:
             trained = framework.train_seeded(asked_for)
-        except NotOffered as error:
+        except Unsupported as error:
             pytest.skip(str(error))
     else:
         trained = framework.train(
             TrainingRequest(algorithm, make, given, steps, seed=seed, prepare=prepare)
         )
-    seen = observations(rung)
+    found = observations(rung)
     who = f"{framework.title} {algorithm}"
-    assert_climbed(who, rung, trained.value(seen), trained.policy(seen), discrete)
+    assert_climbed(who, rung, trained.value(found), trained.policy(found), discrete)
 
 
 @pytest.mark.parametrize("rung", _RUNGS)

@@ -10,7 +10,7 @@ from functools import cache, partial
 import numpy as np
 import pytest
 
-from rlregress.frameworks.base import Adapter, Around, Minibatch
+from rlregress.frameworks.base import Adapter, Minibatch, TrainingVariant
 from tests_behavior.clock import Clock, Notes, played
 from tests_behavior.clock_trainings import hyperparameters, read
 from tests_behavior.limit import LimitIs
@@ -30,7 +30,7 @@ def trained(
     """The newest minibatch, and the reward of every step."""
     paid: dict[tuple[float, float], float] = {}
     make = partial(_noted, paid=paid, limit_is=limit_is)
-    three = Around(n_steps=N)
+    three = TrainingVariant(n_steps=N)
     changes = {"replay_size": size * environments}
     rows = read(framework, algorithm, _Once(make), environments, STEPS, three, **changes)[-1]
     return rows, paid

@@ -14,7 +14,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from rlregress.frameworks.base import Adapter, NotOffered, Policy, RunningStatistics
+from rlregress.frameworks.base import Adapter, Policy, RunningStatistics, Unsupported
 from tests_behavior.clock import TIME, Clock
 from tests_behavior.clock_trainings import is_on_policy, request
 from tests_behavior.questions import asked
@@ -52,9 +52,9 @@ class Shown:
 class Showing(gymnasium.Wrapper[np.ndarray, np.ndarray, np.ndarray, np.ndarray]):
     """Writes down what an environment shows; of several resets in a row the last one."""
 
-    def __init__(self, env: gymnasium.Env[Any, Any], shown: Shown) -> None:
+    def __init__(self, env: gymnasium.Env[Any, Any], listed: Shown) -> None:
         super().__init__(env)
-        self._shown = shown
+        self._shown = listed
         self._reset_at: int | None = None
 
     def reset(self, **options: Any) -> tuple[np.ndarray, dict[str, Any]]:
@@ -81,31 +81,31 @@ def statistics(
     framework: Adapter, algorithm: str, environments: int
 ) -> tuple[RunningStatistics, Shown]:
     """What is known after a short training, and what had been shown by its end."""
-    shown, trained = Shown(), Shown()
+    listed, trained = Shown(), Shown()
 
     def make(number: int) -> Showing:
-        return Showing(Clock(number), shown)
+        return Showing(Clock(number), listed)
 
     def end(steps: int, policy: Policy) -> None:
-        trained.every, trained.ended = list(shown.every), list(shown.ended)
+        trained.every, trained.ended = list(listed.every), list(listed.ended)
 
     steps = STEPS[is_on_policy(framework, algorithm)]
     asked_for = request(framework, algorithm, make, environments, steps)
     asked_for = replace(asked_for, on_checkpoint=end)
     try:
         found = framework.running_statistics(asked_for, environments)
-    except NotOffered as error:
+    except Unsupported as error:
         pytest.skip(str(error))
     return found, trained
 
 
-def assert_exact(who: str, found: np.ndarray, shown: Shown, dimensions: slice) -> None:
+def assert_exact(who: str, found: np.ndarray, listed: Shown, dimensions: slice) -> None:
     """A set of statistics [2, all] is of what was shown, with final observations or without.
 
     Whether those count is asked by ``normalisation.terminal_observation.statistics``.
     """
     __tracebackhide__ = True
-    known = [shown.moments(with_ends)[:, dimensions] for with_ends in (False, True)]
+    known = [listed.moments(with_ends)[:, dimensions] for with_ends in (False, True)]
     found = found[:, dimensions]
     if not any(np.allclose(found, each, rtol=0, atol=TOLERANCE) for each in known):
         wanted = " or ".join(str(each.round(5).tolist()) for each in known)
@@ -140,9 +140,9 @@ def test_running_statistics_are_exact(framework, algorithm):
     """Mean and variance are those of what one environment has shown until now."""
     who = f"{framework.title} {algorithm}"
     with asked("normalisation.running", framework.name, algorithm):
-        found, shown = statistics(framework, algorithm, 1)
-        assert_exact(who, found.trained[0], shown, MOVING)
-    other = replace(shown, every=[*shown.every[:-1], shown.every[-1] + 0.1])
+        found, listed = statistics(framework, algorithm, 1)
+        assert_exact(who, found.trained[0], listed, MOVING)
+    other = replace(listed, every=[*listed.every[:-1], listed.every[-1] + 0.1])
     with pytest.raises(AssertionError, match="expected the mean and the variance"):
         assert_exact(who, found.trained[0], other, MOVING)
 
@@ -151,9 +151,9 @@ def test_environments_share_their_statistics(framework, algorithm):
     """Three environments have one set of statistics, of what all of them have shown."""
     who = f"{framework.title} {algorithm}"
     with asked("normalisation.environments", framework.name, algorithm):
-        found, shown = statistics(framework, algorithm, ENVIRONMENTS)
+        found, listed = statistics(framework, algorithm, ENVIRONMENTS)
         assert_shared(who, found.trained, ENVIRONMENTS)
-        assert_exact(who, found.trained[0], shown, ALL)
+        assert_exact(who, found.trained[0], listed, ALL)
     with pytest.raises(AssertionError, match="expected one set of statistics of 3 environments"):
         assert_shared(who, np.concatenate([found.trained] * 2), ENVIRONMENTS)
 

@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from rlregress.frameworks.base import Adapter, Around, Minibatch
+from rlregress.frameworks.base import Adapter, Minibatch, TrainingVariant
 from tests_behavior import sources
 from tests_behavior.clock import Clock, played
 from tests_behavior.clock_trainings import hyperparameters, is_on_policy, joined, read
@@ -31,14 +31,16 @@ def in_units(framework: Adapter, algorithm: str, make) -> tuple[Minibatch, dict]
     steps = 16 if is_on_policy(framework, algorithm) else 10
     statistics = _Statistics()
     rows = joined(
-        read(framework, algorithm, make, ENVIRONMENTS, steps, Around(statistics=statistics))
+        read(
+            framework, algorithm, make, ENVIRONMENTS, steps, TrainingVariant(statistics=statistics)
+        )
     )
-    seen = {
+    observed = {
         name: np.round((found * DEVIATION + MEAN) * 1024) / 1024
         for name in ("observations", "next_observations")
         if (found := getattr(rows, name)) is not None
     }
-    return replace(rows, **seen), played(ENVIRONMENTS, steps)
+    return replace(rows, **observed), played(ENVIRONMENTS, steps)
 
 
 class _Statistics(tuple):

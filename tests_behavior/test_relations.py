@@ -15,7 +15,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from rlregress.frameworks.base import Adapter, Minibatch, NotOffered, Trained, TrainingRequest
+from rlregress.frameworks.base import Adapter, Minibatch, Trained, TrainingRequest, Unsupported
 from rlregress.frameworks.isolation import shifted
 from tests_behavior import clock
 from tests_behavior.actions import task
@@ -170,10 +170,14 @@ def test_a_discount_of_zero_leaves_the_reward(framework, algorithm):
     what, given = ("returns", {"gae_lambda": 0.9}) if on_policy else ("targets", {})
     with asked("relations.discount_zero", framework.name, algorithm):
         rows, paid, _ = returns_of(framework, algorithm, **given, discount=0.0)
-        expected = np.array([paid[tuple(map(float, each))] for each in rows.observations])
+        expected = np.array(
+            [paid[tuple(map(float, observation))] for observation in rows.observations]
+        )
         assert_same_in_each_row(who, what, getattr(rows, what), expected)
     other, paid, _ = returns_of(framework, algorithm, **given, discount=0.01)
-    expected = np.array([paid[tuple(map(float, each))] for each in other.observations])
+    expected = np.array(
+        [paid[tuple(map(float, observation))] for observation in other.observations]
+    )
     with pytest.raises(AssertionError, match=f"expected the {what}"):
         assert_same_in_each_row(who, what, getattr(other, what), expected)
 
@@ -203,8 +207,8 @@ def test_two_halves_are_the_whole(framework, algorithm, restored):
     who = f"{framework.title} {algorithm}"
     with asked(f"relations.{'restored' if restored else 'again'}", framework.name, algorithm):
         try:
-            halves = framework.train_in_halves(_whole(framework, algorithm), restored)
-        except NotOffered as error:
+            halves = framework.train_and_resume(_whole(framework, algorithm), restored)
+        except Unsupported as error:
             raise AssertionError(f"expected a way to go on, found none: {error}") from error
         whole = at_once(framework, algorithm).parameters
         assert_same_parameters(who, "whole and halves", whole, halves.parameters)

@@ -50,8 +50,8 @@ def share_of_nan(framework: Adapter, algorithm: str, make: Callable[[int], Any])
         if "nan" not in str(error) and "expects all elements of std" not in str(error):
             raise
         return 1.0
-    count = sum(each.size for each in parameters)
-    return sum(np.isnan(each).sum() for each in parameters) / count
+    count = sum(parameter.size for parameter in parameters)
+    return sum(np.isnan(parameter).sum() for parameter in parameters) / count
 
 
 def assert_unread(who: str, what: str, share: float) -> None:

@@ -63,7 +63,7 @@ def windows(
 def assert_windows(who: str, rows: Minibatch, made: Mapping[_Place, Window]) -> None:
     """Every row is the window that begins with its step."""
     __tracebackhide__ = True
-    expected = [made[tuple(map(float, each))] for each in rows.observations]  # type: ignore[index]
+    expected = [made[tuple(map(float, observation))] for observation in rows.observations]  # type: ignore[index]
     for name, found, true in (
         ("sum of rewards", rows.rewards, [each.rewards for each in expected]),
         ("next observation", rows.next_observations, [each.following for each in expected]),

@@ -69,15 +69,15 @@ def _call(folder: str, arguments: list[str]) -> NoReturn:
         connection = _connected(folder)
     except OSError:  # no server starts here
         _python(arguments)
-    asked = {
+    job = {
         "arguments": arguments,
         "variables": dict(os.environ),
         "folder": os.getcwd(),
         "executable": os.path.join(folder, "python"),
         "files": [number for number in range(3) if _is_open(number)],
     }
-    text = json.dumps(asked).encode()
-    files = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", asked["files"]))]
+    text = json.dumps(job).encode()
+    files = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", job["files"]))]
     connection.sendmsg([len(text).to_bytes(_LENGTH, "big")], files)
     connection.sendall(text)
     answer = connection.recv(64)
@@ -206,12 +206,12 @@ def _serve(folder: str, key: str) -> dict[str, Any]:
         for each in ready:
             if each is listener:
                 connection, _ = listener.accept()
-                asked, files = _asked(connection)
-                if asked is None:  # of a caller that was killed
+                requested, files = _asked(connection)
+                if requested is None:  # of a caller that was killed
                     connection.close()
                     _close(files)
                     continue
-                path = _path(asked, base)
+                path = _path(requested, base)
                 if _hides(path[: -len(base)], names):
                     with suppress(OSError):  # of a caller that was killed
                         connection.sendall(_REFUSED)
@@ -222,10 +222,10 @@ def _serve(folder: str, key: str) -> dict[str, Any]:
                 if not child:
                     _close([listener.fileno(), lock, connection.fileno()])
                     _close([*children, *(s.fileno() for s in _sockets(children))])
-                    for number, file in zip(asked["files"], files, strict=True):
+                    for number, file in zip(requested["files"], files, strict=True):
                         os.dup2(file, number)
                     _close(files)
-                    return {**asked, "path": path}
+                    return {**requested, "path": path}
                 _close(files)
                 with suppress(OSError):  # of a caller that was killed; so will the child be
                     connection.sendall(str(child).encode())
@@ -273,14 +273,16 @@ def _asked(connection: socket.socket) -> tuple[dict[str, Any] | None, list[int]]
     return None, files
 
 
-def _path(asked: dict[str, Any], base: list[str]) -> list[str]:
+def _path(requested: dict[str, Any], base: list[str]) -> list[str]:
     """The path of modules, as Python makes it."""
-    given = [each for each in asked["variables"].get("PYTHONPATH", "").split(os.pathsep) if each]
-    arguments = _without_options(asked["arguments"])
-    first = {"-c": "", "-m": asked["folder"]}.get(arguments[0])
+    given = [
+        each for each in requested["variables"].get("PYTHONPATH", "").split(os.pathsep) if each
+    ]
+    arguments = _without_options(requested["arguments"])
+    first = {"-c": "", "-m": requested["folder"]}.get(arguments[0])
     if first is None:
-        first = os.path.dirname(os.path.realpath(os.path.join(asked["folder"], arguments[0])))
-    absolute = [os.path.join(asked["folder"], each) for each in given]
+        first = os.path.dirname(os.path.realpath(os.path.join(requested["folder"], arguments[0])))
+    absolute = [os.path.join(requested["folder"], each) for each in given]
     return [first, *(each for each in dict.fromkeys(absolute) if each not in base), *base]
 
 
@@ -300,7 +302,7 @@ def _without_options(arguments: list[str]) -> list[str]:
     return arguments[2:] if arguments[:2] == ["-W", "ignore"] else arguments
 
 
-def _become(asked: dict[str, Any]) -> tuple[Any, Any]:
+def _become(requested: dict[str, Any]) -> tuple[Any, Any]:
     """Take over what a process gets from its caller; the main module and its code."""
     import io
     import runpy
@@ -308,21 +310,21 @@ def _become(asked: dict[str, Any]) -> tuple[Any, Any]:
 
     import numpy as np
 
-    variables = asked["variables"]
+    variables = requested["variables"]
     os.environ.clear()
     os.environ.update(variables)
-    os.chdir(asked["folder"])
+    os.chdir(requested["folder"])
     os.setsid()
     np.random.seed()
-    sys.path[:] = asked["path"]
-    sys.executable = asked["executable"]
+    sys.path[:] = requested["path"]
+    sys.executable = requested["executable"]
     sys.dont_write_bytecode = bool(variables.get("PYTHONDONTWRITEBYTECODE"))
-    if asked["arguments"][0] == "-W":
+    if requested["arguments"][0] == "-W":
         sys.warnoptions.append("ignore")
         warnings.simplefilter("ignore")
-    unbuffered = bool(variables.get("PYTHONUNBUFFERED")) or asked["arguments"][0] == "-u"
+    unbuffered = bool(variables.get("PYTHONUNBUFFERED")) or requested["arguments"][0] == "-u"
     for number, (name, mode) in enumerate({"stdin": "r", "stdout": "w", "stderr": "w"}.items()):
-        if number not in asked["files"]:
+        if number not in requested["files"]:
             stream = None
         else:
             buffering = 0 if unbuffered and mode == "w" else -1
@@ -335,7 +337,7 @@ def _become(asked: dict[str, Any]) -> tuple[Any, Any]:
         setattr(sys, f"__{name}__", stream)
     main = type(sys)("__main__")
     sys.modules["__main__"] = main
-    arguments = _without_options(asked["arguments"])
+    arguments = _without_options(requested["arguments"])
     if arguments[0] == "-m":
         sys.argv = arguments[1:]
         _, main.__spec__, code = runpy._get_module_details(arguments[1])

@@ -15,7 +15,7 @@ def test_noop_reset(implementation):
 
     The least and the most number of steps, and 1 if all of them are no-ops.
     """
-    steps = implementation.ask(actions=4)
+    steps = implementation.probe(actions=4)
     implementation.assert_documented(
         steps,
         one_to_maximum=[1.0, 30.0, 1.0],  # Stable-Baselines3, CleanRL
@@ -30,7 +30,7 @@ def test_fire_reset(implementation):
 
     The number of actions, the first and the second (-1: none), the number in a game without FIRE.
     """
-    actions = implementation.ask(actions=4)
+    actions = implementation.probe(actions=4)
     implementation.assert_documented(
         actions,
         fire_and_second=[2.0, 1.0, 2.0, 0.0],  # Stable-Baselines3, CleanRL
@@ -47,7 +47,7 @@ def test_episodic_life(implementation):
     At the first life: 1 if the episode ends; 1 if it ends or a flag says so. At the last one: the
     same. Then games started by the reset, actions that it sends, and the first of them (-1: none).
     """
-    ends = implementation.ask(lives=3)
+    ends = implementation.probe(lives=3)
     implementation.assert_documented(
         ends,
         end_then_noop=[1.0, 1.0, 0.0, 0.0, 1.0, 0.0],  # Stable-Baselines3, CleanRL
@@ -60,7 +60,7 @@ def test_episodic_life(implementation):
 @pytest.mark.detail("atari.max_and_skip")
 def test_max_and_skip(implementation):
     """Frames 40, 200, 120, 80 show 120, the last two's maximum; rewards add to 15 (Atari 4)."""
-    frames_reward_colour = implementation.ask(
+    frames_reward_colour = implementation.probe(
         pixels=[40.0, 200.0, 120.0, 80.0], rewards=[1.0, 2.0, 4.0, 8.0]
     )
     implementation.assert_documented(
@@ -78,7 +78,7 @@ def test_frame_stack(implementation):
 
     After a reset to frame 10, after the frames 11 and 12, after the next reset.
     """
-    stack = implementation.ask(first_pixel=10.0)
+    stack = implementation.probe(first_pixel=10.0)
     zeros, repeated = [0.0, 0.0, 0.0, 10.0], [10.0, 10.0, 10.0, 10.0]
     implementation.assert_documented(
         stack,
@@ -91,7 +91,7 @@ def test_frame_stack(implementation):
 @pytest.mark.detail("atari.clip_reward")
 def test_clip_reward(implementation):
     """Rewards of -2.5, 0, 0.4 and 7 are -1, 0, 1 and 1 to the agent: their sign (Atari 7)."""
-    rewards = implementation.ask(rewards=[-2.5, 0.0, 0.4, 7.0])
+    rewards = implementation.probe(rewards=[-2.5, 0.0, 0.4, 7.0])
     implementation.assert_documented(
         rewards,
         sign=[-1.0, 0.0, 1.0, 1.0],  # all
@@ -106,7 +106,7 @@ def test_image_scaling(implementation):
 
     For the policy and for the value, then the same of the second frame.
     """
-    entering = implementation.ask(pixels=[51.0, 255.0])
+    entering = implementation.probe(pixels=[51.0, 255.0])
     implementation.assert_documented(
         entering,
         to_one=[0.2, 0.2, 1.0, 1.0],  # Stable-Baselines3, CleanRL, TorchRL
@@ -120,7 +120,7 @@ def test_image_scaling(implementation):
 @pytest.mark.detail("atari.networks")
 def test_networks(implementation):
     """Frames pass 32 8x8/4, 64 4x4/2 and 64 3x3/1, then 512 units (Mnih et al. 2015)."""
-    layers = implementation.ask()
+    layers = implementation.probe()
     implementation.assert_documented(
         layers,
         nature=[32.0, 8.0, 4.0, 64.0, 4.0, 2.0, 64.0, 3.0, 1.0, 512.0],  # all

@@ -21,9 +21,9 @@ def test_every_detail_is_probed(framework):
     """A framework of this suite is asked every detail, or has no such component and says so."""
     algorithms = {a for known in map(frameworks.get, frameworks.names()) for a in known.algorithms}
     lacking = algorithms - set(framework.algorithms) if framework.algorithms else set()
-    asked = {id for id, _ in framework.probes()}
+    requested = {id for id, _ in framework.probes()}
     wanted = {detail.id for detail in catalogue.all_details() if detail.family not in lacking}
-    assert wanted - asked - set(framework.absent()) == set()
+    assert wanted - requested - set(framework.absent()) == set()
 
 
 def test_nothing_is_probed_and_absent(framework):

@@ -12,7 +12,7 @@ import pytest
 @pytest.mark.detail("ddpg.networks")
 def test_single_critic(implementation):
     """There is one Q network with one target (Lillicrap et al. 2016, algorithm 1)."""
-    counts = implementation.ask(dimensions=1)
+    counts = implementation.probe(dimensions=1)
     implementation.assert_documented(
         counts,
         one=[1.0, 1.0],  # all
@@ -27,7 +27,7 @@ def test_target_action(implementation):
 
     Noise as TD3 adds it would spread it by 0.2 (algorithm 1).
     """
-    mean_and_spread = implementation.ask(online=-1.0, target=0.25)
+    mean_and_spread = implementation.probe(online=-1.0, target=0.25)
     implementation.assert_documented(
         mean_and_spread,
         target_policy=[0.244919, 0.0],  # Stable-Baselines3, CleanRL
@@ -42,7 +42,7 @@ def test_terminal_mask(implementation):
 
     A terminated one is worth its reward.
     """
-    targets = implementation.ask(  # inside an episode, terminated, truncated
+    targets = implementation.probe(  # inside an episode, terminated, truncated
         terminated=[0.0, 1.0, 0.0],
         truncated=[0.0, 0.0, 1.0],
         reward=0.25,
@@ -60,7 +60,7 @@ def test_terminal_mask(implementation):
 @pytest.mark.detail("ddpg.loss.values")
 def test_loss_of_the_values(implementation):
     """Errors of 0.5, 3 and 5 cost 0.25, 9 and 25: squares, not halved."""
-    losses = implementation.ask(errors=[0.5, 3.0, 5.0])
+    losses = implementation.probe(errors=[0.5, 3.0, 5.0])
     implementation.assert_documented(
         losses,
         squared=[0.25, 9.0, 25.0],  # all
@@ -72,7 +72,7 @@ def test_loss_of_the_values(implementation):
 @pytest.mark.detail("ddpg.loss.policy")
 def test_loss_of_the_policy(implementation):
     """The policy climbs the Q network's 2, not the target's -0.5 (equation 6)."""
-    loss = implementation.ask(online=2.0, target=-0.5)
+    loss = implementation.probe(online=2.0, target=-0.5)
     implementation.assert_documented(
         loss,
         values=-2.0,  # all
@@ -84,7 +84,7 @@ def test_loss_of_the_policy(implementation):
 @pytest.mark.detail("ddpg.policy_delay")
 def test_policy_delay(implementation):
     """Policy and targets move at every update of the Q network (algorithm 1)."""
-    rates = implementation.ask()
+    rates = implementation.probe()
     implementation.assert_documented(
         rates,
         every_update=[1.0, 1.0],  # Stable-Baselines3, TorchRL
@@ -96,7 +96,7 @@ def test_policy_delay(implementation):
 @pytest.mark.detail("ddpg.exploration.noise")
 def test_exploration_noise(implementation):
     """Between -2 and 6 a noise of 0.25 on tanh 0.5 moves the action by 1, or by 0.25."""
-    actions = implementation.ask(low=-2.0, high=6.0, pre_tanh=0.5, noise=[0.25, 5.0])
+    actions = implementation.probe(low=-2.0, high=6.0, pre_tanh=0.5, noise=[0.25, 5.0])
     implementation.assert_documented(
         actions,
         scaled=[4.848469, 6.0],  # Stable-Baselines3, CleanRL

@@ -16,7 +16,7 @@ def test_double(implementation):
     The Q network prefers action 1, which the target network values at 0.2 (van Hasselt et al. 2016,
     equations 3 and 4).
     """
-    target = implementation.ask(
+    target = implementation.probe(
         online=[-0.5, 0.5, 0.3], target=[0.1, 0.2, 0.6], reward=0.1, discount=0.5
     )
     implementation.assert_documented(
@@ -31,7 +31,7 @@ def test_double(implementation):
 @pytest.mark.detail("dqn.target.ties")
 def test_tied_values(implementation):
     """Two best actions worth 0.4 are worth 0.4, and not 0.8."""
-    target = implementation.ask(target=[0.4, 0.1, 0.4], reward=0.0, discount=0.5)
+    target = implementation.probe(target=[0.4, 0.1, 0.4], reward=0.0, discount=0.5)
     implementation.assert_documented(
         target,
         one_of_them=0.2,  # Stable-Baselines3, CleanRL
@@ -45,7 +45,7 @@ def test_terminal_mask(implementation):
 
     A terminated one is worth its reward.
     """
-    targets = implementation.ask(  # inside an episode, terminated, truncated
+    targets = implementation.probe(  # inside an episode, terminated, truncated
         terminated=[0.0, 1.0, 0.0],
         truncated=[0.0, 0.0, 1.0],
         reward=0.25,
@@ -63,7 +63,7 @@ def test_terminal_mask(implementation):
 @pytest.mark.detail("dqn.loss.kind")
 def test_loss(implementation):
     """Errors of 0.5, 3 and 5 cost 0.125, 2.5 and 4.5 by Huber, 0.25, 9 and 25 by squares."""
-    losses = implementation.ask(errors=[0.5, 3.0, 5.0])
+    losses = implementation.probe(errors=[0.5, 3.0, 5.0])
     implementation.assert_documented(
         losses,
         huber=[0.125, 2.5, 4.5],  # Stable-Baselines3
@@ -76,7 +76,7 @@ def test_loss(implementation):
 @pytest.mark.detail("dqn.target_update.interval")
 def test_target_interval(implementation):
     """With an update every 2 steps, an interval of 6 is 6 steps, or 6 updates, which are 12."""
-    steps = implementation.ask(every=2, interval=6)
+    steps = implementation.probe(every=2, interval=6)
     implementation.assert_documented(
         steps,
         environment_steps=6.0,  # Stable-Baselines3, CleanRL
@@ -88,7 +88,7 @@ def test_target_interval(implementation):
 @pytest.mark.detail("dqn.target_update.environments")
 def test_target_interval_of_several_environments(implementation):
     """With 3 environments and an update every 6 transitions, 12 are 12 transitions, 36 or 72."""
-    environments_and_transitions = implementation.ask(environments=3, every=6, interval=12)
+    environments_and_transitions = implementation.probe(environments=3, every=6, interval=12)
     implementation.assert_documented(
         environments_and_transitions,
         transitions=[3.0, 12.0],  # Stable-Baselines3
@@ -106,7 +106,7 @@ def test_epsilon_schedule(implementation):
     It is above 0.95 never, above 0.85 in 1 step, above 0.52 in 4, above 0.15 in 8, and above 0.05
     in all 14.
     """
-    steps = implementation.ask(
+    steps = implementation.probe(
         first=0.9, last=0.1, falls=8, steps=14, draws=[0.95, 0.85, 0.52, 0.15, 0.05]
     )
     implementation.assert_documented(
@@ -121,7 +121,7 @@ def test_epsilon_schedule(implementation):
 @pytest.mark.detail("dqn.epsilon.deterministic")
 def test_epsilon_of_deterministic_actions(implementation):
     """At epsilon 0.5 actions are random in training, and are not where no chance is asked for."""
-    flags = implementation.ask(epsilon=0.5)
+    flags = implementation.probe(epsilon=0.5)
     implementation.assert_documented(
         flags,
         greedy=[1.0, 0.0],  # Stable-Baselines3, TorchRL
@@ -133,7 +133,7 @@ def test_epsilon_of_deterministic_actions(implementation):
 @pytest.mark.detail("dqn.learning_starts")
 def test_learning_starts(implementation):
     """Told to start after 6 steps, agents act at random for 6, or not at all, and then update."""
-    steps = implementation.ask(starts=6)
+    steps = implementation.probe(starts=6)
     implementation.assert_documented(
         steps,
         at_start=[6.0, 6.0],  # TorchRL
@@ -145,7 +145,7 @@ def test_learning_starts(implementation):
 @pytest.mark.detail("dqn.train_frequency")
 def test_train_frequency(implementation):
     """A frequency of 8 with 4 environments is an update every 8 transitions, or every 32."""
-    apart = implementation.ask(every=8, environments=4)
+    apart = implementation.probe(every=8, environments=4)
     implementation.assert_documented(
         apart,
         vector_steps=[8.0, 4.0, 32.0],  # Stable-Baselines3

@@ -27,7 +27,7 @@ SEGMENT = {
 @pytest.mark.detail("gae.truncation")
 def test_truncation(implementation):
     """A truncation bootstraps from the true next value, 5, where a termination does not (eq. 1)."""
-    advantages = implementation.ask(**SEGMENT)
+    advantages = implementation.probe(**SEGMENT)
     implementation.assert_documented(
         advantages,
         # Stable-Baselines3, TorchRL
@@ -50,7 +50,7 @@ def test_truncation(implementation):
 @pytest.mark.detail("gae.value_target")
 def test_value_target(implementation):
     """The values regress towards advantage plus value: 0.45 + 0.3 = 0.75 at step 7 (equation 2)."""
-    returns = implementation.ask(**SEGMENT)
+    returns = implementation.probe(**SEGMENT)
     implementation.assert_documented(
         returns,
         # Stable-Baselines3, TorchRL
@@ -69,7 +69,7 @@ def test_lambda_zero(implementation):
 
     The first number is 1 if there is one.
     """
-    error_and_advantages = implementation.ask(
+    error_and_advantages = implementation.probe(
         rewards=[1.0, -0.5, 2.0],
         values=[0.5, 1.0, -0.5],
         next_values=[1.0, -0.5, 4.0],
@@ -86,7 +86,7 @@ def test_lambda_zero(implementation):
 @pytest.mark.detail("gae.stored_values")
 def test_stored_values(implementation):
     """A last reward of 1 has advantage 1 - 2 with the stored value, 1 - 5 with the critic's now."""
-    advantage = implementation.ask(reward=1.0, value=2.0, next_value=5.0)
+    advantage = implementation.probe(reward=1.0, value=2.0, next_value=5.0)
     implementation.assert_documented(
         advantage,
         stored=-1.0,  # Stable-Baselines3, CleanRL

@@ -16,7 +16,7 @@ OUTLIERS = [1.0, -1.0] * 125 + [1000.0, -1000.0]
 @pytest.mark.detail("normalisation.observation")
 def test_observation(implementation):
     """After 2, an observation of 3 is 1 deviation above the mean 2.5 (MuJoCo 1; appendix C.1)."""
-    given = implementation.ask(observations=[2.0, 3.0, -1.0, 4.0, 0.5, 6.0])
+    given = implementation.probe(observations=[2.0, 3.0, -1.0, 4.0, 0.5, 6.0])
     implementation.assert_documented(
         given,
         standard_deviation=[0.9996, -1.3728, 1.0691, -0.6750, 1.5712],  # all
@@ -30,7 +30,7 @@ def test_observation(implementation):
 @pytest.mark.detail("normalisation.observation.epsilon")
 def test_observation_epsilon(implementation):
     """After 100 zeros, what 0.001 becomes shows what is added to the variance (appendix C.1)."""
-    given = implementation.ask(still=100, last=0.001)
+    given = implementation.probe(still=100, last=0.001)
     implementation.assert_documented(
         given,
         **{
@@ -46,7 +46,7 @@ def test_observation_epsilon(implementation):
 @pytest.mark.detail("normalisation.observation.clip")
 def test_observation_clip(implementation):
     """Outliers of more than ten deviations are 10 and -10 to the agent (MuJoCo 2)."""
-    given = implementation.ask(observations=OUTLIERS)
+    given = implementation.probe(observations=OUTLIERS)
     implementation.assert_documented(
         given,
         ten=[10.0, -10.0],  # Stable-Baselines3, CleanRL, TorchRL's program
@@ -59,7 +59,7 @@ def test_observation_clip(implementation):
 @pytest.mark.detail("normalisation.order")
 def test_order(implementation):
     """Observations around 110 are normalised before they are clipped to 10 (MuJoCo 2)."""
-    given = implementation.ask(observations=[100.0, 130.0, 90.0, 110.0, 150.0])
+    given = implementation.probe(observations=[100.0, 130.0, 90.0, 110.0, 150.0])
     implementation.assert_documented(
         given,
         normalised_first=[0.9989, -0.9797, 0.1691, 1.5781],  # all
@@ -75,7 +75,7 @@ def test_reward(implementation):
     Of the rewards 1 and -2 these sums are 1 and 0.99 - 2 = -1.01, their deviation is 1.005: the
     second reward becomes -1.99. By the deviation of the rewards, 1.5, it would be -1.33.
     """
-    given = implementation.ask(rewards=[1.0, -2.0, 3.0, 0.5, 4.0, -1.0, 2.0])
+    given = implementation.probe(rewards=[1.0, -2.0, 3.0, 0.5, 4.0, -1.0, 2.0])
     implementation.assert_documented(
         given,
         # Stable-Baselines3, CleanRL
@@ -95,7 +95,7 @@ def test_reward_reset(implementation):
 
     Step 2 terminates, step 5 is truncated.
     """
-    given = implementation.ask(
+    given = implementation.probe(
         rewards=[1.0, 2.0, 3.0, 1.0, 2.0, 3.0, 1.0, 2.0, 4.0],
         terminated=[0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
         truncated=[0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0],
@@ -118,7 +118,7 @@ def test_reward_reset(implementation):
 @pytest.mark.detail("normalisation.reward.clip")
 def test_reward_clip(implementation):
     """Rewards of more than ten deviations are 10 and -10 to the agent (MuJoCo 4)."""
-    given = implementation.ask(rewards=OUTLIERS)
+    given = implementation.probe(rewards=OUTLIERS)
     implementation.assert_documented(
         given,
         ten=[10.0, -10.0],  # Stable-Baselines3, CleanRL
@@ -132,7 +132,7 @@ def test_reward_clip(implementation):
 @pytest.mark.detail("normalisation.reward.first")
 def test_reward_first(implementation):
     """The first reward ever, 2, becomes 10: divided by nearly nothing, then clipped (MuJoCo 3)."""
-    given = implementation.ask(rewards=[2.0, 1.0])
+    given = implementation.probe(rewards=[2.0, 1.0])
     implementation.assert_documented(
         given,
         ten=10.0,  # Stable-Baselines3, CleanRL
@@ -148,7 +148,7 @@ def test_reward_discount(implementation):
 
     Of the rewards 1 and 2 the sums are 1 and 2.99 or 1 and 2.5; 2 over half their distance.
     """
-    given = implementation.ask(rewards=[1.0, 2.0, 1.0, 2.0, 0.25, 3.0], discount=0.5)
+    given = implementation.probe(rewards=[1.0, 2.0, 1.0, 2.0, 0.25, 3.0], discount=0.5)
     implementation.assert_documented(
         given,
         own=[2.0098, 0.8115, 1.1279, 0.1311, 1.1699],  # Stable-Baselines3, CleanRL 0.4.8
@@ -162,7 +162,7 @@ def test_reward_discount(implementation):
 @pytest.mark.detail("normalisation.episode_return")
 def test_episode_return(implementation):
     """An episode with the rewards 1, 2, 3 and 5 is reported with the return 11 (appendix C.1)."""
-    reported = implementation.ask(rewards=[1.0, 2.0, 3.0, 5.0])
+    reported = implementation.probe(rewards=[1.0, 2.0, 3.0, 5.0])
     implementation.assert_documented(
         reported,
         raw=11.0,  # all
@@ -178,7 +178,7 @@ def test_default(implementation):
     Two observations, the second an outlier, then the rewards of the same steps.
     """
     signal = [1.0, -1.0] * 65 + [1000.0]
-    given = implementation.ask(observations=signal, rewards=signal)
+    given = implementation.probe(observations=signal, rewards=signal)
     implementation.assert_documented(
         given,
         none=[-1.0, 1000.0, -1.0, 1000.0],  # Stable-Baselines3
@@ -194,7 +194,7 @@ def test_evaluation(implementation):
 
     The training saw numbers of mean 2.417 and deviation 2.28: a 9 is 2.89 deviations above it.
     """
-    given = implementation.ask(
+    given = implementation.probe(
         training=[2.0, 3.0, -1.0, 4.0, 0.5, 6.0], evaluation=[9.0, 12.0, 8.0]
     )
     implementation.assert_documented(
@@ -209,7 +209,7 @@ def test_evaluation(implementation):
 @pytest.mark.detail("normalisation.saved")
 def test_saved(implementation):
     """A saved agent knows the statistics of its training, or not (Bag of Tricks, a note)."""
-    given = implementation.ask(
+    given = implementation.probe(
         training=[2.0, 3.0, -1.0, 4.0, 0.5, 6.0], evaluation=[9.0, 12.0, 8.0]
     )
     implementation.assert_documented(

@@ -11,7 +11,7 @@ def test_terminal_observation_statistics(implementation):
 
     What follows it, 0.5, 2 and -1, is close to the mean where it counts.
     """
-    given = implementation.ask(observations=[0.0, 1.0, 40.0, 0.5, 2.0, -1.0], terminal=2)
+    given = implementation.probe(observations=[0.0, 1.0, 40.0, 0.5, 2.0, -1.0], terminal=2)
     implementation.assert_documented(
         given,
         counted=[-0.5772, -0.4277, -0.5481],  # TorchRL, CleanRL
@@ -23,7 +23,7 @@ def test_terminal_observation_statistics(implementation):
 @pytest.mark.detail("normalisation.observation.early_scale")
 def test_observation_early_scale(implementation):
     """Observations of 11 and 9 in turn are 1 and -1, or a tenth of it (MuJoCo 1)."""
-    given = implementation.ask(count=60, offset=10.0, spread=1.0)
+    given = implementation.probe(count=60, offset=10.0, spread=1.0)
     implementation.assert_documented(
         given,
         spread=[0.983, -1.000],  # Stable-Baselines3, CleanRL
@@ -35,7 +35,7 @@ def test_observation_early_scale(implementation):
 @pytest.mark.detail("normalisation.environments")
 def test_environments(implementation):
     """Two environments around 2 and around 11 share their statistics, or each has its own."""
-    given = implementation.ask(first=[1.0, 2.0, 0.0, 3.0], second=[10.0, 14.0, 9.0, 11.0])
+    given = implementation.probe(first=[1.0, 2.0, 0.0, 3.0], second=[10.0, 14.0, 9.0, 11.0])
     implementation.assert_documented(
         given,
         shared=[-0.8717, -1.1407, -0.6508, 1.3306, 0.5704, 0.9512],  # Stable-Baselines3
@@ -47,7 +47,7 @@ def test_environments(implementation):
 @pytest.mark.detail("normalisation.replay")
 def test_replay(implementation):
     """A sampled batch holds 2 and 3.5 normalised with the statistics of now, or of then."""
-    held = implementation.ask(observations=[1.0, 2.0, 3.5, 9.0, -4.0, 12.0])
+    held = implementation.probe(observations=[1.0, 2.0, 3.5, 9.0, -4.0, 12.0])
     implementation.assert_documented(
         held,
         when_sampled=[-0.364, -0.079],  # Stable-Baselines3

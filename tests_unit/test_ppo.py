@@ -17,7 +17,7 @@ def test_policy_loss_clip(implementation):
 
     Of eight samples four have the advantage 0; the loss is minus the mean over all eight.
     """
-    loss = implementation.ask(
+    loss = implementation.probe(
         ratios=[2.0, 2.0, 0.5, 0.5, 1.0, 1.0, 1.0, 1.0],
         advantages=[2.0, -1.0, 2.0, -1.0, 0.0, 0.0, 0.0, 0.0],
         clip_range=0.2,
@@ -39,7 +39,7 @@ def test_advantage_normalisation(implementation):
 
     With ratio 2 one of the two counts 2 and the other 1.2: a loss of 0.8 / sqrt 2 / 2.
     """
-    loss = implementation.ask(advantages=[1.0, 2.0, 3.0, 10.0], ratio=2.0, minibatch_size=2)
+    loss = implementation.probe(advantages=[1.0, 2.0, 3.0, 10.0], ratio=2.0, minibatch_size=2)
     implementation.assert_documented(
         loss,
         # Stable-Baselines3, CleanRL, TorchRL's program, TorchRL before 0.4
@@ -55,7 +55,7 @@ def test_advantage_normalisation(implementation):
 @pytest.mark.detail("ppo.advantage_normalisation.epsilon")
 def test_advantage_normalisation_epsilon(implementation):
     """Advantages 1e-8 apart from 0 have a deviation of 1.41e-8: epsilon tells (equation 3)."""
-    loss = implementation.ask(advantages=[-1e-8, 1e-8], ratio=2.0)
+    loss = implementation.probe(advantages=[-1e-8, 1e-8], ratio=2.0)
     implementation.assert_documented(
         loss,
         **{
@@ -70,7 +70,7 @@ def test_advantage_normalisation_epsilon(implementation):
 @pytest.mark.detail("ppo.value_loss.scale")
 def test_value_loss_scale(implementation):
     """A value of 3 for a return of 5 loses 4, or 2 where the square is halved (equation 10)."""
-    loss = implementation.ask(value=3.0, **{"return": 5.0})
+    loss = implementation.probe(value=3.0, **{"return": 5.0})
     implementation.assert_documented(
         loss,
         none=4.0,  # Stable-Baselines3, TorchRL
@@ -83,7 +83,7 @@ def test_value_loss_scale(implementation):
 def test_value_loss_coefficient(implementation):
     """The value loss enters the total loss with 0.5, or whole (equation 11; Table 6)."""
     implementation.assert_documented(
-        implementation.ask(),
+        implementation.probe(),
         half=0.5,  # Stable-Baselines3, CleanRL
         one=1.0,  # TorchRL
         quarter=0.25,
@@ -93,7 +93,7 @@ def test_value_loss_coefficient(implementation):
 @pytest.mark.detail("ppo.value_loss.distance")
 def test_value_loss_distance(implementation):
     """Errors of 2 and 4 cost 16 and 64 times as much as one of 0.5, or less if linear beyond 1."""
-    ratios = implementation.ask(errors=[0.5, 2.0, 4.0])
+    ratios = implementation.probe(errors=[0.5, 2.0, 4.0])
     implementation.assert_documented(
         ratios,
         squared=[16.0, 64.0],  # Stable-Baselines3, CleanRL: 0.25, 4, 16
@@ -115,7 +115,7 @@ CLIPPED_VALUES = {
 @pytest.mark.detail("ppo.value_clip")
 def test_value_clip(implementation):
     """Clipping, when asked for, takes each sample's larger error, or the clipped one (Box 3)."""
-    losses = implementation.ask(**CLIPPED_VALUES)
+    losses = implementation.probe(**CLIPPED_VALUES)
     implementation.assert_documented(
         losses,
         elementwise_max=[16.02, 5.345],  # TorchRL, CleanRL: (4.8^2 + 9) / 2 and (9 + 1.3^2) / 2
@@ -129,7 +129,7 @@ def test_value_clip(implementation):
 @pytest.mark.detail("ppo.value_clip.default")
 def test_value_clip_default(implementation):
     """Unless asked for, values are clipped in one framework and not in the others (section 5.1)."""
-    losses = implementation.ask(**CLIPPED_VALUES)
+    losses = implementation.probe(**CLIPPED_VALUES)
     implementation.assert_documented(
         losses,
         off=[6.5, 5.0],  # Stable-Baselines3, TorchRL
@@ -145,7 +145,7 @@ def test_initialisation(implementation):
     The least and largest singular value of each layer, policy before value; the largest bias.
     """
     hidden = [math.sqrt(2)] * 4
-    gains = implementation.ask(hidden=64, observation_dimensions=3, action_dimensions=2)
+    gains = implementation.probe(hidden=64, observation_dimensions=3, action_dimensions=2)
     implementation.assert_documented(
         gains,
         **{
@@ -166,7 +166,7 @@ def test_action_bounding(implementation):
 
     What the environment receives, then what is stored for the update.
     """
-    actions = implementation.ask(low=-2.0, high=6.0, samples=[9.0, -5.0, 0.5])
+    actions = implementation.probe(low=-2.0, high=6.0, samples=[9.0, -5.0, 0.5])
     implementation.assert_documented(
         actions,
         clip_stored_raw=[6.0, -2.0, 0.5, 9.0, -5.0, 0.5],  # Stable-Baselines3, CleanRL
@@ -180,7 +180,7 @@ def test_action_bounding(implementation):
 @pytest.mark.detail("ppo.entropy.bonus")
 def test_entropy_bonus(implementation):
     """The loss falls by 0.25 times the entropy where its coefficient is 0.25 (equation 11)."""
-    slope = implementation.ask(coefficient=0.25)
+    slope = implementation.probe(coefficient=0.25)
     implementation.assert_documented(
         slope,
         bonus=-0.25,  # all
@@ -193,7 +193,7 @@ def test_entropy_bonus(implementation):
 def test_entropy_coefficient(implementation):
     """The entropy has no weight by default, or 0.01 (Table 6)."""
     implementation.assert_documented(
-        implementation.ask(),
+        implementation.probe(),
         **{
             "zero": 0.0,  # Stable-Baselines3, CleanRL
             "0.01": 0.01,  # TorchRL
@@ -204,7 +204,7 @@ def test_entropy_coefficient(implementation):
 @pytest.mark.detail("ppo.gradient_clip")
 def test_gradient_clip(implementation):
     """A norm above 100 reaches the optimiser as 0.5, over all parameters together (General 8)."""
-    norm = implementation.ask(raw_norm=100.0, cap=3.0)
+    norm = implementation.probe(raw_norm=100.0, cap=3.0)
     implementation.assert_documented(
         norm,
         **{
@@ -219,7 +219,7 @@ def test_gradient_clip(implementation):
 def test_adam_epsilon(implementation):
     """Adam's epsilon is 1e-5 and not the 1e-8 of PyTorch: its log10 (General 11; Table 6)."""
     implementation.assert_documented(
-        implementation.ask(),
+        implementation.probe(),
         **{
             "1e-5": -5.0,  # Stable-Baselines3, CleanRL, TorchRL's program
             "1e-8": -8.0,

@@ -13,7 +13,7 @@ def test_minibatches(implementation):
 
     The sizes of four minibatches, then the most and the least that one step is used.
     """
-    sizes_and_uses = implementation.ask(rollout_steps=11, minibatch_size=3, minibatches=3)
+    sizes_and_uses = implementation.probe(rollout_steps=11, minibatch_size=3, minibatches=3)
     implementation.assert_documented(
         sizes_and_uses,
         permutation=[3.0, 3.0, 3.0, 2.0, 1.0, 1.0],  # all
@@ -25,7 +25,7 @@ def test_minibatches(implementation):
 @pytest.mark.detail("ppo.minibatches.parameter")
 def test_minibatches_parameter(implementation):
     """Twice as long a rollout gives twice as many minibatches, or twice as large ones (Table 6)."""
-    size_and_number = implementation.ask(rollout_steps=[4.0, 8.0])
+    size_and_number = implementation.probe(rollout_steps=[4.0, 8.0])
     implementation.assert_documented(
         size_and_number,
         size=[1.0, 2.0],  # Stable-Baselines3, TorchRL's trainer
@@ -36,7 +36,7 @@ def test_minibatches_parameter(implementation):
 @pytest.mark.detail("ppo.epochs.shuffle")
 def test_epochs_shuffle(implementation):
     """Neither epoch has the order of collection, nor the second that of the first (General 7)."""
-    in_order = implementation.ask(epochs=2, rollout_steps=8)
+    in_order = implementation.probe(epochs=2, rollout_steps=8)
     implementation.assert_documented(
         in_order,
         each_epoch=[0.0, 0.0],  # all
@@ -48,7 +48,7 @@ def test_epochs_shuffle(implementation):
 @pytest.mark.detail("ppo.early_stop.default")
 def test_early_stop_default(implementation):
     """At ratio 0.01 two epochs of two minibatches still take 4 steps by default (Auxiliary 3)."""
-    steps = implementation.ask(epochs=2, minibatches=2, ratio=0.01)
+    steps = implementation.probe(epochs=2, minibatches=2, ratio=0.01)
     implementation.assert_documented(
         steps,
         off=4.0,  # all
@@ -66,7 +66,7 @@ def test_early_stop(implementation):
     0.51, 0.92, -0.47 and -0.92.
     """
     go_on = [4.0, 4.0]
-    steps = implementation.ask(ratios=[0.88, 0.8, 0.6, 0.4, 1.6, 2.5], target=0.1)
+    steps = implementation.probe(ratios=[0.88, 0.8, 0.6, 0.4, 1.6, 2.5], target=0.1)
     implementation.assert_documented(
         steps,
         **{
@@ -85,7 +85,7 @@ def test_early_stop(implementation):
 @pytest.mark.detail("ppo.kl_estimator")
 def test_kl_estimator(implementation):
     """Ratios 1, 1, 1 and 2 diverge by (1 - log 2) / 4 = 0.0767, never below 0 (Auxiliary 3)."""
-    divergence = implementation.ask(ratios=[1.0, 1.0, 1.0, 2.0])
+    divergence = implementation.probe(ratios=[1.0, 1.0, 1.0, 2.0])
     implementation.assert_documented(
         divergence,
         k3=(1 - math.log(2)) / 4,  # Stable-Baselines3, CleanRL from 2.0 on
@@ -97,7 +97,7 @@ def test_kl_estimator(implementation):
 @pytest.mark.detail("ppo.advantages.recomputed")
 def test_advantages_recomputed(implementation):
     """The second and the third epoch have the advantages of the first, or new ones: 1 if new."""
-    differ = implementation.ask(rewards=[1.0, 5.0, 2.0, 8.0])
+    differ = implementation.probe(rewards=[1.0, 5.0, 2.0, 8.0])
     implementation.assert_documented(
         differ,
         once=[0.0, 0.0],  # Stable-Baselines3, CleanRL
@@ -111,7 +111,7 @@ def test_advantage_normalisation_single(implementation):
 
     The first number is 1 if the loss is finite.
     """
-    finite_and_loss = implementation.ask(advantage=3.0)
+    finite_and_loss = implementation.probe(advantage=3.0)
     implementation.assert_documented(
         finite_and_loss,
         not_normalised=[1.0, -3.0],  # Stable-Baselines3, TorchRL
@@ -123,7 +123,7 @@ def test_advantage_normalisation_single(implementation):
 @pytest.mark.detail("ppo.iterations")
 def test_iterations(implementation):
     """Ten steps in rollouts of 4 are 12 steps in three rollouts, or 8 in two (appendix C.2)."""
-    steps_and_rollouts = implementation.ask(total_steps=10, rollout_steps=4)
+    steps_and_rollouts = implementation.probe(total_steps=10, rollout_steps=4)
     implementation.assert_documented(
         steps_and_rollouts,
         whole_rollouts_more=[12.0, 3.0],  # Stable-Baselines3, TorchRL
@@ -135,7 +135,7 @@ def test_iterations(implementation):
 @pytest.mark.detail("ppo.vectorisation")
 def test_vectorisation(implementation):
     """Eight steps asked for in two environments are 4 in each of them (appendix C.2)."""
-    together_and_first = implementation.ask(total_steps=8, environments=2)
+    together_and_first = implementation.probe(total_steps=8, environments=2)
     implementation.assert_documented(
         together_and_first,
         all_environments=[8.0, 4.0],  # all
@@ -146,7 +146,7 @@ def test_vectorisation(implementation):
 @pytest.mark.detail("ppo.learning_rate.schedule")
 def test_learning_rate_schedule(implementation):
     """Three rollouts of two updates: the learning rate over the first, by default (General 6)."""
-    rates = implementation.ask(rollouts=3, minibatches=2, learning_rate=1e-3)
+    rates = implementation.probe(rollouts=3, minibatches=2, learning_rate=1e-3)
     implementation.assert_documented(
         rates,
         constant=[1.0] * 6,  # Stable-Baselines3, TorchRL's trainer
@@ -158,7 +158,7 @@ def test_learning_rate_schedule(implementation):
 @pytest.mark.detail("ppo.learning_rate.schedule.asked")
 def test_learning_rate_schedule_asked(implementation):
     """A linear schedule over three rollouts of two updates starts at 1 or at 2/3 (General 6)."""
-    rates = implementation.ask(rollouts=3, minibatches=2, learning_rate=1e-3)
+    rates = implementation.probe(rollouts=3, minibatches=2, learning_rate=1e-3)
     implementation.assert_documented(
         rates,
         by_rollout=[1.0, 1.0, 2 / 3, 2 / 3, 1 / 3, 1 / 3],  # CleanRL, TorchRL's trainer
@@ -174,7 +174,7 @@ def test_clip_range_schedule_asked(implementation):
     """A schedule of the clip range alone, then with one of the learning rate (Auxiliary 1)."""
     alone = [1.0] * 6
     by_update = [1.0, 5 / 6, 4 / 6, 3 / 6, 2 / 6, 1 / 6]
-    ranges = implementation.ask(rollouts=3, minibatches=2, clip_range=0.2)
+    ranges = implementation.probe(rollouts=3, minibatches=2, clip_range=0.2)
     implementation.assert_documented(
         ranges,
         by_rollout_after_collection=[2 / 3, 2 / 3, 1 / 3, 1 / 3, 0.0, 0.0] * 2,  # Stable-Baselines3
@@ -190,7 +190,7 @@ def test_networks(implementation):
 
     Units of three layers of the policy and of the value; 1 if they share one; tanh -1 and tanh 2.
     """
-    layers = implementation.ask(fed=[-1.0, 2.0])
+    layers = implementation.probe(fed=[-1.0, 2.0])
     tanh, units = [-0.761594, 0.964028], [64.0, 64.0, 0.0]
     implementation.assert_documented(
         layers,
@@ -206,7 +206,7 @@ def test_log_std(implementation):
 
     The second number is 1 if it differs between the observations 0 and 2.
     """
-    start_and_differs = implementation.ask(observation=2.0)
+    start_and_differs = implementation.probe(observation=2.0)
     implementation.assert_documented(
         start_and_differs,
         independent_0=[0.0, 0.0],  # Stable-Baselines3, CleanRL, TorchRL's program
@@ -221,7 +221,7 @@ def test_value_clip_range(implementation):
 
     For a return of 10 the loss is 9.9^2 or 9.7^2; it is divided by 7^2.
     """
-    ratio = implementation.ask(
+    ratio = implementation.probe(
         policy_clip_range=0.3, value_clip_range=0.1, value=3.0, old_value=0.0, **{"return": 10.0}
     )
     implementation.assert_documented(
@@ -238,7 +238,7 @@ def test_value_clip_gradient(implementation):
 
     The returns are 5 (overshot), 10 (on its way) and 6 (within the range); 1 is the whole gradient.
     """
-    gradients = implementation.ask(
+    gradients = implementation.probe(
         old_value=5.0, values=[8.0, 8.0, 5.1], returns=[5.0, 10.0, 6.0], clip_range=0.2
     )
     implementation.assert_documented(
@@ -252,7 +252,7 @@ def test_value_clip_gradient(implementation):
 @pytest.mark.detail("ppo.loss.sign")
 def test_loss_sign(implementation):
     """Advantages lower the total loss, errors of the value raise it, entropy lowers it (eq. 11)."""
-    signs = implementation.ask(coefficient=0.25)
+    signs = implementation.probe(coefficient=0.25)
     implementation.assert_documented(
         signs,
         policy_value_entropy=[-1.0, 1.0, -1.0],  # all

@@ -16,7 +16,7 @@ AT_STEP_2 = [0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
 @pytest.mark.detail("nstep.window")
 def test_window(implementation):
     """A 3-step target sums 3 discounted rewards, 6.04, and bootstraps from observation 3."""
-    rewards_and_observation = implementation.ask(rewards=REWARDS, n=3, discount=0.9)
+    rewards_and_observation = implementation.probe(rewards=REWARDS, n=3, discount=0.9)
     implementation.assert_documented(
         rewards_and_observation,
         n_rewards=[6.04, 3.0],  # Stable-Baselines3 from 2.7 on, TorchRL from 0.4 on
@@ -30,7 +30,7 @@ def test_window(implementation):
 @pytest.mark.detail("nstep.discount")
 def test_discount(implementation):
     """The value after 3 steps is discounted 3 times: 0.9^3 = 0.729."""
-    factor = implementation.ask(n=3, discount=0.9)
+    factor = implementation.probe(n=3, discount=0.9)
     implementation.assert_documented(
         factor,
         n_times=0.729,  # Stable-Baselines3 from 2.7 on, TorchRL from 0.4 on
@@ -43,7 +43,7 @@ def test_discount(implementation):
 @pytest.mark.detail("nstep.terminal")
 def test_terminal(implementation):
     """The targets of the steps 0 to 2 before a termination hold no value: 6.04, 5.6 and 4."""
-    targets = implementation.ask(
+    targets = implementation.probe(
         rewards=REWARDS, next_values=NEXT_VALUES, terminated=AT_STEP_2, truncated=NEVER, n=3
     )
     implementation.assert_documented(
@@ -61,7 +61,7 @@ def test_terminal(implementation):
 @pytest.mark.detail("nstep.truncation")
 def test_truncation(implementation):
     """A truncation shortens the window: the value 5 of the true last observation ends each one."""
-    targets = implementation.ask(
+    targets = implementation.probe(
         rewards=REWARDS, next_values=NEXT_VALUES, terminated=NEVER, truncated=AT_STEP_2, n=3
     )
     implementation.assert_documented(
@@ -80,7 +80,7 @@ def test_next_observation(implementation):
 
     The second number is of a termination in the second step of an episode (section 5.2).
     """
-    stored = implementation.ask(steps=5)
+    stored = implementation.probe(steps=5)
     implementation.assert_documented(
         stored,
         terminal=[3.0, 2.0],  # Stable-Baselines3, TorchRL, CleanRL 0.4.8
@@ -92,7 +92,7 @@ def test_next_observation(implementation):
 @pytest.mark.detail("replay.sampling")
 def test_sampling(implementation):
     """4096 draws of 4096 transitions give 1 - 1/e = 63 % of them, or all of them (section 3.2)."""
-    share = implementation.ask(count=4096)
+    share = implementation.probe(count=4096)
     implementation.assert_documented(
         share,
         with_replacement=0.632,  # Stable-Baselines3, TorchRL, CleanRL from 2.0 on
@@ -103,7 +103,7 @@ def test_sampling(implementation):
 @pytest.mark.detail("replay.warmup")
 def test_warmup(implementation):
     """Of 20 steps the buffer holds 20, or 12 where the first 8 of a warm-up of 10 are lost."""
-    stored = implementation.ask(steps=20, warmup=10, batch=4)
+    stored = implementation.probe(steps=20, warmup=10, batch=4)
     implementation.assert_documented(
         stored,  # with SAC, with TD3
         stored=[20.0, 20.0],  # Stable-Baselines3, CleanRL, TorchRL's program
@@ -114,7 +114,7 @@ def test_warmup(implementation):
 @pytest.mark.detail("replay.overwriting")
 def test_overwriting(implementation):
     """A full buffer of four forgets the oldest: of the rewards 0 to 5 it holds 2 to 5."""
-    held = implementation.ask(capacity=4, rewards=[0.0, 1.0, 2.0, 3.0, 4.0, 5.0])
+    held = implementation.probe(capacity=4, rewards=[0.0, 1.0, 2.0, 3.0, 4.0, 5.0])
     implementation.assert_documented(
         held,
         oldest=[2.0, 3.0, 4.0, 5.0],  # all
@@ -126,7 +126,7 @@ def test_overwriting(implementation):
 @pytest.mark.detail("replay.both_flags")
 def test_both_flags(implementation):
     """A step that terminates at the very time limit is worth its reward, 1, not 1 + 0.9 * 10."""
-    target = implementation.ask(reward=1.0, value=10.0, discount=0.9)
+    target = implementation.probe(reward=1.0, value=10.0, discount=0.9)
     implementation.assert_documented(
         target,
         terminal=1.0,  # all

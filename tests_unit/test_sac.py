@@ -12,7 +12,7 @@ import pytest
 @pytest.mark.detail("sac.critic_loss.scale")
 def test_critic_loss_scale(implementation):
     """Two networks off by 2 and 3 lose 13, or 6.5 where the squares are halved (Box 6)."""
-    loss = implementation.ask(q_values=[3.0, 4.0], reward=1.0)
+    loss = implementation.probe(q_values=[3.0, 4.0], reward=1.0)
     implementation.assert_documented(
         loss,
         half=6.5,  # Stable-Baselines3, CleanRL 0.4.8
@@ -24,7 +24,7 @@ def test_critic_loss_scale(implementation):
 @pytest.mark.detail("sac.critic_loss.reduction")
 def test_critic_loss_reduction(implementation):
     """A third network adds its loss: 6.25 of errors 1.5 and 2 become 15.25 by an error of 3."""
-    ratio = implementation.ask(q_values=[2.0, 2.5, 3.5], reward=0.5)
+    ratio = implementation.probe(q_values=[2.0, 2.5, 3.5], reward=0.5)
     implementation.assert_documented(
         ratio,
         sum=15.25 / 6.25,  # Stable-Baselines3, TorchRL
@@ -36,7 +36,7 @@ def test_critic_loss_reduction(implementation):
 @pytest.mark.detail("sac.critic_loss.distance")
 def test_critic_loss_distance(implementation):
     """Errors of 2 and 4 cost 16 and 64 times as much as one of 0.5, or less if linear beyond 1."""
-    ratios = implementation.ask(errors=[0.5, 2.0, 4.0])
+    ratios = implementation.probe(errors=[0.5, 2.0, 4.0])
     implementation.assert_documented(
         ratios,
         squared=[16.0, 64.0],  # Stable-Baselines3, CleanRL: 0.25, 4, 16
@@ -48,7 +48,7 @@ def test_critic_loss_distance(implementation):
 @pytest.mark.detail("sac.target.entropy")
 def test_target_entropy(implementation):
     """The entropy term, 0.5 * 2 = 1, is discounted with the value 4 beside it (equation 23)."""
-    target = implementation.ask(
+    target = implementation.probe(
         reward=1.0, target_q=4.0, discount=0.5, log_prob=-2.0, temperature=0.5
     )
     implementation.assert_documented(
@@ -63,7 +63,7 @@ def test_target_entropy(implementation):
 @pytest.mark.detail("sac.target.minimum")
 def test_target_minimum(implementation):
     """Of target networks that say 4 and 1 the smaller one counts, whichever it is (equation 23)."""
-    targets = implementation.ask(
+    targets = implementation.probe(
         target_q=[[4.0, 1.0], [1.0, 4.0]], reward=0.25, discount=0.5, log_prob=0.0
     )
     implementation.assert_documented(
@@ -81,7 +81,7 @@ def test_target_bootstrap(implementation):
 
     A terminated one is worth its reward (equation 23; thesis, section 5.2).
     """
-    targets = implementation.ask(  # inside an episode, terminated, truncated
+    targets = implementation.probe(  # inside an episode, terminated, truncated
         terminated=[0.0, 1.0, 0.0],
         truncated=[0.0, 0.0, 1.0],
         reward=0.25,
@@ -102,7 +102,7 @@ def test_target_bootstrap(implementation):
 @pytest.mark.detail("sac.temperature.loss")
 def test_temperature_loss(implementation):
     """With log pi + H = 2 and alpha = 0.1 the slope is -2 in log alpha, -0.2 in alpha (Box 7)."""
-    loss_and_slope = implementation.ask(temperature=0.1, target_entropy=-1.0, log_prob=3.0)
+    loss_and_slope = implementation.probe(temperature=0.1, target_entropy=-1.0, log_prob=3.0)
     implementation.assert_documented(
         loss_and_slope,
         log_alpha=[4.605170, -2.0],  # Stable-Baselines3, TorchRL, CleanRL 0.4.8: 2 log 10
@@ -115,7 +115,7 @@ def test_temperature_loss(implementation):
 @pytest.mark.detail("sac.temperature.target_entropy")
 def test_temperature_target_entropy(implementation):
     """The target entropy is minus the number of action dimensions (equation 26; Table 8)."""
-    target = implementation.ask(dimensions=[1.0, 3.0])
+    target = implementation.probe(dimensions=[1.0, 3.0])
     implementation.assert_documented(
         target,
         minus_dimension=[-1.0, -3.0],  # all
@@ -128,7 +128,7 @@ def test_temperature_target_entropy(implementation):
 @pytest.mark.detail("sac.log_std.bounds")
 def test_log_std_bounds(implementation):
     """An output of 30 means a log standard deviation of 2 where it is bounded (Box 5)."""
-    log_std = implementation.ask(head_outputs=[-30.0, -3.0, 0.0, 1.5, 30.0])
+    log_std = implementation.probe(head_outputs=[-30.0, -3.0, 0.0, 1.5, 30.0])
     implementation.assert_documented(
         log_std,
         clamp=[-20.0, -3.0, 0.0, 1.5, 2.0],  # Stable-Baselines3: clipped to [-20, 2]
@@ -142,7 +142,7 @@ def test_log_std_bounds(implementation):
 @pytest.mark.detail("sac.log_prob.tanh_correction")
 def test_log_prob_tanh_correction(implementation):
     """At x = 10 the correction log(1 - tanh^2) is -18.6, or -13.8 where 1e-6 is added (Box 5)."""
-    correction = implementation.ask(pre_tanh=[0.0, 0.5, -2.0, 10.0])
+    correction = implementation.probe(pre_tanh=[0.0, 0.5, -2.0, 10.0])
     implementation.assert_documented(
         correction,
         exact=[0.0, -0.240229, -2.650005, -18.613706],  # TorchRL
@@ -157,7 +157,7 @@ def test_log_prob_tanh_correction(implementation):
 @pytest.mark.detail("sac.log_prob.action_scale")
 def test_log_prob_action_scale(implementation):
     """Bounds four times as wide lower the log-density of an action by log 4 = 1.386 (Box 5)."""
-    difference = implementation.ask(low=[-2.0, -1.0], high=[6.0, 1.0], pre_tanh=[0.3, -0.5])
+    difference = implementation.probe(low=[-2.0, -1.0], high=[6.0, 1.0], pre_tanh=[0.3, -0.5])
     implementation.assert_documented(
         difference,
         included=-1.386294,  # TorchRL, CleanRL
@@ -170,7 +170,7 @@ def test_log_prob_action_scale(implementation):
 @pytest.mark.detail("sac.replay.action")
 def test_replay_action(implementation):
     """The environment gets 2 + 4 tanh 0.5 = 3.848 and the buffer that or tanh 0.5 (Box 5)."""
-    executed_and_stored = implementation.ask(low=-2.0, high=6.0, pre_tanh=0.5)
+    executed_and_stored = implementation.probe(low=-2.0, high=6.0, pre_tanh=0.5)
     implementation.assert_documented(
         executed_and_stored,
         scaled=[3.848469, 0.462117],  # Stable-Baselines3
@@ -182,7 +182,7 @@ def test_replay_action(implementation):
 @pytest.mark.detail("sac.actor_loss")
 def test_actor_loss(implementation):
     """The policy loses alpha log pi = -0.51 less the smaller of Q values 4 and 1 (equation 25)."""
-    losses = implementation.ask(q_values=[[4.0, 1.0], [1.0, 4.0]], log_prob=-1.7, temperature=0.3)
+    losses = implementation.probe(q_values=[[4.0, 1.0], [1.0, 4.0]], log_prob=-1.7, temperature=0.3)
     implementation.assert_documented(
         losses,
         min=[-1.51, -1.51],  # all
@@ -196,7 +196,7 @@ def test_actor_loss(implementation):
 @pytest.mark.detail("sac.target_update.polyak")
 def test_target_update_polyak(implementation):
     """A target at 0 whose source is at 1 moves to 0.005, not to 0.995 (thesis, section 3.2)."""
-    moved = implementation.ask(source=[1.0, 3.0], target=[0.0, -1.0], tau=0.005)
+    moved = implementation.probe(source=[1.0, 3.0], target=[0.0, -1.0], tau=0.005)
     implementation.assert_documented(
         moved,
         towards_source=[0.005, -0.98],  # all

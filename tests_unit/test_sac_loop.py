@@ -12,9 +12,9 @@ def test_update_order(implementation):
     Three answers of 1 or 0: the policy's loss sees the new Q networks; the target sees the new
     temperature; the policy's loss does.
     """
-    sees = implementation.ask(learning_rate=0.1, target_q=5.0, reward=1.0, log_prob=-1.7)
+    detects = implementation.probe(learning_rate=0.1, target_q=5.0, reward=1.0, log_prob=-1.7)
     implementation.assert_documented(
-        sees,
+        detects,
         critic_first=[1.0, 0.0, 0.0],  # Stable-Baselines3, CleanRL
         joint=[0.0, 0.0, 0.0],  # TorchRL's program: one backward pass for all losses
         temperature_critic_policy=[1.0, 1.0, 1.0],
@@ -27,7 +27,7 @@ def test_update_schedule(implementation):
 
     The last number: policy updates without an update of the Q networks between them (section 5.3).
     """
-    updates = implementation.ask(starts=10, steps=20, counted=8)
+    updates = implementation.probe(starts=10, steps=20, counted=8)
     implementation.assert_documented(
         updates,
         one_of_each=[8.0, 8.0, 8.0, 8.0, 1.0],  # Stable-Baselines3, TorchRL, CleanRL 0.4.8
@@ -42,7 +42,7 @@ def test_update_ratio(implementation):
 
     Updates of the Q networks, then of the policy, over steps, in each of the three trainings.
     """
-    ratios = implementation.ask(steps=8, counted=4)
+    ratios = implementation.probe(steps=8, counted=4)
     implementation.assert_documented(
         ratios,
         one_to_one_settable=[1.0, 1.0, 0.5, 0.5, 2.0, 2.0],  # Stable-Baselines3, TorchRL
@@ -54,7 +54,7 @@ def test_update_ratio(implementation):
 @pytest.mark.detail("sac.learning_starts")
 def test_learning_starts(implementation):
     """Asked to start after 10 steps: the random steps, and the steps before the first update."""
-    steps = implementation.ask(starts=10, steps=20, collected_at_once=4, batch_size=3)
+    steps = implementation.probe(starts=10, steps=20, collected_at_once=4, batch_size=3)
     implementation.assert_documented(
         steps,
         one_step_later=[10.0, 11.0],  # Stable-Baselines3
@@ -68,7 +68,7 @@ def test_learning_starts(implementation):
 @pytest.mark.detail("sac.vectorisation")
 def test_vectorisation(implementation):
     """Asked for 8 steps in 4 environments: transitions over 8, updates over transitions, 4."""
-    counts = implementation.ask(steps=8, environments=4)
+    counts = implementation.probe(steps=8, environments=4)
     implementation.assert_documented(
         counts,
         counted_update_per_vector_step=[1.0, 0.25, 4.0],  # Stable-Baselines3
@@ -84,7 +84,7 @@ def test_temperature_learning_rate(implementation):
 
     The policy's is 0.002 and that of the Q networks 0.005 (thesis, section 5.3; Table 8).
     """
-    rate = implementation.ask(policy_rate=0.002, critic_rate=0.005)
+    rate = implementation.probe(policy_rate=0.002, critic_rate=0.005)
     implementation.assert_documented(
         rate,
         policy_rate=[-2.699, 1.0],  # Stable-Baselines3
@@ -97,7 +97,7 @@ def test_temperature_learning_rate(implementation):
 @pytest.mark.detail("sac.temperature.initial")
 def test_temperature_initial(implementation):
     """The temperature starts at 1, and at 0.2 where that is asked for (Table 8)."""
-    first = implementation.ask(asked=0.2)
+    first = implementation.probe(asked=0.2)
     implementation.assert_documented(
         first,
         one_or_asked=[1.0, 0.2],  # Stable-Baselines3, TorchRL
@@ -109,7 +109,7 @@ def test_temperature_initial(implementation):
 @pytest.mark.detail("sac.target_update.interval")
 def test_target_update_interval(implementation):
     """With an interval of 3 the target networks move at the updates 3 and 6 of 6 (Table 8)."""
-    moved = implementation.ask(interval=3, updates=6)
+    moved = implementation.probe(interval=3, updates=6)
     implementation.assert_documented(
         moved,
         at_multiples=[0.0, 0.0, 1.0, 0.0, 0.0, 1.0],  # CleanRL

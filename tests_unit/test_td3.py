@@ -12,7 +12,7 @@ import pytest
 @pytest.mark.detail("td3.critic_loss.scale")
 def test_critic_loss_scale(implementation):
     """Two networks off by 2 and 3 lose 13: the squares are not halved (equation 19)."""
-    loss = implementation.ask(q_values=[3.0, 4.0], reward=1.0)
+    loss = implementation.probe(q_values=[3.0, 4.0], reward=1.0)
     implementation.assert_documented(
         loss,
         none=13.0,  # all
@@ -24,7 +24,7 @@ def test_critic_loss_scale(implementation):
 @pytest.mark.detail("td3.critic_loss.reduction")
 def test_critic_loss_reduction(implementation):
     """A third network adds its loss: 6.25 of errors 1.5 and 2 become 15.25 by an error of 3."""
-    ratio = implementation.ask(q_values=[2.0, 2.5, 3.5], reward=0.5)
+    ratio = implementation.probe(q_values=[2.0, 2.5, 3.5], reward=0.5)
     implementation.assert_documented(
         ratio,
         sum=15.25 / 6.25,  # Stable-Baselines3, TorchRL
@@ -36,7 +36,7 @@ def test_critic_loss_reduction(implementation):
 @pytest.mark.detail("td3.critic_loss.distance")
 def test_critic_loss_distance(implementation):
     """Errors of 2 and 4 cost 16 and 64 times as much as one of 0.5, or less if linear beyond 1."""
-    ratios = implementation.ask(errors=[0.5, 2.0, 4.0])
+    ratios = implementation.probe(errors=[0.5, 2.0, 4.0])
     implementation.assert_documented(
         ratios,
         squared=[16.0, 64.0],  # Stable-Baselines3, CleanRL: 0.25, 4, 16
@@ -48,7 +48,7 @@ def test_critic_loss_distance(implementation):
 @pytest.mark.detail("td3.target.minimum")
 def test_target_minimum(implementation):
     """Of target networks that say 4 and 1 the smaller one counts, whichever it is (equation 15)."""
-    targets = implementation.ask(target_q=[[4.0, 1.0], [1.0, 4.0]], reward=0.25, discount=0.5)
+    targets = implementation.probe(target_q=[[4.0, 1.0], [1.0, 4.0]], reward=0.25, discount=0.5)
     implementation.assert_documented(
         targets,
         min=[0.75, 0.75],  # all: 0.25 + 0.5 * 1
@@ -64,7 +64,7 @@ def test_target_bootstrap(implementation):
 
     A terminated one is worth its reward (equation 15; thesis, section 5.2).
     """
-    targets = implementation.ask(  # inside an episode, terminated, truncated
+    targets = implementation.probe(  # inside an episode, terminated, truncated
         terminated=[0.0, 1.0, 0.0],
         truncated=[0.0, 0.0, 1.0],
         reward=0.25,
@@ -87,7 +87,7 @@ def test_target_noise_law(implementation):
     The second number is the 0.999-quantile of its size over the deviation: 2.5 = 0.5 / 0.1977
     where it is clipped, 3.3 where not (equation 18).
     """
-    deviation_and_tail = implementation.ask(squashed=0.0, low=-2.0, high=6.0, samples=100_000)
+    deviation_and_tail = implementation.probe(squashed=0.0, low=-2.0, high=6.0, samples=100_000)
     implementation.assert_documented(
         deviation_and_tail,
         scaled=[0.19774, 2.5285],  # Stable-Baselines3, CleanRL from 2.0 on
@@ -104,7 +104,7 @@ def test_target_noise_bounds(implementation):
     Half of the noise is outward; the shares are of samples above the upper bounds, then below the
     lower ones (equation 18).
     """
-    beyond = implementation.ask(squashed=1.0, low=[-2.0, -1.0], high=[6.0, 1.0])
+    beyond = implementation.probe(squashed=1.0, low=[-2.0, -1.0], high=[6.0, 1.0])
     implementation.assert_documented(
         beyond,
         own_bounds=[0.0, 0.0, 0.0, 0.0],  # Stable-Baselines3, TorchRL
@@ -116,7 +116,7 @@ def test_target_noise_bounds(implementation):
 @pytest.mark.detail("td3.target_noise.draw")
 def test_target_noise_draw(implementation):
     """The noise of a batch varies over its samples as much as from draw to draw (equation 18)."""
-    share = implementation.ask(squashed=0.0, samples=100_000)
+    share = implementation.probe(squashed=0.0, samples=100_000)
     implementation.assert_documented(
         share,
         per_sample=1.0,  # Stable-Baselines3, TorchRL, CleanRL from 2.0 on
@@ -127,7 +127,7 @@ def test_target_noise_draw(implementation):
 @pytest.mark.detail("td3.action.bounding")
 def test_action_bounding(implementation):
     """Outputs 0.5, -3 and 10 act as 2 + 4 tanh x between the bounds -2 and 6 (Box 4)."""
-    actions = implementation.ask(low=-2.0, high=6.0, pre_activation=[0.5, -3.0, 10.0])
+    actions = implementation.probe(low=-2.0, high=6.0, pre_activation=[0.5, -3.0, 10.0])
     implementation.assert_documented(
         actions,
         tanh_unscale=[3.848469, -1.980219, 6.0],  # Stable-Baselines3, TorchRL, CleanRL 2.0
@@ -143,7 +143,7 @@ def test_exploration_noise(implementation):
 
     Noise of 5 leads to the upper bound 6 and not beyond it.
     """
-    actions = implementation.ask(low=-2.0, high=6.0, pre_tanh=0.5, noise=[0.25, 5.0])
+    actions = implementation.probe(low=-2.0, high=6.0, pre_tanh=0.5, noise=[0.25, 5.0])
     implementation.assert_documented(
         actions,
         scaled=[4.848469, 6.0],  # Stable-Baselines3, CleanRL from 2.0 on
@@ -157,7 +157,7 @@ def test_exploration_noise(implementation):
 @pytest.mark.detail("td3.actor_loss")
 def test_actor_loss(implementation):
     """The policy maximises the first of two networks that say 4 and 1, then 1 and 4 (eq. 16)."""
-    losses = implementation.ask(q_values=[[4.0, 1.0], [1.0, 4.0]])
+    losses = implementation.probe(q_values=[[4.0, 1.0], [1.0, 4.0]])
     implementation.assert_documented(
         losses,
         first=[-4.0, -1.0],  # all
@@ -170,7 +170,7 @@ def test_actor_loss(implementation):
 @pytest.mark.detail("td3.policy_delay")
 def test_policy_delay(implementation):
     """With a delay of 2 the updates 2, 4 and 6 move the policy and the target networks (alg. 2)."""
-    moved = implementation.ask(delay=2, updates=6)
+    moved = implementation.probe(delay=2, updates=6)
     at_even = [0.0, 1.0, 0.0, 1.0, 0.0, 1.0]
     always = [1.0] * 6
     implementation.assert_documented(
@@ -185,7 +185,7 @@ def test_policy_delay(implementation):
 @pytest.mark.detail("td3.target_update.polyak")
 def test_target_update_polyak(implementation):
     """A target at 0 whose source is at 1 moves to 0.005, not to 0.995 (thesis, section 3.2)."""
-    moved = implementation.ask(source=[1.0, 3.0], target=[0.0, -1.0], tau=0.005)
+    moved = implementation.probe(source=[1.0, 3.0], target=[0.0, -1.0], tau=0.005)
     implementation.assert_documented(
         moved,
         towards_source=[0.005, -0.98],  # all

@@ -10,7 +10,7 @@ import pytest
 @pytest.mark.detail("td3.replay.action")
 def test_replay_action(implementation):
     """The environment gets 2 + 4 tanh 0.5 = 3.848 and the buffer that or tanh 0.5 (section 5.2)."""
-    executed_and_stored = implementation.ask(low=-2.0, high=6.0, pre_tanh=0.5)
+    executed_and_stored = implementation.probe(low=-2.0, high=6.0, pre_tanh=0.5)
     implementation.assert_documented(
         executed_and_stored,
         scaled=[3.848469, 0.462117],  # Stable-Baselines3
@@ -22,7 +22,7 @@ def test_replay_action(implementation):
 @pytest.mark.detail("td3.exploration.default")
 def test_exploration_default(implementation):
     """A policy of 0 explores with a deviation of 0.1 unless asked otherwise (Table 7)."""
-    log2_of_deviation = implementation.ask(samples=60)
+    log2_of_deviation = implementation.probe(samples=60)
     implementation.assert_documented(
         log2_of_deviation,
         none=-10.0,  # Stable-Baselines3: none unless it is asked for
@@ -35,7 +35,7 @@ def test_exploration_default(implementation):
 @pytest.mark.detail("td3.exploration.environments")
 def test_exploration_environments(implementation):
     """Four environments get four draws of the noise: their actions differ within a step (C.2)."""
-    stepped_and_spread = implementation.ask(environments=4, steps=15)
+    stepped_and_spread = implementation.probe(environments=4, steps=15)
     implementation.assert_documented(
         stepped_and_spread,
         own_noise=[4.0, 1.0],  # Stable-Baselines3, TorchRL's program
@@ -47,7 +47,7 @@ def test_exploration_environments(implementation):
 @pytest.mark.detail("td3.exploration.warmup")
 def test_exploration_warmup(implementation):
     """Noise of 5 puts no action of the uniform warm-up on a bound, or every one (section 5.2)."""
-    share_on_bounds = implementation.ask(noise=5.0, steps=10)
+    share_on_bounds = implementation.probe(noise=5.0, steps=10)
     implementation.assert_documented(
         share_on_bounds,
         uniform=0.0,  # TorchRL, CleanRL
@@ -58,7 +58,7 @@ def test_exploration_warmup(implementation):
 @pytest.mark.detail("td3.learning_starts")
 def test_learning_starts(implementation):
     """Asked to start after 10 steps: the random steps, and the steps before the first update."""
-    steps = implementation.ask(starts=10, steps=20, collected_at_once=4, batch_size=3)
+    steps = implementation.probe(starts=10, steps=20, collected_at_once=4, batch_size=3)
     implementation.assert_documented(
         steps,
         one_step_later=[10.0, 11.0],  # Stable-Baselines3
@@ -71,7 +71,7 @@ def test_learning_starts(implementation):
 @pytest.mark.detail("td3.gradient_clip")
 def test_gradient_clip(implementation):
     """One over the norm that the optimisers of the critics and the policy find; 0 beyond 1000."""
-    inverse_norms = implementation.ask(factor=1e6)
+    inverse_norms = implementation.probe(factor=1e6)
     implementation.assert_documented(
         inverse_norms,
         none=[0.0, 0.0],  # Stable-Baselines3, TorchRL, CleanRL from 2.0 on

@@ -8,7 +8,7 @@ import pytest
 @pytest.mark.detail("policy.centre.deterministic")
 def test_deterministic_centre(implementation):
     """Between the bounds -2 and 6 an output of 0 plays the middle, 2, or does not (Box 4)."""
-    action = implementation.ask(low=-2.0, high=6.0)
+    action = implementation.probe(low=-2.0, high=6.0)
     implementation.assert_documented(
         action,
         middle=2.0,  # Stable-Baselines3, CleanRL from 2.0 on
@@ -20,7 +20,7 @@ def test_deterministic_centre(implementation):
 @pytest.mark.detail("policy.centre.gaussian")
 def test_gaussian_centre(implementation):
     """Between the bounds -2 and 6 a location of 0 is the middle, 2, or 2 + 4 tanh 2 (Box 5)."""
-    action = implementation.ask(low=-2.0, high=6.0)
+    action = implementation.probe(low=-2.0, high=6.0)
     implementation.assert_documented(
         action,
         middle=2.0,  # Stable-Baselines3, CleanRL
@@ -32,7 +32,7 @@ def test_gaussian_centre(implementation):
 @pytest.mark.detail("policy.out_of_bounds")
 def test_out_of_bounds(implementation):
     """A plain Gaussian's 0.8 reaches an environment with the bound 0.5 as 0.5, or as it is."""
-    action = implementation.ask(low=-0.5, high=0.5, mean=0.8)
+    action = implementation.probe(low=-0.5, high=0.5, mean=0.8)
     implementation.assert_documented(
         action,
         clipped=0.5,  # Stable-Baselines3, CleanRL
@@ -44,7 +44,7 @@ def test_out_of_bounds(implementation):
 @pytest.mark.detail("networks.critic_count")
 def test_critic_count(implementation):
     """SAC and TD3 train two Q networks by default (thesis, section 3.4)."""
-    counts = implementation.ask()
+    counts = implementation.probe()
     implementation.assert_documented(
         counts,
         two=[2.0, 2.0],  # all
@@ -56,7 +56,7 @@ def test_critic_count(implementation):
 @pytest.mark.detail("target.hard_update_period")
 def test_hard_update_period(implementation):
     """Target networks copied every 3 updates are copied every 3, or 4 (Mnih et al. 2015)."""
-    periods = implementation.ask(interval=3)
+    periods = implementation.probe(interval=3)
     implementation.assert_documented(
         periods,
         interval=[3.0, 3.0],  # Stable-Baselines3, CleanRL
@@ -72,7 +72,7 @@ def test_autoreset(implementation):
     1 if such a vector environment is refused; the share of transitions with reward 0 in episodes of
     four steps.
     """
-    refused_and_share = implementation.ask(episode=4, steps=40)
+    refused_and_share = implementation.probe(episode=4, steps=40)
     implementation.assert_documented(
         refused_and_share,
         none=[0.0, 0.0],  # Stable-Baselines3, CleanRL 0.4.8, TorchRL before 0.8
@@ -84,7 +84,7 @@ def test_autoreset(implementation):
 @pytest.mark.detail("logging.approx_kl")
 def test_approx_kl(implementation):
     """The KL divergence that is logged is of some of four minibatches: of each, its share of it."""
-    shares = implementation.ask(epochs=2, minibatches=2, log_ratio=-0.1)
+    shares = implementation.probe(epochs=2, minibatches=2, log_ratio=-0.1)
     implementation.assert_documented(
         shares,
         last_epoch=[0.0, 0.0, 0.5, 0.5],  # Stable-Baselines3, TorchRL's trainer

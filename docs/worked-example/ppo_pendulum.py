@@ -53,8 +53,8 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--steps", type=int, default=3 * ROLLOUT)
     parser.add_argument("--adaptive", action="store_true", help="adapt the learning rate")
-    asked = parser.parse_args()
-    if asked.adaptive:
+    args = parser.parse_args()
+    if args.adaptive:
         schedule, settings = KLAdaptiveRL, {"kl_threshold": 0.01}
     else:
         schedule, settings = LinearLR, {"end_factor": 0.1, "total_iters": 12}
@@ -88,7 +88,7 @@ def main():
             "experiment": {"write_interval": 0, "checkpoint_interval": 0},
         },
     )
-    training = {"timesteps": asked.steps, "headless": True, "disable_progressbar": True}
+    training = {"timesteps": args.steps, "headless": True, "disable_progressbar": True}
     SequentialTrainer(cfg=training, env=environment, agents=agent).train()
 
 

@@ -33,7 +33,7 @@ from rlregress import files
 from rlregress.errors import UserError, nearest
 
 #: of the value that is found, this many characters are shown.
-_SHOWN = 100
+_QUOTED = 100
 #: how a point in time is written.
 TIME = "%Y-%m-%dT%H:%M:%SZ"
 #: without it, ``strptime`` takes a month of one digit.
@@ -159,8 +159,10 @@ class Range:
 
     def holds_for(self, version: str) -> bool:
         """Whether the version lies in [since, until)."""
-        asked = Version(version)
-        return Version(self.since) <= asked and (self.until is None or asked < Version(self.until))
+        requested = Version(version)
+        return Version(self.since) <= requested and (
+            self.until is None or requested < Version(self.until)
+        )
 
 
 _EXPECTED = {
@@ -222,8 +224,8 @@ def _parsed(text: str, kind: str, model: Any, path: Path, remedy: str) -> Any:
             return adapter.validate_json(f"[{text}]")[0]
         except ValidationError as error:
             wrong = error.errors(include_url=False)
-        if text.strip() and all(one["loc"][:1] == (0,) for one in wrong):
-            raise _refused(wrong, None, adapter, path, kind, advice)
+        if text.strip() and all(problem["loc"][:1] == (0,) for problem in wrong):
+            raise _invalid(wrong, None, adapter, path, kind, advice)
     try:
         content = _PARSERS[kind](text)
     except (ValueError, csv.Error, yaml.YAMLError, RecursionError) as error:
@@ -262,10 +264,10 @@ def checked(content: Any, model: Any, path: Path, remedy: str = "", kind: str = 
             raise UserError(f"{path} is not valid {kind}: {wrong[0]['msg']}{advice}") from None
     else:
         return validated[0]
-    raise _refused(wrong, content, adapter, path, kind, advice)
+    raise _invalid(wrong, content, adapter, path, kind, advice)
 
 
-def _refused(
+def _invalid(
     wrong: list[ErrorDetails],
     content: Any,
     adapter: TypeAdapter[Any],
@@ -274,7 +276,7 @@ def _refused(
     advice: str,
 ) -> UserError:
     # a key that is misspelt is missing too: the spelling explains it
-    first = next((one for one in wrong if one["type"] in _UNKNOWN_KEYS), wrong[0])
+    first = next((error for error in wrong if error["type"] in _UNKNOWN_KEYS), wrong[0])
     return UserError(f"{_sentence(path, kind, content, first, adapter.json_schema())}{advice}")
 
 
@@ -476,7 +478,7 @@ def _sentence(
     elif keys and isinstance(keys[-1], int):
         verb, keys = "holds", keys[:-1]
     subject = f"{place}: {word} '{_key(keys)}'" if keys else place
-    found = f"{subject} {verb} {_shown(error['input'])}"
+    found = f"{subject} {verb} {_quoted(error['input'])}"
     if kind == "one_of":
         return f"{found}; {nearest(error['input'], context['known'])}"
     wanted = _EXPECTED[kind].format(**context) if kind in _EXPECTED else error["msg"]
@@ -496,7 +498,7 @@ def _table(schema: Mapping[str, Any], keys: Iterable[int | str]) -> Mapping[str,
     parts: list[Mapping[str, Any]] = [schema]
     for key in keys:
         inner = [_below(part, key) for part in parts]
-        parts = [each for part in inner for each in _alternatives(schema, part)]
+        parts = [alternative for part in inner for alternative in _alternatives(schema, part)]
     return next((part for part in parts if part.get("type") in ("object", "array")), {})
 
 
@@ -514,13 +516,16 @@ def _alternatives(schema: Mapping[str, Any], part: Any) -> list[Mapping[str, Any
         part = schema["$defs"][part["$ref"].rpartition("/")[2]]
     if not isinstance(part, Mapping):
         return []
-    return [part, *(each for of in part.get("anyOf", ()) for each in _alternatives(schema, of))]
+    return [
+        part,
+        *(alternative for of in part.get("anyOf", ()) for alternative in _alternatives(schema, of)),
+    ]
 
 
-def _shown(value: Any) -> str:
+def _quoted(value: Any) -> str:
     """A value as it stands in a file, cut where it is long."""
     if isinstance(value, str):
         text = f"'{value}'" if value.isprintable() else repr(value)
     else:
         text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    return text if len(text) <= _QUOTED else f"{text[:_QUOTED]}..."

@@ -20,15 +20,15 @@ class Pace:
     """When the next line is due; one thread at a time."""
 
     def __init__(self) -> None:
-        self.begun = self._said = time.monotonic()
+        self.begun = self._reported = time.monotonic()
         self._patience = ON_TERMINAL if sys.stdout.isatty() else ELSEWHERE
 
     def due(self) -> bool:
         """Whether a line is due now; the next one then is so much later."""
         now = time.monotonic()
-        if now - self._said < self._patience:
+        if now - self._reported < self._patience:
             return False
-        self._said = now
+        self._reported = now
         return True
 
 

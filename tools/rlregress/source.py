@@ -53,9 +53,9 @@ class Source(NamedTuple):
     def function(self, line: int) -> str:
         """Qualified name of the innermost function at a line; "<module>" outside of all."""
         inner = "<module>"
-        for each in self.functions:
-            if each.first <= line <= each.last:
-                inner = each.name
+        for changed_function in self.functions:
+            if changed_function.first <= line <= changed_function.last:
+                inner = changed_function.name
         return inner
 
 
@@ -92,7 +92,7 @@ def runs_as_script(node: ast.stmt) -> bool:
 
 def first_line(node: ast.AST) -> int:
     """The first line of a statement: of its first decorator, if it has one."""
-    lines = [each.lineno for each in getattr(node, "decorator_list", [])]
+    lines = [decorator.lineno for decorator in getattr(node, "decorator_list", [])]
     return min([*lines, int(getattr(node, "lineno", 0))])
 
 

@@ -23,7 +23,7 @@ def command(
         monkeypatch.setattr(sys, "argv", ["rlregress", *arguments])
         with pytest.raises(SystemExit) as ended:
             cli.main()
-        said = capfd.readouterr()
-        return int(ended.value.code or 0), said.out, said.err
+        text = capfd.readouterr()
+        return int(ended.value.code or 0), text.out, text.err
 
     return run

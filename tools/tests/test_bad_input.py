@@ -162,7 +162,7 @@ def test_baseline_of_another_budget(command, copied_suite, stored):
 
 
 @pytest.mark.parametrize(
-    ("damage", "said"),
+    ("damage", "message"),
     [
         (lambda text: text[:50], "is not valid TOML"),
         (lambda text: text.replace("schema = 1", "schema = 7", 1), "key 'schema' is 7, expected 1"),
@@ -182,16 +182,16 @@ def test_baseline_of_another_budget(command, copied_suite, stored):
     ],
     ids=["truncated", "schema", "key", "cell", "run", "twice", "new", "nan", "status"],
 )
-def test_damaged_stored_runs(command, copied_suite, stored, damage, said):
+def test_damaged_stored_runs(command, copied_suite, stored, damage, message):
     """A damaged file of stored runs is named with what is wrong in it."""
     path = copied_suite / "baselines" / "returns" / f"{stored.cell.id}.toml"
     path.write_text(damage(path.read_text()))
     code, _, error = command("plan", "--cells", "all")
-    assert_one_sentence(code, error, path.name, said)
+    assert_one_sentence(code, error, path.name, message)
 
 
 @pytest.mark.parametrize(
-    ("damage", "said"),
+    ("damage", "message"),
     [
         (lambda text: text + "\n[tiny]\nevaluatoins = 3\n", "'evaluatoins'"),
         (lambda text: text.replace("seeds = 5", "seeds = 0"), "seeds"),
@@ -203,13 +203,13 @@ def test_damaged_stored_runs(command, copied_suite, stored, damage, said):
     ],
     ids=["key", "zero", "text", "negative"],
 )
-def test_a_budget_that_makes_no_sense(command, copied_suite, damage, said):
+def test_a_budget_that_makes_no_sense(command, copied_suite, damage, message):
     """A budget with an unknown key or an impossible value is named with that key."""
     path = copied_suite / "baselines" / "budgets.toml"
     path.write_text(damage(path.read_text()))
     name = "tiny" if "tiny" in path.read_text() else "short"
     code, _, error = command("plan", "--budget", name)
-    assert_one_sentence(code, error, "budgets.toml", said)
+    assert_one_sentence(code, error, "budgets.toml", message)
 
 
 def test_stored_runs_are_not_overwritten_by_fewer(command, copied_suite, stored, tmp_path):
@@ -315,8 +315,8 @@ def test_an_algorithm_that_is_only_asked_how_it_behaves(command):
     """An algorithm without returns and without a trace says which tests ask it."""
     code, _, error = command("plan", "--framework", "cleanrl", "--algorithm", "dqn")
     scripts = frameworks.get("cleanrl")
-    said = "pytest tests_behavior --algorithm dqn" if scripts.without_cells else "known: ppo, sac"
-    assert_one_sentence(code, error, "'dqn' of CleanRL", said)
+    text = "pytest tests_behavior --algorithm dqn" if scripts.behavior_only else "known: ppo, sac"
+    assert_one_sentence(code, error, "'dqn' of CleanRL", text)
 
 
 def test_an_algorithm_of_several_frameworks_that_none_trains(command):
@@ -377,7 +377,7 @@ def test_too_many_seeds(command, name):
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "said"),
+    ("option", "value", "message"),
     [
         ("--first-seed", "5", "--first-seed is 5, expected 1000 to 2000000000"),
         ("--first-seed", "5000000000", "is 5000000000, expected 1000 to 2000000000"),
@@ -386,10 +386,10 @@ def test_too_many_seeds(command, name):
         ("--alpha", "nan", "--alpha is nan, expected a probability between 0 and 1"),
     ],
 )
-def test_a_number_of_the_gate_that_makes_no_sense(command, option, value, said):
+def test_a_number_of_the_gate_that_makes_no_sense(command, option, value, message):
     """The option whose number is wrong is named, not all of them together."""
     code, _, error = command("gate", option, value)
-    assert_one_sentence(code, error, said)
+    assert_one_sentence(code, error, message)
 
 
 @pytest.mark.parametrize("name", ["gate", "launch"])
@@ -473,7 +473,7 @@ def test_an_unknown_detail(command):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("--no-returns",), "rlregress check takes no --no-returns; 'rlregress upgrade' does"),
         (("--trace-all", "--mutants", "3"), "takes no --trace-all; 'rlregress upgrade' does"),
@@ -489,10 +489,10 @@ def test_an_unknown_detail(command):
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )
-def test_options_that_do_not_go_together(command, arguments, said):
+def test_options_that_do_not_go_together(command, arguments, message):
     """An option that would have no effect is refused, not ignored."""
     code, _, error = command("gate", *arguments)
-    assert_one_sentence(code, error, said)
+    assert_one_sentence(code, error, message)
 
 
 def test_two_formats(command):
@@ -502,7 +502,7 @@ def test_two_formats(command):
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"no trace", "it is not compressed with gzip, as traces are"),
         (gzip.compress(b"{}\n" * 9)[:-9], "it is cut off or damaged"),
@@ -512,16 +512,16 @@ def test_two_formats(command):
     ],
     ids=["text", "cut", "nothing", "empty", "list"],
 )
-def test_a_damaged_trace(command, tmp_path, content, said):
+def test_a_damaged_trace(command, tmp_path, content, message):
     """A file that is no trace says why in words, not as Python shows its error."""
     path = tmp_path / "damaged.trace"
     path.write_bytes(content)
     code, _, error = command("diff", str(path), str(path))
-    assert_one_sentence(code, error, str(path), said, "; record it again")
+    assert_one_sentence(code, error, str(path), message, "; record it again")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("diff", "{folder}", "x"), "{folder} cannot be read: it is a folder, not a file"),
         (("trace", "{folder}"), "{folder} is a folder; expected a Python file"),
@@ -529,10 +529,10 @@ def test_a_damaged_trace(command, tmp_path, content, said):
     ],
     ids=["diff", "trace", "algorithm"],
 )
-def test_a_folder_is_no_file(command, tmp_path, arguments, said):
+def test_a_folder_is_no_file(command, tmp_path, arguments, message):
     """It is said to be one; so is what is missing."""
     code, _, error = command(*(argument.format(folder=tmp_path) for argument in arguments))
-    assert_one_sentence(code, error, said.format(folder=tmp_path))
+    assert_one_sentence(code, error, message.format(folder=tmp_path))
 
 
 def test_traces_without_events(command, tmp_path):
@@ -548,8 +548,8 @@ def test_traces_without_events(command, tmp_path):
 def test_histories_shown_and_judged(command, given):
     """An option that would be ignored is refused."""
     code, _, error = command("histories", "--show", *given)
-    said = "--only and --scenario say what to judge, and --show judges nothing"
-    assert_one_sentence(code, error, said)
+    text = "--only and --scenario say what to judge, and --show judges nothing"
+    assert_one_sentence(code, error, text)
 
 
 def test_histories_added_to_without_a_pair(command):
@@ -567,7 +567,7 @@ def test_a_gate_without_a_default(command, copied_suite):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("trace", "--framework", "sb3", "--algorithm", "ppo", "-o", "{file}/x"), "no folder"),
         (("trace", "--framework", "sb3", "--algorithm", "ppo", "-o", "{folder}"), "is a folder"),
@@ -578,14 +578,14 @@ def test_a_gate_without_a_default(command, copied_suite):
     ],
     ids=lambda value: "" if isinstance(value, str) else value[0],
 )
-def test_a_target_that_cannot_be_written(command, tmp_path, monkeypatch, arguments, said):
+def test_a_target_that_cannot_be_written(command, tmp_path, monkeypatch, arguments, message):
     """Where nothing can be written is said before anything is run."""
     (tmp_path / "file").write_text("")
     monkeypatch.setattr(traces, "record_twice", _not_to_be_called)
     monkeypatch.setattr(gate_run.subprocess, "Popen", _not_to_be_called)
     places = {"file": tmp_path / "file", "folder": tmp_path}
     code, _, error = command(*(part.format(**places) for part in arguments))
-    assert_one_sentence(code, error, said)
+    assert_one_sentence(code, error, message)
 
 
 def _not_to_be_called(*_arguments, **_named):
@@ -640,14 +640,14 @@ def test_the_help_of_a_command_fits_a_screen_and_begins_with_an_example(command,
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("gate", "finished trainings and traces are kept, and the same command goes on from there"),
         ("record", "finished runs are kept, and the same command goes on from there"),
         ("probe", "nothing is kept; start it again"),
     ],
 )
-def test_an_interrupt_says_what_is_kept(tmp_path, name, said):
+def test_an_interrupt_says_what_is_kept(tmp_path, name, message):
     """Ctrl-C ends a command with exit code 130 and one sentence, without a traceback."""
     # interrupts itself when the command looks up what is installed
     (tmp_path / "interrupted.py").write_text(
@@ -673,19 +673,19 @@ def test_an_interrupt_says_what_is_kept(tmp_path, name, said):
         check=False,
     )
     assert ended.returncode == 130, ended.stderr
-    assert ended.stderr == f"\nrlregress: interrupted; {said}\n"
+    assert ended.stderr == f"\nrlregress: interrupted; {message}\n"
 
 
 @pytest.mark.usefixtures("warm_python")
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (["--budget", "short", "--cells", "nope"], "no stored cell matches 'nope'; "),
         (["--evidence", "/proc/nowhere/x.json"], "the evidence cannot be written to /proc/nowhere"),
     ],
     ids=["cells", "evidence"],
 )
-def test_a_wrong_option_of_pytest(options, said):
+def test_a_wrong_option_of_pytest(options, message):
     """A wrong option of the suite is one sentence of pytest, before anything is collected."""
     ended = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "tests_performance", *options],
@@ -696,13 +696,13 @@ def test_a_wrong_option_of_pytest(options, said):
         check=False,
     )
     assert ended.returncode == pytest.ExitCode.USAGE_ERROR
-    assert ended.stderr.strip().startswith(f"ERROR: {said}")
+    assert ended.stderr.strip().startswith(f"ERROR: {message}")
     assert len(ended.stderr.strip().splitlines()) == 1
 
 
 @pytest.mark.usefixtures("warm_python")
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (
             ["tests_unit/test_gae.py", "--detail", "gae", "--framework", "sb3", "-k", "nope"],
@@ -717,7 +717,7 @@ def test_a_wrong_option_of_pytest(options, said):
     ],
     ids=["options", "folder"],
 )
-def test_a_selection_that_leaves_no_test(options, said):
+def test_a_selection_that_leaves_no_test(options, message):
     """What left nothing is named, with what to do."""
     ended = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options],
@@ -728,45 +728,45 @@ def test_a_selection_that_leaves_no_test(options, said):
         check=False,
     )
     assert ended.returncode == pytest.ExitCode.NO_TESTS_COLLECTED
-    assert said in ended.stdout
+    assert message in ended.stdout
 
 
 @pytest.mark.parametrize(
-    ("option", "given", "said"),
+    ("option", "given", "message"),
     [
         ("--fail-on", "nope", "--fail-on is 'nope', expected a verdict: "),
         ("--accepted", "nope.toml", "there is no file of accepted entries"),
     ],
 )
-def test_a_wrong_threshold_of_an_upgrade(command, tmp_path, monkeypatch, option, given, said):
+def test_a_wrong_threshold_of_an_upgrade(command, tmp_path, monkeypatch, option, given, message):
     """A wrong threshold or file is named before a side is made."""
     monkeypatch.setattr(pair, "with_versions", _not_to_be_called)
     package = frameworks.get("sb3").packages[0]
     code, _, error = command(
         "gate", "--from", f"{package}==0.0.1", option, given, "--report", str(tmp_path)
     )
-    assert_one_sentence(code, error, said)
+    assert_one_sentence(code, error, message)
 
 
 @pytest.mark.parametrize(
-    ("option", "said"),
+    ("option", "message"),
     [
         ("--algorithm", "there is no built-in training of 'nope'; known: a2c, ddpg"),
         ("--scenario", "unknown scenario 'nope'; "),
     ],
 )
-def test_a_wrong_name_of_an_upgrade(command, tmp_path, monkeypatch, option, said):
+def test_a_wrong_name_of_an_upgrade(command, tmp_path, monkeypatch, option, message):
     """A wrong algorithm or scenario is named before a side is made."""
     monkeypatch.setattr(pair, "with_versions", _not_to_be_called)
     package = frameworks.get("sb3").packages[0]
     code, _, error = command(
         "gate", "--from", f"{package}==0.0.1", option, "nope", "--report", str(tmp_path)
     )
-    assert_one_sentence(code, error, said)
+    assert_one_sentence(code, error, message)
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ("faults --returns --framework sb3 --algorithm zzz", "no fault of algorithm 'zzz'"),
         ("faults --returns --framework sb3 --only zzz", "unknown fault 'zzz'"),
@@ -780,10 +780,10 @@ def test_a_wrong_name_of_an_upgrade(command, tmp_path, monkeypatch, option, said
         ("pilot --environment Nope-v0 --framework sb3", "unknown environment 'Nope-v0'"),
     ],
 )  # fmt: skip
-def test_commands_of_returns_name_what_is_wrong(command, words, said):
+def test_commands_of_returns_name_what_is_wrong(command, words, message):
     """A name that nobody has is told, and nothing is trained or printed in its place."""
     code, out, error = command(*words.split(" "))
-    assert_one_sentence(code, error, said)
+    assert_one_sentence(code, error, message)
     assert out == ""
 
 
@@ -799,7 +799,7 @@ def test_returns_too_large_to_be_compared(command, tmp_path):
 
 def test_a_group_of_cells_that_cannot_be_tested_is_none(command, tmp_path, monkeypatch):
     """One new run beside ten rejects no cell: no gate of one run is said to see a common drop."""
-    cells = [each.cell for each in baseline.every() if len(each.runs) >= 10]
+    cells = [item.cell for item in baseline.every() if len(item.runs) >= 10]
     with_returns_alone(cells, tmp_path / "stored", monkeypatch)
     code, out, _ = command("plan", "--framework", "sb3", "--algorithm", "ppo", "--seeds", "1")
     assert code == 0

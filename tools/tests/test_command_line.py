@@ -33,14 +33,14 @@ finally:
 
 def completed(words):
     """What bash is given for a line that ends where the cursor is; and what was imported."""
-    asked = {
+    job = {
         "_RLREGRESS_COMPLETE": "complete_bash",
         "COMP_WORDS": words,
         "COMP_CWORD": str(len(words.split(" ")) - 1),
     }
     ended = subprocess.run(
         [sys.executable, "-c", PROGRAM],
-        env={**os.environ, **asked}, capture_output=True, text=True, check=False,
+        env={**os.environ, **job}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     return ended.stdout.split(), ended.stderr.strip()
 

@@ -249,7 +249,7 @@ HIDDEN = "x = ['''\n\"''', {" + ".".join("a" * 9_000) + ' = 1}, "\\""]'
 
 
 @pytest.mark.parametrize(
-    ("text", "name", "said"),
+    ("text", "name", "message"),
     [
         (".".join(["a"] * 20_000) + " = 1", "x.toml", "is not valid TOML: a key has more than 50"),
         ("[" + " . ".join(['"a"', "'b'"] * 9_000) + "]", "x.toml", "a key has more than 50 dots"),
@@ -261,10 +261,10 @@ HIDDEN = "x = ['''\n\"''', {" + ".".join("a" * 9_000) + ' = 1}, "\\""]'
     ],
     ids=["dots", "quoted dots", "hidden dots", "lists", "wrong lists", "rows", "wrong rows"],
 )
-def test_a_file_that_would_take_minutes_is_refused_soon(tmp_path, text, name, said) -> None:
+def test_a_file_that_would_take_minutes_is_refused_soon(tmp_path, text, name, message) -> None:
     """Of what one writes in a moment."""
     started = time.process_time()
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=message):
         read(tmp_path, text, name, tuple[Row, ...] if name == "x.csv" else File)
     assert time.process_time() - started < 5
 
@@ -286,7 +286,7 @@ class Maybe:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ('{"at": ["x"]}', "key 'at' holds .*, expected a list of 3 values|'at' is"),
         ('{"at": ["x", 1, [{}]]}', "key 'id' is missing; expected id, "),
@@ -296,9 +296,9 @@ class Maybe:
         ('{"at": ["x", 1, [], 4]}', "expected a list of 3 values"),
     ],
 )
-def test_what_is_wrong_below_what_may_be_left_out_is_named(tmp_path, text, said) -> None:
+def test_what_is_wrong_below_what_may_be_left_out_is_named(tmp_path, text, message) -> None:
     """Also below a list, of which the schema has one branch more."""
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=message):
         read(tmp_path, text, "x.json", Maybe)
 
 

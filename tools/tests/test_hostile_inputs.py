@@ -84,12 +84,12 @@ class House:
         (folder / "out").mkdir()
 
     def run(
-        self, what: str, line: str, about: str, refused: bool = False, user: bool = False
+        self, what: str, line: str, about: str, raised: bool = False, user: bool = False
     ) -> str:
         """Call a command; what is wrong with how it ends is added to ``wrong``.
 
         Args:
-            refused: whether it may not end well.
+            raised: whether it may not end well.
             user: as a user without the rights of root.
         """
         shutil.rmtree(self.out)
@@ -115,8 +115,8 @@ class House:
         after = _seen(self.folder)
         touched = sorted(path for path in after | before if after.get(path) != before.get(path))
         text = "".join(path.read_text() for path in self.out.rglob("*.md"))
-        said = [
-            f"exit code {code}" if code not in (0, 1, 2, 3, 75) or (refused and code == 0) else "",
+        lines = [
+            f"exit code {code}" if code not in (0, 1, 2, 3, 75) or (raised and code == 0) else "",
             "no sentence" if code == 2 and not re.fullmatch("rlregress: .*\n", error) else "",
             "a traceback" if "Traceback" in out + error else "",
             "of the working directory alone" if "working directory" in error else "",
@@ -125,8 +125,8 @@ class House:
             "something raw" if _RAW.search(out + error) or _RAW.search(text) else "",
             f"touched {touched}" if touched else "",
         ]
-        if any(said):
-            problems = ", ".join(filter(None, said))
+        if any(lines):
+            problems = ", ".join(filter(None, lines))
             self.wrong.append(f"{line} [{what}: {about}]: {problems}\n  {error[-1500:]}")
         return out + error + text
 
@@ -224,7 +224,7 @@ def _whole(house: House, of: hostile.Format, chosen) -> None:
     for line, about in chosen:
         house.put(of, CONTENTS[about])
         strict = not line.startswith(LENIENT) and of.name not in ("lease", "why a run failed")
-        house.run(of.name, line, about, refused=strict)
+        house.run(of.name, line, about, raised=strict)
 
 
 def _place(house: House, of: hostile.Format, chosen) -> None:
@@ -384,8 +384,8 @@ def test_some_text_from_files_gives_no_orders(name, request, capfd):
     """A few of them."""
     of = next(each for each in FORMATS if each.name == name)
     house = _house_of(of, request)
-    told = list(_told(of)) or [ORDERS]
-    _orders(house, of, random.Random(SEED).sample(told, min(4, len(told))))
+    values = list(_told(of)) or [ORDERS]
+    _orders(house, of, random.Random(SEED).sample(values, min(4, len(values))))
     _ended_well(house, capfd)
 
 
@@ -422,9 +422,9 @@ def test_a_sound_file_of_each_format_is_read(of, house, capfd):
     """Otherwise all that is hostile would be refused for another reason."""
     for line in of.commands:
         house.put(of, of.dump(of.sample))
-        said = house.run(of.name, line, "sound")
+        text = house.run(of.name, line, "sound")
         word = line.split()[0]
         code, sentence = SOUND.get(f"{word} {of.name}", SOUND.get(word, (0, "")))
-        assert (house.code, sentence in said) == (code, True), (line, said)
-        assert "expected a" not in said, (line, said)
+        assert (house.code, sentence in text) == (code, True), (line, text)
+        assert "expected a" not in text, (line, text)
     _ended_well(house, capfd)

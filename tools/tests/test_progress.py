@@ -45,36 +45,36 @@ def test_a_terminal_is_told_often_and_a_pipe_seldom(terminal, least, most):
     """Each line says how much is done, of how much, and how long the rest takes."""
     lines = lines_of(terminal)
     assert least <= len(lines) <= most
-    told = [re.fullmatch(r"parts: (\d+) of 40, about (\d+) s left", line) for line in lines]
-    assert all(told)
-    done = [int(each[1]) for each in told]
+    rows = [re.fullmatch(r"parts: (\d+) of 40, about (\d+) s left", line) for line in lines]
+    assert all(rows)
+    done = [int(row[1]) for row in rows]
     assert done == sorted(done)
-    assert int(told[-1][2]) <= int(told[0][2])
+    assert int(rows[-1][2]) <= int(rows[0][2])
 
 
 def test_the_time_left_is_measured_on_the_way(monkeypatch):
     """Half of it in 300 s leaves 300 s; what was there before took none of the time."""
-    now, said = [0.0], []
+    now, text = [0.0], []
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
-    counted = Progress(110, said.append, "parts")
+    counted = Progress(110, text.append, "parts")
     counted.done(10, kept=True)
     for step in range(50):
         now[0] = 6.0 * (step + 1)
         counted.done()
-    assert said[0] == "parts: 10 of 100, about 9 min left"
-    assert said[-1] == "parts: 50 of 100, about 5 min left"
-    assert len(said) == 5
+    assert text[0] == "parts: 10 of 100, about 9 min left"
+    assert text[-1] == "parts: 50 of 100, about 5 min left"
+    assert len(text) == 5
 
 
 def test_nothing_is_foretold_from_the_first_parts(monkeypatch):
     """They begin with imports."""
-    now, said = [0.0], []
+    now, text = [0.0], []
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
-    counted = Progress(10, said.append, "parts")
+    counted = Progress(10, text.append, "parts")
     for _ in range(3):
         now[0] += 100.0
         counted.done()
-    assert said == []
+    assert text == []
     now[0] += 100.0
     counted.done()
-    assert said == ["parts: 4 of 10, about 10 min left"]
+    assert text == ["parts: 4 of 10, about 10 min left"]

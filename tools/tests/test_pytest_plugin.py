@@ -27,7 +27,7 @@ class Some(Adapter):
     """A framework with a probe for every detail, in two scopes."""
 
     name, title, packages, algorithms = "some", "Some", ("some",), ("ppo", "sac", "td3")
-    without_cells = ("dqn",)
+    behavior_only = ("dqn",)
 
     def versions(self):
         return {"some": "1.0"}
@@ -112,13 +112,13 @@ def test_what_explains_most_comes_first():
 def test_what_no_cell_trains_is_asked_by_tests_that_are_marked(marked, chosen, ids):
     """A test of every algorithm is not one of those without cells, unless it is marked so."""
     made = []
-    asks = SimpleNamespace(
+    needs = SimpleNamespace(
         config=_config(algorithm=chosen),
         fixturenames=["framework", "algorithm"],
         definition=SimpleNamespace(get_closest_marker=lambda name: marked or None),
         parametrize=lambda names, values, ids: made.extend(ids),
     )
-    pytest_plugin._parametrize_frameworks(asks)
+    pytest_plugin._parametrize_frameworks(needs)
     assert made == ids
 
 
@@ -222,7 +222,7 @@ def _undocumented(adapter, id):
 def test_a_test_of_several_details_is_refused(arguments):
     """One detail, or all of them."""
     with pytest.raises(pytest.UsageError, match="^test_some names several details, or none; mark"):
-        _implementations(*(SimpleNamespace(args=one) for one in arguments))
+        _implementations(*(SimpleNamespace(args=argument) for argument in arguments))
 
 
 def test_details_are_named_whole_or_by_their_beginning():
@@ -243,7 +243,7 @@ def test_details_are_named_whole_or_by_their_beginning():
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         (
             "sac.critc_loss",
@@ -253,11 +253,11 @@ def test_details_are_named_whole_or_by_their_beginning():
         ("qqq", "unknown detail 'qqq'; "),
     ],
 )
-def test_a_detail_that_does_not_exist_is_an_error(name, said):
+def test_a_detail_that_does_not_exist_is_an_error(name, message):
     """The nearest names are offered, or the families."""
     with pytest.raises(UserError) as raised:
         selection.details(["sac", name])
-    assert str(raised.value).startswith(said)
+    assert str(raised.value).startswith(message)
     assert "(a family lists its details: sac, td3, " in str(raised.value)
 
 
@@ -273,7 +273,7 @@ def test_a_test_that_asserts_nothing_is_an_error():
 
     with pytest.raises(UserError, match="sac.actor_loss-some-library: the test asserts nothing"):
         call()
-    implementation.shown.append("found")
+    implementation.judgements.append("found")
     with pytest.raises(StopIteration):
         call()
 
@@ -286,7 +286,7 @@ def test_the_folder_of_formulas_asks_every_detail():
         [*command, "-p", "no:cacheprovider", "--framework", "sb3"],
         cwd=suite.root(), env=launch.environment(), capture_output=True, text=True, check=True,
     )  # fmt: skip
-    wanted = {f"{id}-sb3-{scope}" for id, scope in asked.to_ask(frameworks.get("sb3"))}
+    wanted = {f"{id}-sb3-{scope}" for id, scope in asked.to_probe(frameworks.get("sb3"))}
     collected = {
         line.partition("test_detail[")[2].removesuffix("]") for line in listed.stdout.splitlines()
     }
@@ -303,7 +303,7 @@ def test_a_bare_pytest_writes_the_report_of_the_gate(tmp_path):
         cwd=suite.root(), env=launch.environment(), capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert ended.returncode == 0, ended.stdout
-    every = len({id for id, _ in asked.to_ask(frameworks.get("sb3"))})
+    every = len({id for id, _ in asked.to_probe(frameworks.get("sb3"))})
     assert f"verdict sb3: could not judge ({every - 1} of {every} details were not" in ended.stdout
     verdict = json.loads((tmp_path / "report" / "verdict.json").read_text())
     assert verdict["exit_code"] == 2

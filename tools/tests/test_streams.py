@@ -119,8 +119,8 @@ def test_a_variable_that_names_a_loop_of_links_is_no_error_of_the_suite(name, gi
     assert "Traceback" not in ended.stderr
     assert "error of the suite" not in ended.stderr
     assert ended.returncode == (2 if given[0] == "gate" else 0)
-    shown = started("--help", stdout=subprocess.PIPE, env={**os.environ, **widths})
-    assert (shown.returncode, shown.stderr) == (0, "")
+    listed = started("--help", stdout=subprocess.PIPE, env={**os.environ, **widths})
+    assert (listed.returncode, listed.stderr) == (0, "")
 
 
 def test_the_top_of_a_repository_is_no_loop(tmp_path, monkeypatch):
@@ -141,8 +141,8 @@ def test_the_top_of_a_repository_is_no_loop(tmp_path, monkeypatch):
 def test_a_command_in_several_writes_is_none(command, monkeypatch, parts):
     """A host of code reads whole lines."""
     monkeypatch.setattr(cli, "_run", lambda: print(*parts.split(" "), sep="") or 0)
-    _, said, _ = command()
-    assert not re.search(r"##\w*\[|^\s*::", said)
+    _, text, _ = command()
+    assert not re.search(r"##\w*\[|^\s*::", text)
 
 
 def test_a_working_directory_that_is_gone_is_said(tmp_path):
@@ -177,16 +177,16 @@ def test_what_a_file_holds_is_shown_and_not_obeyed(command, tmp_path):
     store_with(store, "1000-abc")
     (store / "cell" / "1000-abc.failed").write_text("::error::y\n::error::z\x1b[2J")
     for name in ("status", "verify"):
-        _, said, error = command(name, "--store", str(store))
-        assert "\x1b" not in said + error
-        assert not any(line.lstrip().startswith("::") for line in (said + error).splitlines())
+        _, text, error = command(name, "--store", str(store))
+        assert "\x1b" not in text + error
+        assert not any(line.lstrip().startswith("::") for line in (text + error).splitlines())
 
 
 def test_what_a_failing_test_says_is_not_obeyed_either(tmp_path):
     """A failure of pytest tells what a record holds."""
     test = tmp_path / "test_it.py"
-    said = "a\n::error::x\x1b]0;t\x07"
-    test.write_text(f"import pytest\ndef test_it():\n    pytest.fail({said!r}, pytrace=False)\n")
+    text = "a\n::error::x\x1b]0;t\x07"
+    test.write_text(f"import pytest\ndef test_it():\n    pytest.fail({text!r}, pytrace=False)\n")
     ended = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "rlregress.pytest_plugin", "-q", str(test)],
         stdout=subprocess.PIPE,

@@ -129,14 +129,14 @@ def test_a_caller_that_ends_early_harms_no_other(warm_executable, begun):
 def test_a_module_of_its_own_is_not_hidden(warm_executable, tmp_path):
     """Where the path has another torch, that is imported, as Python does."""
     (tmp_path / "torch.py").write_text("VALUE = 3\n", encoding="utf-8")
-    said = subprocess.run(
+    text = subprocess.run(
         [warm_executable, "-c", "import torch; print(torch.VALUE)"],
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
         capture_output=True,
         text=True,
         check=True,
     )
-    assert said.stdout == "3\n"
+    assert text.stdout == "3\n"
 
 
 @pytest.mark.parametrize("options", [["-u"], []])
@@ -193,9 +193,9 @@ def test_a_process_is_served_all_the_same(old, new, is_warm, tmp_path):
     changed = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(changed)
     with changed.command(tmp_path / "warm") as python:
-        said = told(python, ["-c", TOLD], tmp_path)
-    assert said["torch"] == is_warm
-    assert said["said"] == "words"
+        message = told(python, ["-c", TOLD], tmp_path)
+    assert message["torch"] == is_warm
+    assert message["said"] == "words"
 
 
 def test_no_process_whose_memory_is_measured_begins_with_torch():

@@ -99,11 +99,11 @@ def test_an_installed_wheel_is_not_written_to(site, tmp_path):
     """Results lie below the current folder; what writes into a checkout says so."""
     (tmp_path / "here").mkdir()
 
-    def said(code: str) -> str:
+    def text(code: str) -> str:
         return _python(code, site, tmp_path / "cache", tmp_path / "here")
 
-    assert said("print(suite.workplace())") == str(tmp_path / "here")
-    assert said(
+    assert text("print(suite.workplace())") == str(tmp_path / "here")
+    assert text(
         "from rlregress.errors import UserError\n"
         "try: suite.checkout('recording')\n"
         "except UserError as error: print(error)"
@@ -118,9 +118,9 @@ def test_a_cache_that_cannot_be_written_is_one_sentence(site, tmp_path):
         "try: suite.library()\n"
         "except UserError as error: print(error)"
     )
-    said = _python(code, site, tmp_path / "file", tmp_path)
-    assert said.startswith(f"the cache {tmp_path / 'file'} cannot be written: ")
-    assert said.endswith(suite.CACHE_VARIABLE)
+    text = _python(code, site, tmp_path / "file", tmp_path)
+    assert text.startswith(f"the cache {tmp_path / 'file'} cannot be written: ")
+    assert text.endswith(suite.CACHE_VARIABLE)
 
 
 @pytest.fixture(scope="module")
@@ -165,7 +165,7 @@ def _files(environment: Path) -> set[Path]:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "value"),
     [
         (["details", "ppo.value_clip"], "ppo.value_clip"),
         (["plan"], "CPU minutes at most"),
@@ -179,13 +179,13 @@ def _files(environment: Path) -> set[Path]:
     ],
     ids=["details", "plan", "probe", "compare", "gate"],
 )
-def test_commands_work_in_an_empty_folder(environment, tmp_path, arguments, said):
+def test_commands_work_in_an_empty_folder(environment, tmp_path, arguments, value):
     """Every command answers from the wheel alone, and writes nothing into it."""
     before = _files(environment)
     # a training of the smoke budget says nothing of returns
     code = EXIT_CODES[INCONCLUSIVE] if arguments[0] == "gate" else 0
     ended = _call([environment / "bin" / "rlregress", *arguments], tmp_path, code=code)
-    assert said in ended.stdout
+    assert value in ended.stdout
     assert _files(environment) == before
     if arguments[0] == "gate":
         verdict = json.loads((tmp_path / "report" / "verdict.json").read_text())

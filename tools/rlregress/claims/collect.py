@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rlregress import frameworks, suite
 from rlregress.claims.names import settle_names
-from rlregress.claims.settle import ask, settle, settled
+from rlregress.claims.settle import probe, settle, settled
 from rlregress.claims.statements import load
 from rlregress.frameworks.base import Adapter
 from rlregress.model.claims import NOT_CHECKABLE, Answers, Item, Settled
@@ -29,9 +29,14 @@ def collect(adapters: Sequence[Adapter]) -> list[Settled]:
             for adapter in adapters
             if adapter.name == claim.framework and not claim.not_checkable
         ]
-    names = [one for adapter in adapters for one in settle_names(adapter)]
-    rows = list(dict.fromkeys((one.claim.place, one.claim.quote) for one in names))
-    return found + sorted(names, key=lambda one: rows.index((one.claim.place, one.claim.quote)))
+    names = [settled_name for adapter in adapters for settled_name in settle_names(adapter)]
+    rows = list(dict.fromkeys((name.claim.place, name.claim.quote) for name in names))
+    return found + sorted(
+        names,
+        key=lambda settled_claim: rows.index(
+            (settled_claim.claim.place, settled_claim.claim.quote)
+        ),
+    )
 
 
 def answers(items: Sequence[Item], adapters: Sequence[Adapter]) -> Answers:
@@ -39,6 +44,6 @@ def answers(items: Sequence[Item], adapters: Sequence[Adapter]) -> Answers:
     subjects = [("detail", id) for item in items for id in item.details]
     subjects += [("default", name) for item in items for name in item.defaults]
     return {
-        (kind, name): [ask(adapter, **{kind: name}) for adapter in adapters]
+        (kind, name): [probe(adapter, **{kind: name}) for adapter in adapters]
         for kind, name in subjects
     }

@@ -21,7 +21,7 @@ def settle_names(adapter: Adapter) -> Iterator[Settled]:
     """Every printed name of the framework of ``adapter``, settled."""
     names, version = adapter.parameter_names(), adapter.version()
     for cell in tables.cells(adapter.name):
-        asked = f"name of {cell.algorithm}.{cell.hyperparameter}"
+        question = f"name of {cell.algorithm}.{cell.hyperparameter}"
         by_scope = {
             scope: called[cell.hyperparameter]
             for (algorithm, scope), called in names.items()
@@ -38,7 +38,7 @@ def settle_names(adapter: Adapter) -> Iterator[Settled]:
             place=f"thesis, appendix D, {cell.table}, names",
             quote=cell.row,
             framework=cell.framework,
-            default=asked,
+            default=question,
             note="" if right else cell.reason,
             says=(cell.printed,),
             verdicts={"": recorded},

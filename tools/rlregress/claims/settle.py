@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from rlregress.claims.statements import recorded
 from rlregress.details import defaults
-from rlregress.details.implementation import Asked, asked, implementations, stated
+from rlregress.details.implementation import AdapterKey, adapter_key, implementations, stated
 from rlregress.details.judge import Judgement
 from rlregress.frameworks.base import Adapter
 from rlregress.model.claims import NOT_CHECKABLE, UNPROBED, Claim, Settled
@@ -25,16 +25,19 @@ class _Range(Protocol):
 
 
 #: defaults that were asked already: a copy of a framework is asked once per process.
-_VALUES: dict[Asked, Mapping[tuple[str, str], Mapping[str, Any]]] = {}
+_VALUES: dict[AdapterKey, Mapping[tuple[str, str], Mapping[str, Any]]] = {}
 
 
 def answers(adapter: Adapter, detail: str) -> Mapping[str, Judgement]:
     """scope -> judgement of a detail."""
-    return {each.scope: each.judgement for each in implementations(adapter, detail)}
+    return {
+        implementation.scope: implementation.judgement
+        for implementation in implementations(adapter, detail)
+    }
 
 
 def _values(adapter: Adapter) -> Mapping[tuple[str, str], Mapping[str, Any]]:
-    key = asked(adapter)
+    key = adapter_key(adapter)
     if key not in _VALUES:
         _VALUES[key] = adapter.defaults()
     return _VALUES[key]
@@ -71,10 +74,10 @@ def settle(claim: Claim, adapter: Adapter) -> Settled:
         return settled(claim, "", NOT_CHECKABLE, {}, claim.not_checkable)
     by_scope = {
         scope: answer
-        for scope, answer in ask(adapter, claim.detail, claim.default).items()
+        for scope, answer in probe(adapter, claim.detail, claim.default).items()
         if not claim.scope or scope == claim.scope
     }
-    says = [one if claim.detail else defaults.spelled(one) for one in claim.says]
+    says = [statement if claim.detail else defaults.spelled(statement) for statement in claim.says]
     fitting = [scope for scope, answer in by_scope.items() if answer in says]
     others = [scope for scope in by_scope if scope not in fitting]
     if fitting:
@@ -89,11 +92,11 @@ def settle(claim: Claim, adapter: Adapter) -> Settled:
     return settled(claim, version, "outdated" if elsewhere else "refuted", by_scope, elsewhere)
 
 
-def ask(adapter: Adapter, detail: str = "", default: str = "") -> dict[str, str]:
+def probe(adapter: Adapter, detail: str = "", default: str = "") -> dict[str, str]:
     """scope -> variant of a detail (or why there is none), or value of a default as text."""
     if detail:
         judged = answers(adapter, detail)
-        return {scope: one.variant or one.reason for scope, one in judged.items()}
+        return {scope: judgement.variant or judgement.reason for scope, judgement in judged.items()}
     algorithm, _, name = default.partition(".")
     return {
         scope: defaults.spelled(values.get(name, ABSENT))

@@ -98,8 +98,8 @@ def _prepare() -> None:
         # a user id without a name, as in containers: torch asks for one when it is imported
         os.environ["USER"] = f"uid-{os.getuid()}"
     for name in _WIDTHS:
-        said = os.environ.get(name, "")
-        if not (said.isdecimal() and len(said) <= 4 and 20 <= int(said) <= 1000):
+        value = os.environ.get(name, "")
+        if not (value.isdecimal() and len(value) <= 4 and 20 <= int(value) <= 1000):
             os.environ.pop(name, None)
 
 
@@ -159,11 +159,11 @@ def _guarded() -> int:
         sys.stdout.flush()
         return code
     except UserError as error:
-        said = str(error)
+        message = str(error)
     except OSError as error:
-        said = _unusable(error)
+        message = _unusable(error)
     except MemoryError:
-        said = "there is not enough memory for what was asked for"
+        message = "there is not enough memory for what was asked for"
     except SystemExit as ended:
         if ended.code == 128 + signal.SIGINT:
             typer.echo(f"\nrlregress: {_interrupted(sys.argv[1:])}", err=True)
@@ -171,9 +171,9 @@ def _guarded() -> int:
     except Exception:
         with suppress(UserError):
             traceback.print_exc()
-        said = "this is an error of the suite; please report it"
+        message = "this is an error of the suite; please report it"
     # where nobody reads errors, or there is no room for them, the exit code says it alone
     output.decided()
     with suppress(UserError):
-        typer.echo(f"rlregress: {harmless.line(said)}", err=True)
+        typer.echo(f"rlregress: {harmless.line(message)}", err=True)
     return 2

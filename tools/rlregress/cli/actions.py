@@ -45,7 +45,7 @@ def show(
 
 def _numbers(given: str) -> list[float]:
     try:
-        return [float(each) for each in given.split(",")]
+        return [float(item) for item in given.split(",")]
     except ValueError:
         raise UserError(f"--mean is '{given}'; expected numbers, comma-separated") from None
 

@@ -125,9 +125,10 @@ def show_throughput(
         if framework in (names or (framework,)) and algorithm in (algorithms or (algorithm,))
     }
     if not measured:
-        asked = ", ".join([*frameworks, *algorithms]) or "any framework"
+        requested = ", ".join([*frameworks, *algorithms]) or "any framework"
         raise UserError(
-            f"no throughput is stored of {asked}; measure it with: rlregress baseline throughput "
+            f"no throughput is stored of {requested}; measure it with: rlregress baseline "
+            "throughput "
             "--record 10"
         )
     for line in throughput_report.lines(measured):

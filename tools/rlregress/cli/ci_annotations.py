@@ -39,7 +39,7 @@ def summarise(text: str) -> None:
         path = Path(os.environ[_SUMMARY])
         files.check_target(path)
         with path.open("a", encoding="utf-8") as stream:
-            shown = harmless.markdown(text)
-            stream.write(platforms.cut(shown, platforms.SUMMARY - stream.tell()))
+            safe = harmless.markdown(text)
+            stream.write(platforms.cut(safe, platforms.SUMMARY - stream.tell()))
     except OSError as error:
         raise UserError(f"the file that {_SUMMARY} names cannot be written: {error}") from None

@@ -41,10 +41,11 @@ def settle(adapters: Sequence[Adapter], write: bool) -> int:
     claims_report.show(settled)
     if top is not None:
         items = sources.load(suite.baselines() / "sources")
-        asked_of = [
-            Framework(name=each.name, title=each.title, version=each.version()) for each in adapters
+        probed_adapters = [
+            Framework(name=adapter.name, title=adapter.title, version=adapter.version())
+            for adapter in adapters
         ]
-        page = claims_report.page(settled, items, collect.answers(items, adapters), asked_of)
+        page = claims_report.page(settled, items, collect.answers(items, adapters), probed_adapters)
         (top / "docs" / "claims.md").write_text(page, encoding="utf-8")
     differing = claims_report.differing(settled)
     output.next_steps([next_steps.after_claims(differing)])

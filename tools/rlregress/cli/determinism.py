@@ -18,7 +18,7 @@ from rlregress.cli.options import Frameworks, names
 from rlregress.environments import discrete
 from rlregress.errors import UserError, nearest
 from rlregress.files import absolute
-from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.base import Unsupported
 from rlregress.gate import selection, shown
 from rlregress.reporting import brief
 from rlregress.reporting import determinism as report
@@ -39,7 +39,7 @@ def checked(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(group for group in groups.GROUPS if group in wanted)
 
 
-def measure(frameworks: Sequence[str], plan: groups.Plan, folder: Path) -> int:
+def measure(frameworks: Sequence[str], plan: groups.DeterminismPlan, folder: Path) -> int:
     """Train, print the table and write the report; 1 if something is not as it has to be."""
     if plan.steps < 100 or plan.steps < plan.checkpoints:
         raise UserError(
@@ -58,10 +58,10 @@ def measure(frameworks: Sequence[str], plan: groups.Plan, folder: Path) -> int:
             name = f"{adapter.title} {adapter.label}".rstrip()
             try:
                 runs = groups.every(adapter, plan, starts, kept, typer.echo)
-            except NotOffered as error:
+            except Unsupported as error:
                 absent[name] = str(error)
                 continue
-            found[name] = {group: chance.spread(each) for group, each in runs.items()}
+            found[name] = {group: chance.spread(run) for group, run in runs.items()}
             drawn[name] = adapter.sources_of_chance()
     finally:
         starts.close()
@@ -69,7 +69,7 @@ def measure(frameworks: Sequence[str], plan: groups.Plan, folder: Path) -> int:
         reasons = "; ".join(f"{name}: {why}" for name, why in absent.items())
         raise UserError(f"no framework trains DQN here ({reasons}); expected at least one")
     wrong_of = {name: chance.faults(name, spread) for name, spread in found.items()}
-    wrong = [line for said in wrong_of.values() for line in said]
+    wrong = [line for problems in wrong_of.values() for line in problems]
     output.decided()
     lines = [
         f"DQN on {plan.environment}, {plan.steps} steps, after the last of which:",
@@ -103,7 +103,7 @@ def measure(frameworks: Sequence[str], plan: groups.Plan, folder: Path) -> int:
     return 1 if wrong else 0
 
 
-def _command(frameworks: Sequence[str], plan: groups.Plan) -> str:
+def _command(frameworks: Sequence[str], plan: groups.DeterminismPlan) -> str:
     """The command that measures the same again."""
     usual, protocol = Protocol(), plan.protocol
     command = ["rlregress", "study", "determinism"]
@@ -171,7 +171,7 @@ def determinism(
     Exit code 0; 1 if trainings with all held differ, or a source that is varied changes nothing.
     """
     folder = absolute(report)
-    plan = groups.Plan(
+    plan = groups.DeterminismPlan(
         environment=environment,
         sticky=sticky,
         steps=steps,

@@ -79,12 +79,12 @@ def write(given: Sequence[Path], tables: Path | None, events: Path | None) -> No
 
 def as_csv(rows: Sequence[dict[str, Any]]) -> str:
     """A CSV file; empty where a row has no such column, or its number is not defined."""
-    shown = [{_cell(name): _cell(value) for name, value in row.items()} for row in rows]
-    columns = list(dict.fromkeys(name for row in shown for name in row))
+    cells = [{_cell(name): _cell(value) for name, value in row.items()} for row in rows]
+    columns = list(dict.fromkeys(name for row in cells for name in row))
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(shown)
+    writer.writerows(cells)
     return text.getvalue()
 
 

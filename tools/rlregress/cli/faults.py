@@ -29,29 +29,29 @@ from rlregress.reporting.html import faults as faults_page
 from rlregress.upgrade import optional_faults, tiers
 
 
-def _write(page: Page, rows: Sequence[faults_page.Row], said: str) -> None:
-    page.write(faults_page.TITLE, lambda facts: faults_page.page(rows, said, facts))
+def _write(page: Page, rows: Sequence[faults_page.Row], summary: str) -> None:
+    page.write(faults_page.TITLE, lambda facts: faults_page.page(rows, summary, facts))
     output.next_steps([next_steps.after_faults([row.name for row in rows if not row.right])])
 
 
 def by_probes(of: Sequence[str], only: Sequence[str], workers: int, page: Page) -> bool:
     """Seed, probe and print, fault by fault; whether all of them were seen as expected."""
     pairs = probed.chosen(of, only)
-    seen: list[ProbedResult] = []
+    results: list[ProbedResult] = []
     for name in of:
         faults = [fault for owner, fault in pairs if owner == name]
         if not faults:
             continue
         typer.echo(f"{name}: {len(faults)} faults; first, which probe reaches which line", err=True)
         progress = waiting.progress(len(faults), "faults asked of probes")
-        for each in seeding.seed(name, faults, workers or os.cpu_count() or 1):
-            typer.echo(faults_report.probed_line(name, each))
-            seen.append(each)
+        for result in seeding.seed(name, faults, workers or os.cpu_count() or 1):
+            typer.echo(faults_report.probed_line(name, result))
+            results.append(result)
             progress.done()
-    said = faults_report.probed_summary(seen)
-    typer.echo(said)
-    _write(page, [faults_page.probed(each) for each in seen], said)
-    return all(each.detected for each in seen)
+    summary = faults_report.probed_summary(results)
+    typer.echo(summary)
+    _write(page, [faults_page.probed(outcome) for outcome in results], summary)
+    return all(outcome.detected for outcome in results)
 
 
 def by_traces(of: Sequence[str], only: Sequence[str], workers: int, page: Page) -> bool:
@@ -63,9 +63,9 @@ def by_traces(of: Sequence[str], only: Sequence[str], workers: int, page: Page) 
         typer.echo(faults_report.traced_line(result))
         results.append(result)
         progress.done()
-    said = faults_report.traced_summary(results)
-    typer.echo(said)
-    _write(page, [faults_page.traced(each) for each in results], said)
+    summary = faults_report.traced_summary(results)
+    typer.echo(summary)
+    _write(page, [faults_page.traced(outcome) for outcome in results], summary)
     return traced.enough(results)
 
 
@@ -78,10 +78,10 @@ def by_behavior(of: Sequence[str], only: Sequence[str], workers: int, page: Page
         typer.echo(faults_report.behavior_line(result))
         results.append(result)
         progress.done()
-    said = faults_report.behavior_summary(results)
-    typer.echo(said)
-    _write(page, [faults_page.behavior(each) for each in results], said)
-    return all(each.detected for each in results)
+    summary = faults_report.behavior_summary(results)
+    typer.echo(summary)
+    _write(page, [faults_page.behavior(outcome) for outcome in results], summary)
+    return all(outcome.detected for outcome in results)
 
 
 def under_options(of: Sequence[str], only: Sequence[str], workers: int, page: Page) -> bool:
@@ -118,15 +118,15 @@ def by_returns(
     else:
         sessions = [return_faults.seed(faults, processes, cells)]
     for session in sessions:
-        for each in session:
-            judged.append(each)
-            for line in faults_report.returns_lines(each):
+        for result in session:
+            judged.append(result)
+            for line in faults_report.returns_lines(result):
                 typer.echo(line)
-    said = faults_report.returns_summary(judged)
-    typer.echo(said)
-    rows = [faults_page.returns(each, each.regressed != bool(gates)) for each in judged]
-    _write(page, rows, said)
-    return all(each.regressed != bool(gates) and not each.trouble for each in judged)
+    summary = faults_report.returns_summary(judged)
+    typer.echo(summary)
+    rows = [faults_page.returns(outcome, outcome.regressed != bool(gates)) for outcome in judged]
+    _write(page, rows, summary)
+    return all(outcome.regressed != bool(gates) and not outcome.trouble for outcome in judged)
 
 
 def by_throughput(of: Sequence[str], only: Sequence[str], workers: int, page: Page) -> bool:
@@ -137,14 +137,14 @@ def by_throughput(of: Sequence[str], only: Sequence[str], workers: int, page: Pa
             "is slower; leave it out"
         )
     judged: list[ThroughputResult] = []
-    for each in throughput_faults.seed(throughput_faults.chosen(of, only)):
-        judged.append(each)
-        for line in faults_report.throughput_lines(each):
+    for result in throughput_faults.seed(throughput_faults.chosen(of, only)):
+        judged.append(result)
+        for line in faults_report.throughput_lines(result):
             typer.echo(line)
-    said = faults_report.throughput_summary(judged)
-    typer.echo(said)
-    _write(page, [faults_page.throughput(each) for each in judged], said)
-    return all(each.detected for each in judged)
+    summary = faults_report.throughput_summary(judged)
+    typer.echo(summary)
+    _write(page, [faults_page.throughput(outcome) for outcome in judged], summary)
+    return all(outcome.detected for outcome in judged)
 
 
 def by_tiers(of: Sequence[str], count: int, draw: int, workers: int) -> bool:
@@ -161,8 +161,8 @@ def by_tiers(of: Sequence[str], count: int, draw: int, workers: int) -> bool:
 def missed_by_tiers(of: Sequence[str], workers: int) -> bool:
     """Ask again what no tier saw, and print the page; whether the tiers see enough now."""
     processes = workers or os.cpu_count() or 1
-    draws_of = (tiers.ask_again(frameworks.get(name), processes, typer.echo) for name in of)
-    results = [each for draws in draws_of for each in draws]
+    draws_of = (tiers.probe_again(frameworks.get(name), processes, typer.echo) for name in of)
+    results = [drawn for draws in draws_of for drawn in draws]
     typer.echo(tiers_report.page(results, generated.explained()))
     typer.echo(tiers_report.summary(results))
     return tiers.enough(results)
@@ -265,17 +265,17 @@ def faults(
                 "--tiers draws its faults and prints Markdown; leave out --only, --html"
             )
         if show:
-            seen = kept_tiers()
+            kept = kept_tiers()
         elif missed:
-            seen = missed_by_tiers(adapters, workers)
+            kept = missed_by_tiers(adapters, workers)
         else:
-            seen = by_tiers(adapters, count, draw, workers)
-        raise typer.Exit(0 if seen else 1)
+            kept = by_tiers(adapters, count, draw, workers)
+        raise typer.Exit(0 if kept else 1)
     new_page = html_option.begin(html, as_typed())
     if returns:
         algorithms = names("--algorithm", algorithm)
         of = names("--only", only)
-        seen = by_returns(adapters, algorithms, of, unchanged, workers, cells, new_page)
-        raise typer.Exit(0 if seen else 1)
+        kept = by_returns(adapters, algorithms, of, unchanged, workers, cells, new_page)
+        raise typer.Exit(0 if kept else 1)
     seed = catalogues[named[0]][1] if named else by_probes
     raise typer.Exit(0 if seed(adapters, names("--only", only), workers, new_page) else 1)

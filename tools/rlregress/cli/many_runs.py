@@ -19,10 +19,10 @@ from rlregress.cluster import audit, one, survey
 from rlregress.cluster import chosen as choice
 from rlregress.cluster import local as local_runs
 from rlregress.cluster import slurm as slurm_arrays
-from rlregress.cluster.manifest import Manifest, Run
+from rlregress.cluster.manifest import Manifest, ManifestRun
 from rlregress.errors import UserError
 from rlregress.files import absolute
-from rlregress.gate.selection import Selection, refused
+from rlregress.gate.selection import Selection, excluded
 from rlregress.model.cluster import LEFT, Survey
 from rlregress.reporting import cluster as report
 from rlregress.reporting import harmless, next_steps
@@ -53,12 +53,12 @@ def listed(manifest: Path, store: str) -> Manifest:
 def chosen(selection: Selection, seeds: int, first_seed: int, store: str) -> Manifest:
     """The manifest of the runs that options choose; says what is left out of them."""
     made = choice.of_selection(selection, seeds, first_seed, store_in(store))
-    for left_out in refused(selection):
+    for left_out in excluded(selection):
         typer.echo(f"left out: {left_out}")
     return made
 
 
-def _left(manifest: Manifest, done: Collection[str]) -> tuple[list[Run], list[Run]]:
+def _left(manifest: Manifest, done: Collection[str]) -> tuple[list[ManifestRun], list[ManifestRun]]:
     """All runs of a manifest, and those that are not done; says how many."""
     runs = list(manifest.runs())
     left = [run for run in runs if run.name not in done]
@@ -70,8 +70,8 @@ def show(manifest: Manifest, store: str) -> None:
     """Say where the manifest is, what is left of it, and how one run is started."""
     folder = store_in(store)
     _left(manifest, folder.contents().done)
-    told = [f"{name}={shlex.quote(value)}" for name, value in one.variables().items()]
-    say(f"one run: {' '.join([*told, one.in_shell(manifest, 'INDEX', folder)])}")
+    rows = [f"{name}={shlex.quote(value)}" for name, value in one.variables().items()]
+    say(f"one run: {' '.join([*rows, one.in_shell(manifest, 'INDEX', folder)])}")
     say(f"INDEX is 0 to {manifest.size - 1}; one that is done ends at once")
 
 
@@ -179,13 +179,13 @@ def watch(manifest: str, store: str, seconds: float) -> None:
     terminal = sys.stdout.isatty()
     # what moves the cursor would not pass the filter
     file = output.unfiltered() if terminal else sys.stdout
-    left, shown = look()
+    left, printed = look()
     console = Console(file=file, force_terminal=terminal)
-    with Live(shown, console=console, auto_refresh=False) as live:
+    with Live(printed, console=console, auto_refresh=False) as live:
         while left:
             time.sleep(seconds)
-            left, shown = look()
-            live.update(shown, refresh=True)
+            left, printed = look()
+            live.update(printed, refresh=True)
 
 
 def verify(manifest: str, store: str, set_aside: bool) -> int:
@@ -208,7 +208,7 @@ def verify(manifest: str, store: str, set_aside: bool) -> int:
 
 def merge(stores: Sequence[str], into: Path) -> int:
     """Bring stores together; the exit code."""
-    target, sources = Store(absolute(into)), [_existing(each) for each in stores]
+    target, sources = Store(absolute(into)), [_existing(store) for store in stores]
     check_writable(target.folder, "run records")
     merged = audit.merge(sources, target)
     output.decided()

@@ -36,9 +36,9 @@ class _Stream:
         # which typer writes to find out what a stream takes
         if not text:
             return 0
-        shown = harmless.terminal(text, self._line, colours=self.isatty())
-        self._line = (self._line + shown).rpartition("\n")[2][-harmless.BEFORE :]
-        self._try(lambda: self.unfiltered.write(shown))
+        safe = harmless.terminal(text, self._line, colours=self.isatty())
+        self._line = (self._line + safe).rpartition("\n")[2][-harmless.BEFORE :]
+        self._try(lambda: self.unfiltered.write(safe))
         # what a command says is read while it goes on
         if "\n" in text:
             self.flush()

@@ -156,7 +156,9 @@ def others_that_take(option: str) -> list[str]:
 
 def _flags(row: Row) -> set[str]:
     """The options of a command."""
-    return {flag for each in Lazy(row).real().params for flag in (*each.opts, *each.secondary_opts)}
+    return {
+        flag for param in Lazy(row).real().params for flag in (*param.opts, *param.secondary_opts)
+    }
 
 
 def _and(commands: Sequence[str]) -> str:
@@ -167,6 +169,6 @@ def _and(commands: Sequence[str]) -> str:
 
 def sentence(error: Any) -> str:
     """What the parser says of a command line, and where it is explained."""
-    said = " ".join(str(error.format_message()).split()).rstrip(".")
+    message = " ".join(str(error.format_message()).split()).rstrip(".")
     known = f"; see {error.ctx.command_path} --help" if getattr(error, "ctx", None) else ""
-    return f"{said}{known}"
+    return f"{message}{known}"

@@ -78,11 +78,13 @@ def of_stored(store: str, kept: Kept, environments: Sequence[str], options: Opti
     if store:
         records = ranking.records(Path(store))
         cells = {job.cell for job, _ in records}
-        runs = ranking.of_records([one for one in records if kept.cell(one[0].cell)])
+        runs = ranking.of_records([record for record in records if kept.cell(record[0].cell)])
     else:
         stored = baseline.every()
-        cells = {one.cell for one in stored}
-        runs = ranking.of_stored(one for one in stored if kept.cell(one.cell))
+        cells = {stored_cell.cell for stored_cell in stored}
+        runs = ranking.of_stored(
+            stored_cell for stored_cell in stored if kept.cell(stored_cell.cell)
+        )
     place = store or str(baseline.folder())
     _check_known(kept, cells, place)
     if not runs:
@@ -113,10 +115,10 @@ def _lacking(kept: Kept, cells: Iterable[Cell], environments: Sequence[str]) -> 
         (cell.framework, cell.algorithm, cell.environment) for cell in cells if kept.cell(cell)
     ]
     # no names: all of them
-    asked = (kept.frameworks or [""], kept.algorithms or [""], environments or [""])
+    requested = (kept.frameworks or [""], kept.algorithms or [""], environments or [""])
     return [
         " ".join(filter(None, names))
-        for names in itertools.product(*asked)
+        for names in itertools.product(*requested)
         if not any(
             all(name in ("", of_cell) for name, of_cell in zip(names, cell, strict=True))
             for cell in there
@@ -143,7 +145,7 @@ def _json(plain: Any) -> str:
     return json.dumps(plain, indent=1) + "\n"
 
 
-def _rank(runs: Sequence[ranking.Run], options: Options) -> int:
+def _rank(runs: Sequence[ranking.ImplementationRun], options: Options) -> int:
     """Print and write; 0, or 3 where a pair needs more runs."""
     check_writable(options.report, "the report")
     started, date = time.monotonic(), shown.now()

@@ -126,11 +126,11 @@ def launch(
         refuse(context, ("manifest",), "--waves chooses runs and does not take", "leave it out")
         check_inconclusive(inconclusive)
         gate = replace(with_budget(options), workers=workers)
-        asked = waves_of.Waves(gate, site if slurm else None, wait)
+        requested = waves_of.Waves(gate, site if slurm else None, wait)
         if dry_run:
-            waves_of.dry_run(asked)
+            waves_of.dry_run(requested)
             return
-        raise typer.Exit(gate_code(waves_of.run(asked), inconclusive))
+        raise typer.Exit(gate_code(waves_of.run(requested), inconclusive))
     if manifest:
         refuse(context, _CHOICE, "a manifest has chosen its runs and does not take", "leave it out")
         listed = many_runs.listed(Path(manifest), options.store)

@@ -182,8 +182,8 @@ def write(result: Upgrade, folder: Path, facts: Facts) -> None:
         write_atomically(folder / "upgrade.json", data)
         write_atomically(folder / "upgrade.md", harmless.markdown(text))
         write_atomically(folder / "upgrade.html", page)
-        said = platforms.comment(platforms.UPGRADE, _brief(result, folder, facts), text)
-        write_atomically(folder / "upgrade-comment.md", said)
+        comment = platforms.comment(platforms.UPGRADE, _brief(result, folder, facts), text)
+        write_atomically(folder / "upgrade-comment.md", comment)
         write_atomically(folder / "upgrade.xml", platforms.junit(result, facts.seconds))
         for name, plain in (
             ("upgrade-code-quality.json", platforms.code_quality(found)),

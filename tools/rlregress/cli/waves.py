@@ -19,7 +19,7 @@ from rlregress.training.record import check_writable
 from rlregress.training.store import MANIFESTS
 
 #: between two looks at the files of a wave that others do, and between two questions to Slurm.
-_LOOK_SECONDS, _ASK_SECONDS = 2.0, 30.0
+_LOOK_SECONDS, _QUEUE_SECONDS = 2.0, 30.0
 
 
 @dataclass(frozen=True)
@@ -144,12 +144,12 @@ def _submit(waves: Waves, session: Session, wave: Wave, dry_run: bool = False) -
 def _wait(session: Session, wave: Wave) -> None:
     """Wait until the runs of a wave are done, or no more of them are in Slurm's queue."""
     names = {job.name for job in wave.left}
-    asked = time.monotonic()
+    asked_at = time.monotonic()
     while not all(session.store.path(job).exists() for job in wave.left):
         time.sleep(_LOOK_SECONDS)
-        if time.monotonic() - asked < _ASK_SECONDS:
+        if time.monotonic() - asked_at < _QUEUE_SECONDS:
             continue
         queue = slurm.queue(session.store)
         if not queue.silent and names.isdisjoint(queue.runs):
             return
-        asked = time.monotonic()
+        asked_at = time.monotonic()

@@ -26,9 +26,9 @@ def environment(versions: str, store: Store) -> Side:
         UserError: the versions are none, do not exist or concern no framework; or others may write
             the environments of the store.
     """
-    asked, base = requested.parse(versions), requested.parse(requested.INSTALLED)
-    moved = affected.packages(base, asked)
-    concerned = affected.adapters(base, asked, moved) if asked != base else []
+    wanted, base = requested.parse(versions), requested.parse(requested.INSTALLED)
+    moved = affected.packages(base, wanted)
+    concerned = affected.adapters(base, wanted, moved) if wanted != base else []
     if not concerned:
         raise UserError(
             f"{OPTION} is '{versions}', which is what is installed; leave it out, or name another "
@@ -40,12 +40,12 @@ def environment(versions: str, store: Store) -> Side:
         for folder in (store.folder, made):
             _check_owner(folder)
         os.environ[cached_folders.CACHE_VARIABLE] = str(made)
-    _, side = pair.with_versions(base, asked, concerned, _say)
+    _, side = pair.with_versions(base, wanted, concerned, _say)
     prepared = environments.prepared(side, concerned, _say)
     _, *rest = prepared.lines
     origin = f"{prepared.how}{', made before' if prepared.cached else ''}"
     place = prepared.side.paths[0] if prepared.how == "overlay" else prepared.side.python
-    _say("\n".join([f"with {asked.text} ({origin}): {place}", *rest]))
+    _say("\n".join([f"with {wanted.text} ({origin}): {place}", *rest]))
     return prepared.side
 
 

@@ -63,24 +63,24 @@ def verify(store: Store, manifest: Manifest | None) -> Audit:
         records += 1
         failed += content["status"] == "failed"
         intact.add(job.name)
-        if said := _not_as_budget(job):
-            not_as_budget[f"{job.cell.id}: {said}"] += 1
-        told = of_cells.setdefault(job.cell.id, {"versions": Counter(), "machines": Counter()})
-        told["versions"][", ".join(f"{k} {v}" for k, v in sorted(job.versions.items()))] += 1
+        if why := _not_as_budget(job):
+            not_as_budget[f"{job.cell.id}: {why}"] += 1
+        counters = of_cells.setdefault(job.cell.id, {"versions": Counter(), "machines": Counter()})
+        counters["versions"][", ".join(f"{k} {v}" for k, v in sorted(job.versions.items()))] += 1
         if content["platform"]:
-            told["machines"][machine.text(content["platform"])] += 1
-    wrong = [f"{said} (runs: {number})" for said, number in not_as_budget.items()]
+            counters["machines"][machine.text(content["platform"])] += 1
+    wrong = [f"{why} (runs: {number})" for why, number in not_as_budget.items()]
     wrong += [
         f"{store.folder / name} is the record of an attempt that came to another result than the "
         "record of the run; the framework does not repeat itself, or the machines differ"
         for name in there.duplicates
     ]
     notes = [f"{store.folder / name} was damaged, and set aside" for name in there.damaged]
-    for cell, told in sorted(of_cells.items()):
-        for what, counted in told.items():
+    for cell, counters in sorted(of_cells.items()):
+        for what, counted in counters.items():
             if len(counted) > 1:
-                shown = "; ".join(f"{name} (runs: {n})" for name, n in counted.most_common())
-                notes.append(f"{cell} has runs of {len(counted)} {what}: {shown}")
+                text = "; ".join(f"{name} (runs: {n})" for name, n in counted.most_common())
+                notes.append(f"{cell} has runs of {len(counted)} {what}: {text}")
     missing = None
     if manifest is not None:
         missing = sum(run.name not in intact for run in manifest.runs())

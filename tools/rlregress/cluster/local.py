@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from rlregress.cluster import one
-from rlregress.cluster.manifest import Manifest, Run
+from rlregress.cluster.manifest import Manifest, ManifestRun
 from rlregress.training import launch
 from rlregress.training.store import Store
 from rlregress.training.worker import end_with_parent
@@ -44,7 +44,7 @@ class Counts:
 
 def run_all(
     manifest: Manifest,
-    runs: Sequence[Run],
+    runs: Sequence[ManifestRun],
     store: Store,
     workers: int,
     on_end: Callable[[Counts], None],
@@ -54,8 +54,8 @@ def run_all(
     Args:
         on_end: called after each run.
     """
-    waiting, held, counts = deque(runs), deque[Run](), Counts()
-    started: dict[subprocess.Popen[bytes], Run] = {}
+    waiting, held, counts = deque(runs), deque[ManifestRun](), Counts()
+    started: dict[subprocess.Popen[bytes], ManifestRun] = {}
     environment = launch.environment()
     try:
         while waiting or started or held:
@@ -67,7 +67,7 @@ def run_all(
                 run = waiting.popleft()
                 started[_start(one.command(manifest, run.number, store), environment)] = run
             time.sleep(_POLL_SECONDS)
-            for process in [each for each in started if each.poll() is not None]:
+            for process in [process_ for process_ in started if process_.poll() is not None]:
                 run, code = started.pop(process), process.returncode
                 if code == one.RESUMABLE and held.maxlen is None:
                     held.append(run)
@@ -112,5 +112,5 @@ def _later(numbers: Iterable[signal.Signals]) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-        for each in got:
-            signal.raise_signal(each)
+        for signal_ in got:
+            signal.raise_signal(signal_)

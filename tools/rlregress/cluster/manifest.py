@@ -36,7 +36,7 @@ _SHORTEST_LINE, _LONGEST_LINE, _LONGEST_SECONDS = 100, 1 << 20, 1e9
 _REMEDY = "expected a file that rlregress runs launch wrote; write another one with it"
 
 
-class Run(NamedTuple):
+class ManifestRun(NamedTuple):
     """A run of a manifest, at a glance.
 
     Attributes:
@@ -118,7 +118,7 @@ class Manifest:
             reason = "it is none"
         raise self._damaged(f"the run of index {index}: {reason}")
 
-    def runs(self) -> Iterator[Run]:
+    def runs(self) -> Iterator[ManifestRun]:
         """All runs, in their order; UserError after the last one if the file is damaged."""
         digest = hashlib.sha256()
         with self._opened() as stream:
@@ -145,11 +145,11 @@ class Manifest:
         return UserError(f"the manifest {self.path} is damaged: {reason}; {_REMEDY}")
 
 
-def _at_a_glance(index: int, line: bytes) -> Run | None:
+def _at_a_glance(index: int, line: bytes) -> ManifestRun | None:
     """The run of a line, without its job; None if it says none."""
     try:
         glance: dict[str, Any] = json.loads(line[: line.index(_JOB)] + b"}")
-        run = Run(index, glance["run"], glance["group"], glance["seconds"])
+        run = ManifestRun(index, glance["run"], glance["group"], glance["seconds"])
         cell, name = run.name.split("/")
         fits = all(map(files.is_component, (cell, name, run.group)))
         takes = isinstance(run.seconds, float | int) and math.isfinite(run.seconds)
@@ -231,21 +231,21 @@ class _Lines:
         parts = (job.cell, job.protocol, job.hyperparameters, job.versions, job.sources)
         same = tuple(map(id, parts))
         if same not in self._common:
-            self._common[same] = _around(job)
+            self._common[same] = _shared_parts(job)
         name, group, begin, end = self._common[same]
         key, seed = job.key, job.seed
         line = f'{name}{seed:04d}-{key}{group}{round(seconds, 1)}{begin}{seed}{end}{key}"}}}}'
         return line.encode()
 
 
-def _around(job: Job) -> tuple[str, str, str, str]:
+def _shared_parts(job: Job) -> tuple[str, str, str, str]:
     """What stands in a line before its run, its seconds, its seed and its key."""
     content = job.as_dict()
     cell = {"cell": content.pop("cell")}
     del content["seed"]
     name, group, begin, end = (
-        json.dumps(each)[:-1]
-        for each in ({"run": f"{job.cell.id}/"}, {"group": job.cell.group}, cell, content)
+        json.dumps(part)[:-1]
+        for part in ({"run": f"{job.cell.id}/"}, {"group": job.cell.group}, cell, content)
     )
     return (
         name[:-1],

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rlregress.cluster.manifest import Manifest, Run
+from rlregress.cluster.manifest import Manifest, ManifestRun
 from rlregress.gate import throughput
 from rlregress.training.store import Store
 
@@ -33,7 +33,9 @@ class Needs:
     why: str
 
 
-def needs(manifest: Manifest, runs: Sequence[Run], done: Collection[str], store: Store) -> Needs:
+def needs(
+    manifest: Manifest, runs: Sequence[ManifestRun], done: Collection[str], store: Store
+) -> Needs:
     """The needs of runs of one group.
 
     Args:
@@ -42,34 +44,34 @@ def needs(manifest: Manifest, runs: Sequence[Run], done: Collection[str], store:
     """
     records = _records(manifest, [run for run in runs if run.name in done], store)
     expected = max(run.seconds for run in runs)
-    walls = [each["time"].get("wall_seconds", 0.0) for each in records]
-    peaks = [each["memory"]["peak_mib"] for each in records if each.get("memory")]
+    walls = [record["time"].get("wall_seconds", 0.0) for record in records]
+    peaks = [record["memory"]["peak_mib"] for record in records if record.get("memory")]
     of_peaks = f"{len(peaks)} records of this store"
     if not peaks:
         stored = throughput.every()
         peaks = [
             process.peak_mib
-            for (framework, algorithm), each in stored.items()
+            for (framework, algorithm), measured in stored.items()
             if f"{framework}-{algorithm}" == runs[0].group
-            for process in each.process
+            for process in measured.process
         ]
         of_peaks = f"{len(peaks)} stored processes of its throughput"
-    said, minutes, mib = [], None, None
+    notes, minutes, mib = [], None, None
     longest = max([expected, *walls])
     if longest:
         minutes = time_of(longest)
-        whose = f"{len(walls)} records of this store" if longest in walls else "its stored runs"
-        said.append(
-            f"time: {_TIMES} times the {longest / 60:.1f} min of {whose}, and {_START_MINUTES} min"
+        source = f"{len(walls)} records of this store" if longest in walls else "its stored runs"
+        notes.append(
+            f"time: {_TIMES} times the {longest / 60:.1f} min of {source}, and {_START_MINUTES} min"
         )
     else:
-        said.append("time: the site's, as no run of it is recorded")
+        notes.append("time: the site's, as no run of it is recorded")
     if peaks:
         mib = math.ceil(_LARGER * max(peaks) / _STEP_MIB) * _STEP_MIB
-        said.append(f"memory: {_LARGER} times the {max(peaks):.0f} MiB of {of_peaks}")
+        notes.append(f"memory: {_LARGER} times the {max(peaks):.0f} MiB of {of_peaks}")
     else:
-        said.append("memory: the site's, as no run of it is recorded")
-    return Needs(minutes, mib, "; ".join(said))
+        notes.append("memory: the site's, as no run of it is recorded")
+    return Needs(minutes, mib, "; ".join(notes))
 
 
 def time_of(longest: float) -> int:
@@ -81,7 +83,9 @@ def time_of(longest: float) -> int:
     return math.ceil(_TIMES * longest / 60) + _START_MINUTES
 
 
-def _records(manifest: Manifest, runs: Sequence[Run], store: Store) -> list[Mapping[str, Any]]:
+def _records(
+    manifest: Manifest, runs: Sequence[ManifestRun], store: Store
+) -> list[Mapping[str, Any]]:
     every = max(1, len(runs) // _READ)
     found = [store.find(manifest.job(run.number)) for run in runs[::every][:_READ]]
-    return [each for each in found if each is not None and each["status"] == "finished"]
+    return [record for record in found if record is not None and record["status"] == "finished"]

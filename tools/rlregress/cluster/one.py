@@ -35,7 +35,7 @@ class Stopped(BaseException):
 
 
 @contextmanager
-def _told() -> Iterator[list[signal.Signals]]:
+def _stop_signals() -> Iterator[list[signal.Signals]]:
     """The signals that tell this process to stop; the first of them raises ``Stopped``."""
     got: list[signal.Signals] = []
 
@@ -47,9 +47,9 @@ def _told() -> Iterator[list[signal.Signals]]:
 
     # a shell's background has its processes ignore some; scripts of ours, a warning that is early
     listened = [
-        each
-        for each in (_WARNING, *STOPPING)
-        if each is _WARNING or signal.getsignal(each) is not signal.SIG_IGN
+        n
+        for n in (_WARNING, *STOPPING)
+        if n is _WARNING or signal.getsignal(n) is not signal.SIG_IGN
     ]
     before = {number: signal.signal(number, handle) for number in listened}
     try:
@@ -75,16 +75,16 @@ def in_shell(manifest: Manifest, index: str, store: Store) -> str:
 
 def variables() -> Mapping[str, str]:
     """This one's environment, as far as a process elsewhere needs it: where code is, and trust."""
-    told = {}
+    values = {}
     if os.environ.get("PYTHONPATH"):
         paths = os.environ["PYTHONPATH"].split(os.pathsep)
-        told["PYTHONPATH"] = os.pathsep.join(os.path.abspath(path) for path in paths if path)
+        values["PYTHONPATH"] = os.pathsep.join(os.path.abspath(path) for path in paths if path)
     for adapter in map(frameworks.get, frameworks.names()):
         if adapter.checkout and adapter.checkout in os.environ:
-            told[adapter.checkout] = os.environ[adapter.checkout]
+            values[adapter.checkout] = os.environ[adapter.checkout]
     if os.environ.get(TRUST):
-        told[TRUST] = os.environ[TRUST]
-    return told
+        values[TRUST] = os.environ[TRUST]
+    return values
 
 
 def do(manifest: Manifest, index: int, store: Store, say: Callable[[str], None]) -> int:
@@ -98,7 +98,7 @@ def do(manifest: Manifest, index: int, store: Store, say: Callable[[str], None])
     """
     job = manifest.job(index)
     name = job.title
-    with _told() as got:
+    with _stop_signals() as got:
         try:
             if store.find(job) is not None:
                 # of an attempt that was killed when it had put the record in its place
@@ -134,24 +134,24 @@ def _task() -> str:
     return f"{array}_{index}" if array else os.environ.get("SLURM_JOB_ID", "")
 
 
-def _stopped(said: str, got: list[signal.Signals], say: Callable[[str], None]) -> int:
+def _stopped(message: str, got: list[signal.Signals], say: Callable[[str], None]) -> int:
     """Ask Slurm for another turn if its warning was what stopped the run."""
-    say(f"{said}; start it again")
+    say(f"{message}; start it again")
     task = _task()
     if task and _WARNING in got and signal.SIGTERM not in got:
         try:
-            asked = subprocess.run(
+            ended = subprocess.run(
                 ["scontrol", "requeue", task],
                 capture_output=True,
                 errors="replace",
                 check=False,
                 timeout=ANSWERS_IN_SECONDS,
             )
-            refused = asked.stderr.strip() if asked.returncode else ""
+            failure = ended.stderr.strip() if ended.returncode else ""
         except (OSError, subprocess.TimeoutExpired) as error:
-            refused = str(error)
-        if refused:
-            say(f"Slurm does not start task {task} again: {refused}")
+            failure = str(error)
+        if failure:
+            say(f"Slurm does not start task {task} again: {failure}")
             return RESUMABLE
         # a task that ends by itself before Slurm ends it counts as failed, and is not started again
         end = time.monotonic() + _PATIENCE_SECONDS

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rlregress.cluster import slurm
-from rlregress.cluster.manifest import Run
+from rlregress.cluster.manifest import ManifestRun
 from rlregress.cluster.needs import time_of
 from rlregress.gate import baseline, published
 from rlregress.gate.schedule import (
@@ -77,12 +77,12 @@ def longest_first(of: Matrix) -> list[int]:
 def as_arrays(of: Matrix, size: int) -> list[int]:
     """The runs as ``launch --slurm`` submits them: arrays of those that need the same, in turn."""
     order = longest_first(of)
-    runs = [Run(n, str(n), of.cells[i].group, of.expected[i]) for n, i in enumerate(order)]
+    runs = [ManifestRun(n, str(n), of.cells[i].group, of.expected[i]) for n, i in enumerate(order)]
     longest: dict[str, float] = {}
     for run in runs:
         longest[run.group] = max(run.seconds, longest.get(run.group, 0.0))
-    alike = {run.group: (time_of(longest[run.group]), None) for run in runs}
-    return [order[n] for piece in slurm.pieces(runs, alike, size) for n in piece.runs]
+    by_group = {run.group: (time_of(longest[run.group]), None) for run in runs}
+    return [order[n] for piece in slurm.pieces(runs, by_group, size) for n in piece.runs]
 
 
 def orders(of: Matrix) -> dict[str, Order]:
@@ -133,9 +133,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
             bound = lower_bound(of.expected, workers)
             shared = "all runs" if bound > max(of.expected) else "the longest run"
             hours = f"{sum(of.expected) / 3600:.0f}"
-            said = [str(len(of.expected)), hours, str(workers), f"{bound / 3600:.2f}", shared]
-            said += [f"{statistics.mean(each):.3f} ({max(each):.3f})" for each in found.values()]
-            print("| " + " | ".join(said) + " |", flush=True)
+            row = [str(len(of.expected)), hours, str(workers), f"{bound / 3600:.2f}", shared]
+            row += [
+                f"{statistics.mean(simulated):.3f} ({max(simulated):.3f})"
+                for simulated in found.values()
+            ]
+            print("| " + " | ".join(row) + " |", flush=True)
 
 
 if __name__ == "__main__":

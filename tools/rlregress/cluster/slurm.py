@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from rlregress import files
 from rlregress.cluster import chosen, one
-from rlregress.cluster.manifest import NAMED, Manifest, Run
+from rlregress.cluster.manifest import NAMED, Manifest, ManifestRun
 from rlregress.cluster.needs import Needs, needs
 from rlregress.errors import UserError
 from rlregress.training.lease import Lease, is_over
@@ -103,7 +103,7 @@ class Queue:
     silent: str = ""
 
 
-def _asked(command: Sequence[str]) -> str:
+def _output_of(command: Sequence[str]) -> str:
     """What a command of Slurm answers; UserError if it does not."""
     try:
         ended = subprocess.run(
@@ -130,8 +130,8 @@ def _asked(command: Sequence[str]) -> str:
 
 def array_size() -> int:
     """The site's MaxArraySize: the largest index of an array is one less."""
-    shown = _asked(["scontrol", "show", "config"])
-    size = re.search(r"^MaxArraySize\s*=\s*(\d{1,9})\s*$", shown, re.ASCII | re.MULTILINE)
+    config = _output_of(["scontrol", "show", "config"])
+    size = re.search(r"^MaxArraySize\s*=\s*(\d{1,9})\s*$", config, re.ASCII | re.MULTILINE)
     if size is None:
         raise UserError("scontrol show config names no MaxArraySize; expected a whole number")
     return int(size[1])
@@ -155,12 +155,12 @@ def check_path(store: Store) -> None:
 def queue(store: Store) -> Queue:
     """The tasks of a store that wait or run, of this user."""
     # by number: a user of a container may have no name
-    asked = ["squeue", "-h", "-r", "-u", str(os.getuid()), "-o", "%j|%K|%T|%r"]
+    command = ["squeue", "-h", "-r", "-u", str(os.getuid()), "-o", "%j|%K|%T|%r"]
     found = Queue()
     # before the queue: what is submitted in between is in the queue
     submitted = _submitted(store)
     try:
-        rows = _asked(asked).splitlines()
+        rows = _output_of(command).splitlines()
     except UserError as error:
         found.silent = str(error)
         return found
@@ -248,8 +248,8 @@ def split(indices: Sequence[int], size: int) -> Iterator[list[int]]:
 
 def scripts(
     manifest: Manifest,
-    runs: Sequence[Run],
-    left: Sequence[Run],
+    runs: Sequence[ManifestRun],
+    left: Sequence[ManifestRun],
     done: Collection[str],
     store: Store,
     site: Site,
@@ -265,15 +265,15 @@ def scripts(
         done: names of those that have a record.
         size: MaxArraySize.
     """
-    of_groups: dict[str, list[Run]] = {}
+    of_groups: dict[str, list[ManifestRun]] = {}
     for run in runs:
         of_groups.setdefault(run.group, []).append(run)
     given: dict[str, Needs] = {}
     for group in sorted({run.group for run in left}):
         given[group] = needs(manifest, of_groups[group], done, store)
         say(f"{group}: {given[group].why}")
-    alike = {group: (of.minutes, of.mib) for group, of in given.items()}
-    return [_script(manifest, store, site, each) for each in pieces(left, alike, size)]
+    by_group = {group: (of.minutes, of.mib) for group, of in given.items()}
+    return [_script(manifest, store, site, piece) for piece in pieces(left, by_group, size)]
 
 
 @dataclass(frozen=True)
@@ -286,22 +286,22 @@ class Piece:
 
 
 def pieces(
-    left: Sequence[Run], alike: Mapping[str, tuple[int | None, int | None]], size: int
+    left: Sequence[ManifestRun], by_group: Mapping[str, tuple[int | None, int | None]], size: int
 ) -> list[Piece]:
     """The runs of the arrays, in the order in which they are submitted.
 
     Args:
         left: runs, the longest first.
-        alike: group -> minutes and MiB.
+        by_group: group -> minutes and MiB.
         size: MaxArraySize.
     """
     indices: dict[tuple[int | None, int | None], list[int]] = {}
     for run in left:
-        indices.setdefault(alike[run.group], []).append(run.number)
+        indices.setdefault(by_group[run.group], []).append(run.number)
     made = [
         Piece(runs, *given) for given, numbers in indices.items() for runs in split(numbers, size)
     ]
-    return sorted(made, key=lambda each: each.runs[0])
+    return sorted(made, key=lambda item: item.runs[0])
 
 
 def _script(manifest: Manifest, store: Store, site: Site, piece: Piece) -> Script:
@@ -379,7 +379,7 @@ def submit(
             path = folder / f"{script.name}.sh"
             write_atomically(path, script.text)
             try:
-                job = _job(_asked(["sbatch", "--parsable", str(path)]))
+                job = _job(_output_of(["sbatch", "--parsable", str(path)]))
             except UserError as error:
                 path = path.rename(path.with_suffix(".refused"))
                 raise UserError(

@@ -10,7 +10,7 @@ import statistics
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from rlregress.cluster.manifest import NAMED, Manifest, Run
+from rlregress.cluster.manifest import NAMED, Manifest, ManifestRun
 from rlregress.model.cluster import Attempt, Survey
 from rlregress.training.lease import (
     BEAT_SECONDS,
@@ -47,14 +47,14 @@ def survey(
     states = {attempt.run: attempt.state for attempt in attempts}
     unbegun = 0
     counts: dict[str, Counter[str]] = {}
-    left: list[Run] = []
-    seen: set[str] = set()
+    left: list[ManifestRun] = []
+    known: set[str] = set()
     for manifest in manifests:
         without_task = (gone or {}).get(manifest.digest[:NAMED], ())
         for run in manifest.runs():
-            if run.name in seen:
+            if run.name in known:
                 continue
-            seen.add(run.name)
+            known.add(run.name)
             state = "done"
             if run.name in there.failed:
                 state = "failed"
@@ -68,8 +68,8 @@ def survey(
                     state = "stopped" if begun else state
                 left.append(run)
             counts.setdefault(run.group, Counter())[state] += 1
-    unlisted = Counter("failed" if name in there.failed else "done" for name in there.done - seen)
-    unlisted += Counter(states[name] for name in states.keys() - seen)
+    unlisted = Counter("failed" if name in there.failed else "done" for name in there.done - known)
+    unlisted += Counter(states[name] for name in states.keys() - known)
     if unlisted:
         counts[UNLISTED] = unlisted
     read = sorted(there.failed)[:_READ]
@@ -147,20 +147,24 @@ def _state(silent: float, why: str) -> str:
     return "stuck" if silent > STUCK_SECONDS else "running"
 
 
-def _seconds_left(left: Sequence[Run], attempts: Sequence[Attempt]) -> float | None:
-    running = {each.run: each for each in attempts if each.state == "running"}
-    measured = [each for each in running.values() if each.share > 0]
+def _seconds_left(left: Sequence[ManifestRun], attempts: Sequence[Attempt]) -> float | None:
+    running = {attempt.run: attempt for attempt in attempts if attempt.state == "running"}
+    measured = [attempt for attempt in running.values() if attempt.share > 0]
     seconds: Mapping[str, float] = {run.name: run.seconds for run in left}
     # how much longer runs take here than is expected
-    expected = sum(seconds.get(each.run, 0.0) * each.share for each in measured)
-    pace = sum(each.wall_seconds for each in measured) / expected if expected else 1.0
+    expected = sum(seconds.get(attempt.run, 0.0) * attempt.share for attempt in measured)
+    pace = sum(attempt.wall_seconds for attempt in measured) / expected if expected else 1.0
     # of what nobody has recorded, as long as those that are running
-    usual = statistics.mean(each.wall_seconds / each.share for each in measured) if measured else 0
+    usual = (
+        statistics.mean(attempt.wall_seconds / attempt.share for attempt in measured)
+        if measured
+        else 0
+    )
     lengths = {name: of * pace if of else usual for name, of in seconds.items()}
     if not running or (lengths and not all(lengths.values())):
         return None
     # one that is stuck may not go on from where it is
-    done = {each.run: each.share for each in attempts if each.state != "stuck"}
+    done = {attempt.run: attempt.share for attempt in attempts if attempt.state != "stuck"}
     rest = {name: of * (1 - done.get(name, 0.0)) for name, of in lengths.items()}
     # no sooner than the longest
     return max(sum(rest.values()) / len(running), *rest.values(), 0.0)

@@ -18,7 +18,7 @@ _PICTURE = np.broadcast_to(np.tile(_COLOURS, (42, 1))[:, None, :], (210, 160, 3)
 
 
 def _skip() -> Detail:
-    def shown(
+    def observed(
         frames: int, reward: Callable[[Any], float], pixel: Callable[[Any], float]
     ) -> Formula:
         return lambda i: [frames, reward(i["rewards"]), pixel(i["pixels"])]
@@ -38,39 +38,39 @@ def _skip() -> Detail:
         {
             "maximum_of_last_two": (
                 "4 frames, sum of rewards, maximum of the last two frames",
-                shown(4, np.sum, last_two),
+                observed(4, np.sum, last_two),
             ),
             "last_frame": (
                 "4 frames, sum of rewards, the last frame",
-                shown(4, np.sum, lambda pixels: pixels[-1]),
+                observed(4, np.sum, lambda pixels: pixels[-1]),
             ),
             "maximum_of_all": (
                 "4 frames, sum of rewards, maximum of all frames",
-                shown(4, np.sum, np.max),
+                observed(4, np.sum, np.max),
             ),
             "first_frame": (
                 "4 frames, sum of rewards, the first frame",
-                shown(4, np.sum, lambda pixels: pixels[0]),
+                observed(4, np.sum, lambda pixels: pixels[0]),
             ),
             "mean_of_last_two": (
                 "4 frames, sum of rewards, mean of the last two frames",
-                shown(4, np.sum, lambda pixels: np.mean(pixels[-2:])),
+                observed(4, np.sum, lambda pixels: np.mean(pixels[-2:])),
             ),
             "last_reward": (
                 "4 frames, the last reward, maximum of the last two frames",
-                shown(4, lambda rewards: rewards[-1], last_two),
+                observed(4, lambda rewards: rewards[-1], last_two),
             ),
             "mean_reward": (
                 "4 frames, mean of rewards, maximum of the last two frames",
-                shown(4, np.mean, last_two),
+                observed(4, np.mean, last_two),
             ),
             "three_frames": (
                 "3 frames, sum of rewards, the last frame",
-                shown(3, lambda rewards: np.sum(rewards[:3]), lambda pixels: pixels[2]),
+                observed(3, lambda rewards: np.sum(rewards[:3]), lambda pixels: pixels[2]),
             ),
             "absent": (
                 "one frame for one action",
-                shown(1, lambda rewards: rewards[0], lambda pixels: pixels[0]),
+                observed(1, lambda rewards: rewards[0], lambda pixels: pixels[0]),
             ),
         },
         consequence="Objects that the console draws in every other frame only, as it does with "
@@ -81,8 +81,8 @@ def _skip() -> Detail:
 def _warp() -> Detail:
     def rows(picture: np.ndarray, i: Inputs) -> np.ndarray:
         row, column = int(i["row"]), int(i["column"])
-        shown = [picture[row, column], picture[row + 1, column]]
-        return np.array([*picture.shape[:2], *np.ravel(shown)[:2]], dtype=np.float64)
+        pixels = [picture[row, column], picture[row + 1, column]]
+        return np.array([*picture.shape[:2], *np.ravel(pixels)[:2]], dtype=np.float64)
 
     def warped(weights: atari.Weights, **how: Any) -> Formula:
         return lambda i: rows(atari.warped(i["picture"], weights, **how), i)

@@ -23,11 +23,11 @@ def _always(*numbers: float) -> Formula:
     return lambda i: np.array(numbers, dtype=np.float64)
 
 
-def _standardised(seen: np.ndarray) -> np.ndarray:
+def _standardised(observations: np.ndarray) -> np.ndarray:
     """Each of three looks minus the mean so far, over the deviation so far, the last two."""
     standardised = []
     for number in (2, 3):
-        past = seen[:number]
+        past = observations[:number]
         deviation = np.std(past)
         standardised.append((past[-1] - np.mean(past)) / deviation if deviation > 0 else 0.0)
     return np.array(standardised)

@@ -113,7 +113,7 @@ def spelled(value: Any) -> str:
     if isinstance(value, bool | str):
         return str(value).lower()
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(spelled(one) for one in value) + "]"
+        return "[" + ", ".join(spelled(item) for item in value) + "]"
     return f"{float(value):.12g}"
 
 

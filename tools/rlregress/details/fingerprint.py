@@ -9,7 +9,7 @@ from rlregress.details import catalogue
 from rlregress.details.judge import Judgement, judge
 from rlregress.frameworks.base import Probe, Unprobed
 from rlregress.frameworks.isolation import observe
-from rlregress.model.details import UNASKED
+from rlregress.model.details import UNPROBED
 
 
 class Probed(Protocol):
@@ -27,11 +27,11 @@ def run_probe(detail: catalogue.Detail, probe: Probe) -> Judgement:
     try:
         observed = observe(probe, detail.copy_inputs())
     except Unprobed as error:
-        text = f"{UNASKED}{error}"
+        text = f"{UNPROBED}{error}"
         unprobed = not error.known
         return Judgement(detail.id, None, text, {}, detail.expected(), unprobed=unprobed)
     except Exception as error:  # whatever the foreign code raises is the finding
-        text = f"{UNASKED}{type(error).__name__}: {error}"
+        text = f"{UNPROBED}{type(error).__name__}: {error}"
         return Judgement(detail.id, None, text, {}, detail.expected())
     return judge(detail, observed)
 

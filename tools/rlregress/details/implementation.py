@@ -31,18 +31,18 @@ if TYPE_CHECKING:
 
 
 #: what tells the code of an adapter from any other that this process may ask.
-Asked = tuple[type, str, str, str | None]
+AdapterKey = tuple[type, str, str, str | None]
 
-_JUDGED: dict[tuple[Asked, str, str], Judgement] = {}
+_JUDGED: dict[tuple[AdapterKey, str, str], Judgement] = {}
 
 
-def asked(adapter: Adapter) -> Asked:
+def adapter_key(adapter: Adapter) -> AdapterKey:
     """Kind, copy and version of what an adapter asks, and the checkout if one is named."""
     checkout = os.environ.get(adapter.checkout)
     return type(adapter), adapter.full_name, adapter.version(), checkout
 
 
-class _Watched(Mapping[str, Any]):
+class _RecordedInputs(Mapping[str, Any]):
     """Inputs; the names of those that are read are added to ``read``."""
 
     def __init__(self, inputs: Mapping[str, Any], read: set[str]) -> None:
@@ -62,7 +62,7 @@ class _Watched(Mapping[str, Any]):
 def _read_by_formulas(detail: catalogue.Detail) -> set[str]:
     read: set[str] = set()
     for variant in detail.variants.values():
-        variant.formula(_Watched(detail.inputs, read))
+        variant.formula(_RecordedInputs(detail.inputs, read))
     return read
 
 
@@ -72,14 +72,14 @@ class Implementation:
 
     Attributes:
         documented: the entry that holds for the installed version, or None if there is none.
-        shown: what was asserted, in order.
+        judgements: what was asserted, in order.
     """
 
     adapter: Adapter
     detail: catalogue.Detail
     scope: str
     documented: Expectation | None
-    shown: list[Judgement] = field(default_factory=list, compare=False)
+    judgements: list[Judgement] = field(default_factory=list, compare=False)
 
     def __repr__(self) -> str:
         return self.name
@@ -101,7 +101,7 @@ class Implementation:
         Asked once per process: tests, claims and comparisons rest on the same answer.
         """
         adapter = self.adapter
-        key = (asked(adapter), self.detail.id, self.scope)
+        key = (adapter_key(adapter), self.detail.id, self.scope)
         if key not in _JUDGED:
             _JUDGED[key] = run_probe(self.detail, self._probe)
         return _JUDGED[key]
@@ -110,7 +110,7 @@ class Implementation:
     def _probe(self) -> Probe:
         return self.adapter.probes()[self.detail.id, self.scope]
 
-    def ask(self, /, **inputs: Any) -> Judgement:
+    def probe(self, /, **inputs: Any) -> Judgement:
         """What the framework's real code answers to these inputs.
 
         Args:
@@ -129,7 +129,7 @@ class Implementation:
             return replace(self.judgement, inputs=given)
         detail, probe = self._with(given), self._probe
         read: set[str] = set()
-        answer = run_probe(detail, lambda inputs: probe(_Watched(inputs, read)))
+        answer = run_probe(detail, lambda inputs: probe(_RecordedInputs(inputs, read)))
         if answer.observed is not None:
             who = f"the probe of {self.adapter.full_name}, scope {self.scope},"
             self._check_read(changed, read, who)
@@ -172,7 +172,7 @@ class Implementation:
         __tracebackhide__ = True
         judgement = self.judgement
         documented = self._expectation(judgement)
-        self.shown.append(judgement)
+        self.judgements.append(judgement)
         if judgement.variant != documented.variant:
             raise AssertionError(self._report(judgement, documented))
 
@@ -193,10 +193,10 @@ class Implementation:
         if answer.detail != self.detail.id:
             raise UserError(f"{self.detail.id}: this is an answer to {answer.detail}")
         documented = self._expectation(answer)
-        asked_with = self._with(answer.inputs)
-        numbers = self._numbers(answer, variants, asked_with.error_scales())
-        judged = judge_among(asked_with, answer, numbers)
-        self.shown.append(judged)
+        probe_inputs = self._with(answer.inputs)
+        numbers = self._numbers(answer, variants, probe_inputs.error_scales())
+        judged = judge_among(probe_inputs, answer, numbers)
+        self.judgements.append(judged)
         if judged.variant != documented.variant:
             # a variant of the catalogue that the test does not state is named too
             named = judged if answer.variant in (None, documented.variant) else answer

@@ -23,7 +23,7 @@ _TRICKS = "A Bag of Tricks, Observation Normalization and Clipping"
 #: 250 numbers of spread 1 and two outliers: more than ten deviations from the mean, both ways.
 _OUTLIERS = [*([1.0, -1.0] * 125), 1000.0, -1000.0]
 #: after so many observations statistics are compared.
-_SEEN = [0, 1, 2, 50, 199]
+_OBSERVED_ROWS = [0, 1, 2, 50, 199]
 #: how the statistics are taken does not matter where this tolerance is used.
 _LOOSE = 2e-3
 
@@ -185,7 +185,9 @@ def _statistics() -> Detail:
             # a floor matters for the first observation only, whose variance may be 0: then its
             # distance from the mean is 0 too, or nearly so
             moments = statistics(_x(i))
-            return formulas.standardise(_x(i), moments, epsilon=0.0, least_variance=1e-12)[_SEEN]
+            return formulas.standardise(_x(i), moments, epsilon=0.0, least_variance=1e-12)[
+                _OBSERVED_ROWS
+            ]
 
         return formula
 
@@ -222,7 +224,7 @@ def _statistics() -> Detail:
                 "0.9999 per step, the variance not corrected for the start at 0",
                 chosen(lambda x: formulas.uncorrected(x, 0.9999)),
             ),
-            "absent": ("no statistics: the observation itself", lambda i: _x(i)[_SEEN]),
+            "absent": ("no statistics: the observation itself", lambda i: _x(i)[_OBSERVED_ROWS]),
         },
         scales=(1.0, 1.0, 1.0, 1.0, 1.0),
         consequence=(

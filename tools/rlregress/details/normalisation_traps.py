@@ -61,8 +61,8 @@ def _terminal_observation() -> Detail:
             x = _x(i)
             mean, variance = formulas.cumulative(np.append(x[:-1], x[0])).at(-1)
             deviation = np.sqrt(variance + 1e-8)
-            shown = np.clip((x[-1] - mean) / deviation, -limit, limit)
-            return shown * deviation + mean
+            normalised = np.clip((x[-1] - mean) / deviation, -limit, limit)
+            return normalised * deviation + mean
 
         return formula
 
@@ -167,7 +167,7 @@ def _offset(i: Inputs) -> np.ndarray:
 
 
 def _large_offset() -> Detail:
-    def shown(statistics: Running) -> Formula:
+    def normalised(statistics: Running) -> Formula:
         def formula(i: Inputs) -> np.ndarray:
             x = _offset(i)
             late = np.abs(formulas.standardise(x, statistics(x))[-50:])
@@ -187,10 +187,10 @@ def _large_offset() -> Detail:
         (_PPO_1,),
         {"count": 60, "offset": 1000.0, "spread": 0.1},
         {
-            "standardised": ("yes", shown(lambda x: formulas.cumulative(x, 0.0))),
+            "standardised": ("yes", normalised(lambda x: formulas.cumulative(x, 0.0))),
             "shrunk_by_prior": (
                 "finite but too small: the prior of mean 0 widens the variance at first",
-                shown(formulas.cumulative),
+                normalised(formulas.cumulative),
             ),
             "blown_up": ("finite but far too large", lambda i: np.array([0.0, 1.0, 0.0])),
             "not_a_number": (
@@ -210,8 +210,8 @@ def _environments() -> Detail:
         return np.concatenate([_standard(row)[1:] for row in x])
 
     def shared(x: np.ndarray) -> np.ndarray:
-        seen = formulas.cumulative(x.T.reshape(-1))
-        pooled = seen.at(slice(1, None, 2))
+        statistics = formulas.cumulative(x.T.reshape(-1))
+        pooled = statistics.at(slice(1, None, 2))
         return np.concatenate([formulas.standardise(row, pooled)[1:] for row in x])
 
     return make_detail(

@@ -125,7 +125,7 @@ _TRAINING = [2.0, 3.0, -1.0, 4.0, 0.5, 6.0]
 _EVALUATION = [9.0, 12.0, 8.0]
 
 
-def _seen_in_evaluation(i: Inputs, trained: bool, moving: bool) -> np.ndarray:
+def _observed_in_evaluation(i: Inputs, trained: bool, moving: bool) -> np.ndarray:
     training, evaluation = _column(i, "training"), _column(i, "evaluation")
     if not moving:
         moments = formulas.cumulative(training)
@@ -140,19 +140,19 @@ def _seen_in_evaluation(i: Inputs, trained: bool, moving: bool) -> np.ndarray:
 
 _EVALUATED = """A training with the framework's normalisation has seen the observations
     ``training`` (the first of them at a reset, within one episode). """
-_SEEN = "Observed, [3]: what the agent is given for ``evaluation``, the first at a reset."
+_OBSERVED = "Observed, [3]: what the agent is given for ``evaluation``, the first at a reset."
 _EVALUATIONS = {
     "training_frozen": (
         "the statistics of the training, which stay as they are",
-        lambda i: _seen_in_evaluation(i, trained=True, moving=False),
+        lambda i: _observed_in_evaluation(i, trained=True, moving=False),
     ),
     "training_moving": (
         "the statistics of the training, which evaluation goes on to change",
-        lambda i: _seen_in_evaluation(i, trained=True, moving=True),
+        lambda i: _observed_in_evaluation(i, trained=True, moving=True),
     ),
     "fresh_moving": (
         "new statistics, which begin with the evaluation",
-        lambda i: _seen_in_evaluation(i, trained=False, moving=True),
+        lambda i: _observed_in_evaluation(i, trained=False, moving=True),
     ),
     "none": ("the observation itself", lambda i: _column(i, "evaluation")),
 }
@@ -167,7 +167,7 @@ def _evaluation() -> list[Detail]:
             + """Then it is evaluated as the framework's documentation, or its own program, says:
             with the evaluator and the switch that they name; where there is none, in the
             environments whose returns are reported. """
-            + _SEEN,
+            + _OBSERVED,
             (_WRAPPERS, _NOTE),
             {"training": _TRAINING, "evaluation": _EVALUATION},
             _EVALUATIONS,
@@ -185,7 +185,7 @@ def _evaluation() -> list[Detail]:
             _EVALUATED
             + """Then the framework's evaluator runs in a second environment with a wrapper that
             is made like the training's, with no other argument. """
-            + _SEEN,
+            + _OBSERVED,
             (_WRAPPERS, _NOTE),
             {"training": _TRAINING, "evaluation": _EVALUATION},
             _EVALUATIONS,

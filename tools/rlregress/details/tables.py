@@ -118,7 +118,10 @@ def cells(framework: str) -> Iterator[Cell]:
     path = suite.baselines() / "paper" / "thesis_hyperparameters.csv"
     rows = _printed()
     corrections: _Corrections = datafiles.read(path.with_suffix(".toml"), _Corrections)
-    wrong = {(each.algorithm, each.row, each.framework): each for each in corrections.wrong}
+    wrong = {
+        (corrected.algorithm, corrected.row, corrected.framework): corrected
+        for corrected in corrections.wrong
+    }
     for algorithm, printed_rows in _ROWS.items():
         found_rows = sum(row["algorithm"] == algorithm for row in rows)
         if found_rows != printed_rows:
@@ -147,9 +150,9 @@ def cells(framework: str) -> Iterator[Cell]:
 
 def _printed_elsewhere(rows: Sequence[Mapping[str, str]], number: int, framework: str) -> bool:
     """Whether another row gives the same hyperparameter a name (as a count, say)."""
-    asked = (rows[number]["algorithm"], rows[number]["hyperparameter"])
+    requested = (rows[number]["algorithm"], rows[number]["hyperparameter"])
     return any(
-        (row["algorithm"], row["hyperparameter"]) == asked and row[framework] != NONE
-        for other, row in enumerate(rows)
-        if other != number
+        (row["algorithm"], row["hyperparameter"]) == requested and row[framework] != NONE
+        for number_, row in enumerate(rows)
+        if number_ != number
     )

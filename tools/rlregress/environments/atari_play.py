@@ -72,8 +72,8 @@ def ended_by_second_action(player: Player) -> np.ndarray:
     """[colour that a reset shows, frame that the game is at] if its second action ends the game."""
     player.game.play()
     player.game.play(over=True)
-    shown = player.reset()
-    return np.array([shown[0, 0, 0], player.game.frames], dtype=np.float64)
+    observation = player.reset()
+    return np.array([observation[0, 0, 0], player.game.frames], dtype=np.float64)
 
 
 def _lose(player: Player, lives: int) -> Step:
@@ -98,8 +98,8 @@ def life_lost(player: Player) -> np.ndarray:
     if _lose(player, 1).done:
         player.reset()
     last = _lose(player, 0)
-    seen = [first.done, first.done or first.signal, last.done or last.signal]
-    return np.array([*seen, games, len(sent), sent[0] if sent else NOTHING], dtype=np.float64)
+    signals = [first.done, first.done or first.signal, last.done or last.signal]
+    return np.array([*signals, games, len(sent), sent[0] if sent else NOTHING], dtype=np.float64)
 
 
 def over_after_life_lost(player: Player) -> np.ndarray:
@@ -108,8 +108,8 @@ def over_after_life_lost(player: Player) -> np.ndarray:
     _lose(player, 2)
     player.game.play(over=True)
     games = player.game.resets
-    shown = player.reset()
-    return np.array([player.game.resets - games, shown[0, 0, 0]], dtype=np.float64)
+    observation = player.reset()
+    return np.array([player.game.resets - games, observation[0, 0, 0]], dtype=np.float64)
 
 
 def _queue(game: AtariGame, frames: Sequence[Any], **columns: Sequence[Any]) -> None:
@@ -124,8 +124,8 @@ def one_action(player: Player, inputs: Mapping[str, Any]) -> np.ndarray:
     player.game.actions.clear()
     _queue(player.game, inputs["pixels"], reward=inputs["rewards"])
     step = player.step(OTHER)
-    shown = step.observation[0, 0, 0]
-    return np.array([len(player.game.actions), step.reward, shown], dtype=np.float64)
+    observation = step.observation[0, 0, 0]
+    return np.array([len(player.game.actions), step.reward, observation], dtype=np.float64)
 
 
 def end_within_action(player: Player, inputs: Mapping[str, Any]) -> np.ndarray:
@@ -139,7 +139,7 @@ def end_within_action(player: Player, inputs: Mapping[str, Any]) -> np.ndarray:
     return np.array([len(player.game.actions), step.reward, step.done], dtype=np.float64)
 
 
-def shown_at_end(player: Player, inputs: Mapping[str, Any]) -> np.ndarray:
+def final_observation(player: Player, inputs: Mapping[str, Any]) -> np.ndarray:
     """[colour shown] for an action that ends the game early, after an action that did not."""
     player.reset()
     _queue(player.game, inputs["before"])
@@ -151,9 +151,12 @@ def shown_at_end(player: Player, inputs: Mapping[str, Any]) -> np.ndarray:
 
 def warped(player: Player, inputs: Mapping[str, Any]) -> np.ndarray:
     """[height, width, colours at ``row`` and in the row below it, in ``column``] of a picture."""
-    shown = player.reset()[0]
+    observation = player.reset()[0]
     row, column = int(inputs["row"]), int(inputs["column"])
-    return np.array([*shown.shape, shown[row, column], shown[row + 1, column]], dtype=np.float64)
+    return np.array(
+        [*observation.shape, observation[row, column], observation[row + 1, column]],
+        dtype=np.float64,
+    )
 
 
 def stacks(player: Player) -> np.ndarray:

@@ -45,15 +45,15 @@ def quickly() -> contextlib.AbstractContextManager[Any]:
 
 class _Passed(NamedTuple):
     layer: Any
-    entered: torch.Tensor
+    inputs: torch.Tensor
 
 
-def _passed(module: torch.nn.Module, ask: Callable[[], torch.Tensor]) -> list[_Passed]:
+def _passed(module: torch.nn.Module, query: Callable[[], torch.Tensor]) -> list[_Passed]:
     """The layers with weights in the order in which they are used, and what entered each."""
     passed: list[_Passed] = []
 
-    def note(layer: Any, entered: Any) -> None:
-        passed.append(_Passed(layer, entered[0].detach()))
+    def note(layer: Any, inputs: Any) -> None:
+        passed.append(_Passed(layer, inputs[0].detach()))
 
     hooks = [
         layer.register_forward_pre_hook(note)
@@ -61,7 +61,7 @@ def _passed(module: torch.nn.Module, ask: Callable[[], torch.Tensor]) -> list[_P
         if isinstance(layer, _LAYERS)
     ]
     try:
-        ask()
+        query()
     finally:
         for hook in hooks:
             hook.remove()
@@ -72,7 +72,7 @@ def entering(vision: Vision) -> np.ndarray:
     """[what enters the first layer of the policy, of the value], of the newest picture's corner."""
     ways = (_passed(vision.module, vision.logits), _passed(vision.module, vision.value))
     # the newest picture is the last channel
-    return np.array([float(way[0].entered[0, -1, 0, 0]) for way in ways], dtype=np.float64)
+    return np.array([float(way[0].inputs[0, -1, 0, 0]) for way in ways], dtype=np.float64)
 
 
 def activations(vision: Vision) -> np.ndarray:
@@ -84,8 +84,8 @@ def activations(vision: Vision) -> np.ndarray:
     """
     with _saying(vision):
         numbers: list[float] = []
-        for _, entered in _passed(vision.module, vision.logits)[1:5]:
-            numbers += [float(entered.min()), float(entered.max())]
+        for _, inputs in _passed(vision.module, vision.logits)[1:5]:
+            numbers += [float(inputs.min()), float(inputs.max())]
         numbers += [float("nan")] * (8 - len(numbers))
         logits = vision.logits().detach()
         numbers += [float(logits.max() - logits.min()), float(vision.value().detach())]
@@ -111,11 +111,11 @@ def _saying(vision: Vision) -> Iterator[None]:
 
 
 def _count(parameters: list[torch.Tensor], *answers: torch.Tensor) -> set[int]:
-    reached = torch.autograd.grad([a.sum() for a in answers], parameters, allow_unused=True)
-    return {number for number, gradient in enumerate(reached) if gradient is not None}
+    gradients = torch.autograd.grad([a.sum() for a in answers], parameters, allow_unused=True)
+    return {number for number, gradient in enumerate(gradients) if gradient is not None}
 
 
-def reached(vision: Vision) -> np.ndarray:
+def used_pixels(vision: Vision) -> np.ndarray:
     """Parameters that a gradient reaches: [from policy and value, policy only, value only]."""
     parameters: list[torch.Tensor] = [p for p in vision.module.parameters() if p.requires_grad]
     policy = _count(parameters, vision.logits())

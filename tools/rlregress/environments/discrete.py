@@ -45,16 +45,19 @@ def check(name: str) -> None:
             f"--environment is '{name}', which Gymnasium cannot make: "
             f"{str(error).rstrip('.')}; expected a name such as CartPole-v1 or ALE/Breakout-v5"
         ) from None
-    actions, seen = environment.action_space, environment.observation_space
+    actions, observations = environment.action_space, environment.observation_space
     environment.close()
     if not isinstance(actions, gymnasium.spaces.Discrete):
         raise UserError(
             f"--environment is '{name}', whose actions are {actions}; expected discrete ones, as "
             "DQN needs them"
         )
-    if not is_game(name) and (not isinstance(seen, gymnasium.spaces.Box) or len(seen.shape) != 1):
+    if not is_game(name) and (
+        not isinstance(observations, gymnasium.spaces.Box) or len(observations.shape) != 1
+    ):
         raise UserError(
-            f"--environment is '{name}', whose observations are {seen}; expected vectors, or a "
+            f"--environment is '{name}', whose observations are {observations}; "
+            "expected vectors, or a "
             f"game, whose name begins with {GAMES}"
         )
 
@@ -79,6 +82,6 @@ def make(name: str, sticky: float = 0.0, bare: bool = False, training: bool = Tr
     game: Any = gymnasium.make(name, frameskip=1, repeat_action_probability=sticky)
     if bare:
         return game
-    seen: Any = gymnasium.wrappers.AtariPreprocessing(game, terminal_on_life_loss=training)
-    seen = gymnasium.wrappers.FrameStackObservation(seen, 4)
-    return gymnasium.wrappers.TransformReward(seen, _sign) if training else seen
+    wrapped: Any = gymnasium.wrappers.AtariPreprocessing(game, terminal_on_life_loss=training)
+    wrapped = gymnasium.wrappers.FrameStackObservation(wrapped, 4)
+    return gymnasium.wrappers.TransformReward(wrapped, _sign) if training else wrapped

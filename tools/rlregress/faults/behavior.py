@@ -110,8 +110,8 @@ def _seed(fault: BehaviorFault) -> BehaviorResult:
     for entry in entries:
         if entry["outcome"] == "failed":
             name = entry["test"].partition("/")[2].partition("[")[0]
-            said = entry["message"].splitlines()
-            failed[name] = "; ".join(filter(None, [failed.get(name), said[0] if said else ""]))
+            lines = entry["message"].splitlines()
+            failed[name] = "; ".join(filter(None, [failed.get(name), lines[0] if lines else ""]))
     ran = ended.returncode in (0, 1) and entries
     trouble = "" if ran else f"the tests did not run: {(ended.stdout + ended.stderr)[-500:]}"
     return result(fault, failed, trouble)

@@ -18,7 +18,7 @@ import pytest
 OUTPUT, FOLDERS = "RLREGRESS_REACH", "RLREGRESS_REACH_FOLDERS"
 
 
-class _Reach:
+class _ExecutedLines:
     def __init__(self, folders: list[str]) -> None:
         import coverage
 
@@ -39,15 +39,15 @@ class _Reach:
         """Write what was counted."""
         self._counted.stop()
         data = self._counted.get_data()
-        reached: dict[str, dict[str, list[int]]] = {}
+        executed: dict[str, dict[str, list[int]]] = {}
         for file in data.measured_files():
-            of = reached.setdefault(str(Path(file).resolve()), {})
+            of = executed.setdefault(str(Path(file).resolve()), {})
             for line, contexts in sorted(data.contexts_by_lineno(file).items()):
                 for test in filter(None, contexts):
                     of.setdefault(test, []).append(line)
-        Path(os.environ[OUTPUT]).write_text(json.dumps(reached), encoding="utf-8")
+        Path(os.environ[OUTPUT]).write_text(json.dumps(executed), encoding="utf-8")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Begin to count."""
-    config.pluginmanager.register(_Reach(os.environ[FOLDERS].split(os.pathsep)))
+    config.pluginmanager.register(_ExecutedLines(os.environ[FOLDERS].split(os.pathsep)))

@@ -85,7 +85,7 @@ def drawn(adapter: Adapter, count: int, draw: int) -> tuple[list[Mutant], int]:
         fault = mutation.mutant(file, function, edit, texts[file])
         if fault is not None and _tree(fault.text) != _tree(texts[file]):
             made.append(fault)
-    return sorted(made, key=lambda each: (each.file, each.line, each.new)), len(places)
+    return sorted(made, key=lambda item: (item.file, item.line, item.new)), len(places)
 
 
 def _tree(text: str) -> str:
@@ -143,7 +143,7 @@ def load(framework: str, draw: int) -> Drawn | None:
 def kept() -> list[Drawn]:
     """All kept results, by framework and draw."""
     every = [_read(path) for path in (_folder() / "generated").glob("*.json")]
-    return sorted(every, key=lambda each: (each.framework, each.draw))
+    return sorted(every, key=lambda item: (item.framework, item.draw))
 
 
 def _read(path: Path) -> Drawn:
@@ -162,14 +162,16 @@ def keep(results: Drawn) -> None:
 def misses(of: Drawn, explained: Mapping[tuple[str, str], Explained]) -> list[Outcome]:
     """Faults that no tier saw when they were drawn and that are not explained as no fault."""
     return [
-        each
-        for each in of.faults
-        if not each.seen_by
-        and ((why := explained.get((of.framework, each.name))) is None or why.kind == GAP)
+        fault
+        for fault in of.faults
+        if not fault.detected_by
+        and ((why := explained.get((of.framework, fault.name))) is None or why.kind == GAP)
     ]
 
 
 def explained() -> dict[tuple[str, str], Explained]:
     """(framework, fault) -> why no tier sees it, of those that somebody has looked at."""
     content: _Explanations = datafiles.read(_folder() / "explained.toml", _Explanations)
-    return {(each.framework, each.fault): each for each in content.fault}
+    return {
+        (explanation.framework, explanation.fault): explanation for explanation in content.fault
+    }

@@ -53,7 +53,11 @@ def faults(file: str, function: str, first: int, last: int, text: str) -> list[M
         first, last: its lines.
         text: of the whole file.
     """
-    nodes = [each for each in _functions(text) if each.end_lineno == last]
+    nodes = [
+        changed_function
+        for changed_function in _functions(text)
+        if changed_function.end_lineno == last
+    ]
     rows = text.encode().split(b"\n")
     known = {
         (edit.line, _changed(rows[edit.line - 1], edit)): edit
@@ -62,7 +66,7 @@ def faults(file: str, function: str, first: int, last: int, text: str) -> list[M
         for edit in _edits(node, rows)
     }
     made = [mutant(file, function, edit, text) for edit in known.values()]
-    return sorted((each for each in made if each is not None), key=lambda fault: fault.line)
+    return sorted((drawn for drawn in made if drawn is not None), key=lambda fault: fault.line)
 
 
 def _functions(text: str) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -82,7 +86,7 @@ def edits(text: str) -> list[tuple[str, Edit]]:
         node = nodes.get((function.name.rpartition(".")[2], function.last))
         for edit in _edits(node, rows) if node is not None else ():
             known[edit.line, _changed(rows[edit.line - 1], edit)] = function.name, edit
-    return sorted(known.values(), key=lambda each: each[1].line)
+    return sorted(known.values(), key=lambda item: item[1].line)
 
 
 def mutant(file: str, function: str, edit: Edit, text: str) -> Mutant | None:
@@ -160,7 +164,7 @@ def _says(node: ast.AST) -> bool:
         return isinstance(node.value, ast.Constant) or collected or _named(node.value)
     if isinstance(node, ast.If):
         # a condition on which an error is raised, or something is said
-        return all(_says(each) for each in node.body) and not node.orelse
+        return all(_says(statement) for statement in node.body) and not node.orelse
     return isinstance(node, ast.Call) and _named(node.func)
 
 
@@ -261,8 +265,8 @@ def _dropped(node: ast.AugAssign | ast.Assign | ast.Expr, rows: Sequence[bytes])
     if not _one_line(node):
         return
     targets = node.targets if isinstance(node, ast.Assign) else []
-    seen = (ast.Attribute, ast.Subscript)
-    if isinstance(node, ast.Assign) and not all(isinstance(each, seen) for each in targets):
+    kinds = (ast.Attribute, ast.Subscript)
+    if isinstance(node, ast.Assign) and not all(isinstance(target, kinds) for target in targets):
         return
     end = node.end_col_offset or 0
     yield Edit(node.lineno, node.col_offset, end, "pass", "dropped statement")

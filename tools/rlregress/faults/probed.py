@@ -70,7 +70,7 @@ def described(fault: Any) -> SeededFault:
 
 
 def result(
-    fault: Fault, changed: Mapping[str, Mapping[str, str]], asked: tuple[str, ...] = ()
+    fault: Fault, changed: Mapping[str, Mapping[str, str]], probed: tuple[str, ...] = ()
 ) -> ProbedResult:
     """What the probes said with a fault in the code; see ``ProbedResult``."""
     return ProbedResult(
@@ -80,7 +80,7 @@ def result(
         also=fault.also,
         scopes=fault.scopes,
         changed=changed,
-        asked=asked,
+        probed=probed,
     )
 
 

@@ -18,10 +18,10 @@ from rlregress.frameworks.base import Adapter
 #: (detail id, scope) of a probe
 Probe = tuple[str, str]
 #: real path of a file -> probe -> lines reached.
-Reach = Mapping[str, Mapping[Probe, frozenset[int]]]
+ExecutedLines = Mapping[str, Mapping[Probe, frozenset[int]]]
 
 
-def measure(adapter: Adapter) -> Reach:
+def measure(adapter: Adapter) -> ExecutedLines:
     """Run every probe once with its lines counted."""
     import coverage
 
@@ -35,7 +35,7 @@ def measure(adapter: Adapter) -> Reach:
     finally:
         counted.stop()
     data = counted.get_data()
-    reached: dict[str, dict[Probe, frozenset[int]]] = {}
+    executed: dict[str, dict[Probe, frozenset[int]]] = {}
     for file in data.measured_files():
         lines: dict[Probe, set[int]] = {}
         for line, contexts in data.contexts_by_lineno(file).items():
@@ -43,8 +43,8 @@ def measure(adapter: Adapter) -> Reach:
                 id, _, scope = context.partition(" ")
                 lines.setdefault((id, scope), set()).add(line)
         real = str(Path(file).resolve())
-        reached[real] = {probed: frozenset(numbers) for probed, numbers in lines.items()}
-    return reached
+        executed[real] = {probed: frozenset(numbers) for probed, numbers in lines.items()}
+    return executed
 
 
 def statement(text: str, line: int, script: bool = False) -> range | None:
@@ -81,18 +81,24 @@ def _statements(body: Iterable[ast.stmt]) -> Iterable[ast.stmt]:
                         yield from _statements(handler.body)
 
 
-def probes_at(reach: Reach, path: Path, line: int, script: bool = False) -> set[Probe] | None:
+def probes_at(
+    executed: ExecutedLines, path: Path, line: int, script: bool = False
+) -> set[Probe] | None:
     """The probes that reach the statement at a line; None if all have to be asked.
 
     No probe is to be asked of a statement in the body of a function that none reaches.
     """
-    of_file = reach.get(str(path.resolve()))
+    of_file = executed.get(str(path.resolve()))
     lines = statement(path.read_text(encoding="utf-8"), line, script)
     # a script that was not counted at all may run under another name
     if lines is None or (script and of_file is None):
         return None
     statement_lines = set(lines)
-    return {probe for probe, reached in (of_file or {}).items() if reached & statement_lines}
+    return {
+        probe
+        for probe, executed_lines in (of_file or {}).items()
+        if executed_lines & statement_lines
+    }
 
 
 def foreign_modules(adapter: Adapter) -> list[str]:

@@ -71,14 +71,14 @@ def _measure(framework: str) -> None:
     from rlregress.faults import reach
 
     adapter = frameworks.get(framework)
-    reached = reach.measure(adapter)
+    executed = reach.measure(adapter)
     jobs = []
     for fields in json.load(sys.stdin):
         fault = _fault(fields)
         place = fault_line(adapter, fault)
         probes = None
         if place is not None:
-            probes = reach.probes_at(reached, *place, script=not adapter.modules)
+            probes = reach.probes_at(executed, *place, script=not adapter.modules)
         if probes is not None:
             named = {*fault.turns, *fault.also}
             probes |= {probe for probe in adapter.probes() if probe[0] in named}
@@ -123,13 +123,13 @@ def _one_ended(running: dict[int, tuple[int, str]]) -> None:
     child = next(pid for pid, (reading, _) in running.items() if reading == ready[0])
     reading, name = running.pop(child)
     with os.fdopen(reading, encoding="utf-8") as answer:
-        said = answer.read().strip()
+        output = answer.read().strip()
     _, status = os.waitpid(child, 0)
-    if not said:
+    if not output:
         ended = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"status {status}"
         why = f"the process ended by {ended}" + (f" after {PATIENCE} s" if status == 14 else "")
-        said = json.dumps({"name": name, "changed": {"": {"": why}}, "asked": []})
-    print(said, flush=True)
+        output = json.dumps({"name": name, "changed": {"": {"": why}}, "asked": []})
+    print(output, flush=True)
 
 
 def _child(framework: str, job: Mapping[str, Any], writing: int) -> None:
@@ -139,7 +139,7 @@ def _child(framework: str, job: Mapping[str, Any], writing: int) -> None:
     fault = _fault(fields)
     probes = None if job["probes"] is None else {tuple(probe) for probe in job["probes"]}
     changed: dict[str, dict[str, str]] = {}
-    asked: list[str] = []
+    probed: list[str] = []
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         os.dup2(1, 2)
@@ -148,17 +148,17 @@ def _child(framework: str, job: Mapping[str, Any], writing: int) -> None:
             os.environ.update(environment)
             sys.path[:0] = environment["PYTHONPATH"].split(os.pathsep)[:1]
             importlib.invalidate_caches()
-            changed, asked = ask(framework, probes)
+            changed, probed = probe_faults(framework, probes)
     except UserError as error:
         changed = {"": {"": str(error)}}
     except BaseException:
         changed = {"": {"": traceback.format_exc(limit=-2)}}
     with os.fdopen(writing, "w", encoding="utf-8") as answer:
-        answer.write(json.dumps({"name": fault.name, "changed": changed, "asked": asked}))
+        answer.write(json.dumps({"name": fault.name, "changed": changed, "asked": probed}))
     os._exit(0)
 
 
-def ask(
+def probe_faults(
     framework: str, probes: set[tuple[str, str]] | None
 ) -> tuple[dict[str, dict[str, str]], list[str]]:
     """Details that are not as documented, of some probes or of all; and those that were asked."""
@@ -170,16 +170,16 @@ def ask(
     adapter = frameworks.get(framework)
     known = documented(adapter)
     changed: dict[str, dict[str, str]] = {}
-    asked = []
+    names = []
     for (id, scope), probe in adapter.probes().items():
         if probes is not None and (id, scope) not in probes:
             continue
-        asked.append(f"{id} {scope}")
+        names.append(f"{id} {scope}")
         probed = run_probe(catalogue.get(id), probe)
         entry = known.get((id, scope))
         if entry is None or probed.variant != entry.variant:
             changed.setdefault(id, {})[scope] = probed.found
-    return changed, asked
+    return changed, names
 
 
 if __name__ == "__main__":

@@ -123,8 +123,8 @@ def _result(fault: TracedFault, found: Comparison, failure: str, inside: str) ->
     # the first divergence on either side, the changed one first
     events = [event for event in (first.b, first.a) if event] if first is not None else []
     places = {f"{event.file} {event.function}" for event in events}
-    shown = [(event.file, event.function) for event in events]
-    shown += [(caller.file, caller.function) for event in events for caller in event.callers]
+    locations = [(event.file, event.function) for event in events]
+    locations += [(caller.file, caller.function) for event in events for caller in event.callers]
     return TracedResult(
         fault=probed.described(fault),
         kind=fault.kind,
@@ -133,7 +133,7 @@ def _result(fault: TracedFault, found: Comparison, failure: str, inside: str) ->
         found_kind=first.kind if first is not None and events else "",
         place=f"{events[0].place} {events[0].function}" if events else "",
         right=found.verdict == "diverged" and bool(places & set(fault.at)),
-        named=(fault.file, inside) in shown,
+        named=(fault.file, inside) in locations,
         failure=last_words(failure) if failure else "",
     )
 
@@ -141,4 +141,6 @@ def _result(fault: TracedFault, found: Comparison, failure: str, inside: str) ->
 def enough(results: Sequence[TracedResult]) -> bool:
     """Whether nine in ten of the faults are found, and where they are."""
     least = SHARE * len(results)
-    return sum(each.found for each in results) >= least <= sum(each.right for each in results)
+    return (
+        sum(result.found for result in results) >= least <= sum(result.right for result in results)
+    )

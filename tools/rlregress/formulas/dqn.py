@@ -13,8 +13,8 @@ def next_value(online: np.ndarray, target: np.ndarray, chosen: str, valued: str)
             algorithm 1: the target network; van Hasselt et al. 2016, equation 4: the online one.
         valued: "online" or "target": the network whose value of that action counts.
     """
-    said = {"online": np.asarray(online, np.float64), "target": np.asarray(target, np.float64)}
-    return float(said[valued][np.argmax(said[chosen])])
+    values = {"online": np.asarray(online, np.float64), "target": np.asarray(target, np.float64)}
+    return float(values[valued][np.argmax(values[chosen])])
 
 
 def linear_epsilon(

@@ -17,9 +17,9 @@ import numpy as np
 from rlregress import frameworks
 from rlregress.errors import UserError
 from rlregress.frameworks import raised, signatures
-from rlregress.frameworks.base import Adapter, NotOffered, Unprobed
-from rlregress.frameworks.entered import Entered, Function
-from rlregress.frameworks.families import Unread, said
+from rlregress.frameworks.base import Adapter, Unprobed, Unsupported
+from rlregress.frameworks.entered import CalledFunctions, Function
+from rlregress.frameworks.families import Unread, error_text
 from rlregress.frameworks.isolation import observe
 
 
@@ -38,7 +38,7 @@ def answers(framework: str, inputs: Dict[str, Dict[str, Any]]) -> Dict[str, Any]
     torch.optim.Adam([torch.nn.Parameter(torch.zeros(1))])
     adapter = frameworks.get(framework)
     observed: Dict[str, Any] = {}
-    entered = Entered(_folders(adapter))
+    called = CalledFunctions(_folders(adapter))
     functions: Dict[Function, int] = {}
     for (id, scope), probe in adapter.probes().items():
         if id not in inputs:
@@ -49,22 +49,24 @@ def answers(framework: str, inputs: Dict[str, Dict[str, Any]]) -> Dict[str, Any]
         }
         answer: Dict[str, Any]
         try:
-            with entered:
+            with called:
                 numbers = np.atleast_1d(np.asarray(observe(probe, given), dtype=np.float64))
             answer = {"observed": numbers.tolist()}
         except Exception as error:  # whatever the foreign code raises is the finding
             answer = {
-                "error": said(error),
+                "error": error_text(error),
                 "why": _why(error, adapter.modules),
-                "place": raised.place(error),
-                "whose": raised.whose(error, adapter.modules, _folders(adapter)),
+                "place": raised.error_location(error),
+                "whose": raised.error_origin(error, adapter.modules, _folders(adapter)),
             }
-        answer["entered"] = [functions.setdefault(each, len(functions)) for each in entered.found]
+        answer["entered"] = [
+            functions.setdefault(function, len(functions)) for function in called.found
+        ]
         observed[f"{id} {scope}"] = answer
     return {
         "versions": dict(adapter.versions()),
         "folders": list(_folders(adapter)),
-        "functions": [list(each) for each in functions],
+        "functions": [list(function) for function in functions],
         **_algorithms(adapter),
         "observed": observed,
         **_defaults(adapter),
@@ -83,20 +85,20 @@ def _algorithms(adapter: Adapter) -> Dict[str, Any]:
     try:
         return {"algorithms": list(adapter.trace_trainings())}
     except Exception as error:  # foreign code, as above
-        return {"algorithms": [], "algorithms_unread": said(error)}
+        return {"algorithms": [], "algorithms_unread": error_text(error)}
 
 
 def _defaults(adapter: Adapter) -> Dict[str, Any]:
     defaults: Dict[Tuple[str, str], Mapping[str, Any]] = {}
     for algorithms, read in (
-        ((*adapter.algorithms, *adapter.without_cells), adapter.defaults),
+        ((*adapter.algorithms, *adapter.behavior_only), adapter.defaults),
         (("others",), adapter.other_defaults),
     ):
         try:
             defaults.update(read())
         except Exception as error:  # foreign code, as above
             defaults.update(
-                {(a, s): Unread(said(error)) for a in algorithms for s in adapter.scopes}
+                {(a, s): Unread(error_text(error)) for a in algorithms for s in adapter.scopes}
             )
     cells = {" ".join(cell): given for cell, given in defaults.items()}
     return {
@@ -125,7 +127,7 @@ def _why(error: BaseException, modules: Sequence[str]) -> str:
     reason = "error"
     cause: Optional[BaseException] = error
     while cause is not None:
-        if isinstance(cause, NotOffered):
+        if isinstance(cause, Unsupported):
             reason = "absent"
         elif isinstance(cause, Unprobed) and not cause.known:
             reason = "code"

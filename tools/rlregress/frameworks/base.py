@@ -80,7 +80,11 @@ def without_fixed(
         What is left to be set, and one clause for ``refuse`` for each fixed hyperparameter that
         was asked to be something else.
     """
-    ours = {name: value for (other, name), value in fixed.items() if other == algorithm}
+    ours = {
+        name: value
+        for (other_algorithm, name), value in fixed.items()
+        if other_algorithm == algorithm
+    }
     reasons = [
         f"{name} is {value} and no argument sets it, found {hyperparameters[name]}"
         for name, value in ours.items()
@@ -112,7 +116,7 @@ class Unprobed(Exception):
         self.known = known
 
 
-class NotOffered(Exception):
+class Unsupported(Exception):
     """The framework, in this version, does not have what a scenario asks for; says what."""
 
 
@@ -133,8 +137,8 @@ class TrainingRequest:
             first point at or after each of them where the framework's loop can be observed.
         on_checkpoint: must not be allowed to disturb the training.
         keep: to be called at every whole step of the framework's loop, by an adapter that can keep
-            a training (``Adapter.begins_anew``): when nothing of the training is anywhere but in
-            the objects that it is called with, the request, and the global random generators.
+            a training (``Adapter.no_resume_reason``): when nothing of the training is anywhere but
+            in the objects that it is called with, the request, and the global random generators.
         kept: what ``keep`` was called with, in another process: the training goes on from there,
             and draws no random number before it does.
         prepare: called with the ``rlregress.frameworks.heads.Heads`` of the agent when it has been
@@ -154,7 +158,7 @@ class TrainingRequest:
 
 
 @dataclass(frozen=True)
-class Around:
+class TrainingVariant:
     """What is around a training, where it is not the framework's plainest way.
 
     Attributes:
@@ -172,11 +176,11 @@ class Around:
     running: bool = False
     autoreset: str = ""
 
-    def only(self, framework: str, *offered: str) -> None:
-        """Raise NotOffered if anything else is asked for than what a framework offers."""
-        for each in fields(self):
-            if each.name not in offered and getattr(self, each.name) != each.default:
-                raise NotOffered(f"{framework} has no {each.name} of this kind")
+    def only(self, framework: str, *supported: str) -> None:
+        """Raise Unsupported if anything else is asked for than what a framework offers."""
+        for spec in fields(self):
+            if spec.name not in supported and getattr(self, spec.name) != spec.default:
+                raise Unsupported(f"{framework} has no {spec.name} of this kind")
 
 
 @dataclass(frozen=True)
@@ -301,7 +305,7 @@ class RunningStatistics:
 
 
 #: nothing else is around a training
-PLAIN = Around()
+PLAIN = TrainingVariant()
 
 
 class Adapter:
@@ -324,12 +328,12 @@ class Adapter:
     #: algorithm names as in the catalogue: "ppo", "sac", "td3".
     algorithms: Tuple[str, ...] = ()
     #: algorithms beside these that no cell trains: their behaviour is asked, not their returns.
-    without_cells: Tuple[str, ...] = ()
+    behavior_only: Tuple[str, ...] = ()
     #: the scopes a detail can be probed in: "library" (class defaults), "trainer", "script".
     scopes: Tuple[str, ...] = ("library",)
     #: methods whose return values a trace records, "module:Class.method", with all subclasses: what
     #: vector environments, normalisers and collectors hand out.
-    watched: Tuple[str, ...] = ()
+    recorded_methods: Tuple[str, ...] = ()
     #: methods that are given what a training logs, named as the above: a name and a value, a table
     #: of them, or values by keyword.
     logged: Tuple[str, ...] = ()
@@ -338,7 +342,7 @@ class Adapter:
     in_one_process: Mapping[str, str] = {}
     #: why a training that was stopped begins anew, one clause; empty: ``train`` keeps it, and goes
     #: on with it in another process as if nothing had been.
-    begins_anew: str = "its adapter cannot keep a training"
+    no_resume_reason: str = "its adapter cannot keep a training"
     #: environment variable that names a checkout to ask instead of an installed package, if any.
     checkout: str = ""
     #: which of several copies of the framework this adapter asks; empty where there can be but one.
@@ -377,7 +381,7 @@ class Adapter:
         """The version of the package under test."""
         return self.versions()[self.packages[0]]
 
-    def _beside(self, name: str) -> Any:
+    def _sibling(self, name: str) -> Any:
         return families.load(f"{type(self).__module__}.{name}")
 
     def digests(self) -> Mapping[str, str]:
@@ -386,7 +390,7 @@ class Adapter:
 
     def probes(self) -> Mapping[Tuple[str, str], Probe]:
         """The probes of this adapter by (detail id, scope)."""
-        return self._beside("probes").PROBES
+        return self._sibling("probes").PROBES
 
     def defaults(self) -> Mapping[Tuple[str, str], Mapping[str, Any]]:
         """What is set if a user sets nothing: (algorithm, scope) -> hyperparameter -> value.
@@ -395,7 +399,7 @@ class Adapter:
         that a scope does not have, or whose value is not in the installed package, is left out.
         A cell that cannot be read is a ``families.Unread``.
         """
-        return self._beside("defaults").values()
+        return self._sibling("defaults").values()
 
     def other_defaults(self) -> Mapping[Tuple[str, str], Mapping[str, Any]]:
         """As ``defaults``, but all arguments in the framework's own names, and none documented.
@@ -411,11 +415,11 @@ class Adapter:
             UserError: the framework cannot be set to it; names every hyperparameter that it cannot
                 take. A hyperparameter is never dropped silently.
         """
-        return self._beside("defaults").applied(algorithm, hyperparameters)
+        return self._sibling("defaults").applied(algorithm, hyperparameters)
 
     def parameter_names(self) -> Mapping[Tuple[str, str], Mapping[str, str]]:
         """What the framework calls them: (algorithm, scope) -> hyperparameter -> own name."""
-        return self._beside("defaults").names()
+        return self._sibling("defaults").names()
 
     def expectations(self) -> Optional[Path]:
         """File or folder of what is documented, for an adapter outside of this repository."""
@@ -471,13 +475,13 @@ class Adapter:
 
     def absent(self) -> Mapping[str, str]:
         """Details about a component that this framework does not have, each with the reason."""
-        return getattr(self._beside("probes"), "ABSENT", {})
+        return getattr(self._sibling("probes"), "ABSENT", {})
 
     def train(self, request: TrainingRequest) -> Trained:
         """Train with the framework's own loop."""
-        return self._beside("training").train(request)
+        return self._sibling("training").train(request)
 
-    def train_in_halves(self, request: TrainingRequest, restored: bool = False) -> Trained:
+    def train_and_resume(self, request: TrainingRequest, restored: bool = False) -> Trained:
         """Train half of the steps, and then, as the framework documents it, the other half.
 
         Args:
@@ -487,9 +491,9 @@ class Adapter:
                 the environment go on as they were.
 
         Raises:
-            NotOffered: the framework has no such way to go on.
+            Unsupported: the framework has no such way to go on.
         """
-        return self._beside("halves").train_in_halves(request, restored)
+        return self._sibling("halves").train_and_resume(request, restored)
 
     def train_seeded(self, request: Any) -> Trained:
         """Train DQN or DDPG with the framework's own loop, each source of chance with its own seed.
@@ -498,13 +502,13 @@ class Adapter:
             request: a ``rlregress.frameworks.seeded.SeededTraining``.
 
         Raises:
-            NotOffered: the framework, in this version, has no such algorithm.
+            Unsupported: the framework, in this version, has no such algorithm.
         """
-        return self._beside("seeded").train_seeded(request)
+        return self._sibling("seeded").train_seeded(request)
 
     def sources_of_chance(self) -> Mapping[str, str]:
         """Source, in the names of ``seeded.Seeds`` -> what draws it, and how it is set apart."""
-        return self._beside("seeded").SOURCES
+        return self._sibling("seeded").SOURCES
 
     def trace_trainings(self) -> Mapping[str, TraceTraining]:
         """Built-in trainings for traces, by algorithm: short, and through as much as they can.
@@ -513,7 +517,7 @@ class Adapter:
         that wraps around, delayed and target updates, the end of schedules, the last incomplete
         minibatch and an evaluation, as far as the algorithm has them.
         """
-        return self._beside("traced").TRAININGS
+        return self._sibling("traced").TRAININGS
 
     def warm_up(self) -> None:
         """Do once what takes long the first time; traced trainings are forked after it."""
@@ -531,12 +535,12 @@ class Adapter:
 
         Returns:
             What is recorded beside the training: name -> numbers, tensors, words, trees of them,
-            or a ``raised.Refusal`` where the framework answers with an error.
+            or a ``raised.ExpectedError`` where the framework answers with an error.
 
         Raises:
-            NotOffered: this framework, in this version, lacks an algorithm, a setting or a feature.
+            Unsupported: this framework, in this version, lacks an algorithm, setting or feature.
         """
-        raise NotOffered(f"the adapter of {self.title} traces no scenarios")
+        raise Unsupported(f"the adapter of {self.title} traces no scenarios")
 
     def transitions(self, request: TrainingRequest, environments: int = 1) -> Transitions:
         """Train with the framework's own loop and return what the algorithm stored.
@@ -551,10 +555,10 @@ class Adapter:
             environments: copies from ``make_env``, side by side in the framework's own vectorised
                 environment.
         """
-        return self._beside("collection").transitions(request, environments)
+        return self._sibling("collection").transitions(request, environments)
 
     def minibatches(
-        self, request: TrainingRequest, environments: int = 1, around: Around = PLAIN
+        self, request: TrainingRequest, environments: int = 1, around: TrainingVariant = PLAIN
     ) -> Sequence[Minibatch]:
         """Train with the framework's own loop and return the minibatches that its updates read.
 
@@ -567,9 +571,9 @@ class Adapter:
             around: what else is set up.
 
         Raises:
-            NotOffered: the framework has nothing of the kind.
+            Unsupported: the framework has nothing of the kind.
         """
-        return self._beside("minibatches").minibatches(request, environments, around)
+        return self._sibling("minibatches").minibatches(request, environments, around)
 
     def running_statistics(
         self, request: TrainingRequest, environments: int = 1
@@ -584,9 +588,9 @@ class Adapter:
             environments: as for ``transitions``.
 
         Raises:
-            NotOffered: the framework has no normalisation, or none that can be looked into.
+            Unsupported: the framework has no normalisation, or none that can be looked into.
         """
-        return self._beside("normalised").running_statistics(request, environments)
+        return self._sibling("normalised").running_statistics(request, environments)
 
     def play_atari(self, make_env: Callable[[], Any]) -> Any:
         """A game of ``make_env`` through all that surrounds one in a training on Atari.
@@ -594,4 +598,4 @@ class Adapter:
         Returns:
             A ``rlregress.environments.atari_play.Player``.
         """
-        return self._beside("probes.atari").player(make_env)
+        return self._sibling("probes.atari").player(make_env)

@@ -10,10 +10,10 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from rlregress.frameworks.scripted import Scripted
-from rlregress.measurements.agents import Run, Settings
+from rlregress.measurements.agents import LoopRecord, Settings
 
 
-class Stage:
+class ScriptedEnvs:
     """Environments that play the settings, and a note of what is done in them.
 
     Args:
@@ -41,7 +41,7 @@ class Stage:
 
     def environment(self) -> Scripted:
         """One more environment."""
-        self.environments.append(_Watched(self, not self.environments, self._script))
+        self.environments.append(_RecordedEnv(self, not self.environments, self._script))
         return self.environments[-1]
 
     @property
@@ -66,31 +66,31 @@ class Stage:
         finally:
             handle.remove()
 
-    def run(self) -> Run:
+    def run(self) -> LoopRecord:
         """What has happened."""
-        actions = [[float(a.item()) for a in one.received] for one in self.environments]
-        return Run(actions, list(self._updates), list(self._roles))
+        actions = [[float(a.item()) for a in env.received] for env in self.environments]
+        return LoopRecord(actions, list(self._updates), list(self._roles))
 
 
-class _Watched(Scripted):
+class _RecordedEnv(Scripted):
     """Tells the stage, if it is the first one, of its resets and steps."""
 
-    def __init__(self, stage: Stage, first: bool, script: Any) -> None:
+    def __init__(self, envs: ScriptedEnvs, first: bool, script: Any) -> None:
         super().__init__(**script)
-        self._stage, self._first = stage, first
+        self._envs, self._first = envs, first
 
     def reset(self, **options: Any) -> Any:
         """As scripted."""
-        stage = self._stage
-        if self._first and stage.begin is not None:
-            begin, stage.begin = stage.begin, None
-            begin(stage.steps)
+        envs = self._envs
+        if self._first and envs.begin is not None:
+            begin, envs.begin = envs.begin, None
+            begin(envs.steps)
         return super().reset(**options)
 
     def step(self, action: Any) -> Any:
         """As scripted."""
         if self._first:
-            self._stage.between(self._stage.steps)
+            self._envs.between(self._envs.steps)
         return super().step(action)
 
 

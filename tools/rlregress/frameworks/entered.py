@@ -16,7 +16,7 @@ from rlregress import source
 Function = Tuple[str, str]
 
 
-class Entered:
+class CalledFunctions:
     """Notes functions while it is entered; use it as a context manager, also again and again.
 
     Args:
@@ -32,7 +32,7 @@ class Entered:
         self._codes: List[CodeType] = []
         self.found: Set[Function] = set()
 
-    def __enter__(self) -> Entered:
+    def __enter__(self) -> CalledFunctions:
         self.found = set()
         self._before = sys.gettrace()
         sys.settrace(self._call)

@@ -42,11 +42,11 @@ class Absent:
 
     def _refuse(self, *_: Any, **__: Any) -> Any:
         # the interface of adapters stands on this module
-        from rlregress.frameworks.base import NotOffered
+        from rlregress.frameworks.base import Unsupported
 
         if broken(self._error, self._name):
             raise self._error
-        raise NotOffered(f"{self._name} is not to be had: {self._error}") from self._error
+        raise Unsupported(f"{self._name} is not to be had: {self._error}") from self._error
 
     __call__ = __iter__ = __instancecheck__ = __subclasscheck__ = _refuse
     __enter__ = __exit__ = __contains__ = __len__ = _refuse
@@ -86,11 +86,11 @@ def read_each(readers: Mapping[Any, Callable[[], Mapping[str, Any]]]) -> Dict[An
         try:
             answers[key] = reader()
         except Exception as error:  # foreign code may raise whatever it likes
-            answers[key] = Unread(said(error))
+            answers[key] = Unread(error_text(error))
     return answers
 
 
-def said(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """An error in one line: its kind and its words."""
     return f"{type(error).__name__}: {error}".strip().splitlines()[0]
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import inspect
 from typing import Any, Mapping
 
-from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.base import Unsupported
 
 
-def check_arguments(owner: Any, arguments: Mapping[str, Any], said: str = "") -> None:
-    """Raise NotOffered for an argument that a class does not take.
+def check_arguments(owner: Any, arguments: Mapping[str, Any], message: str = "") -> None:
+    """Raise Unsupported for an argument that a class does not take.
 
     Args:
-        said: what is named in place of the class.
+        message: what is named in place of the class.
     """
     known = inspect.signature(owner.__init__).parameters
     for name in arguments:
         if name not in known:
-            raise NotOffered(f"{said or owner.__name__} takes no {name}")
+            raise Unsupported(f"{message or owner.__name__} takes no {name}")

@@ -27,7 +27,7 @@ def through(original: Callable[..., Any], /, *arguments: Any, **options: Any) ->
 THROUGH = through.__code__
 
 
-class Refusal(str):
+class ExpectedError(str):
     """That a framework answers with an error: the name of its type, in words.
 
     Attributes:
@@ -36,7 +36,7 @@ class Refusal(str):
 
     frames: List[Tuple[str, int, str]]
 
-    def __new__(cls, error: BaseException) -> Refusal:
+    def __new__(cls, error: BaseException) -> ExpectedError:
         """Of an error as it was caught."""
         made = super().__new__(cls, f"refused: {type(error).__name__}")
         frames = traceback.extract_tb(error.__traceback__)
@@ -64,17 +64,17 @@ def raised_in(error: BaseException, package: str) -> bool:
     )
 
 
-def place(error: BaseException) -> Dict[str, Any]:
+def error_location(error: BaseException) -> Dict[str, Any]:
     """The innermost frame of an error; empty for one that was never raised.
 
     ``file`` (below the folder that its package is in), ``line`` and ``function``.
     """
     frames = traceback.extract_tb(error.__traceback__)
     own = _without_wrappers(frames)
-    telling = [f for f in own if f.filename not in _PASSING and not f.filename.startswith("<")]
+    decisive = [f for f in own if f.filename not in _PASSING and not f.filename.startswith("<")]
     if not frames:
         return {}
-    frame = (telling or frames)[-1]
+    frame = (decisive or frames)[-1]
     return {"file": _below(frame.filename), "line": frame.lineno, "function": frame.name}
 
 
@@ -92,7 +92,7 @@ def _below(file: str) -> str:
     return file[len(max(above, key=len)) :] if above else file
 
 
-def whose(error: BaseException, modules: Sequence[str], folders: Sequence[str] = ()) -> str:
+def error_origin(error: BaseException, modules: Sequence[str], folders: Sequence[str] = ()) -> str:
     """Whose error it is, by its innermost frame: of the "suite", the "framework" or "other".
 
     Args:
@@ -100,7 +100,7 @@ def whose(error: BaseException, modules: Sequence[str], folders: Sequence[str] =
         modules: importable packages of the framework.
         folders: where else its code is.
     """
-    file = str(place(error).get("file", ""))
+    file = str(error_location(error).get("file", ""))
     top = file.partition("/")[0]
     if top == __name__.partition(".")[0]:
         return "suite"

@@ -60,7 +60,7 @@ def noted_targets(read: List[Minibatch]) -> Iterator[None]:
 
     def noted(loss: Callable[..., Any]) -> Callable[..., Any]:
         def compared(first: Any, second: Any, *arguments: Any, **more: Any) -> Any:
-            constant = [each for each in (first, second) if not each.requires_grad]
+            constant = [tensor for tensor in (first, second) if not tensor.requires_grad]
             if read and read[-1].targets is None and len(constant) == 1:
                 targets = array(constant[0]).reshape(-1, len(read[-1].observations))[0]
                 read[-1] = replace(read[-1], targets=targets)

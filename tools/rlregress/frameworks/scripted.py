@@ -70,7 +70,7 @@ class Scripted(gymnasium.Env):
         table = np.atleast_1d(np.asarray(given, dtype=dtype))
         return np.repeat(table[:, None], dimensions, axis=1) if table.ndim == 1 else table
 
-    def _shown(self, table: np.ndarray) -> np.ndarray:
+    def _observation(self, table: np.ndarray) -> np.ndarray:
         self.observation = table[self._t % len(table)]
         return self.observation.copy()
 
@@ -81,12 +81,12 @@ class Scripted(gymnasium.Env):
         super().reset(seed=seed)
         if self._restarts:
             self._t = 0
-        return self._shown(self._tables[0]), {}
+        return self._observation(self._tables[0]), {}
 
     def step(self, action: Any) -> Tuple[np.ndarray, float, bool, bool, Dict[str, Any]]:
         """What the scripts say of step t."""
         self.received.append(np.array(action, dtype=np.float64))
-        observation = self._shown(self._tables[1])
+        observation = self._observation(self._tables[1])
         terminated, truncated = (bool(ends[self._t % len(ends)]) for ends in self._ends)
         self.reward = float(self._rewards[self._t % len(self._rewards)])
         self._t += 1

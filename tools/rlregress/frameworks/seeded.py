@@ -40,7 +40,7 @@ class Seeds:
     @classmethod
     def all(cls, seed: int) -> Seeds:
         """The same number for every source."""
-        return cls(**{each.name: seed for each in fields(cls)})
+        return cls(**{spec.name: seed for spec in fields(cls)})
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any, Dict, Iterator, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
-from rlregress.frameworks.families import said
+from rlregress.frameworks.families import error_text
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
@@ -31,7 +31,7 @@ def signatures(modules: Sequence[str]) -> Tuple[Dict[str, Dict[str, str]], Dict[
             for thing in _public(importlib.import_module(name)):
                 _add(thing, defaults)
         except Exception as error:  # foreign code may raise whatever it likes
-            unread[name] = said(error)
+            unread[name] = error_text(error)
     return defaults, unread
 
 
@@ -113,7 +113,7 @@ def text_of(value: Any) -> str:
         return f"{type(value).__qualname__}.{value.name}"
     if isinstance(value, functools.partial):
         given = [text_of(value.func), *map(text_of, value.args)]
-        given += [f"{name}={text_of(each)}" for name, each in value.keywords.items()]
+        given += [f"{name}={text_of(argument)}" for name, argument in value.keywords.items()]
         return f"partial({', '.join(given)})"
     if inspect.isclass(value) or inspect.isroutine(value):
         return _qualified(value)

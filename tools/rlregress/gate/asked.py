@@ -10,22 +10,22 @@ from rlregress.details.implementation import documented, implementations
 from rlregress.faults import probed
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import selection
-from rlregress.model.details import Asked
+from rlregress.model.details import ProbeCounts
 
 
-def count(adapter: Adapter) -> Asked:
+def count(adapter: Adapter) -> ProbeCounts:
     """Count what is asked of a framework.
 
     Raises:
         UserError: its files in ``baselines`` cannot be read.
     """
-    asked = set(adapter.probes())
-    entries = [entry for key, entry in documented(adapter).items() if key in asked]
-    return Asked(
+    probe_keys = set(adapter.probes())
+    entries = [entry for key, entry in documented(adapter).items() if key in probe_keys]
+    return ProbeCounts(
         framework=adapter.full_name,
         version=adapter.version(),
-        details=len({id for id, _ in asked}),
-        scopes=len(asked),
+        details=len({id for id, _ in probe_keys}),
+        scopes=len(probe_keys),
         variants=len({(entry.id, entry.variant) for entry in entries}),
         deviations=sum(bool(entry.deviation) for entry in entries),
         absent=len(adapter.absent()),
@@ -42,7 +42,7 @@ def everything(adapters: Sequence[Adapter], done: Callable[[], None]) -> None:
                 done()
 
 
-def to_ask(adapter: Adapter, algorithms: Sequence[str] = ()) -> frozenset[Cell]:
+def to_probe(adapter: Adapter, algorithms: Sequence[str] = ()) -> frozenset[Cell]:
     """Every (detail, scope) that the tests have to ask of the installed version.
 
     Args:
@@ -56,7 +56,7 @@ def to_ask(adapter: Adapter, algorithms: Sequence[str] = ()) -> frozenset[Cell]:
     return frozenset(cell for cell in every if cell[0].partition(".")[0] not in others)
 
 
-def not_asked(wanted: Collection[Cell], answered: Collection[Cell]) -> tuple[str, ...]:
+def not_probed(wanted: Collection[Cell], answered: Collection[Cell]) -> tuple[str, ...]:
     """The details that have no answer in some scope, sorted, with these scopes."""
     scopes: dict[str, list[str]] = {}
     for detail, scope in sorted(set(wanted) - set(answered)):

@@ -45,7 +45,7 @@ _Diagnostic = Annotated[str, one_of(tuple(quantities.DIAGNOSTICS))]
 
 
 @dataclass(frozen=True)
-class Run:
+class StoredRun:
     """One stored run.
 
     Attributes:
@@ -90,11 +90,11 @@ class Run:
             _check_critic(self.critic)
 
     @property
-    def beside(self) -> Beside:
+    def secondary(self) -> SecondaryMetrics:
         """What it tells beside its return."""
         if self.status != FINISHED:
             return _NOTHING
-        return Beside(self.training_return, self.critic, self.diagnostics)
+        return SecondaryMetrics(self.training_return, self.critic, self.diagnostics)
 
 
 def _check_critic(critic: Critic) -> None:
@@ -125,7 +125,7 @@ def _check_critic(critic: Critic) -> None:
 
 
 @dataclass(frozen=True)
-class Beside:
+class SecondaryMetrics:
     """What a run that finished tells beside its return; None where it does not tell."""
 
     training_return: float | None
@@ -142,7 +142,7 @@ class Beside:
             number = None if self.diagnostics is None else self.diagnostics.get(quantity.name)
         return math.nan if number is None else number
 
-    def tells(self, quantity: Quantity) -> bool:
+    def has(self, quantity: Quantity) -> bool:
         """Whether it is known if there is such a number: older runs tell nothing."""
         if quantity is TRAINING:
             return self.training_return is not None
@@ -151,23 +151,27 @@ class Beside:
 
 _AGAIN = "record it again, with --replace"
 #: of a run that failed
-_NOTHING = Beside(None, None, None)
+_NOTHING = SecondaryMetrics(None, None, None)
 
 
 def numbers_of(run_record: Mapping[str, Any]) -> dict[Quantity, float]:
     """What a record says of all that a run can be judged by; nan where it does not tell."""
-    final, told = run_record["final_return"], run_record.get("critic")
+    final, critic_record = run_record["final_return"], run_record.get("critic")
     # older records tell of other episodes, and later ones may tell more
-    known = {each.name for each in fields(Critic)} & set(told or ())
-    critic = Critic(**{name: told[name] for name in known}) if told and "mean" in told else None
-    of = Beside(run_record.get("training_return"), critic, run_record.get("diagnostics"))
+    known = {spec.name for spec in fields(Critic)} & set(critic_record or ())
+    critic = (
+        Critic(**{name: critic_record[name] for name in known})
+        if critic_record and "mean" in critic_record
+        else None
+    )
+    of = SecondaryMetrics(run_record.get("training_return"), critic, run_record.get("diagnostics"))
     if run_record["status"] != FINISHED:
         of = _NOTHING
-    beside = {quantity: of.judged_by(quantity) for quantity in quantities.BESIDE}
-    return {RETURNS: math.nan if final is None else final, **beside}
+    secondary = {quantity: of.judged_by(quantity) for quantity in quantities.SECONDARY}
+    return {RETURNS: math.nan if final is None else final, **secondary}
 
 
-def beside_returns(algorithm: str) -> tuple[Quantity, ...]:
+def secondary_quantities(algorithm: str) -> tuple[Quantity, ...]:
     """What the runs of an algorithm can be judged by beside their returns."""
     return (TRAINING, CRITIC, *(quantities.DIAGNOSTICS[name] for name in DIAGNOSTICS[algorithm]))
 
@@ -185,7 +189,7 @@ class Baseline:
     protocol: Protocol
     hyperparameters: Mapping[str, Any]
     provenance: Mapping[str, Any]
-    runs: Sequence[Run]
+    runs: Sequence[StoredRun]
 
     @property
     def machine(self) -> dict[str, Any]:
@@ -203,7 +207,7 @@ class Baseline:
         """What every run is judged by, by seed; nan for one that has no number, or failed."""
         if quantity is RETURNS:
             return self.returns + [math.nan] * self.failed
-        return [run.beside.judged_by(quantity) for run in self.runs]
+        return [run.secondary.judged_by(quantity) for run in self.runs]
 
     def why_not(self, quantity: Quantity) -> str:
         """Why new runs cannot be compared with these by a quantity, in words; empty: they can.
@@ -214,13 +218,13 @@ class Baseline:
         ended = [run for run in self.runs if run.status == FINISHED]
         if quantity is RETURNS:
             return ""
-        if not all(run.beside.tells(quantity) for run in ended):
+        if not all(run.secondary.has(quantity) for run in ended):
             return "its stored runs are older and tell nothing about it; record them again"
-        numbers = [run.beside.judged_by(quantity) for run in ended]
+        numbers = [run.secondary.judged_by(quantity) for run in ended]
         if not any(map(math.isnan, numbers)):
             if not ended:
                 return "all of its stored runs failed"
-            far = quantity.largest_loss(numbers) < Rules().must_see
+            far = quantity.largest_loss(numbers) < Rules().must_detect
             return "its stored critics are as far off as is counted" if far else ""
         if quantity is CRITIC:
             return f"the returns of {_without(numbers)} do not vary from state to state"
@@ -264,7 +268,7 @@ class _File:
     protocol: Protocol
     hyperparameters: Mapping[Line, Value]
     provenance: Mapping[Line, Value]
-    run: tuple[Run, ...]
+    run: tuple[StoredRun, ...]
 
     def __post_init__(self) -> None:
         seeds = [run.seed for run in self.run]
@@ -348,11 +352,11 @@ def seconds_per_step(cell: Cell, known: Sequence[Baseline]) -> float:
     framework and algorithm; else of its algorithm.
     """
     its_own = ("group", "environment", "hyperparameters")
-    for alike in ((*its_own, "budget"), its_own, ("group",), ("algorithm",)):
+    for same_keys in ((*its_own, "budget"), its_own, ("group",), ("algorithm",)):
         speeds = [
             stored.cpu_seconds / stored.protocol.total_steps
             for stored in known
-            if all(getattr(stored.cell, name) == getattr(cell, name) for name in alike)
+            if all(getattr(stored.cell, name) == getattr(cell, name) for name in same_keys)
         ]
         if speeds:
             return sum(speeds) / len(speeds)
@@ -413,10 +417,10 @@ def _differs(stored: Baseline, job: Job) -> list[str]:
         "another protocol": stored.protocol == job.protocol,
         "other hyperparameters": stored.hyperparameters == _without_null(job.hyperparameters),
     }
-    return [what for what, alike in same.items() if not alike]
+    return [what for what, is_same in same.items() if not is_same]
 
 
-def kept(jobs: Sequence[Job]) -> dict[int, Run]:
+def kept(jobs: Sequence[Job]) -> dict[int, StoredRun]:
     """Stored runs of a cell that need not be done again, by seed, each with its ``sources``.
 
     They were done with the framework, the versions, the protocol and the hyperparameters of
@@ -428,18 +432,18 @@ def kept(jobs: Sequence[Job]) -> dict[int, Run]:
         return {}
     stored = load(path)
     own = stored.provenance.get("sources", {})
-    beside = beside_returns(job.cell.algorithm)
+    secondary = secondary_quantities(job.cell.algorithm)
     seeds = set() if _differs(stored, job) else {job.seed for job in jobs}
     return {
         run.seed: replace(run, sources=run.sources or own)
         for run in stored.runs
         if run.seed in seeds
         and run.status == FINISHED
-        and all(run.beside.tells(quantity) for quantity in beside)
+        and all(run.secondary.has(quantity) for quantity in secondary)
     }
 
 
-def _stored_table(run: Run, sources: Mapping[str, str]) -> dict[str, Any]:
+def _stored_table(run: StoredRun, sources: Mapping[str, str]) -> dict[str, Any]:
     """A run as it stands in a file of runs that were done with ``sources``.
 
     What is not known of it is left out, and its own sources where they are these.
@@ -462,7 +466,7 @@ def _provenance(job: Job, run_record: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def check_machine(cell: Cell, earlier: Mapping[int, Run]) -> None:
+def check_machine(cell: Cell, earlier: Mapping[int, StoredRun]) -> None:
     """UserError if earlier runs would be joined with runs of another processor or Python."""
     if not earlier:
         return
@@ -497,7 +501,7 @@ def check_replaceable(jobs: Sequence[Job]) -> None:
 def write(
     jobs: Sequence[Job],
     records: Sequence[Mapping[str, Any]],
-    earlier: Mapping[int, Run] = MappingProxyType({}),
+    earlier: Mapping[int, StoredRun] = MappingProxyType({}),
 ) -> Path:
     """Write the stored runs of one cell out of the records of ``jobs``, by seed.
 

@@ -67,8 +67,8 @@ def _of_groups(
 def _critics(
     session: Session, looks: Looks, groups: Mapping[Quantity, Sequence[str]]
 ) -> dict[str, float | None]:
-    seen = _of_cells(session, looks, CRITIC) | _of_groups(session, looks, CRITIC, groups)
-    return {name: None if drop is None else math.exp(drop) for name, drop in seen.items()}
+    detectable = _of_cells(session, looks, CRITIC) | _of_groups(session, looks, CRITIC, groups)
+    return {name: None if drop is None else math.exp(drop) for name, drop in detectable.items()}
 
 
 def looks_allowed(session: Session) -> Looks:

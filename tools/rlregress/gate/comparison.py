@@ -67,8 +67,8 @@ def compare(
             continue
         answers = {a.full_name: _answers(a, detail) for a in adapters}
         absent = {a.full_name: a.absent()[detail.id] for a in adapters if detail.id in a.absent()}
-        asked = {name: given for name, given in answers.items() if given}
-        if asked:
-            rows.append(Row(detail=detail, answers=asked, absent=absent))
+        answered = {name: given for name, given in answers.items() if given}
+        if answered:
+            rows.append(Row(detail=detail, answers=answered, absent=absent))
     versions = {a.full_name: a.version() for a in adapters}
     return Comparison(versions=versions, rows=tuple(rows))

@@ -142,8 +142,8 @@ def throughput(entries: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str,
     by_pair: dict[tuple[str, str], dict[str, Any]] = {}
     for entry in entries:
         if isinstance(entry.get("throughput"), dict):
-            told = dict(entry["throughput"])
-            by_pair.setdefault((entry["framework"], told.pop("algorithm")), {}).update(told)
+            fields = dict(entry["throughput"])
+            by_pair.setdefault((entry["framework"], fields.pop("algorithm")), {}).update(fields)
     return by_pair
 
 
@@ -168,8 +168,8 @@ def write(path: Path, entries: list[dict[str, Any]]) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Told:
-    """What an entry keeps of a run (``pytest_plugin.subjects.Run``)."""
+class _RunSummary:
+    """What an entry keeps of a run (``pytest_plugin.subjects.SessionRun``)."""
 
     cell: Component
     seed: Seed
@@ -226,13 +226,13 @@ class _Entry:
     diagnostics: Mapping[Line, _Verdict] = field(default_factory=dict)
     not_judged: Mapping[Line, str] = field(default_factory=dict)
     throughput: _Throughput | None = None
-    record: _Told | None = None
+    record: _RunSummary | None = None
 
     def __post_init__(self) -> None:
         # which what is said is filed under
-        for said, of in (("throughput", "framework"), ("not_judged", "cell")):
-            if getattr(self, said) and not getattr(self, of):
-                raise ValueError(f"'{self.test}' has '{said}' and no '{of}'")
+        for key, of in (("throughput", "framework"), ("not_judged", "cell")):
+            if getattr(self, key) and not getattr(self, of):
+                raise ValueError(f"'{self.test}' has '{key}' and no '{of}'")
 
 
 @dataclass(frozen=True, kw_only=True)

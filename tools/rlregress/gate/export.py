@@ -175,10 +175,10 @@ def of_reports(folder: Path, into: Exported) -> None:
     """Add the nights below a folder: ``nights.csv``, run by run, and ``verdicts.csv``."""
     nights, left_out = read_nights([folder])
     into.left_out += left_out
-    for number, each in enumerate(nights):
-        at = _seconds(each.started)
-        for name, cell in each.cells.items():
-            named = {"night": number, "started": each.started, "cell": name}
+    for number, nightly in enumerate(nights):
+        at = _seconds(nightly.started)
+        for name, cell in nightly.cells.items():
+            named = {"night": number, "started": nightly.started, "cell": name}
             columns = (cell.seeds, cell.returns, cell.training, cell.critic,
                        cell.steps_per_cpu_second)  # fmt: skip
             for seed, final, training, critic, speed in zip(*columns, strict=True):
@@ -186,9 +186,9 @@ def of_reports(folder: Path, into: Exported) -> None:
                     **named, "seed": seed, "return": final, "training_return": training,
                     "critic": critic, "steps_per_cpu_second": speed,
                 }])  # fmt: skip
-            told = [value for value in cell.returns if value is not None]
-            if told:
-                mean, middle = float(np.mean(told)), interquartile_mean(told)
+            returns = [value for value in cell.returns if value is not None]
+            if returns:
+                mean, middle = float(np.mean(returns)), interquartile_mean(returns)
                 into.scalars += [
                     Scalar(name, "night/return", number, mean, at),
                     Scalar(name, "night/descriptive_interquartile_mean", number, middle, at),

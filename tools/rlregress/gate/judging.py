@@ -11,7 +11,7 @@ import numpy as np
 from rlregress.gate import baseline, published
 from rlregress.gate.session import Session
 from rlregress.model.cells import Band, Verdict
-from rlregress.model.quantities import BESIDE, ONE_SIDED, RETURNS, Quantity, shares
+from rlregress.model.quantities import ONE_SIDED, RETURNS, SECONDARY, Quantity, shares
 from rlregress.training.budgets import budget
 from rlregress.training.cell import Cell, Job
 from rlregress.verdicts.bands import BandSample, judge_bands
@@ -22,7 +22,7 @@ from rlregress.verdicts.rules import CellSample, Rules, visible_drop
 from rlregress.verdicts.sequential import Course, follow, verdicts_of
 
 #: all that runs are judged by
-EVERY = (RETURNS, *BESIDE)
+EVERY = (RETURNS, *SECONDARY)
 
 
 def judge(session: Session) -> dict[str, Verdict]:
@@ -221,13 +221,13 @@ def expected_new_runs(session: Session, cell: Cell, looks: Looks) -> float:
     if cell not in session.stored or len(looks.seeds) == 1:
         return float(looks.most)
     together = [
-        other
-        for other in session.stored
-        if other == cell
-        or (other.group == cell.group and cell.group in session.groups(looks=looks))
+        cell_
+        for cell_ in session.stored
+        if cell_ == cell
+        or (cell_.group == cell.group and cell.group in session.groups(looks=looks))
     ]
     return expected_runs(
-        [len(session.stored[other].returns) for other in together],
+        [len(session.stored[cell_].returns) for cell_ in together],
         looks,
         *family(session, RETURNS, looks),
         quantities=sum(any(c in session.judged_by(of) for c in together) for of in ONE_SIDED),

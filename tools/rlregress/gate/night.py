@@ -57,7 +57,7 @@ _Measured = Annotated[tuple[_Number, ...], Field(min_length=1)]
 
 
 @dataclass(frozen=True)
-class CellNight:
+class NightlyCell:
     """The new runs of one cell, run by run.
 
     Attributes:
@@ -94,7 +94,7 @@ class CellNight:
 
 
 @dataclass(frozen=True)
-class FrameworkNight:
+class NightlyFramework:
     """One framework: verdict, versions, digests of the code under test."""
 
     verdict: Line
@@ -103,7 +103,7 @@ class FrameworkNight:
 
 
 @dataclass(frozen=True)
-class Night:
+class NightlyRun:
     """One gate.
 
     Attributes:
@@ -118,9 +118,9 @@ class Night:
     started: Time
     exit_code: int
     budget: Line
-    frameworks: Mapping[Component, FrameworkNight]
+    frameworks: Mapping[Component, NightlyFramework]
     machines: tuple[Mapping[Line, recorded.Described], ...]
-    cells: Mapping[Component, CellNight]
+    cells: Mapping[Component, NightlyCell]
     throughput: Mapping[_Pair, Mapping[_Measure, _Measured]]
     unjudged: tuple[str, ...] = ()
 
@@ -154,11 +154,11 @@ def of_gate(result: GateResult, entries: Sequence[Mapping[str, Any]]) -> dict[st
         "budget": result.budget,
         "frameworks": frameworks,
         "unjudged": list(result.unjudged),
-        **_told(entries),
+        **_contents(entries),
     }
 
 
-def _told(entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _contents(entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """``machines``, ``cells`` and ``throughput`` of a night, from the entries of its evidence."""
     machines: list[dict[str, Any]] = []
     cells: dict[str, dict[str, Any]] = {}
@@ -207,13 +207,13 @@ def _empty(
     }
 
 
-def read(folder: Path) -> Night:
+def read(folder: Path) -> NightlyRun:
     """The night whose report lies in a folder; UserError if it is damaged or has no date."""
     path = folder / FILE
     if path.exists():
-        night: Night = datafiles.read(path, Night, remedy=_REMEDY)
+        night: NightlyRun = datafiles.read(path, NightlyRun, remedy=_REMEDY)
         return night
-    return _older(folder)
+    return _from_evidence(folder)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,7 +236,7 @@ class _Verdict:
     unjudged: tuple[str, ...] = ()
 
 
-def _older(folder: Path) -> Night:
+def _from_evidence(folder: Path) -> NightlyRun:
     """A night from the files that every gate has written."""
     path = folder / "verdict.json"
     verdict: _Verdict = datafiles.read(path, _Verdict, remedy=_REMEDY)
@@ -259,9 +259,9 @@ def _older(folder: Path) -> Night:
             if name in verdict.frameworks
         },
         "unjudged": verdict.unjudged,
-        **_told(entries),
+        **_contents(entries),
     }
-    made: Night = datafiles.checked(content, Night, path, remedy=_REMEDY)
+    made: NightlyRun = datafiles.checked(content, NightlyRun, path, remedy=_REMEDY)
     return made
 
 
@@ -279,12 +279,12 @@ def _date(folder: Path, entries: Iterable[Mapping[str, Any]]) -> str:
         head = ""
     if found := re.search(r'timestamp="([^"]+)"', head):
         try:
-            said = datetime.fromisoformat(found[1])
+            moment = datetime.fromisoformat(found[1])
             # without an offset it is that of the machine that wrote it, which nothing tells
-            said = (said if said.tzinfo else said.replace(tzinfo=UTC)).astimezone(UTC)
+            moment = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
         except (ValueError, OverflowError) as error:
             raise UserError(f"{path} has no date: {error}; {_REMEDY}") from None
-        return said.strftime(datafiles.TIME)
+        return moment.strftime(datafiles.TIME)
     began = [
         entry["record"]["time"].get("started_at") or "" for entry in entries if entry.get("record")
     ]

@@ -34,21 +34,21 @@ def _covers(other: Mapping[str, Any], cell: Mapping[str, Any]) -> bool:
     can see: that drop may be real, and it is not what the other was asked about. It shows one if
     its own p-value is small, or if the drop is one that matters.
     """
-    seen = other["visible_fraction"]
-    if cell.get("failed") or seen is None:
+    detectable = other["visible_fraction"]
+    if cell.get("failed") or detectable is None:
         return False
     drop = -cell["effect_fraction"]
-    return drop <= seen or (cell["p_drop"] > SIGN_OF_A_DROP and drop <= Rules().must_see)
+    return drop <= detectable or (cell["p_drop"] > SIGN_OF_A_DROP and drop <= Rules().must_detect)
 
 
 def _covered(name: str, verdicts: Mapping[str, Mapping[str, Any]]) -> bool:
     """Whether another verdict speaks for a cell or a group that is inconclusive."""
     groups = [group for group, of in verdicts.items() if name in of.get("cells", ())]
-    names = [*groups, *(TRAINING.named(each) for each in (name, *groups))]
+    names = [*groups, *(TRAINING.named(judged_name) for judged_name in (name, *groups))]
     return any(
-        verdicts[other]["verdict"] == HOLDS and _covers(verdicts[other], verdicts[name])
-        for other in names
-        if other in verdicts
+        verdicts[known_name]["verdict"] == HOLDS and _covers(verdicts[known_name], verdicts[name])
+        for known_name in names
+        if known_name in verdicts
     )
 
 
@@ -86,7 +86,7 @@ def _trained(framework: str, trained: Collection[str] | None) -> bool:
 def outcomes(
     entries: list[dict[str, Any]],
     trained: Collection[str] | None = None,
-    to_ask: Mapping[str, Collection[Cell]] = MappingProxyType({}),
+    to_probe: Mapping[str, Collection[Cell]] = MappingProxyType({}),
 ) -> list[FrameworkOutcome]:
     """One outcome per framework that was to be judged, or that a test was about, by name.
 
@@ -96,10 +96,12 @@ def outcomes(
     Args:
         trained: frameworks whose returns are judged; None: all. Of others formulas and behaviour
             are all that can hold.
-        to_ask: frameworks that were to be judged -> every (detail, scope) to be asked of them.
+        to_probe: frameworks that were to be judged -> every (detail, scope) to be asked of them.
     """
     made = []
-    for framework in sorted({e["framework"] for e in entries if e.get("framework")} | set(to_ask)):
+    for framework in sorted(
+        {e["framework"] for e in entries if e.get("framework")} | set(to_probe)
+    ):
         own = [entry for entry in entries if entry.get("framework") == framework]
         tests: dict[str, dict[str, int]] = {}
         for entry in own:
@@ -108,22 +110,22 @@ def outcomes(
         failures = [entry for entry in own if entry["outcome"] == "failed"]
         verdicts = evidence.verdicts(own)
         throughput = {
-            algorithm: told
-            for (name, algorithm), told in evidence.throughput(entries).items()
+            algorithm: measured
+            for (name, algorithm), measured in evidence.throughput(entries).items()
             if name == framework
         }
         quantities = [
             verdict["verdict"]
-            for told in throughput.values()
-            for verdict in told.get("verdicts", {}).values()
+            for measured in throughput.values()
+            for verdict in measured.get("verdicts", {}).values()
         ]
         if not failures and not _trained(framework, trained) and set(quantities) <= {HOLDS}:
             verdict = FORMULAS_HOLD
         else:
             verdict = _verdict(failures, verdicts, quantities)
-        wanted = to_ask.get(framework, ())
-        missing = asked.not_asked(wanted, evidence.answered(own, framework))
-        tiers = _untested(tests, _trained(framework, trained)) if framework in to_ask else ()
+        wanted = to_probe.get(framework, ())
+        missing = asked.not_probed(wanted, evidence.answered(own, framework))
+        tiers = _untested(tests, _trained(framework, trained)) if framework in to_probe else ()
         if verdict != REGRESSED and (missing or tiers):
             verdict = COULD_NOT_JUDGE
         made.append(

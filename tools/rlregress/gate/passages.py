@@ -6,19 +6,19 @@ import difflib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from rlregress.model.code import Pair, Passage
+from rlregress.model.code import Hunk, Pair
 
 #: lines that are shown before and after what differs, and rows of one passage.
 CONTEXT, MOST = 3, 60
 
 
-def passage(
+def hunk(
     title: str,
     a: Sequence[str],
     b: Sequence[str],
     first: tuple[int, int] = (1, 1),
     rank: Callable[[int, int], int] = lambda begin, end: 0,
-) -> Passage:
+) -> Hunk:
     """The lines by which two texts differ, with ``CONTEXT`` lines around them.
 
     What they are all indented by is left out.
@@ -39,8 +39,8 @@ def passage(
         left = max(0, left - len(rows))
     lines = [line[1] for rows in groups for row in rows for line in (row.a, row.b) if line]
     indented = min((len(text) - len(text.lstrip()) for text in lines if text.strip()), default=0)
-    shown = tuple(tuple(_moved_left(row, indented) for row in rows) for rows in groups)
-    return Passage(title=title, groups=shown, left_out=left_out)
+    dedented = tuple(tuple(_moved_left(row, indented) for row in rows) for rows in groups)
+    return Hunk(title=title, groups=dedented, left_out=left_out)
 
 
 def _least(codes: Sequence[Sequence[object]], first: int, rank: Callable[[int, int], int]) -> int:
@@ -66,13 +66,13 @@ def _rows(
     return rows
 
 
-def of_folders(package: str, a: Path, b: Path) -> list[Passage]:
+def of_folders(package: str, a: Path, b: Path) -> list[Hunk]:
     """What differs between the Python files of two copies of a package."""
     files = {path.relative_to(side) for side in (a, b) for path in side.rglob("*.py")}
-    passages = []
+    hunks = []
     for file in sorted(files):
         texts = [(side / file).read_bytes() if (side / file).is_file() else b"" for side in (a, b)]
         if texts[0] != texts[1]:
             one, other = (text.decode("utf-8", "replace").splitlines() for text in texts)
-            passages.append(passage(f"{package}/{file.as_posix()}", one, other))
-    return passages
+            hunks.append(hunk(f"{package}/{file.as_posix()}", one, other))
+    return hunks

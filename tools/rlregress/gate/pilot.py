@@ -116,10 +116,10 @@ def curve(run: Mapping[str, Any]) -> Curve:
     """The learning curve of a finished record; an evaluation that is not finite is NaN."""
     minutes = np.array(run["curve_cpu_seconds"], dtype=np.float64).reshape(-1, 2) / 60
     ended = np.array([[at, value] for at, value, _ in run["episodes"]], np.float64).reshape(-1, 2)
-    told = [[] if None in returns else returns for _, returns in run["curve"]]
+    complete = [[] if None in returns else returns for _, returns in run["curve"]]
     return Curve(
         evaluated=np.array([at for at, _ in run["curve"]], dtype=np.float64),
-        evaluations=np.array([np.mean(returns) if returns else np.nan for returns in told]),
+        evaluations=np.array([np.mean(returns) if returns else np.nan for returns in complete]),
         training_minutes=minutes[:, 0],
         evaluation_minutes=minutes[:, 1],
         ended=ended[:, 0],

@@ -9,9 +9,9 @@ from rlregress.gate import baseline, schedule
 from rlregress.gate.candidates import candidates
 from rlregress.gate.judging import EVERY, course_of, needed
 from rlregress.gate.proposals import proposals
-from rlregress.gate.selection import Selection, refused
+from rlregress.gate.selection import Selection, excluded
 from rlregress.gate.session import Session, open_session
-from rlregress.model.planning import CellPlan, Gate, Makespan, Plan
+from rlregress.model.planning import CellPlan, Gate, Makespan, SessionPlan
 from rlregress.training.budgets import budget
 from rlregress.training.cell import Cell
 from rlregress.verdicts.rules import Rules
@@ -22,21 +22,22 @@ def plan(
     seeds: int,
     store: str,
     one_look: bool = False,
-    must_see: float | None = None,
+    must_detect: float | None = None,
     workers: int = 1,
-) -> Plan:
+) -> SessionPlan:
     """The plan of a session; see ``open_session``.
 
     Args:
         workers: how many runs go on at a time.
-        must_see: share of the stored mean whose loss is to be seen with 80 % power.
+        must_detect: share of the stored mean whose loss is to be seen with 80 % power.
 
     Raises:
         UserError: as ``open_session``, and for a loss that is none by the rules.
     """
-    if must_see is not None and must_see <= Rules.floor:
+    if must_detect is not None and must_detect <= Rules.floor:
         raise UserError(
-            f"--must-detect is {100 * must_see:g}%, expected more than {Rules.floor:.0%}: no gate "
+            f"--must-detect is {100 * must_detect:g}%, expected more than {Rules.floor:.0%}: "
+            "no gate "
             "calls a smaller drop regressed, however sure it is (docs/verdicts.md, Floor)"
         )
     session = open_session(selection, seeds, store, one_look=one_look)
@@ -45,7 +46,7 @@ def plan(
     measured = session.measured_in_store()
     cells = tuple(_cell(session, cell, until[cell]) for cell in session.cells)
     begun = any(cell.done for cell in cells)
-    return Plan(
+    return SessionPlan(
         description=session.describe(),
         looks=session.looks.seeds,
         judged=session.judged,
@@ -57,8 +58,8 @@ def plan(
         makespan=_makespan(session, measured, until, workers),
         evaluations=budget(selection.budget).evaluations,
         not_judged={cell.id: why for cell in session.stored if (why := session.not_judged(cell))},
-        refused=tuple(refused(selection)),
-        wanted=() if must_see is None else proposals(session, gates, must_see, begun),
+        excluded=tuple(excluded(selection)),
+        wanted=() if must_detect is None else proposals(session, gates, must_detect, begun),
         detects=_detects(session, gates),
     )
 

@@ -31,7 +31,7 @@ def proposals(
         seeing = [
             gate
             for gate in gates
-            if all(_sees(drop, share) for drop in _of_either(drops(gate)).values())
+            if all(_detects(drop, share) for drop in _of_either(drops(gate)).values())
         ]
         own = [gate for gate in seeing if begun and gate.chosen]
         return min(own or seeing, key=lambda gate: (gate.expected, gate.most), default=None)
@@ -81,7 +81,7 @@ def _of_either(drops: Mapping[str, float | None]) -> dict[str, float | None]:
     best: dict[str, float | None] = {}
     for name, drop in drops.items():
         own = cell_of(name)
-        known = [each for each in (best.get(own), drop) if each is not None]
+        known = [value for value in (best.get(own), drop) if value is not None]
         best[own] = min(known, default=None)
     return best
 
@@ -95,7 +95,7 @@ def _missing_in_cells(session: Session, gates: tuple[Gate, ...], share: float) -
     looks = looks_allowed(session)
     missing = {}
     for cell, stored in session.stored.items():
-        if _seen(share, (_of_either(gate.cells)[cell.id] for gate in gates)):
+        if _is_detected(share, (_of_either(gate.cells)[cell.id] for gate in gates)):
             continue
         of = _sharper(session, [cell])
         numbers = np.array(stored.numbers(of))
@@ -111,7 +111,7 @@ def _missing_in_groups(
     looks = looks_allowed(session)
     missing = {}
     for group in _of_either(gates[0].groups):
-        if _seen(share, (_of_either(gate.groups)[group] for gate in gates)):
+        if _is_detected(share, (_of_either(gate.groups)[group] for gate in gates)):
             continue
         cells = [cell for cell in session.stored if cell.group == group]
         of = _sharper(session, cells)
@@ -128,10 +128,10 @@ def _missing_in_groups(
     return missing
 
 
-def _sees(smallest: float | None, share: float) -> bool:
+def _detects(smallest: float | None, share: float) -> bool:
     """Whether a gate that sees a smallest drop sees a share, as exactly as both are shown."""
     return smallest is not None and (smallest <= share or percent(smallest) == percent(share))
 
 
-def _seen(share: float, drops: Iterable[float | None]) -> bool:
-    return any(_sees(drop, share) for drop in drops)
+def _is_detected(share: float, drops: Iterable[float | None]) -> bool:
+    return any(_detects(drop, share) for drop in drops)

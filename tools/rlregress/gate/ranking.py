@@ -26,14 +26,14 @@ from rlregress.progress import Progress
 from rlregress.training import recorded
 from rlregress.training.cell import Cell, Job, Protocol
 from rlregress.verdicts import adastop
-from rlregress.verdicts.adastop import Plan
+from rlregress.verdicts.adastop import AdastopPlan
 
 #: beyond it squares of returns overflow
 _LARGEST = 1e100
 
 
 @dataclass(frozen=True)
-class Run:
+class ImplementationRun:
     """One run of one implementation.
 
     Attributes:
@@ -64,7 +64,7 @@ class _Row:
     final_return: Annotated[Number, Field(alias="return")]
 
 
-def of_csv(path: Path) -> list[Run]:
+def of_csv(path: Path) -> list[ImplementationRun]:
     """The runs of a CSV file with the columns implementation, environment, seed and return.
 
     Raises:
@@ -75,7 +75,9 @@ def of_csv(path: Path) -> list[Run]:
         raise UserError(f"{path} is not named .csv; expected a CSV file: {remedy}")
     rows: tuple[_Row, ...] = datafiles.read(path, tuple[_Row, ...], remedy=remedy)
     return [
-        Run(row.implementation, row.environment, row.environment, row.seed, row.final_return)
+        ImplementationRun(
+            row.implementation, row.environment, row.environment, row.seed, row.final_return
+        )
         for row in rows
     ]
 
@@ -98,18 +100,18 @@ def of_stored(
     stored: Iterable[baseline.Baseline],
     implementation: Callable[[Cell], str] = implementation_of,
     task: Callable[[Cell, Protocol], str] = task_of,
-) -> list[Run]:
+) -> list[ImplementationRun]:
     """The runs of ``baselines/returns``, under the names that are asked for."""
     return [
-        Run(
-            implementation(one.cell),
-            one.cell.environment,
-            task(one.cell, one.protocol),
+        ImplementationRun(
+            implementation(baseline_.cell),
+            baseline_.cell.environment,
+            task(baseline_.cell, baseline_.protocol),
             run.seed,
             run.final_return,
         )
-        for one in stored
-        for run in one.runs
+        for baseline_ in stored
+        for run in baseline_.runs
     ]
 
 
@@ -134,7 +136,7 @@ def records(folder: Path) -> list[tuple[Job, dict[str, Any]]]:
     return [recorded.read(path) for path in paths]
 
 
-def of_records(kept: Sequence[tuple[Job, dict[str, Any]]]) -> list[Run]:
+def of_records(kept: Sequence[tuple[Job, dict[str, Any]]]) -> list[ImplementationRun]:
     """The runs of run records.
 
     Where a cell was run with several versions or hyperparameters, each is an implementation of its
@@ -149,15 +151,19 @@ def of_records(kept: Sequence[tuple[Job, dict[str, Any]]]) -> list[Run]:
         differing = sorted(
             f"{name} {value}"
             for name, value in own.items()
-            if any(other.get(name) != value for other in codes[cell])
+            if any(code.get(name) != value for code in codes[cell])
         )
         name = implementation_of(cell) + (f" ({', '.join(differing)})" if differing else "")
         task = task_of(cell, job.protocol)
-        runs.append(Run(name, cell.environment, task, job.seed, stored["final_return"]))
+        runs.append(
+            ImplementationRun(name, cell.environment, task, job.seed, stored["final_return"])
+        )
     return runs
 
 
-def chosen(runs: Sequence[Run], environments: Sequence[str]) -> list[Run]:
+def chosen(
+    runs: Sequence[ImplementationRun], environments: Sequence[str]
+) -> list[ImplementationRun]:
     """The runs on the named environments, all of them without names; UserError for unknown ones."""
     known = {run.environment for run in runs}
     for name in environments:
@@ -166,7 +172,7 @@ def chosen(runs: Sequence[Run], environments: Sequence[str]) -> list[Run]:
     return [run for run in runs if not environments or run.environment in environments]
 
 
-def check_size(runs: Iterable[Run]) -> None:
+def check_size(runs: Iterable[ImplementationRun]) -> None:
     """UserError if a return is too large to be compared, wherever it comes from."""
     for run in runs:
         if run.final_return is not None and abs(run.final_return) > _LARGEST:
@@ -177,7 +183,7 @@ def check_size(runs: Iterable[Run]) -> None:
             )
 
 
-def _by_task(runs: Iterable[Run]) -> dict[str, dict[str, dict[int, float | None]]]:
+def _by_task(runs: Iterable[ImplementationRun]) -> dict[str, dict[str, dict[int, float | None]]]:
     """Task -> implementation -> seed -> final return."""
     tasks: dict[str, dict[str, dict[int, float | None]]] = {}
     for run in runs:
@@ -226,7 +232,7 @@ def _most_looks(returns: dict[str, dict[str, list[float]]], runs: int) -> int:
 
 
 def rank(
-    runs: Sequence[Run],
+    runs: Sequence[ImplementationRun],
     per_look: int = 5,
     looks: int | None = None,
     alpha: float = 0.05,
@@ -240,7 +246,7 @@ def rank(
         per_look: new runs of each implementation at each look.
         looks: how many are planned in all; None: as many as every implementation has the runs for.
         alpha: probability of separating one or more pairs that are equal.
-        beta: probability of accepting a pair early; see ``adastop.Plan``.
+        beta: probability of accepting a pair early; see ``adastop.AdastopPlan``.
         say: is told how far it is, where there is much to decide.
 
     Raises:
@@ -258,7 +264,9 @@ def rank(
         )
     returns = {task: _without_failures(task, of_task) for task, of_task in shared.items()}
     most = _most_looks(returns, per_look)
-    plan = Plan(runs=per_look, looks=most if looks is None else looks, alpha=alpha, beta=beta)
+    plan = AdastopPlan(
+        runs=per_look, looks=most if looks is None else looks, alpha=alpha, beta=beta
+    )
 
     places: list[tuple[str, str]] = []
     samples: list[np.ndarray] = []

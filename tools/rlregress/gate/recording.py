@@ -60,7 +60,7 @@ class Recording:
 
 
 def record(
-    asked: Recording, workers: int, on_done: Callable[[dict[str, Any], int, int], None]
+    requested: Recording, workers: int, on_done: Callable[[dict[str, Any], int, int], None]
 ) -> Iterator[str]:
     """Train every named cell and write its file; yields lines.
 
@@ -70,25 +70,25 @@ def record(
     Args:
         on_done: called with the record of each run, how many are done, and of how many.
     """
-    if not 2 <= asked.seeds <= baseline.FIRST_NEW_SEED:
+    if not 2 <= requested.seeds <= baseline.FIRST_NEW_SEED:
         raise UserError(
-            f"--seeds is {asked.seeds}, expected 2 to {baseline.FIRST_NEW_SEED} stored runs of "
+            f"--seeds is {requested.seeds}, expected 2 to {baseline.FIRST_NEW_SEED} stored runs of "
             "each cell"
         )
     suite.checkout("recording stored runs")
-    cells = asked.cells()
-    of_budget = load_budget(asked.budget)
-    of_cell = {cell: plan.jobs(cell, range(asked.seeds)) for cell in cells}
-    if not asked.replace:
+    cells = requested.cells()
+    of_budget = load_budget(requested.budget)
+    of_cell = {cell: plan.jobs(cell, range(requested.seeds)) for cell in cells}
+    if not requested.replace:
         for jobs in of_cell.values():
             baseline.check_replaceable(jobs)
-    earlier: dict[Cell, Mapping[int, baseline.Run]] = {}
+    earlier: dict[Cell, Mapping[int, baseline.StoredRun]] = {}
     for cell, jobs in of_cell.items():
-        earlier[cell] = {} if asked.replace else baseline.kept(jobs)
+        earlier[cell] = {} if requested.replace else baseline.kept(jobs)
         baseline.check_machine(cell, earlier[cell])
         of_cell[cell] = [job for job in jobs if job.seed not in earlier[cell]]
     check_writable(baseline.folder(), "stored runs")
-    folder = store_in(asked.store)
+    folder = store_in(requested.store)
     check_writable(folder.folder, "run records")
     # seed by seed, so that a recording that is ended has some runs of every cell
     queue = sorted((job for cell in cells for job in of_cell[cell]), key=lambda job: job.seed)

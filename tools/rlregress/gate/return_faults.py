@@ -71,8 +71,8 @@ def chosen(
     # a name that the algorithms filter out is no unknown one
     left = [fault for fault in probed.named(of, only) if fault.algorithm in (algorithms or known)]
     if not left:
-        asked = ", ".join([*names, *algorithms, *only])
-        raise UserError(f"no fault is left of {asked}; {nearest('', [f.name for f in of])}")
+        requested = ", ".join([*names, *algorithms, *only])
+        raise UserError(f"no fault is left of {requested}; {nearest('', [f.name for f in of])}")
     return left
 
 
@@ -138,7 +138,7 @@ def _first_runs(options: run.GateOptions, environment: Mapping[str, str]) -> Out
     if isinstance(entries, str):
         raise UserError(entries)
     records = [entry["record"] for entry in entries if "record" in entry]
-    return {each["cell"]: {**each, "time": None} for each in records}
+    return {record["cell"]: {**record, "time": None} for record in records}
 
 
 def _judged(
@@ -153,7 +153,7 @@ def _judged(
         return _not_judged(framework, algorithm, name, entries)
     broken = [str(entry["message"]).splitlines()[0] for entry in outcome.broken(entries)]
     records = [entry["record"] for entry in entries if "record" in entry]
-    minutes = sum(each["time"].get("cpu_seconds", 0.0) for each in records) / 60
+    minutes = sum(record["time"].get("cpu_seconds", 0.0) for record in records) / 60
     verdicts = evidence.verdicts(entries)
     trouble = broken[0] if broken else "" if verdicts else "no cell was judged"
     return GateOnFault(

@@ -23,7 +23,7 @@ from rlregress.gate import asked, evidence, outcome, selection, shown, throughpu
 from rlregress.gate.baseline import FIRST_NEW_SEED
 from rlregress.gate.machines import other_machines
 from rlregress.gate.session import Session, open_session
-from rlregress.model.gate import GateResult, Shown
+from rlregress.model.gate import GateResult, ReportData
 from rlregress.model.option import arguments, of, option
 from rlregress.tracing.processes import last_words
 from rlregress.training import identity, launch
@@ -285,21 +285,21 @@ def judge(options: GateOptions, say: Callable[[str], None]) -> GateResult:
     chosen, session = options.selection(), options.session()
     frameworks, algorithms = chosen.frameworks, chosen.algorithms
     adapters = selection.adapters(frameworks)
-    to_ask = {adapter.full_name: asked.to_ask(adapter, algorithms) for adapter in adapters}
+    to_probe = {adapter.full_name: asked.to_probe(adapter, algorithms) for adapter in adapters}
     if options.throughput:
         throughput.check(throughput.pairs(adapters, algorithms))
     check_writable(session.store.folder, "run records")
     say(f"gate: {session.describe()}")
-    for left_out in selection.refused(chosen):
+    for left_out in selection.excluded(chosen):
         say(f"left out: {left_out}")
     run(options)
     entries = evidence_of(options)
-    told = Told(options.alpha, options.budget, date, repeat_command(options))
-    return conclude(adapters, session, entries, to_ask, told, time.monotonic() - started)
+    info = SessionInfo(options.alpha, options.budget, date, repeat_command(options))
+    return conclude(adapters, session, entries, to_probe, info, time.monotonic() - started)
 
 
 @dataclass(frozen=True)
-class Told:
+class SessionInfo:
     """What a session of pytest was told, and when.
 
     Attributes:
@@ -318,8 +318,8 @@ def conclude(
     adapters: Sequence[Adapter],
     session: Session | None,
     entries: list[dict[str, Any]],
-    to_ask: Mapping[str, Collection[Cell]],
-    told: Told,
+    to_probe: Mapping[str, Collection[Cell]],
+    info: SessionInfo,
     seconds: float,
 ) -> GateResult:
     """Judge what a session of pytest found.
@@ -327,11 +327,11 @@ def conclude(
     Args:
         session: its trainings; None: it had none, and formulas and behaviour are judged alone.
         entries: its evidence.
-        to_ask: full name of a framework -> every (detail, scope) to be asked of it.
+        to_probe: full name of a framework -> every (detail, scope) to be asked of it.
         seconds: of wall-clock time.
     """
     trained = {cell.framework for cell in session.cells} if session else set()
-    outcomes = outcome.outcomes(entries, trained, to_ask)
+    outcomes = outcome.outcomes(entries, trained, to_probe)
     unjudged = outcome.unjudged(session.verdict_names(), entries) if session else []
     unjudged += [f"tests of {of.framework} {tier}" for of in outcomes for tier in of.untested]
     return GateResult(
@@ -341,35 +341,35 @@ def conclude(
         versions={adapter.full_name: identity.versions(adapter) for adapter in adapters},
         sources={adapter.full_name: identity.sources(adapter) for adapter in adapters},
         copies={adapter.full_name: identity.changed_copies(adapter) for adapter in adapters},
-        alpha=told.alpha,
-        budget=told.budget,
+        alpha=info.alpha,
+        budget=info.budget,
         seconds=round(seconds, 1),
         exit_code=outcome.exit_code(outcomes, entries, unjudged),
         notes=other_machines(session) if session else (),
-        shown=_shown(told, session, adapters, to_ask, entries),
+        report_data=_report_data(info, session, adapters, to_probe, entries),
     )
 
 
-def _shown(
-    told: Told,
+def _report_data(
+    info: SessionInfo,
     session: Session | None,
     adapters: Sequence[Adapter],
-    to_ask: Mapping[str, Collection[Cell]],
+    to_probe: Mapping[str, Collection[Cell]],
     entries: list[dict[str, Any]],
-) -> Shown:
-    known, extent = selection.algorithms(), {}
+) -> ReportData:
+    known, coverage = selection.algorithms(), {}
     trained = session.cells if session is not None and session.judged else ()
-    for name, cells in to_ask.items():
+    for name, cells in to_probe.items():
         judged = [cell for cell in trained if cell.framework == name.partition("@")[0]]
-        extent[name] = shown.extent({id for id, _ in cells}, known, judged)
+        coverage[name] = shown.algorithm_coverage({id for id, _ in cells}, known, judged)
     failures = [entry for entry in entries if entry["outcome"] == "failed"]
     bands = {cell.id: band for cell, band in session.bands.items()} if session else {}
-    return Shown(
-        started=told.date,
-        command=told.command,
+    return ReportData(
+        started=info.date,
+        command=info.command,
         machine=shown.machine(),
-        extent=extent,
+        coverage=coverage,
         runs=shown.runs(entries, bands),
-        departed=shown.departed(failures, adapters),
+        deviations=shown.deviations(failures, adapters),
         files=shown.changed_files(adapters),
     )

@@ -55,11 +55,11 @@ def spread(cell: Cell, known: Sequence[Baseline]) -> tuple[float, ...]:
     all.
     """
     ratios: Mapping[Cell, list[float]] = {of.cell: _ratios(of) for of in known}
-    for alike in (("group", "environment", "hyperparameters"), ("group",), ()):
+    for same_keys in (("group", "environment", "hyperparameters"), ("group",), ()):
         found = [
             ratio
-            for other, of in ratios.items()
-            if all(getattr(other, name) == getattr(cell, name) for name in alike)
+            for known_cell, of in ratios.items()
+            if all(getattr(known_cell, name) == getattr(cell, name) for name in same_keys)
             for ratio in of
         ]
         if found:
@@ -70,7 +70,7 @@ def spread(cell: Cell, known: Sequence[Baseline]) -> tuple[float, ...]:
 def _ratios(of: Baseline) -> list[float]:
     seconds = [run.cpu_seconds for run in of.runs if run.status == FINISHED and run.cpu_seconds]
     mean = sum(seconds) / len(seconds) if seconds else 0.0
-    return [each / mean for each in seconds]
+    return [second / mean for second in seconds]
 
 
 def draw(
@@ -79,8 +79,8 @@ def draw(
     """A length of each run: what is expected of it, times a ratio that was recorded."""
     ratios = np.empty(len(expected))
     of_spreads: dict[int, list[int]] = {}
-    for number, each in enumerate(spreads):
-        of_spreads.setdefault(id(each), []).append(number)
+    for number, spread_ in enumerate(spreads):
+        of_spreads.setdefault(id(spread_), []).append(number)
     for numbers in of_spreads.values():
         ratios[numbers] = generator.choice(spreads[numbers[0]], len(numbers))
     drawn: list[float] = (np.asarray(expected) * ratios).tolist()

@@ -89,21 +89,21 @@ def algorithms() -> frozenset[str]:
     return frozenset(a for name in frameworks.names() for a in frameworks.get(name).algorithms)
 
 
-def without_cells() -> frozenset[str]:
+def behavior_only() -> frozenset[str]:
     """The algorithms of all known frameworks that are asked how they behave, and no cell trains."""
-    return frozenset(a for name in frameworks.names() for a in frameworks.get(name).without_cells)
+    return frozenset(a for name in frameworks.names() for a in frameworks.get(name).behavior_only)
 
 
 def other_algorithms(chosen: Sequence[str]) -> frozenset[str]:
     """The algorithms, each a family of details, that ``--algorithm`` leaves out."""
-    return (algorithms() | without_cells()) - set(chosen) if chosen else frozenset()
+    return (algorithms() | behavior_only()) - set(chosen) if chosen else frozenset()
 
 
 def _of_names(selection: Selection, environments: Sequence[str]) -> list[Cell]:
-    asked = adapters(selection.frameworks)
-    check_algorithms(asked, selection.algorithms)
+    chosen = adapters(selection.frameworks)
+    check_algorithms(chosen, selection.algorithms)
     cells = []
-    for adapter in asked:
+    for adapter in chosen:
         name = adapter.name
         for algorithm in selection.algorithms or adapter.algorithms:
             for environment in environments:
@@ -115,9 +115,9 @@ def _of_names(selection: Selection, environments: Sequence[str]) -> list[Cell]:
 
 
 def _of_study(selection: Selection, table: str) -> list[Cell]:
-    asked = adapters(selection.frameworks)
-    check_algorithms(asked, selection.algorithms)
-    given = {adapter.name for adapter in asked}
+    chosen = adapters(selection.frameworks)
+    check_algorithms(chosen, selection.algorithms)
+    given = {adapter.name for adapter in chosen}
     every = [Cell(*key, selection.budget) for key in published.table(table)]
     cells = [
         cell
@@ -169,19 +169,19 @@ def study_table(name: str) -> str:
     return studies[name]
 
 
-def _refusals(cells: Sequence[Cell]) -> dict[Cell, str]:
+def _exclusions(cells: Sequence[Cell]) -> dict[Cell, str]:
     """Why cells cannot be trained here, one sentence each, of those that cannot."""
-    refusals = {}
+    reasons = {}
     for cell in dict.fromkeys(cells):
         try:
             adapters([cell.framework])
             plan.check(cell)
-            said = plan.refusal(cell)
+            reason = plan.exclusion_reason(cell)
         except UserError as error:
-            said = str(error)
-        if said:
-            refusals[cell] = said
-    return refusals
+            reason = str(error)
+        if reason:
+            reasons[cell] = reason
+    return reasons
 
 
 def choose(selection: Selection) -> list[Cell]:
@@ -189,7 +189,7 @@ def choose(selection: Selection) -> list[Cell]:
 
     Those that cannot be trained here are left out, see ``refused``; UserError if none is left.
     """
-    named = _asked_for(selection)
+    named = _requested(selection)
     for cell in named:
         if not files.is_component(cell.id):
             path = suite.baselines() / "hyperparameters" / f"{cell.hyperparameters}.yaml"
@@ -197,25 +197,25 @@ def choose(selection: Selection) -> list[Cell]:
                 f"{cell.id!r} cannot be the name of a folder of runs; expected up to 200 letters, "
                 f"digits and any of _.+@:=~-: rename {str(path)!r}"
             )
-    left_out = _refusals(named)
+    left_out = _exclusions(named)
     if len(left_out) == len(named):
         raise UserError(left_out[named[0]])
     return [cell for cell in named if cell not in left_out]
 
 
-def refused(selection: Selection) -> list[str]:
+def excluded(selection: Selection) -> list[str]:
     """What is left out of a session and why: a line for each framework, algorithm and set."""
     counted = Counter(
-        (cell.framework, cell.algorithm, cell.hyperparameters, said)
-        for cell, said in _refusals(_asked_for(selection)).items()
+        (cell.framework, cell.algorithm, cell.hyperparameters, reason)
+        for cell, reason in _exclusions(_requested(selection)).items()
     )
     return [
-        f"{framework}-{algorithm} with the hyperparameters of {name} (cells: {number}): {said}"
-        for (framework, algorithm, name, said), number in counted.items()
+        f"{framework}-{algorithm} with the hyperparameters of {name} (cells: {number}): {text}"
+        for (framework, algorithm, name, text), number in counted.items()
     ]
 
 
-def _asked_for(selection: Selection) -> list[Cell]:
+def _requested(selection: Selection) -> list[Cell]:
     return list(dict.fromkeys(_by_name(selection) or _of_stored(selection)))
 
 
@@ -243,22 +243,24 @@ def _by_name(selection: Selection) -> list[Cell]:
     return []
 
 
-def check_algorithms(asked: Sequence[Adapter], algorithms: Sequence[str]) -> None:
+def check_algorithms(chosen: Sequence[Adapter], algorithms: Sequence[str]) -> None:
     """UserError for an algorithm that none of the frameworks trains for its returns."""
-    known = sorted({name for adapter in asked for name in adapter.algorithms})
+    known = sorted({name for adapter in chosen for name in adapter.algorithms})
     for algorithm in algorithms:
         if algorithm not in known:
-            raise UserError(plan.not_trained(algorithm, asked, known))
+            raise UserError(plan.not_trained(algorithm, chosen, known))
 
 
 def _of_stored(selection: Selection) -> list[Cell]:
     """Stored cells, and those of the published table of the budget."""
     of_budget = budget(selection.budget)
-    asked = adapters(selection.frameworks)
-    check_algorithms(asked, selection.algorithms)
-    installed = {adapter.name for adapter in asked}
+    chosen = adapters(selection.frameworks)
+    check_algorithms(chosen, selection.algorithms)
+    installed = {adapter.name for adapter in chosen}
     recorded = {
-        each.cell.id: each.cell for each in baseline.every() if each.cell.budget == selection.budget
+        cell_.cell.id: cell_.cell
+        for cell_ in baseline.every()
+        if cell_.cell.budget == selection.budget
     }
     stored = dict(recorded)
     if of_budget.published:

@@ -12,7 +12,7 @@ from rlregress.gate import baseline, published
 from rlregress.gate.baseline import FINISHED, FIRST_NEW_SEED, Baseline
 from rlregress.gate.selection import Selection, choose
 from rlregress.model.cells import Band
-from rlregress.model.quantities import BESIDE, RETURNS, Quantity, quantity_of
+from rlregress.model.quantities import RETURNS, SECONDARY, Quantity, quantity_of
 from rlregress.training import launch, plan
 from rlregress.training.budgets import MOST_SEEDS, budget
 from rlregress.training.cell import Cell, Job
@@ -75,7 +75,7 @@ class Session:
         judged: whether the budget's returns are judged.
         stored: the stored runs of the cells that have some.
         bands: the published bands of the other cells.
-        beside: quantity -> cells that are judged by it too, beside their returns.
+        secondary_cells: quantity -> cells that are judged by it too, beside their returns.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Session:
         self.alpha, self.pinned, self.judged = alpha, pinned, of_budget.judged
         self.stored: dict[Cell, Baseline] = {}
         self.bands: dict[Cell, Band] = {}
-        self.beside: dict[Quantity, list[Cell]] = {quantity: [] for quantity in BESIDE}
+        self.secondary_cells: dict[Quantity, list[Cell]] = {quantity: [] for quantity in SECONDARY}
         self._jobs: dict[Cell, list[Job]] = {}
         self._seconds: dict[Cell, float] = {}
         self._numbers: dict[str, Mapping[Quantity, float]] = {}
@@ -113,7 +113,7 @@ class Session:
                 f"band, which takes {LEAST_AGAINST_BAND} new runs or more"
             )
         self.one_look_because = self._too_little_stored()
-        self._one_look_asked = not sequential
+        self._one_look_requested = not sequential
         several = sequential and self.judged and not self.one_look_because
         self.looks: Looks = SEQUENTIAL if several else fixed(seeds)
         for cell in cells:
@@ -134,9 +134,9 @@ class Session:
                 )
             baseline.check_hyperparameters(stored, job.hyperparameters)
             self.stored[cell] = stored
-            for quantity in baseline.beside_returns(cell.algorithm):
+            for quantity in baseline.secondary_quantities(cell.algorithm):
                 if not stored.why_not(quantity):
-                    self.beside[quantity].append(cell)
+                    self.secondary_cells[quantity].append(cell)
         else:
             raise UserError(baseline.how_to_record(cell))
 
@@ -185,13 +185,13 @@ class Session:
 
     def judged_by(self, quantity: Quantity) -> list[Cell]:
         """The cells that have stored runs to be judged by a quantity."""
-        return list(self.stored) if quantity is RETURNS else self.beside[quantity]
+        return list(self.stored) if quantity is RETURNS else self.secondary_cells[quantity]
 
     def not_judged(self, cell: Cell) -> dict[str, str]:
         """What a cell with stored runs could be judged by and is not -> why."""
         reasons = {
             quantity.name: self.stored[cell].why_not(quantity)
-            for quantity in baseline.beside_returns(cell.algorithm)
+            for quantity in baseline.secondary_quantities(cell.algorithm)
         }
         return {name: reason for name, reason in reasons.items() if reason}
 
@@ -199,12 +199,12 @@ class Session:
         """Names of all that the session owes a verdict on, whatever it is judged by."""
         if not self.judged:
             return []
-        beside = [
+        secondary = [
             name
-            for quantity, cells in self.beside.items()
+            for quantity, cells in self.secondary_cells.items()
             for name in [*(quantity.named(c.id) for c in cells), *self.groups(quantity)]
         ]
-        return [cell.id for cell in self.cells] + self.groups() + beside
+        return [cell.id for cell in self.cells] + self.groups() + secondary
 
     def framework_of(self, name: str) -> str:
         """The framework of what is judged under a name."""
@@ -245,7 +245,7 @@ class Session:
 
     def damaged(self, cell: Cell) -> list[str]:
         """What is wrong with records of a cell that cannot be read."""
-        return [said for job in self._jobs[cell] if (said := self.store.damage(job))]
+        return [damage for job in self._jobs[cell] if (damage := self.store.damage(job))]
 
     def estimated_seconds(self, cell: Cell) -> float:
         """CPU seconds of one run as far as stored runs tell, of its budget first; 0 if none do."""
@@ -313,14 +313,14 @@ class Session:
         left = sum(len(self.undone(cell)) for cell in self.cells)
         runs = f"{least}" if least == self.size else f"{least} to {self.size}"
         one, cells = self.size == 1, len(self.cells)
-        said = f"{runs} run{'s' * (not one)} of budget {self.cells[0].budget} in {cells} "
-        said += "cells" if cells > 1 else "cell"
+        text = f"{runs} run{'s' * (not one)} of budget {self.cells[0].budget} in {cells} "
+        text += "cells" if cells > 1 else "cell"
         if least == self.size:
-            allowed = self._one_look_asked or not self.one_look_because
+            allowed = self._one_look_requested or not self.one_look_because
             why = "" if allowed else f" (one look: {self.one_look_because})"
-            return f"{said}, {left} of them to do{why}"
+            return f"{text}, {left} of them to do{why}"
         looks = ", ".join(map(str, self.looks.seeds))
-        return f"{said} (looks after {looks}), {left} of the first look to do"
+        return f"{text} (looks after {looks}), {left} of the first look to do"
 
     def final_returns(self, cell: Cell) -> list[float]:
         """Final returns of the runs of a cell up to the first that is not done, by seed.

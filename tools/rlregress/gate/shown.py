@@ -16,16 +16,16 @@ from rlregress.faults import places
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import baseline, passages
 from rlregress.gate.baseline import FINISHED
-from rlregress.model.cells import Band, CellRuns, ShownRun
-from rlregress.model.code import Passage
-from rlregress.model.gate import Departed, Extent
-from rlregress.model.quantities import BESIDE
+from rlregress.model.cells import Band, CellRuns, ReportedRun
+from rlregress.model.code import Hunk
+from rlregress.model.gate import AlgorithmCoverage, Deviation
+from rlregress.model.quantities import SECONDARY
 from rlregress.training import identity
 from rlregress.training.cell import Cell
 from rlregress.training.machine import cpu_name
 
 #: files of a changed copy that are shown, and lines around one that decides a detail.
-_FILES, _AROUND = 6, 3
+_FILES, _CONTEXT = 6, 3
 
 
 def runs(
@@ -37,63 +37,67 @@ def runs(
         entries: of the evidence.
         bands: id of a cell -> the published band that it is judged by.
     """
-    new: dict[str, list[ShownRun]] = {e["cell"]: [] for e in entries if "cell" in e}
+    new: dict[str, list[ReportedRun]] = {e["cell"]: [] for e in entries if "cell" in e}
     for entry in entries:
         if "record" in entry:
             new[entry["cell"]].append(_new(entry["record"]))
     known = {stored.cell.id: stored for stored in baseline.every()}
-    shown = {}
+    by_cell = {}
     for name, of_cell in sorted(new.items()):
         ordered = tuple(sorted(of_cell, key=lambda run: run.seed))
         band = (bands or {}).get(name)
         stored = known.get(name)
         if stored is None or band is not None:
-            shown[name] = CellRuns(stored=(), new=ordered, band=band)
+            by_cell[name] = CellRuns(stored=(), new=ordered, band=band)
             continue
         provenance = stored.provenance
-        shown[name] = CellRuns(
+        by_cell[name] = CellRuns(
             stored=tuple(map(_stored, stored.runs)),
             new=ordered,
             band=None,
             versions=provenance.get("versions", {}),
             machine=f"{provenance.get('cpu', '')}, Python {provenance.get('python', '')}",
         )
-    return shown
+    return by_cell
 
 
-def _new(record: Mapping[str, Any]) -> ShownRun:
+def _new(record: Mapping[str, Any]) -> ReportedRun:
     numbers = {of.name: value for of, value in baseline.numbers_of(record).items()}
     curve = record.get("learning_curve") or ()
-    return ShownRun(
+    return ReportedRun(
         seed=record["seed"], numbers=numbers, curve=curve, failure=record.get("failure") or ""
     )
 
 
-def _stored(run: baseline.Run) -> ShownRun:
-    told = {"status": run.status, "final_return": run.final_return}
-    numbers = {of.name: value for of, value in baseline.numbers_of(told).items()}
-    for quantity in BESIDE:
-        numbers[quantity.name] = run.beside.judged_by(quantity)
+def _stored(run: baseline.StoredRun) -> ReportedRun:
+    fields = {"status": run.status, "final_return": run.final_return}
+    numbers = {of.name: value for of, value in baseline.numbers_of(fields).items()}
+    for quantity in SECONDARY:
+        numbers[quantity.name] = run.secondary.judged_by(quantity)
     failed = "" if run.status == FINISHED else run.failure or "it failed"
-    return ShownRun(seed=run.seed, numbers=numbers, curve=run.learning_curve, failure=failed)
+    return ReportedRun(seed=run.seed, numbers=numbers, curve=run.learning_curve, failure=failed)
 
 
-def departed(
+def deviations(
     failures: Sequence[Mapping[str, Any]], adapters: Sequence[Adapter]
-) -> tuple[Departed, ...]:
+) -> tuple[Deviation, ...]:
     """The details that failed tests have asked, once each."""
     by_name = {adapter.full_name: adapter for adapter in adapters}
-    made: dict[tuple[str, str, str], Departed] = {}
+    made: dict[tuple[str, str, str], Deviation] = {}
     for entry in failures:
         key = entry.get("framework", ""), entry.get("detail", ""), entry.get("scope", "")
         if key[1] and key[0] in by_name and key not in made:
-            made[key] = _departed(by_name[key[0]], entry)
+            made[key] = _deviation(by_name[key[0]], entry)
     return tuple(made.values())
 
 
-def _departed(adapter: Adapter, entry: Mapping[str, Any]) -> Departed:
+def _deviation(adapter: Adapter, entry: Mapping[str, Any]) -> Deviation:
     detail, scope = catalogue.get(entry["detail"]), entry["scope"]
-    of = [each for each in implementations(adapter, detail.id) if each.scope == scope]
+    of = [
+        implementation
+        for implementation in implementations(adapter, detail.id)
+        if implementation.scope == scope
+    ]
     documented = of[0].documented if of else None
     line = places.place(of[0]) if of else None
 
@@ -106,10 +110,10 @@ def _departed(adapter: Adapter, entry: Mapping[str, Any]) -> Departed:
     path = adapter.locate(line.file) if line is not None else None
     if line is not None and path is not None:
         text = path.read_text(encoding="utf-8").splitlines()
-        begin = max(1, line.line - _AROUND)
-        shown = text[begin - 1 : line.line + _AROUND]
-        code = tuple(enumerate(shown, start=begin))
-    return Departed(
+        begin = max(1, line.line - _CONTEXT)
+        context = text[begin - 1 : line.line + _CONTEXT]
+        code = tuple(enumerate(context, start=begin))
+    return Deviation(
         framework=adapter.full_name,
         id=detail.id,
         scope=scope,
@@ -119,26 +123,28 @@ def _departed(adapter: Adapter, entry: Mapping[str, Any]) -> Departed:
         found=(found, formula(found)),
         place=str(line) if line is not None else "",
         code=code,
-        said=str(entry["message"]),
+        message=str(entry["message"]),
         path=path,
         line=line.line if line is not None else 1,
     )
 
 
-def changed_files(adapters: Sequence[Adapter]) -> tuple[Passage, ...]:
+def changed_files(adapters: Sequence[Adapter]) -> tuple[Hunk, ...]:
     """What differs between copies that are on the path in place of installed files, and these."""
-    shown: list[Passage] = []
+    hunks: list[Hunk] = []
     for adapter in adapters:
         for module, place in identity.changed_copies(adapter).items():
             for package in adapter.packages:
                 distribution = importlib.metadata.distribution(package)
                 installed = Path(str(distribution.locate_file(module)))
                 if installed.is_dir():
-                    shown += passages.of_folders(module, installed, Path(place))
-    return tuple(dict.fromkeys(shown))[:_FILES]
+                    hunks += passages.of_folders(module, installed, Path(place))
+    return tuple(dict.fromkeys(hunks))[:_FILES]
 
 
-def extent(ids: Iterable[str], known: Collection[str], judged: Iterable[Cell]) -> Extent:
+def algorithm_coverage(
+    ids: Iterable[str], known: Collection[str], judged: Iterable[Cell]
+) -> AlgorithmCoverage:
     """The extent of what was asked of a framework.
 
     Args:
@@ -148,7 +154,7 @@ def extent(ids: Iterable[str], known: Collection[str], judged: Iterable[Cell]) -
     """
     returns = {cell.algorithm for cell in judged}
     families = {id.partition(".")[0] for id in ids}
-    return Extent(
+    return AlgorithmCoverage(
         returns=tuple(sorted(returns)), others=tuple(sorted((families & set(known)) - returns))
     )
 

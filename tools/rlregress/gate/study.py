@@ -18,7 +18,7 @@ import numpy as np
 from rlregress.errors import UserError
 from rlregress.gate import baseline, published
 from rlregress.gate.judging import band_samples, counted
-from rlregress.gate.ranking import Run, as_dict, check_size, of_stored, rank, task_of
+from rlregress.gate.ranking import ImplementationRun, as_dict, check_size, of_stored, rank, task_of
 from rlregress.model.cells import Band
 from rlregress.model.quantities import RETURNS
 from rlregress.model.ranking import GREATER, SMALLER, Ranking
@@ -40,7 +40,7 @@ from rlregress.model.study import (
 )
 from rlregress.training.budgets import budget, hyperparameters
 from rlregress.training.cell import Cell, Protocol
-from rlregress.verdicts.bands import band_sees, judge_bands
+from rlregress.verdicts.bands import band_detects, judge_bands
 from rlregress.verdicts.summaries import differences, seeds_needed
 
 TABLE = "thesis_returns"
@@ -98,14 +98,16 @@ def _band(returns: Sequence[float]) -> Band:
 def against_papers(stored: Iterable[baseline.Baseline]) -> tuple[Reproduction, ...]:
     """Stored runs that are long enough against the papers of their algorithms, as one family."""
     long_enough = {
-        (one.cell.framework, one.cell.algorithm, one.cell.environment): one
-        for one in stored
-        if one.cell.hyperparameters == ORIGINAL
-        and one.protocol.total_steps >= ORIGINAL_STEPS
-        and len(one.runs) > 1
+        (baseline_.cell.framework, baseline_.cell.algorithm, baseline_.cell.environment): baseline_
+        for baseline_ in stored
+        if baseline_.cell.hyperparameters == ORIGINAL
+        and baseline_.protocol.total_steps >= ORIGINAL_STEPS
+        and len(baseline_.runs) > 1
     }
-    returns = counted({one.cell: one.numbers(RETURNS) for one in long_enough.values()}, TABLE)
-    bands = {key: _band(returns[one.cell]) for key, one in long_enough.items()}
+    returns = counted(
+        {baseline_.cell: baseline_.numbers(RETURNS) for baseline_ in long_enough.values()}, TABLE
+    )
+    bands = {key: _band(returns[baseline_.cell]) for key, baseline_ in long_enough.items()}
     return tuple(
         replace(row, failed=long_enough[row.framework, row.algorithm, row.environment].failed)
         for row in _reproduced(bands)
@@ -175,7 +177,7 @@ def _orders(table: Mapping[published.Key, Band]) -> tuple[tuple[Order, ...], int
     return tuple(by_environment), sum(difference.tested for difference in compared.values())
 
 
-def _ranked(runs: Sequence[Run], nothing: str) -> StoredAnswer:
+def _ranked(runs: Sequence[ImplementationRun], nothing: str) -> StoredAnswer:
     """One look at all runs, as many of each implementation as the shortest has."""
     implementations: dict[str, set[str]] = {}
     counts: dict[tuple[str, str], int] = {}
@@ -222,17 +224,17 @@ def against_tables(stored: Iterable[baseline.Baseline]) -> tuple[StoredCell, ...
         UserError: runs of such a cell have another protocol or other hyperparameters.
     """
     tables: dict[str, dict[Cell, tuple[baseline.Baseline, Band]]] = {}
-    for one in stored:
-        cell, of_budget = one.cell, budget(one.cell.budget)
+    for baseline_ in stored:
+        cell, of_budget = baseline_.cell, budget(baseline_.cell.budget)
         table = of_budget.published
         band = published.band_of(cell, table) if table else None
         if band is not None:
-            baseline.check_protocol(one, of_budget.protocol(cell.algorithm))
-            baseline.check_hyperparameters(one, hyperparameters(cell, of_budget))
-            tables.setdefault(table, {})[cell] = one, band
+            baseline.check_protocol(baseline_, of_budget.protocol(cell.algorithm))
+            baseline.check_hyperparameters(baseline_, hyperparameters(cell, of_budget))
+            tables.setdefault(table, {})[cell] = baseline_, band
     made: list[StoredCell] = []
     for table, cells in tables.items():
-        returns = {cell: one.numbers(RETURNS) for cell, (one, _) in cells.items()}
+        returns = {cell: stored_cell.numbers(RETURNS) for cell, (stored_cell, _) in cells.items()}
         bands = {cell: band for cell, (_, band) in cells.items()}
         samples = band_samples(returns, bands, table)
         judged = judge_bands({id: of for id, of in samples.items() if len(of.new) > 1}, ALPHA)
@@ -242,9 +244,9 @@ def against_tables(stored: Iterable[baseline.Baseline]) -> tuple[StoredCell, ...
                 returns=tuple(samples[cell.id].new),
                 band=band,
                 verdict=judged.get(cell.id),
-                failed=one.failed,
+                failed=stored_cell.failed,
             )
-            for cell, (one, band) in cells.items()
+            for cell, (stored_cell, band) in cells.items()
         ]
     return tuple(made)
 
@@ -315,7 +317,7 @@ def study() -> Study:
         stored_cells=against_tables(stored),
         published_cells=len(table),
         seeds=SEEDS,
-        visible=band_sees(SEEDS, SEEDS, tested, ALPHA),
+        visible=band_detects(SEEDS, SEEDS, tested, ALPHA),
         needed=seeds_needed(tested, ALPHA),
     )
 
@@ -335,37 +337,37 @@ def as_plain(study: Study) -> dict[str, Any]:
         return plain
 
     def named(pairs: Mapping[tuple[str, str], str]) -> dict[str, str]:
-        return {f"{first}, {second}": said for (first, second), said in pairs.items()}
+        return {f"{first}, {second}": relation for (first, second), relation in pairs.items()}
 
     return {
         "alpha": ALPHA,
-        "reproduction": [{**row(one), "verdict": one.verdict} for one in study.reproduction],
+        "reproduction": [{**row(line), "verdict": line.verdict} for line in study.reproduction],
         "without_originals": list(study.without_originals),
-        "frameworks": [row(one) for one in study.frameworks],
+        "frameworks": [row(framework) for framework in study.frameworks],
         "orders": [
             {
-                "environment": one.environment,
-                "hyperparameters": one.hyperparameters,
-                "orders": dict(one.orders),
-                "alike": one.alike,
-                "pairs": named(one.pairs),
+                "environment": order.environment,
+                "hyperparameters": order.hyperparameters,
+                "orders": dict(order.orders),
+                "alike": order.agrees,
+                "pairs": named(order.pairs),
             }
-            for one in study.orders
+            for order in study.orders
         ],
         "stored_reproduction": [
-            {**row(one), "verdict": one.verdict} for one in study.stored_reproduction
+            {**row(line), "verdict": line.verdict} for line in study.stored_reproduction
         ],
         "stored_frameworks": answer(study.stored_frameworks),
         "stored_order": answer(study.stored_order),
         "stored_cells": [
             {
-                "cell": one.cell,
-                "returns": list(one.returns),
-                "failed": one.failed,
-                "published": asdict(one.band),
-                "verdict": asdict(one.verdict) if one.verdict else None,
+                "cell": stored_cell.cell,
+                "returns": list(stored_cell.returns),
+                "failed": stored_cell.failed,
+                "published": asdict(stored_cell.band),
+                "verdict": asdict(stored_cell.verdict) if stored_cell.verdict else None,
             }
-            for one in study.stored_cells
+            for stored_cell in study.stored_cells
         ],
         "stored_pairs": {place: named(pairs) for place, pairs in study.stored_pairs.items()},
     }

@@ -113,7 +113,7 @@ def _here(framework: str, algorithm: str) -> Stored:
 def _differences(known: Stored, here: Stored, below: str = "") -> str:
     """What is stored with something else than what is here, value by value; empty: nothing."""
     before, now = (
-        _flat(_without_null(asdict(replace(each, process=())))) for each in (known, here)
+        _flat(_without_null(asdict(replace(process, process=())))) for process in (known, here)
     )
     return ", ".join(
         f"{key} was {before.get(key, 'absent')} and is {now.get(key, 'absent')} here"
@@ -186,7 +186,7 @@ class Measured:
         self._pairs, self._alpha, self._environment = list(pairs), alpha, environment
         self._processes: dict[tuple[str, str], list[Measurement]] = {}
         self._verdicts: dict[tuple[str, str], dict[str, ThroughputVerdict]] = {}
-        self._refused: dict[tuple[str, str], str] = {}
+        self._unsupported: dict[tuple[str, str], str] = {}
 
     def measure(self, framework: str, algorithm: str) -> None:
         """Measure one more process."""
@@ -219,8 +219,8 @@ class Measured:
             for pair, quantity in samples:
                 of_pair = self._verdicts.setdefault(pair, {})
                 of_pair[quantity] = judged[names[pair, quantity]]
-        if (framework, algorithm) in self._refused:
-            raise UserError(self._refused[framework, algorithm])
+        if (framework, algorithm) in self._unsupported:
+            raise UserError(self._unsupported[framework, algorithm])
         return self._verdicts.get((framework, algorithm), {})
 
     def _to_judge(self, pair: tuple[str, str]) -> dict[str, Sample]:
@@ -229,7 +229,7 @@ class Measured:
             known = stored(*pair)
             return _samples(known.process, self.processes(*pair)) if known is not None else {}
         except UserError as error:
-            self._refused[pair] = str(error)
+            self._unsupported[pair] = str(error)
             return {}
 
 
@@ -237,7 +237,7 @@ def _samples(before: Sequence[Measurement], after: Sequence[Measurement]) -> dic
     """Every quantity that all of the processes could measure."""
     samples = {}
     for quantity, attribute in QUANTITIES.items():
-        old, new = ([getattr(each, attribute) for each in side] for side in (before, after))
+        old, new = ([getattr(process, attribute) for process in side] for side in (before, after))
         if None not in old + new:
             samples[quantity] = Sample(old, new, less_is_better=quantity == _MEMORY)
     return samples

@@ -15,7 +15,7 @@ import numpy as np
 
 from rlregress.errors import UserError
 from rlregress.gate import night as nights_of
-from rlregress.gate.night import MACHINE, SURROUNDINGS, Night
+from rlregress.gate.night import MACHINE, SURROUNDINGS, NightlyRun
 from rlregress.model.quantities import CRITIC, RETURNS, TRAINING, Quantity, scale_of
 from rlregress.model.trend import SMALL, Row, Series, Shift, Trend
 from rlregress.model.verdict import (
@@ -30,7 +30,7 @@ from rlregress.verdicts.rules import FloatArray, Rules
 
 #: z of the correlation of consecutive nights from which on they are said to resemble each other,
 #: in one of a thousand histories by chance
-_ALIKE = 3.3
+_RESEMBLANCE = 3.3
 #: what precedes the name of a module whose digest is told
 _CODE = "code of "
 _QUANTITIES: tuple[Quantity, ...] = (RETURNS, TRAINING, CRITIC)
@@ -49,7 +49,7 @@ class _Gathered:
     loss: int = 1
     own_scale: Callable[[FloatArray], float] = scale_of
     floor: float = Rules().floor
-    must_see: float = Rules().must_see
+    must_detect: float = Rules().must_detect
 
     def add(self, night: int, values: Sequence[float], stratum: str) -> None:
         """Add the numbers of a night."""
@@ -74,7 +74,7 @@ class _Gathered:
         return self.own_scale(np.asarray(list(chain.from_iterable(self.values[begin:end]))))
 
 
-def read(given: Sequence[Path], since: str = "") -> tuple[list[Night], list[str]]:
+def read(given: Sequence[Path], since: str = "") -> tuple[list[NightlyRun], list[str]]:
     """The nights below these folders in the order of their dates, and what is left out of them.
 
     Args:
@@ -105,24 +105,25 @@ def read(given: Sequence[Path], since: str = "") -> tuple[list[Night], list[str]
     return kept, left_out
 
 
-def _unique(nights: Sequence[Night]) -> list[Night]:
+def _unique(nights: Sequence[NightlyRun]) -> list[NightlyRun]:
     """Without copies: no two gates begin at the same moment and have the same results."""
-    of_moment: dict[str, list[Night]] = {}
+    of_moment: dict[str, list[NightlyRun]] = {}
     for night in nights:
         there = of_moment.setdefault(night.started, [])
-        if not any(_same_results(night, other) for other in there):
+        if not any(_same_results(night, known) for known in there):
             there.append(night)
     return list(chain.from_iterable(of_moment.values()))
 
 
-def _same_results(one: Night, other: Night) -> bool:
-    return list(one.cells) == list(other.cells) and all(
-        (cell.parameters, cell.returns) == (other.cells[name].parameters, other.cells[name].returns)
-        for name, cell in one.cells.items()
+def _same_results(first: NightlyRun, second: NightlyRun) -> bool:
+    return list(first.cells) == list(second.cells) and all(
+        (cell.parameters, cell.returns)
+        == (second.cells[name].parameters, second.cells[name].returns)
+        for name, cell in first.cells.items()
     )
 
 
-def _of_cells(nights: Sequence[Night]) -> tuple[dict[tuple[str, str], _Gathered], list[str]]:
+def _of_cells(nights: Sequence[NightlyRun]) -> tuple[dict[tuple[str, str], _Gathered], list[str]]:
     """(cell, quantity) -> its history, and what is left out.
 
     A run whose trained parameters are those of an earlier night, to the bit, is that run again,
@@ -131,15 +132,15 @@ def _of_cells(nights: Sequence[Night]) -> tuple[dict[tuple[str, str], _Gathered]
     gathered: dict[tuple[str, str], _Gathered] = {}
     unjudged: Counter[str] = Counter()
     again = 0
-    seen: dict[str, set[tuple[int, str]]] = {}
+    counted: dict[str, set[tuple[int, str]]] = {}
     lowest: dict[str, float] = {}
     for number, night in enumerate(nights):
-        where = [machine.text(each, MACHINE) for each in night.machines]
+        where = [machine.text(machine_, MACHINE) for machine_ in night.machines]
         for name, cell in night.cells.items():
             if not cell.verdict:
                 unjudged[name] += 1
                 continue
-            known = seen.setdefault(name, set())
+            known = counted.setdefault(name, set())
             runs = list(zip(cell.seeds, cell.parameters, strict=True))
             # whole nights are new as a rule: a thousand of them are read in seconds
             every = known.isdisjoint(runs) and "" not in cell.parameters
@@ -151,7 +152,9 @@ def _of_cells(nights: Sequence[Night]) -> tuple[dict[tuple[str, str], _Gathered]
             if not new:
                 continue
             stratum = _stratum(
-                frozenset([where[each] for each in {cell.machines[place] for place in new}]),
+                frozenset(
+                    [where[machine_] for machine_ in {cell.machines[place] for place in new}]
+                ),
                 tuple(cell.protocol.items()),
                 cell.hyperparameters,
             )
@@ -165,9 +168,9 @@ def _of_cells(nights: Sequence[Night]) -> tuple[dict[tuple[str, str], _Gathered]
                     filled = quantity is RETURNS and math.isfinite(lowest[name])
                     instead = [lowest[name]] if filled else []
                     values = [
-                        each
+                        number_
                         for value in numbers
-                        for each in ([value] if value is not None else instead)
+                        for number_ in ([value] if value is not None else instead)
                     ]
                 if values:
                     key = name, quantity.name
@@ -175,27 +178,29 @@ def _of_cells(nights: Sequence[Night]) -> tuple[dict[tuple[str, str], _Gathered]
                         gathered[key] = _Gathered(cell.framework, *key, own_scale=quantity.scale)
                     of = gathered[key]
                     of.add(number, values, stratum)
-    said = []
+    lines = []
     if unjudged:
         count = max(unjudged.values())
         named = ", ".join(sorted(unjudged)[:3]) + (", ..." if len(unjudged) > 3 else "")
-        said.append(
+        lines.append(
             f"{len(unjudged)} cells without a verdict in up to {count} nights, whose runs there "
             f"are left out: {named}"
         )
     if again:
-        said.append(
+        lines.append(
             f"{again} runs that are runs of earlier nights again, to the bit (the same seeds, "
             "nothing changed): they count once; give every night seeds of its own"
         )
-    return gathered, said
+    return gathered, lines
 
 
-def _lowest(nights: Sequence[Night], name: str) -> float:
+def _lowest(nights: Sequence[NightlyRun], name: str) -> float:
     """The lowest return of a cell in all nights that judged it; inf: there is none."""
     cells = [night.cells[name] for night in nights if name in night.cells]
-    told = [value for cell in cells if cell.verdict for value in cell.returns if value is not None]
-    return min(told, default=math.inf)
+    values = [
+        value for cell in cells if cell.verdict for value in cell.returns if value is not None
+    ]
+    return min(values, default=math.inf)
 
 
 @cache
@@ -208,7 +213,7 @@ def _stratum(
 
 
 def _of_groups(
-    cells: Mapping[tuple[str, str], _Gathered], nights: Sequence[Night]
+    cells: Mapping[tuple[str, str], _Gathered], nights: Sequence[NightlyRun]
 ) -> dict[tuple[str, str], _Gathered]:
     """(group, quantity) -> mean over its cells of what a night lacks to the cell's own mean.
 
@@ -238,11 +243,13 @@ def _of_groups(
     return made
 
 
-def _of_throughput(nights: Sequence[Night]) -> dict[tuple[str, str], _Gathered]:
+def _of_throughput(nights: Sequence[NightlyRun]) -> dict[tuple[str, str], _Gathered]:
     """(framework and algorithm, quantity) -> its history, of nights that measured it."""
     gathered: dict[tuple[str, str], _Gathered] = {}
     for number, night in enumerate(nights):
-        where = " and ".join(sorted({machine.text(each, MACHINE) for each in night.machines}))
+        where = " and ".join(
+            sorted({machine.text(machine_, MACHINE) for machine_ in night.machines})
+        )
         for pair, quantities in night.throughput.items():
             for quantity, values in quantities.items():
                 of = gathered.setdefault(
@@ -253,47 +260,49 @@ def _of_throughput(nights: Sequence[Night]) -> dict[tuple[str, str], _Gathered]:
                         quantity,
                         loss=-1 if quantity == "peak memory" else 1,
                         floor=throughput.TOLERATED,
-                        must_see=throughput.MUST_SEE,
+                        must_detect=throughput.MUST_DETECT,
                     ),
                 )
                 of.add(number, values, where)
     return gathered
 
 
-def _what(night: Night, framework: str) -> dict[str, str]:
+def _what(night: NightlyRun, framework: str) -> dict[str, str]:
     """Everything of a night that may have changed what a framework does, by name."""
-    told: dict[str, str] = {}
+    described: dict[str, str] = {}
     for name, of in night.frameworks.items():
         if name.partition("@")[0] == framework.partition("@")[0]:
-            told.update({"rlregress": night.rlregress, **of.versions})
-            told.update({f"{_CODE}{module}": digest for module, digest in of.sources.items()})
-    if not told:
+            described.update({"rlregress": night.rlregress, **of.versions})
+            described.update({f"{_CODE}{module}": digest for module, digest in of.sources.items()})
+    if not described:
         return {}
     for name in SURROUNDINGS:
-        if values := sorted({str(each[name]) for each in night.machines if name in each}):
-            told[name] = " and ".join(values)
-    return told
+        if values := sorted(
+            {str(machine_[name]) for machine_ in night.machines if name in machine_}
+        ):
+            described[name] = " and ".join(values)
+    return described
 
 
-def changed_versions(nights: Sequence[Night], framework: str) -> list[tuple[str, ...]]:
+def changed_versions(nights: Sequence[NightlyRun], framework: str) -> list[tuple[str, ...]]:
     """By night, what differs from the last night that told it, in words.
 
     It is what the framework is made of. Changed code is named where no version did change.
     """
     known: dict[str, str] = {}
-    told = []
+    changes_of = []
     for night in nights:
         new = _what(night, framework)
         differing = [name for name in new if name in known and known[name] != new[name]]
         versions = [name for name in differing if not name.startswith(_CODE)]
         code = [] if versions else differing
-        told.append((*(f"{name} {known[name]} -> {new[name]}" for name in versions), *code))
+        changes_of.append((*(f"{name} {known[name]} -> {new[name]}" for name in versions), *code))
         known.update(new)
-    return told
+    return changes_of
 
 
-def _judged(of: _Gathered, found: changes.Found, told: Sequence[tuple[str, ...]]) -> Series:
-    """What is found in one history; ``told``: by night, which versions changed."""
+def _judged(of: _Gathered, found: changes.Found, versions: Sequence[tuple[str, ...]]) -> Series:
+    """What is found in one history; ``versions``: by night, which versions changed."""
     means = of.means
     places = [0, *(change.first for change in found.changes), len(means)]
     shifts = []
@@ -303,10 +312,12 @@ def _judged(of: _Gathered, found: changes.Found, told: Sequence[tuple[str, ...]]
         share = change.effect / scale
         direction = REGRESSED if share * of.loss < 0 else IMPROVED
         verdict = SMALL if abs(share) < of.floor else direction
-        later = [each.effect / scale for each in found.changes[number:]]
+        later = [row.effect / scale for row in found.changes[number:]]
         back = len(later) > 1 and sum(later) * of.loss > -of.floor
         first, last = of.nights[max(change.earliest - 1, 0)], of.nights[change.latest]
-        within = [(place, told[place]) for place in range(first + 1, last + 1) if told[place]]
+        within = [
+            (place, versions[place]) for place in range(first + 1, last + 1) if versions[place]
+        ]
         shifts.append(
             Shift(
                 verdict=verdict,
@@ -326,10 +337,10 @@ def _judged(of: _Gathered, found: changes.Found, told: Sequence[tuple[str, ...]]
     lasting = [shift for shift in shifts if shift.verdict == REGRESSED and not shift.recovered]
     if lasting:
         verdict = REGRESSED
-    elif not found.tested or not visible <= of.must_see:
+    elif not found.tested or not visible <= of.must_detect:
         verdict = INCONCLUSIVE
     else:
-        verdict = IMPROVED if any(each.verdict == IMPROVED for each in shifts) else HOLDS
+        verdict = IMPROVED if any(shift.verdict == IMPROVED for shift in shifts) else HOLDS
     return Series(
         subject=of.subject,
         quantity=of.quantity,
@@ -341,11 +352,11 @@ def _judged(of: _Gathered, found: changes.Found, told: Sequence[tuple[str, ...]]
         needed=found.needed,
         verdict=verdict,
         shifts=tuple(shifts),
-        alike=found.resemblance if found.resemblance > _ALIKE else 0.0,
+        alike=found.resemblance if found.resemblance > _RESEMBLANCE else 0.0,
     )
 
 
-def _strata_said(gathered: Mapping[tuple[str, str], _Gathered]) -> list[str]:
+def _strata_notes(gathered: Mapping[tuple[str, str], _Gathered]) -> list[str]:
     """What is not compared although it is of one cell, in words."""
     of_machines: dict[tuple[str, ...], list[str]] = {}
     others: dict[str, set[str]] = {"protocol": set(), "hyperparameters": set()}
@@ -357,12 +368,12 @@ def _strata_said(gathered: Mapping[tuple[str, str], _Gathered]) -> list[str]:
         for place, what in ((1, "protocol"), (2, "hyperparameters")):
             if len({parts[place] for parts in apart if len(parts) > place}) > 1:
                 others[what].add(name)
-    said = [
+    lines = [
         f"nights of {len(machines)} classes of machine ({'; '.join(machines)}) are compared within "
         f"each class only: {_named(names)}"
         for machines, names in of_machines.items()
     ]
-    return said + [
+    return lines + [
         f"nights of another {what} are compared among themselves only: {_named(names)}"
         for what, names in others.items()
         if names
@@ -374,23 +385,23 @@ def _named(names: Iterable[str]) -> str:
     return ", ".join(every[:3]) + (f" and {len(every) - 3} more" if len(every) > 3 else "")
 
 
-def _speed(nights: Sequence[Night], name: str) -> tuple[float, float]:
+def _speed(nights: Sequence[NightlyRun], name: str) -> tuple[float, float]:
     """Median steps per CPU second of the first and of the last tenth of a cell's nights."""
-    told = [
+    notes = [
         [value for value in night.cells[name].steps_per_cpu_second if value]
         for night in nights
         if name in night.cells
     ]
-    told = [values for values in told if values]
-    if not told:
+    notes = [values for values in notes if values]
+    if not notes:
         return math.nan, math.nan
-    tenth = max(1, len(told) // 10)
-    ends = (told[:tenth], told[-tenth:])
+    tenth = max(1, len(notes) // 10)
+    ends = (notes[:tenth], notes[-tenth:])
     first, last = (float(np.median(np.concatenate(values))) for values in ends)
     return first, last
 
 
-def judge(nights: Sequence[Night], left_out: Sequence[str] = (), alpha: float = 0.05) -> Trend:
+def judge(nights: Sequence[NightlyRun], left_out: Sequence[str] = (), alpha: float = 0.05) -> Trend:
     """Look for changes in all histories of some nights.
 
     Args:
@@ -403,26 +414,27 @@ def judge(nights: Sequence[Night], left_out: Sequence[str] = (), alpha: float = 
     """
     if not 0 < alpha < 1:
         raise UserError(f"--alpha is {alpha}, expected a probability between 0 and 1, such as 0.05")
-    said = list(left_out)
+    lines = list(left_out)
     if failed := [night.started[:10] for night in nights if night.exit_code == 2]:
-        said.append(
+        lines.append(
             f"{len(failed)} nights could not judge all that they were asked ({failed[0]} to "
             f"{failed[-1]}); of these only cells with a verdict count"
         )
     cells, of_cells = _of_cells(nights)
     gathered = {**cells, **_of_groups(cells, nights), **_of_throughput(nights)}
     if not gathered:
-        why = f": {'; '.join(said + of_cells)}" if said + of_cells else ""
+        why = f": {'; '.join(lines + of_cells)}" if lines + of_cells else ""
         raise UserError(
             f"none of {len(nights)} nights has judged returns or measured throughput{why}"
         )
-    said += of_cells + _strata_said(gathered)
+    lines += of_cells + _strata_notes(gathered)
     found = changes.find({"\n".join(key): of.history for key, of in gathered.items()}, alpha)
-    told = {
+    histories = {
         name: changed_versions(nights, name) for name in {of.framework for of in gathered.values()}
     }
     series = {
-        key: _judged(of, found["\n".join(key)], told[of.framework]) for key, of in gathered.items()
+        key: _judged(of, found["\n".join(key)], histories[of.framework])
+        for key, of in gathered.items()
     }
     rows: dict[str, dict[str, Series]] = {}
     for (subject, quantity), of in series.items():
@@ -444,8 +456,8 @@ def judge(nights: Sequence[Night], left_out: Sequence[str] = (), alpha: float = 
     ]
     return Trend(
         dates=tuple(night.started for night in nights),
-        left_out=tuple(said),
+        left_out=tuple(lines),
         rows=tuple(made),
         alpha=alpha,
-        histories=sum(each.tested for each in found.values()),
+        histories=sum(result.tested for result in found.values()),
     )

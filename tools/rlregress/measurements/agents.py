@@ -58,7 +58,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Run:
+class LoopRecord:
     """What happened in a run of the framework's own loop.
 
     Attributes:
@@ -81,7 +81,7 @@ def nothing(steps: int) -> None:
     """Look at nothing."""
 
 
-class Chooser(Protocol):
+class DiscreteAgent(Protocol):
     """An agent of discrete actions with a Q network and a target network."""
 
     def set_values(self, online: Sequence[float], target: Sequence[float]) -> None:
@@ -99,7 +99,7 @@ class Chooser(Protocol):
         All transitions of its minibatch have action 0, and reward and ends of the settings.
         """
 
-    def run(self, begin: Look = nothing, between: Look = nothing) -> Run:
+    def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
         """Run the framework's own loop for ``steps`` environment steps.
 
         ``begin`` is called once the networks are made, before the first action; ``between`` ahead
@@ -113,10 +113,10 @@ class Chooser(Protocol):
         """
 
 
-MakeChooser = Callable[[Settings], Chooser]
+MakeDiscreteAgent = Callable[[Settings], DiscreteAgent]
 
 
-class Controller(Protocol):
+class ContinuousAgent(Protocol):
     """An agent of continuous actions with Q networks, a policy that is deterministic, and targets.
 
     The policy's last layer gives a number that a tanh brings between the bounds.
@@ -147,8 +147,8 @@ class Controller(Protocol):
     def target_actions(self) -> np.ndarray:
         """The next actions that an update asks its target Q networks about, [batch_size]."""
 
-    def run(self, begin: Look = nothing, between: Look = nothing) -> Run:
-        """As that of ``Chooser``."""
+    def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
+        """As that of ``DiscreteAgent``."""
 
 
-MakeController = Callable[[Settings], Controller]
+MakeContinuousAgent = Callable[[Settings], ContinuousAgent]

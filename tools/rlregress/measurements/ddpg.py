@@ -9,7 +9,7 @@ from typing import Any, List, Mapping, Tuple
 
 import numpy as np
 
-from rlregress.measurements.agents import MakeController, Settings
+from rlregress.measurements.agents import MakeContinuousAgent, Settings
 from rlregress.measurements.losses import inverse, lowest
 from rlregress.measurements.spread import log2_spread
 
@@ -19,7 +19,7 @@ Inputs = Mapping[str, Any]
 _SATURATED = 5.0
 
 
-def networks(make: MakeController, i: Inputs) -> np.ndarray:
+def networks(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
     """How many Q networks an agent has that is made with defaults.
 
     An agent for actions of ``dimensions`` dimension. Observed, [2]: Q networks that are trained;
@@ -29,7 +29,7 @@ def networks(make: MakeController, i: Inputs) -> np.ndarray:
     return np.array(make(Settings()).networks(), dtype=np.float64)
 
 
-def target_action(make: MakeController, i: Inputs) -> np.ndarray:
+def target_action(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
     """Which policy the next action comes from, and what is added to it.
 
     The policy's last layer gives ``online`` in every state, the target policy's ``target``; bounds
@@ -43,7 +43,7 @@ def target_action(make: MakeController, i: Inputs) -> np.ndarray:
     return np.array([np.mean(actions), np.std(actions)])
 
 
-def target_terminal(make: MakeController, i: Inputs) -> np.ndarray:
+def target_terminal(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
     """Which ends of an episode stop the bootstrap.
 
     Three cases k: a step inside an episode, a terminated one, a truncated one (flags
@@ -67,7 +67,7 @@ def target_terminal(make: MakeController, i: Inputs) -> np.ndarray:
     return np.array(found)
 
 
-def critic_loss(make: MakeController, i: Inputs) -> np.ndarray:
+def critic_loss(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
     """The distance between prediction and target.
 
     An update on ``batch_size`` equal transitions that terminate, with reward ``reward``, which is
@@ -81,7 +81,7 @@ def critic_loss(make: MakeController, i: Inputs) -> np.ndarray:
     return np.array([agent.losses(value, 0.0)[0] for value in values])
 
 
-def actor_loss(make: MakeController, i: Inputs) -> np.ndarray:
+def actor_loss(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
     """What the policy climbs.
 
     The Q network says ``online`` and the target Q network ``target``, everywhere. Observed, [1]:
@@ -91,7 +91,7 @@ def actor_loss(make: MakeController, i: Inputs) -> np.ndarray:
     return np.array([agent.losses(float(i["online"]), float(i["target"]))[1]])
 
 
-def policy_delay(make: MakeController, i: Inputs) -> np.ndarray:
+def policy_delay(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
     """How often policy and targets follow.
 
     The framework's own loop with defaults for how often policy and targets are updated, ``steps``
@@ -112,7 +112,7 @@ def policy_delay(make: MakeController, i: Inputs) -> np.ndarray:
     return np.round(np.array([policy, len(moves)]) / values, 1)
 
 
-def target_share(make: MakeController, i: Inputs) -> np.ndarray:
+def target_share(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
     """By which fraction the targets follow.
 
     Every parameter of Q network and policy is 1, every one of their targets 0; the framework's own
@@ -132,7 +132,7 @@ def target_share(make: MakeController, i: Inputs) -> np.ndarray:
     return np.array(shares[0] if shares else (0.0, 0.0))
 
 
-def exploration_noise(make: MakeController, i: Inputs) -> np.ndarray:
+def exploration_noise(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
     """The units of exploration noise, and what keeps an action within its bounds.
 
     Bounds ``low`` and ``high``; the policy's last layer gives ``pre_tanh``. Exploration adds the
@@ -152,7 +152,7 @@ def exploration_noise(make: MakeController, i: Inputs) -> np.ndarray:
     return np.array(found)
 
 
-def exploration_default(make: MakeController, i: Inputs) -> np.ndarray:
+def exploration_default(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
     """Exploration noise if nobody asks for it.
 
     Bounds -1 and 1, a policy whose action is 0 in every state; ``samples`` actions of the
@@ -166,7 +166,7 @@ def exploration_default(make: MakeController, i: Inputs) -> np.ndarray:
     return np.array([log2_spread(actions)])
 
 
-def learning_starts(make: MakeController, i: Inputs) -> np.ndarray:
+def learning_starts(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
     """Random actions until when, updates from when.
 
     The setting for the start of learning is ``starts``; the policy is at the upper bound, without
@@ -180,7 +180,7 @@ def learning_starts(make: MakeController, i: Inputs) -> np.ndarray:
     return np.array([random[-1] + 1 if len(random) else 0, first], dtype=np.float64)
 
 
-def gradient_clip(make: MakeController, i: Inputs) -> np.ndarray:
+def gradient_clip(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
     """What norm of gradients the optimisers find when they are huge.
 
     The framework's own loop; the Q network says ``value`` everywhere, so that the norm of its

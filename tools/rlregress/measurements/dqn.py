@@ -9,7 +9,7 @@ from typing import Any, List, Mapping, Sequence, Tuple
 
 import numpy as np
 
-from rlregress.measurements.agents import Chooser, MakeChooser, Run, Settings
+from rlregress.measurements.agents import DiscreteAgent, LoopRecord, MakeDiscreteAgent, Settings
 from rlregress.measurements.losses import apart, inverse, lowest
 
 Inputs = Mapping[str, Any]
@@ -18,7 +18,7 @@ Inputs = Mapping[str, Any]
 _MANY = 1000
 
 
-def _target(agent: Chooser, online: Sequence[float], target: Sequence[float]) -> float:
+def _target(agent: DiscreteAgent, online: Sequence[float], target: Sequence[float]) -> float:
     """What Q(s, 0) regresses towards."""
     return lowest(lambda number: agent.loss([number, *online[1:]], target))
 
@@ -28,7 +28,7 @@ def _greedy() -> List[float]:
     return [0.0] * (_MANY - 1) + [1.0]
 
 
-def _act_greedily(agent: Chooser) -> Run:
+def _act_greedily(agent: DiscreteAgent) -> LoopRecord:
     """A run in which the last action is the best one in every state."""
     values = _greedy()
     return agent.run(begin=lambda _: agent.set_values(values, values))
@@ -39,7 +39,7 @@ def _random(actions: Sequence[float]) -> np.ndarray:
     return np.asarray(actions) != _MANY - 1
 
 
-def target_double(make: MakeChooser, i: Inputs) -> np.ndarray:
+def target_double(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
     """Which network chooses the next action, and which one values it.
 
     Three actions; in every state the Q network says ``online`` and the target network ``target``.
@@ -52,7 +52,7 @@ def target_double(make: MakeChooser, i: Inputs) -> np.ndarray:
     return np.array([_target(agent, i["online"], i["target"])])
 
 
-def target_ties(make: MakeChooser, i: Inputs) -> np.ndarray:
+def target_ties(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
     """What the next value is where several actions are the best.
 
     The target network says ``target``, with several best values, in every state; the Q network
@@ -65,7 +65,7 @@ def target_ties(make: MakeChooser, i: Inputs) -> np.ndarray:
     return np.array([_target(agent, online.tolist(), i["target"])])
 
 
-def target_terminal(make: MakeChooser, i: Inputs) -> np.ndarray:
+def target_terminal(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
     """Which ends of an episode stop the bootstrap.
 
     Three cases k: a step inside an episode, a terminated one, a truncated one (flags
@@ -89,7 +89,7 @@ def target_terminal(make: MakeChooser, i: Inputs) -> np.ndarray:
     return np.array(found)
 
 
-def loss_kind(make: MakeChooser, i: Inputs) -> np.ndarray:
+def loss_kind(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
     """The distance between prediction and target.
 
     An update on ``batch_size`` equal transitions that terminate, with reward ``reward``, which is
@@ -102,7 +102,7 @@ def loss_kind(make: MakeChooser, i: Inputs) -> np.ndarray:
     return np.array([agent.loss([value, 0.0, 0.0], [0.0] * 3) for value in values])
 
 
-def gradient_clip(make: MakeChooser, i: Inputs) -> np.ndarray:
+def gradient_clip(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
     """What norm of gradients the optimiser finds when they are huge.
 
     The framework's own loop; every parameter of the Q network is ``weight``, so that the gradients
@@ -115,7 +115,7 @@ def gradient_clip(make: MakeChooser, i: Inputs) -> np.ndarray:
     return np.array([inverse(norm)])
 
 
-def _moves(make: MakeChooser, settings: Settings) -> Tuple[List[Tuple[int, float]], int]:
+def _moves(make: MakeDiscreteAgent, settings: Settings) -> Tuple[List[Tuple[int, float]], int]:
     """Steps at which the target network moved, each with the share; environments stepped.
 
     Every parameter of the Q network is 1 and of the target network 0, and so again after each move.
@@ -133,7 +133,7 @@ def _moves(make: MakeChooser, settings: Settings) -> Tuple[List[Tuple[int, float
     return moves, sum(1 for actions in run.actions if actions)
 
 
-def target_update_interval(make: MakeChooser, i: Inputs) -> np.ndarray:
+def target_update_interval(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
     """The unit in which the interval between two updates of the target network is counted.
 
     The framework's own loop with one environment, an update by its own setting every ``every``
@@ -148,7 +148,7 @@ def target_update_interval(make: MakeChooser, i: Inputs) -> np.ndarray:
     return np.array([apart([steps for steps, _ in moves])])
 
 
-def target_update_environments(make: MakeChooser, i: Inputs) -> np.ndarray:
+def target_update_environments(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
     """The same interval with several environments.
 
     As for one environment, with ``environments`` of them (one, where a framework has no setting for
@@ -167,7 +167,7 @@ def target_update_environments(make: MakeChooser, i: Inputs) -> np.ndarray:
     return np.array([environments, apart([steps for steps, _ in moves])])
 
 
-def target_update_share(make: MakeChooser, i: Inputs) -> np.ndarray:
+def target_update_share(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
     """Copied as a whole, or moved by a fraction.
 
     Every parameter of the Q network is 1, every one of the target network 0; the interval is set to
@@ -178,7 +178,7 @@ def target_update_share(make: MakeChooser, i: Inputs) -> np.ndarray:
     return np.array([moves[0][1] if moves else 0.0])
 
 
-def epsilon_schedule(make: MakeChooser, i: Inputs) -> np.ndarray:
+def epsilon_schedule(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
     """The probability of a random action at both ends and on the way.
 
     Epsilon is set to fall from ``first`` to ``last`` over ``falls`` of ``steps`` environment steps.
@@ -201,7 +201,7 @@ def epsilon_schedule(make: MakeChooser, i: Inputs) -> np.ndarray:
     return np.array(found, dtype=np.float64)
 
 
-def epsilon_deterministic(make: MakeChooser, i: Inputs) -> np.ndarray:
+def epsilon_deterministic(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
     """Exploration when a user asks for an action without chance.
 
     Epsilon is ``epsilon`` throughout and every draw that decides is 0.0, so that whoever looks at
@@ -218,7 +218,7 @@ def epsilon_deterministic(make: MakeChooser, i: Inputs) -> np.ndarray:
     return np.array(found)
 
 
-def learning_starts(make: MakeChooser, i: Inputs) -> np.ndarray:
+def learning_starts(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
     """Random actions until when, updates from when.
 
     One environment; the setting for the start of learning is ``starts``, epsilon is 0 throughout.
@@ -232,7 +232,7 @@ def learning_starts(make: MakeChooser, i: Inputs) -> np.ndarray:
     return np.array([random[-1] + 1 if len(random) else 0, first], dtype=np.float64)
 
 
-def train_frequency(make: MakeChooser, i: Inputs) -> np.ndarray:
+def train_frequency(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
     """The unit in which the steps between two updates are counted.
 
     The framework's own setting for steps between two updates is ``every``; once with one

@@ -167,7 +167,7 @@ Verdict = CellVerdict | GroupVerdict | BandVerdict
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShownRun:
+class ReportedRun:
     """One run.
 
     Attributes:
@@ -192,8 +192,8 @@ class CellRuns:
         versions, machine: of the stored runs; empty without any.
     """
 
-    stored: tuple[ShownRun, ...]
-    new: tuple[ShownRun, ...]
+    stored: tuple[ReportedRun, ...]
+    new: tuple[ReportedRun, ...]
     band: Band | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
     machine: str = ""

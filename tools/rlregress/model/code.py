@@ -85,8 +85,8 @@ class Changed:
     @property
     def place(self) -> str:
         """``file:line``, on side B if it is there."""
-        shown = self.b or self.a
-        return f"{self.file}:{shown.first if shown else 0}"
+        lines = self.b or self.a
+        return f"{self.file}:{lines.first if lines else 0}"
 
     def __str__(self) -> str:
         return f"{self.place} {self.name}"
@@ -106,7 +106,7 @@ class Pair:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Passage:
+class Hunk:
     """What differs in one function or file.
 
     Attributes:

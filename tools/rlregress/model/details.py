@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 #: what begins the reason of a judgement without an answer
-UNASKED = "could not be probed: "
+UNPROBED = "could not be probed: "
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,7 +147,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class ProbeCounts:
     """The numbers of one framework.
 
     Attributes:

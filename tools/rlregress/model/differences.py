@@ -45,7 +45,7 @@ UNCHECKED = (NEVER, NOT_COMPARED, CANNOT)
 #: it is not the same.
 DIFFERENT = (NEW_FAILS, DIFFERS, BEYOND, LOGS, CLOSE, OLD_FAILED)
 #: it was executed with the same results.
-ALIKE = (ONE_WAY, SAME)
+EXECUTED_SAME = (ONE_WAY, SAME)
 #: it does not count.
 WITHOUT_EFFECT = (OUTSIDE, NO_EFFECT)
 
@@ -101,7 +101,7 @@ class Entry:
             path of a public name, a training, the id of a detail.
         framework: the framework under which it is reported; empty: none.
         package: the importable package whose code it is; empty of everything else.
-        said: one clause for the reader.
+        summary: one clause for the reader.
         state: one of ``STATES``.
         by: the checks that executed or compared it.
         reason: why it is in this state, where no check says so.
@@ -117,7 +117,7 @@ class Entry:
     name: str
     framework: str = ""
     package: str = ""
-    said: str = ""
+    summary: str = ""
     state: str = NEVER
     by: tuple[str, ...] = ()
     reason: str = ""
@@ -178,7 +178,7 @@ def executed(states: Iterable[str], one_way: bool) -> str:
     for state in DIFFERENT:
         if state in known:
             return state
-    if known & set(ALIKE):
+    if known & set(EXECUTED_SAME):
         return ONE_WAY if one_way else SAME
     return NOT_COMPARED if known else NEVER
 
@@ -217,19 +217,21 @@ class Judgement:
 def coverage(entries: Iterable[Entry]) -> Coverage:
     """Of the changed pieces that count, how many were executed and compared."""
     counted = [
-        each
-        for each in entries
+        entry
+        for entry in entries
         # a package that is gone differs by being gone: nothing of it could run
-        if each.kind in CHANGES and each.counts and (each.by or each.state != DIFFERS)
+        if entry.kind in CHANGES and entry.counts and (entry.by or entry.state != DIFFERS)
     ]
-    return Coverage(checked=sum(each.state not in UNCHECKED for each in counted), all=len(counted))
+    return Coverage(
+        checked=sum(entry.state not in UNCHECKED for entry in counted), all=len(counted)
+    )
 
 
 def idle_packages(entries: Iterable[Entry]) -> list[str]:
     """Packages whose code differs, and of whose changes nothing was executed and compared."""
-    counted = [each for each in entries if each.kind in CODE and each.counts]
-    checked = {each.package for each in counted if each.state not in UNCHECKED}
-    return sorted({each.package for each in counted} - checked)
+    counted = [entry for entry in entries if entry.kind in CODE and entry.counts]
+    checked = {entry.package for entry in counted if entry.state not in UNCHECKED}
+    return sorted({entry.package for entry in counted} - checked)
 
 
 def judge(
@@ -241,9 +243,9 @@ def judge(
         min_coverage: the least ``coverage`` for exit code 0, between 0 and 1.
         fail_on: the best verdict whose exit code is not 0.
     """
-    words = {each.verdict for each in entries}
+    words = {entry.verdict for entry in entries}
     trainings = [e for e in entries if e.kind in (TRAINING, SCRIPT) and e.counts]
-    nothing_ran = trainings and all(each.state in UNCHECKED for each in trainings)
+    nothing_ran = trainings and all(training.state in UNCHECKED for training in trainings)
     if nothing_ran or idle_packages(entries):
         words.add(COULD_NOT_JUDGE)
     verdict = min(words, key=ORDER.index, default=UNCHANGED)
@@ -253,7 +255,7 @@ def judge(
         code = _CODES.get(verdict, 3)
     elif checked.share < min_coverage and ORDER.index(fail_on) >= ORDER.index(COULD_NOT_JUDGE):
         code = _CODES[COULD_NOT_JUDGE]
-    counts = Counter(each.state for each in entries)
+    counts = Counter(entry.state for entry in entries)
     headline = _headline(verdict, entries, checked)
     if code and ORDER.index(verdict) > ORDER.index(fail_on):
         headline += (
@@ -276,8 +278,8 @@ def accept(entries: Iterable[Entry], reviewed: Mapping[str, str]) -> list[Entry]
         reviewed: key -> why it is accepted.
     """
     return [
-        replace(each, accepted=reviewed[each.key]) if each.key in reviewed else each
-        for each in entries
+        replace(entry, accepted=reviewed[entry.key]) if entry.key in reviewed else entry
+        for entry in entries
     ]
 
 
@@ -290,7 +292,7 @@ def _headline(verdict: str, entries: Sequence[Entry], checked: Coverage) -> str:
             return f"{UNCHANGED}: nothing that has an effect differs"
         ran = f"{checked.all} of {checked.all} changed pieces ran"
         return f"{UNCHANGED}: {ran} with the same results"
-    counted = [each for each in entries if each.counts]
+    counted = [entry for entry in entries if entry.counts]
     parts = [
         _some(names) if title.lower() == verdict else f"{title}: {_some(names)}"
         for title, names in _differences(counted)
@@ -310,7 +312,7 @@ def _headline(verdict: str, entries: Sequence[Entry], checked: Coverage) -> str:
             ("Cannot run here", _of(counted, CODE, (CANNOT,))),
             ("Packages that nothing executed", idle_packages(entries)),
             ("Not checked", _of(counted, _NOT_CODE, UNCHECKED)),
-            ("Accepted", [each.short for each in entries if each.accepted]),
+            ("Accepted", [entry.short for entry in entries if entry.accepted]),
         )
         if names
     ]
@@ -322,21 +324,21 @@ _NOT_CODE = tuple(kind for kind in KINDS if kind not in CODE)
 
 def _differences(counted: Sequence[Entry]) -> list[tuple[str, list[str]]]:
     """Title and names of what differs, the worst first."""
-    violated = [each for each in counted if each.verdict == REGRESSED]
+    violated = [entry for entry in counted if entry.verdict == REGRESSED]
     checks = (DETAIL, TRAINING, SCRIPT, ENVIRONMENT, DEFAULT)
     rows = [
-        ("Regressed", [each.short for each in violated]),
+        ("Regressed", [entry.short for entry in violated]),
         ("The new version fails", _of(counted, (TRAINING, SCRIPT), (NEW_FAILS,))),
         ("Differ", [n for n in _of(counted, checks, (DIFFERS,)) if n not in _names(violated)]),
-        ("Culprit", [each.short for each in counted if each.culprit]),
-        ("Differ when called", [each.short for each in counted if each.kind in CODE
-                                and (each.state == BEYOND
-                                     or (each.state == DIFFERS and each.reason))]),
+        ("Culprit", [entry.short for entry in counted if entry.culprit]),
+        ("Differ when called", [entry.short for entry in counted if entry.kind in CODE
+                                and (entry.state == BEYOND
+                                     or (entry.state == DIFFERS and entry.reason))]),
         ("Differ in logs only", _of(counted, (TRAINING, SCRIPT), (LOGS,))),
         ("Removed or incompatible", _of(counted, (PUBLIC,), (DIFFERS,))),
         ("No longer installed", _lost(counted)),
-        ("Requirements", [each.said for each in counted if each.kind == REQUIREMENT
-                          and each.state == DIFFERS and not each.said.startswith(_GONE)]),
+        ("Requirements", [entry.summary for entry in counted if entry.kind == REQUIREMENT
+                          and entry.state == DIFFERS and not entry.summary.startswith(_GONE)]),
         ("New warnings", _of(counted, (WARNING,), (LOGS,))),
         ("Differ by rounding only", _of(counted, (TRAINING, SCRIPT), (CLOSE,))),
         ("Repaired", _of(counted, (TRAINING, SCRIPT), (OLD_FAILED,))),
@@ -346,16 +348,16 @@ def _differences(counted: Sequence[Entry]) -> list[tuple[str, list[str]]]:
 
 def _lost(counted: Sequence[Entry]) -> list[str]:
     """Packages that are gone: those that were required, before what only these required."""
-    required = [e.name for e in counted if e.kind == REQUIREMENT and e.said.startswith(_GONE)]
+    required = [e.name for e in counted if e.kind == REQUIREMENT and e.summary.startswith(_GONE)]
     return [*required, *_of(counted, (PACKAGE,), (DIFFERS,))]
 
 
 def _names(entries: Iterable[Entry]) -> set[str]:
-    return {each.short for each in entries}
+    return {entry.short for entry in entries}
 
 
 def _of(entries: Iterable[Entry], kinds: Collection[str], states: Collection[str]) -> list[str]:
-    return [each.short for each in entries if each.kind in kinds and each.state in states]
+    return [entry.short for entry in entries if entry.kind in kinds and entry.state in states]
 
 
 def _some(names: Sequence[str]) -> str:

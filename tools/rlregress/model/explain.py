@@ -62,9 +62,9 @@ _DRAWS = "random draws, such as minibatch sampling"
 def _numbers(part: Part) -> str:
     if part.text:
         return part.text
-    shown = ", ".join(f"{x:.9g}" for x in part.values)
+    text = ", ".join(f"{x:.9g}" for x in part.values)
     norm = f", norm {part.norm:.9g}" if part.norm is not None and len(part.values) > 1 else ""
-    return f"[{shown}]{norm}" if len(part.values) != 1 else shown
+    return f"[{text}]{norm}" if len(part.values) != 1 else text
 
 
 def value(event: Event, part: str) -> str:
@@ -91,17 +91,17 @@ def divergence(first: Divergence, title: str = "first difference") -> list[str]:
     if first.a is not None and first.a.kind == "final":
         meaning = "every event is the same, but the networks end with other parameters or buffers"
     lines = [f"{title} ({first.kind}): {meaning}"]
-    for side, shown in (("A", first.a), ("B", first.b)):
-        if shown is None:
+    for side, side_event in (("A", first.a), ("B", first.b)):
+        if side_event is None:
             of_name = first.kind in ("interface", "logs")
             none = "nothing of that name" if of_name else "the trace has ended"
             lines.append(f"  {side}: {none}")
             continue
-        value = f": {first.part} {_numbers(shown.parts[first.part])}" if first.part else ""
-        lines.append(f"  {side}: {event(shown)}{value}")
-        above = [f"{c.file}:{c.line} in {c.function}" for c in shown.callers]
+        value = f": {first.part} {_numbers(side_event.parts[first.part])}" if first.part else ""
+        lines.append(f"  {side}: {event(side_event)}{value}")
+        above = [f"{c.file}:{c.line} in {c.function}" for c in side_event.callers]
         if above:
-            how = "raised in" if shown.refusal else "called from"
+            how = "raised in" if side_event.error else "called from"
             lines.append(f"     {how} {', from '.join(above)}")
     if first.entries:
         more = len(first.entries) - _NAMED
@@ -111,20 +111,20 @@ def divergence(first: Divergence, title: str = "first difference") -> list[str]:
         lines.append(f"  B / A: x{first.ratio:.6g}")
     if first.before:
         lines.append("  just before, the same on both sides:")
-        lines += [f"    {event(shown)}" for shown in first.before]
+        lines += [f"    {event(side_event)}" for side_event in first.before]
     return lines
 
 
 def _growth(growth: Sequence[Growth]) -> list[str]:
-    count = sum(len(each.gaps) for each in growth)
-    if not any(gap for each in growth for gap in each.gaps):
+    count = sum(len(gap.gaps) for gap in growth)
+    if not any(gap for growth_of in growth for gap in growth_of.gaps):
         return [f"all {count} losses from there on are the same"]
     lines = ["relative difference of the losses from there on:"]
-    for each in growth:
-        last = f", {each.gaps[-1]:.2g} last" if len(each.gaps) > 1 else ""
-        steps = f", before optimiser {each.optimizer} steps" if each.optimizer else ""
-        place = f"{each.first.place} in {each.first.function}"
-        lines.append(f"  {place}{steps}: {each.gaps[0]:.2g} first{last} ({len(each.gaps)} losses)")
+    for row in growth:
+        last = f", {row.gaps[-1]:.2g} last" if len(row.gaps) > 1 else ""
+        steps = f", before optimiser {row.optimizer} steps" if row.optimizer else ""
+        place = f"{row.first.place} in {row.first.function}"
+        lines.append(f"  {place}{steps}: {row.gaps[0]:.2g} first{last} ({len(row.gaps)} losses)")
     return lines
 
 

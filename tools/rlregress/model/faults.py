@@ -14,8 +14,8 @@ from rlregress.model.verdict import REGRESSED
 UNIT, TRACE, CALLS, BEHAVIOR = "unit", "trace", "calls", "behavior"
 TIERS = (UNIT, TRACE, CALLS, BEHAVIOR)
 #: why a fault that no tier sees is none, or none of this suite's.
-EQUIVALENT, TOLD, ELSEWHERE, GAP = "equivalent", "told only", "out of scope", "gap"
-KINDS = (EQUIVALENT, TOLD, ELSEWHERE, GAP)
+EQUIVALENT, LOGGING_ONLY, ELSEWHERE, GAP = "equivalent", "told only", "out of scope", "gap"
+KINDS = (EQUIVALENT, LOGGING_ONLY, ELSEWHERE, GAP)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,7 @@ class ProbedResult:
         finds: a variant of these details; empty: none of the known ones.
         also: details that are no longer as documented either; every other one must be.
         changed: detail -> scope -> variant found (or why none was), of the details that moved.
-        asked: "<id> <scope>" of the probes that ran: all that can be moved by the fault.
+        probed: "<id> <scope>" of the probes that ran: all that can be moved by the fault.
     """
 
     fault: SeededFault
@@ -59,7 +59,7 @@ class ProbedResult:
     also: tuple[str, ...]
     scopes: tuple[str, ...]
     changed: Mapping[str, Mapping[str, str]]
-    asked: tuple[str, ...] = ()
+    probed: tuple[str, ...] = ()
 
     @property
     def detected(self) -> bool:
@@ -125,8 +125,8 @@ class BehaviorResult:
     @property
     def detected(self) -> bool:
         """Whether all named tests have failed, one of them with the expected words."""
-        said = [self.failed.get(name) for name in self.turns]
-        return None not in said and any(self.says in (words or "") for words in said)
+        lines = [self.failed.get(name) for name in self.turns]
+        return None not in lines and any(self.says in (words or "") for words in lines)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,22 +207,22 @@ class Outcome:
         return f"{self.file}:{self.line} {self.function}: {self.old} -> {self.new}"
 
     @property
-    def seen_by(self) -> str:
+    def detected_by(self) -> str:
         """The first tier that sees it; empty: none."""
         return _first(self.said)
 
     @property
-    def seen_since(self) -> str:
+    def detected_later_by(self) -> str:
         """The first tier of later tests that sees what none had seen; empty: none."""
         return _first(self.again)
 
-    def with_(self, tier: str, said: str, run: bool) -> Outcome:
+    def with_(self, tier: str, result: str, run: bool) -> Outcome:
         """The same with the answer of one more tier."""
-        return replace(self, said={**self.said, tier: said}, run=self.run or run)
+        return replace(self, said={**self.said, tier: result}, run=self.run or run)
 
 
-def _first(said: Mapping[str, str]) -> str:
-    return next((tier for tier in TIERS if said.get(tier)), "")
+def _first(results: Mapping[str, str]) -> str:
+    return next((tier for tier in TIERS if results.get(tier)), "")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -296,7 +296,7 @@ class Seeded:
 
     Attributes:
         trainings: those that run its line, in the order in which they are tried.
-        seen: the training that parts, or ends in an error; empty: none of them.
+        detected_by: the training that parts, or ends in an error; empty: none of them.
         comparison: of that training with and without the fault; None if it ended in an error.
         called: what differs when its function is called directly, in words; empty: nothing, or it
             was not called.
@@ -305,7 +305,7 @@ class Seeded:
 
     fault: Mutant
     trainings: tuple[str, ...]
-    seen: str = ""
+    detected_by: str = ""
     called: str = ""
     comparison: Comparison | None = None
     misfit: str = ""
@@ -327,9 +327,9 @@ class OptionalResult:
     seeded: Seeded | None
 
     @property
-    def seen(self) -> bool:
+    def detected(self) -> bool:
         """Whether a training parts, or ends in an error."""
-        return self.seeded is not None and bool(self.seeded.seen)
+        return self.seeded is not None and bool(self.seeded.detected_by)
 
     @property
     def right(self) -> bool:

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from rlregress.model.cells import CellRuns
-from rlregress.model.details import UNASKED
+from rlregress.model.details import UNPROBED
 from rlregress.model.quantities import CRITIC, quantity_of
 from rlregress.model.verdict import REGRESSED
 
 
 @dataclass(frozen=True, kw_only=True)
-class Departed:
+class Deviation:
     """A detail that a framework does not do as documented.
 
     Attributes:
@@ -22,7 +22,7 @@ class Departed:
         code: lines around the one that decides it, with their numbers; empty where the line that
             is on record is not there.
         place: of that line.
-        said: the failure as the test says it.
+        message: the failure as the test says it.
         path, line: where that line is on this machine; None: the file is not there.
     """
 
@@ -35,18 +35,18 @@ class Departed:
     found: tuple[str, str]
     place: str
     code: tuple[tuple[int, str], ...]
-    said: str
+    message: str
     path: Path | None = None
     line: int = 1
 
     @property
-    def asked(self) -> bool:
+    def was_probed(self) -> bool:
         """Whether the code has answered; else ``found`` says why it could not be asked."""
-        return not self.found[0].startswith(UNASKED)
+        return not self.found[0].startswith(UNPROBED)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Extent:
+class AlgorithmCoverage:
     """Of which algorithms of a framework what was judged.
 
     Attributes:
@@ -59,25 +59,25 @@ class Extent:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shown:
+class ReportData:
     """What a page shows of a gate beside its verdicts.
 
     Attributes:
         started: date and time.
         command: that judges the same again.
         machine: of this gate.
-        extent: full name of a framework -> of which algorithms what was judged.
+        coverage: full name of a framework -> of which algorithms what was judged.
         runs: id of a cell -> its runs.
-        departed: details that are not done as documented.
+        deviations: details that are not done as documented.
         files: what differs between changed copies and the installed files, passages of both.
     """
 
     started: str = ""
     command: str = ""
     machine: str = ""
-    extent: Mapping[str, Extent] = field(default_factory=dict)
+    coverage: Mapping[str, AlgorithmCoverage] = field(default_factory=dict)
     runs: Mapping[str, CellRuns] = field(default_factory=dict)
-    departed: tuple[Departed, ...] = ()
+    deviations: tuple[Deviation, ...] = ()
     files: tuple[Any, ...] = ()
 
 
@@ -132,7 +132,7 @@ class GateResult:
         seconds: of wall-clock time.
         exit_code: see ``gate.outcome.exit_code``.
         notes: what is to be known of the runs, in sentences.
-        shown: what a page shows beside the verdicts.
+        report_data: what a page shows beside the verdicts.
     """
 
     outcomes: Sequence[FrameworkOutcome]
@@ -146,4 +146,4 @@ class GateResult:
     seconds: float
     exit_code: int
     notes: Sequence[str] = ()
-    shown: Shown = field(default_factory=Shown)
+    report_data: ReportData = field(default_factory=ReportData)

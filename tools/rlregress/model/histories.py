@@ -32,7 +32,7 @@ class JudgedChange:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judged:
+class JudgedPair:
     """One pair of releases, judged.
 
     Attributes:

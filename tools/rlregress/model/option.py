@@ -48,9 +48,9 @@ def option(default: Any, flag: str, help: str, **more: Any) -> Any:
 def of(owner: type[Any]) -> dict[str, tuple[Option, Any]]:
     """Field -> its option and default, of those that are options."""
     return {
-        each.name: (each.metadata["option"], each.default)
-        for each in fields(owner)
-        if "option" in each.metadata
+        spec.name: (spec.metadata["option"], spec.default)
+        for spec in fields(owner)
+        if "option" in spec.metadata
     }
 
 

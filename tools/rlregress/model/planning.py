@@ -99,7 +99,7 @@ class Makespan:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class SessionPlan:
     """What a session would do, as far as it has come.
 
     Attributes:
@@ -114,7 +114,7 @@ class Plan:
         makespan: of these runs on the workers, each with its start; None: not known.
         evaluations: of one run, the one after the training among them.
         not_judged: cells with stored runs -> what they are not judged by beside returns -> why.
-        refused: what is left out and why, a line for each framework, algorithm and set.
+        excluded: what is left out and why, a line for each framework, algorithm and set.
         wanted: which gate sees the drop that was asked for; empty if none was.
         detects: framework -> algorithm -> the smallest drop that the chosen gate would detect, as a
             share of the stored mean; None: none.
@@ -131,7 +131,7 @@ class Plan:
     makespan: Makespan | None
     evaluations: int
     not_judged: Mapping[str, Mapping[str, str]]
-    refused: tuple[str, ...]
+    excluded: tuple[str, ...]
     wanted: tuple[Wanted, ...]
     detects: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
 

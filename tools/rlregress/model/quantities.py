@@ -52,7 +52,7 @@ class Quantity:
     #: neither direction is worse: it is judged both ways, at the first look, beside gains
     two_sided = True
     #: what a verdict would have seen, in a word or two
-    seen = "change"
+    effect = "change"
 
     def named(self, cell: str) -> str:
         """The name under which this is judged of a cell or a group: returns under its own."""
@@ -82,16 +82,16 @@ class Quantity:
         """The same in every cell of a group, in words."""
         return f"a common change of {percent(share)}"
 
-    def nothing_seen(self) -> str:
+    def nothing_detectable(self) -> str:
         """That no loss has 80 % power to be rejected with nothing rejected before it, in words."""
-        return f"at Holm's first step no {self.seen} can be seen"
+        return f"at Holm's first step no {self.effect} can be seen"
 
 
 class _Returns(Quantity):
     """The return of the evaluation after the training: larger is better."""
 
     two_sided = False
-    seen = "drop"
+    effect = "drop"
 
     def named(self, cell: str) -> str:
         return cell
@@ -119,7 +119,7 @@ class _Critic(Quantity):
     """Minus the natural logarithm of a critic's error, so that a difference is that of a factor."""
 
     two_sided = False
-    seen = "growth of the error"
+    effect = "growth of the error"
 
     def largest_loss(self, stored: ArrayLike) -> float:
         return float(np.asarray(stored, dtype=np.float64).mean()) + math.log(LARGEST_ERROR)
@@ -143,17 +143,20 @@ CRITIC = _Critic(name="critic", share=0.2, missing="have no critic that can be c
 #: what a framework logs of its updates, by name (``training/diagnostics.py``)
 DIAGNOSTICS = {name: Quantity(name=name, share=0.2) for name in ("entropy", "kl", "temperature")}
 #: what is judged beside returns
-BESIDE = (TRAINING, CRITIC, *DIAGNOSTICS.values())
+SECONDARY = (TRAINING, CRITIC, *DIAGNOSTICS.values())
 #: of what is smaller a loss, which makes a framework ``regressed``
 ONE_SIDED: tuple[Quantity, ...] = (RETURNS, TRAINING, CRITIC)
 #: all of them, by name
-BY_NAME = {each.name: each for each in (RETURNS, *BESIDE)}
+BY_NAME = {quantity.name: quantity for quantity in (RETURNS, *SECONDARY)}
 
 
 def quantity_of(name: str) -> Quantity:
     """The quantity that is judged under a name; see ``Quantity.named``."""
     last = name.rpartition(" ")[2]
-    return next((each for each in BESIDE if name == each.named(name[: -len(last) - 1])), RETURNS)
+    return next(
+        (quantity for quantity in SECONDARY if name == quantity.named(name[: -len(last) - 1])),
+        RETURNS,
+    )
 
 
 def cell_of(name: str) -> str:

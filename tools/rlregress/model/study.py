@@ -107,7 +107,7 @@ class Order:
     pairs: Mapping[tuple[str, str], str]
 
     @property
-    def alike(self) -> bool:
+    def agrees(self) -> bool:
         """Whether the means stand in one order in all frameworks, whatever their spread."""
         return len(set(self.orders.values())) == 1
 

@@ -49,7 +49,7 @@ class Event:
         file, line, function: the nearest frame of the traced code; empty and 0 if there was none.
         parts: in the order in which one follows from the other.
         callers: frames of the traced code above that one, the nearest first.
-        refusal: the error that a framework answers with, in words; empty: it answers otherwise.
+        error: the error that a framework answers with, in words; empty: it answers otherwise.
         named: what it consists of, by the part and the name of a parameter or an entry; of the
             event alone in which two traces first differ.
     """
@@ -62,7 +62,7 @@ class Event:
     function: str
     parts: Mapping[str, Part]
     callers: tuple[Place, ...] = ()
-    refusal: str = ""
+    error: str = ""
     named: Mapping[str, Part] = field(default_factory=dict)
 
     @property
@@ -142,7 +142,7 @@ def difference(a: Part, b: Part) -> float:
     # a number that is none on one side is no rounding
     if not all(math.isfinite(number) for pair in pairs for number in pair):
         return math.inf
-    gap, scale = max(abs(one - other) for one, other in pairs), max(a.norm, b.norm)
+    gap, scale = max(abs(x - y) for x, y in pairs), max(a.norm, b.norm)
     # another digest of the same numbers: another type or shape, or digits that are not kept
     return gap / scale if scale else 0.0
 
@@ -278,24 +278,24 @@ class NotTraced:
 
     Attributes:
         sides: label -> why there is no trace of it.
-        offered: label -> whether the framework has there what the training is about. What no side
+        supported: label -> whether the framework has there what the training is about. What no side
             offers is no gap; what one side alone offers is new, or gone.
         crash: the code under test fails on one side before it has trained; None: it does not.
     """
 
     name: str
     sides: Mapping[str, str]
-    offered: Mapping[str, bool]
+    supported: Mapping[str, bool]
     crash: Crash | None = None
 
     @property
     def counts(self) -> bool:
         """Whether it is a gap: both sides have it."""
-        return all(self.offered.values())
+        return all(self.supported.values())
 
     def __str__(self) -> str:
-        said = "; ".join(dict.fromkeys(self.sides.values()))
-        return f"{self.name}, on side {' and '.join(self.sides)}: {said}"
+        text = "; ".join(dict.fromkeys(self.sides.values()))
+        return f"{self.name}, on side {' and '.join(self.sides)}: {text}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -352,10 +352,10 @@ def missed(traced: Sequence[Traced]) -> dict[str, list[int]]:
     """Side B's files -> lines that no training has reached, of the functions that any enters."""
     every: dict[str, set[int]] = {}
     hit: dict[str, set[int]] = {}
-    for one in traced:
-        for file, (reached, executable) in one.b.header["lines"].items():
+    for training in traced:
+        for file, (executed, executable) in training.b.header["lines"].items():
             every.setdefault(file, set()).update(executable)
-            hit.setdefault(file, set()).update(reached)
+            hit.setdefault(file, set()).update(executed)
     left = {file: sorted(lines - hit[file]) for file, lines in sorted(every.items())}
     return {file: lines for file, lines in left.items() if lines}
 

@@ -89,7 +89,7 @@ class Row:
     @property
     def verdict(self) -> str:
         """The worst of its series; of none inconclusive."""
-        return worst_verdict(each.verdict for each in self.series.values())
+        return worst_verdict(history.verdict for history in self.series.values())
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from rlregress.model import differences as model
 from rlregress.model.cells import CellRuns
-from rlregress.model.code import Changed, Passage
+from rlregress.model.code import Changed, Hunk
 from rlregress.model.differences import DOCUMENTED, VIOLATED, Entry, Judgement
 from rlregress.model.faults import Mutant
 from rlregress.model.traces import NotTraced, Traced
@@ -30,8 +30,8 @@ _OF_TRAINING = (*model.CODE, model.TRAINING, model.DETAIL, model.DEFAULT, model.
 
 def vector(numbers: tuple[float, ...]) -> str:
     """Numbers as a reader wants them."""
-    shown = ", ".join(f"{x:.7g}" for x in numbers[:8])
-    return f"[{shown}{', ...' if len(numbers) > 8 else ''}]"
+    text = ", ".join(f"{x:.7g}" for x in numbers[:8])
+    return f"[{text}{', ...' if len(numbers) > 8 else ''}]"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,20 +43,20 @@ class Answer:
         observed: the vector, or None if there was no answer.
         text: the variant, or why there is none.
         why: "" if there was an answer, else ``PACKAGE``, ``ABSENT``, ``UNKNOWN_CODE`` or ``ERROR``.
-        whose: of an error, ``SUITE``, ``FRAMEWORK`` or "other".
+        error_origin: of an error, ``SUITE``, ``FRAMEWORK`` or "other".
         place: of an error, where it was raised.
         near: the nearest variants, with what each expects, if none matches.
-        entered: file and name of functions of the framework that the probe has entered.
+        called: file and name of functions of the framework that the probe has entered.
     """
 
     variant: str | None
     observed: tuple[float, ...] | None
     text: str
     why: str = ""
-    whose: str = ""
+    error_origin: str = ""
     place: str = ""
     near: tuple[tuple[str, tuple[float, ...]], ...] = ()
-    entered: frozenset[tuple[str, str]] = frozenset()
+    called: frozenset[tuple[str, str]] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,9 +83,9 @@ class ChangedDetail:
         return f"{self.a.text} -> {self.b.text}"
 
     @property
-    def entered(self) -> frozenset[tuple[str, str]]:
+    def called(self) -> frozenset[tuple[str, str]]:
         """Functions that its probe enters on either side."""
-        return self.a.entered | self.b.entered
+        return self.a.called | self.b.called
 
     def numbers(self) -> list[str]:
         """What was observed, and what the nearest variants expect, where none matches."""
@@ -100,14 +100,14 @@ class ChangedDetail:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NotAsked:
+class NotProbed:
     """A detail that could not be asked.
 
     Attributes:
         side: label of the side that gave no answer, or "A and B".
         why: ``PACKAGE``, ``ABSENT``, ``UNKNOWN_CODE``, ``ERROR`` or ``NO_PROBE``.
         text: the reason.
-        whose, place: of an error; see ``Answer``.
+        error_origin, place: of an error; see ``Answer``.
     """
 
     id: str
@@ -115,7 +115,7 @@ class NotAsked:
     side: str
     why: str
     text: str
-    whose: str = ""
+    error_origin: str = ""
     place: str = ""
 
 
@@ -124,24 +124,24 @@ class Details:
     """The three answers.
 
     Attributes:
-        alike: how many were asked on both sides and are done alike.
+        same: how many were asked on both sides and are done alike.
         absent: those of what neither side has; there is nothing to ask, and they are not counted.
     """
 
-    alike: int = 0
+    same: int = 0
     changed: tuple[ChangedDetail, ...] = ()
-    not_asked: tuple[NotAsked, ...] = ()
-    absent: tuple[NotAsked, ...] = ()
+    not_probed: tuple[NotProbed, ...] = ()
+    absent: tuple[NotProbed, ...] = ()
 
     @property
-    def asked(self) -> int:
+    def probed(self) -> int:
         """How many were asked on both sides."""
-        return self.alike + len(self.changed)
+        return self.same + len(self.changed)
 
     @property
     def all(self) -> int:
         """How many there are of what one side has at least."""
-        return self.asked + len(self.not_asked)
+        return self.probed + len(self.not_probed)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,7 +178,7 @@ def findings(details: Iterable[ChangedDetail], changed: Sequence[Changed]) -> li
     groups: dict[tuple[Changed, ...], list[ChangedDetail]] = {}
     alone: list[Finding] = []
     for detail in details:
-        below = tuple(f for f in changed if f.key in detail.entered and not f.at_import)
+        below = tuple(f for f in changed if f.key in detail.called and not f.at_import)
         if below:
             groups.setdefault(below, []).append(detail)
         else:
@@ -248,14 +248,14 @@ class Cause:
     @property
     def functions(self) -> tuple[Changed, ...]:
         """The functions that are named, the surest first; none that was shown to do nothing."""
-        near = tuple(each for each in self.place if each not in self.still)
+        near = tuple(function for function in self.place if function not in self.still)
         return tuple(dict.fromkeys((*self.movers, *near)))
 
 
 def details_of(cause: Cause | None, details: Iterable[ChangedDetail]) -> list[ChangedDetail]:
     """The changed details whose probes enter what makes a training part."""
     keys = {function.key for function in cause.functions} if cause is not None else set()
-    return [detail for detail in details if keys & detail.entered]
+    return [detail for detail in details if keys & detail.called]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -263,13 +263,13 @@ class Branch:
     """A place that was passed one way only.
 
     Attributes:
-        said: in words, what stands there and what never happened.
+        summary: in words, what stands there and what never happened.
     """
 
     file: str
     line: int
     function: str
-    said: str
+    summary: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -310,7 +310,7 @@ class Calls:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reach:
+class PieceExecution:
     """How the trainings went through one function that differs.
 
     Attributes:
@@ -336,12 +336,12 @@ class Reach:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Proof:
+class MutationTest:
     """How many of the seeded faults the gate would have detected.
 
     Attributes:
         functions: how many functions were given faults.
-        seen: faults that make a trace part, or end a training in an error.
+        diverged: faults that make a trace part, or end a training in an error.
         called: those that show only when their function is called directly.
         not_run: faults on lines that no training runs.
         unseen: faults that were run and moved nothing.
@@ -349,7 +349,7 @@ class Proof:
     """
 
     functions: int
-    seen: tuple[Mutant, ...]
+    diverged: tuple[Mutant, ...]
     not_run: tuple[Mutant, ...]
     unseen: tuple[Mutant, ...]
     called: tuple[Mutant, ...] = ()
@@ -358,7 +358,7 @@ class Proof:
     @property
     def detected(self) -> int:
         """How many would have been detected."""
-        return len(self.seen) + len(self.called)
+        return len(self.diverged) + len(self.called)
 
     @property
     def faults(self) -> int:
@@ -415,16 +415,16 @@ class SideInfo:
 class Tally:
     """How many of how many were compared."""
 
-    asked: int
+    checked: int
     all: int
 
     @property
     def whole(self) -> bool:
         """Whether nothing is missing."""
-        return self.asked == self.all
+        return self.checked == self.all
 
     def __str__(self) -> str:
-        return f"{self.asked} of {self.all}"
+        return f"{self.checked} of {self.all}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -443,13 +443,13 @@ class OfFramework:
         unread: in words, defaults that could not be compared.
         traced: trainings that ran on both sides; not_traced: those that could not be compared.
         same_code: trainings that run no code by which the sides differ, and were not traced.
-        reach: how the trainings went through the pieces of code that differ.
+        executions: how the trainings went through the pieces of code that differ.
         causes: training -> what makes it differ, as far as that could be found.
         differences: function -> lines that differ, of what the changed details and the causes name.
         proof: how many injected faults the traces would have detected; None: not asked for.
         returns: verdict of the trainings on side B; None: not trained.
         stored: algorithms with baseline runs, by which returns are judged.
-        passages: function -> its lines of both sides, with those around what differs.
+        hunks: function -> its lines of both sides, with those around what differs.
         judgement: of this framework's entries alone.
     """
 
@@ -466,13 +466,13 @@ class OfFramework:
     traced: tuple[Traced, ...] = ()
     not_traced: tuple[NotTraced, ...] = ()
     same_code: tuple[str, ...] = ()
-    reach: tuple[Reach, ...] = ()
+    executions: tuple[PieceExecution, ...] = ()
     causes: Mapping[str, Cause] = field(default_factory=dict)
     differences: Mapping[Changed, Sequence[str]] = field(default_factory=dict)
-    proof: Proof | None = None
+    proof: MutationTest | None = None
     returns: ReturnsVerdict | None = None
     stored: frozenset[str] = frozenset()
-    passages: Mapping[Changed, Passage] = field(default_factory=dict)
+    hunks: Mapping[Changed, Hunk] = field(default_factory=dict)
     judgement: Judgement = field(init=False)
 
     def __post_init__(self) -> None:
@@ -491,8 +491,8 @@ class OfFramework:
     @property
     def unexecuted(self) -> list[Entry]:
         """Pieces of code that differ, and that no training has executed."""
-        return [each for each in self.entries if each.kind in model.CODE
-                and each.state in model.UNCHECKED]  # fmt: skip
+        return [entry for entry in self.entries if entry.kind in model.CODE
+                and entry.state in model.UNCHECKED]  # fmt: skip
 
     @property
     def to_train(self) -> list[str]:
@@ -501,12 +501,12 @@ class OfFramework:
         Those whose plain training differs, and those that use a function that nothing executed.
         """
         names = {t.algorithm for t in self.diverged if t.plain and not t.comparison.in_logs_only}
-        unexecuted = {each.name for each in self.unexecuted if each.state == model.NEVER}
-        for reach in self.reach:
+        unexecuted = {entry.name for entry in self.unexecuted if entry.state == model.NEVER}
+        for execution in self.executions:
             # of what ran at all, the trainings have compared what they could
-            left = not reach.trainings and not reach.function.at_import
-            if left and f"{reach.function.file} {reach.function.name}" in unexecuted:
-                names |= set(reach.algorithms)
+            left = not execution.trainings and not execution.function.at_import
+            if left and f"{execution.function.file} {execution.function.name}" in unexecuted:
+                names |= set(execution.algorithms)
         return sorted(names)
 
     @property
@@ -537,10 +537,10 @@ class OfFramework:
         open_ = [t for t in self.diverged if not t.plain or t.algorithm not in stored]
         if verdict.verdict in _SETTLED and not open_:
             entries = tuple(
-                replace(each, standing=verdict.verdict)
-                if each.kind in _OF_TRAINING and each.verdict == model.CHANGED
-                else each
-                for each in entries
+                replace(listed_entry, standing=verdict.verdict)
+                if listed_entry.kind in _OF_TRAINING and listed_entry.verdict == model.CHANGED
+                else listed_entry
+                for listed_entry in entries
             )
         return replace(self, returns=verdict, stored=stored, entries=(*entries, entry))
 
@@ -551,19 +551,19 @@ class OfScript:
 
     Attributes:
         held: the script on both sides, or why it could not be compared.
-        reach: how it went through the pieces of code that differ and that it executes.
+        executions: how it went through the pieces of code that differ and that it executes.
         entries: of the list of differences, the script's own and those of the code it may run.
-        causes, differences, proof, passages: as of a framework.
+        causes, differences, proof, hunks: as of a framework.
         judgement: of the script's entries alone.
     """
 
     held: Traced | NotTraced
     entries: tuple[Entry, ...] = ()
-    reach: tuple[Reach, ...] = ()
+    executions: tuple[PieceExecution, ...] = ()
     causes: Mapping[str, Cause] = field(default_factory=dict)
     differences: Mapping[Changed, Sequence[str]] = field(default_factory=dict)
-    proof: Proof | None = None
-    passages: Mapping[Changed, Passage] = field(default_factory=dict)
+    proof: MutationTest | None = None
+    hunks: Mapping[Changed, Hunk] = field(default_factory=dict)
     judgement: Judgement = field(init=False)
 
     def __post_init__(self) -> None:
@@ -583,7 +583,7 @@ class Upgrade:
         pinned: packages that are pinned otherwise on the two sides.
         differing: package -> versions on both sides, of all that differ and are on both.
         script: what was traced instead of the built-in trainings.
-        beside: entries of no framework and no script: metadata, packages, environments.
+        other_packages: entries of no framework and no script: metadata, packages, environments.
         one_way: branches, clamps and masks that the traces of side B took one way only.
         stale: lines of the file of accepted entries that match nothing.
         min_coverage, fail_on: see ``model.judge``.
@@ -595,7 +595,7 @@ class Upgrade:
     frameworks: tuple[OfFramework, ...]
     physics: tuple[Moved, ...] = ()
     script: OfScript | None = None
-    beside: tuple[Entry, ...] = ()
+    other_packages: tuple[Entry, ...] = ()
     pinned: frozenset[str] = frozenset()
     differing: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     one_way: tuple[Branch, ...] = ()
@@ -612,7 +612,11 @@ class Upgrade:
     def entries(self) -> tuple[Entry, ...]:
         """The list of everything that differs, and of everything that was to be compared."""
         own = self.script.entries if self.script is not None else ()
-        return (*(each for of in self.frameworks for each in of.entries), *own, *self.beside)
+        return (
+            *(entry for of in self.frameworks for entry in of.entries),
+            *own,
+            *self.other_packages,
+        )
 
     @property
     def verdict(self) -> str:
@@ -628,15 +632,16 @@ class Upgrade:
     def tallies(self) -> dict[str, Tally]:
         """How much was compared of what there is."""
         checked = self.judgement.coverage
-        tallies = {"changed pieces": Tally(asked=checked.checked, all=checked.all)}
+        tallies = {"changed pieces": Tally(checked=checked.checked, all=checked.all)}
         details = [of.details for of in self.frameworks]
         tallies["details"] = Tally(
-            asked=sum(each.asked for each in details), all=sum(each.all for each in details)
+            checked=sum(detail.probed for detail in details),
+            all=sum(detail.all for detail in details),
         )
         for name, kind in (("trainings", model.TRAINING), ("environments", model.ENVIRONMENT)):
             own = [e for e in self.entries if e.kind == kind and e.state != model.NO_EFFECT]
-            compared = sum(each.state not in model.UNCHECKED for each in own)
-            tallies[name] = Tally(asked=compared, all=len(own))
+            compared = sum(entry.state not in model.UNCHECKED for entry in own)
+            tallies[name] = Tally(checked=compared, all=len(own))
         return {name: tally for name, tally in tallies.items() if tally.all}
 
     @property

@@ -114,7 +114,7 @@ def pytest_configure(config: pytest.Config) -> None:
             check_writable(Path(config.getoption("--evidence")).parent, "the evidence")
         if config.getoption("--rlregress-report"):
             check_writable(Path(config.getoption("--rlregress-report")), "the report")
-        known = selection.algorithms() | selection.without_cells()
+        known = selection.algorithms() | selection.behavior_only()
         for algorithm in _names(config, "--algorithm"):
             if algorithm not in known:
                 raise UserError(f"unknown algorithm '{algorithm}'; {nearest(algorithm, known)}")
@@ -134,10 +134,10 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
     def write_harmless(text: str, *, flush: bool = False, **markup: bool) -> None:
         # pytest itself begins lines anew with "\r", and colours sources
-        shown = "\r".join(
+        safe = "\r".join(
             harmless.terminal(part, colours=writer.hasmarkup) for part in text.split("\r")
         )
-        write(shown, flush=flush, **markup)
+        write(safe, flush=flush, **markup)
 
     writer.write = write_harmless
 
@@ -151,7 +151,7 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
             folders = ", ".join(map(str, adapter.code_folders()))
             lines.append(f"{adapter.full_name}: {versions} ({folders})")
     if _SESSION in config.stash:
-        lines += [f"left out: {said}" for said in selection.refused(_selection(config))]
+        lines += [f"left out: {sentence}" for sentence in selection.excluded(_selection(config))]
     return lines
 
 
@@ -210,20 +210,24 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     except UserError as error:
         raise pytest.Collector.CollectError(str(error)) from None
     if "training" in names:
-        runs = [subjects.Run(session, job) for job in session.ordered_jobs()]
+        runs = [subjects.SessionRun(session, job) for job in session.ordered_jobs()]
         ids = [f"{run.job.cell.id}-seed{run.job.seed}" for run in runs]
         metafunc.parametrize("training", runs, ids=ids)
     if "judged_cell" in names:
-        cells = [subjects.Judged(session, cell.id) for cell in session.cells if session.judged]
+        cells = [
+            subjects.JudgedSubject(session, cell.id) for cell in session.cells if session.judged
+        ]
         metafunc.parametrize("judged_cell", cells, ids=[cell.name for cell in cells])
     if "judged_group" in names:
-        groups = [subjects.Judged(session, name) for name in session.groups()]
+        groups = [subjects.JudgedSubject(session, name) for name in session.groups()]
         metafunc.parametrize("judged_group", groups, ids=[group.name for group in groups])
     for quantity in (TRAINING, CRITIC):
         if (fixture := f"judged_{quantity.name}") in names:
             of = [quantity.named(cell.id) for cell in session.judged_by(quantity)]
             of += session.groups(quantity)
-            metafunc.parametrize(fixture, [subjects.Judged(session, name) for name in of], ids=of)
+            metafunc.parametrize(
+                fixture, [subjects.JudgedSubject(session, name) for name in of], ids=of
+            )
 
 
 def _parametrize_frameworks(metafunc: pytest.Metafunc) -> None:
@@ -236,7 +240,7 @@ def _parametrize_frameworks(metafunc: pytest.Metafunc) -> None:
     chosen = [
         (adapter, algorithm)
         for adapter in adapters
-        for algorithm in (*adapter.algorithms, *(adapter.without_cells if beside else ()))
+        for algorithm in (*adapter.algorithms, *(adapter.behavior_only if beside else ()))
         if not names or algorithm in names
     ]
     metafunc.parametrize(
@@ -305,8 +309,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         item
         for item in items
         if item in empty
-        or (details and subjects.asked_by(item) not in details)
-        or subjects.asked_by(item).partition(".")[0] in others
+        or (details and subjects.detail_of_item(item) not in details)
+        or subjects.detail_of_item(item).partition(".")[0] in others
     ]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
@@ -350,7 +354,7 @@ def _runs(config: pytest.Config) -> tuple[int, int, float]:
     """Ended trainings, how many there are at most, seconds that those of the first look take."""
     session, entries = session_of(config), config.stash[_COLLECTED]
     left = session.seconds_to_do(evidence_file.measured(entries))
-    return sum("record" in each for each in entries), session.size, left
+    return sum("record" in entry for entry in entries), session.size, left
 
 
 def _write_line(config: pytest.Config, line: str) -> None:
@@ -393,7 +397,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
     """A test that asks an implementation and asserts nothing of the answer is an error."""
     result = yield
     implementation = subjects.parameters(pyfuncitem).get("implementation")
-    if isinstance(implementation, Implementation) and not implementation.shown:
+    if isinstance(implementation, Implementation) and not implementation.judgements:
         raise UserError(
             f"{implementation.name}: the test asserts nothing of the answer; expected "
             "implementation.assert_documented(answer, ...)"
@@ -410,10 +414,10 @@ def pytest_runtest_makereport(
     if implementation is not None and call.when == "call":
         item.user_properties.append(("detail", implementation.detail.id))
         item.user_properties.append(("scope", implementation.scope))
-        if implementation.shown:
-            item.user_properties.append(("found", implementation.shown[-1].found))
+        if implementation.judgements:
+            item.user_properties.append(("found", implementation.judgements[-1].found))
     report = yield
-    if report.failed and call.when == "call" and (about := subjects.asked_by(item)):
+    if report.failed and call.when == "call" and (about := subjects.detail_of_item(item)):
         report.user_properties.append(("about", about))
         code = places.where(implementation) if implementation is not None else ""
         if code:
@@ -465,9 +469,10 @@ def _details_lines(config: pytest.Config, entries: list[dict[str, Any]]) -> Iter
         return
     by = " ".join(_selected_by(config, "--detail", "-k", "-m", "--deselect"))
     for adapter in _adapters(config):
-        wanted = asked.to_ask(adapter, _names(config, "--algorithm"))
-        missing = asked.not_asked(wanted, evidence_file.answered(entries, adapter.full_name))
-        yield f"{adapter.full_name}: {words.asked(len({id for id, _ in wanted}), missing, by)}"
+        wanted = asked.to_probe(adapter, _names(config, "--algorithm"))
+        missing = asked.not_probed(wanted, evidence_file.answered(entries, adapter.full_name))
+        details = len({id for id, _ in wanted})
+        yield f"{adapter.full_name}: {words.details_probed(details, missing, by)}"
 
 
 def _folded(entries: list[dict[str, Any]]) -> Iterator[str]:
@@ -503,8 +508,8 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pyte
     entries = config.stash[_COLLECTED]
     if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
         given = _selected_by(config)
-        said = terminal.nothing_left(given) if given else terminal.nothing_collected(config.args)
-        terminalreporter.write_line(said)
+        text = terminal.nothing_left(given) if given else terminal.nothing_collected(config.args)
+        terminalreporter.write_line(text)
     if config.stash.get(_INTERRUPTED, False) and _SESSION in config.stash:
         terminalreporter.write_line(terminal.interrupted(session_of(config).store.folder))
     for line in (*_details_lines(config, entries), *_folded(entries)):
@@ -534,15 +539,15 @@ def _result(config: pytest.Config, entries: list[dict[str, Any]]) -> GateResult:
     """What the gate says of a session of pytest, whatever it was asked."""
     algorithms = _names(config, "--algorithm")
     # frameworks are to be asked everything that their algorithms have: -k and -m leave out some
-    wanted = {of.full_name: asked.to_ask(of, algorithms) for of in _adapters(config)}
+    wanted = {of.full_name: asked.to_probe(of, algorithms) for of in _adapters(config)}
     # under xdist its workers have made theirs, and this process none
     trained = any(entry["tier"] == "performance" for entry in entries)
     session = session_of(config) if trained else None
     seconds = time.monotonic() - config.stash[_STARTED]
-    told = run.Told(
+    info = run.SessionInfo(
         config.getoption("--alpha"),
         config.getoption("--budget"),
         shown.now(seconds),
         shlex.join(["pytest", *map(str, config.invocation_params.args)]),
     )
-    return run.conclude(_adapters(config), session, entries, wanted, told, seconds)
+    return run.conclude(_adapters(config), session, entries, wanted, info, seconds)

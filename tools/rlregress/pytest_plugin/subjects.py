@@ -29,7 +29,7 @@ JUDGED = tuple(f"judged_{kind}" for kind in evidence_file.JUDGED)
 
 
 @dataclass(frozen=True)
-class Run:
+class SessionRun:
     """One run of the session."""
 
     session: Session
@@ -55,13 +55,13 @@ class Run:
             "hyperparameters": dict(self.job.hyperparameters),
             "platform": record["platform"],
         }
-        told = {k: record.get(k) for k in later} | {k: record[k] for k in kept}
+        fields = {k: record.get(k) for k in later} | {k: record[k] for k in kept}
         curve = learning_curve(record.get("episodes") or (), self.job.protocol.total_steps)
-        return named | told | {"learning_curve": curve}
+        return named | fields | {"learning_curve": curve}
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedSubject:
     """One cell, one group of cells, or the training or critics of one of these, of the session."""
 
     session: Session
@@ -114,8 +114,11 @@ def is_empty(item: pytest.Item) -> bool:
     """Whether the item stands for an empty list: a budget that is not judged has no verdicts."""
     params = parameters(item)
     kinds = {"framework", "framework_of_claim", "implementation", *JUDGED}
-    asked = kinds & set(params)
-    return any(not isinstance(params[name], Judged | Implementation | Adapter) for name in asked)
+    parametrized = kinds & set(params)
+    return any(
+        not isinstance(params[name], JudgedSubject | Implementation | Adapter)
+        for name in parametrized
+    )
 
 
 def judgement_of(item: pytest.Item) -> tuple[str, str] | None:
@@ -129,7 +132,7 @@ def judgement_of(item: pytest.Item) -> tuple[str, str] | None:
     return None
 
 
-def asked_by(item: pytest.Item) -> str:
+def detail_of_item(item: pytest.Item) -> str:
     """The detail (``sac.actor_loss``) or default (``sac.discount``) that a test asks, if any."""
     params = parameters(item)
     if "implementation" in params:
@@ -146,11 +149,11 @@ def selectable_names() -> set[str]:
 def marks_of(item: pytest.Item, selectable: set[str]) -> set[str]:
     """What -m knows an item by, beside the markers that it has; ``selectable``: all names."""
     params = parameters(item)
-    algorithm = params.get("algorithm", asked_by(item).partition(".")[0])
+    algorithm = params.get("algorithm", detail_of_item(item).partition(".")[0])
     if "training" in params:
         algorithm = params["training"].job.cell.algorithm
     for name in JUDGED:
-        if isinstance(judged := params.get(name), Judged):
+        if isinstance(judged := params.get(name), JudgedSubject):
             algorithm = judged.session.algorithm_of(judged.name)
     marks = {framework_of(item).partition("@")[0], algorithm} & selectable
     slow = "training" in params or judgement_of(item) or item.get_closest_marker(NIGHTLY)

@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from rlregress.model.details import UNASKED
+from rlregress.model.details import UNPROBED
 
-_Told = TypeVar("_Told")
+_Finding = TypeVar("_Finding")
 #: why code could not be asked, as a test or a claim says it
-_REASON = re.compile(rf"{UNASKED}(.*?)(?: \(documented [^\n]*)?$", re.MULTILINE)
+_REASON = re.compile(rf"{UNPROBED}(.*?)(?: \(documented [^\n]*)?$", re.MULTILINE)
 #: others that are named beside the first
 _NAMED = 3
 
@@ -21,11 +21,13 @@ def reason(message: str) -> str:
     return unasked[1] if unasked is not None else message
 
 
-def together(told: Iterable[_Told], message: Callable[[_Told], str]) -> list[list[_Told]]:
+def together(
+    findings: Iterable[_Finding], message: Callable[[_Finding], str]
+) -> list[list[_Finding]]:
     """What has one reason in one list each, in the order of their first."""
-    groups: dict[str, list[_Told]] = {}
-    for each in told:
-        groups.setdefault(reason(message(each)), []).append(each)
+    groups: dict[str, list[_Finding]] = {}
+    for finding in findings:
+        groups.setdefault(reason(message(finding)), []).append(finding)
     return list(groups.values())
 
 

@@ -31,13 +31,13 @@ def lines(facts: Facts, cards: Sequence[Card], report: str) -> list[str]:
 
 def steps(cards: Sequence[Card]) -> list[str]:
     """What to do next, the first step of each card; once if it is the same."""
-    said = (f"{step.said} {step.command}".strip() for card in cards for step in card.steps[:1])
-    return list(dict.fromkeys(said))
+    text = (f"{step.text} {step.command}".strip() for card in cards for step in card.steps[:1])
+    return list(dict.fromkeys(text))
 
 
 def _of(cards: Sequence[Card], several: bool, name: str) -> str:
     """The first sentence of each card, the worst first, and how many more there are."""
-    said: list[str] = []
+    sentences: list[str] = []
     for card in cards:
         given: Sequence[str] = getattr(card, name)
         if given:
@@ -46,12 +46,12 @@ def _of(cards: Sequence[Card], several: bool, name: str) -> str:
             more = len(given) - 1 + (int(rest_[1]) - 1 if rest_ else 0)
             rest = f" (and {more} more)" if more else ""
             title = f"{card.title.partition(' (')[0]}: " if several else ""
-            said.append(f"{title}{given[0].rstrip('.')}{rest}")
-    return _joined(said)
+            sentences.append(f"{title}{given[0].rstrip('.')}{rest}")
+    return _joined(sentences)
 
 
-def _joined(said: Iterable[str]) -> str:
-    text = "; ".join(said)
+def _joined(texts: Iterable[str]) -> str:
+    text = "; ".join(texts)
     return f"{text}." if text else ""
 
 

@@ -21,27 +21,27 @@ def lines(cause: Cause | None, details: Sequence[ChangedDetail]) -> list[str]:
     """In words: what makes a training part."""
     if cause is None:
         return []
-    said = []
+    sentences = []
     if cause.alone is not None:
-        said.append(
+        sentences.append(
             f"culprit: {cause.alone}: with its old code the new version trains as the old one does"
         )
     elif cause.moving:
         names = ", ".join(map(str, cause.movers))
-        said.append(f"influenced by {names}: {_MOVED[cause.whole]}")
+        sentences.append(f"influenced by {names}: {_MOVED[cause.whole]}")
     elif cause.together:
         names = ", ".join(map(str, cause.together))
         whole = "; the new version then trains as the old one does" if cause.whole else ""
-        said.append(f"influenced by {names}, or by some of them, reverted together{whole}")
+        sentences.append(f"influenced by {names}, or by some of them, reverted together{whole}")
     elif cause.functions:
-        said.append(f"first differs in changed code: {', '.join(map(str, cause.functions))}")
+        sentences.append(f"first differs in changed code: {', '.join(map(str, cause.functions))}")
     if cause.new:
         more = f" and {len(cause.new) - _NEW} more" if len(cause.new) > _NEW else ""
         names = ", ".join(map(str, cause.new[:_NEW]))
-        said.append(f"uses functions that only one version has: {names}{more}")
+        sentences.append(f"uses functions that only one version has: {names}{more}")
     for detail in details_of(cause, details):
-        said.append(f"explained by {detail.id} [{detail.scope}]: {detail.words}")
-    return said
+        sentences.append(f"explained by {detail.id} [{detail.scope}]: {detail.words}")
+    return sentences
 
 
 def together(
@@ -52,16 +52,16 @@ def together(
     A training without a cause, or that does not repeat itself, stands alone.
     """
     groups: dict[object, list[Traced]] = {}
-    for each in traced:
-        key: object = each.name
-        first, said = each.comparison.first, lines(of.get(each.name), details)
-        if first is not None and said and each.repeats:
+    for training in traced:
+        key: object = training.name
+        first, explanation = training.comparison.first, lines(of.get(training.name), details)
+        if first is not None and explanation and training.repeats:
             places = tuple(
                 (event.kind, event.place) if event is not None else None
                 for event in (first.a, first.b)
             )
-            key = (first.kind, first.part, places, tuple(said), tuple(each.notes))
-        groups.setdefault(key, []).append(each)
+            key = (first.kind, first.part, places, tuple(explanation), tuple(training.notes))
+        groups.setdefault(key, []).append(training)
     return list(groups.values())
 
 

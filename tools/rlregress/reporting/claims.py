@@ -56,7 +56,7 @@ def report(settled: Settled) -> str:
         f"{claim.id}: {settled.verdict} (recorded: {before or 'nothing'})",
         f"  {claim.place}: {claim.quote}",
         f"  {claim.framework} {settled.version}, {claim.subject}: says "
-        f"{' or '.join(str(one) for one in claim.says)}; found {found or 'nothing'}",
+        f"{' or '.join(str(statement) for statement in claim.says)}; found {found or 'nothing'}",
     ]
     if settled.reason:
         lines.append(f"  {settled.reason}")
@@ -70,7 +70,7 @@ def report(settled: Settled) -> str:
 
 def differing(settled: Sequence[Settled]) -> list[str]:
     """One text for each claim whose verdict is not the recorded one."""
-    return [report(one) for one in settled if not one.as_recorded]
+    return [report(settled_claim) for settled_claim in settled if not settled_claim.as_recorded]
 
 
 @dataclass(frozen=True)
@@ -94,10 +94,10 @@ def counts(settled: Sequence[Settled]) -> list[Counts]:
     What cannot be checked of a framework stands in a line without a version.
     """
     counted: dict[tuple[str, str, str], Counter[str]] = {}
-    for one in settled:
-        said_of = "something else" if one.claim.said_of else "it"
-        key = (one.claim.document, _about(one), said_of)
-        counted.setdefault(key, Counter())[one.verdict] += 1
+    for settled_claim in settled:
+        said_of = "something else" if settled_claim.claim.said_of else "it"
+        key = (settled_claim.claim.document, _about(settled_claim), said_of)
+        counted.setdefault(key, Counter())[settled_claim.verdict] += 1
     largest = _documents(settled)
     ordered = sorted(counted.items(), key=lambda pair: (largest.index(pair[0][0]), *pair[0][1:]))
     return [Counts(*key, verdicts) for key, verdicts in ordered]
@@ -105,23 +105,34 @@ def counts(settled: Sequence[Settled]) -> list[Counts]:
 
 def _documents(settled: Sequence[Settled]) -> list[str]:
     """The documents, the one with most claims first."""
-    return [name for name, _ in Counter(one.claim.document for one in settled).most_common()]
+    return [
+        name
+        for name, _ in Counter(
+            settled_claim.claim.document for settled_claim in settled
+        ).most_common()
+    ]
 
 
-def _about(one: Settled) -> str:
-    return f"{one.claim.framework} {one.version}".strip()
+def _about(settled_claim: Settled) -> str:
+    return f"{settled_claim.claim.framework} {settled_claim.version}".strip()
 
 
 def claims_markdown(settled: Sequence[Settled], frameworks: Sequence[Framework]) -> str:
     """The whole document; the same text for the same data, probes and versions."""
-    versions = ", ".join(f"{each.title} {each.version}" for each in frameworks)
+    versions = ", ".join(f"{framework.title} {framework.version}" for framework in frameworks)
     lines = [_HEAD.format(versions=versions), *_count_rows(settled), ""]
     for document in _documents(settled):
-        of_document = [one for one in settled if one.claim.document == document]
+        of_document = [
+            settled_claim for settled_claim in settled if settled_claim.claim.document == document
+        ]
         lines += [f"## {document}", ""]
-        for place, of_place in groupby(of_document, key=lambda one: one.claim.place):
+        for place, of_place in groupby(
+            of_document, key=lambda settled_claim: settled_claim.claim.place
+        ):
             lines += [f"### {place}", ""]
-            for quote, of_quote in groupby(of_place, key=lambda one: one.claim.quote):
+            for quote, of_quote in groupby(
+                of_place, key=lambda settled_claim: settled_claim.claim.quote
+            ):
                 lines += [_code(quote), "", *_answers(list(of_quote)), ""]
     return "\n".join(lines)
 
@@ -143,13 +154,13 @@ def index_rows(
     """Everything that the sources name, with what asks it and what the code answers."""
     yield "## Index of what the sources name"
     yield ""
-    titles = [f"{each.name} {each.version}" for each in frameworks]
+    titles = [f"{framework.name} {framework.version}" for framework in frameworks]
     yield from tables.head("where", "what", "asked by", *titles)
     for item in items:
-        asked = [(f"`{one}`", ("detail", one)) for one in item.details]
-        asked += [(f"default `{one}`", ("default", one)) for one in item.defaults]
+        checks = [(f"`{detail}`", ("detail", detail)) for detail in item.details]
+        checks += [(f"default `{default}`", ("default", default)) for default in item.defaults]
         where = (item.place, item.title)
-        for words, subject in asked:
+        for words, subject in checks:
             answered = [_answered(of_framework) or "-" for of_framework in answers[subject]]
             yield tables.row(*where, words, *answered)
             where = ("", "")
@@ -158,15 +169,15 @@ def index_rows(
 
 
 def _count_rows(settled: Sequence[Settled]) -> Iterator[str]:
-    total = Counter(one.verdict for one in settled)
-    claims = len({one.claim.id for one in settled})
+    total = Counter(settled_claim.verdict for settled_claim in settled)
+    claims = len({settled_claim.claim.id for settled_claim in settled})
     yield f"{claims} claims, {len(settled)} verdicts (one for each copy of a framework)."
     yield ""
     heads = ("source", "framework", "said of", *_VERDICTS)
     yield from tables.head(*heads, numbers=len(_VERDICTS))
-    for one in counts(settled):
-        numbers = [one.verdicts.get(verdict, 0) for verdict in _VERDICTS]
-        yield tables.row(one.document, one.framework, one.said_of, *numbers)
+    for count in counts(settled):
+        numbers = [count.verdicts.get(verdict, 0) for verdict in _VERDICTS]
+        yield tables.row(count.document, count.framework, count.said_of, *numbers)
     yield tables.row("**all**", "", "", *(total[verdict] for verdict in _VERDICTS))
 
 
@@ -177,33 +188,37 @@ def _code(text: str) -> str:
 
 def _answers(settled: Sequence[Settled]) -> Iterator[str]:
     yield from tables.head("framework", "asks", "says", "found", "verdict")
-    yield from dict.fromkeys(_row(one) for one in settled)
+    yield from dict.fromkeys(_row(settled_claim) for settled_claim in settled)
     notes = list(_notes(settled))
     if notes:
         yield ""
         yield " ".join(notes)
 
 
-def _row(one: Settled) -> str:
-    claim = one.claim
+def _row(settled_claim: Settled) -> str:
+    claim = settled_claim.claim
     scope = f", {claim.scope}" if claim.scope else ""
     subject = f"`{claim.subject}`" if claim.subject else ""
     says = " or ".join(_one(value) for value in claim.says)
-    answered = _answered(one.found) or ("-" if claim.says else "")
-    verdict = f"**{one.verdict}**" + (f" ({one.reason})" if one.reason else "")
-    return tables.row(_about(one) + scope, subject, says, answered, verdict)
+    answered = _answered(settled_claim.found) or ("-" if claim.says else "")
+    verdict = f"**{settled_claim.verdict}**" + (
+        f" ({settled_claim.reason})" if settled_claim.reason else ""
+    )
+    return tables.row(_about(settled_claim) + scope, subject, says, answered, verdict)
 
 
 def _notes(settled: Sequence[Settled]) -> Iterator[str]:
     """Notes on the answers to a sentence, once each; with the framework if it is not for all."""
     yield from dict.fromkeys(
-        f"Said of {one.claim.said_of}." for one in settled if one.claim.said_of
+        f"Said of {settled_claim.claim.said_of}."
+        for settled_claim in settled
+        if settled_claim.claim.said_of
     )
-    everyone = {one.claim.framework for one in settled}
+    everyone = {settled_claim.claim.framework for settled_claim in settled}
     about: dict[str, set[str]] = {}
-    for one in settled:
-        if one.claim.note:
-            about.setdefault(one.claim.note, set()).add(one.claim.framework)
+    for claim_ in settled:
+        if claim_.claim.note:
+            about.setdefault(claim_.claim.note, set()).add(claim_.claim.framework)
     for note, noted in about.items():
         yield note if noted == everyone else f"({', '.join(sorted(noted))}) {note}"
 
@@ -225,9 +240,9 @@ def show(settled: Sequence[Settled]) -> None:
     if not console.is_terminal:
         console = Console(width=_WIDTH_OF_FILES)
     table = Table("source", "framework", "said of", *_VERDICTS)
-    for one in counts(settled):
-        numbers = [str(one.verdicts.get(verdict, 0)) for verdict in _VERDICTS]
-        table.add_row(one.document.partition(",")[0], one.framework, one.said_of, *numbers)
+    for count in counts(settled):
+        numbers = [str(count.verdicts.get(verdict, 0)) for verdict in _VERDICTS]
+        table.add_row(count.document.partition(",")[0], count.framework, count.said_of, *numbers)
     console.print(table)
     texts = differing(settled)
     for text in texts:

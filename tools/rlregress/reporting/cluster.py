@@ -9,7 +9,7 @@ from rlregress.model.cluster import STATES, Attempt, Audit, Merged, Survey
 from rlregress.reporting import tables
 
 #: of each kind of thing, so many are shown.
-_SHOWN = 8
+_LISTED = 8
 #: of the attempts that run, those that have come least far.
 _RUNNING = 5
 
@@ -85,16 +85,15 @@ def _attempts(survey: Survey) -> list[str]:
         of_states[attempt.state].append(attempt)
     lines = _some(
         [
-            f"stuck: {each.run} at {each.share:.0%} on {each.where}, silent for "
-            f"{duration(each.silent)}"
-            for each in of_states["stuck"]
+            f"stuck: {row.run} at {row.share:.0%} on {row.where}, silent for {duration(row.silent)}"
+            for row in of_states["stuck"]
         ]
     )
     lines += _some(
         [
-            f"stopped: {each.run}{f' at {each.share:.0%}' * (each.share > 0)} on {each.where}: "
-            f"{each.why}" + f" (attempt {each.restarts + 1})" * (each.restarts > 0)
-            for each in of_states["stopped"]
+            f"stopped: {row.run}{f' at {row.share:.0%}' * (row.share > 0)} on {row.where}: "
+            f"{row.why}" + f" (attempt {row.restarts + 1})" * (row.restarts > 0)
+            for row in of_states["stopped"]
         ]
     )
     if survey.unbegun:
@@ -102,26 +101,28 @@ def _attempts(survey: Survey) -> list[str]:
             f"stopped: {survey.unbegun} runs before they began: they were submitted, and Slurm has "
             "no task of them any more; cancelled, or see the logs in slurm/ of the store"
         )
-    running = sorted(of_states["running"], key=lambda each: each.share)
+    running = sorted(of_states["running"], key=lambda item: item.share)
     return lines + _some(
         [
-            f"running: {each.run} at {each.share:.0%} after {duration(each.wall_seconds)} on "
-            f"{each.where}"
-            for each in running
+            f"running: {row.run} at {row.share:.0%} after {duration(row.wall_seconds)} on "
+            f"{row.where}"
+            for row in running
         ],
         _RUNNING,
     )
 
 
-def _some(lines: Sequence[str], shown: int = _SHOWN) -> list[str]:
-    more = len(lines) - shown
-    return [*lines[:shown], *([f"  and {more} more"] if more > 0 else [])]
+def _some(lines: Sequence[str], most: int = _LISTED) -> list[str]:
+    more = len(lines) - most
+    return [*lines[:most], *([f"  and {more} more"] if more > 0 else [])]
 
 
 def audit(of: Audit) -> list[str]:
     """What is wrong with the records of a store, all of it, and what is to be known of them."""
     wrong = [*of.damaged.values(), *of.wrong]
-    lines = [f"wrong: {said}" for said in wrong] + [f"note: {said}" for said in of.notes]
+    lines = [f"wrong: {problem}" for problem in wrong] + [
+        f"note: {problem}" for problem in of.notes
+    ]
     lines.append(
         f"{of.records} records are whole, {of.failed} of them of failed runs; "
         f"{len(wrong) or 'nothing'} wrong"
@@ -133,8 +134,8 @@ def audit(of: Audit) -> list[str]:
 
 def merged(of: Merged, target: str) -> list[str]:
     """What a merge did."""
-    lines = [f"damaged, left out: {said}" for said in of.damaged.values()]
-    lines += [f"another result: {said}; both are kept" for said in of.differing]
+    lines = [f"damaged, left out: {sentence}" for sentence in of.damaged.values()]
+    lines += [f"another result: {sentence}; both are kept" for sentence in of.differing]
     return [
         *lines,
         f"{target}: {of.new} records are new, {of.equal} were there already, "

@@ -42,9 +42,9 @@ def _variants(row: Row, name: str, width: int) -> str:
     short = _short(row.answers[name])
     lines = [v if len(short) == 1 else f"{v} [{scopes}]" for v, scopes in short]
     places = dict.fromkeys(str(a.place) for a in row.answers[name] if a.place is not None)
-    shown = [_broken(place, width) for place in places]
+    listed = [_broken(place, width) for place in places]
     return "\n".join(
-        [escape(_broken(line, width)) for line in lines] + [f"[dim]{p}[/]" for p in shown]
+        [escape(_broken(line, width)) for line in lines] + [f"[dim]{p}[/]" for p in listed]
     )
 
 
@@ -68,10 +68,10 @@ def show(comparison: Comparison) -> None:
     if comparison.undecided:
         console.print(f"[bold red]{len(comparison.undecided)} cannot be compared:[/]")
         for row in comparison.undecided:
-            said = "; ".join(
+            text = "; ".join(
                 f"{name}: {_variants(row, name, console.width)}" for name in row.answers
             )
-            console.print(f"  {row.detail.id}: {said}".replace("\n", " "))
+            console.print(f"  {row.detail.id}: {text}".replace("\n", " "))
     console.print(f"{len(comparison.same)} details are done alike:")
     for row in comparison.same:
         answers = next(iter(row.answers.values()))
@@ -161,7 +161,7 @@ def as_json(comparison: Comparison) -> str:
             "absent": dict(row.absent),
         }
 
-    alike = [*comparison.same, *comparison.alone]
-    rows = [*comparison.different, *comparison.undecided, *alike]
+    same = [*comparison.same, *comparison.alone]
+    rows = [*comparison.different, *comparison.undecided, *same]
     compared = {"versions": dict(comparison.versions), "details": [plain(row) for row in rows]}
     return json.dumps(compared, indent=1)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rlregress.model.cells import CellRuns, ShownRun
+from rlregress.model.cells import CellRuns, ReportedRun
 from rlregress.model.quantities import CRITIC, RETURNS, TRAINING, Quantity, quantity_of
 from rlregress.reporting import words
 
@@ -21,9 +21,9 @@ def lines(name: str, verdict: Mapping[str, Any], runs: CellRuns | None) -> list[
     if "stored_mean" not in verdict:
         return []
     quantity = quantity_of(name)
-    said = "; ".join([*_ranges(quantity, verdict, runs), *_middle(quantity, verdict)])
+    text = "; ".join([*_ranges(quantity, verdict, runs), *_middle(quantity, verdict)])
     later = later_runs(name, verdict, runs)
-    return ([f"descriptive: {said}"] if said else []) + ([later] if later else [])
+    return ([f"descriptive: {text}"] if text else []) + ([later] if later else [])
 
 
 def later_runs(name: str, verdict: Mapping[str, Any], runs: CellRuns | None) -> str:
@@ -31,16 +31,16 @@ def later_runs(name: str, verdict: Mapping[str, Any], runs: CellRuns | None) -> 
     if runs is None or "stored_mean" not in verdict or len(runs.new) <= verdict["new_seeds"]:
         return ""
     more = words.counted(len(runs.new) - verdict["new_seeds"], "later run")
-    said = f"not judged here: {more}, trained for other verdicts on this cell"
+    text = f"not judged here: {more}, trained for other verdicts on this cell"
     quantity, before = quantity_of(name), verdict["stored_mean"]
     every = _finite(quantity, runs.new)
     if len(every) < len(runs.new) or before is None or not verdict["scale"]:
-        return said
+        return text
     mean = sum(every) / len(every)
     if quantity is CRITIC:
-        return f"{said}; of all {len(every)} the error is x{math.exp(before - mean):.2f}"
+        return f"{text}; of all {len(every)} the error is x{math.exp(before - mean):.2f}"
     share = words.percent((mean - before) / verdict["scale"])
-    return f"{said}; the mean of all {len(every)} is {words.number(mean)} ({share})"
+    return f"{text}; the mean of all {len(every)} is {words.number(mean)} ({share})"
 
 
 def _ranges(quantity: Quantity, verdict: Mapping[str, Any], runs: CellRuns | None) -> list[str]:
@@ -50,7 +50,7 @@ def _ranges(quantity: Quantity, verdict: Mapping[str, Any], runs: CellRuns | Non
     return [", ".join(_range(quantity, side, of) for side, of in sides.items())]
 
 
-def _range(quantity: Quantity, side: str, runs: Sequence[ShownRun]) -> str:
+def _range(quantity: Quantity, side: str, runs: Sequence[ReportedRun]) -> str:
     values = _finite(quantity, runs)
     failed = len(runs) - len(values)
     why = "failed, each counts as the worst return of the environment"
@@ -70,6 +70,6 @@ def _middle(quantity: Quantity, verdict: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _finite(quantity: Quantity, runs: Sequence[ShownRun]) -> list[float]:
+def _finite(quantity: Quantity, runs: Sequence[ReportedRun]) -> list[float]:
     numbers = (run.numbers.get(quantity.name) for run in runs)
     return [value for value in numbers if value is not None and math.isfinite(value)]

@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from rlregress.model.claims import Item
-from rlregress.model.details import Asked, Entry
+from rlregress.model.details import Entry, ProbeCounts
 from rlregress.reporting.words import counted
 
 _WIDTH_OF_FILES = 130
@@ -39,23 +39,33 @@ def _sources(items: Sequence[Item]) -> Table:
         group = item.id.rpartition(".")[0] if item.id.count(".") > 1 else item.id.partition(".")[0]
         of_group.setdefault(group, []).append(item)
     for group, named in of_group.items():
-        asked = [item for item in named if item.details or item.defaults]
+        checked = [item for item in named if item.details or item.defaults]
         details = {id for item in named for id in item.details}
-        counts = (len(named), len(asked), len(named) - len(asked), len(details))
+        counts = (len(named), len(checked), len(named) - len(checked), len(details))
         table.add_row(group, *map(str, counts))
     return table
 
 
-def _frameworks(frameworks: Sequence[Asked]) -> Table:
+def _frameworks(frameworks: Sequence[ProbeCounts]) -> Table:
     columns = ("details", "in scopes", "variants", "known deviations", "has no such", "faults")
     table = Table("framework", *columns, title="What the frameworks are asked")
-    for each in frameworks:
-        numbers = (each.details, each.scopes, each.variants, each.deviations, each.absent)
-        table.add_row(f"{each.framework} {each.version}", *map(str, (*numbers, each.faults)))
+    for framework in frameworks:
+        numbers = (
+            framework.details,
+            framework.scopes,
+            framework.variants,
+            framework.deviations,
+            framework.absent,
+        )
+        table.add_row(
+            f"{framework.framework} {framework.version}", *map(str, (*numbers, framework.faults))
+        )
     return table
 
 
-def counts(details: Sequence[Entry], items: Sequence[Item], frameworks: Sequence[Asked]) -> None:
+def counts(
+    details: Sequence[Entry], items: Sequence[Item], frameworks: Sequence[ProbeCounts]
+) -> None:
     """Print how many details there are, by family, source and framework."""
     console = _console()
     for table in (_families(details), _sources(items), _frameworks(frameworks)):

@@ -30,12 +30,12 @@ def cells(found: Found) -> tuple[tuple[str, ...], list[list[str]]]:
     """Heads, and a row for each framework and group, of the last checkpoint."""
     return _HEAD, [
         [
-            framework, "nothing" if group == HELD else group, str(each.runs), weights(each),
-            f"{each.score_mean[-1]:.3g}", f"{each.score_deviation[-1]:.3g}",
-            f"{each.value_mean[-1]:.4g}", f"{each.value_deviation[-1]:.3g}",
+            framework, "nothing" if group == HELD else group, str(spread.runs), weights(spread),
+            f"{spread.score_mean[-1]:.3g}", f"{spread.score_deviation[-1]:.3g}",
+            f"{spread.value_mean[-1]:.4g}", f"{spread.value_deviation[-1]:.3g}",
         ]
         for framework, groups in found.items()
-        for group, each in groups.items()
+        for group, spread in groups.items()
     ]  # fmt: skip
 
 
@@ -61,17 +61,17 @@ def figure(framework: str, groups: Mapping[str, Spread]) -> str:
 
     page = Figure(figsize=(2.6 * len(groups), 4.6), layout="constrained")
     cells = page.subplots(2, len(groups), squeeze=False, sharex=True, sharey="row")
-    for column, (group, each) in enumerate(groups.items()):
+    for column, (group, spread) in enumerate(groups.items()):
         rows = (
-            ("score", each.score_mean, each.score_deviation, "#1b3a5c"),
-            ("mean maximum Q", each.value_mean, each.value_deviation, "#b03a2e"),
+            ("score", spread.score_mean, spread.score_deviation, "#1b3a5c"),
+            ("mean maximum Q", spread.value_mean, spread.value_deviation, "#b03a2e"),
         )
         for row, (name, mean, deviation, color) in enumerate(rows):
             cell = cells[row][column]
             low = [m - d for m, d in zip(mean, deviation, strict=True)]
             high = [m + d for m, d in zip(mean, deviation, strict=True)]
-            cell.fill_between(each.steps, low, high, color=color, alpha=0.25, linewidth=0)
-            cell.plot(each.steps, mean, color=color)
+            cell.fill_between(spread.steps, low, high, color=color, alpha=0.25, linewidth=0)
+            cell.plot(spread.steps, mean, color=color)
             if column == 0:
                 cell.set_ylabel(name, fontsize="small")
         cells[0][column].set_title(group, fontsize="small")
@@ -95,7 +95,7 @@ def as_plain(
         "frameworks": {
             framework: {
                 "sources": dict(drawn[framework]),
-                "groups": {group: vars(each) for group, each in groups.items()},
+                "groups": {group: vars(spread) for group, spread in groups.items()},
             }
             for framework, groups in found.items()
         },

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rlregress.model import differences as model
 from rlregress.model import upgrades
-from rlregress.model.code import Changed, Passage
+from rlregress.model.code import Changed, Hunk
 from rlregress.model.differences import DOCUMENTED, VIOLATED
 from rlregress.model.upgrades import OfFramework, Upgrade
 from rlregress.model.verdict import REGRESSED
@@ -40,7 +40,7 @@ class Finding:
 
 def ordered(found: Iterable[Finding]) -> list[Finding]:
     """The worst first, of one level those with a place."""
-    return sorted(found, key=lambda each: (LEVELS.index(each.level), not each.file))
+    return sorted(found, key=lambda item: (LEVELS.index(item.level), not item.file))
 
 
 def below(path: Path, top: Path) -> str:
@@ -70,9 +70,7 @@ class Repository:
         lines = (self.pins[package] for package in packages if package in self.pins)
         return self.lock, next(lines, 1)
 
-    def place(
-        self, functions: Iterable[Changed], passages: Mapping[Changed, Passage]
-    ) -> tuple[str, int]:
+    def place(self, functions: Iterable[Changed], hunks: Mapping[Changed, Hunk]) -> tuple[str, int]:
         """File and changed line of the first of some functions that lies in it.
 
         ("", 1): none does.
@@ -80,7 +78,7 @@ class Repository:
         for function in functions:
             path, own = function.paths[1], function.b
             if path is not None and own is not None and (file := below(path, self.top)):
-                line = passages[function].first_line if function in passages else None
+                line = hunks[function].first_line if function in hunks else None
                 return file, line or own.first
         return "", 1
 
@@ -90,17 +88,17 @@ def findings(result: Upgrade, repository: Repository) -> list[Finding]:
 
     Its place is the function in a working tree, or the line of the pin in a lock file.
     """
-    every = [each for of in result.frameworks for each in _of(of, repository)]
+    every = [finding for of in result.frameworks for finding in _of(of, repository)]
     every += [
         Finding(
-            ERROR if each.state == model.NEW_FAILS else WARNING,
-            each.kind,
-            f"{each.state}: {each.name}",
-            each.said or each.reason,
+            ERROR if entry.state == model.NEW_FAILS else WARNING,
+            entry.kind,
+            f"{entry.state}: {entry.name}",
+            entry.summary or entry.reason,
             *repository.pin(sorted(result.pinned)),
         )
-        for each in result.entries
-        if each.kind in _LISTED and each.verdict in (model.CHANGED, model.NEW_FAILS)
+        for entry in result.entries
+        if entry.kind in _LISTED and entry.verdict in (model.CHANGED, model.NEW_FAILS)
     ]
     every += [
         Finding(
@@ -120,10 +118,10 @@ def _of(of: OfFramework, repository: Repository) -> Iterable[Finding]:
     pinned = repository.pin(of.versions[1])
 
     def place(functions: Iterable[Changed]) -> tuple[str, int]:
-        inside = repository.place(functions, of.passages)
+        inside = repository.place(functions, of.hunks)
         return inside if inside[0] else pinned
 
-    changed = [each.function for each in of.reach]
+    changed = [execution.function for execution in of.executions]
     for finding in upgrades.findings(of.details.changed, changed):
         for detail in finding.details:
             standing = of.standing.get((detail.id, detail.scope), "")

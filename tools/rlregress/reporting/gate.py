@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from rlregress import __version__
-from rlregress.model.gate import Extent, GateResult
+from rlregress.model.gate import AlgorithmCoverage, GateResult
 from rlregress.reporting import words
 
 SCHEMA = 1
@@ -20,27 +20,29 @@ def as_json(result: GateResult) -> dict[str, Any]:
         "exit_code": result.exit_code,
         "unjudged": result.unjudged,
         "notes": list(result.notes),
-        "started": result.shown.started,
-        "command": result.shown.command,
-        "machine": result.shown.machine,
-        "extent": {name: asdict(of) for name, of in result.shown.extent.items()},
+        "started": result.report_data.started,
+        "command": result.report_data.command,
+        "machine": result.report_data.machine,
+        "extent": {name: asdict(of) for name, of in result.report_data.coverage.items()},
         "alpha": result.alpha,
         "budget": result.budget,
         "seconds": result.seconds,
         "versions": result.versions,
         "sources": result.sources,
         "changed_copies": result.copies,
-        "frameworks": {each.framework: asdict(each) for each in result.outcomes},
+        "frameworks": {outcome.framework: asdict(outcome) for outcome in result.outcomes},
     }
 
 
 def verdict_lines(result: GateResult) -> list[str]:
     """One for each framework."""
     lines = []
-    for each in result.outcomes:
-        missing = words.asked(each.details, each.not_asked) if each.not_asked else ""
-        of = result.shown.extent.get(each.framework, Extent())
-        said = "; ".join(filter(None, (missing, words.extent(of))))
-        why = f" ({said})" if said else ""
-        lines.append(f"verdict {each.framework}: {each.verdict}{why}")
+    for outcome in result.outcomes:
+        missing = (
+            words.details_probed(outcome.details, outcome.not_asked) if outcome.not_asked else ""
+        )
+        of = result.report_data.coverage.get(outcome.framework, AlgorithmCoverage())
+        text = "; ".join(filter(None, (missing, words.algorithm_coverage(of))))
+        why = f" ({text})" if text else ""
+        lines.append(f"verdict {outcome.framework}: {outcome.verdict}{why}")
     return lines

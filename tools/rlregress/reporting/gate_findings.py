@@ -24,12 +24,13 @@ def findings(result: GateResult, top: Path) -> list[Finding]:
     found = [
         Finding(
             ERROR,
-            f"detail {each.id}",
-            f"{each.framework}: {each.id} is not done as documented",
-            f"documented '{each.documented[0]}', found '{each.found[0]}' [{each.scope}]",
-            *_place(each.path, each.line, top),
+            f"detail {deviation.id}",
+            f"{deviation.framework}: {deviation.id} is not done as documented",
+            f"documented '{deviation.documented[0]}', found '{deviation.found[0]}' "
+            f"[{deviation.scope}]",
+            *_place(deviation.path, deviation.line, top),
         )
-        for each in result.shown.departed
+        for deviation in result.report_data.deviations
     ]
     for outcome in result.outcomes:
         found += _of(outcome)
@@ -38,8 +39,8 @@ def findings(result: GateResult, top: Path) -> list[Finding]:
         for failure in result.broken
     ]
     if result.unjudged:
-        said = f"{len(result.unjudged)}: {', '.join(result.unjudged[:5])}"
-        found.append(Finding(WARNING, "unjudged", "no verdict was reached", said))
+        text = f"{len(result.unjudged)}: {', '.join(result.unjudged[:5])}"
+        found.append(Finding(WARNING, "unjudged", "no verdict was reached", text))
     return ordered(found)
 
 
@@ -57,8 +58,8 @@ def _of(outcome: FrameworkOutcome) -> Iterable[Finding]:
             )
     for name, verdict in sorted(outcome.verdicts.items()):
         if verdict["verdict"] in _LEVELS:
-            level, said = _LEVELS[verdict["verdict"]], verdict["reason"]
-            yield Finding(level, "returns", f"{name}: {verdict['verdict']}", said)
+            level, reason = _LEVELS[verdict["verdict"]], verdict["reason"]
+            yield Finding(level, "returns", f"{name}: {verdict['verdict']}", reason)
     for algorithm, measured in outcome.throughput.items():
         for quantity, verdict in measured.get("verdicts", {}).items():
             if verdict["verdict"] in _LEVELS:

@@ -78,14 +78,14 @@ def markdown(text: str) -> str:
     Texts of several lines stand in it as ``quoted`` has them.
     """
     parts = re.split(f"{_FENCE}(`+)(?:{_FENCE}\n)(.*?)\n{_FENCE}\\1{_FENCE}", text, flags=re.DOTALL)
-    shown = []
+    safe = []
     for number in range(0, len(parts), 3):
         lines = _OBEYED.sub(_escaped, parts[number]).split("\n")
-        shown.append("\n".join(map(_markdown_line, lines)))
+        safe.append("\n".join(map(_markdown_line, lines)))
         if number + 2 < len(parts):
             fence, inside = parts[number + 1 : number + 3]
-            shown.append(f"{fence}\n{terminal(inside)}\n{fence}")
-    return "".join(shown)
+            safe.append(f"{fence}\n{terminal(inside)}\n{fence}")
+    return "".join(safe)
 
 
 def _markdown_line(line: str) -> str:
@@ -110,8 +110,8 @@ def workflow(level: str, properties: dict[str, str], message: str) -> str:
 
 
 def _data(text: str) -> str:
-    shown = "\r".join(_OBEYED.sub(_escaped, part) for part in text.split("\r"))
-    return shown.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    safe = "\r".join(_OBEYED.sub(_escaped, part) for part in text.split("\r"))
+    return safe.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from rlregress.model.histories import OUTCOMES, Judged
+from rlregress.model.histories import OUTCOMES, JudgedPair
 from rlregress.reporting import tables
 
 
-def pair_lines(row: Judged) -> Iterator[str]:
+def pair_lines(row: JudgedPair) -> Iterator[str]:
     """What came of one pair of releases."""
     yield f"{row.before} -> {row.release}: {row.headline} ({row.seconds:.0f} s)"
-    for seen in row.changes:
-        by = f": {seen.by}" if seen.by else ""
-        yield f"  {seen.outcome}: {seen.id}{by}"
+    for change in row.changes:
+        by = f": {change.by}" if change.by else ""
+        yield f"  {change.outcome}: {change.id}{by}"
 
 
-def lines(title: str, published: int, rows: Sequence[Judged]) -> list[str]:
+def lines(title: str, published: int, rows: Sequence[JudgedPair]) -> list[str]:
     """The table of a framework.
 
     Args:
@@ -36,14 +36,14 @@ def lines(title: str, published: int, rows: Sequence[Judged]) -> list[str]:
     ]
 
 
-def _counts(rows: Sequence[Judged]) -> list[str]:
-    counted = Counter(seen.outcome for row in rows for seen in row.changes)
+def _counts(rows: Sequence[JudgedPair]) -> list[str]:
+    counted = Counter(change.outcome for row in rows for change in row.changes)
     total = sum(counted.values())
     if not total:
         return ["No change in scope was judged."]
     text = tables.head("changes in scope", "", "share")
     text += [tables.row(name, counted[name], f"{counted[name] / total:.0%}") for name in OUTCOMES]
-    later = sum(seen.later for row in rows for seen in row.changes)
+    later = sum(change.later for row in rows for change in row.changes)
     if later:
         text += [
             "",
@@ -55,8 +55,8 @@ def _counts(rows: Sequence[Judged]) -> list[str]:
     return text
 
 
-def _row(row: Judged) -> Iterator[str]:
+def _row(row: JudgedPair) -> Iterator[str]:
     yield f"- {row.before} -> {row.release}: {row.headline} ({row.seconds:.0f} s)"
-    for seen in row.changes:
-        by = f" (`{seen.by}`)" if seen.by else ""
-        yield f"  - {seen.outcome}: {seen.id}{by}"
+    for change in row.changes:
+        by = f" (`{change.by}`)" if change.by else ""
+        yield f"  - {change.outcome}: {change.id}{by}"

@@ -29,15 +29,15 @@ def lines(cell: str, prices: Sequence[Price]) -> list[str]:
                 f"{price.minutes:.2f}",
                 f"{mean:.4g} +- {deviation:.2g}",
                 _minutes(price.drop),
-                *(_until_seen(price, fault) for fault in faults),
+                *(_until_detected(price, fault) for fault in faults),
             )
         )
     if faults:
         cheapest = {fault: min(price.faults[fault] for price in best.values()) for fault in faults}
-        seen = sum(minutes <= BUDGET_MINUTES for minutes in cheapest.values())
+        detected = sum(minutes <= BUDGET_MINUTES for minutes in cheapest.values())
         made += [
             "",
-            f"{seen} of {len(faults)} faults are `regressed` by one of them within "
+            f"{detected} of {len(faults)} faults are `regressed` by one of them within "
             f"{BUDGET_MINUTES:.0f} CPU minutes.",
         ]
     return [*made, ""]
@@ -54,7 +54,7 @@ def legend() -> list[str]:
     ]
 
 
-def _until_seen(price: Price, fault: str) -> str:
+def _until_detected(price: Price, fault: str) -> str:
     if math.isfinite(price.gains[fault]):
         return f"({_minutes(price.gains[fault])})"
     return _minutes(price.faults[fault])

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rlregress.model.planning import Gate, Makespan, Plan, Wanted
+from rlregress.model.planning import Gate, Makespan, SessionPlan, Wanted
 from rlregress.model.quantities import percent
 from rlregress.reporting import tables, words
 
 _SECONDS = {"minutes": 60.0, "hours": 3600.0}
 
 
-def answer(plan: Plan, processes: int, tests: float) -> list[str]:
+def answer(plan: SessionPlan, processes: int, tests: float) -> list[str]:
     """The minutes of a check, and what it would detect: at most five lines.
 
     Args:
@@ -40,14 +40,14 @@ def answer(plan: Plan, processes: int, tests: float) -> list[str]:
     return made
 
 
-def lines(plan: Plan, processes: int) -> list[str]:
+def lines(plan: SessionPlan, processes: int) -> list[str]:
     """One line per cell, what the session costs, what each gate sees, which one is proposed."""
     made = [f"{plan.description}, {processes} at a time"]
-    made += [f"  left out: {said}" for said in plan.refused]
+    made += [f"  left out: {sentence}" for sentence in plan.excluded]
     most = plan.looks[-1]
     for cell in plan.cells:
         again = "not needed" if cell.decided else "done again"
-        made += [f"  {said}; its run is {again}" for said in cell.damaged]
+        made += [f"  {sentence}; its run is {again}" for sentence in cell.damaged]
         if cell.decided:
             made.append(f"  {cell.name}: decided ({words.counted(cell.done, 'run')} done)")
             continue
@@ -70,20 +70,20 @@ def lines(plan: Plan, processes: int) -> list[str]:
     return made
 
 
-def _cost(plan: Plan, processes: int) -> str:
+def _cost(plan: SessionPlan, processes: int) -> str:
     """What the runs cost, and what that rests on."""
     total, unit = _in_units(plan.seconds)
     first, most = plan.looks[0], plan.looks[-1]
     look = "next" if any(cell.until > first for cell in plan.cells) else "first"
     of = f"of the {look} look" if most > first else "in all"
-    said = f"{of} {total:.1f} core-{unit}: " + (
+    text = f"{of} {total:.1f} core-{unit}: " + (
         f"at the speed of the {plan.measured} runs that are done"
         if plan.measured
         else "as fast as the stored runs; a busy or slower machine takes longer"
     )
     if plan.evaluations > 1:
-        said += f"; and what {plan.evaluations - 1} evaluations on the way take"
-    return said
+        text += f"; and what {plan.evaluations - 1} evaluations on the way take"
+    return text
 
 
 def _makespan(of: Makespan, processes: int) -> str:
@@ -91,7 +91,7 @@ def _makespan(of: Makespan, processes: int) -> str:
     # a range and its middle are told in one unit
     _, unit = _in_units(of.high)
     seconds, low, high, bound = (
-        each / _SECONDS[unit] for each in (of.seconds, of.low, of.high, of.bound)
+        amount / _SECONDS[unit] for amount in (of.seconds, of.low, of.high, of.bound)
     )
     return (
         f"makespan with {processes} at a time, longest first, starts included: {seconds:.1f} "

@@ -39,53 +39,53 @@ def annotated(found: Sequence[Finding]) -> list[str]:
     """Workflow commands of GitHub, as many of a kind as it shows; the last counts the rest."""
     lines = []
     for level in LEVELS:
-        of = [each for each in found if each.level == level]
-        shown = of if len(of) <= MOST else of[: MOST - 1]
-        lines += [_annotation(each) for each in shown]
-        if shown != of:
-            said = f"{len(of) - len(shown)} more are in the report"
-            lines.append(_annotation(Finding(level, "", "rlregress", said)))
+        of = [finding for finding in found if finding.level == level]
+        listed = of if len(of) <= MOST else of[: MOST - 1]
+        lines += [_annotation(finding) for finding in listed]
+        if listed != of:
+            text = f"{len(of) - len(listed)} more are in the report"
+            lines.append(_annotation(Finding(level, "", "rlregress", text)))
     return lines
 
 
-def _annotation(each: Finding) -> str:
-    place = {"file": each.file, "line": str(each.line)} if each.file else {}
-    return harmless.workflow(each.level, {**place, "title": each.title}, each.message)
+def _annotation(finding: Finding) -> str:
+    place = {"file": finding.file, "line": str(finding.line)} if finding.file else {}
+    return harmless.workflow(finding.level, {**place, "title": finding.title}, finding.message)
 
 
 def code_quality(found: Sequence[Finding]) -> list[dict[str, Any]]:
     """GitLab's report, of what has a place in the repository."""
     return [
         {
-            "description": f"{each.title}: {each.message}",
-            "check_name": each.check,
-            "fingerprint": _fingerprint(each),
-            "severity": _SEVERITIES[each.level],
-            "location": {"path": each.file, "lines": {"begin": each.line}},
+            "description": f"{finding.title}: {finding.message}",
+            "check_name": finding.check,
+            "fingerprint": _fingerprint(finding),
+            "severity": _SEVERITIES[finding.level],
+            "location": {"path": finding.file, "lines": {"begin": finding.line}},
         }
-        for each in found
-        if each.file
+        for finding in found
+        if finding.file
     ]
 
 
-def _fingerprint(each: Finding) -> str:
-    text = "\0".join([each.check, each.title, each.message, each.file])
+def _fingerprint(finding: Finding) -> str:
+    text = "\0".join([finding.check, finding.title, finding.message, finding.file])
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def sarif(found: Sequence[Finding]) -> dict[str, Any]:
     """What analysers tell code hosts: SARIF 2.1.0 (OASIS), of all that was found."""
-    rules = [{"id": check} for check in dict.fromkeys(each.check for each in found)]
+    rules = [{"id": check} for check in dict.fromkeys(finding.check for finding in found)]
     driver = {"name": "rlregress", "version": __version__, "rules": rules}
     results = [
         {
-            "ruleId": each.check,
-            "level": _SARIF_LEVELS[each.level],
-            "message": {"text": f"{each.title}: {each.message}"},
-            "partialFingerprints": {"rlregress/v1": _fingerprint(each)},
-            "locations": [_location(each)] if each.file else [],
+            "ruleId": finding.check,
+            "level": _SARIF_LEVELS[finding.level],
+            "message": {"text": f"{finding.title}: {finding.message}"},
+            "partialFingerprints": {"rlregress/v1": _fingerprint(finding)},
+            "locations": [_location(finding)] if finding.file else [],
         }
-        for each in found
+        for finding in found
     ]
     return {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -94,9 +94,9 @@ def sarif(found: Sequence[Finding]) -> dict[str, Any]:
     }
 
 
-def _location(each: Finding) -> dict[str, Any]:
-    place = {"uri": quote(each.file), "uriBaseId": "%SRCROOT%"}
-    region = {"startLine": each.line}
+def _location(finding: Finding) -> dict[str, Any]:
+    place = {"uri": quote(finding.file), "uriBaseId": "%SRCROOT%"}
+    region = {"startLine": finding.line}
     return {"physicalLocation": {"artifactLocation": place, "region": region}}
 
 
@@ -108,8 +108,8 @@ def comment(mark: str, brief: Sequence[str], text: str) -> str:
         brief: the five lines, the verdict first.
         text: the report, which is folded.
     """
-    shown = [harmless.markdown(harmless.line(line)) for line in brief]
-    head = [mark, f"### {shown[0]}", "", *(f"- {line}" for line in shown[1:]), ""]
+    safe = [harmless.markdown(harmless.line(line)) for line in brief]
+    head = [mark, f"### {safe[0]}", "", *(f"- {line}" for line in safe[1:]), ""]
     fold, end = "<details><summary>Report</summary>\n\n", "\n</details>\n"
     room = COMMENT - len("\n".join(head)) - len(fold) - len(end)
     return "\n".join(head) + fold + cut(harmless.markdown(text), room, len) + end
@@ -128,15 +128,15 @@ def cut(text: str, room: int, measure: Callable[[str], int] = _bytes) -> str:
     if measure(text) <= room:
         return text
     lines = text.splitlines(keepends=True)
-    said = f"\n... {len(lines)} lines in all; the whole report is in the artifact\n"
+    message = f"\n... {len(lines)} lines in all; the whole report is in the artifact\n"
     kept: list[str] = []
-    size = measure(said)
+    size = measure(message)
     for line in lines:
         size += measure(line)
         if size > room:
             break
         kept.append(line)
-    return "".join(kept) + said if measure(said) <= room else ""
+    return "".join(kept) + message if measure(message) <= room else ""
 
 
 def junit(result: Upgrade, seconds: float) -> str:
@@ -147,29 +147,29 @@ def junit(result: Upgrade, seconds: float) -> str:
         for detail in of.details.changed:
             case = _case(suite, of, f"{detail.id} [{detail.scope}]")
             if detail in of.moved:
-                said = f"{detail.a.text} -> {detail.b.text}"
-                ElementTree.SubElement(case, "failure", message=said).text = said
-        for missing in of.details.not_asked:
+                text = f"{detail.a.text} -> {detail.b.text}"
+                ElementTree.SubElement(case, "failure", message=text).text = text
+        for missing in of.details.not_probed:
             case = _case(suite, of, f"{missing.id} [{missing.scope}]")
             ElementTree.SubElement(case, "skipped", message=f"not probed: {missing.text}")
-        for each in of.entries:
-            if each.kind not in (*model.CODE, model.TRAINING):
+        for entry in of.entries:
+            if entry.kind not in (*model.CODE, model.TRAINING):
                 continue
-            kind = "trace" if each.kind == model.TRAINING else each.kind
-            case = _case(suite, of, f"{kind} {each.name}")
-            said = f"{each.state}{each.reason and ': '}{each.reason}"
-            if each.state in model.UNCHECKED:
-                ElementTree.SubElement(case, "skipped", message=said)
+            kind = "trace" if entry.kind == model.TRAINING else entry.kind
+            case = _case(suite, of, f"{kind} {entry.name}")
+            text = f"{entry.state}{entry.reason and ': '}{entry.reason}"
+            if entry.state in model.UNCHECKED:
+                ElementTree.SubElement(case, "skipped", message=text)
             elif (
-                each.state in (model.NEW_FAILS, model.DIFFERS, model.BEYOND, model.LOGS)
-                and not each.accepted
+                entry.state in (model.NEW_FAILS, model.DIFFERS, model.BEYOND, model.LOGS)
+                and not entry.accepted
             ):
-                ElementTree.SubElement(case, "failure", message=said).text = said
+                ElementTree.SubElement(case, "failure", message=text).text = text
         if of.returns is not None:
             case = _case(suite, of, "returns")
             if of.returns.verdict == REGRESSED:
-                said = "\n".join(of.returns.lines)
-                ElementTree.SubElement(case, "failure", message=REGRESSED).text = said
+                text = "\n".join(of.returns.lines)
+                ElementTree.SubElement(case, "failure", message=REGRESSED).text = text
         suite.set("tests", str(len(suite)))
         suite.set("failures", str(len(suite.findall("*/failure"))))
         suite.set("skipped", str(len(suite.findall("*/skipped"))))

@@ -39,11 +39,12 @@ def task_lines(task: TaskRanking) -> list[str]:
     width = max(len(name) for name in names)
     lines = [f"{task.name}: {len(names)} implementations"]
     lines.append(f"     {'':<{width}}       mean  runs " + "".join(f"{x:>3}" for x in letters))
-    for sign, one in zip(letters, task.standings, strict=True):
-        row = "".join(f"{symbol(task, one.implementation, name):>3}" for name in names)
-        failed = f"  {one.failed} failed" if one.failed else ""
+    for sign, place in zip(letters, task.standings, strict=True):
+        row = "".join(f"{symbol(task, place.implementation, name):>3}" for name in names)
+        failed = f"  {place.failed} failed" if place.failed else ""
         lines.append(
-            f"  {sign:>2} {one.implementation:<{width}} {one.mean:>10.5g}  {len(one.returns):>4} "
+            f"  {sign:>2} {place.implementation:<{width}} {place.mean:>10.5g}  "
+            f"{len(place.returns):>4} "
             f"{row}{failed}"
         )
     return lines
@@ -146,13 +147,15 @@ def _drawn(ranking: Ranking) -> str:
             vmax=len(kinds) - 1,
             aspect="auto",
         )
-        for row, other in itertools.permutations(places, 2) if signs else ():
-            text = symbol(task, names[row], names[other])
-            above.text(other, row, text, ha="center", va="center")
+        for row, column_ in itertools.permutations(places, 2) if signs else ():
+            text = symbol(task, names[row], names[column_])
+            above.text(column_, row, text, ha="center", va="center")
         above.set_title(shortened(task.name), fontsize="small")
         above.set_yticks(places, labels, fontsize="small")
         above.set_xticks(
-            places, [f"{len(one.returns)} runs" for one in task.standings], fontsize="x-small"
+            places,
+            [f"{len(standing.returns)} runs" for standing in task.standings],
+            fontsize="x-small",
         )
         below = page.add_subplot(2, len(ranking.tasks), len(ranking.tasks) + column + 1)
         below.boxplot([standing.returns for standing in task.standings], showmeans=True)

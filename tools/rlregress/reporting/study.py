@@ -99,8 +99,8 @@ def _frameworks(study: Study) -> list[str]:
     rows, counted = study.frameworks, []
     for algorithm in [*sorted({row.algorithm for row in rows}), "all"]:
         own = [row.difference for row in rows if algorithm in (row.algorithm, "all")]
-        outside = [any(one.outside) for one in own], [all(one.outside) for one in own]
-        p = [(one.welch, one.p, one.adjusted_welch, one.adjusted_p) for one in own]
+        outside = [any(order.outside) for order in own], [all(order.outside) for order in own]
+        p = [(order.welch, order.p, order.adjusted_welch, order.adjusted_p) for order in own]
         below = [sum(value < ALPHA for value in column) for column in zip(*p, strict=True)]
         counted.append((algorithm, len(own), *map(sum, outside), *below))
     lines = _table(
@@ -146,15 +146,15 @@ def _stored(answer: StoredAnswer) -> list[str]:
 
 def _orders(orders: Sequence[Order]) -> list[str]:
     rows = []
-    for of in [*sorted({one.hyperparameters for one in orders} - {OWN}), OWN]:
-        own = [one for one in orders if one.hyperparameters == of]
-        pairs = Counter(said for one in own for said in one.pairs.values())
+    for of in [*sorted({order.hyperparameters for order in orders} - {OWN}), OWN]:
+        own = [order for order in orders if order.hyperparameters == of]
+        pairs = Counter(sentence for order in own for sentence in order.pairs.values())
         title = "each its own" if of == OWN else of
         rows.append(
             (
                 title,
                 len(own),
-                sum(one.alike for one in own),
+                sum(order.agrees for order in own),
                 pairs[SAME],
                 pairs[OPPOSITE],
                 pairs[OPEN],
@@ -169,29 +169,29 @@ def _orders(orders: Sequence[Order]) -> list[str]:
         "direction, 'opposite' if two frameworks contradict each other, after Holm; where means "
         "stand in another order and the pair is open, chance would do."
     )
-    for one in orders:
+    for order_ in orders:
         lines += [
-            f"  {said}: {pair[0]} and {pair[1]} on {one.environment}, hyperparameters "
-            f"{one.hyperparameters}"
-            for pair, said in one.pairs.items()
-            if said != OPEN
+            f"  {sentence}: {pair[0]} and {pair[1]} on {order_.environment}, hyperparameters "
+            f"{order_.hyperparameters}"
+            for pair, sentence in order_.pairs.items()
+            if sentence != OPEN
         ]
     return lines
 
 
 def _reproduced(cells: Sequence[StoredCell], published: int) -> list[str]:
     rows, too_few = [], []
-    for one in cells:
-        count = len(one.returns)
-        mean, printed = sum(one.returns) / count, f"{one.band.mean:g} +- {one.band.half:g}"
-        if one.verdict is None:
-            too_few.append(one.cell)
+    for cell in cells:
+        count = len(cell.returns)
+        mean, printed = sum(cell.returns) / count, f"{cell.band.mean:g} +- {cell.band.half:g}"
+        if cell.verdict is None:
+            too_few.append(cell.cell)
             continue
-        sees, scale = one.verdict.visible_drop, abs(one.band.mean)
-        share = f" ({sees / scale:.0%})" if sees and scale else ""
+        detects, scale = cell.verdict.visible_drop, abs(cell.band.mean)
+        share = f" ({detects / scale:.0%})" if detects and scale else ""
         rows.append(
-            (one.cell, count, number(mean), printed, one.verdict.verdict,
-             number(one.verdict.adjusted_p), number(sees) + share)
+            (cell.cell, count, number(mean), printed, cell.verdict.verdict,
+             number(cell.verdict.adjusted_p), number(detects) + share)
         )  # fmt: skip
     lines = [
         f"  {len(rows)} of {published} printed cells have two stored runs or more of the same "
@@ -200,7 +200,7 @@ def _reproduced(cells: Sequence[StoredCell], published: int) -> list[str]:
     if rows:
         header = ("", "runs", "mean", "printed", "verdict", "adjusted p", "sees a drop of")
         lines += _table(header, rows)
-    lines += [_failed(one.cell, one.failed) for one in cells if one.failed]
+    lines += [_failed(cell_.cell, cell_.failed) for cell_ in cells if cell_.failed]
     lines += [f"  one stored run, which is too few: {name}" for name in too_few]
     return lines
 
@@ -214,7 +214,10 @@ def lines(study: Study) -> list[str]:
     made.append(f"  {study.tested_order} pairs within a framework were tested as one family.")
     made += _stored(study.stored_order)
     for place, pairs in study.stored_pairs.items():
-        made += [f"    {said}: {pair[0]} and {pair[1]} on {place}" for pair, said in pairs.items()]
+        made += [
+            f"    {sentence}: {pair[0]} and {pair[1]} on {place}"
+            for pair, sentence in pairs.items()
+        ]
     made += ["", "4. Do stored runs return what the thesis printed of their cells?"]
     made += _reproduced(study.stored_cells, study.published_cells)
     made.append("")

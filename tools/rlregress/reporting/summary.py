@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rlregress.model.gate import Extent, FrameworkOutcome, GateResult
+from rlregress.model.gate import AlgorithmCoverage, FrameworkOutcome, GateResult
 from rlregress.model.quantities import cell_of
 from rlregress.model.verdict import COULD_NOT_JUDGE, FORMULAS_HOLD
 from rlregress.reporting import alike, descriptive, harmless, throughput, words
@@ -30,8 +30,8 @@ MEANING = {
 def _tests(outcome: FrameworkOutcome) -> str:
     parts = []
     for tier, counts in outcome.tests.items():
-        said = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
-        parts.append(f"{tier}: {said}")
+        text = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+        parts.append(f"{tier}: {text}")
     return "; ".join(parts)
 
 
@@ -39,14 +39,16 @@ def _missing(outcome: FrameworkOutcome) -> list[str]:
     """What nothing is known of, before what is."""
     if not outcome.not_asked:
         return []
-    said = words.asked(outcome.details, outcome.not_asked)
-    return [f"{said}. Ask them: pytest {TESTS_OF_DETAILS}.", ""]
+    text = words.details_probed(outcome.details, outcome.not_asked)
+    return [f"{text}. Ask them: pytest {TESTS_OF_DETAILS}.", ""]
 
 
-def _extent(result: GateResult, outcome: FrameworkOutcome) -> list[str]:
+def _coverage(result: GateResult, outcome: FrameworkOutcome) -> list[str]:
     """Of which algorithms returns were not judged, before what is."""
-    said = words.extent(result.shown.extent.get(outcome.framework, Extent()))
-    return [f"Judged, {said}.", ""] if said else []
+    text = words.algorithm_coverage(
+        result.report_data.coverage.get(outcome.framework, AlgorithmCoverage())
+    )
+    return [f"Judged, {text}.", ""] if text else []
 
 
 def _critics_alone(outcome: FrameworkOutcome) -> list[str]:
@@ -62,8 +64,8 @@ def _failed(head: str, failures: Sequence[Mapping[str, Any]]) -> list[str]:
     for group in alike.together(failures, lambda failure: str(failure["message"])):
         names = [f"`{failure['test']}`" for failure in group]
         lines += [f"{head}: {names[0]}", "", *_quoted(group[0]), ""]
-        if said := alike.others(names):
-            lines += [f"{said}.", ""]
+        if text := alike.others(names):
+            lines += [f"{text}.", ""]
     return lines
 
 
@@ -72,10 +74,14 @@ def _quoted(failure: Mapping[str, Any]) -> list[str]:
 
 
 def _when(result: GateResult) -> list[str]:
-    shown = result.shown
-    if not shown.started:
+    report_data = result.report_data
+    if not report_data.started:
         return []
-    return [f"{shown.started}, {result.seconds:.0f} s, on {shown.machine}: `{shown.command}`", ""]
+    return [
+        f"{report_data.started}, {result.seconds:.0f} s, on {report_data.machine}: "
+        f"`{report_data.command}`",
+        "",
+    ]
 
 
 def markdown(result: GateResult) -> str:
@@ -87,7 +93,7 @@ def markdown(result: GateResult) -> str:
             f"## {outcome.framework}: {outcome.verdict}",
             "",
             *_missing(outcome),
-            *_extent(result, outcome),
+            *_coverage(result, outcome),
             f"{MEANING[outcome.verdict].capitalize()}. Judged: {installed}.",
             "",
             *_critics_alone(outcome),
@@ -103,13 +109,15 @@ def markdown(result: GateResult) -> str:
             lines += ["Returns, and what is judged beside them:", ""]
             for name, verdict in sorted(outcome.verdicts.items()):
                 lines += [f"- {words.line(name, verdict)}", f"  - {verdict['reason']}"]
-                runs = result.shown.runs.get(cell_of(name))
-                lines += [f"  - {said}" for said in descriptive.lines(name, verdict, runs)]
-            lines += [f"- {said}" for said in words.not_judged(outcome.not_judged)]
+                runs = result.report_data.runs.get(cell_of(name))
+                lines += [f"  - {sentence}" for sentence in descriptive.lines(name, verdict, runs)]
+            lines += [f"- {sentence}" for sentence in words.not_judged(outcome.not_judged)]
             lines.append("")
         if outcome.throughput:
-            told = {(outcome.framework, of): each for of, each in outcome.throughput.items()}
-            lines += ["Throughput and memory:", "", *throughput.lines(told), ""]
+            measured = {
+                (outcome.framework, of): of_pair for of, of_pair in outcome.throughput.items()
+            }
+            lines += ["Throughput and memory:", "", *throughput.lines(measured), ""]
         if any(verdict["verdict"] == "regressed" for verdict in outcome.verdicts.values()):
             lines += [f"Confirm with fresh seeds: rlregress check {CONFIRM}.", ""]
     lines += _failed("The suite itself failed", result.broken)
@@ -117,8 +125,10 @@ def markdown(result: GateResult) -> str:
         lines += [f"No verdict could be reached on: {', '.join(result.unjudged)}.", ""]
     for note in result.notes:
         lines += [f"Note: {note}.", ""]
-    if any(words.has_stored(of) for each in result.outcomes for of in each.verdicts.values()):
-        lines += ["To read these lines:", "", *(f"- {said}" for said in words.LEGEND), ""]
+    if any(
+        words.has_stored(of) for outcome_ in result.outcomes for of in outcome_.verdicts.values()
+    ):
+        lines += ["To read these lines:", "", *(f"- {sentence}" for sentence in words.LEGEND), ""]
     lines.append(
         f"Error rate: if nothing changed, returns or critics of some framework are called "
         f"`regressed` in at most {words.rate(result.alpha)} of such gates. Every line above names "

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 def row(*cells: object) -> str:
     """One row; what would end a cell or a row inside of one is escaped."""
-    shown = (str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells)
-    return f"| {' | '.join(shown)} |"
+    escaped = (str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells)
+    return f"| {' | '.join(escaped)} |"
 
 
 def head(*names: str, numbers: int = 0) -> list[str]:

@@ -39,7 +39,7 @@ def _pairs(process: Mapping[str, Any]) -> list[_Pair]:
     return [learning, (updates, updates / ratio), without, gradient_step, memory]
 
 
-def _shown(value: float) -> str:
+def _rounded(value: float) -> str:
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
@@ -48,9 +48,9 @@ def _row(name: str, processes: Sequence[Mapping[str, Any]]) -> list[str]:
     spread = f" ± {statistics.stdev(ratios):.3f}" if len(ratios) > 1 else ""
     cells = [name, str(len(processes)), f"{statistics.mean(ratios):.3f}{spread}"]
     for pairs in zip(*map(_pairs, processes), strict=True):
-        told = [pair for pair in pairs if pair is not None]
-        means = [statistics.mean(side) for side in zip(*told, strict=True)]
-        cells.append("{} ({})".format(*map(_shown, means)) if means else "-")
+        values = [pair for pair in pairs if pair is not None]
+        means = [statistics.mean(side) for side in zip(*values, strict=True)]
+        cells.append("{} ({})".format(*map(_rounded, means)) if means else "-")
     return cells
 
 
@@ -66,9 +66,9 @@ def table(measured: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[str]:
 def rows(measured: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[list[str]]:
     """The cells of that table."""
     return [
-        _row(" ".join(pair), told["processes"])
-        for pair, told in measured.items()
-        if told.get("processes")
+        _row(" ".join(pair), numbers["processes"])
+        for pair, numbers in measured.items()
+        if numbers.get("processes")
     ]
 
 
@@ -78,13 +78,15 @@ def verdict_line(name: str, verdict: Mapping[str, Any]) -> str:
     if verdict["interval"]:
         low, high = map(words.percent, verdict["interval"])
         between = f", 95 % interval {low} to {high}"
-    seen = verdict["visible"]
-    sees = "no change" if seen is None else f"a change of {seen:.0%} with 80 % power"
+    detectable = verdict["visible"]
+    detectable_change = (
+        "no change" if detectable is None else f"a change of {detectable:.0%} with 80 % power"
+    )
     return (
         f"{verdict['verdict']:<12} {name}: {words.number(verdict['stored_mean'])} -> "
         f"{words.number(verdict['new_mean'])} ({words.percent(verdict['change'])}{between}); "
         f"{verdict['stored_processes']} stored and {verdict['new_processes']} new processes; "
-        f"adjusted p {words.number(verdict['adjusted_worse'])}; sees {sees}: "
+        f"adjusted p {words.number(verdict['adjusted_worse'])}; sees {detectable_change}: "
         f"{verdict['reason']}"
     )
 
@@ -103,18 +105,18 @@ def lines(measured: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[str]:
         measured: (framework, algorithm) -> ``processes`` (measurements) and ``verdicts`` (by
             quantity), as plain data; either may be absent.
     """
-    said = table(measured)
+    text = table(measured)
     if verdicts := verdict_lines(measured):
-        said += ["", *verdicts]
-    return ["", *said] if said else []
+        text += ["", *verdicts]
+    return ["", *text] if text else []
 
 
 def verdict_lines(measured: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[str]:
     """The verdicts, and the error rate that holds for them together; nothing if there are none."""
     verdicts = {
         f"{' '.join(pair)}, {_MEANT[quantity]}": verdict
-        for pair, told in measured.items()
-        for quantity, verdict in told.get("verdicts", {}).items()
+        for pair, numbers in measured.items()
+        for quantity, verdict in numbers.get("verdicts", {}).items()
     }
     if not verdicts:
         return []

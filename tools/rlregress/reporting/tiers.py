@@ -48,7 +48,7 @@ the last column adds what these see, and measures no more than whether the gaps 
 def _explanation(
     of: Drawn, fault: Outcome, explained: Mapping[tuple[str, str], Explained]
 ) -> Explained | None:
-    return explained.get((of.framework, fault.name)) if not fault.seen_by else None
+    return explained.get((of.framework, fault.name)) if not fault.detected_by else None
 
 
 def _shares(
@@ -66,32 +66,32 @@ def _shares(
         rows.append([*named, *_share(str(of.of), [of], explained)])
     if len(results) > 1:
         rows.append(["all", "", "", *_share("", results, explained)])
-    return [*tables.head(*head, numbers=len(head) - 1), *(tables.row(*each) for each in rows)]
+    return [*tables.head(*head, numbers=len(head) - 1), *(tables.row(*row) for row in rows)]
 
 
 def _share(
     places: str, results: Sequence[Drawn], explained: Mapping[tuple[str, str], Explained]
 ) -> list[str]:
-    faults = [each for of in results for each in of.faults]
-    whys = [_explanation(of, each, explained) for of in results for each in of.faults]
+    faults = [fault for of in results for fault in of.faults]
+    whys = [_explanation(of, fault, explained) for of in results for fault in of.faults]
     kinds = Counter(why.kind for why in whys if why is not None)
-    seen = sum(bool(each.seen_by) for each in faults)
-    since = sum(bool(each.seen_since) for each in faults)
+    detected = sum(bool(fault.detected_by) for fault in faults)
+    since = sum(bool(fault.detected_later_by) for fault in faults)
     counted = len(faults) - sum(kinds[kind] for kind in KINDS if kind != GAP)
-    either = [each for each in faults if each.seen_by in TIERS[:2]]
+    either = [fault for fault in faults if fault.detected_by in TIERS[:2]]
     return [
-        str(len(faults)), places, *(_asked(faults, tier) for tier in TIERS[:2]),
-        _part(len(either), len(faults)), *(_asked(faults, tier) for tier in TIERS[2:]),
-        _part(seen, len(faults)),
-        *(str(kinds[kind]) for kind in KINDS if kind != GAP), _part(seen, counted),
-        _part(seen + since, counted) if any(of.asked_again for of in results) else "not asked",
+        str(len(faults)), places, *(_detected_of_probed(faults, tier) for tier in TIERS[:2]),
+        _part(len(either), len(faults)), *(_detected_of_probed(faults, tier) for tier in TIERS[2:]),
+        _part(detected, len(faults)),
+        *(str(kinds[kind]) for kind in KINDS if kind != GAP), _part(detected, counted),
+        _part(detected + since, counted) if any(of.asked_again for of in results) else "not asked",
     ]  # fmt: skip
 
 
-def _asked(faults: Sequence[Outcome], tier: str) -> str:
+def _detected_of_probed(faults: Sequence[Outcome], tier: str) -> str:
     """How many a tier sees, of those that it was asked about."""
-    asked = [each for each in faults if tier in each.said]
-    return _part(sum(bool(each.said[tier]) for each in asked), len(asked))
+    tried = [fault for fault in faults if tier in fault.said]
+    return _part(sum(bool(fault.said[tier]) for fault in tried), len(tried))
 
 
 def _part(part: int, whole: int) -> str:
@@ -99,40 +99,44 @@ def _part(part: int, whole: int) -> str:
 
 
 def _by_operator(results: Sequence[Drawn]) -> Iterable[str]:
-    faults = [each for of in results for each in of.faults]
-    names = [name for name in _OPERATORS if any(each.operator == name for each in faults)]
-    names += sorted({each.operator for each in faults} - set(names))
+    faults = [fault for of in results for fault in of.faults]
+    names = [name for name in _OPERATORS if any(fault.operator == name for fault in faults)]
+    names += sorted({fault.operator for fault in faults} - set(names))
     rows = []
     for name in names:
-        of = [each for each in faults if each.operator == name]
-        first = Counter(each.seen_by for each in of)
+        of = [fault for fault in faults if fault.operator == name]
+        first = Counter(fault.detected_by for fault in of)
         rows.append([
             name, str(len(of)), *(str(first[tier]) for tier in TIERS),
-            str(sum(not each.seen_by and each.run for each in of)),
-            str(sum(not each.seen_by and not each.run for each in of)),
+            str(sum(not fault.detected_by and fault.run for fault in of)),
+            str(sum(not fault.detected_by and not fault.run for fault in of)),
         ])  # fmt: skip
     head = ["operator", "faults", *(f"first seen by {tier}" for tier in TIERS), _RUN, _NOT_RUN]
-    return [*tables.head(*head, numbers=len(head) - 1), *(tables.row(*each) for each in rows)]
+    return [*tables.head(*head, numbers=len(head) - 1), *(tables.row(*row) for row in rows)]
 
 
 def _unseen(of: Drawn, explained: Mapping[tuple[str, str], Explained]) -> Iterable[str]:
     yield f"## Not seen: {of.framework}, draw {of.draw}"
     for title, run in ((_RUN, True), (_NOT_RUN, False)):
-        chosen = [each for each in of.faults if not each.seen_by and each.run == run]
+        chosen = [fault for fault in of.faults if not fault.detected_by and fault.run == run]
         yield from ("", f"### {title.capitalize()}: {len(chosen)}", "")
-        for each in chosen:
-            why = _explanation(of, each, explained)
-            said = f" **{why.kind}**: {why.why}" if why is not None else ""
-            said += f" Seen on {of.asked_again} by {each.seen_since}." if each.seen_since else ""
+        for missed in chosen:
+            why = _explanation(of, missed, explained)
+            text = f" **{why.kind}**: {why.why}" if why is not None else ""
+            text += (
+                f" Seen on {of.asked_again} by {missed.detected_later_by}."
+                if missed.detected_later_by
+                else ""
+            )
             yield (
-                f"- `{each.file}:{each.line}` `{each.function}` ({each.operator}): "
-                f"`{each.old}` -> `{each.new}`{said}"
+                f"- `{missed.file}:{missed.line}` `{missed.function}` ({missed.operator}): "
+                f"`{missed.old}` -> `{missed.new}`{text}"
             )
 
 
 def summary(results: Sequence[Drawn]) -> str:
     """One line."""
-    faults = [each for of in results for each in of.faults]
-    seen = sum(bool(each.seen_by) for each in faults)
-    said = f"{', '.join(TIERS[:-1])} or {TIERS[-1]}"
-    return f"of the generated faults {_part(seen, len(faults))} are seen by {said}"
+    faults = [fault for of in results for fault in of.faults]
+    detected = sum(bool(fault.detected_by) for fault in faults)
+    text = f"{', '.join(TIERS[:-1])} or {TIERS[-1]}"
+    return f"of the generated faults {_part(detected, len(faults))} are seen by {text}"

@@ -13,7 +13,7 @@ from rlregress.reporting import tables, words
 
 SCHEMA = 1
 #: changes of cells that are told in a sentence; the table has them all
-_TOLD = 30
+_LISTED = 30
 _THROUGHPUT = {
     "training": "ratio to the floor while it learns",
     "collecting": "ratio to the floor without updates",
@@ -26,7 +26,10 @@ _COLUMNS = ("judged", "nights", "runs", "level", "changes", "sees", "steps per C
 def date(trend: Trend, night: int) -> str:
     """The day of a night; with the time where another night has the same day."""
     day = trend.dates[night][:10]
-    alone = sum(other[:10] == day for other in trend.dates[max(0, night - 5) : night + 6]) == 1
+    alone = (
+        sum(other_date[:10] == day for other_date in trend.dates[max(0, night - 5) : night + 6])
+        == 1
+    )
     return day if alone else trend.dates[night][:16].replace("T", " ")
 
 
@@ -39,13 +42,13 @@ def _what(series: Series, shift: Shift) -> str:
     if _is_throughput(series):
         before, after = words.number(shift.before), words.number(shift.after)
         return f"{_THROUGHPUT[series.quantity]}: {before} -> {after} ({shift.share:+.0%})"
-    said = BY_NAME[series.quantity].moved(shift.share)
+    text = BY_NAME[series.quantity].moved(shift.share)
     if series.quantity == "critic":
-        return said
+        return text
     group = "-" not in series.subject.partition("-")[2]
     if group:
-        return f"{said}, over the cells of the group"
-    return f"{said}: {words.number(shift.before)} -> {words.number(shift.after)}"
+        return f"{text}, over the cells of the group"
+    return f"{text}: {words.number(shift.before)} -> {words.number(shift.after)}"
 
 
 def shift_line(trend: Trend, series: Series, shift: Shift) -> str:
@@ -72,7 +75,7 @@ def shifts(trend: Trend) -> list[tuple[Series, Shift]]:
     return sorted(every, key=lambda of: (of[1].recovered, of[1].verdict != REGRESSED, of[1].night))
 
 
-def _sees(series: Series) -> str:
+def _detectable(series: Series) -> str:
     if math.isnan(series.visible):
         nights = len(series.nights)
         return f"nothing: {nights} nights, {series.needed} needed" if nights < series.needed else (
@@ -114,7 +117,7 @@ def _row(trend: Trend, row: Row) -> list[str]:
         str(first.runs),
         _levels(row),
         _short(trend, row) or "-",
-        _sees(first),
+        _detectable(first),
         speed,
         gates or "-",
         row.verdict,
@@ -123,20 +126,20 @@ def _row(trend: Trend, row: Row) -> list[str]:
 
 def not_judged(trend: Trend) -> list[str]:
     """What is not judged, or not compared, or less certain, in sentences."""
-    said = list(trend.left_out)
+    sentences = list(trend.left_out)
     untested = [series for series in trend.every if math.isnan(series.visible)]
     if untested:
-        said.append(
+        sentences.append(
             f"{len(untested)} of {len(trend.every)} histories are too short, or in too many "
             "parts that cannot be compared, to show any change"
         )
-    said += [
+    sentences += [
         f"consecutive nights of {series.subject} {series.quantity} resemble each other "
         f"(z {series.alike:.1f}): its changes are less certain than the error rate says"
         for series in trend.every
         if series.alike
     ]
-    return said
+    return sentences
 
 
 def table(trend: Trend) -> tuple[tuple[str, ...], list[list[str]]]:
@@ -159,23 +162,29 @@ def lines(trend: Trend) -> list[str]:
     """The page, in Markdown: what is not judged, what changed, and the table."""
     begin, end = trend.dates[0][:10], trend.dates[-1][:10]
     cells = sum(bool(row.verdicts) for row in trend.rows)
-    said = [
+    sentences = [
         f"# Trend of {len(trend.dates)} nights, {begin} to {end}, {cells} cells: {trend.verdict}",
         "",
     ]
-    said += [f"- {sentence}" for sentence in not_judged(trend)]
-    said += [""] if said[-1] else []
+    sentences += [f"- {sentence}" for sentence in not_judged(trend)]
+    sentences += [""] if sentences[-1] else []
     every = shifts(trend)
-    told = [shift_line(trend, *each) for each in every[:_TOLD]]
-    if len(every) > _TOLD:
-        told.append(f"{len(every) - _TOLD} more changes: see the table")
+    listed = [shift_line(trend, *shift) for shift in every[:_LISTED]]
+    if len(every) > _LISTED:
+        listed.append(f"{len(every) - _LISTED} more changes: see the table")
     small = sum(shift.verdict == SMALL for series in trend.every for shift in series.shifts)
     if small:
-        told.append(f"{small} changes that are too small to matter: see trend.json")
-    said += [f"- {line}" for line in told] or ["No history changed."]
+        listed.append(f"{small} changes that are too small to matter: see trend.json")
+    sentences += [f"- {line}" for line in listed] or ["No history changed."]
     head, rows = table(trend)
-    said += ["", *tables.head(*head), *(tables.row(*row) for row in rows), "", error_rate(trend)]
-    return said
+    sentences += [
+        "",
+        *tables.head(*head),
+        *(tables.row(*row) for row in rows),
+        "",
+        error_rate(trend),
+    ]
+    return sentences
 
 
 def _series(series: Series) -> dict[str, Any]:

@@ -12,9 +12,10 @@ from rlregress.model.traces import NotTraced, Traced, share
 from rlregress.model.upgrades import (
     UNDOCUMENTED,
     Cause,
+    MutationTest,
+    NotProbed,
     OfFramework,
     OfScript,
-    Proof,
     Upgrade,
     details_of,
     findings,
@@ -42,8 +43,8 @@ def as_json(result: Upgrade) -> dict[str, Any]:
         "exit_code": result.exit_code,
         "coverage": {"checked": checked.checked, "all": checked.all, "share": checked.share},
         "states": dict(result.judgement.states),
-        "asked": {name: [tally.asked, tally.all] for name, tally in result.tallies.items()},
-        "entries": [_entry(each) for each in result.entries],
+        "asked": {name: [tally.checked, tally.all] for name, tally in result.tallies.items()},
+        "entries": [_entry(entry) for entry in result.entries],
         "accepted_stale": result.stale,
         "sides": {
             side.label: {"how": side.how, "because": side.why, "although": side.notes}
@@ -56,23 +57,23 @@ def as_json(result: Upgrade) -> dict[str, Any]:
     }
 
 
-def _entry(each: Entry) -> dict[str, Any]:
+def _entry(entry: Entry) -> dict[str, Any]:
     plain = {
-        "kind": each.kind,
-        "name": each.name,
-        "state": each.state,
-        "key": each.key,
-        "framework": each.framework,
-        "package": each.package,
-        "change": each.said,
-        "reason": each.reason,
-        "by": each.by,
-        "notes": each.notes,
-        "file": each.file,
-        "line": each.line,
-        "standing": each.standing,
-        "culprit": each.culprit,
-        "accepted": each.accepted,
+        "kind": entry.kind,
+        "name": entry.name,
+        "state": entry.state,
+        "key": entry.key,
+        "framework": entry.framework,
+        "package": entry.package,
+        "change": entry.summary,
+        "reason": entry.reason,
+        "by": entry.by,
+        "notes": entry.notes,
+        "file": entry.file,
+        "line": entry.line,
+        "standing": entry.standing,
+        "culprit": entry.culprit,
+        "accepted": entry.accepted,
     }
     return {name: value for name, value in plain.items() if value}
 
@@ -94,12 +95,12 @@ def _plain(result: Upgrade, of: OfFramework) -> dict[str, Any]:
     returns = None
     if of.returns is not None:
         returns = {"verdict": of.returns.verdict, "lines": of.returns.lines}
-    changed = [each.function for each in of.reach]
+    changed = [execution.function for execution in of.executions]
     return {
         "verdict": of.verdict,
         "headline": of_part(result, of.judgement),
         "versions": [dict(versions) for versions in of.versions],
-        "details_alike": of.details.alike,
+        "details_alike": of.details.same,
         "details": [
             {
                 "id": d.id,
@@ -113,19 +114,24 @@ def _plain(result: Upgrade, of: OfFramework) -> dict[str, Any]:
             for finding in findings(of.details.changed, changed)
             for d in finding.details
         ],
-        "not_asked": [asdict(each) for each in of.details.not_asked],
-        "absent": [asdict(each) for each in of.details.absent],
+        "not_asked": [_not_probed(not_probed) for not_probed in of.details.not_probed],
+        "absent": [_not_probed(missing) for missing in of.details.absent],
         "defaults": [asdict(default) for default in of.defaults],
         "defaults_unread": of.unread,
         "returns": returns,
         "traces": {t.name: _trace(t, of.causes.get(t.name), of.details.changed) for t in of.traced},
         "not_traced": [
-            {"name": each.name, "sides": dict(each.sides), "counts": each.counts}
-            for each in of.not_traced
+            {"name": lost.name, "sides": dict(lost.sides), "counts": lost.counts}
+            for lost in of.not_traced
         ],
         "same_code": of.same_code,
         "proof": of.proof and _proof(of.proof),
     }
+
+
+def _not_probed(detail: NotProbed) -> dict[str, Any]:
+    # "whose" is what CI reads
+    return {{"error_origin": "whose"}.get(name, name): of for name, of in asdict(detail).items()}
 
 
 def _trace(traced: Traced, cause: Cause | None, details: Any) -> dict[str, Any]:
@@ -147,15 +153,15 @@ def _cause(cause: Cause) -> dict[str, Any]:
         return f"{function.file} {function.name}"
 
     return {
-        "place": [name(each) for each in cause.place],
+        "place": [name(function) for function in cause.place],
         "alone": cause.alone and name(cause.alone),
-        "moving": [name(each) for each in cause.moving],
-        "together": [name(each) for each in cause.together],
+        "moving": [name(function) for function in cause.moving],
+        "together": [name(function) for function in cause.together],
         "whole": cause.whole,
-        "still": [name(each) for each in cause.still],
-        "failed": [[name(each), why] for each, why in cause.failed],
-        "not_tried": [name(each) for each in cause.open],
-        "new": [name(each) for each in cause.new],
+        "still": [name(function) for function in cause.still],
+        "failed": [[name(function), why] for function, why in cause.failed],
+        "not_tried": [name(function) for function in cause.open],
+        "new": [name(function) for function in cause.new],
     }
 
 
@@ -173,11 +179,11 @@ def _first(traced: Traced) -> dict[str, Any] | None:
     }
 
 
-def _proof(proof: Proof) -> dict[str, Any]:
+def _proof(proof: MutationTest) -> dict[str, Any]:
     return {
         "functions": proof.functions,
         "faults": proof.faults,
-        "seen": [str(fault) for fault in proof.seen],
+        "seen": [str(fault) for fault in proof.diverged],
         "called": [str(fault) for fault in proof.called],
         "not_run": [str(fault) for fault in proof.not_run],
         "unseen": [str(fault) for fault in proof.unseen],

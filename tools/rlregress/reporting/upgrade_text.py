@@ -25,11 +25,11 @@ from rlregress.model.upgrades import (
     Details,
     Finding,
     Moved,
-    NotAsked,
+    MutationTest,
+    NotProbed,
     OfFramework,
     OfScript,
-    Proof,
-    Reach,
+    PieceExecution,
     Upgrade,
     findings,
 )
@@ -49,7 +49,7 @@ WHY = {
 #: lines of a difference that the first screen shows.
 _FIRST = 14
 #: entries of one list that the report shows.
-_SHOWN = 12
+_LISTED_SAME = 12
 #: entries that the report lists of one state; the page and the data hold all of them.
 _LISTED = 40
 #: heading of the entries in a state.
@@ -84,7 +84,7 @@ def lines(result: Upgrade) -> list[str]:
         text += ["## Script", "", *_script(result.script)]
     if result.physics:
         text += _physics(result.physics)
-    text += _entries(result, (*model.ALIKE, *model.WITHOUT_EFFECT))
+    text += _entries(result, (*model.EXECUTED_SAME, *model.WITHOUT_EFFECT))
     return [line for n, line in enumerate(text) if line or n == 0 or text[n - 1]]
 
 
@@ -122,8 +122,8 @@ def _summary(result: Upgrade) -> list[str]:
     for of in result.frameworks:
         details = of.details
         text.append(
-            f"- {of.title}: of {details.all} details {details.alike} are the same, "
-            f"{len(details.changed)} differ, {len(details.not_asked)} could not be probed on both "
+            f"- {of.title}: of {details.all} details {details.same} are the same, "
+            f"{len(details.changed)} differ, {len(details.not_probed)} could not be probed on both "
             f"sides{_absent(details)}; {counted(len(of.defaults), 'changed default')}"
         )
         if of.proof is not None:
@@ -147,7 +147,9 @@ def _reasons(result: Upgrade) -> list[str]:
             cause = of.causes.get(traced.name)
             if isinstance(traced, Traced) and cause is not None and cause.functions:
                 function = cause.functions[0]
-                others = sum(each is not traced and each.name in of.causes for each in held)
+                others = sum(
+                    training is not traced and training.name in of.causes for training in held
+                )
                 more = f" (and {others} more)" if others else ""
                 text += [f"{traced.name}{more}: {traced.word}", ""]
                 first = traced.comparison.first
@@ -166,7 +168,7 @@ def _absent(details: Details) -> str:
     """Details that the tally leaves out, as neither side has what they ask about."""
     if not details.absent:
         return ""
-    reasons = dict.fromkeys(each.text.partition(": ")[2] for each in details.absent)
+    reasons = dict.fromkeys(missing.text.partition(": ")[2] for missing in details.absent)
     return f" ({len(details.absent)} more are of what neither side has: {some(list(reasons), 3)})"
 
 
@@ -178,20 +180,20 @@ def _entries(result: Upgrade, states: Iterable[str]) -> list[str]:
     text: list[str] = []
     for state in states:
         # details that could not be probed stand together, by reason
-        own = [each for each in result.entries if each.state == state
-               and not (each.kind == model.DETAIL and state in model.UNCHECKED)]  # fmt: skip
+        own = [entry for entry in result.entries if entry.state == state
+               and not (entry.kind == model.DETAIL and state in model.UNCHECKED)]  # fmt: skip
         if not own:
             continue
         text += [f"## {TITLES[state]} ({len(own)})", ""]
-        if state in model.UNCHECKED and len(own) > _SHOWN:
+        if state in model.UNCHECKED and len(own) > _LISTED_SAME:
             text += [*_by_file(own), ""]
             continue
-        shown = _LISTED if state in model.DIFFERENT else _SHOWN
-        for each in own[:shown]:
-            text.append(f"- {entry_line(each)}")
-            text += [f"  - {note}" for note in each.notes[:_SHOWN]]
-        if len(own) > shown:
-            text.append(f"- and {len(own) - shown} more, in upgrade.html and upgrade.json")
+        limit = _LISTED if state in model.DIFFERENT else _LISTED_SAME
+        for listed_entry in own[:limit]:
+            text.append(f"- {entry_line(listed_entry)}")
+            text += [f"  - {note}" for note in listed_entry.notes[:_LISTED_SAME]]
+        if len(own) > limit:
+            text.append(f"- and {len(own) - limit} more, in upgrade.html and upgrade.json")
         text.append("")
     return text
 
@@ -199,56 +201,60 @@ def _entries(result: Upgrade, states: Iterable[str]) -> list[str]:
 def _by_file(entries: Sequence[Entry]) -> list[str]:
     """Entries that were not checked, one line for each file, those with the most first."""
     files: dict[str, list[str]] = {}
-    for each in entries:
-        files.setdefault(each.file or each.kind, []).append(each.short)
+    for entry in entries:
+        files.setdefault(entry.file or entry.kind, []).append(entry.short)
     rows = sorted(files.items(), key=lambda row: -len(row[1]))
     text = [f"- `{file}`: {some(names, 4)}" if names != [file] else f"- `{file}`"
-            for file, names in rows[:_SHOWN]]  # fmt: skip
-    if len(rows) > _SHOWN:
-        left = sum(len(names) for _, names in rows[_SHOWN:])
-        text.append(f"- and {left} more in {counted(len(rows) - _SHOWN, 'other file')}")
+            for file, names in rows[:_LISTED_SAME]]  # fmt: skip
+    if len(rows) > _LISTED_SAME:
+        left = sum(len(names) for _, names in rows[_LISTED_SAME:])
+        text.append(f"- and {left} more in {counted(len(rows) - _LISTED_SAME, 'other file')}")
     return [*text, "- upgrade.html and upgrade.json name each, with what would execute it"]
 
 
-def entry_line(each: Entry) -> str:
+def entry_line(entry: Entry) -> str:
     """An entry in one line."""
-    place = f":{each.line}" if each.kind in model.CODE and each.line else ""
-    name = f"{each.file}{place} {each.short}" if place else each.name
-    if each.kind == model.MODULE:
-        name = each.file
-    by = f"; by {some(list(each.by), 4)}" if each.by else ""
-    reason = f": {each.reason}" if each.reason and each.reason != each.said else ""
-    standing = f" ({each.standing})" if each.standing else ""
-    accepted = f"; accepted: {each.accepted}" if each.accepted else ""
-    said = f" {each.said}" if each.said and each.said != name else ""
-    return f"{each.kind} `{name}`{said}{standing}{reason}{by}{accepted}"
+    place = f":{entry.line}" if entry.kind in model.CODE and entry.line else ""
+    name = f"{entry.file}{place} {entry.short}" if place else entry.name
+    if entry.kind == model.MODULE:
+        name = entry.file
+    by = f"; by {some(list(entry.by), 4)}" if entry.by else ""
+    reason = f": {entry.reason}" if entry.reason and entry.reason != entry.summary else ""
+    standing = f" ({entry.standing})" if entry.standing else ""
+    accepted = f"; accepted: {entry.accepted}" if entry.accepted else ""
+    text = f" {entry.summary}" if entry.summary and entry.summary != name else ""
+    return f"{entry.kind} `{name}`{text}{standing}{reason}{by}{accepted}"
 
 
 def _not_probed(result: Upgrade) -> list[str]:
-    text = [line for of in result.frameworks for line in _details_not_asked(of)]
+    text = [line for of in result.frameworks for line in _details_not_probed(of)]
     return ["## Details that could not be probed on both sides", "", *text] if text else []
 
 
-def _details_not_asked(of: OfFramework) -> list[str]:
+def _details_not_probed(of: OfFramework) -> list[str]:
     """By reason: many details have one."""
-    groups: dict[tuple[str, str, str], list[NotAsked]] = {}
-    for each in of.details.not_asked:
-        kind = each.whose if each.why == ERROR and each.whose in (SUITE, FRAMEWORK) else each.why
-        groups.setdefault((kind, each.side, each.text), []).append(each)
+    groups: dict[tuple[str, str, str], list[NotProbed]] = {}
+    for not_probed in of.details.not_probed:
+        kind = (
+            not_probed.error_origin
+            if not_probed.why == ERROR and not_probed.error_origin in (SUITE, FRAMEWORK)
+            else not_probed.why
+        )
+        groups.setdefault((kind, not_probed.side, not_probed.text), []).append(not_probed)
     if not groups:
         return []
-    text = [f"{of.title}: {len(of.details.not_asked)} of {of.details.all} details:", ""]
-    for (kind, side, said), group in sorted(groups.items(), key=lambda item: -len(item[1])):
-        names = some([f"`{each.id}` [{each.scope}]" for each in group], 4)
+    text = [f"{of.title}: {len(of.details.not_probed)} of {of.details.all} details:", ""]
+    for (kind, side, message), group in sorted(groups.items(), key=lambda item: -len(item[1])):
+        names = some([f"`{missing.id}` [{missing.scope}]" for missing in group], 4)
         place = f" ({group[0].place})" if group[0].place else ""
-        text.append(f"- {len(group)} on side {side}, {WHY[kind]}: {said}{place}: {names}")
+        text.append(f"- {len(group)} on side {side}, {WHY[kind]}: {message}{place}: {names}")
     return [*text, ""]
 
 
-def some(names: Sequence[str], shown: int = _SHOWN) -> str:
+def some(names: Sequence[str], most: int = _LISTED_SAME) -> str:
     """The first of some names, and how many more there are."""
-    rest = f" and {len(names) - shown} more" if len(names) > shown else ""
-    return ", ".join(names[:shown]) + rest
+    rest = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + rest
 
 
 # -- the table and the sides -----------------------------------------------------------------------
@@ -257,9 +263,9 @@ def some(names: Sequence[str], shown: int = _SHOWN) -> str:
 def _table(result: Upgrade) -> list[str]:
     rows = tables.head("framework", "training", "trace", "events", "lines run")
     for of in result.frameworks:
-        shown = [t for t in of.traced if t.plain or t.comparison.verdict != "equal"]
-        rows += [_row(of.title, traced) for traced in shown]
-        rest = [t for t in of.traced if t not in shown]
+        listed = [t for t in of.traced if t.plain or t.comparison.verdict != "equal"]
+        rows += [_row(of.title, traced) for traced in listed]
+        rest = [t for t in of.traced if t not in listed]
         if rest:
             events = sum(t.comparison.compared for t in rest)
             rows.append(tables.row(of.title, counted(len(rest), "scenario"), "equal", events, ""))
@@ -275,14 +281,14 @@ def _table(result: Upgrade) -> list[str]:
 
 def _row(owner: str, traced: Traced) -> str:
     covered = share(traced.b)
-    said = f"{covered:.0%}" if covered is not None else "not measured"
-    return tables.row(owner, traced.name, traced.word, traced.comparison.compared, said)
+    text = f"{covered:.0%}" if covered is not None else "not measured"
+    return tables.row(owner, traced.name, traced.word, traced.comparison.compared, text)
 
 
 def _sides(result: Upgrade) -> list[str]:
     text = [line.strip() for side in (result.a, result.b) for line in side.lines]
     text = [f"- {line}" for line in text]
-    differing = [f"{name} {one} -> {other}" for name, (one, other) in result.differing.items()]
+    differing = [f"{name} {old} -> {new}" for name, (old, new) in result.differing.items()]
     if differing:
         text.append(f"- on both sides, in other versions: {', '.join(differing)}")
     return ["## Sides", "", *text, ""]
@@ -300,8 +306,8 @@ def _framework(result: Upgrade, of: OfFramework) -> list[str]:
     if of.traced:
         text += ["### Traces", ""]
     changed = of.details.changed
-    told = [t for t in of.traced if t.comparison.verdict != "equal" or t.plain]
-    for group in causes.together(told, of.causes, changed):
+    differing = [t for t in of.traced if t.comparison.verdict != "equal" or t.plain]
+    for group in causes.together(differing, of.causes, changed):
         text += _traced(group[0], of.causes.get(group[0].name), changed, of.differences)
         if len(group) > 1:
             names = ", ".join(traced.name for traced in group[1:])
@@ -310,9 +316,9 @@ def _framework(result: Upgrade, of: OfFramework) -> list[str]:
     if equal:
         text += [f"Equal to the bit: {', '.join(equal)}.", ""]
     if of.same_code:
-        said = "Not traced, as they run no code that differs between the sides"
-        text += [f"{said}: {', '.join(of.same_code)}.", ""]
-    text += _calls(of.reach, of.differences)
+        message = "Not traced, as they run no code that differs between the sides"
+        text += [f"{message}: {', '.join(of.same_code)}.", ""]
+    text += _calls(of.executions, of.differences)
     if of.proof is not None:
         text += _proof(of.proof)
     if of.returns is not None:
@@ -325,11 +331,11 @@ def _framework(result: Upgrade, of: OfFramework) -> list[str]:
 def _details(of: OfFramework) -> list[str]:
     details = of.details
     if not details.changed:
-        said = f"All {details.alike} details that could be probed on both sides are the same."
-        return [said if details.alike else "No detail could be probed on both sides.", ""]
-    counts = f"{len(details.changed)} of {details.asked} probed on both sides"
+        message = f"All {details.same} details that could be probed on both sides are the same."
+        return [message if details.same else "No detail could be probed on both sides.", ""]
+    counts = f"{len(details.changed)} of {details.probed} probed on both sides"
     text = [f"### Details that differ ({counts})", ""]
-    changed = [each.function for each in of.reach]
+    changed = [execution.function for execution in of.executions]
     for finding in findings(details.changed, changed):
         text += _finding(of, finding)
     return [*text, ""]
@@ -340,12 +346,12 @@ def _finding(of: OfFramework, finding: Finding) -> list[str]:
     text = []
     for d in finding.details:
         stands = of.standing.get((d.id, d.scope), UNDOCUMENTED)
-        said = of.documented.get((d.id, d.scope), ())
+        message = of.documented.get((d.id, d.scope), ())
         text.append(f"- `{d.id}` [{d.scope}]: {d.words} ({stands}). {d.consequence}".rstrip())
         text += [f"  - {row}" for row in d.numbers()]
-        text += [f"  - documented: {'; '.join(said)}"] if said else []
-    shown = finding.functions[:2]
-    for function in shown:
+        text += [f"  - documented: {'; '.join(message)}"] if message else []
+    listed = finding.functions[:2]
+    for function in listed:
         text += [f"  - differs: `{function}`", ""]
         text += [f"        {row}" for row in of.differences.get(function, ())]
         text.append("")
@@ -371,21 +377,23 @@ def _script(result: OfScript) -> list[str]:
     if isinstance(result.held, NotTraced):
         return [f"{result.held}", ""]
     text = _traced(result.held, result.causes.get(result.held.name), (), result.differences)
-    text += _calls(result.reach, result.differences)
+    text += _calls(result.executions, result.differences)
     return text if result.proof is None else [*text, *_proof(result.proof)]
 
 
-def _calls(reach: Iterable[Reach], differences: Mapping[Changed, Sequence[str]]) -> list[str]:
+def _calls(
+    executions: Iterable[PieceExecution], differences: Mapping[Changed, Sequence[str]]
+) -> list[str]:
     """Functions that differ when they are called directly, each with its lines that differ."""
     text: list[str] = []
-    for each in reach:
-        if each.calls is not None and each.calls.arguments:
-            text += [f"- `{each.function}`: {each.calls}", ""]
-            text += [*(f"        {row}" for row in differences.get(each.function, ())), ""]
+    for execution in executions:
+        if execution.calls is not None and execution.calls.arguments:
+            text += [f"- `{execution.function}`: {execution.calls}", ""]
+            text += [*(f"        {row}" for row in differences.get(execution.function, ())), ""]
     return ["### Functions that differ when they are called directly", "", *text] if text else []
 
 
-def proof_sentence(proof: Proof) -> str:
+def proof_sentence(proof: MutationTest) -> str:
     """How many seeded faults would have been detected."""
     calls = f", {len(proof.called)} of them only by direct calls" if proof.called else ""
     return (
@@ -395,17 +403,17 @@ def proof_sentence(proof: Proof) -> str:
     )
 
 
-def _proof(proof: Proof) -> list[str]:
+def _proof(proof: MutationTest) -> list[str]:
     text = ["### Proof", "", f"{proof_sentence(proof).capitalize()}.", ""]
-    for said, faults in (
+    for title, faults in (
         ("Would not have been detected, because no training executes the line", proof.not_run),
         ("Executed, and would not have been detected", proof.unseen),
     ):
         if faults:
-            text += [f"{said}:", "", *(f"- `{fault}`" for fault in faults), ""]
+            text += [f"{title}:", "", *(f"- `{fault}`" for fault in faults), ""]
     if proof.misfits:
         text += ["Could not be seeded, and do not count:", ""]
-        text += [*(f"- {each}" for each in proof.misfits), ""]
+        text += [*(f"- {misfit}" for misfit in proof.misfits), ""]
     return text
 
 
@@ -417,10 +425,10 @@ def _physics(moved: Sequence[Moved]) -> list[str]:
         for m in moved
         if m.step is not None
     ]
-    for said, names in (
+    for title, names in (
         ("the same to the bit", [m.environment for m in moved if not m.moves and not m.note]),
         ("on neither side", [m.environment for m in moved if m.note == "on neither side"]),
     ):
         if names:
-            text.append(f"- {said}: {', '.join(names)}")
+            text.append(f"- {title}: {', '.join(names)}")
     return [*text, ""]

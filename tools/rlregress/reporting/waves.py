@@ -29,6 +29,6 @@ def standing(of: Standing | None) -> list[str]:
         for word in (REGRESSED, IMPROVED, MOVED, HOLDS, INCONCLUSIVE)
         if word in found
     ]
-    said = ", ".join(counted) or "nothing is decided"
+    text = ", ".join(counted) or "nothing is decided"
     more = f"; undecided: {', '.join(of.undecided)}" if of.undecided else ""
-    return [*lines, f"after wave {of.look}: {said}{more}"]
+    return [*lines, f"after wave {of.look}: {text}{more}"]

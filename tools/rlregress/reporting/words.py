@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rlregress.model.gate import Extent
+from rlregress.model.gate import AlgorithmCoverage
 from rlregress.model.quantities import BY_NAME, CRITIC, DIAGNOSTICS, RETURNS
 
 #: details that were not asked are named up to this many.
@@ -58,8 +58,8 @@ def _judged_by(verdict: Mapping[str, Any]) -> str:
     """Holm's p-value of the side that the verdict is about, the error rate, and what is seen."""
     upwards = verdict["verdict"] == "improved" or _is_about(verdict) in DIAGNOSTICS
     side = "adjusted_gain" if upwards else "adjusted_drop"
-    sees = _visible(verdict)
-    return f"adjusted p {number(verdict[side])} (alpha {verdict['alpha']:g}); {sees}"
+    detects = _visible(verdict)
+    return f"adjusted p {number(verdict[side])} (alpha {verdict['alpha']:g}); {detects}"
 
 
 def _is_about(verdict: Mapping[str, Any]) -> str:
@@ -69,12 +69,12 @@ def _is_about(verdict: Mapping[str, Any]) -> str:
 
 def _visible(verdict: Mapping[str, Any]) -> str:
     """What a verdict of a cell or a group would have seen."""
-    seen, about = verdict["visible_fraction"], _is_about(verdict)
-    if seen is None:
-        return BY_NAME[about].nothing_seen()
-    what = BY_NAME[about].loss(seen)
+    detectable, about = verdict["visible_fraction"], _is_about(verdict)
+    if detectable is None:
+        return BY_NAME[about].nothing_detectable()
+    what = BY_NAME[about].loss(detectable)
     if about == CRITIC.name:
-        what = f"an error x{math.exp(seen):.2f}"
+        what = f"an error x{math.exp(detectable):.2f}"
     return f"sees {what} with 80 % power"
 
 
@@ -119,7 +119,7 @@ def not_judged(reasons: Mapping[str, Mapping[str, str]]) -> list[str]:
     cells: dict[tuple[str, str], list[str]] = {}
     for name, of in reasons.items():
         for why in dict.fromkeys(of.values()):
-            without = ", ".join(each for each in of if of[each] == why)
+            without = ", ".join(reason for reason in of if of[reason] == why)
             cells.setdefault((without, why), []).append(name)
     return [
         f"{without} not judged of {', '.join(sorted(names))}: {why}"
@@ -165,15 +165,15 @@ def group_line(name: str, verdict: Mapping[str, Any]) -> str:
 def band_line(name: str, verdict: Mapping[str, Any]) -> str:
     """The verdict on one cell against its published band."""
     drop = verdict["visible_drop"]
-    sees = "no drop can be seen" if drop is None else f"sees a drop of {number(drop)}"
+    detects = "no drop can be seen" if drop is None else f"sees a drop of {number(drop)}"
     return (
         f"{verdict['verdict']:<12} {name}: {number(verdict['effect'])} against the published mean; "
         f"{verdict['new_seeds']} new seeds; adjusted p {number(verdict['adjusted_p'])} (alpha "
-        f"{verdict['alpha']:g}); a coarse check: {sees} with 80 % power"
+        f"{verdict['alpha']:g}); a coarse check: {detects} with 80 % power"
     )
 
 
-def extent(of: Extent) -> str:
+def algorithm_coverage(of: AlgorithmCoverage) -> str:
     """Of which algorithms returns were judged, and of which they were not; empty: nothing known."""
     others = ", ".join(name.upper() for name in of.others)
     returns = ", ".join(name.upper() for name in of.returns)
@@ -182,7 +182,7 @@ def extent(of: Extent) -> str:
     return f"returns: {returns} only; {others}: formulas and behaviour" if others else ""
 
 
-def asked(details: int, missing: Sequence[str], selected_by: str = "") -> str:
+def details_probed(details: int, missing: Sequence[str], selected_by: str = "") -> str:
     """How many of the details were checked, and the first of those that were not.
 
     Args:

@@ -105,7 +105,7 @@ class Activity:
 
     def __init__(self, places: Places) -> None:
         self._places = places
-        self._seen: Dict[_Place, Set[str]] = {}
+        self._outcomes: Dict[_Place, Set[str]] = {}
 
     def install(self, recorder: Any) -> None:
         """Watch from now on, until the recorder is left."""
@@ -117,7 +117,7 @@ class Activity:
     ) -> None:
         original = getattr(owner, name)
 
-        def watched(*given: Any, **named: Any) -> Any:
+        def recording(*given: Any, **named: Any) -> Any:
             if recorder.inside or recorder.over:
                 return through(original, *given, **named)
             # before it is done, which may be in place; but a norm is known after it
@@ -130,7 +130,7 @@ class Activity:
                 self._note(recorder, place, outcomes, given, named, returned)
             return returned
 
-        recorder.tell_jit(original, recorder.replace(owner, name, watched))
+        recorder.register_with_jit(original, recorder.replace(owner, name, recording))
 
     def _open(self, operation: str) -> Any:
         """The place, unless all that can happen there has happened."""
@@ -140,7 +140,7 @@ class Activity:
         if file is None:
             return None
         place = (file, caller.f_lineno, caller.f_code.co_name, operation)
-        return None if len(self._seen.get(place, ())) == len(WAYS[operation]) else place
+        return None if len(self._outcomes.get(place, ())) == len(WAYS[operation]) else place
 
     def _note(
         self,
@@ -155,13 +155,13 @@ class Activity:
             return
         recorder.inside = True
         try:
-            seen = outcomes(given, named, returned)
+            ways = outcomes(given, named, returned)
         except Exception:  # a recorder's failure must not end a training
-            seen = set(WAYS[place[3]])
+            ways = set(WAYS[place[3]])
         finally:
             recorder.inside = False
-        self._seen.setdefault(place, set()).update(seen)
+        self._outcomes.setdefault(place, set()).update(ways)
 
-    def seen(self) -> List[List[Any]]:
+    def outcomes(self) -> List[List[Any]]:
         """File, line, function, operation and what has happened there."""
-        return [[*place, sorted(seen)] for place, seen in sorted(self._seen.items())]
+        return [[*place, sorted(ways)] for place, ways in sorted(self._outcomes.items())]

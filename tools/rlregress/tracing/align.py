@@ -12,7 +12,7 @@ WINDOW = 400
 #: equal events in a row that make an alignment believable.
 AGREEING = 3
 #: kinds whose numbers depend on what was learned; draws of a generator are alike in any case.
-_TELLING = ("step", "output", "loss", "backward", "optimizer", "parameters")
+_ALIGNED = ("step", "output", "loss", "backward", "optimizer", "parameters")
 
 
 def event_differences(a: Event, b: Event) -> list[tuple[str, float]]:
@@ -32,7 +32,7 @@ def event_difference(a: Event, b: Event) -> tuple[str, float]:
     return next(iter(event_differences(a, b)), ("", 0.0))
 
 
-def alike(a: Event, b: Event, limit: float) -> bool:
+def similar(a: Event, b: Event, limit: float) -> bool:
     """Whether two events are the same, or no further apart than the limit."""
     if a.key != b.key:
         return False
@@ -60,14 +60,14 @@ def resume(
 
 def _believable(a: Sequence[Event], b: Sequence[Event], i: int, j: int, limit: float) -> bool:
     """Whether from here on enough is alike, and something among it that tells."""
-    count, told = 0, False
+    count, decisive = 0, False
     while i + count < len(a) and j + count < len(b):
-        if count >= AGREEING and told:
+        if count >= AGREEING and decisive:
             return True
         one, other = a[i + count], b[j + count]
-        if not alike(one, other, limit):
+        if not similar(one, other, limit):
             return False
-        told = told or one.kind in _TELLING
+        decisive = decisive or one.kind in _ALIGNED
         count += 1
     # both have ended, after nothing but the same
     return i + count == len(a) and j + count == len(b)

@@ -81,11 +81,11 @@ def _child(job: Dict[str, Any], work: Callable[[Dict[str, Any]], Any]) -> None:
 def main(arguments: List[str]) -> int:
     """Entry point; the exit status is 0 when all jobs were tried."""
     with open(arguments[0], encoding="utf-8") as file:
-        asked = json.load(file)
-    jobs = asked["jobs"]
+        job = json.load(file)
+    jobs = job["jobs"]
     if jobs:
         prepare(jobs[0])
-    return forked(jobs, record.record, asked.get("until"))
+    return forked(jobs, record.record, job.get("until"))
 
 
 def forked(

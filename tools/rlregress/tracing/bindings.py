@@ -25,8 +25,8 @@ from rlregress.tracing.methods import Misfit
 MODULE, BODY = "<module>", "<class> "
 #: statements whose names can be given another value, alone or within a condition.
 _SIMPLE = (ast.Assign, ast.AnnAssign)
-_AROUND = (ast.If, ast.Try)
-_BESIDE = (ast.Import, ast.ImportFrom, ast.Pass, ast.Raise)
+_ENCLOSING = (ast.If, ast.Try)
+_HARMLESS = (ast.Import, ast.ImportFrom, ast.Pass, ast.Raise)
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _PRIMITIVE = (bool, int, float, complex, str, bytes, type(None))
 #: in place of the value of what has none of its own.
@@ -75,7 +75,7 @@ def _differing(piece: str, texts: Sequence[str]) -> Set[str]:
 
 def _following(piece: str, texts: Sequence[str], names_: Set[str]) -> Set[str]:
     """Names that statements of a piece make of others."""
-    statements = [each for text in texts for each in _body(text, piece)]
+    statements = [inner_statement for text in texts for inner_statement in _body(text, piece)]
     found: Set[str] = set()
     before = -1
     while len(found) != before:
@@ -87,7 +87,7 @@ def _following(piece: str, texts: Sequence[str], names_: Set[str]) -> Set[str]:
 
 
 def _classes(text: str) -> List[str]:
-    return [each.name for each in _tree(text).body if isinstance(each, ast.ClassDef)]
+    return [statement.name for statement in _tree(text).body if isinstance(statement, ast.ClassDef)]
 
 
 def others(module: types.ModuleType, piece: str, texts: Sequence[str]) -> List[Binding]:
@@ -139,7 +139,7 @@ def _of_piece(
             continue
         found.append(Binding(owner, name, value))
         if owner is module and there is not _ABSENT:
-            found += [Binding(*each, value) for each in _importers(module, name, there)]
+            found += [Binding(*importer, value) for importer in _importers(module, name, there)]
     return found, then
 
 
@@ -155,8 +155,8 @@ def put(bindings: Sequence[Binding]) -> None:
 @contextlib.contextmanager
 def meanwhile(bindings: Sequence[Binding]) -> Iterator[None]:
     """Give everything its other value, and its own one in the end."""
-    before = [Binding(each.owner, each.name, vars(each.owner).get(each.name, _ABSENT))
-              for each in bindings]  # fmt: skip
+    before = [Binding(binding.owner, binding.name, vars(binding.owner).get(binding.name, _ABSENT))
+              for binding in bindings]  # fmt: skip
     try:
         put(bindings)
         yield
@@ -188,14 +188,14 @@ def _absolute(node: ast.ImportFrom, package: str) -> str:
 
 def _importers(module: types.ModuleType, name: str, now: Any) -> Iterator[Tuple[Any, str]]:
     """Other modules that have imported a value by its name, and how they call it."""
-    for each in list(sys.modules.values()):
-        own = getattr(each, "__dict__", {})
+    for importer in list(sys.modules.values()):
+        own = getattr(importer, "__dict__", {})
         file = str(own.get("__file__") or "")
-        if each is module or not file.endswith(".py"):
+        if importer is module or not file.endswith(".py"):
             continue
         for imported, known in _imported(file, str(own.get("__package__") or ""), module.__name__):
             if imported == name and own.get(known, _ABSENT) is now:
-                yield each, known
+                yield importer, known
 
 
 @lru_cache(maxsize=4096)
@@ -238,10 +238,14 @@ def _unplaceable(owner: Any, name: str, bodies: Sequence[Sequence[ast.stmt]]) ->
 
 
 def _is_placeable(statement: ast.AST) -> bool:
-    if isinstance(statement, _AROUND):
-        inside = [each for each in ast.iter_child_nodes(statement) if isinstance(each, ast.stmt)]
-        handlers = [each for handler in getattr(statement, "handlers", ()) for each in handler.body]
-        return all(isinstance(x, _BESIDE) or _is_placeable(x) for x in [*inside, *handlers])
+    if isinstance(statement, _ENCLOSING):
+        inside = [node for node in ast.iter_child_nodes(statement) if isinstance(node, ast.stmt)]
+        handlers = [
+            inner_statement
+            for handler in getattr(statement, "handlers", ())
+            for inner_statement in handler.body
+        ]
+        return all(isinstance(x, _HARMLESS) or _is_placeable(x) for x in [*inside, *handlers])
     return isinstance(statement, _SIMPLE)
 
 
@@ -250,10 +254,10 @@ def _values(
     given: Dict[str, Any],
 ) -> Dict[str, Any]:  # fmt: skip
     """What the statements of a text give the wanted names, run in a copy of the module."""
-    body = [each for each in _body(text, piece) if _binds(each) & wanted]
+    body = [statement for statement in _body(text, piece) if _binds(statement) & wanted]
     made = types.ModuleType(module.__name__)
     vars(made).update({**vars(module), **given, "__annotations__": {}})
-    methods.lend_names(made, _tree(text), {n for each in body for n in _reads(each)})
+    methods.lend_names(made, _tree(text), {n for statement in body for n in _reads(statement)})
     own: Dict[str, Any] = vars(made)
     if owner is not module:
         own = {**vars(owner), "__annotations__": {}}
@@ -299,13 +303,17 @@ def _matches(there: Any, value: Any, same: bool = False) -> bool:
 
 def _body(text: str, piece: str) -> List[ast.stmt]:
     """The statements at the top of a piece that may give names a value."""
-    return [each for each in _whole_body(text, piece) if _binds(each)]
+    return [statement for statement in _whole_body(text, piece) if _binds(statement)]
 
 
 def _whole_body(text: str, piece: str) -> List[ast.stmt]:
     body: List[ast.stmt] = _tree(text).body
     for part in piece[len(BODY) :].split(".") if piece.startswith(BODY) else ():
-        kinds = [each for each in body if isinstance(each, ast.ClassDef) and each.name == part]
+        kinds = [
+            statement
+            for statement in body
+            if isinstance(statement, ast.ClassDef) and statement.name == part
+        ]
         body = kinds[-1].body if kinds else []
     return body
 
@@ -328,7 +336,9 @@ def _words(statement: ast.stmt) -> str:
     """What it does: no annotation gives a name a value."""
     if isinstance(statement, (ast.Assign, ast.AnnAssign)):
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-        return f"{[ast.dump(each) for each in targets]} {ast.dump(statement.value or statement)}"
+        return (
+            f"{[ast.dump(target) for target in targets]} {ast.dump(statement.value or statement)}"
+        )
     return ast.dump(statement)
 
 
@@ -337,13 +347,13 @@ def _binds(statement: ast.stmt) -> Set[str]:
         return set()
     if isinstance(statement, ast.AnnAssign) and statement.value is None:
         return set()
-    return {each.id for each in _own(statement)
-            if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}  # fmt: skip
+    return {node.id for node in _own(statement)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}  # fmt: skip
 
 
 def _reads(statement: ast.stmt) -> Set[str]:
-    return {each.id for each in ast.walk(statement)
-            if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)}  # fmt: skip
+    return {node.id for node in ast.walk(statement)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}  # fmt: skip
 
 
 def _own(node: ast.AST) -> Iterator[ast.AST]:
@@ -359,7 +369,9 @@ def _own(node: ast.AST) -> Iterator[ast.AST]:
 
 def numbers(bindings: Sequence[Binding]) -> Set[float]:
     """Those among the values, of either version."""
-    every = [x for each in bindings for x in (each.value, vars(each.owner).get(each.name))]
+    every = [
+        x for binding in bindings for x in (binding.value, vars(binding.owner).get(binding.name))
+    ]
     flat = [y for x in every for y in (x if isinstance(x, (tuple, list)) else [x])]
     return {float(x) for x in flat if isinstance(x, (int, float)) and not isinstance(x, bool)}
 
@@ -369,4 +381,4 @@ _NUMBER = re.compile(r"(?<![\w.])(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])")
 
 def literals(lines: Sequence[str]) -> Set[float]:
     """Numbers that stand in lines of source."""
-    return {float(each) for line in lines for each in _NUMBER.findall(line)}
+    return {float(literal) for line in lines for literal in _NUMBER.findall(line)}

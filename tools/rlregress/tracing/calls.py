@@ -163,8 +163,8 @@ def _alone(answers: int, seconds: float) -> None:
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(int(2 * seconds) + _PATIENCE)
     silent = os.open(os.devnull, os.O_RDWR)
-    for each in os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else ("1", "2"):
-        number = int(each)
+    for n in os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else ("1", "2"):
+        number = int(n)
         if number not in (answers, silent):
             with contextlib.suppress(OSError):
                 os.dup2(silent, number)
@@ -186,7 +186,7 @@ def _forbid(event: str, given: Tuple[Any, ...]) -> None:
     if event == "open":
         path, mode, flags = given
         writes = flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC) if flags else 0
-        written = writes or any(each in (mode or "") for each in "wax+")
+        written = writes or any(letter in (mode or "") for letter in "wax+")
         if not written or isinstance(path, int) or os.fspath(path) == os.devnull:
             return
     elif event not in _FORBIDDEN or _forking:
@@ -235,12 +235,12 @@ class _Examiner:
         other_code, defaults = swap.other_code(change, name, code, self._roots)
         if set(cells) != set(code.co_freevars):
             raise Misfit(f"{name} refers to variables around it that are not there yet")
-        if any(_sets(each) for each in (code, other_code)):
+        if any(_sets(version) for version in (code, other_code)):
             raise Misfit(f"{name} sets variables around it, which have no copy")
 
-        lines = _differing(*(_lines(each, name) for each in (change["text"], text)))
+        lines = _differing(*(_lines(source_text, name) for source_text in (change["text"], text)))
         near = set(_NAME.findall("\n".join(lines)))
-        near |= _beside(_lines(text, name), {each.name for each in bound})
+        near |= _unreliable_names(_lines(text, name), {binding.name for binding in bound})
         perturbed.aim_at({*bindings.numbers(bound), *bindings.literals(lines)})
 
         def made(of: types.CodeType) -> Any:
@@ -309,13 +309,13 @@ def _lines(text: str, name: str) -> List[str]:
     rows = text.splitlines()
     return [
         row
-        for each in source.parse(text).functions
-        if each.name == name
-        for row in rows[each.first - 1 : each.last]
+        for function in source.parse(text).functions
+        if function.name == name
+        for row in rows[function.first - 1 : function.last]
     ]
 
 
-def _beside(lines: Sequence[str], names: Set[str]) -> Set[str]:
+def _unreliable_names(lines: Sequence[str], names: Set[str]) -> Set[str]:
     """Names in the lines that have one of some names."""
     every = (set(_NAME.findall(line)) for line in lines)
     return {name for found in every if found & names for name in found}
@@ -408,7 +408,7 @@ def _is_default(value: Any, default: Any) -> bool:
 
 def _read(code: types.CodeType) -> Set[str]:
     """Names of attributes and globals that a code object reads."""
-    return {name for each in (code, *swap.inside(code)) for name in each.co_names}
+    return {name for code_ in (code, *swap.inside(code)) for name in code_.co_names}
 
 
 def _all_read(code: types.CodeType, arguments: Dict[str, Any]) -> Set[str]:
@@ -426,22 +426,26 @@ def _all_read(code: types.CodeType, arguments: Dict[str, Any]) -> Set[str]:
 
 def _sets(code: types.CodeType) -> bool:
     """Whether it gives variables of the functions around it another value."""
-    stored = (each for each in dis.get_instructions(code) if each.opname == "STORE_DEREF")
-    return any(each.argval in code.co_freevars for each in stored)
+    stored = (
+        instruction
+        for instruction in dis.get_instructions(code)
+        if instruction.opname == "STORE_DEREF"
+    )
+    return any(instruction.argval in code.co_freevars for instruction in stored)
 
 
-def _train(job: Dict[str, Any], asked: Dict[str, Any]) -> None:
+def _train(job: Dict[str, Any], request: Dict[str, Any]) -> None:
     """Train as under a recorder, with calls captured."""
     record.prepare(job)
-    roots = [*asked["folders"], *record.roots_of(job.get("packages", []))]
+    roots = [*request["folders"], *record.roots_of(job.get("packages", []))]
     roots += [os.path.abspath(job["script"])] if job.get("script") else []
     places = events.Places(roots)
     mutant = job.get("mutant")
-    uses = {(each["file"], each["name"]): each["pieces"] for each in asked.get("uses", ())}
-    changes = [mutant] if mutant else asked["changes"]
+    uses = {(use["file"], use["name"]): use["pieces"] for use in request.get("uses", ())}
+    changes = [mutant] if mutant else request["changes"]
     examiner = _Examiner(changes, uses, roots, bool(mutant))
     functions = [(file, name) for file, name in job["functions"]]
-    capture = Capture(places, functions, examiner, asked["seconds"])
+    capture = Capture(places, functions, examiner, request["seconds"])
     recorder, ended = Recorder(places, int(job.get("steps", 0)), quiet=True), ""
     with recorder, capture:
         recorder.rebind()
@@ -457,11 +461,11 @@ def _train(job: Dict[str, Any], asked: Dict[str, Any]) -> None:
 def main(arguments: List[str]) -> int:
     """Entry point; the exit status is 0 when all trainings were tried."""
     with open(arguments[0], encoding="utf-8") as file:
-        asked = json.load(file)
-    jobs = asked["jobs"]
+        request = json.load(file)
+    jobs = request["jobs"]
     if not jobs[0].get("script"):
         batch.prepare(jobs[0])
-    return batch.forked(jobs, lambda job: _train(job, asked), asked.get("until"))
+    return batch.forked(jobs, lambda job: _train(job, request), request.get("until"))
 
 
 if __name__ == "__main__":

@@ -57,7 +57,7 @@ EXACT = frozenset({"learning_rate", "size", "flags", "shape"})
 #: parts that say names, types and shapes. Where they differ, numbers may still be the same.
 WORDS = frozenset({"keys", "types"})
 #: events that move nothing by themselves, and the kind of their differences.
-BESIDE = {"module": "module", "log": "logs"}
+INCIDENTAL = {"module": "module", "log": "logs"}
 #: events that train something; values written in place show in what is computed from them.
 TRAINING = frozenset({"backward", "optimizer"})
 
@@ -72,7 +72,7 @@ class _Walk:
         self.i = self.j = self.compared = self.equal = 0
         self.extra = [("A", event) for event in beside_a] + [("B", event) for event in beside_b]
         self.losses = _Losses(events_a, events_b)
-        self.interface = _other_answers(beside_a, beside_b)
+        self.interface = _output_divergence(beside_a, beside_b)
         self.rounding: Divergence | None = None
         self.worst = 0.0
         #: the same numbers in another type or shape, if they were.
@@ -162,10 +162,10 @@ class _Walk:
             if part not in EXACT and self._skip(both=False):
                 return None
             self.compared += 1
-            return self._parted(self.here(self._kind(x, y, part), part), gap)
+            return self._diverged(self.here(self._kind(x, y, part), part), gap)
         if self._skip(both=True):
             return None
-        return self._parted(self.here("order", ""), math.inf)
+        return self._diverged(self.here("order", ""), math.inf)
 
     def _worst(self, x: Event, y: Event) -> tuple[str, float]:
         """The first part that no rounding explains, or else the first that differs at all."""
@@ -173,7 +173,7 @@ class _Walk:
         if differing and differing[0][0] in WORDS:
             # values of other names, types or shapes are others in any case
             return differing[0]
-        beyond = [each for each in differing if not self._passes(*each)]
+        beyond = [name for name in differing if not self._passes(*name)]
         return (beyond or differing or [("", 0.0)])[0]
 
     def _passes(self, part: str, gap: float) -> bool:
@@ -218,10 +218,10 @@ class _Walk:
         only = [*self.a[self.i : resumed[0]], *self.b[self.j : resumed[1]]]
         ends = resumed[0] >= len(self.a) and resumed[1] >= len(self.b)
         # what is shown is not shown otherwise: nothing that comes after it acquits it
-        if any(each.is_answer for each in only):
+        if any(event.is_answer for event in only):
             return False
         # at the end nothing comes that could acquit a training that went on
-        if ends and any(each.kind in ("optimizer", "step") for each in only):
+        if ends and any(event.kind in ("optimizer", "step") for event in only):
             return False
         if self.suspect is None:
             self.suspect, self.since = self.here("order", ""), 0
@@ -232,7 +232,7 @@ class _Walk:
         self.i, self.j = resumed
         return True
 
-    def _parted(self, divergence: Divergence, gap: float) -> Divergence:
+    def _diverged(self, divergence: Divergence, gap: float) -> Divergence:
         """What to blame for the difference that is found here."""
         if self.suspect is not None:
             return self.suspect
@@ -303,7 +303,7 @@ def _common(events: Sequence[Event], others: Sequence[Event]) -> tuple[list[Even
     return kept, beside
 
 
-def _other_answers(a: Sequence[Event], b: Sequence[Event]) -> Divergence | None:
+def _output_divergence(a: Sequence[Event], b: Sequence[Event]) -> Divergence | None:
     """What a part of the library answers on one side alone, such as that it refuses."""
     one, other = (next((e for e in side if e.is_answer), None) for side in (a, b))
     return (
@@ -331,25 +331,27 @@ def compare(a: Trace, b: Trace) -> Comparison:
     What modules return and what is logged moves nothing by itself: it is compared name by name.
     """
     sides = [
-        replace(side, events=tuple(event for event in side.events if event.kind not in BESIDE))
+        replace(side, events=tuple(event for event in side.events if event.kind not in INCIDENTAL))
         for side in (a, b)
     ]
     found = _Walk(*sides).walk()
-    for kind in BESIDE:
+    for kind in INCIDENTAL:
         if found.verdict != "diverged":
             of_kind = [[event for event in side.events if event.kind == kind] for side in (a, b)]
-            found = _beside(found, kind, *of_kind)
+            found = _with_incidental(found, kind, *of_kind)
     return found
 
 
-def _beside(found: Comparison, kind: str, a: Sequence[Event], b: Sequence[Event]) -> Comparison:
+def _with_incidental(
+    found: Comparison, kind: str, a: Sequence[Event], b: Sequence[Event]
+) -> Comparison:
     """The comparison, with what events of one kind say beside it."""
     # they are results of the training: they round where it does
     limit = CLOSE if found.verdict == "equal" else GROWN
     first = rounded = None
     for x, y in _by_name(a, b, whole=kind == "module"):
         part, gap = ("", math.inf) if x is None or y is None else event_difference(x, y)
-        here = Divergence(kind=BESIDE[kind], part=part, a=x, b=y, before=())
+        here = Divergence(kind=INCIDENTAL[kind], part=part, a=x, b=y, before=())
         if gap > limit:
             first = first or here
         elif part:
@@ -374,9 +376,9 @@ def _by_name(
     for number, side in enumerate((a, b)):
         for event in side:
             of_names.setdefault(event.key[1], ([], []))[number].append(event)
-    for one, other in of_names.values():
-        if not whole or len(one) == len(other):
-            yield from zip_longest(one, other)
+    for first, second in of_names.values():
+        if not whole or len(first) == len(second):
+            yield from zip_longest(first, second)
 
 
 class _Losses:

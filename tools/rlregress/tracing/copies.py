@@ -200,7 +200,7 @@ class _Pickler(pickle.Pickler):
 
     def _of_function(self, function: Any) -> Any:
         contents = [_content(cell) for cell in function.__closure__ or ()]
-        if all(isinstance(each, _HOLDING_NOTHING) for content in contents for each in content):
+        if all(isinstance(value, _HOLDING_NOTHING) for content in contents for value in content):
             return self._share(function)
         state = (tuple(contents), dict(vars(function)))
         return _function, (self._keep(function),), state, None, None, _fill
@@ -251,8 +251,8 @@ def _is_plain(kind: Any) -> bool:
     """Whether objects are made of attributes and items alone: nothing that is written in C."""
     if kind.__reduce_ex__ is not object.__reduce_ex__ or kind.__reduce__ is not object.__reduce__:
         return False
-    own = [each.__dict__.get("__getstate__") for each in kind.__mro__ if each is not object]
-    return all(each is None or isinstance(each, types.FunctionType) for each in own)
+    own = [base.__dict__.get("__getstate__") for base in kind.__mro__ if base is not object]
+    return all(method is None or isinstance(method, types.FunctionType) for method in own)
 
 
 def _plain(value: Any) -> Any:

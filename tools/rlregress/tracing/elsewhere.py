@@ -33,7 +33,7 @@ class Elsewhere:
 
     Attributes:
         found: ``{"what", "class", "file", "line", "instead"}`` of each, in order; no two alike.
-        anew: whether a process was started anew, and not as a copy of this one.
+        starts_processes: whether a process was started anew, and not as a copy of this one.
     """
 
     def __init__(self, recorder: Any, instead: Mapping[str, str]) -> None:
@@ -45,7 +45,7 @@ class Elsewhere:
             weakref.WeakKeyDictionary()
         )
         self.found: List[Dict[str, Any]] = []
-        self.anew = False
+        self.starts_processes = False
 
     def install(self) -> None:
         """Meet all threads and processes that are started from now on."""
@@ -57,7 +57,7 @@ class Elsewhere:
             if os.getpid() == self._process:
                 self._note("process", self._starter())
                 how = getattr(made, "_start_method", None) or multiprocessing.get_start_method()
-                self.anew = self.anew or how != "fork"
+                self.starts_processes = self.starts_processes or how != "fork"
             through(start_process, made)
 
         def started_thread(made: Any) -> None:

@@ -20,7 +20,7 @@ import signal
 import sys
 from typing import Any, Dict, List, Tuple
 
-from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.base import Unsupported
 from rlregress.tracing import batch, events, loading, record
 from rlregress.tracing.hooks import Recorder
 from rlregress.tracing.marks import Function, Marks
@@ -54,11 +54,11 @@ def _train(job: Dict[str, Any], marks: Marks, places: events.Places) -> None:
         recorder.rebind()
         try:
             record.built_in(job)(recorder)
-        except NotOffered as error:
+        except Unsupported as error:
             unsupported = str(error)
         except Exception as error:  # whatever ends it, it is recorded and says so there
             reason = repr(error)
-    if recorder.anew:
+    if recorder.starts_processes:
         reason = "it starts another process"
     if marks.unmarked:
         reason = f"{marks.unmarked} was not imported as modules are"
@@ -71,13 +71,13 @@ def _train(job: Dict[str, Any], marks: Marks, places: events.Places) -> None:
 
 
 #: what tells something of the machine, and runs no code that is traced.
-_TELLING = ("uname", "lsb_release", "nvidia-smi", "git", "lscpu")
+_PLATFORM_COMMANDS = ("uname", "lsb_release", "nvidia-smi", "git", "lscpu")
 
 
 def _started(event: str, given: Tuple[Any, ...], output: str) -> None:
     """End a training that starts another process."""
     starting = event in ("subprocess.Popen", "os.posix_spawn", "os.exec", "os.system")
-    if starting and os.path.basename(os.fsdecode(given[0])) not in _TELLING:
+    if starting and os.path.basename(os.fsdecode(given[0])) not in _PLATFORM_COMMANDS:
         _write(output, {"reason": "it starts another process"})
         os._exit(0)
 
@@ -85,12 +85,12 @@ def _started(event: str, given: Tuple[Any, ...], output: str) -> None:
 def main(arguments: List[str]) -> int:
     """Entry point; the exit status is 0 when all trainings were tried."""
     with open(arguments[0], encoding="utf-8") as file:
-        asked = json.load(file)
-    jobs = asked["jobs"]
-    places = events.Places(asked["folders"])
+        request = json.load(file)
+    jobs = request["jobs"]
+    places = events.Places(request["folders"])
     at_import: List[Function] = []
-    functions = [(file, name) for file, name in asked["functions"]]
-    files = {*asked["files"], *(file for file, _ in functions)}
+    functions = [(file, name) for file, name in request["functions"]]
+    files = {*request["files"], *(file for file, _ in functions)}
     with Marks(places, files, functions, at_import.append) as marks:
         batch.prepare(jobs[0])
         if at_import:

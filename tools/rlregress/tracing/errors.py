@@ -32,18 +32,18 @@ _FRAME = re.compile(r'^  File "(.+)", line (\d+) in (.+)$', re.MULTILINE)
 
 def origin(error: BaseException, places: Places) -> str:
     """Whose error it is: ``TRACED``, ``SUITE``, ``RECORDER``, or ``OTHER`` before any of them."""
-    whose = caller = OTHER
+    error_origin = caller = OTHER
     for frame, _ in traceback.walk_tb(error.__traceback__):
         file = os.path.abspath(frame.f_code.co_filename)
         if frame.f_code is raised.THROUGH:
-            whose = caller
+            error_origin = caller
         elif places.name(frame.f_code.co_filename) is not None:
-            whose = caller = TRACED
+            error_origin = caller = TRACED
         elif file.startswith(_RECORDER) and os.path.basename(file) not in _TRAINING:
-            whose = RECORDER
+            error_origin = RECORDER
         elif file.startswith(_SUITE + os.sep):
-            whose = caller = SUITE
-    return whose
+            error_origin = caller = SUITE
+    return error_origin
 
 
 def found(error: BaseException, places: Places, script: str = "") -> dict[str, str]:
@@ -73,14 +73,14 @@ def found(error: BaseException, places: Places, script: str = "") -> dict[str, s
     }
 
 
-def of_signal(name: str, said: str, script: str = "", packages: tuple[str, ...] = ()) -> Any:
-    """The same of a process that a signal has ended; ``said`` holds faulthandler's stack."""
+def of_signal(name: str, stderr: str, script: str = "", packages: tuple[str, ...] = ()) -> Any:
+    """The same of a process that a signal has ended; ``stderr`` holds faulthandler's stack."""
     # the innermost one comes first
-    frames = [(file, int(line), name) for file, line, name in _FRAME.findall(said)][::-1]
+    frames = [(file, int(line), name) for file, line, name in _FRAME.findall(stderr)][::-1]
     roots = [script] if script else []
     for file, _, _ in frames:
         parts = file.split(os.sep)
-        roots += [os.sep.join(parts[: n + 1]) for n, each in enumerate(parts) if each in packages]
+        roots += [os.sep.join(parts[: n + 1]) for n, part in enumerate(parts) if part in packages]
     places = Places(roots)
     named = [(file, _at(file, line, line, name, places)) for file, line, name in frames]
     error = f"the process was ended by {name}"
@@ -88,7 +88,7 @@ def of_signal(name: str, said: str, script: str = "", packages: tuple[str, ...] 
 
 
 def _where(frames: list[tuple[str, str]], script: str, places: Places) -> dict[str, str]:
-    theirs = [each for each in frames if places.name(each[0]) is not None]
+    theirs = [frame for frame in frames if places.name(frame[0]) is not None]
     library = [at for file, at in theirs if file != script]
     own = [at for file, at in frames if (file == script if script else _of_training(file))]
     return {
@@ -105,9 +105,9 @@ def _of_training(file: str) -> bool:
 
 def _at(file: str, line: int, first: int, name: str, places: Places) -> str:
     """``file:line function``, the function qualified where its source can be read."""
-    shown = places.name(file)
-    if shown is None and file.startswith(_SUITE + os.sep):
-        shown = os.path.relpath(file, os.path.dirname(_SUITE))
+    display_name = places.name(file)
+    if display_name is None and file.startswith(_SUITE + os.sep):
+        display_name = os.path.relpath(file, os.path.dirname(_SUITE))
     parsed = source.of_file(file) if name != "<module>" else None
     qualified = parsed.function(first) if parsed is not None else name
-    return f"{shown or file}:{line} {name if qualified == '<module>' else qualified}"
+    return f"{display_name or file}:{line} {name if qualified == '<module>' else qualified}"

@@ -34,7 +34,7 @@ _SHELLS = ("FakeTensor", "FunctionalTensor")
 CALLERS = 2
 
 #: the types of an answer that is an error.
-REFUSED = "value refused"
+RAISED = "value refused"
 
 Part = List[Any]
 Event = Dict[str, Any]
@@ -170,9 +170,9 @@ def joined(parts: Sequence[Part]) -> Part:
     norm = _kept(sum(n * n for n in norms) ** 0.5) if norms else None
     shadow = np.zeros(2)
     with np.errstate(all="ignore"):
-        for each in parts:
+        for piece in parts:
             # each at a weight of its own, so that an exchange of two shows
-            shadow = 0.9 * shadow + _cast(each)
+            shadow = 0.9 * shadow + _cast(piece)
     return [digest, norm, values, [_kept(float(x)) for x in shadow]]
 
 

@@ -139,7 +139,7 @@ class Networks:
 def _children(network: Any) -> List[Any]:
     # it may have been left half made
     with contextlib.suppress(Exception):
-        return [each for each in network.modules() if each is not network]
+        return [module for module in network.modules() if module is not network]
     return []
 
 

@@ -21,12 +21,12 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 import numpy as np
 import torch
 
-from rlregress.frameworks.raised import Refusal, through
+from rlregress.frameworks.raised import ExpectedError, through
 from rlregress.tracing import final, leaves
 from rlregress.tracing.elsewhere import Elsewhere
 from rlregress.tracing.environments import Environments
 from rlregress.tracing.events import (
-    REFUSED,
+    RAISED,
     Event,
     Places,
     as_array,
@@ -44,7 +44,7 @@ from rlregress.tracing.watched import (
     LOGGED,
     Depth,
     Importing,
-    Watched,
+    RecordedMethods,
     named_output,
     parts_of_output,
 )
@@ -129,18 +129,18 @@ class Recorder:
         self.environment_events = 0
         depth = Depth()
         self._environments = Environments(self, depth)
-        self._watched = Watched(self, depth, self._environments)
+        self._recorded_methods = RecordedMethods(self, depth, self._environments)
         self._losses = Losses(self)
-        watched, logged, instead = named_by_adapters()
-        self._names, self._logged = (*GYMNASIUM, *watched), (*LOGGED, *logged)
+        recorded, logged, instead = named_by_adapters()
+        self._names, self._logged = (*GYMNASIUM, *recorded), (*LOGGED, *logged)
         self._elsewhere = Elsewhere(self, instead)
         self._networks = final.Networks()
         # what replaced methods call
         self.environment_reset = self._environments.reset
         self.environment_step = self._environments.step
         self.environment_seed = self._environments.seed
-        self.watched_call = self._watched.call
-        self.logged_call = self._watched.log
+        self.recorded_call = self._recorded_methods.call
+        self.logged_call = self._recorded_methods.log
         self.optimizer_step: Any = None
         self._undo: List[Callable[[], None]] = []
         #: by identity, what was replaced and what stands in its place.
@@ -199,10 +199,10 @@ class Recorder:
 
     def answer(self, name: str, value: Any) -> None:
         """What a training shows itself; of an error where it was raised, and no value."""
-        if not isinstance(value, Refusal):
+        if not isinstance(value, ExpectedError):
             self.add("output", name, parts_of_output(value), None, lambda: named_output(value))
             return
-        parts = {"value": in_words(value), "types": in_words(REFUSED)}
+        parts = {"value": in_words(value), "types": in_words(RAISED)}
         self.add("output", name, parts, ["", 0, "", self.places.of(value.frames)])
 
     def end(self) -> None:
@@ -227,9 +227,9 @@ class Recorder:
         return self._elsewhere.found
 
     @property
-    def anew(self) -> bool:
+    def starts_processes(self) -> bool:
         """Whether a process was started that is no copy of this one."""
-        return self._elsewhere.anew
+        return self._elsewhere.starts_processes
 
     def draw(self, name: str, value: Any) -> None:
         """A random draw of the traced code."""
@@ -389,9 +389,9 @@ class Recorder:
         self._environments.install(importing)
         # of many environments in others' processes only the first reset is given a seed
         names = [name for name in GYMNASIUM if name.endswith(".reset")]
-        self._watched.install(importing, names if self.quiet else self._names)
+        self._recorded_methods.install(importing, names if self.quiet else self._names)
         if not self.quiet:
-            self._watched.install(importing, self._logged, "logged_call")
+            self._recorded_methods.install(importing, self._logged, "logged_call")
 
     def _hook_functions(self) -> None:
         for owner, names, label in (
@@ -426,9 +426,9 @@ class Recorder:
                 self.inside = False
             return value
 
-        self.tell_jit(original, self.replace(owner, name, wrapped))
+        self.register_with_jit(original, self.replace(owner, name, wrapped))
 
-    def tell_jit(self, original: Any, wrapped: Any) -> None:
+    def register_with_jit(self, original: Any, wrapped: Any) -> None:
         """Let functions that are compiled by torch.jit mean the original."""
         from torch.jit import _builtins as jit
 
@@ -457,7 +457,7 @@ class Recorder:
                 self.inside = False
             return value
 
-        self.tell_jit(original, self.replace(torch, name, wrapped))
+        self.register_with_jit(original, self.replace(torch, name, wrapped))
 
     def _wrap_data(self, name: str) -> None:
         original = getattr(torch, name)
@@ -475,7 +475,7 @@ class Recorder:
             finally:
                 self.inside = False
 
-        self.tell_jit(original, self.replace(torch, name, wrapped))
+        self.register_with_jit(original, self.replace(torch, name, wrapped))
 
     def _hook_backward(self) -> None:
         for owner, name, label in (
@@ -530,17 +530,17 @@ def named_by_adapters() -> Tuple[List[str], List[str], Dict[str, str]]:
     """What all known adapters name: methods to watch, those that log, what runs in one process."""
     from rlregress import frameworks
 
-    watched: List[str] = []
+    recorded: List[str] = []
     logged: List[str] = []
     instead: Dict[str, str] = {}
     for name in frameworks.names():
         # an adapter of others that is broken is no reason not to record
         with contextlib.suppress(Exception):
             adapter = frameworks.get(name)
-            watched.extend(adapter.watched)
+            recorded.extend(adapter.recorded_methods)
             logged.extend(adapter.logged)
             instead.update(adapter.in_one_process)
-    return watched, logged, instead
+    return recorded, logged, instead
 
 
 def _remember_constructors() -> None:

@@ -55,7 +55,7 @@ def leaf(value: Any) -> Any:
     if isinstance(value, _CODE):
         return "code", getattr(value, "__qualname__", type(value).__name__)
     if isinstance(value, (set, frozenset)):
-        return "set", repr(sorted(repr(_described_apart(each)) for each in value))
+        return "set", repr(sorted(repr(_described_apart(item)) for item in value))
     if isinstance(value, np.random.Generator):
         return "generator", repr(value.bit_generator.state)
     if isinstance(value, np.random.RandomState):
@@ -104,7 +104,7 @@ def children(value: Any) -> List[Tuple[str, Any]]:
     if is_batch(value):
         stacked = _stacked(value)
         if stacked:
-            return [(f"[{number}]", each) for number, each in enumerate(stacked)]
+            return [(f"[{number}]", value_) for number, value_ in enumerate(stacked)]
         items = [(f"[{key!r}]", value.get(key)) for key in sorted(value.keys(), key=str)]
         return [(".batch_size", tuple(value.batch_size)), *items]
     found: List[Tuple[str, Any]] = []
@@ -186,30 +186,30 @@ def described(value: Any, name: str, others: Optional[Dict[int, str]] = None) ->
         TooMany: more than is compared.
     """
     found = Described()
-    seen: Set[int] = set()
+    known: Set[int] = set()
     # of what is made on the way, whose identity must not come again
     kept: List[Any] = []
 
-    def visit(each: Any, path: str, depth: int) -> None:
-        if others is not None and id(each) in others:
-            found[path] = "the same as", others[id(each)]
+    def visit(thing: Any, path: str, depth: int) -> None:
+        if others is not None and id(thing) in others:
+            found[path] = "the same as", others[id(thing)]
             return
-        own = leaf(each)
+        own = leaf(thing)
         if own is not None:
             found[path] = own
-            if isinstance(each, torch.Tensor) and each.is_leaf and each.grad is not None:
-                visit(each.grad, f"{path}.grad", depth + 1)
+            if isinstance(thing, torch.Tensor) and thing.is_leaf and thing.grad is not None:
+                visit(thing.grad, f"{path}.grad", depth + 1)
             return
         if len(found) >= MOST:
             raise TooMany(f"{name} has more than {MOST} parts")
-        if id(each) in seen or depth > _DEEP:
+        if id(thing) in known or depth > _DEEP:
             return
-        seen.add(id(each))
-        kept.append(each)
-        parts = children(each)
-        found[path] = "object", _kind(each, parts)
+        known.add(id(thing))
+        kept.append(thing)
+        parts = children(thing)
+        found[path] = "object", _kind(thing, parts)
         for label, part in parts:
-            if label.startswith(".") and not hasattr(type(each), label[1:]):
+            if label.startswith(".") and not hasattr(type(thing), label[1:]):
                 found.attributes.add(path + label)
             visit(part, path + label, depth + 1)
 

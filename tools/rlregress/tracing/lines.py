@@ -69,7 +69,7 @@ class Lines:
         self._left: Dict[int, _Left] = {}
         #: the same; None where nothing is left.
         self._open: Dict[int, Any] = {}
-        self._entered: List[CodeType] = []
+        self._called: List[CodeType] = []
         self._others: List[CodeType] = []
         #: of those entered.
         self._noted: List[CodeType] = []
@@ -115,7 +115,7 @@ class Lines:
         does = bool(code.co_flags & inspect.CO_OPTIMIZED) or script
         counts = self._places.name(code.co_filename) is not None and does
         # kept, so that no other code comes to have its identity
-        (self._entered if counts else self._others).append(code)
+        (self._called if counts else self._others).append(code)
         noted = counts and (self._within is None or self._function(code) in self._within)
         lines = own_lines(code) if noted else set()
         self._left[id(code)] = _Left(lines, self._branches(code, lines) if noted else {})
@@ -145,7 +145,7 @@ class Lines:
         # of a test that spans lines only the own ones: a comprehension inside is other code
         return {line: tests[line] for line in lines if line in tests and tests[line].body in lines}
 
-    def reached(self) -> Dict[str, Tuple[List[int], List[int]]]:
+    def executed(self) -> Dict[str, Tuple[List[int], List[int]]]:
         """File below its root -> lines reached, and all lines of those functions."""
         every: Dict[str, Set[int]] = {}
         hit: Dict[str, Set[int]] = {}
@@ -158,7 +158,7 @@ class Lines:
     def functions(self) -> Dict[str, List[str]]:
         """File below its root -> qualified names of the functions that were entered."""
         by_file: Dict[str, Set[str]] = {}
-        for code in self._entered:
+        for code in self._called:
             file, name = self._function(code)
             if name:
                 by_file.setdefault(file, set()).add(name)

@@ -55,7 +55,7 @@ def loaded(places: Places) -> dict[str, list[str]]:
     Python; ``distributions_imported``: top-level modules beside the standard library and this
     suite.
     """
-    modules = [getattr(each, "__file__", None) for each in list(sys.modules.values())]
+    modules = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
     return {
         "imported": _named({*_run, *(file for file in modules if file)}, places),
         "opened": _named(_read, places),

@@ -85,7 +85,7 @@ class Losses:
         at = [*(self._forward(type(module)) or ["", 0, ""]), above[:CALLERS]]
         parts = {"keys": types_of(values), "values": part(values)}
         self._recorder.add(
-            kind, name, parts, at, lambda: {f"values {key}": each for key, each in values.items()}
+            kind, name, parts, at, lambda: {f"values {key}": value for key, value in values.items()}
         )
 
 

@@ -60,7 +60,7 @@ class Marks:
             file = getattr(module, "__file__", None)
             if file and self._places.name(file) in self._files:
                 self.unmarked = file
-        setattr(builtins, _CALLED, self._entered)
+        setattr(builtins, _CALLED, self._called)
         get_code = self._get_code = SourceFileLoader.get_code
 
         def marked(loader: Any, fullname: str) -> Optional[CodeType]:
@@ -82,7 +82,7 @@ class Marks:
             by_file.setdefault(file, []).append(name)
         return by_file
 
-    def _entered(self, number: int) -> None:
+    def _called(self, number: int) -> None:
         self._meet(self._names[number])
 
     def _meet(self, function: Function) -> None:
@@ -142,11 +142,11 @@ class _Marking(ast.NodeTransformer):
         number = len(self._names)
         self._names.append((self._file, name))
         outside = [*node.decorator_list, *node.args.defaults, *node.args.kw_defaults]
-        for each in [part for given in outside if given is not None for part in ast.walk(given)]:
-            if isinstance(each, ast.Lambda):
-                pair = ast.Tuple([_mark(number, each), each.body], ast.Load())
-                each.body = ast.Subscript(pair, ast.Constant(1), ast.Load())
-                ast.fix_missing_locations(each)
+        for node_ in [part for given in outside if given is not None for part in ast.walk(given)]:
+            if isinstance(node_, ast.Lambda):
+                pair = ast.Tuple([_mark(number, node_), node_.body], ast.Load())
+                node_.body = ast.Subscript(pair, ast.Constant(1), ast.Load())
+                ast.fix_missing_locations(node_)
         first = 1 if ast.get_docstring(node, clean=False) is not None else 0
         mark = ast.copy_location(ast.Expr(_mark(number, node)), node)
         node.body.insert(first, mark)

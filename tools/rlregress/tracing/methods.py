@@ -56,8 +56,10 @@ def defaults_now(module: types.ModuleType, name: str, text: str) -> Optional[Def
     if len(definitions) != 1:
         return None
     arguments = definitions[0].args
-    given = [each for each in (*arguments.defaults, *arguments.kw_defaults) if each is not None]
-    if not any(isinstance(node, ast.Name) for each in given for node in ast.walk(each)):
+    given = [
+        default for default in (*arguments.defaults, *arguments.kw_defaults) if default is not None
+    ]
+    if not any(isinstance(node, ast.Name) for default in given for node in ast.walk(default)):
         return None
     return _evaluated(module, name, definitions[0])
 
@@ -85,10 +87,13 @@ def of_a_class(name: str, texts: Sequence[str]) -> bool:
 def decorated_otherwise(name: str, texts: Sequence[str]) -> bool:
     """Whether a function, or one of several of its name, has other decorators in the other text."""
     own, other = (
-        [[ast.dump(each) for each in definition.decorator_list] for definition in definitions]
+        [
+            [ast.dump(decorator) for decorator in definition.decorator_list]
+            for definition in definitions
+        ]
         for definitions in (_definitions(_tree(text), name) for text in texts)
     )
-    return any(one != two for one, two in zip(own, other))
+    return any(first != two for first, two in zip(own, other))
 
 
 def lend(module: types.ModuleType, name: str, texts: Sequence[str], path: str) -> None:
@@ -144,25 +149,27 @@ def lend_names(module: types.ModuleType, tree: ast.Module, used: Set[str]) -> No
 def _own_attributes(nodes: Iterable[ast.AST], context: type = ast.Load) -> Set[str]:
     """Names of what functions read, or set, of their own object or class."""
     return {
-        each.attr
+        child.attr
         for node in nodes
-        for each in ast.walk(node)
-        if isinstance(each, ast.Attribute)
-        and isinstance(each.ctx, context)
-        and isinstance(each.value, ast.Name)
-        and each.value.id in ("self", "cls")
+        for child in ast.walk(node)
+        if isinstance(child, ast.Attribute)
+        and isinstance(child.ctx, context)
+        and isinstance(child.value, ast.Name)
+        and child.value.id in ("self", "cls")
     }
 
 
 def _names(nodes: Iterable[ast.AST]) -> Set[str]:
-    return {each.id for node in nodes for each in ast.walk(node) if isinstance(each, ast.Name)}
+    return {child.id for node in nodes for child in ast.walk(node) if isinstance(child, ast.Name)}
 
 
 def _binding(statement: ast.stmt, names: Set[str]) -> List[ast.stmt]:
     """The statement, or the part of an import, if it gives one of the names a meaning."""
     if isinstance(statement, (ast.Import, ast.ImportFrom)):
         wanted = [
-            one for one in statement.names if (one.asname or one.name.partition(".")[0]) in names
+            name
+            for name in statement.names
+            if (name.asname or name.name.partition(".")[0]) in names
         ]
         alone = copy.copy(statement)
         alone.names = wanted
@@ -171,7 +178,7 @@ def _binding(statement: ast.stmt, names: Set[str]) -> List[ast.stmt]:
         return [statement] if statement.name in names else []
     if isinstance(statement, (ast.Assign, ast.AnnAssign)):
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-        bound = {each.id for each in targets if isinstance(each, ast.Name)}
+        bound = {target.id for target in targets if isinstance(target, ast.Name)}
         return [statement] if bound & names else []
     return []
 
@@ -186,8 +193,8 @@ def _inner(texts: Sequence[str], name: str) -> None:
     last = name.rpartition(".")[2]
     takes = []
     for text in texts:
-        every = [each for each in ast.walk(_tree(text)) if isinstance(each, _FUNCTIONS)]
-        takes.append(sorted(_takes(each) for each in every if each.name == last))
+        every = [node for node in ast.walk(_tree(text)) if isinstance(node, _FUNCTIONS)]
+        takes.append(sorted(_takes(inner) for inner in every if inner.name == last))
     if takes[0] != takes[1]:
         raise Misfit(f"{name} takes other arguments")
 
@@ -198,9 +205,9 @@ def _takes(node: Any) -> str:
 
 def _without_annotations(arguments: ast.arguments) -> ast.arguments:
     copied = copy.deepcopy(arguments)
-    for each in ast.walk(copied):
-        if isinstance(each, ast.arg):
-            each.annotation = None
+    for node in ast.walk(copied):
+        if isinstance(node, ast.arg):
+            node.annotation = None
     return copied
 
 
@@ -269,10 +276,18 @@ def _definitions(tree: ast.AST, name: str) -> List[Any]:
     node: Optional[ast.AST] = tree
     for part in above:
         body = getattr(node, "body", [])
-        kinds = [each for each in body if isinstance(each, ast.ClassDef) and each.name == part]
+        kinds = [
+            statement
+            for statement in body
+            if isinstance(statement, ast.ClassDef) and statement.name == part
+        ]
         node = kinds[0] if kinds else None
     body = getattr(node, "body", [])
-    return [each for each in body if isinstance(each, _FUNCTIONS) and each.name == own]
+    return [
+        statement
+        for statement in body
+        if isinstance(statement, _FUNCTIONS) and statement.name == own
+    ]
 
 
 def _functions(method: Any) -> List[types.FunctionType]:

@@ -99,8 +99,8 @@ class Steps:
 
 def _difference(after: np.ndarray, before: np.ndarray) -> np.ndarray:
     # of a parameter that came to be in the step, all of it
-    alike = after.shape == before.shape and after.dtype == before.dtype and after.dtype != bool
-    return np.asarray(after - before) if alike else after
+    same = after.shape == before.shape and after.dtype == before.dtype and after.dtype != bool
+    return np.asarray(after - before) if same else after
 
 
 def _install_on_classes(recorder: Any, steps: Steps) -> None:

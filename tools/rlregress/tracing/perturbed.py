@@ -37,7 +37,7 @@ from rlregress.tracing.events import as_array
 _ENTRIES, _LEVELS = 16, 4
 #: groups of targets that are changed at once in one way; changes of many targets, each in another
 #: way; targets that are named.
-_GROUPS, _AT_ONCE, _SHOWN = 8, 24, 3
+_GROUPS, _AT_ONCE, _NAMED_VALUES = 8, 24, 3
 #: changes at once of all single numbers near the lines that differ, which come before all others.
 _FIRST = 16
 #: objects that say what there may be, and hold nothing that there is.
@@ -106,7 +106,7 @@ def aim_at(bounds: Collection[float]) -> None:
 
     For the rest of this process: one call is examined in each.
     """
-    sizes = sorted({abs(each) for each in bounds if math.isfinite(each) and each})
+    sizes = sorted({abs(bound) for bound in bounds if math.isfinite(bound) and bound})
     if not sizes:
         return
     middle, beyond = (sizes[0] + sizes[-1]) / 2, 2 * sizes[-1]
@@ -156,7 +156,7 @@ class Perturbation(NamedTuple):
         """Those with half of the changes, then those without one of them."""
         count = len(self.changes)
         without = [self.changes[:n] + self.changes[n + 1 :] for n in range(count)]
-        return self.halves() + [Perturbation(each) for each in without if count > 2]
+        return self.halves() + [Perturbation(change) for change in without if count > 2]
 
     def apply(self, arguments: Dict[str, Any]) -> None:
         """Change arguments in place."""
@@ -172,10 +172,10 @@ class Perturbation(NamedTuple):
 
     def words(self, arguments: Dict[str, Any]) -> str:
         """What it changes, and how."""
-        shown = [f"{target} {_how(target, number, arguments)}"
-                 for target, number in self.changes[:_SHOWN]]  # fmt: skip
-        more = len(self.changes) - len(shown)
-        return ", ".join(shown) + (f" and {more} more" if more else "")
+        described = [f"{target} {_how(target, number, arguments)}"
+                 for target, number in self.changes[:_NAMED_VALUES]]  # fmt: skip
+        more = len(self.changes) - len(described)
+        return ", ".join(described) + (f" and {more} more" if more else "")
 
 
 def _how(target: Target, number: int, arguments: Dict[str, Any]) -> str:
@@ -202,30 +202,38 @@ def perturbations(
     """
     every = [t for name, value in arguments.items() for t in _targets(value, (name,), names)]
     targets = [*dict.fromkeys(every)]
-    arrays = [each for each in targets if each.size > 1 and not each.whole]
-    single = [each for each in targets if each.size == 1 and not each.flag]
+    arrays = [target for target in targets if target.size > 1 and not target.whole]
+    single = [target for target in targets if target.size == 1 and not target.flag]
     apart = max(1, min(_GROUPS, len(targets)))
     # sizes and rates hide more than any array does
-    nearest = [each for each in single if len(each.labels) == 1 or each.labels[-1][1:] in near]
+    nearest = [
+        perturbation
+        for perturbation in single
+        if len(perturbation.labels) == 1 or perturbation.labels[-1][1:] in near
+    ]
     if len(nearest) > 1:
         yield from (_mixed(nearest, number) for number in range(_FIRST))
     rows = [
-        [Perturbation(tuple((each, number) for each in targets[first::apart]))
+        [Perturbation(tuple((target, number) for target in targets[first::apart]))
          for number in range(len(_FLOATS)) for first in range(apart)],
         [_mixed(single, number) for number in range(_AT_ONCE)] if len(single) > 1 else [],
-        [Perturbation(tuple((each, number) for each in arrays)) for number in range(len(_FLOATS))]
+        [Perturbation(tuple((array, number) for array in arrays)) for number in range(len(_FLOATS))]
         + [_mixed(arrays, number) for number in range(_AT_ONCE)] if len(arrays) > 1 else [],
         # some of them, the more the later
         [_mixed(targets[number % 3 :: _AT_ONCE - number], number) for number in range(_AT_ONCE)]
         if len(targets) > 1 else [],
     ]  # fmt: skip
     for turn in itertools.zip_longest(*rows):
-        yield from (each for each in turn if each is not None and each.changes)
+        yield from (
+            perturbation
+            for perturbation in turn
+            if perturbation is not None and perturbation.changes
+        )
 
 
 def _mixed(targets: Sequence[Target], number: int) -> Perturbation:
     """Each target changed in another way."""
-    ways = [random.Random(f"{number} {each}").randrange(1000) for each in targets]
+    ways = [random.Random(f"{number} {target}").randrange(1000) for target in targets]
     return Perturbation(tuple(zip(targets, ways)))
 
 
@@ -264,8 +272,8 @@ def _targets(
     if level:
         size = [0]
 
-        def count(each: Any) -> None:
-            size[0] += int(np.prod(np.shape(each))) if leaves.is_array(each) else 0
+        def count(thing: Any) -> None:
+            size[0] += int(np.prod(np.shape(thing))) if leaves.is_array(thing) else 0
 
         leaves.changed(value, count)
         if size[0]:

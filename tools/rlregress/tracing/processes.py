@@ -32,9 +32,9 @@ def call(
     return subprocess.CompletedProcess(command, process.returncode, out, error)
 
 
-def last_words(said: str) -> str:
+def last_words(stderr: str) -> str:
     """What a process said last: of a traceback the error, however many lines it has."""
-    lines = said.strip().splitlines() or ["nothing was said"]
+    lines = stderr.strip().splitlines() or ["nothing was said"]
     frames = [n for n, line in enumerate(lines) if line.startswith('  File "')]
     below = [line for line in lines[frames[-1] :] if not line.startswith(" ")] if frames else []
     return (below or lines[-1:])[0].strip()
@@ -75,5 +75,5 @@ def follow(
             if process.poll() is None:
                 process.kill()
         errors.seek(0)
-        said = errors.read()
-    return subprocess.CompletedProcess(command, process.returncode, "", said)
+        output = errors.read()
+    return subprocess.CompletedProcess(command, process.returncode, "", output)

@@ -37,7 +37,7 @@ import gymnasium
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.base import Unsupported
 from rlregress.tracing import errors, events, loading, swap
 from rlregress.tracing.activity import Activity
 from rlregress.tracing.hooks import Recorder, Stop
@@ -199,7 +199,7 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
     run = run_of(job)
     misfits = swap.swap(job["swap"], roots) if job.get("swap") else []
     found: Dict[str, str] = {}
-    failure, not_offered, wall, cpu = "", "", time.perf_counter(), time.process_time()
+    failure, unsupported, wall, cpu = "", "", time.perf_counter(), time.process_time()
     before = peak_mib()
     activity = Activity(places)
     with recorder, lines if noted is not False else contextlib.nullcontext():
@@ -210,8 +210,8 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
             run(recorder)
         except Stop:
             pass
-        except NotOffered as reason:
-            not_offered = str(reason)
+        except Unsupported as reason:
+            unsupported = str(reason)
         except KeyboardInterrupt:
             raise
         except BaseException as error:
@@ -227,15 +227,15 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
         "modules": {name: _file(name) for name in differing},
         "failure": failure,
         "error": found,
-        "not_offered": not_offered,
+        "not_offered": unsupported,
         "misfits": misfits,
         "seeded": recorder.seeded,
         "folders": [os.path.abspath(root) for root in roots if os.path.isdir(root)],
         "elsewhere": recorder.elsewhere,
-        "lines": lines.reached(),
+        "lines": lines.executed(),
         "functions": lines.functions(),
         "branches": lines.branches(),
-        "activity": activity.seen(),
+        "activity": activity.outcomes(),
         **loading.loaded(code),
         "gpu": torch.cuda.is_available() and torch.cuda.is_initialized(),
         "wall_seconds": round(time.perf_counter() - wall, 3),

@@ -54,7 +54,7 @@ _VANISHED = 1e-4
 SMALLER = 2.0
 #: items of a generator that are compared.
 _ITEMS = 1000
-_SHOWN = 4
+_PRINTED = 4
 #: what of a module's variables is an argument of its functions, too.
 _DATA = (
     bool, int, float, dict, list, set, collections.deque, np.ndarray, torch.Tensor, random.Random,
@@ -124,12 +124,12 @@ class _Outcome(NamedTuple):
 
     Attributes:
         error: type of what it raised; empty: it returned.
-        said: the error in words.
+        error_text: the error in words.
         leaves: path -> leaf of results, gradients, arguments and random states.
     """
 
     error: str
-    said: str
+    error_text: str
     leaves: Described
 
     def sound(self, before: Described) -> bool:
@@ -224,7 +224,10 @@ class Call:
             self._before = self._described(self._copies.make())
             old = self._run(self.old)
             if old.error:
-                return {**counts, "why": f"the old code raises {old.said} on the given arguments"}
+                return {
+                    **counts,
+                    "why": f"the old code raises {old.error_text} on the given arguments",
+                }
             again = self._run(self.old)
             self._unstable = set(_differing(old, again, self._before, self._known))
         except leaves.TooMany as many:
@@ -239,7 +242,7 @@ class Call:
         if found is None:
             return {**counts, "why": "the old code does not repeat itself each time"}
         if isinstance(found, Difference):
-            return {**counts, "differs": self._told(None, found), "given": True}
+            return {**counts, "differs": self._finding(None, found), "given": True}
         counts[found] += 1
         smallest: Optional[Tuple[Perturbation, Difference]] = None
         waiting = collections.deque(perturbations(self._arguments(), self._names, self._near))
@@ -257,20 +260,20 @@ class Call:
                 waiting.extend(each.halves())
         if smallest is None:
             return {**counts, "given": False}
-        return {**counts, "differs": self._told(*smallest), "given": False}
+        return {**counts, "differs": self._finding(*smallest), "given": False}
 
     def _smallest(
-        self, each: Perturbation, found: Difference, end: float
+        self, perturbation: Perturbation, found: Difference, end: float
     ) -> Tuple[Perturbation, Difference]:
         """The least of a perturbation for which the two versions still differ."""
-        waiting = each.smaller()
+        waiting = perturbation.smaller()
         late = time.monotonic() + 2 * SMALLER
         while waiting and time.process_time() < end + SMALLER and time.monotonic() < late:
             smaller = waiting.pop(0)
             less = self._perturbed(smaller)
             if isinstance(less, Difference):
-                each, found, waiting = smaller, less, smaller.smaller()
-        return each, found
+                perturbation, found, waiting = smaller, less, smaller.smaller()
+        return perturbation, found
 
     def _described(self, arguments: Arguments) -> Described:
         """What arguments consist of, all together."""
@@ -283,18 +286,18 @@ class Call:
         made: Arguments = self._copies.make()
         return Arguments({n: v for n, v in made.items() if n not in self._fixed})
 
-    def _perturbed(self, each: Perturbation) -> Any:
+    def _perturbed(self, perturbation: Perturbation) -> Any:
         """What comes of a perturbation; None: the old code does not take the arguments."""
         try:
-            old = self._run(self.old, each)
+            old = self._run(self.old, perturbation)
         except (TooLong, NotApplied, leaves.TooMany):
             return None
-        return self._compared(each, old) if old.sound(self._before) else None
+        return self._compared(perturbation, old) if old.sound(self._before) else None
 
-    def _compared(self, each: Optional[Perturbation], old: _Outcome) -> Any:
+    def _compared(self, perturbation: Optional[Perturbation], old: _Outcome) -> Any:
         """``SAME``, ``CLOSE``, or the difference; None: the old code does not repeat itself."""
         try:
-            new = self._run(self.new, each)
+            new = self._run(self.new, perturbation)
         except TooLong:
             took = f"{self._limit:.1f} s"
             return Difference("CPU time of the call", f"less than {took}", f"more than {took}")
@@ -302,18 +305,18 @@ class Call:
         if found is None:
             return SAME
         try:
-            if self._rounds(each, found):
+            if self._rounds(perturbation, found):
                 return CLOSE
             # what differs from itself, such as by the order of a set, is no difference of the new
-            if self._difference(old, self._run(self.old, each)) is not None:
+            if self._difference(old, self._run(self.old, perturbation)) is not None:
                 return None
         except (TooLong, NotApplied):
             return None
 
         def same(code: Code) -> bool:
             # the new code is not there any more, to be repeated in double precision
-            other = self._difference(self._run(code, each), new)
-            return other is None or (other.rounding and self._spreads(code, each, other))
+            other = self._difference(self._run(code, perturbation), new)
+            return other is None or (other.rounding and self._spreads(code, perturbation, other))
 
         # what moved from one changed function into another differs in neither of them alone
         return SAME if self._joint(same) else found
@@ -327,12 +330,14 @@ class Call:
                 del differing[path]
         return _first(differing)
 
-    def _run(self, code: Code, each: Optional[Perturbation] = None, change: Any = None) -> _Outcome:
+    def _run(
+        self, code: Code, perturbation: Optional[Perturbation] = None, change: Any = None
+    ) -> _Outcome:
         """Call one version on a new copy of the arguments."""
         arguments = self._copies.make()
         try:
-            if each is not None:
-                each.apply(arguments)
+            if perturbation is not None:
+                perturbation.apply(arguments)
             if change is not None:
                 leaves.changed(arguments, change)
         except Exception as why:  # of a class that has its own idea of its attributes
@@ -340,7 +345,7 @@ class Call:
         before = {name: self._variables[name] for name in self._globals}
         self._variables.update({name: arguments[f"global {name}"] for name in self._globals})
         self._states.set()
-        result, error, said = None, "", ""
+        result, error, error_text = None, "", ""
         try:
             with _at_most(self._limit), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -349,7 +354,7 @@ class Call:
             raise
         except BaseException as raised:  # whatever either version raises is what it does
             error = type(raised).__qualname__
-            said = f"{error}: {raised}".split("\n")[0][:200]
+            error_text = f"{error}: {raised}".split("\n")[0][:200]
         finally:
             states = self._states.described()
             arguments.update({f"global {n}": self._variables.get(n) for n in self._globals})
@@ -362,23 +367,23 @@ class Call:
             found.update(_gradients(result, arguments))
         found.add(self._described(arguments))
         found.update(states)
-        return _Outcome(error, said, found)
+        return _Outcome(error, error_text, found)
 
-    def _rounds(self, each: Optional[Perturbation], found: Difference) -> bool:
+    def _rounds(self, perturbation: Optional[Perturbation], found: Difference) -> bool:
         """Whether rounding alone explains a difference."""
         if not (found.rounding or found.flips):
             return False
-        doubled = self._doubled(each, found)
+        doubled = self._doubled(perturbation, found)
         if doubled is not None or not found.rounding:
             return bool(doubled)
-        return self._spreads(self.old, each, found)
+        return self._spreads(self.old, perturbation, found)
 
-    def _spreads(self, old: Code, each: Optional[Perturbation], found: Difference) -> bool:
+    def _spreads(self, old: Code, perturbation: Optional[Perturbation], found: Difference) -> bool:
         """Whether the old code differs as far where its numbers are one unit away."""
         spread: Dict[str, float] = {}
         for number in range(REPEATS):
             draw = np.random.Generator(np.random.PCG64(number))
-            moved = self._run(old, each, lambda value, d=draw: leaves.one_unit(value, d))
+            moved = self._run(old, perturbation, lambda value, d=draw: leaves.one_unit(value, d))
             for path, (before, _) in found.numbers.items():
                 after = moved.leaves.get(path, (None, None))[1]
                 if isinstance(after, np.ndarray) and after.shape == before.shape:
@@ -389,13 +394,13 @@ class Call:
             for path, (before, after) in found.numbers.items()
         )
 
-    def _doubled(self, each: Optional[Perturbation], found: Difference) -> Optional[bool]:
+    def _doubled(self, perturbation: Optional[Perturbation], found: Difference) -> Optional[bool]:
         """The same in double precision; None: it cannot be had, or says nothing."""
         if self._copies.shares:
             # numbers of another size do not lie in the same memory
             return None
         with _in_double():
-            old, new = (self._run(code, each, _double) for code in (self.old, self.new))
+            old, new = (self._run(code, perturbation, _double) for code in (self.old, self.new))
         if old.error or new.error:
             return None
         left = self._difference(old, new)
@@ -408,13 +413,13 @@ class Call:
             for single in (found.numbers.get(path, doubled),)
         )
         # of what is cast to single precision inside, or was in double before, it says nothing
-        single = [path for path, (one, _) in found.numbers.items() if one.dtype == np.float32]
+        single = [path for path, (array, _) in found.numbers.items() if array.dtype == np.float32]
         kinds = [getattr(old.leaves.get(path, ("",))[-1], "dtype", None) for path in single]
         return vanished or (False if single and set(kinds) == {np.dtype(np.float64)} else None)
 
-    def _told(self, each: Optional[Perturbation], found: Difference) -> Dict[str, Any]:
+    def _finding(self, perturbation: Optional[Perturbation], found: Difference) -> Dict[str, Any]:
         given = "arguments of a training"
-        words = given if each is None else each.words(self._arguments())
+        words = given if perturbation is None else perturbation.words(self._arguments())
         return {"arguments": words, "path": found.path, "old": found.old, "new": found.new}
 
 
@@ -477,15 +482,15 @@ def _tensors(value: Any, deep: int, beside: Sequence[Any] = ()) -> List[torch.Te
         beside: what is not looked into.
     """
     found: Dict[int, torch.Tensor] = {}
-    seen = {id(each) for each in beside}
+    excluded = {id(tensor) for tensor in beside}
 
-    def visit(each: Any, depth: int) -> None:
-        if isinstance(each, torch.Tensor):
-            if each.requires_grad and each.dtype.is_floating_point:
-                found[id(each)] = each
-        elif depth < deep and id(each) not in seen and leaves.leaf(each) is None:
-            seen.add(id(each))
-            for _, part in leaves.children(each):
+    def visit(thing: Any, depth: int) -> None:
+        if isinstance(thing, torch.Tensor):
+            if thing.requires_grad and thing.dtype.is_floating_point:
+                found[id(thing)] = thing
+        elif depth < deep and id(thing) not in excluded and leaves.leaf(thing) is None:
+            excluded.add(id(thing))
+            for _, part in leaves.children(thing):
                 visit(part, depth + 1)
 
     visit(value, 0)
@@ -497,22 +502,24 @@ def _gradients(result: Any, arguments: Dict[str, Any]) -> Dict[str, Any]:
     results = _tensors(result, _DEEP_RESULT, list(arguments.values()))
     # of what comes from others a gradient goes to these
     given = _tensors(dict(arguments), _DEEP) if results else []
-    tensors = [each for each in given if each.is_leaf]
+    tensors = [tensor for tensor in given if tensor.is_leaf]
     if not tensors:
         return {}
     try:
         weighted = [
-            each
-            * torch.cos(torch.arange(each.numel(), dtype=each.dtype) + number).reshape(each.shape)
-            for number, each in enumerate(results)
+            outcome
+            * torch.cos(torch.arange(outcome.numel(), dtype=outcome.dtype) + number).reshape(
+                outcome.shape
+            )
+            for number, outcome in enumerate(results)
         ]
-        total = torch.stack([each.sum().double() for each in weighted]).sum()
+        total = torch.stack([output.sum().double() for output in weighted]).sum()
         gradients = torch.autograd.grad(total, tensors, allow_unused=True)
     except RuntimeError as error:
         return {"gradient": ("error", type(error).__qualname__)}
     return {
-        f"gradient {number} of the result": leaves.leaf(each)
-        for number, each in enumerate(gradients)
+        f"gradient {number} of the result": leaves.leaf(gradient)
+        for number, gradient in enumerate(gradients)
     }
 
 
@@ -528,8 +535,8 @@ def _differing(
     found: Dict[str, Tuple[Any, Any]] = {}
     # what only new code sets as an attribute, only new code reads
     fresh, gone = (
-        [path for path in one.attributes if path not in before and path not in other]
-        for one, other in ((new.leaves, old.leaves), (old.leaves, new.leaves))
+        [path for path in these.attributes if path not in before and path not in those]
+        for these, those in ((new.leaves, old.leaves), (old.leaves, new.leaves))
     )
     left = [path for path in gone if path.rpartition(".")[2] not in known]
     renamed = _renamed(old.leaves, new.leaves, left, fresh)
@@ -540,7 +547,7 @@ def _differing(
         if one is None or other is None or not _equal(one, other):
             found[path] = one, other
     if old.error != new.error:
-        found = {"error": (("error", old.said), ("error", new.said)), **found}
+        found = {"error": (("error", old.error_text), ("error", new.error_text)), **found}
     return found
 
 
@@ -556,16 +563,16 @@ def _renamed(
     """
     left, found = list(fresh), []
     for path in gone:
-        for other in left:
-            if _means_the_same(path, other) and _held(old, path) == _held(new, other):
-                left.remove(other)
+        for candidate in left:
+            if _means_the_same(path, candidate) and _held(old, path) == _held(new, candidate):
+                left.remove(candidate)
                 found.append(path)
                 break
     return found
 
 
-def _means_the_same(one: str, other: str) -> bool:
-    (above, _, name), (above_other, _, name_other) = one.rpartition("."), other.rpartition(".")
+def _means_the_same(first: str, second: str) -> bool:
+    (above, _, name), (above_other, _, name_other) = first.rpartition("."), second.rpartition(".")
     words, words_other = set(name.split("_")), set(name_other.split("_"))
     private = name.startswith("_") and name_other.startswith("_")
     return above == above_other and private and (words <= words_other or words_other <= words)
@@ -573,7 +580,11 @@ def _means_the_same(one: str, other: str) -> bool:
 
 def _held(leaves_: Described, path: str) -> Dict[str, Any]:
     """What an attribute consists of, by what leads to it from there."""
-    below = {each[len(path) :]: leaf for each, leaf in leaves_.items() if _below(each, [path])}
+    below = {
+        file_path[len(path) :]: leaf
+        for file_path, leaf in leaves_.items()
+        if _below(file_path, [path])
+    }
     return {
         where: (leaf[0], leaf[1].dtype, leaf[1].shape, leaf[1].tobytes())
         if isinstance(leaf[1], np.ndarray)
@@ -584,17 +595,17 @@ def _held(leaves_: Described, path: str) -> Dict[str, Any]:
 
 def _below(path: str, fresh: Sequence[str]) -> bool:
     """Whether a path is one of others, or leads further."""
-    return any(path == each or path.startswith((f"{each}.", f"{each}[")) for each in fresh)
+    return any(path == value or path.startswith((f"{value}.", f"{value}[")) for value in fresh)
 
 
-def _equal(one: Any, other: Any) -> bool:
-    if one[0] != other[0] or type(one[1]) is not type(other[1]):
+def _equal(first: Any, second: Any) -> bool:
+    if first[0] != second[0] or type(first[1]) is not type(second[1]):
         return False
-    if not isinstance(one[1], np.ndarray):
-        return bool(one[1] == other[1])
-    if one[1].shape != other[1].shape or one[1].dtype != other[1].dtype:
+    if not isinstance(first[1], np.ndarray):
+        return bool(first[1] == second[1])
+    if first[1].shape != second[1].shape or first[1].dtype != second[1].dtype:
         return False
-    return bool(np.array_equal(one[1], other[1], equal_nan=one[1].dtype.kind == "f"))
+    return bool(np.array_equal(first[1], second[1], equal_nan=first[1].dtype.kind == "f"))
 
 
 def _first(differing: Dict[str, Tuple[Any, Any]]) -> Optional[Difference]:
@@ -603,56 +614,58 @@ def _first(differing: Dict[str, Tuple[Any, Any]]) -> Optional[Difference]:
     numbers: Dict[str, Tuple[np.ndarray, np.ndarray]] = {}
     hard = []
     flips = True
-    for path, (one, other) in differing.items():
-        alike = _are_alike(one, other)
-        if alike and one[1].dtype.kind == "f" and _are_finite_alike(one[1], other[1]):
-            numbers[path] = one[1], other[1]
+    for path, (first, second) in differing.items():
+        same = _are_same(first, second)
+        if same and first[1].dtype.kind == "f" and _have_same_finite(first[1], second[1]):
+            numbers[path] = first[1], second[1]
         else:
             hard.append(path)
-            flips = flips and alike
+            flips = flips and same
     path = hard[0] if hard else next(iter(numbers))
-    one, other = differing[path]
-    words = _words(one, other)
+    first, second = differing[path]
+    words = _words(first, second)
     return Difference(path, words[0], words[1], not hard, bool(hard) and flips, numbers)
 
 
-def _are_alike(one: Any, other: Any) -> bool:
+def _are_same(first: Any, second: Any) -> bool:
     """Whether two leaves are numbers of one kind and shape."""
     return (
-        one is not None
-        and other is not None
-        and one[0] == other[0]
-        and all(isinstance(each[1], np.ndarray) for each in (one, other))
-        and one[1].shape == other[1].shape
-        and one[1].dtype == other[1].dtype
+        first is not None
+        and second is not None
+        and first[0] == second[0]
+        and all(isinstance(value[1], np.ndarray) for value in (first, second))
+        and first[1].shape == second[1].shape
+        and first[1].dtype == second[1].dtype
     )
 
 
-def _are_finite_alike(one: np.ndarray, other: np.ndarray) -> bool:
-    return all(np.array_equal(f(one), f(other)) for f in (np.isnan, np.isposinf, np.isneginf))
+def _have_same_finite(first: np.ndarray, second: np.ndarray) -> bool:
+    return all(np.array_equal(f(first), f(second)) for f in (np.isnan, np.isposinf, np.isneginf))
 
 
-def _words(one: Any, other: Any) -> Tuple[str, str]:
+def _words(first: Any, second: Any) -> Tuple[str, str]:
     """Two leaves, each as far as it says how they differ."""
-    if one is None or other is None:
-        return ("nothing" if one is None else one[0]), ("nothing" if other is None else other[0])
-    arrays = [isinstance(each[1], np.ndarray) for each in (one, other)]
+    if first is None or second is None:
+        return ("nothing" if first is None else first[0]), (
+            "nothing" if second is None else second[0]
+        )
+    arrays = [isinstance(value[1], np.ndarray) for value in (first, second)]
     if not all(arrays):
         return tuple(  # type: ignore[return-value]
-            each[0]
-            if array or each[0] == "generator"
-            else (f"{each[0]} {each[1]}"[:120] if each[1] else "none")
-            for each, array in zip((one, other), arrays)
+            value[0]
+            if array or value[0] == "generator"
+            else (f"{value[0]} {value[1]}"[:120] if value[1] else "none")
+            for value, array in zip((first, second), arrays)
         )
-    if one[0] != other[0] or one[1].shape != other[1].shape:
-        return tuple(f"{each[0]} {list(each[1].shape)}" for each in (one, other))  # type: ignore[return-value]
+    if first[0] != second[0] or first[1].shape != second[1].shape:
+        return tuple(f"{value[0]} {list(value[1].shape)}" for value in (first, second))  # type: ignore[return-value]
     with np.errstate(all="ignore"):
-        unequal = ~((one[1] == other[1]) | ((one[1] != one[1]) & (other[1] != other[1])))
-    places = np.argwhere(unequal)[:_SHOWN] if one[1].ndim else [()]
+        unequal = ~((first[1] == second[1]) | ((first[1] != first[1]) & (second[1] != second[1])))
+    places = np.argwhere(unequal)[:_PRINTED] if first[1].ndim else [()]
     return tuple(  # type: ignore[return-value]
-        ", ".join(f"{each[1][tuple(place)]:.9g}" if each[1].dtype.kind == "f"
-                  else str(each[1][tuple(place)]) for place in places)
-        for each in (one, other)
+        ", ".join(f"{value[1][tuple(place)]:.9g}" if value[1].dtype.kind == "f"
+                  else str(value[1][tuple(place)]) for place in places)
+        for value in (first, second)
     )  # fmt: skip
 
 
@@ -683,9 +696,9 @@ def _double(value: Any) -> Any:
     return None
 
 
-def _largest(one: np.ndarray, other: np.ndarray) -> float:
+def _largest(first: np.ndarray, second: np.ndarray) -> float:
     with np.errstate(all="ignore"):
-        gap = np.abs(other.astype(np.float64) - one.astype(np.float64))
+        gap = np.abs(second.astype(np.float64) - first.astype(np.float64))
     # NaN of NaN, and of two that are infinite
     return float(gap[~np.isnan(gap)].max(initial=0.0))
 

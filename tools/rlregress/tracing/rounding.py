@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from rlregress.model.traces import Comparison, Divergence, Event, Trace
 from rlregress.tracing.align import event_differences
-from rlregress.tracing.compare import BESIDE, EXACT, GROWN, KINDS, WORDS
+from rlregress.tracing.compare import EXACT, GROWN, INCIDENTAL, KINDS, WORDS
 
 #: copies of the old version, and how many times further than those the new one may go.
 COPIES, FURTHER = 8, 4.0
@@ -29,7 +29,7 @@ def begin(found: Comparison) -> int | None:
     first = found.rounding or found.first
     if found.verdict == "equal" or first is None or first.a is None or first.b is None:
         return None
-    if first.part in (*EXACT, *WORDS, "") or first.a.kind in BESIDE or first.gap > _SMALL:
+    if first.part in (*EXACT, *WORDS, "") or first.a.kind in INCIDENTAL or first.gap > _SMALL:
         return None
     return first.a.index
 
@@ -56,7 +56,7 @@ def measured(found: Comparison, a: Trace, b: Trace, copies: Sequence[Trace]) -> 
 
 
 def _main(trace: Trace) -> list[Event]:
-    return [event for event in trace.events if event.kind not in BESIDE]
+    return [event for event in trace.events if event.kind not in INCIDENTAL]
 
 
 def _limits(old: Sequence[Event], copies: Sequence[Sequence[Event]]) -> list[float]:

@@ -94,14 +94,14 @@ class Killed(UserError):
 
     Attributes:
         signal: its name.
-        said: what the process wrote to standard error.
+        message: what the process wrote to standard error.
     """
 
-    def __init__(self, label: str, signal: str, said: str) -> None:
+    def __init__(self, label: str, signal: str, message: str) -> None:
         super().__init__(
             f"no trace was recorded on side {label}: the process was ended by {signal}"
         )
-        self.signal, self.said = signal, said
+        self.signal, self.last_words = signal, message
 
 
 def record(job: Mapping[str, Any], output: Path, side: Side) -> Trace:
@@ -123,8 +123,8 @@ def record(job: Mapping[str, Any], output: Path, side: Side) -> Trace:
     if ended.returncode < 0:
         raise Killed(side.label, signal.Signals(-ended.returncode).name, ended.stderr)
     if ended.returncode or not output.is_file():
-        said = processes.last_words(ended.stderr)
-        raise UserError(f"no trace was recorded on side {side.label}: {said}")
+        text = processes.last_words(ended.stderr)
+        raise UserError(f"no trace was recorded on side {side.label}: {text}")
     return trace.load(output)
 
 

@@ -196,7 +196,10 @@ def _fits(
         return True
     if len(old) != len(new) or methods.decorated_otherwise(name, texts):
         return False
-    around = [set(one.co_freevars) ^ set(other.co_freevars) for one, other in zip(old, new)]
+    around = [
+        set(old_code.co_freevars) ^ set(new_code.co_freevars)
+        for old_code, new_code in zip(old, new)
+    ]
     return len(old) != 1 or around != [{"__class__"}]
 
 
@@ -208,9 +211,9 @@ def _instead(text: str, path: str, file: str, name: str) -> Dict[_Key, types.Cod
     # of one name are a property and its setter
     if len(old) != len(new):
         raise Misfit(f"{name} is not there as many times as in the other code")
-    if any(one.co_freevars != other.co_freevars for one, other in zip(old, new)):
+    if any(old_code.co_freevars != new_code.co_freevars for old_code, new_code in zip(old, new)):
         raise Misfit(f"{name} refers to other variables around it")
-    return {_key(one): other for one, other in zip(old, new)}
+    return {_key(old_code): new_code for old_code, new_code in zip(old, new)}
 
 
 def _path(file: str, roots: Sequence[str]) -> str:
@@ -247,8 +250,8 @@ def _read(text: str, path: str) -> Tuple[types.CodeType, Dict[str, List[int]]]:
     except SyntaxError as error:
         raise Misfit(str(error)) from None
     lines: Dict[str, List[int]] = {}
-    for each in source.parse(text).functions:
-        lines.setdefault(each.name, []).append(each.first)
+    for function in source.parse(text).functions:
+        lines.setdefault(function.name, []).append(function.first)
     return module, lines
 
 
@@ -283,10 +286,10 @@ def _replaced(
         return instead[_key(code)]
     # functions inside are made anew from it with every call
     made = tuple(
-        _replaced(each, instead, used) if isinstance(each, types.CodeType) else each
-        for each in code.co_consts
+        _replaced(constant, instead, used) if isinstance(constant, types.CodeType) else constant
+        for constant in code.co_consts
     )
-    same = all(one is other for one, other in zip(made, code.co_consts))
+    same = all(made_constant is constant for made_constant, constant in zip(made, code.co_consts))
     return code if same else code.replace(co_consts=made)
 
 
@@ -312,26 +315,26 @@ class _InMemory:
         They hold the module's variables. To ask for who does is fast, and touches no other object:
         in a forked process each that is touched has to be copied.
         """
-        modules = [vars(each) for each in _modules() if _is_same(each.__file__ or "", path)]
+        modules = [vars(module) for module in _modules() if _is_same(module.__file__ or "", path)]
         holding = gc.get_referrers(*modules) if modules else []
-        functions = [each for each in holding if type(each) is types.FunctionType]
-        return [each for each in functions if _is_same(each.__code__.co_filename, path)]
+        functions = [module for module in holding if type(module) is types.FunctionType]
+        return [function for function in functions if _is_same(function.__code__.co_filename, path)]
 
     def of_file(self, path: str) -> List[types.FunctionType]:
         """Those whose code is of a file, whatever has run it: all objects are looked through."""
         if not self._by_file:
-            for each in gc.get_objects():
-                if type(each) is types.FunctionType:
-                    self._by_file.setdefault(_real(each.__code__.co_filename), []).append(each)
+            for thing in gc.get_objects():
+                if type(thing) is types.FunctionType:
+                    self._by_file.setdefault(_real(thing.__code__.co_filename), []).append(thing)
         return self._by_file.get(_real(path), [])
 
 
 def _modules() -> List[types.ModuleType]:
     """Those that have been imported from a file."""
     every = list(sys.modules.values())
-    return [each for each in every if "__file__" in getattr(each, "__dict__", ())]
+    return [module for module in every if "__file__" in getattr(module, "__dict__", ())]
 
 
-def _is_same(one: str, other: str) -> bool:
+def _is_same(first: str, second: str) -> bool:
     """Whether two paths lead to one file; a link has the name of its file here."""
-    return os.path.basename(one) == os.path.basename(other) and _real(one) == _real(other)
+    return os.path.basename(first) == os.path.basename(second) and _real(first) == _real(second)

@@ -19,7 +19,7 @@ from rlregress import datafiles, files
 from rlregress.datafiles import Line, Natural, expected, one_of
 from rlregress.errors import UserError
 from rlregress.model.traces import Event, Part, Place, Trace
-from rlregress.tracing.events import REFUSED, SCHEMA
+from rlregress.tracing.events import RAISED, SCHEMA
 
 #: kinds of events; see ``Event``.
 KINDS = (
@@ -44,10 +44,10 @@ _MOST_EVENTS = 1_000_000
 _REMEDY = "record it again with: rlregress trace"
 
 
-def failed(said: str, error: Mapping[str, str] = MappingProxyType({})) -> Trace:
+def failed(message: str, error: Mapping[str, str] = MappingProxyType({})) -> Trace:
     """In place of a trace, how the process that was to record it ended."""
-    said = said or "the process ended without a trace"
-    header = {"failure": said, "error": dict(error), "seeded": [], "lines": {}}
+    message = message or "the process ended without a trace"
+    header = {"failure": message, "error": dict(error), "seeded": [], "lines": {}}
     return Trace(header=header, events=())
 
 
@@ -176,8 +176,8 @@ def _event(index: int, row: _Row) -> Event:
         callers=tuple(Place(file=f, line=n, function=name) for f, n, name in callers),
         named={name: _part(*part) for name, part in row.named.items()},
     )
-    refused = made.is_answer and "types" in parts and parts["types"].text == REFUSED
-    return replace(made, refusal=parts["value"].text) if refused else made
+    error = made.is_answer and "types" in parts and parts["types"].text == RAISED
+    return replace(made, error=parts["value"].text) if error else made
 
 
 def _part(
@@ -194,4 +194,6 @@ def _part(
 
 def _in_one_line(text: str) -> str:
     """Words as they are shown: an error that a framework answers with may have several lines."""
-    return "".join(each if each.isprintable() else " " for each in " ".join(text.split()))
+    return "".join(
+        character if character.isprintable() else " " for character in " ".join(text.split())
+    )

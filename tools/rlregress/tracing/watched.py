@@ -50,7 +50,7 @@ class Depth(threading.local):
     """How deep the current thread is in recorded calls."""
 
     environments = 0
-    watched = 0
+    recorded = 0
     iterating = 0
 
 
@@ -75,11 +75,11 @@ class Importing:
             find = getattr(finder, "find_spec", None)
             spec = None if finder is self or find is None else find(name, path, target)
             if spec is not None:
-                self._tell(name, spec.loader)
+                self._notify(name, spec.loader)
                 return spec
         return None
 
-    def _tell(self, name: str, loader: Any) -> None:
+    def _notify(self, name: str, loader: Any) -> None:
         run = getattr(loader, "exec_module", None)
         if run is None:
             return
@@ -139,7 +139,7 @@ def _method(original: Any, handler: str, label: str) -> Any:
     return method
 
 
-class Watched:
+class RecordedMethods:
     """The events of watched methods."""
 
     def __init__(self, recorder: Any, depth: Depth, environments: Any) -> None:
@@ -148,7 +148,7 @@ class Watched:
         self._environments = environments
 
     def install(
-        self, importing: Importing, names: Sequence[str], handler: str = "watched_call"
+        self, importing: Importing, names: Sequence[str], handler: str = "recorded_call"
     ) -> None:
         """Watch methods ``module:Class.method`` once their modules are there.
 
@@ -166,8 +166,8 @@ class Watched:
         if not inspect.isclass(owner):
             return
 
-        def hook(each: Any) -> None:
-            hook_method(self._recorder, each, method, handler, f"{kind}.{method}")
+        def hook(value: Any) -> None:
+            hook_method(self._recorder, value, method, handler, f"{kind}.{method}")
 
         classes_of(self._recorder, owner, hook)
 
@@ -175,7 +175,7 @@ class Watched:
         """Call a watched method; what the outermost returns is an event."""
         recorder, depth = self._recorder, self._depth
         # within an environment it is the environment's own business
-        if depth.watched or depth.environments:
+        if depth.recorded or depth.environments:
             return through(original, owner, *given, **options)
         recorder.check()
         if recorder.over:
@@ -187,11 +187,11 @@ class Watched:
             return through(original, owner, *given, **options)
         action = part(given[0]) if given and label.endswith(".step") else None
         before = recorder.environment_events
-        depth.watched += 1
+        depth.recorded += 1
         try:
             returned = through(original, owner, *given, **options)
         finally:
-            depth.watched -= 1
+            depth.recorded -= 1
         if inspect.isgenerator(returned):
             return self._items(label, returned)
         if recorder.environment_events > before or not self._apart(label, returned):
@@ -264,9 +264,9 @@ def _logged_part(value: Any) -> Any:
 def parts_of_output(output: Any) -> Dict[str, Any]:
     """Parts of what a method hands out: of a step, of a reset, or of any other."""
     parts = _output(output)
-    told = {name: part(value) for name, value in parts.items()}
-    told["types"] = types_of(parts)
-    return told
+    entries = {name: part(value) for name, value in parts.items()}
+    entries["types"] = types_of(parts)
+    return entries
 
 
 def named_output(output: Any) -> Dict[str, Any]:

@@ -127,20 +127,20 @@ class Job:
     @cached_property
     def key(self) -> str:
         """Content address of the run (hexadecimal)."""
-        before, after = self._around_seed()
+        before, after = self._parts_around_seed()
         return hashlib.sha256(f"{before}{self.seed}{after}".encode()).hexdigest()[:16]
 
-    def _around_seed(self) -> tuple[str, str]:
+    def _parts_around_seed(self) -> tuple[str, str]:
         """What stands before and after the seed in the sorted JSON of ``as_dict``."""
         content = self.as_dict()
         first = {name: content.pop(name) for name in ("cell", "hyperparameters", "protocol")}
         del content["seed"]
-        before, after = (json.dumps(each, sort_keys=True) for each in (first, content))
+        before, after = (json.dumps(part, sort_keys=True) for part in (first, content))
         return f'{before[:-1]}, "seed": ', f", {after[1:]}"
 
     def with_seeds(self, seeds: Iterable[int]) -> list[Job]:
         """This run with each of these seeds; what they have in common is digested once."""
-        before, after = self._around_seed()
+        before, after = self._parts_around_seed()
         common = hashlib.sha256(before.encode())
         made = []
         for seed in seeds:

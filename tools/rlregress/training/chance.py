@@ -23,9 +23,9 @@ def _deviations(numbers: np.ndarray) -> list[float]:
 def spread(runs: Runs) -> Spread:
     """Of the trainings of one group, which have the same number of checkpoints."""
     columns = list(zip(*runs, strict=True))
-    weights = [len({each.weights for each in column}) for column in columns]
-    scores = np.array([[each.score for each in column] for column in columns])
-    values = np.array([[each.value for each in column] for column in columns])
+    weights = [len({point.weights for point in column}) for column in columns]
+    scores = np.array([[point.score for point in column] for column in columns])
+    values = np.array([[point.value for point in column] for column in columns])
     steps = [column[0].steps for column in columns]
     return Spread(
         runs=len(runs),
@@ -41,16 +41,16 @@ def spread(runs: Runs) -> Spread:
 
 def faults(framework: str, groups: Mapping[str, Spread]) -> list[str]:
     """One sentence for everything that is not as it has to be."""
-    said = []
+    lines = []
     for group, found in groups.items():
         if group == HELD and found.parted is not None:
-            said.append(
+            lines.append(
                 f"{framework}: with everything held, {found.runs} trainings have {found.distinct} "
                 f"different weights, first seen after {found.parted} steps; expected one"
             )
         if group not in _MAY_BE_STILL and found.parted is None:
-            said.append(
+            lines.append(
                 f"{framework}: another seed of {group} leaves the weights as they are; expected "
                 "others: what draws it is not what this suite seeds"
             )
-    return said
+    return lines

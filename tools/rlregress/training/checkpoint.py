@@ -105,10 +105,10 @@ def head(path: Path) -> Dict[str, Any]:
     """What a checkpoint says of itself, unchecked; empty if there is none that says anything."""
     try:
         with files.opened(path) as file:
-            said = json.loads(file.readline(1 << 16))
+            content = json.loads(file.readline(1 << 16))
     except (OSError, ValueError, RecursionError):
         return {}
-    return said if isinstance(said, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
 def read(path: Path, wanted: Mapping[str, Any]) -> Optional[Tuple[Dict[str, Any], Any]]:
@@ -160,9 +160,9 @@ def _check_owner(path: Path, of: os.stat_result) -> None:
     # each member can write to all of them: what belongs to a member is what any may have written
     shared = all(map(files.is_shared, folders))
     mine = of.st_uid in (os.getuid(), 0)
-    for each, what in ((of, "it"), (folders[0], "its folder"), (folders[1], "its store")):
-        sticky = each is not of and bool(each.st_mode & stat.S_ISVTX) and mine
-        if why := files.others(each, what, shared, sticky):
+    for owner, what in ((of, "it"), (folders[0], "its folder"), (folders[1], "its store")):
+        sticky = owner is not of and bool(owner.st_mode & stat.S_ISVTX) and mine
+        if why := files.others(owner, what, shared, sticky):
             raise Distrusted(
                 f"the checkpoint {path} is not read, as it can run any code and {why}; expected "
                 "one that you or a group of yours alone may write: remove it, or give "
@@ -215,8 +215,8 @@ class Keeper:
     def __init__(self, path: Path, draft: Path, identity: Mapping[str, Any]) -> None:
         """``path`` and ``draft`` as in ``write``; ``identity`` as the function says."""
         self._path, self._draft, self._identity = path, draft, identity
-        self._told: Optional[int] = None
-        self._asked = False
+        self._signal: Optional[int] = None
+        self._requested = False
         self._due = time.monotonic() + EVERY_SECONDS
         self._before: Dict[int, Any] = {}
         #: steps -> (what the head says beside the identity, everything but the training)
@@ -251,33 +251,33 @@ class Keeper:
         for number, before in self._before.items():
             signal.signal(number, before)
         self._before = {}
-        if self._told is not None:
+        if self._signal is not None:
             # there was no further step
-            self._end(self._told)
+            self._end(self._signal)
 
     def _on_signal(self, number: int, _: Any) -> None:
         if number == _ASKING:
-            self._asked = True
+            self._requested = True
         elif self.unable:
             self._end(number)
         else:
-            self._told = number
+            self._signal = number
 
     def __call__(self, steps: int, training: Any) -> None:
         """At a whole step of a training's loop: write if it is time; end if that was told."""
-        if self._told is None and not self._asked and time.monotonic() < self._due:
+        if self._signal is None and not self._requested and time.monotonic() < self._due:
             return
         if not self.unable:
             self._write(steps, training)
-        if self._told is not None:
-            self._end(self._told)
+        if self._signal is not None:
+            self._end(self._signal)
 
     def _write(self, steps: int, training: Any) -> None:
         from rlregress.training import pickled
 
         wall, cpu = time.monotonic(), time.process_time()
-        said, more = self.more(steps)
-        of = {**self._identity, **said, "steps": steps}
+        summary, more = self.more(steps)
+        of = {**self._identity, **summary, "steps": steps}
         try:
             everything = {**more, "training": training, "random": pickled.random_state()}
             write(self._path, self._draft, of, everything)
@@ -288,7 +288,7 @@ class Keeper:
             self.unable = f"what it consists of cannot be written: {type(error).__name__}: {error}"
             with suppress(OSError):
                 write(self._path, self._draft, {**of, "unable": self.unable}, None)
-        self._asked = False
+        self._requested = False
         spent = time.monotonic() - wall
         self._due = time.monotonic() + max(EVERY_SECONDS, LEAST_SHARE * spent)
         self.cpu_seconds += time.process_time() - cpu

@@ -108,10 +108,10 @@ def assess(
     """
     values, returns, weights = [], [], []
     for episode in episodes:
-        said = np.asarray(value(np.stack(episode.observations)), dtype=np.float64)
+        predicted = np.asarray(value(np.stack(episode.observations)), dtype=np.float64)
         steps = len(episode.rewards)
-        values.append(said[:steps])
-        returns.append(discounted(episode, discount, float(said[steps])))
+        values.append(predicted[:steps])
+        returns.append(discounted(episode, discount, float(predicted[steps])))
         cut_off = 0.0 if episode.terminated else 1.0
         weights.append(cut_off * discount ** np.arange(steps, 0, -1))
     value_of, return_of = np.concatenate(values), np.concatenate(returns)

@@ -37,7 +37,7 @@ GROUPS = (HELD, "initialisation", "exploration", "environment", "sampling", THRE
 
 
 @dataclass(frozen=True)
-class Plan:
+class DeterminismPlan:
     """What is trained, and how often.
 
     Attributes:
@@ -154,11 +154,13 @@ def _computing(threads: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def train(adapter: Adapter, plan: Plan, member: Member, starts: Starts) -> list[Checkpoint]:
+def train(
+    adapter: Adapter, plan: DeterminismPlan, member: Member, starts: Starts
+) -> list[Checkpoint]:
     """One training, with its evaluations.
 
     Raises:
-        NotOffered: the framework has no DQN here.
+        Unsupported: the framework has no DQN here.
     """
     found: list[Checkpoint] = []
 
@@ -189,7 +191,7 @@ class Kept:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def _path(self, adapter: Adapter, plan: Plan, member: Member) -> Path:
+    def _path(self, adapter: Adapter, plan: DeterminismPlan, member: Member) -> Path:
         decides = {
             "framework": adapter.full_name,
             "versions": dict(adapter.versions()),
@@ -201,7 +203,9 @@ class Kept:
         digest = hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:24]
         return self._folder / f"{adapter.full_name.replace('@', '-')}-{digest}.json"
 
-    def get(self, adapter: Adapter, plan: Plan, member: Member) -> list[Checkpoint] | None:
+    def get(
+        self, adapter: Adapter, plan: DeterminismPlan, member: Member
+    ) -> list[Checkpoint] | None:
         """The training, if it was done."""
         path = self._path(adapter, plan, member)
         if not path.is_file():
@@ -211,17 +215,17 @@ class Kept:
         return content
 
     def put(
-        self, adapter: Adapter, plan: Plan, member: Member, found: Sequence[Checkpoint]
+        self, adapter: Adapter, plan: DeterminismPlan, member: Member, found: Sequence[Checkpoint]
     ) -> None:
         """Keep a training that is done."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        text = json.dumps([asdict(each) for each in found], indent=1) + "\n"
+        text = json.dumps([asdict(outcome) for outcome in found], indent=1) + "\n"
         write_atomically(self._path(adapter, plan, member), text)
 
 
 def every(
     adapter: Adapter,
-    plan: Plan,
+    plan: DeterminismPlan,
     starts: Starts,
     kept: Kept,
     say: Callable[[str], None] = lambda line: None,
@@ -229,7 +233,7 @@ def every(
     """The trainings of all groups of a framework, group -> trainings.
 
     Raises:
-        NotOffered: the framework has no DQN here.
+        Unsupported: the framework has no DQN here.
     """
     groups: dict[str, Runs] = {}
     left = len(plan.groups) * plan.runs

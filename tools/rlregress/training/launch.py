@@ -131,7 +131,9 @@ def _sealed_by(attempt: Attempt, job: Job) -> dict[str, Any]:
     of = attempt.as_dict()
     if of["restarts"] and not came_about["continued"] and not came_about["begun_anew"]:
         adapter = frameworks.get(job.cell.framework)
-        came_about["begun_anew"] = adapter.begins_anew or "no attempt before it left a checkpoint"
+        came_about["begun_anew"] = (
+            adapter.no_resume_reason or "no attempt before it left a checkpoint"
+        )
     return {**content, "attempt": {**of, **came_about}}
 
 
@@ -210,8 +212,8 @@ def _work(job: Job, attempt: Attempt, pinned: bool) -> None:
             else "it is not done and will be started again next time"
         )
         raise Interrupted(f"the run {job.title} was ended by {name}; {why}", by, superseded)
-    said = attempt.log.read_text(encoding="utf-8", errors="replace").strip()
-    last = (said.splitlines() or ["it said nothing"])[-1]
+    output = attempt.log.read_text(encoding="utf-8", errors="replace").strip()
+    last = (output.splitlines() or ["it said nothing"])[-1]
     if code == NOT_DONE:
         raise UserError(last)
     if code and not attempt.record.with_suffix(BEGUN).exists():
@@ -220,7 +222,7 @@ def _work(job: Job, attempt: Attempt, pinned: bool) -> None:
             f"{last}; mend what it names and start the run again"
         )
     if code:
-        record.write(attempt.record, _crashed(job, code, said[-2000:]))
+        record.write(attempt.record, _crashed(job, code, output[-2000:]))
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

@@ -129,8 +129,8 @@ def clock(folder: Path) -> float:
 
 
 def _restarts(of: Mapping[str, str]) -> int:
-    said = of.get("SLURM_RESTART_COUNT", "")
-    return int(said) if said.isdecimal() and len(said) < 10 else 0
+    value = of.get("SLURM_RESTART_COUNT", "")
+    return int(value) if value.isdecimal() and len(value) < 10 else 0
 
 
 def why_over(of: Holder) -> str:
@@ -287,7 +287,7 @@ class Lease:
         if why:
             # on a full disk nothing is left of it
             with suppress(OSError):
-                said = "".join(each if each.isprintable() else " " for each in why)
-                self._write(replace(self.holder, ended=said[:_REASON]))
+                text = "".join(character if character.isprintable() else " " for character in why)
+                self._write(replace(self.holder, ended=text[:_REASON]))
                 return
         self.path.unlink(missing_ok=True)

@@ -54,7 +54,7 @@ def together(machines: Sequence[Mapping[str, Any]]) -> Dict[str, Any]:
     """One description of all machines that had a part in a run: what differs is joined by "and"."""
     joined: Dict[str, Any] = {}
     for name in FIELDS:
-        values = list(dict.fromkeys(each[name] for each in machines if name in each))
+        values = list(dict.fromkeys(machine[name] for machine in machines if name in machine))
         if values:
             joined[name] = values[0] if len(values) == 1 else " and ".join(map(str, values))
     return joined

@@ -100,9 +100,9 @@ class _Pickler(cloudpickle.Pickler):
             # on the same memory; kept, so that nothing else is there while the graph is written
             whole = torch.empty(0, dtype=torch.uint8).set_(memory)
             self._storages[place] = _Storage(whole.numpy())
-        shown = (tensor.dtype, tensor.storage_offset(), tuple(tensor.shape), tensor.stride())
+        layout = (tensor.dtype, tensor.storage_offset(), tuple(tensor.shape), tensor.stride())
         leaf = tensor.is_leaf and tensor.requires_grad
-        made = (type(tensor), self._storages[place], shown, leaf)
+        made = (type(tensor), self._storages[place], layout, leaf)
         gradient = tensor.grad if tensor.is_leaf else None
         if gradient is None and not tensor.__dict__:
             return _tensor, made
@@ -137,8 +137,8 @@ def _array(shape: Tuple[int, ...], dtype: np.dtype, start: Any) -> np.ndarray:
     return made
 
 
-def _tensor(kind: type, storage: _Storage, shown: Any, requires_grad: bool) -> torch.Tensor:
-    dtype, offset, shape, stride = shown
+def _tensor(kind: type, storage: _Storage, layout: Any, requires_grad: bool) -> torch.Tensor:
+    dtype, offset, shape, stride = layout
     memory = storage.tensor.untyped_storage()
     made = torch.empty(0, dtype=dtype).set_(memory, offset, shape, stride)
     if kind is torch.nn.Parameter:

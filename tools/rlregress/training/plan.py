@@ -10,7 +10,7 @@ import gymnasium
 
 from rlregress import frameworks
 from rlregress.errors import UserError, nearest
-from rlregress.frameworks.base import Adapter, NotOffered
+from rlregress.frameworks.base import Adapter, Unsupported
 from rlregress.frameworks.isolation import isolated
 from rlregress.training import identity
 from rlregress.training.budgets import MOST_SEEDS, Budget, budget, hyperparameters
@@ -32,24 +32,24 @@ def check(cell: Cell) -> None:
     hyperparameters(cell, budget(cell.budget))
 
 
-def refusal(cell: Cell) -> str:
+def exclusion_reason(cell: Cell) -> str:
     """Which hyperparameters of its set the framework cannot take, in one sentence; empty: none.
 
     Asked of the framework itself, by building an agent; its own set is known to fit.
     """
     if cell.hyperparameters == cell.framework:
         return ""
-    return _refusal(replace(cell, environment=""))
+    return _exclusion_reason(replace(cell, environment=""))
 
 
 @cache
-def _refusal(cell: Cell) -> str:
+def _exclusion_reason(cell: Cell) -> str:
     try:
         with isolated():
             frameworks.get(cell.framework).applied(
                 cell.algorithm, hyperparameters(cell, budget(cell.budget))
             )
-    except (UserError, NotOffered) as error:
+    except (UserError, Unsupported) as error:
         return str(error)
     except ModuleNotFoundError as error:
         # an adapter outside of this repository that trains nothing
@@ -65,9 +65,13 @@ def not_trained(algorithm: str, adapters: Sequence[Adapter], known: Sequence[str
         known: their algorithms that are trained.
     """
     of = ", ".join(adapter.title for adapter in adapters)
-    every = {name for each in frameworks.names() for name in frameworks.get(each).algorithms}
+    every = {
+        name for known_name in frameworks.names() for name in frameworks.get(known_name).algorithms
+    }
     if not known and algorithm in every:
-        copies = " or ".join(f"--{each.name} FOLDER" for each in adapters if each.checkout)
+        copies = " or ".join(
+            f"--{framework.name} FOLDER" for framework in adapters if framework.checkout
+        )
         return (
             f"'{algorithm}' of {of} cannot be trained with the copy that is here"
             f"{copies and f'; name a checkout that can with {copies}'}"
@@ -79,7 +83,7 @@ def not_trained(algorithm: str, adapters: Sequence[Adapter], known: Sequence[str
                 f"rlregress trace --framework {adapter.name} --algorithm {algorithm}; trained for "
                 f"their returns: {', '.join(sorted(known))}"
             )
-    if any(algorithm in adapter.without_cells for adapter in adapters):
+    if any(algorithm in adapter.behavior_only for adapter in adapters):
         return (
             f"'{algorithm}' of {of} is asked how it behaves, and not trained for its returns; to "
             f"ask it: pytest tests_behavior --algorithm {algorithm}"
@@ -105,9 +109,9 @@ def jobs(cell: Cell, seeds: Sequence[int]) -> list[Job]:
     for seed in seeds[:1]:
         check_first_seed(seed)
     check(cell)
-    refused = refusal(cell)
-    if refused:
-        raise UserError(refused)
+    reason = exclusion_reason(cell)
+    if reason:
+        raise UserError(reason)
     adapter = frameworks.get(cell.framework)
     of_budget: Budget = budget(cell.budget)
     versions, sources = identity.versions(adapter), identity.sources(adapter)

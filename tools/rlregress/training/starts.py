@@ -78,23 +78,23 @@ class Starts:
         return np.asarray(observation)
 
     def _held_out(self, environment: Any) -> np.ndarray:
-        seen = []
+        observations = []
         total = self._protocol.states * self._protocol.spacing
         observation, _ = environment.reset(seed=0)
         chosen = set(self._numbers.choice(total, self._protocol.states, replace=False).tolist())
         for step in range(total):
             if step in chosen:
-                seen.append(np.asarray(observation))
+                observations.append(np.asarray(observation))
             action = int(self._numbers.integers(self._actions))
             observation, _, terminated, truncated, _ = environment.step(action)
             if terminated or truncated:
                 observation, _ = environment.reset()
         environment.close()
-        return np.stack(seen)
+        return np.stack(observations)
 
     def score(self, agent: Trained) -> float:
         """Mean return of the greedy policy after the start sequences."""
-        observations = [self._begun(n, each) for n, each in enumerate(self._sequences)]
+        observations = [self._begun(n, sequence) for n, sequence in enumerate(self._sequences)]
         returns = np.zeros(len(observations))
         going = list(range(len(observations)))
         for _ in range(self._protocol.cap):

@@ -189,9 +189,9 @@ class Store:
         """What the checkpoint of a run says of itself; None if there is none that says it."""
         path = self.folder / f"{name}{_CHECKPOINT}"
         head = checkpoint.head(path)
-        said = {key: head[key] for key in Progress.__dataclass_fields__ if key in head}
+        values = {key: head[key] for key in Progress.__dataclass_fields__ if key in head}
         try:
-            report: Progress = datafiles.checked(said, Progress, path)
+            report: Progress = datafiles.checked(values, Progress, path)
         except UserError:
             return None
         return None if head.get("unable") else report
@@ -245,10 +245,10 @@ class Store:
             if there["status"] != "failed":
                 with suppress(IsADirectoryError):
                     mark.unlink(missing_ok=True)
-            if record.outcome(there) == record.outcome(content) or _is_beside(path, content):
+            if record.outcome(there) == record.outcome(content) or _has_duplicate(path, content):
                 source.unlink()
             else:
-                _kept_beside(source, f"{path.stem}.{attempt}", _DUPLICATE)
+                _set_aside(source, f"{path.stem}.{attempt}", _DUPLICATE)
             return False
         return True
 
@@ -320,20 +320,20 @@ class Store:
 
 def renamed_as_damaged(path: Path) -> Path:
     """Rename a record so that its run counts as not done; its new name."""
-    return _kept_beside(path, path.stem, _DAMAGED)
+    return _set_aside(path, path.stem, _DAMAGED)
 
 
-def _is_beside(path: Path, content: Mapping[str, Any]) -> bool:
+def _has_duplicate(path: Path, content: Mapping[str, Any]) -> bool:
     """Whether a duplicate of a record has this result already."""
-    for other in datafiles.listed(path.parent, f"*{_DUPLICATE}"):
-        if other.name.startswith(f"{path.stem}."):
+    for duplicate in datafiles.listed(path.parent, f"*{_DUPLICATE}"):
+        if duplicate.name.startswith(f"{path.stem}."):
             with suppress(UserError):
-                if record.outcome(record.read(other)) == record.outcome(content):
+                if record.outcome(record.read(duplicate)) == record.outcome(content):
                     return True
     return False
 
 
-def _kept_beside(source: Path, stem: str, ending: str) -> Path:
+def _set_aside(source: Path, stem: str, ending: str) -> Path:
     """Rename a file of a store to the first name with this ending that is free; that name."""
     for number in itertools.count():
         target = source.with_name(f"{stem}.{number}{ending}" if number else f"{stem}{ending}")

@@ -45,7 +45,7 @@ _COUNTS = (
 
 
 @dataclass(frozen=True)
-class Plan:
+class BlockPlan:
     """The blocks of one training.
 
     Attributes:
@@ -64,7 +64,7 @@ class Plan:
 class _File:
     environment: Text
     processes: Count
-    plans: Mapping[str, Plan]
+    plans: Mapping[str, BlockPlan]
     hyperparameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     frameworks: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
 
@@ -79,7 +79,7 @@ class Protocol:
     """
 
     environment: str
-    plan: Plan
+    plan: BlockPlan
     hyperparameters: Mapping[str, Any]
 
     @property
@@ -192,7 +192,7 @@ def _check_names(content: _File) -> None:
                     f"{file()}: table '{table}.{algorithm}' is of an algorithm without a plan; "
                     f"{nearest(algorithm, content.plans)}"
                 )
-            known = {name for each in sets.values() for name in each.get(algorithm, ())}
+            known = {name for values in sets.values() for name in values.get(algorithm, ())}
             for name in given:
                 if name not in known:
                     raise UserError(
@@ -293,7 +293,7 @@ class _Watch:
         self.blocks: list[Block] = []
 
     def __call__(self, steps: int, policy: Any) -> None:
-        entered = time.process_time()
+        called_at = time.process_time()
         if self._left is not None:
             start, since = self._left
             updates = self._protocol.updates(start, steps)
@@ -301,7 +301,7 @@ class _Watch:
             began = time.process_time()
             self._floor.work(steps - start, updates, acting)
             took = time.process_time() - began
-            self.blocks.append(Block(steps - start, updates, entered - since, took))
+            self.blocks.append(Block(steps - start, updates, called_at - since, took))
         self._left = steps, time.process_time()
 
 
@@ -332,7 +332,7 @@ def _rate(blocks: list[Block], what: str) -> float:
     return sum(getattr(block, what) for block in blocks) / sum(block.seconds for block in blocks)
 
 
-def train_beside_floor(
+def train_with_floor(
     adapter: Adapter, algorithm: str, protocol: Protocol, seed: int
 ) -> tuple[Trained, list[Block]]:
     """Train in this process, the floor in between; the trained agent and the blocks."""
@@ -369,7 +369,7 @@ def _measure_here(framework: str, algorithm: str, seed: int) -> Measurement:
     for module in adapter.modules:
         importlib.import_module(module)
     idle = worker.peak_mib()
-    _, blocks = train_beside_floor(adapter, algorithm, wanted, seed)
+    _, blocks = train_with_floor(adapter, algorithm, wanted, seed)
     training, collecting = rounds(blocks)
     return Measurement(
         ratio=round(_median_ratio(training), 4),

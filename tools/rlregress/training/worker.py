@@ -40,7 +40,7 @@ _OF_MACHINE = {
     )
 }  # fmt: skip
 #: the same in errors of other kinds, such as those of torch and of threads
-_SAID = (
+_MACHINE_ERRORS = (
     "allocate memory", "out of memory", "No space left on device", "can't start new thread",
 )  # fmt: skip
 
@@ -100,13 +100,15 @@ class Accident(Exception):
 
 def check_machine(error: BaseException) -> None:
     """Accident if an error says that the machine has failed, and not the framework."""
-    seen: List[BaseException] = []
+    chain: List[BaseException] = []
     each: Optional[BaseException] = error
-    while each is not None and each not in seen:
-        seen.append(each)
-        said = isinstance(each, RuntimeError) and any(text in str(each) for text in _SAID)
+    while each is not None and each not in chain:
+        chain.append(each)
+        is_machine_error = isinstance(each, RuntimeError) and any(
+            text in str(each) for text in _MACHINE_ERRORS
+        )
         machine = isinstance(each, OSError) and each.errno in _OF_MACHINE
-        if machine or said or isinstance(each, MemoryError):
+        if machine or is_machine_error or isinstance(each, MemoryError):
             raise Accident(f"{type(each).__name__}: {each}")
         each = each.__cause__ or each.__context__
 
@@ -156,7 +158,7 @@ class _Watch:
         self._keeper.cpu_seconds = kept["keeping_cpu_seconds"]
         self.peak_mib = kept["peak_mib"]
         self.curve, self.curve_cpu_seconds = kept["curve"], kept["curve_cpu_seconds"]
-        self._evaluations = [each for each in self._evaluations if each > steps]
+        self._evaluations = [evaluation for evaluation in self._evaluations if evaluation > steps]
         self._report(steps)
 
     @property
@@ -244,7 +246,7 @@ def run(job: Dict[str, Any], progress: Path, checkpoint: Path) -> Dict[str, Any]
         "machines": [machine.described()],
         "continued": [],
     }
-    head, kept, begun_anew = ({}, None, "") if adapter.begins_anew else keeper.take()
+    head, kept, begun_anew = ({}, None, "") if adapter.no_resume_reason else keeper.take()
     if kept is not None:
         training_episodes, story = kept["episodes"], kept["story"]
         story["continued"].append({name: head[name] for name in ("steps", "attempt", "host")})
@@ -254,13 +256,13 @@ def run(job: Dict[str, Any], progress: Path, checkpoint: Path) -> Dict[str, Any]
 
     def beside(steps: int) -> Tuple[Mapping[str, Any], Mapping[str, Any]]:
         """Of a checkpoint, what its head says, and what it holds beside the training."""
-        said = {
+        values = {
             "attempt": progress.parent.name,
             "host": platform.node(),
             "total_steps": protocol["total_steps"],
             "wall_seconds": round(watch.seconds[0], 1),
         }
-        return said, {"episodes": training_episodes, "watch": watch.kept(), "story": story}
+        return values, {"episodes": training_episodes, "watch": watch.kept(), "story": story}
 
     keeper.more = beside
     failure = ""
@@ -282,7 +284,7 @@ def run(job: Dict[str, Any], progress: Path, checkpoint: Path) -> Dict[str, Any]
     progress.with_suffix(BEGUN).touch()
     try:
         # whoever tells one that cannot be kept to stop is not to wait
-        with nullcontext() if adapter.begins_anew else keeper:
+        with nullcontext() if adapter.no_resume_reason else keeper:
             trained = adapter.train(request)
         steps = trained.steps
         parameters = digest(trained.parameters)

@@ -71,7 +71,7 @@ def applied(result: Upgrade, reviewed: Iterable[Accepted]) -> Upgrade:
     notes = {row.key: row.note for row in reviewed}
     if not notes:
         return result
-    known = {each.key for each in result.entries}
+    known = {entry.key for entry in result.entries}
     stale = tuple(f"{row.name} ({row.key})" for row in reviewed if row.key not in known)
     script = result.script
     return replace(
@@ -80,7 +80,7 @@ def applied(result: Upgrade, reviewed: Iterable[Accepted]) -> Upgrade:
             replace(of, entries=_marked(of.entries, notes)) for of in result.frameworks
         ),
         script=script and replace(script, entries=_marked(script.entries, notes)),
-        beside=_marked(result.beside, notes),
+        other_packages=_marked(result.other_packages, notes),
         stale=stale,
     )
 

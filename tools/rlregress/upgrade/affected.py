@@ -28,7 +28,9 @@ def unrelated(names: Iterable[str], there: Iterable[Distributions]) -> set[str]:
     Args:
         there: what is found on either side; what is found nowhere may be related.
     """
-    known = {name for each in frameworks.names() for name in _own(frameworks.get(each))} | _BELOW
+    known = {
+        name for known_name in frameworks.names() for name in _own(frameworks.get(known_name))
+    } | _BELOW
     found: set[str] = set()
     related: set[str] = set()
     for side in there:
@@ -107,15 +109,15 @@ def adapters(
         if _own(adapter) & moved or any(_has(adapter, side) for side in (a, b))
     ]
     if named:
-        asked = [frameworks.get(name) for name in named]
-        others = {adapter.name for adapter in concerned} - {adapter.name for adapter in asked}
+        chosen = [frameworks.get(name) for name in named]
+        others = {adapter.name for adapter in concerned} - {adapter.name for adapter in chosen}
         if others and len(others) == len(concerned) and not moved & _BELOW:
             names = ",".join(sorted(others))
             raise UserError(
                 f"what differs between the sides is of {names}, and --framework asks "
                 f"{', '.join(named)} alone; give --framework {names}, or leave it out"
             )
-        return asked
+        return chosen
     same = not moved and not any(side.tree or side.environment for side in (a, b))
     if script and not same:
         return concerned

@@ -12,7 +12,7 @@ from rlregress.model.code import Changed
 from rlregress.source import UNREADABLE, below
 
 #: places that are named.
-_SHOWN = 2
+_LISTED = 2
 
 
 def callers(function: Changed, folders: Sequence[str]) -> list[str]:
@@ -30,14 +30,14 @@ def callers(function: Changed, folders: Sequence[str]) -> list[str]:
         return []
     sentences = []
     for folder in folders:
-        for path in (each for each in below(Path(folder)) if each.suffix == ".py"):
+        for path in (file_path for file_path in below(Path(folder)) if file_path.suffix == ".py"):
             for where, conditions in _calls(path).get(called, ()):
                 held = f" if {' and '.join(conditions)}" if conditions else ""
                 file = path.relative_to(Path(folder).parent)
                 sentence = f"may be called by {where or 'the module'} ({file}){held}"
                 if where != function.name and sentence not in sentences:
                     sentences.append(sentence)
-                if len(sentences) >= _SHOWN:
+                if len(sentences) >= _LISTED:
                     return sentences
     return sentences
 
@@ -66,8 +66,8 @@ def _calls(path: Path) -> Mapping[str, list[tuple[str, list[str]]]]:
             for child in node.orelse:
                 visit(child, where, [*conditions, f"not {condition}"])
             return
-        for each in ast.iter_child_nodes(node):
-            visit(each, where, conditions)
+        for inner_node in ast.iter_child_nodes(node):
+            visit(inner_node, where, conditions)
 
     # what nests too deeply to be followed only has no hint
     with suppress(RecursionError):

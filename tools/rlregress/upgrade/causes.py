@@ -33,14 +33,16 @@ def with_new(cause: Cause, functions: Sequence[Changed]) -> Cause:
 
     They cannot be put back by themselves: they come and go with what calls them.
     """
-    alone = [each for each in functions if each.how != CHANGED and not each.at_import]
-    left = [each for each in alone if each not in cause.functions]
+    alone = [
+        function for function in functions if function.how != CHANGED and not function.at_import
+    ]
+    left = [function for function in alone if function not in cause.functions]
     new: list[Changed] = []
     named = list(cause.functions)
     while named:
-        called = [each for each in left if _calls(named[0], each)]
+        called = [function for function in left if _calls(named[0], function)]
         new += called
-        left = [each for each in left if each not in called]
+        left = [function for function in left if function not in called]
         named = [*named[1:], *called]
     return replace(cause, new=tuple(new))
 
@@ -75,8 +77,8 @@ def _has_imported(caller: Changed, function: Changed) -> bool:
     return any(
         module == f"{of}/{what}"
         or (what in ("", name) and (module == of or module.startswith(f"{of}/")))
-        for each in found
-        for of, what in each
+        for changed_function in found
+        for of, what in changed_function
     )
 
 
@@ -115,22 +117,24 @@ def causes(
         until: the time after which none begins.
     """
     # what diverges before what rounds
-    shortest = sorted(parted, key=lambda one: (one.proved, len(one.b.events)))
-    places = {one.name: at(one.comparison.first, functions) for one in shortest}
-    firsts = {places[one.name] or one.name: one.name for one in reversed(shortest)}
+    shortest = sorted(parted, key=lambda item: (item.proved, len(item.b.events)))
+    places = {training.name: at(training.comparison.first, functions) for training in shortest}
+    firsts = {
+        places[training.name] or training.name: training.name for training in reversed(shortest)
+    }
     # one of each place before the others
-    order = sorted(shortest, key=lambda one: one.name not in firsts.values())
+    order = sorted(shortest, key=lambda item: item.name not in firsts.values())
     by_name: dict[str, Cause] = {}
     size = WAVE
     while order:
-        wave = {one.name: one for one in order[:size]}
+        wave = {training.name: training for training in order[:size]}
         order, size = order[size:], min(2 * size, _MOST)
-        known = {each for cause in by_name.values() for each in cause.movers}
-        searches = {name: search(one, functions, known) for name, one in wave.items()}
+        known = {function for cause in by_name.values() for function in cause.movers}
+        searches = {name: search(search_, functions, known) for name, search_ in wave.items()}
         if until is not None and time.time() > until:
             limit = 0.0
         limit -= _run(searches, wave, trainings, record, limit, by_name)
-    return {one.name: by_name[one.name] for one in parted}
+    return {training.name: by_name[training.name] for training in parted}
 
 
 def _run(
@@ -142,15 +146,15 @@ def _run(
     by_name: dict[str, Cause],
 ) -> float:
     """Run searches side by side, turn by turn; how many recordings it took, as ``LIMIT``."""
-    asked: dict[str, list[Group]] = {}
+    requested: dict[str, list[Group]] = {}
     spent = 0.0
     taken = 0
     of_each = dict.fromkeys(searches, 0)
     for name, looking in searches.items():
-        _send(name, looking, None, asked, by_name)
-    while asked:
+        _send(name, looking, None, requested, by_name)
+    while requested:
         jobs: dict[tuple[str, Group], Training] = {}
-        for name, groups in asked.items():
+        for name, groups in requested.items():
             for group in groups:
                 cost = _cost(traced[name])
                 if spent + cost <= limit and of_each[name] < _EACH:
@@ -159,27 +163,27 @@ def _run(
                     spent += cost
         recorded = record(list(jobs.values())) if jobs else {}
         taken += len(jobs)
-        for name, groups in list(asked.items()):
+        for name, groups in list(requested.items()):
             traces = {
                 group: recorded[jobs[name, group].name] for group in groups if (name, group) in jobs
             }
-            _send(name, searches[name], traces, asked, by_name)
+            _send(name, searches[name], traces, requested, by_name)
     return spent
 
 
-def _cost(one: Traced) -> float:
-    return min(max(len(one.b.events) / _LONG, _LEAST), 1.0)
+def _cost(training: Traced) -> float:
+    return min(max(len(training.b.events) / _LONG, _LEAST), 1.0)
 
 
 def _send(
     name: str,
     looking: Search,
     traces: Mapping[Group, Trace] | None,
-    asked: dict[str, list[Group]],
+    requested: dict[str, list[Group]],
     by_name: dict[str, Cause],
 ) -> None:
     try:
-        asked[name] = next(looking) if traces is None else looking.send(traces)
+        requested[name] = next(looking) if traces is None else looking.send(traces)
     except StopIteration as ended:
-        asked.pop(name, None)
+        requested.pop(name, None)
         by_name[name] = ended.value

@@ -22,13 +22,13 @@ from rlregress.upgrade import cached_folders, installed, installer, resolving, w
 from rlregress.upgrade.resolving import Problem, Resolved
 
 
-def resolve(asked: Mapping[str, Problem], say: cached_folders.Say) -> dict[str, Resolved]:
+def resolve(problems: Mapping[str, Problem], say: cached_folders.Say) -> dict[str, Resolved]:
     """The versions of every side: those found before on what is installed now, or new ones.
 
     Raises:
         UserError: a side cannot be resolved.
     """
-    text = json.dumps({label: asdict(x) for label, x in asked.items()}, default=sorted)
+    text = json.dumps({label: asdict(x) for label, x in problems.items()}, default=sorted)
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
     path = cached_folders.cache() / "resolutions" / f"{wheels.TAG}-{digest}.json"
     try:
@@ -37,10 +37,10 @@ def resolve(asked: Mapping[str, Problem], say: cached_folders.Say) -> dict[str, 
         kept = {}
     if kept and all(installed.version(name) == v for name, v in kept["below"].items()):
         return {label: Resolved(**row) for label, row in kept["sides"].items()}
-    if not asked:
+    if not problems:
         return {}
-    say(f"resolving {', '.join(x.text for x in asked.values())}")
-    resolved = together(asked, say)
+    say(f"resolving {', '.join(x.text for x in problems.values())}")
+    resolved = together(problems, say)
     names = sorted({name for side in resolved.values() for name in side.rows})
     # what it stands on: another version there may ask for another answer
     below = {name: installed.version(name) for name in names}
@@ -50,24 +50,24 @@ def resolve(asked: Mapping[str, Problem], say: cached_folders.Say) -> dict[str, 
     return resolved
 
 
-def together(asked: Mapping[str, Problem], say: cached_folders.Say) -> dict[str, Resolved]:
+def together(wanted: Mapping[str, Problem], say: cached_folders.Say) -> dict[str, Resolved]:
     """The versions of every side, and of two sides the same where they can be.
 
     Raises:
         UserError: a side cannot be resolved.
     """
     with ThreadPoolExecutor() as pool:
-        answers = pool.map(lambda problem: resolving.resolve(problem, say), asked.values())
-        solved = dict(zip(asked, answers, strict=True))
+        answers = pool.map(lambda problem: resolving.resolve(problem, say), wanted.values())
+        solved = dict(zip(wanted, answers, strict=True))
     resolved = {label: side for label, (_, side) in solved.items()}
     if len(resolved) < 2:
         return resolved
     problems = [problem for problem, _ in solved.values()]
-    apart = _pinned_apart(*asked.values())
+    apart = _pinned_apart(*wanted.values())
     limits: dict[str, str] = {}
     while True:
         one, other = resolved.values()
-        new = {n: v for n, v in _older(one, other).items() if n not in apart}
+        new = {n: v for n, v in _older_versions(one, other).items() if n not in apart}
         if not new:
             break
         limits.update(new)
@@ -83,19 +83,19 @@ def together(asked: Mapping[str, Problem], say: cached_folders.Say) -> dict[str,
             limits = {name: v for name, v in limits.items() if name not in apart}
             continue
         resolved = dict(zip(resolved, sides, strict=True))
-    return _joined(asked, resolved, limits)
+    return _joined(wanted, resolved, limits)
 
 
-def _pinned_apart(one: Problem, other: Problem) -> set[str]:
+def _pinned_apart(old: Problem, new: Problem) -> set[str]:
     """What the user pins on a side, and what the two sides' stacks pin differently."""
-    users = resolving.versions([*one.pins, *other.pins]).keys()
-    a, b = one.exact, other.exact
+    users = resolving.versions([*old.pins, *new.pins]).keys()
+    a, b = old.exact, new.exact
     return {"torch", *users, *(name for name in a.keys() & b.keys() if a[name] != b[name])}
 
 
-def _older(one: Resolved, other: Resolved) -> dict[str, str]:
+def _older_versions(old: Resolved, new: Resolved) -> dict[str, str]:
     """The older version of what is on both sides in two."""
-    a, b = (resolving.versions(side.rows.values()) for side in (one, other))
+    a, b = (resolving.versions(side.rows.values()) for side in (old, new))
     older = {}
     for name in a.keys() & b.keys():
         if a[name] != b[name]:
@@ -106,27 +106,29 @@ def _older(one: Resolved, other: Resolved) -> dict[str, str]:
     return older
 
 
-def _named(said: str, limits: Mapping[str, str]) -> set[str]:
+def _named(sentence: str, limits: Mapping[str, str]) -> set[str]:
     """The limits that a complaint of the resolver names."""
     return {
         name
         for name, version in limits.items()
-        if re.search(rf"\b(?:and|require) {re.escape(name)}=={re.escape(version)}(?!\.?\w)", said)
+        if re.search(
+            rf"\b(?:and|require) {re.escape(name)}=={re.escape(version)}(?!\.?\w)", sentence
+        )
     }
 
 
 def _joined(
-    asked: Mapping[str, Problem], resolved: dict[str, Resolved], limits: Mapping[str, str]
+    problems: Mapping[str, Problem], resolved: dict[str, Resolved], limits: Mapping[str, str]
 ) -> dict[str, Resolved]:
     """Both sides, each with what only the other needs, and a note of what stays apart."""
     (a, one), (b, other) = resolved.items()
-    users = resolving.versions([*asked[a].pins, *asked[b].pins]).keys()
-    if not asked[a].complete and not asked[b].complete:
+    users = resolving.versions([*problems[a].pins, *problems[b].pins]).keys()
+    if not problems[a].complete and not problems[b].complete:
         shared = {**other.rows, **one.rows}
         shared = {name: row for name, row in shared.items() if name not in users}
         one = replace(one, rows={**shared, **one.rows})
         other = replace(other, rows={**shared, **other.rows})
-    left = sorted(_older(one, other).keys() - users)
+    left = sorted(_older_versions(one, other).keys() - users)
     if left:
         versions = [resolving.versions(side.rows.values()) for side in (one, other)]
         words = ", ".join(f"{n} ({versions[0][n]} and {versions[1][n]})" for n in left)

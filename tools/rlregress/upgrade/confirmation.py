@@ -106,12 +106,12 @@ def confirm(
         for name, cell in cells.items()
     }
     lines = [_line(name, stored[name], old[name], new[name]) for name in cells]
-    said = {
+    values = {
         REGRESSED: "confirmed: side B is worse than side A trained again",
         INCONCLUSIVE: "not confirmed: side B is not shown to be worse than side A trained again; "
         "the stored runs may be old or lucky",
     }
-    return Confirmation(verdict, (f"{said[verdict]} (alpha {alpha:g})", *lines))
+    return Confirmation(verdict, (f"{values[verdict]} (alpha {alpha:g})", *lines))
 
 
 def _line(name: str, stored: Sequence[float], old: Sequence[float], new: Sequence[float]) -> str:

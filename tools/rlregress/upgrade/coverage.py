@@ -14,7 +14,7 @@ from typing import Any
 
 from rlregress.model.code import ADDED, BODY, MODULE, REMOVED, WORDING, Changed, Function
 from rlregress.model.traces import Trace, ranges
-from rlregress.model.upgrades import Branch, Reach
+from rlregress.model.upgrades import Branch, PieceExecution
 from rlregress.source import UNREADABLE
 from rlregress.tracing import bindings
 from rlregress.tracing.lines import WAYS
@@ -60,10 +60,11 @@ class Users:
                     if name.encode() in self._text(file):
                         known.setdefault(file, set()).add(name)
             found[name] = {
-                (file, each.name)
+                (file, changed_piece.name)
                 for file, names_ in known.items()
-                for each in self._pieces(file).values()
-                if not each.name.startswith("<") and any(_uses(each.code, n) for n in names_)
+                for changed_piece in self._pieces(file).values()
+                if not changed_piece.name.startswith("<")
+                and any(_uses(changed_piece.code, n) for n in names_)
             }
         kind = piece.name.removeprefix(f"{BODY} ")
         if kind in found:
@@ -123,25 +124,25 @@ def _following(module: Function | None, names: Collection[str]) -> set[str]:
 _TARGET = re.compile(r"id='(\w+)', ctx=Store")
 
 
-class Reached:
+class ExecutedCode:
     """What the trainings of one side have reached, all together."""
 
     def __init__(self, traces: Mapping[str, Trace]) -> None:
-        self._entered: dict[tuple[str, str], list[str]] = {}
+        self._trainings_by_function: dict[tuple[str, str], list[str]] = {}
         self._files: dict[str, list[str]] = {}
         self._ways: dict[tuple[str, int], tuple[bool, bool, str]] = {}
-        self._seen: dict[tuple[str, int, str, str], set[str]] = {}
+        self._outcomes: dict[tuple[str, int, str, str], set[str]] = {}
         self._lines: dict[str, tuple[frozenset[int], frozenset[int]]] = {}
         for name, trace in traces.items():
             self._add(name, trace.header)
         self._branches = self.one_way()
 
-    def note(self, name: str, entered: Mapping[str, Sequence[str]]) -> None:
+    def note(self, name: str, executed: Mapping[str, Sequence[str]]) -> None:
         """A training that has entered functions, by file."""
-        for file, names in entered.items():
+        for file, names in executed.items():
             self._files.setdefault(file, []).append(name)
             for function in names:
-                self._entered.setdefault((file, function), []).append(name)
+                self._trainings_by_function.setdefault((file, function), []).append(name)
 
     def _add(self, name: str, header: Mapping[str, Any]) -> None:
         self.note(name, header.get("functions", {}))
@@ -154,20 +155,20 @@ class Reached:
             for line, held, failed, text in tests:
                 known = self._ways.get((file, line), (False, False, text))
                 self._ways[file, line] = (held or known[0], failed or known[1], text)
-        for file, line, function, operation, seen in header.get("activity", ()):
-            self._seen.setdefault((file, line, function, operation), set()).update(seen)
+        for file, line, function, operation, outcomes in header.get("activity", ()):
+            self._outcomes.setdefault((file, line, function, operation), set()).update(outcomes)
 
     def trainings(self, function: Changed) -> list[str]:
         """Names of the trainings that have executed a piece of code."""
-        entered = self._entered.get(function.key, [])
+        executed = self._trainings_by_function.get(function.key, [])
         if function.at_import:
             # what runs at import has run if the file is imported, or anything of it has run
-            return list(dict.fromkeys([*self._files.get(function.file, []), *entered]))
-        return entered
+            return list(dict.fromkeys([*self._files.get(function.file, []), *executed]))
+        return executed
 
     def measured(self, function: Changed) -> bool:
         """Whether the lines of a piece of code that ran were noted: not of what an import runs."""
-        script = function.key in self._entered and function.file in self._lines
+        script = function.key in self._trainings_by_function and function.file in self._lines
         return script or not function.at_import
 
     def missed(self, function: Changed, users: Users) -> tuple[str, list[tuple[int, int]]]:
@@ -196,7 +197,9 @@ class Reached:
     def _idle(self, used_by: Mapping[str, Collection[tuple[str, str]]]) -> list[str]:
         """Names that functions use, none of which ran."""
         return sorted(
-            name for name, keys in used_by.items() if keys and not keys & self._entered.keys()
+            name
+            for name, keys in used_by.items()
+            if keys and not keys & self._trainings_by_function.keys()
         )
 
     def skipped(self, function: Changed, own: Function) -> Iterator[Branch]:
@@ -207,7 +210,7 @@ class Reached:
                     file=function.file,
                     line=own.first,
                     function="",
-                    said="conditions at import are not measured",
+                    summary="conditions at import are not measured",
                 )
             return
         for branch in self._branches:
@@ -216,24 +219,24 @@ class Reached:
         hit, every = self._lines.get(function.file, (frozenset(), frozenset()))
         left = [line for line in sorted(every - hit) if own.first <= line <= own.last]
         if not any(own.first <= line <= own.last for line in every):
-            said = "which of its lines ran was not recorded"
-            yield Branch(file=function.file, line=own.first, function="", said=said)
+            sentence = "which of its lines ran was not recorded"
+            yield Branch(file=function.file, line=own.first, function="", summary=sentence)
         if left:
             yield Branch(
                 file=function.file,
                 line=left[0],
                 function="",
-                said=f"lines {ranges(left)} never ran",
+                summary=f"lines {ranges(left)} never ran",
             )
         if any(f"{word}(" in own.code for word in _WITHIN):
-            said = "conditions within expressions and error handlers are not measured"
-            yield Branch(file=function.file, line=own.first, function="", said=said)
+            sentence = "conditions within expressions and error handlers are not measured"
+            yield Branch(file=function.file, line=own.first, function="", summary=sentence)
 
-    def around(self, function: Changed) -> set[str]:
+    def users_of(self, function: Changed) -> set[str]:
         """Names of the trainings that use its class, or its file if it has none."""
         kind = function.name.rpartition(".")[0]
         users: set[str] = set()
-        for (file, name), trainings in self._entered.items():
+        for (file, name), trainings in self._trainings_by_function.items():
             if file == function.file and (not kind or name.startswith(f"{kind}.")):
                 users.update(trainings)
         return users
@@ -245,23 +248,23 @@ class Reached:
             if not (held and failed):
                 never = "true" if not held else "false"
                 branches.append(
-                    Branch(file=file, line=line, function="", said=f"`{text}` was never {never}")
+                    Branch(file=file, line=line, function="", summary=f"`{text}` was never {never}")
                 )
-        for (file, line, function, operation), seen in self._seen.items():
-            never_ways = [way for way in WAYS[operation] if way not in seen]
+        for (file, line, function, operation), ways in self._outcomes.items():
+            never_ways = [way for way in WAYS[operation] if way not in ways]
             if never_ways:
-                said = f"{operation}: never {' and never '.join(never_ways)}"
-                branches.append(Branch(file=file, line=line, function=function, said=said))
-        return sorted(branches, key=lambda branch: (branch.file, branch.line, branch.said))
+                sentence = f"{operation}: never {' and never '.join(never_ways)}"
+                branches.append(Branch(file=file, line=line, function=function, summary=sentence))
+        return sorted(branches, key=lambda branch: (branch.file, branch.line, branch.summary))
 
 
-def reach(
+def piece_executions(
     pieces: Iterable[Changed],
     executed: tuple[Mapping[str, Trace], Mapping[str, Trace]],
     probed: Mapping[tuple[str, str], Sequence[str]],
     folders: Sequence[str],
     same_code: Mapping[str, Mapping[str, Sequence[str]]] = MappingProxyType({}),
-) -> list[Reach]:
+) -> list[PieceExecution]:
     """How both versions' trainings and probes went through the pieces of code that differ.
 
     Args:
@@ -272,12 +275,12 @@ def reach(
     """
     from rlregress.upgrade.callers import callers
 
-    old, new = (Reached(traces) for traces in executed)
-    for name, entered in same_code.items():
-        new.note(name, entered)
+    old, new = (ExecutedCode(traces) for traces in executed)
+    for name, called in same_code.items():
+        new.note(name, called)
     users = Users(folders)
     starters = _starters(new_trace for new_trace in executed[1].values())
-    reached = []
+    executions = []
     for function in pieces:
         gone = function.how == REMOVED
         side, own = (old, function.a) if gone else (new, function.b)
@@ -285,12 +288,12 @@ def reach(
         one_way = tuple(side.skipped(function, own)) if trainings and own is not None else ()
         missed, left = side.missed(function, users) if trainings else ("", [])
         one_way += tuple(
-            Branch(file=function.file, line=first, function="", said="this change never ran")
+            Branch(file=function.file, line=first, function="", summary="this change never ran")
             for first, _ in left
         )
-        around = old.around(function) | new.around(function)
-        reached.append(
-            Reach(
+        around = old.users_of(function) | new.users_of(function)
+        executions.append(
+            PieceExecution(
                 function=function,
                 trainings=trainings,
                 details=tuple(probed.get(function.key, ())),
@@ -301,7 +304,7 @@ def reach(
                 missed=missed,
             )
         )
-    return reached
+    return executions
 
 
 def _starters(traces: Iterable[Trace]) -> dict[str, str]:

@@ -17,7 +17,7 @@ from typing import Any
 
 from rlregress.model.code import BODY, CHANGED, MODULE, Changed
 from rlregress.model.traces import Trace, Traced
-from rlregress.model.upgrades import Calls, Cause, Reach
+from rlregress.model.upgrades import Calls, Cause, PieceExecution
 from rlregress.progress import Progress
 from rlregress.tracing import processes, run
 from rlregress.tracing.run import Side
@@ -40,13 +40,13 @@ _PATIENCE = 900
 
 def called(
     sides: Sides,
-    reach: Sequence[Reach],
+    executions: Sequence[PieceExecution],
     trainings: Iterable[Training],
     traces: Mapping[str, Trace],
     causes: Iterable[Cause],
     folders: Sequence[str],
     until: float | None = None,
-) -> list[Reach]:
+) -> list[PieceExecution]:
     """The pieces of code, each with what came of its captured calls.
 
     Args:
@@ -57,34 +57,40 @@ def called(
         until: the time after which no training begins.
     """
     known = {function.key for cause in causes for function in cause.movers}
-    reached = [each for each in reach if each.trainings and each.function.key not in known]
+    executed = [
+        execution
+        for execution in executions
+        if execution.trainings and execution.function.key not in known
+    ]
     by_name = {training.name: training for training in trainings if training.name in traces}
     executing = _executing({name: traces[name] for name in by_name})
-    uses = _uses([each.function for each in reached], Users(folders), executing)
+    uses = _uses([execution.function for execution in executed], Users(folders), executing)
     # by piece of code, the functions whose calls speak for it
-    callees = {each.function.key: [each.function.key] for each in reached
-               if _callable(each.function)}  # fmt: skip
+    callees = {execution.function.key: [execution.function.key] for execution in executed
+               if _callable(execution.function)}  # fmt: skip
     for function, pieces in uses.items():
         for piece in pieces if function not in callees else ():
             # one that differs itself says nothing of what it reads
             callees.setdefault(piece.key, []).append(function)
-    wanted = list(dict.fromkeys(each for of in callees.values() for each in of))
+    wanted = list(
+        dict.fromkeys(changed_function for of in callees.values() for changed_function in of)
+    )
     functions: dict[str, list[list[str]]] = {}
-    for each in wanted:
-        for name in chosen(executing.get(each, ()), traces):
-            functions.setdefault(name, []).append(list(each))
+    for function_ in wanted:
+        for name in chosen(executing.get(function_, ()), traces):
+            functions.setdefault(name, []).append(list(function_))
     if not functions:
-        return list(reach)
+        return list(executions)
 
     seconds = min(_MOST, max(_LEAST, _TOGETHER / len(wanted)))
-    differing = [each.function for each in reach if _callable(each.function)]
-    differing += [each.function for each in reached if each.function.at_import
-                  and each.function.key in callees]  # fmt: skip
-    asked = {"changes": change_of(differing), "folders": list(folders), "seconds": seconds,
-             "until": until, "uses": _told(uses)}  # fmt: skip
+    differing = [execution.function for execution in executions if _callable(execution.function)]
+    differing += [execution.function for execution in executed if execution.function.at_import
+                  and execution.function.key in callees]  # fmt: skip
+    job = {"changes": change_of(differing), "folders": list(folders), "seconds": seconds,
+             "until": until, "uses": _as_jobs(uses)}  # fmt: skip
 
     def work(part: Sequence[Training], side: Side, progress: Progress) -> dict[str, Any]:
-        return _answers(part, side, progress, functions, asked)
+        return _answers(part, side, progress, functions, job)
 
     capturing = [by_name[name] for name in functions]
     answers = sides.on("B", capturing, work, "calls repeated with both versions")
@@ -93,10 +99,11 @@ def called(
         for call in answers.get(name, {}).get("calls", ()):
             found.setdefault((call["file"], call["name"]), []).append(call)
     return [
-        replace(each, calls=_of([_as_of(each.function, call) for key in callees[each.function.key]
+        replace(execution, calls=_of([_as_of(execution.function, call)
+                                      for key in callees[execution.function.key]
                                  for call in found.get(key, ())]))
-        if each in reached and each.function.key in callees else each
-        for each in reach
+        if execution in executed and execution.function.key in callees else execution
+        for execution in executions
     ]  # fmt: skip
 
 
@@ -129,24 +136,24 @@ def _uses(
             {key for keys in users.of(piece, names).values() for key in keys} if names else set()
         )
         # those of its own file and class first
-        near = sorted(every & executing.keys(), key=lambda key: (not _beside(key, piece), key))
+        near = sorted(every & executing.keys(), key=lambda key: (not _is_near(key, piece), key))
         for key in near[:_USERS]:
             found.setdefault(key, []).append(piece)
     return found
 
 
-def _beside(function: _Key, piece: Changed) -> bool:
+def _is_near(function: _Key, piece: Changed) -> bool:
     kind = piece.name.removeprefix(BODY).strip()
     return function[0] == piece.file and (piece.name == MODULE or function[1].startswith(kind))
 
 
-def _told(uses: Mapping[_Key, Sequence[Changed]]) -> list[dict[str, Any]]:
+def _as_jobs(uses: Mapping[_Key, Sequence[Changed]]) -> list[dict[str, Any]]:
     """The same for ``tracing.calls``."""
     return [
         {
             "file": file,
             "name": name,
-            "pieces": [each for piece in pieces for each in _texts(piece)],
+            "pieces": [text for piece in pieces for text in _texts(piece)],
         }
         for (file, name), pieces in uses.items()
     ]
@@ -163,36 +170,36 @@ def of_mutants(
     """What came of the calls of the function that each training's ``mutant`` is in, by name."""
     functions = {t.name: [[t.job["mutant"]["file"], t.job["mutant"]["functions"][0]]]
                  for t in trainings}  # fmt: skip
-    asked = {"changes": [], "folders": list(folders), "seconds": _MOST}
+    job = {"changes": [], "folders": list(folders), "seconds": _MOST}
 
     def work(part: Sequence[Training], side: Side, progress: Progress) -> dict[str, Any]:
-        return _answers(part, side, progress, functions, asked)
+        return _answers(part, side, progress, functions, job)
 
     answers = sides.on("B", trainings, work, "calls repeated with and without a fault")
     return {name: _of(answer.get("calls", ())) for name, answer in answers.items()}
 
 
 def rounded(
-    held: Iterable[Traced], causes: Mapping[str, Cause], reach: Iterable[Reach]
+    held: Iterable[Traced], causes: Mapping[str, Cause], executions: Iterable[PieceExecution]
 ) -> list[Traced]:
     """The trainings; close is one that differs in logs only, whose culprits do no more than round.
 
     What is logged may be a small difference of large numbers.
     """
-    calls = {each.function.key: each.calls for each in reach}
+    calls = {execution.function.key: execution.calls for execution in executions}
 
     def rounds(name: str) -> bool:
         movers = causes[name].movers if name in causes else ()
-        of = [calls.get(each.key) for each in movers]
+        of = [calls.get(function.key) for function in movers]
         compared = [x for x in of if x is not None and x.same + x.close and not x.arguments]
         # that nothing differs in direct calls says that they do not see what differs
         return len(compared) == len(of) and any(x.close for x in compared)
 
     return [
-        replace(each, comparison=replace(each.comparison, verdict="close"))
-        if each.comparison.in_logs_only and rounds(each.name)
-        else each
-        for each in held
+        replace(training, comparison=replace(training.comparison, verdict="close"))
+        if training.comparison.in_logs_only and rounds(training.name)
+        else training
+        for training in held
     ]
 
 
@@ -213,13 +220,13 @@ def _answers(
     side: Side,
     progress: Progress,
     functions: Mapping[str, Sequence[Sequence[str]]],
-    asked: Mapping[str, Any],
+    requested: Mapping[str, Any],
 ) -> dict[str, Any]:
     """What the calls of trainings came to, by name: all from one process, which forks for each.
 
     Args:
         functions: training -> those whose calls are captured.
-        asked: what else ``tracing.calls`` is given.
+        requested: what else ``tracing.calls`` is given.
     """
     if not trainings:
         return {}
@@ -230,7 +237,7 @@ def _answers(
             for number, t in enumerate(trainings)
         ]  # fmt: skip
         path = Path(made) / "jobs.json"
-        path.write_text(json.dumps({"jobs": jobs, **asked}), encoding="utf-8")
+        path.write_text(json.dumps({"jobs": jobs, **requested}), encoding="utf-8")
         command = run.start("calls", side, path)
         processes.follow(command, side.environment(), made, lambda _: progress.done())
         return {str(job["name"]): _answer(Path(str(job["output"]))) for job in jobs}

@@ -13,7 +13,14 @@ from rlregress.model import differences as model
 from rlregress.model.code import ADDED, BODY, MODULE, REMOVED, WORDING, Changed
 from rlregress.model.differences import Entry
 from rlregress.model.traces import Crash, NotTraced, Traced
-from rlregress.model.upgrades import Cause, ChangedDefault, Details, Moved, NotAsked, Reach
+from rlregress.model.upgrades import (
+    Cause,
+    ChangedDefault,
+    Details,
+    Moved,
+    NotProbed,
+    PieceExecution,
+)
 from rlregress.model.verdict import COULD_NOT_JUDGE, HOLDS
 from rlregress.upgrade import functions, metadata, outside
 from rlregress.upgrade.inventory import COMPILED, Inventory
@@ -57,8 +64,8 @@ def of_trainings(
 ) -> list[Entry]:
     """The trainings of a framework: compared, not compared, or without changed code."""
     return [
-        *(of_traced(each, framework) for each in held),
-        *(of_not_traced(each, framework) for each in lost),
+        *(of_traced(training, framework) for training in held),
+        *(of_not_traced(training, framework) for training in lost),
         *of_same_code(same, framework),
     ]
 
@@ -102,15 +109,15 @@ def _crashed(crash: Crash) -> tuple[str, str]:
 
 def of_not_traced(lost: NotTraced, framework: str, kind: str = model.TRAINING) -> Entry:
     """A training that could not be compared."""
-    said = "; ".join(dict.fromkeys(lost.sides.values()))
+    sentence = "; ".join(dict.fromkeys(lost.sides.values()))
     where = " and the ".join(f"{_SIDES[label]} version" for label in lost.sides)
-    state, reason = model.NEVER, f"on the {where}: {said}"
+    state, reason = model.NEVER, f"on the {where}: {sentence}"
     if lost.crash is not None:
         state, reason = _crashed(lost.crash)
-    elif lost.offered.get("A") and not lost.offered.get("B"):
-        state, reason = model.DIFFERS, f"the new version no longer offers it: {said}"
-    elif not lost.offered.get("A"):
-        new = lost.offered.get("B")
+    elif lost.supported.get("A") and not lost.supported.get("B"):
+        state, reason = model.DIFFERS, f"the new version no longer offers it: {sentence}"
+    elif not lost.supported.get("A"):
+        new = lost.supported.get("B")
         state, reason = model.NO_EFFECT, "new" if new else "neither version offers it"
     return Entry(
         kind=kind,
@@ -165,20 +172,20 @@ def of_details(
     """Details that changed, and those that could not be probed on both sides."""
     changed = [
         Entry(
-            kind=model.DETAIL, name=f"{d.id} [{d.scope}]", framework=framework, said=d.words,
+            kind=model.DETAIL, name=f"{d.id} [{d.scope}]", framework=framework, summary=d.words,
             state=model.DIFFERS, content=d.words,
             standing=standing.get((d.id, d.scope), ""),
         )
         for d in details.changed
     ]  # fmt: skip
-    return [*changed, *(_not_probed(each, framework) for each in details.not_asked)]
+    return [*changed, *(_not_probed(not_probed, framework) for not_probed in details.not_probed)]
 
 
-def _not_probed(each: NotAsked, framework: str) -> Entry:
-    where = each.side.replace("A", "old").replace("B", "new")
+def _not_probed(missing: NotProbed, framework: str) -> Entry:
+    where = missing.side.replace("A", "old").replace("B", "new")
     return Entry(
-        kind=model.DETAIL, name=f"{each.id} [{each.scope}]", framework=framework,
-        state=model.CANNOT, reason=f"{where}: {each.text}", content=each.text,
+        kind=model.DETAIL, name=f"{missing.id} [{missing.scope}]", framework=framework,
+        state=model.CANNOT, reason=f"{where}: {missing.text}", content=missing.text,
     )  # fmt: skip
 
 
@@ -188,36 +195,37 @@ def of_defaults(
     """Defaults that changed, and those that could not be read."""
     changed = [
         Entry(
-            kind=model.DEFAULT, name=f"{each.owner} {each.name}", framework=framework,
-            said=f"{each.a} -> {each.b}", state=model.DIFFERS, content=f"{each.a} -> {each.b}",
+            kind=model.DEFAULT, name=f"{default.owner} {default.name}", framework=framework,
+            summary=f"{default.a} -> {default.b}", state=model.DIFFERS,
+            content=f"{default.a} -> {default.b}",
         )
-        for each in defaults
+        for default in defaults
     ]  # fmt: skip
     lost = [
         Entry(
-            kind=model.DEFAULT, name=said.partition(":")[0], framework=framework,
-            state=model.CANNOT, reason=said, content=said,
+            kind=model.DEFAULT, name=sentence.partition(":")[0], framework=framework,
+            state=model.CANNOT, reason=sentence, content=sentence,
         )
-        for said in unread
+        for sentence in unread
     ]  # fmt: skip
     return changed + lost
 
 
 def of_environments(moved: Iterable[Moved]) -> list[Entry]:
     """Environments that were played on both sides."""
-    return [_environment(each) for each in moved]
+    return [_environment(shift) for shift in moved]
 
 
-def _environment(each: Moved) -> Entry:
+def _environment(shift: Moved) -> Entry:
     state, reason = model.SAME, ""
-    if each.missing:
-        state, reason = model.CANNOT, f"{_SIDES[each.missing]}: {each.note}"
-    elif each.moves:
-        state, reason = model.DIFFERS, f"from step {each.step} on, by up to {each.largest:.3g}"
-    elif each.note:
-        state, reason = model.NO_EFFECT, each.note
+    if shift.missing:
+        state, reason = model.CANNOT, f"{_SIDES[shift.missing]}: {shift.note}"
+    elif shift.moves:
+        state, reason = model.DIFFERS, f"from step {shift.step} on, by up to {shift.largest:.3g}"
+    elif shift.note:
+        state, reason = model.NO_EFFECT, shift.note
     return Entry(
-        kind=model.ENVIRONMENT, name=each.environment, state=state, reason=reason, content=reason
+        kind=model.ENVIRONMENT, name=shift.environment, state=state, reason=reason, content=reason
     )
 
 
@@ -229,14 +237,14 @@ def evidence(
 ) -> Mapping[str, tuple[str, Cause | None]]:
     """Name of a training -> its state, and what makes it differ."""
     return {
-        each.name: (each.state, causes.get(each.name))
-        for each in checks
-        if each.kind in (model.TRAINING, model.SCRIPT)
+        check.name: (check.state, causes.get(check.name))
+        for check in checks
+        if check.kind in (model.TRAINING, model.SCRIPT)
     }
 
 
 def of_pieces(
-    reach: Sequence[Reach],
+    executions: Sequence[PieceExecution],
     checks: Mapping[str, tuple[str, Cause | None]],
     unnamed: Collection[str],
     known: Sequence[outside.Outside],
@@ -249,11 +257,11 @@ def of_pieces(
         unnamed: functions that are gone, and that nothing of the new version names.
         known: what is outside of training.
     """
-    ran = {_name(each.function) for each in reach if each.trainings}
+    ran = {_name(execution.function) for execution in executions if execution.trainings}
     # what can have no effect would only make the others look few
-    names = [_name(x.function) for x in reach if x.function.how not in (WORDING, ADDED)]
+    names = [_name(x.function) for x in executions if x.function.how not in (WORDING, ADDED)]
     reasons = outside.reasons([name for name in names if name not in unnamed], ran, known)
-    return [_piece(each, checks, unnamed, reasons, framework) for each in reach]
+    return [_piece(execution, checks, unnamed, reasons, framework) for execution in executions]
 
 
 def _name(function: Changed) -> str:
@@ -262,22 +270,22 @@ def _name(function: Changed) -> str:
 
 def without_public(found: Iterable[Entry], public: Iterable[PublicChange]) -> list[Entry]:
     """The entries, but pieces that are gone and listed as public names, which count once."""
-    gone = [each for each in public if each.kind == "gone"]
+    gone = [change for change in public if change.kind == "gone"]
 
-    def listed(each: Entry) -> bool:
+    def listed(entry: Entry) -> bool:
         return (
-            each.said == REMOVED
-            and each.state == model.NEVER
+            entry.summary == REMOVED
+            and entry.state == model.NEVER
             and any(
-                each.file == change.file and change.name.endswith(f".{each.short}")
+                entry.file == change.file and change.name.endswith(f".{entry.short}")
                 for change in gone
             )
         )
 
     reason = "gone, and listed as a public name"
     return [
-        replace(each, state=model.NO_EFFECT, reason=reason, notes=()) if listed(each) else each
-        for each in found
+        replace(entry, state=model.NO_EFFECT, reason=reason, notes=()) if listed(entry) else entry
+        for entry in found
     ]
 
 
@@ -288,43 +296,43 @@ def of_distributions(found: Iterable[Entry], parts: Mapping[str, str]) -> list[E
         parts: see ``Inventory``.
     """
     return [
-        replace(each, package=parts.get(each.file.partition("/")[0], each.package))
-        for each in found
+        replace(entry, package=parts.get(entry.file.partition("/")[0], entry.package))
+        for entry in found
     ]
 
 
 def _piece(
-    each: Reach,
+    execution: PieceExecution,
     checks: Mapping[str, tuple[str, Cause | None]],
     unnamed: Collection[str],
     reasons: Mapping[str, str],
     framework: str,
 ) -> Entry:
-    function = each.function
-    trainings = () if function.how == WORDING else each.trainings
+    function = execution.function
+    trainings = () if function.how == WORDING else execution.trainings
     states = [_state_by(function, *checks[name]) for name in trainings if name in checks]
     causes = [checks[name][1] for name in trainings if name in checks]
-    state, reason = model.executed(states, bool(each.one_way)), ""
+    state, reason = model.executed(states, bool(execution.one_way)), ""
     by = trainings
-    if state in model.ALIKE and each.missed:
-        state, reason = model.NEVER, each.missed
+    if state in model.EXECUTED_SAME and execution.missed:
+        state, reason = model.NEVER, execution.missed
     elif state == model.NEVER:
-        state, reason, by = _not_executed(each, unnamed, reasons)
-    state, reason = _by_calls(each, state, reason)
+        state, reason, by = _not_executed(execution, unnamed, reasons)
+    state, reason = _by_calls(execution, state, reason)
     own = function.b or function.a
     assert own is not None
-    notes = [f"line {branch.line}: {branch.said}" for branch in each.one_way]
+    notes = [f"line {branch.line}: {branch.summary}" for branch in execution.one_way]
     kind = model.MODULE if function.name == MODULE else model.FUNCTION
     return Entry(
         kind=model.CLASS if function.name.startswith(BODY) else kind,
         name=_name(function),
         framework=framework,
         package=function.file.partition("/")[0].removesuffix(".py"),
-        said=function.how,
+        summary=function.how,
         state=state,
         by=tuple(by),
         reason=reason,
-        notes=() if state in model.WITHOUT_EFFECT else tuple(notes or each.hints),
+        notes=() if state in model.WITHOUT_EFFECT else tuple(notes or execution.hints),
         culprit=any(function in cause.movers for cause in causes if cause is not None),
         file=function.file,
         line=own.first,
@@ -332,15 +340,15 @@ def _piece(
     )
 
 
-def _by_calls(each: Reach, state: str, reason: str) -> tuple[str, str]:
+def _by_calls(execution: PieceExecution, state: str, reason: str) -> tuple[str, str]:
     """The state with what came of direct calls, and why it is in it."""
-    calls = each.calls
+    calls = execution.calls
     settled = (model.DIFFERS, model.LOGS, model.NEW_FAILS, *model.WITHOUT_EFFECT)
     if calls is None or state in settled:
         return state, reason
     if calls.arguments:
         return (model.DIFFERS if calls.given else model.BEYOND), str(calls)
-    if calls.close and state in model.ALIKE:
+    if calls.close and state in model.EXECUTED_SAME:
         state = model.CLOSE
     return state, reason or str(calls)
 
@@ -359,9 +367,9 @@ def _state_by(function: Changed, state: str, cause: Cause | None) -> str:
 
 
 def _not_executed(
-    each: Reach, unnamed: Collection[str], reasons: Mapping[str, str]
+    execution: PieceExecution, unnamed: Collection[str], reasons: Mapping[str, str]
 ) -> tuple[str, str, tuple[str, ...]]:
-    function = each.function
+    function = execution.function
     name = _name(function)
     if function.how == WORDING:
         return model.NO_EFFECT, "messages, docstrings or annotations only", ()
@@ -369,14 +377,16 @@ def _not_executed(
         return model.NO_EFFECT, "new: only code that has changed can call it", ()
     if function.how == REMOVED and name in unnamed:
         return model.NO_EFFECT, "gone, and nothing of the new version names it", ()
-    if each.details:
-        said = "executed by probes of details, whose numbers need not depend on it"
-        return model.NOT_COMPARED, said, each.details
+    if execution.details:
+        sentence = "executed by probes of details, whose numbers need not depend on it"
+        return model.NOT_COMPARED, sentence, execution.details
     if name in reasons:
         return model.OUTSIDE, reasons[name], ()
-    if each.elsewhere:
-        said = f"it may run in a process that {each.elsewhere} starts, which is not recorded"
-        return model.CANNOT, said, ()
+    if execution.elsewhere:
+        sentence = (
+            f"it may run in a process that {execution.elsewhere} starts, which is not recorded"
+        )
+        return model.CANNOT, sentence, ()
     return model.NEVER, "", ()
 
 
@@ -387,9 +397,9 @@ def unnamed(pieces: Iterable[Changed], folders: Sequence[str]) -> set[str]:
     of another package, may call it.
     """
     wanted: dict[str, list[str]] = {}
-    for each in pieces:
-        if each.how == REMOVED and (simple := _private(each)):
-            wanted.setdefault(simple, []).append(_name(each))
+    for piece in pieces:
+        if piece.how == REMOVED and (simple := _private(piece)):
+            wanted.setdefault(simple, []).append(_name(piece))
     for path in functions.files(folders).values():
         text = path.read_text(encoding="utf-8", errors="replace")
         for simple in [simple for simple in wanted if simple in text]:
@@ -420,21 +430,21 @@ def of_files(
         used: training -> files that it opened or imported.
     """
     entries = []
-    for each in inventory.files:
-        by = tuple(name for name, files in used.items() if each.file in files)
+    for file_ in inventory.files:
+        by = tuple(name for name, files in used.items() if file_.file in files)
         state = model.executed((checks[name][0] for name in by if name in checks), one_way=True)
-        reason = each.without_effect
+        reason = file_.without_effect
         if reason:
             state, by = model.NO_EFFECT, ()
-        elif state == model.NEVER and Path(each.file).suffix in COMPILED:
+        elif state == model.NEVER and Path(file_.file).suffix in COMPILED:
             state, reason = model.CANNOT, "compiled code that nothing here loads"
-        elif each.how == "added" and state == model.NEVER:
+        elif file_.how == "added" and state == model.NEVER:
             state, reason = model.NO_EFFECT, "new: only code that has changed can read it"
         entries.append(
             Entry(
-                kind=model.FILE, name=each.file, package=each.file.partition("/")[0],
-                said=each.how, state=state, by=by, reason=reason, file=each.file,
-                content=each.content,
+                kind=model.FILE, name=file_.file, package=file_.file.partition("/")[0],
+                summary=file_.how, state=state, by=by, reason=reason, file=file_.file,
+                content=file_.content,
             )
         )  # fmt: skip
     return entries
@@ -444,18 +454,18 @@ def of_metadata(inventory: Inventory) -> list[Entry]:
     """Public names, warnings and requirements: what is declared needs no run to differ."""
     entries = []
     # a path that a module had only because it imported the name comes last
-    for each in sorted(inventory.public, key=lambda change: change.incidental):
-        kind, state = model.PUBLIC, model.DIFFERS if each.breaks else model.NO_EFFECT
-        if each.kind == "deprecated":
+    for public in sorted(inventory.public, key=lambda change: change.incidental):
+        kind, state = model.PUBLIC, model.DIFFERS if public.breaks else model.NO_EFFECT
+        if public.kind == "deprecated":
             kind, state = model.WARNING, model.LOGS
-        elif each.kind == "unread":
+        elif public.kind == "unread":
             state = model.CANNOT
         entries.append(
             Entry(
-                kind=kind, name=each.name, said=each.said, state=state,
-                reason="" if each.breaks else "callers of the old version are not affected",
-                file=each.file, line=each.line,
-                content=f"{each.kind} {each.old} -> {each.new} {each.said}",
+                kind=kind, name=public.name, summary=public.summary, state=state,
+                reason="" if public.breaks else "callers of the old version are not affected",
+                file=public.file, line=public.line,
+                content=f"{public.kind} {public.old} -> {public.new} {public.summary}",
             )
         )  # fmt: skip
     for row in inventory.requirements:
@@ -463,7 +473,7 @@ def of_metadata(inventory: Inventory) -> list[Entry]:
         state = model.NO_EFFECT if harmless else model.DIFFERS
         entries.append(
             Entry(
-                kind=model.REQUIREMENT, name=row.package, said=row.said,
+                kind=model.REQUIREMENT, name=row.package, summary=row.summary,
                 state=model.CANNOT if row.kind == "unread" else state, reason=harmless,
                 content=f"{row.kind} {row.old} -> {row.new}",
             )
@@ -475,7 +485,7 @@ def _harmless(row: RequirementChange, inventory: Inventory) -> str:
     """Why another declaration has no effect on the environment that was checked; empty: it has."""
     extra = ""
     if row.kind == "extra" and (row.old or row.new):
-        extra = row.said.partition(":")[0].removeprefix("extra ")
+        extra = row.summary.partition(":")[0].removeprefix("extra ")
         if extra not in inventory.extras:
             return f"extra {extra} is not part of this upgrade"
     elif row.kind == "extra" or (row.kind == "entry point" and not row.old):
@@ -515,8 +525,10 @@ def of_packages(
     lost = {name: inventory.versions[name] for name in inventory.lost}
     for name, (old, new) in {**lost, **inventory.versions}.items():
         module = name.replace("-", "_")
-        by = tuple(each for each, modules in imported.items() if module in modules)
-        state = model.executed((checks[each][0] for each in by if each in checks), one_way=True)
+        by = tuple(package for package, modules in imported.items() if module in modules)
+        state = model.executed(
+            (checks[known_name][0] for known_name in by if known_name in checks), one_way=True
+        )
         reason = ""
         if name in inventory.lost or (old and not new):
             state = model.DIFFERS
@@ -524,11 +536,11 @@ def of_packages(
             state, reason = model.NO_EFFECT, "new: only code that has changed can import it"
         elif state == model.NEVER and name in inventory.unrelated:
             state, reason = model.NO_EFFECT, _UNRELATED
-        said = f"{old or 'not installed'} -> {new or 'not installed'}"
+        sentence = f"{old or 'not installed'} -> {new or 'not installed'}"
         entries.append(
             Entry(
-                kind=model.PACKAGE, name=name, said=said, state=state, by=by, reason=reason,
-                content=said,
+                kind=model.PACKAGE, name=name, summary=sentence, state=state, by=by, reason=reason,
+                content=sentence,
             )
         )  # fmt: skip
     return entries
@@ -538,6 +550,6 @@ def of_returns(verdict: str, framework: str) -> Entry:
     """What the trainings of the new version came to."""
     states = {COULD_NOT_JUDGE: model.CANNOT, HOLDS: model.SAME}
     return Entry(
-        kind=model.RETURNS, name=f"returns of {framework}", framework=framework, said=verdict,
+        kind=model.RETURNS, name=f"returns of {framework}", framework=framework, summary=verdict,
         state=states.get(verdict, model.DIFFERS), standing=verdict, content=verdict,
     )  # fmt: skip

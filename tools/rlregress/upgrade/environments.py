@@ -46,7 +46,7 @@ class Prepared:
         how: "installed", "tree", "overlay", "environment" or "your environment".
         cached: it was there already.
         why: of an environment, in words, what kept it from being an overlay.
-        beside: in words, what it has in another version than installed, beside what it pins.
+        further: in words, what it has in another version than installed, beside what it pins.
         notes: what does not fit together and is run all the same.
         hidden: distributions that the other side's packages require and this side does not install:
             they are not found here.
@@ -59,7 +59,7 @@ class Prepared:
     how: str
     cached: bool = False
     why: tuple[str, ...] = ()
-    beside: tuple[str, ...] = ()
+    further: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     hidden_below: tuple[str, ...] = ()
@@ -72,7 +72,7 @@ class Prepared:
         first = f"side {self.side.label}: {self.requested.text} ({self.how}{source})"
         rows = [f"  {x}" for x in self.requested.understood]
         rows += [f"  because {why}" for why in self.why]
-        rows += [f"  with {', '.join(self.beside)}"] if self.beside else []
+        rows += [f"  with {', '.join(self.further)}"] if self.further else []
         if self.hidden:
             below = len(self.hidden_below)
             more = f" (and {below} that only they require)" if below else ""
@@ -124,10 +124,10 @@ def prepare(
 
 def _roots(side: Prepared, other: Prepared, adapters: Sequence[Adapter]) -> list[str]:
     """What a side is an environment of: its pins, or of what is installed the same packages."""
-    asked = [
+    requested = [
         Requirement(row) for row in side.requested.requirements or other.requested.requirements
     ]
-    rows = [f"{r.name}[{','.join(sorted(r.extras))}]" if r.extras else r.name for r in asked]
+    rows = [f"{r.name}[{','.join(sorted(r.extras))}]" if r.extras else r.name for r in requested]
     return sorted({*rows, *(p for adapter in adapters for p in adapter.packages)})
 
 
@@ -172,8 +172,8 @@ def prepared(
     folder, cached = overlay(rows, resolved.tools, say)
     run = Side(label, paths=(str(folder), *current_paths()))
     notes = (*resolved.notes, *_conflicts(folder, adapters))
-    beside = tuple(_beside(rows, requested))
-    return Prepared(requested, run, "overlay", cached, beside=beside, notes=notes)
+    further = tuple(_further_packages(rows, requested))
+    return Prepared(requested, run, "overlay", cached, further=further, notes=notes)
 
 
 def _conflicts(folder: Path, adapters: Sequence[Adapter]) -> list[str]:
@@ -191,15 +191,17 @@ def _conflicts(folder: Path, adapters: Sequence[Adapter]) -> list[str]:
         for requirement in metadata.required(distribution):
             name = str(canonicalize_name(requirement.name))
             given = here[name].version if name in here else installed.version(name)
-            asks = metadata.name_of(distribution)
-            if given is None or not {asks, name} & here.keys():
+            dependent = metadata.name_of(distribution)
+            if given is None or not {dependent, name} & here.keys():
                 continue
             if not metadata.admits(requirement.specifier, installed.public(given)):
-                notes.append(f"{asks} {distribution.version} asks for {requirement}, not {given}")
+                notes.append(
+                    f"{dependent} {distribution.version} asks for {requirement}, not {given}"
+                )
     return sorted(set(notes))
 
 
-def _beside(rows: Iterable[str], requested: Requested) -> list[str]:
+def _further_packages(rows: Iterable[str], requested: Requested) -> list[str]:
     """In words, what is installed in another version and not pinned."""
     moved = versions(rows)
     return [

@@ -12,14 +12,14 @@ from rlregress.details import expectations
 from rlregress.details.implementation import stated
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
-from rlregress.gate.passages import passage
-from rlregress.model.code import Changed, Passage
+from rlregress.gate.passages import hunk
+from rlregress.model.code import Changed, Hunk
 from rlregress.model.differences import DOCUMENTED, VIOLATED
-from rlregress.model.upgrades import UNDOCUMENTED, Cause, ChangedDetail, Reach, findings
+from rlregress.model.upgrades import UNDOCUMENTED, Cause, ChangedDetail, PieceExecution, findings
 from rlregress.upgrade import statements
 
 #: lines of a source difference that are shown.
-_SHOWN = 24
+_LINES = 24
 
 
 def standing(adapter: Adapter, detail: ChangedDetail, version: str) -> str:
@@ -89,15 +89,15 @@ def _ranked(function: Changed, executed: Executed) -> Callable[[int, int], int]:
     return rank
 
 
-def side_by_side(functions: Iterable[Changed], executed: Executed) -> dict[Changed, Passage]:
+def side_by_side(functions: Iterable[Changed], executed: Executed) -> dict[Changed, Hunk]:
     """Function -> its lines that differ, with those around them, of both sides."""
-    passages = {}
+    hunks = {}
     for function in dict.fromkeys(functions):
         one, other = _texts(function)
         first = [own.first if own is not None else 1 for own in (function.a, function.b)]
         rank = _ranked(function, executed)
-        passages[function] = passage(str(function), one, other, (first[0], first[1]), rank)
-    return passages
+        hunks[function] = hunk(str(function), one, other, (first[0], first[1]), rank)
+    return hunks
 
 
 def source_difference(function: Changed, executed: Executed) -> list[str]:
@@ -119,8 +119,8 @@ def source_difference(function: Changed, executed: Executed) -> list[str]:
         )
         for row in (*(f"-{x}" for x in one[begin:end]), *(f"+{x}" for x in other[start:stop]))
     ]
-    more = [f"... and {len(rows) - _SHOWN} more lines"] if len(rows) > _SHOWN else []
-    return rows[:_SHOWN] + more
+    more = [f"... and {len(rows) - _LINES} more lines"] if len(rows) > _LINES else []
+    return rows[:_LINES] + more
 
 
 def _unindented(lines: Sequence[str]) -> list[str]:
@@ -132,17 +132,21 @@ def differences(
     causes: Iterable[Cause],
     details: Iterable[ChangedDetail],
     changed: Sequence[Changed],
-    reach: Sequence[Reach],
+    executions: Sequence[PieceExecution],
     executed: Executed,
 ) -> dict[Changed, list[str]]:
     """Function -> its lines that differ, of the functions by which a report explains.
 
     Args:
         details: the changed ones; ``changed``: the functions that may be below them.
-        reach: tells which functions differ when they are called directly.
+        executions: tells which functions differ when they are called directly.
     """
     named = [function for cause in causes for function in cause.functions[:1]]
-    named += [each.function for each in reach if each.calls is not None and each.calls.arguments]
+    named += [
+        execution.function
+        for execution in executions
+        if execution.calls is not None and execution.calls.arguments
+    ]
     for finding in findings(details, changed):
         named += finding.functions
-    return {each: source_difference(each, executed) for each in dict.fromkeys(named)}
+    return {function: source_difference(function, executed) for function in dict.fromkeys(named)}

@@ -25,7 +25,7 @@ from rlregress.model.upgrades import (
     ChangedDefault,
     ChangedDetail,
     Details,
-    NotAsked,
+    NotProbed,
 )
 from rlregress.tracing.run import Side
 from rlregress.upgrade import side_process
@@ -71,14 +71,14 @@ def fingerprint(side: Side, kept: Path, adapter: Adapter, details: Iterable[Deta
         for detail in details
     }
     job = {"framework": adapter.full_name, "inputs": inputs}
-    return _read(side_process.ask(side, "rlregress.frameworks.ask", job, kept))
+    return _read(side_process.run_module(side, "rlregress.frameworks.ask", job, kept))
 
 
 def _read(answers: Mapping[str, Any]) -> Fingerprint:
     functions: list[Function] = [(file, name) for file, name in answers["functions"]]
     answered: dict[Key, Answer] = {}
-    for asked, given in answers["observed"].items():
-        id, _, scope = asked.partition(" ")
+    for key, given in answers["observed"].items():
+        id, _, scope = key.partition(" ")
         answered[id, scope] = _answer(id, given, functions)
     return Fingerprint(
         answers["versions"],
@@ -93,19 +93,19 @@ def _read(answers: Mapping[str, Any]) -> Fingerprint:
 
 
 def _answer(id: str, given: Mapping[str, Any], functions: list[Function]) -> Answer:
-    entered = frozenset(functions[n] for n in given.get("entered", ()))
+    executed = frozenset(functions[n] for n in given.get("entered", ()))
     if "error" in given:
         at = given.get("place") or {}
         place = f"{at['file']}:{at['line']} in {at['function']}" if at else ""
-        why, whose = str(given.get("why", ERROR)), str(given.get("whose", ""))
+        why, error_origin = str(given.get("why", ERROR)), str(given.get("whose", ""))
         return Answer(
             variant=None,
             observed=None,
             text=str(given["error"]),
             why=why,
-            whose=whose,
+            error_origin=error_origin,
             place=place,
-            entered=entered,
+            called=executed,
         )
     detail = catalogue.get(id)
     judged = judge(detail, given["observed"])
@@ -115,7 +115,7 @@ def _answer(id: str, given: Mapping[str, Any], functions: list[Function]) -> Ans
         near = tuple((n, tuple(map(float, judged.expected[n]))) for n in names)
     observed = tuple(given["observed"])
     return Answer(
-        variant=judged.variant, observed=observed, text=judged.found, near=near, entered=entered
+        variant=judged.variant, observed=observed, text=judged.found, near=near, called=executed
     )
 
 
@@ -127,64 +127,64 @@ def compared(a: Fingerprint, b: Fingerprint, later: Collection[Key] = ()) -> Det
             both sides there is nothing to ask. What else is absent from both is not asked: the
             framework may only call it by another name.
     """
-    alike = 0
-    changed, not_asked, absent = [], [], []
+    same = 0
+    changed, not_probed, absent = [], [], []
     gone = Answer(
         variant=None, observed=None, text="there is no such probe of this copy", why=NO_PROBE
     )
     for key in sorted(set(a.found) | set(b.found)):
         one, other = a.found.get(key, gone), b.found.get(key, gone)
         if one.why == other.why == ABSENT and key in later:
-            absent.append(_not_asked(key, one, other))
+            absent.append(_not_probed(key, one, other))
         elif one.observed is None or other.observed is None:
-            not_asked.append(_not_asked(key, one, other))
+            not_probed.append(_not_probed(key, one, other))
         elif one.variant != other.variant or (
             one.variant is None and not _same(one.observed, other.observed)
         ):
             changed.append(changed_detail(key, one, other))
         else:
-            alike += 1
+            same += 1
     # what is recognised explains more than what matches nothing
-    changed.sort(key=lambda each: (each.b.variant is None, each.a.variant is None))
+    changed.sort(key=lambda item: (item.b.variant is None, item.a.variant is None))
     return Details(
-        alike=alike, changed=tuple(changed), not_asked=tuple(not_asked), absent=tuple(absent)
+        same=same, changed=tuple(changed), not_probed=tuple(not_probed), absent=tuple(absent)
     )
 
 
-def changed_detail(key: Key, one: Answer, other: Answer) -> ChangedDetail:
+def changed_detail(key: Key, old: Answer, new: Answer) -> ChangedDetail:
     """A detail that differs, with what the catalogue says of it."""
     detail = catalogue.get(key[0])
     known = {name: variant.meaning for name, variant in detail.variants.items()}
     return ChangedDetail(
         id=detail.id,
         scope=key[1],
-        a=one,
-        b=other,
+        a=old,
+        b=new,
         question=detail.question,
         # what follows from a documented variant does not follow from an unknown one
-        consequence=detail.consequence if other.variant is not None else "",
-        meanings=(known.get(one.variant or "", ""), known.get(other.variant or "", "")),
+        consequence=detail.consequence if new.variant is not None else "",
+        meanings=(known.get(old.variant or "", ""), known.get(new.variant or "", "")),
     )
 
 
-def _same(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
-    return len(one) == len(other) and bool(
-        np.array_equal(np.array(one), np.array(other), equal_nan=True)
+def _same(first: tuple[float, ...], second: tuple[float, ...]) -> bool:
+    return len(first) == len(second) and bool(
+        np.array_equal(np.array(first), np.array(second), equal_nan=True)
     )
 
 
-def _not_asked(key: Key, one: Answer, other: Answer) -> NotAsked:
-    missing = [(label, x) for label, x in (("A", one), ("B", other)) if x.observed is None]
+def _not_probed(key: Key, old: Answer, new: Answer) -> NotProbed:
+    missing = [(label, x) for label, x in (("A", old), ("B", new)) if x.observed is None]
     side = " and ".join(label for label, _ in missing)
     answer = missing[0][1]
     texts = dict.fromkeys(x.text for _, x in missing)
-    return NotAsked(
+    return NotProbed(
         id=key[0],
         scope=key[1],
         side=side,
         why=answer.why,
         text="; ".join(texts),
-        whose=answer.whose,
+        error_origin=answer.error_origin,
         place=answer.place,
     )
 

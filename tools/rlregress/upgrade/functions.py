@@ -78,8 +78,8 @@ def changed(a: Sequence[str], b: Sequence[str]) -> list[Changed]:
                 known |= set(side)
     # of a class that has moved to another file, too
     stayed = classes[0] & classes[1]
-    marked = [replace(each, within=_class(each) in stayed) for each in differing]
-    return _with_moved([replace(each, awaited=_awaited(each, one)) for each in marked])
+    marked = [replace(function, within=_class(function) in stayed) for function in differing]
+    return _with_moved([replace(function, awaited=_awaited(function, one)) for function in marked])
 
 
 def _class(function: Changed) -> str:
@@ -113,30 +113,34 @@ def _names(text: bytes, name: str) -> bool:
 
 def _with_moved(differing: Sequence[Changed]) -> list[Changed]:
     """What is gone from one file and new in another, under one name, has moved."""
-    gone = _by_name(each for each in differing if each.how == REMOVED and not each.at_import)
-    new = _by_name(each for each in differing if each.how == ADDED and not each.at_import)
+    gone = _by_name(
+        function for function in differing if function.how == REMOVED and not function.at_import
+    )
+    new = _by_name(
+        function for function in differing if function.how == ADDED and not function.at_import
+    )
     left = list(differing)
     for name in sorted(set(gone) & set(new)):
-        for one, other in _pairs(gone[name], new[name]):
-            if not _still_named(one):
-                left.remove(one)
-            left.remove(other)
-            if one.a is not None and other.b is not None:
+        for removed, added in _pairs(gone[name], new[name]):
+            if not _still_named(removed):
+                left.remove(removed)
+            left.remove(added)
+            if removed.a is not None and added.b is not None:
                 # the same code may mean something else among the names of another file
-                how = MOVED if one.a.code == other.b.code else CHANGED
-                paths = one.paths[0], other.paths[1]
+                how = MOVED if removed.a.code == added.b.code else CHANGED
+                paths = removed.paths[0], added.paths[1]
                 left.append(
                     Changed(
-                        file=other.file,
+                        file=added.file,
                         name=name,
                         how=how,
-                        a=one.a,
-                        b=other.b,
+                        a=removed.a,
+                        b=added.b,
                         paths=paths,
-                        was=one.file,
+                        was=removed.file,
                     )
                 )
-    return sorted(left, key=lambda each: each.key)
+    return sorted(left, key=lambda item: item.key)
 
 
 def _still_named(gone: Changed) -> bool:
@@ -149,20 +153,20 @@ def _still_named(gone: Changed) -> bool:
 
 def _by_name(functions: Iterable[Changed]) -> dict[str, list[Changed]]:
     named: dict[str, list[Changed]] = {}
-    for each in functions:
-        named.setdefault(each.name, []).append(each)
+    for function in functions:
+        named.setdefault(function.name, []).append(function)
     return named
 
 
 def _pairs(gone: Sequence[Changed], new: Sequence[Changed]) -> Iterator[tuple[Changed, Changed]]:
     """Those with the same code, and of the others the only ones that are left."""
     gone, new = list(gone), list(new)
-    for one in list(gone):
-        same = [other for other in new if other.b and one.a and other.b.code == one.a.code]
+    for removed in list(gone):
+        same = [added for added in new if added.b and removed.a and added.b.code == removed.a.code]
         if same:
-            gone.remove(one)
+            gone.remove(removed)
             new.remove(same[0])
-            yield one, same[0]
+            yield removed, same[0]
     if len(gone) == len(new) == 1:
         yield gone[0], new[0]
 
@@ -205,14 +209,14 @@ def _compared(
             yield Changed(file=file, name=name, how=WORDING, a=one, b=other, paths=paths)
 
 
-def _reordered(one: Function, other: Function) -> bool:
+def _reordered(old: Function, new: Function) -> bool:
     """Whether what both versions define is defined in another order, or in another block."""
-    shared = {each.rpartition(" ")[2] for each in one.defines} & {
-        each.rpartition(" ")[2] for each in other.defines
+    shared = {name_.rpartition(" ")[2] for name_ in old.defines} & {
+        name_.rpartition(" ")[2] for name_ in new.defines
     }
     kept = [
-        [each for each in side.defines if each.rpartition(" ")[2] in shared]
-        for side in (one, other)
+        [name_ for name_ in side.defines if name_.rpartition(" ")[2] in shared]
+        for side in (old, new)
     ]
     return kept[0] != kept[1]
 
@@ -282,8 +286,8 @@ def _statements(node: ast.stmt) -> Iterator[ast.stmt]:
 def _for_types(node: _Function) -> bool:
     # that of typing takes no arguments
     return any(
-        not isinstance(each, ast.Call) and _last_name(each) == "overload"
-        for each in node.decorator_list
+        not isinstance(decorator, ast.Call) and _last_name(decorator) == "overload"
+        for decorator in node.decorator_list
     )
 
 
@@ -307,7 +311,7 @@ def _acts(node: ast.Module | ast.ClassDef | _Function) -> bool:
         return False
     if isinstance(node, ast.ClassDef):
         return bool(node.bases or node.keywords or node.decorator_list)
-    return any(_last_name(each) not in _BLIND for each in node.decorator_list)
+    return any(_last_name(decorator) not in _BLIND for decorator in node.decorator_list)
 
 
 def _last_name(node: ast.expr) -> str:
@@ -338,12 +342,12 @@ class _Own(ast.NodeTransformer):
 def head(node: ast.ClassDef | _Function) -> str:
     """Its kind, decorators, arguments or bases, without types where nothing reads them."""
     lines = [type(node).__name__]
-    for each in node.decorator_list:
-        if isinstance(each, ast.Call) or _last_name(each) not in _TYPING:
-            lines.append(f"decorator {ast.dump(each)}")
+    for decorator in node.decorator_list:
+        if isinstance(decorator, ast.Call) or _last_name(decorator) not in _TYPING:
+            lines.append(f"decorator {ast.dump(decorator)}")
     if isinstance(node, ast.ClassDef):
         return "\n".join([*lines, *(f"base {ast.dump(b)}" for b in (*node.bases, *node.keywords))])
-    typed = any(_last_name(each) not in _BLIND for each in node.decorator_list)
+    typed = any(_last_name(decorator_) not in _BLIND for decorator_ in node.decorator_list)
     copied = ast.parse(ast.unparse(node)).body[0]
     assert isinstance(copied, _FUNCTIONS)
     lines.append(ast.dump(copied.args if typed else _without_types(copied.args)))
@@ -389,8 +393,8 @@ def without_blocks(node: ast.AST | None) -> ast.AST:
 
 def _sorted(imports: Sequence[ast.stmt]) -> list[str]:
     """Imports that stand one after the other; their order is style if no name is bound twice."""
-    rows = [ast.dump(each) for each in imports]
-    aliases = [alias for each in imports for alias in getattr(each, "names", ())]
+    rows = [ast.dump(statement) for statement in imports]
+    aliases = [alias for statement in imports for alias in getattr(statement, "names", ())]
     names = [alias.asname or alias.name for alias in aliases]
     return rows if "*" in names or len(set(names)) < len(names) else sorted(rows)
 
@@ -411,19 +415,19 @@ def _copied(node: ast.stmt) -> ast.stmt:
 
 def _without_types(arguments: ast.arguments) -> ast.arguments:
     given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    given += [each for each in (arguments.vararg, arguments.kwarg) if each is not None]
-    for each in given:
-        each.annotation = None
+    given += [argument for argument in (arguments.vararg, arguments.kwarg) if argument is not None]
+    for arg in given:
+        arg.annotation = None
     return arguments
 
 
 def computes_nothing(nodes: Iterable[ast.AST]) -> bool:
     """Whether expressions only make words: they call nothing else, and bind nothing."""
     return not any(
-        isinstance(each, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom)
-        or (isinstance(each, ast.Call) and _last_name(each) not in _WORDING)
+        isinstance(child, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom)
+        or (isinstance(child, ast.Call) and _last_name(child) not in _WORDING)
         for node in nodes
-        for each in ast.walk(node)
+        for child in ast.walk(node)
     )
 
 
@@ -444,10 +448,10 @@ def _only_text(nodes: Iterable[ast.AST]) -> bool:
     """Whether expressions make nothing but text for people."""
     values = [node.value if isinstance(node, ast.keyword) else node for node in nodes]
     return computes_nothing(values) and all(
-        isinstance(each, ast.JoinedStr)
-        or (isinstance(each, ast.Constant) and isinstance(each.value, str))
-        or (isinstance(each, ast.BinOp | ast.Call))
-        for each in values
+        isinstance(value, ast.JoinedStr)
+        or (isinstance(value, ast.Constant) and isinstance(value.value, str))
+        or (isinstance(value, ast.BinOp | ast.Call))
+        for value in values
     )
 
 
@@ -485,7 +489,7 @@ class _Doing(ast.NodeTransformer):
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
         """A version is a name for what is compared here."""
-        names = {each.id for each in node.targets if isinstance(each, ast.Name)}
+        names = {target.id for target in node.targets if isinstance(target, ast.Name)}
         if self._module and len(names) == len(node.targets) and names <= _VERSIONS:
             return None if isinstance(node.value, ast.Constant) else node
         return self.generic_visit(node)

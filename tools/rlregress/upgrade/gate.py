@@ -19,7 +19,15 @@ from rlregress.model import differences as model
 from rlregress.model.code import REMOVED, Changed
 from rlregress.model.differences import Entry
 from rlregress.model.traces import Comparison, Trace, Traced
-from rlregress.model.upgrades import Cause, Moved, OfFramework, OfScript, Proof, Reach, Upgrade
+from rlregress.model.upgrades import (
+    Cause,
+    Moved,
+    MutationTest,
+    OfFramework,
+    OfScript,
+    PieceExecution,
+    Upgrade,
+)
 from rlregress.tracing.run import current
 from rlregress.upgrade import (
     accepted,
@@ -66,25 +74,27 @@ def run(options: Options) -> Upgrade:
             "those; leave one of the two out"
         )
     reviewed = accepted.load(options.accepted)
-    asked = (requested.parse(options.a), requested.parse(options.b))
-    pinned = affected.packages(*asked)
-    adapters = affected.adapters(*asked, pinned, options.frameworks, options.script is not None)
+    wanted = (requested.parse(options.a), requested.parse(options.b))
+    pinned = affected.packages(*wanted)
+    adapters = affected.adapters(*wanted, pinned, options.frameworks, options.script is not None)
     if not adapters and options.script is None:
-        idle = [Prepared(side, current(x), "not made") for x, side in zip("AB", asked, strict=True)]
+        idle = [
+            Prepared(side, current(x), "not made") for x, side in zip("AB", wanted, strict=True)
+        ]
         here = closures.on_path(current("installed"))
         entries_ = entries.of_idle(pinned, affected.unrelated(pinned, [here]))
         return Upgrade(
-            a=idle[0].info, b=idle[1].info, frameworks=(), pinned=pinned, beside=entries_
+            a=idle[0].info, b=idle[1].info, frameworks=(), pinned=pinned, other_packages=entries_
         )
     if options.script is None:
         _check_names(adapters, options)
-    pair = resolve(*asked, pinned, adapters, options.say)
+    pair = resolve(*wanted, pinned, adapters, options.say)
     a, b = environments.prepare(pair, options.say, options.lend)
     for line in (*a.lines, *b.lines):
         options.say(line)
     _check(a, b)
     found = inventory(pair, a, b)
-    options.say(found.said)
+    options.say(found.summary)
     script = None
     if options.script is not None:
         script = traced.script_training(options.script, pair.imports)
@@ -94,7 +104,9 @@ def run(options: Options) -> Upgrade:
         _judged(of, adapter, (a, b), options)
         for of, adapter in zip(result.frameworks, pair.adapters, strict=True)
     )
-    one_way = coverage.Reached({one.name: one.b for one in result.traced}).one_way()
+    one_way = coverage.ExecutedCode(
+        {training.name: training.b for training in result.traced}
+    ).one_way()
     result = replace(
         result, frameworks=judged, differing=state.differing(a, b), one_way=tuple(one_way)
     )
@@ -103,17 +115,20 @@ def run(options: Options) -> Upgrade:
 
 def _check_names(adapters: Sequence[Adapter], options: Options) -> None:
     """UserError for a scenario or an algorithm that no version can have, before any is made."""
-    offered = [_of_scenarios(adapter, options) for adapter in adapters]
+    known_scenarios = [_of_scenarios(adapter, options) for adapter in adapters]
     known = [set(adapter.trace_trainings()) for adapter in adapters]
     if all(known):
         # of a copy without any, as of scripts for gym, the two versions may have some
-        _check_algorithms(set().union(*known), offered, options)
+        _check_algorithms(set().union(*known), known_scenarios, options)
 
 
 def _check_algorithms(
-    names: Iterable[str], offered: Sequence[Sequence[scenarios.Scenario]], options: Options
+    names: Iterable[str], known_scenarios: Sequence[Sequence[scenarios.Scenario]], options: Options
 ) -> None:
-    known = {*names, *(name for of in offered for scenario in of for name in scenario.algorithms)}
+    known = {
+        *names,
+        *(name for of in known_scenarios for scenario in of for name in scenario.algorithms),
+    }
     for name in options.algorithms:
         if name not in known:
             raise UserError(f"there is no built-in training of '{name}'; {nearest(name, known)}")
@@ -195,22 +210,22 @@ def _compared(
         details = [detail for detail in every if detail.family not in left_out]
         name = "-".join(["details" if details else "no-details", *sorted(left_out)])
         prints = [
-            sides.ask(f"{adapter.full_name}-{name}", fingerprints.fingerprint, adapter, details)
+            sides.run(f"{adapter.full_name}-{name}", fingerprints.fingerprint, adapter, details)
             for adapter in adapters
         ]
-        played = sides.ask("physics", physics.played) if pair.moves_physics else None
-        asked = [(one.result(), other.result()) for one, other in prints]
-        chosen, one_sided = _trainings(adapters, asked, options)
+        played = sides.run("physics", physics.played) if pair.moves_physics else None
+        results = [(old.result(), new.result()) for old, new in prints]
+        chosen, one_sided = _trainings(adapters, results, options)
         chosen = [
             [training.noting(found.others(adapter.modules)) for training in trainings]
             for adapter, trainings in zip(adapters, chosen, strict=True)
         ]
         of_frameworks, ran = [], []
-        of_each = zip(adapters, asked, chosen, one_sided, strict=True)
+        of_each = zip(adapters, results, chosen, one_sided, strict=True)
         for adapter, prints_, trainings, one_sided_ in of_each:
-            alike = state.alike_beside(a, b, adapter)
+            same = state.same_surroundings(a, b, adapter)
             own = _Own(adapter, found, script is None)
-            of, executed = _framework(sides, own, prints_, trainings, alike, found, options)
+            of, executed = _framework(sides, own, prints_, trainings, same, found, options)
             extra = tuple(entries.of_one_sided(one_sided_, adapter.full_name))
             of_frameworks.append(replace(of, entries=(*of.entries, *extra)))
             ran.append(executed)
@@ -226,7 +241,7 @@ def _compared(
                 f"physics: {sum(m.moves for m in moved)} of {len(moved)} environments differ"
             )
     unowned = [] if script is not None else _unowned(adapters, found)
-    beside = _beside(found, unowned, _together(ran), moved)
+    of_others = _entries_of_others(found, unowned, _together(ran), moved)
     coverage_ = options.min_coverage
     if coverage_ is None:
         # a script is one program: that it runs little of a release is no fault of either
@@ -237,7 +252,7 @@ def _compared(
         frameworks=tuple(of_frameworks),
         physics=tuple(moved),
         script=of_script,
-        beside=tuple(beside),
+        other_packages=tuple(of_others),
         pinned=pair.pinned,
         min_coverage=coverage_,
         fail_on=options.fail_on,
@@ -268,15 +283,15 @@ class _Executed:
 def _together(ran: Sequence[_Executed]) -> _Executed:
     return _Executed(
         traces=(
-            {name: trace for each in ran for name, trace in each.traces[0].items()},
-            {name: trace for each in ran for name, trace in each.traces[1].items()},
+            {name: trace for executed in ran for name, trace in executed.traces[0].items()},
+            {name: trace for executed in ran for name, trace in executed.traces[1].items()},
         ),
-        same={name: functions_ for each in ran for name, functions_ in each.same.items()},
-        checks={name: check for each in ran for name, check in each.checks.items()},
+        same={name: functions_ for executed in ran for name, functions_ in executed.same.items()},
+        checks={name: check for executed in ran for name, check in executed.checks.items()},
     )
 
 
-def _beside(
+def _entries_of_others(
     found: Inventory, pieces: Sequence[Changed], ran: _Executed, moved: Sequence[Moved]
 ) -> list[Entry]:
     """Entries that belong to no framework: metadata, packages, files, environments."""
@@ -285,9 +300,9 @@ def _beside(
         for name, imported in ran.headers("imported").items()
     }
     packages = ran.headers("distributions_imported")
-    reach = coverage.reach(pieces, ran.traces, {}, found.folders("new"), ran.same)
+    executions = coverage.piece_executions(pieces, ran.traces, {}, found.folders("new"), ran.same)
     return [
-        *_entries_of(reach, ran, found),
+        *_entries_of(executions, ran, found),
         *entries.of_distributions(entries.of_files(found, ran.checks, used), found.parts),
         *entries.of_metadata(found),
         *entries.of_packages(found, ran.checks, packages),
@@ -296,11 +311,13 @@ def _beside(
 
 
 def _entries_of(
-    reach: Sequence[Reach], ran: _Executed, found: Inventory, framework: str = ""
+    executions: Sequence[PieceExecution], ran: _Executed, found: Inventory, framework: str = ""
 ) -> list[Entry]:
     """The entries of pieces of code, by what executed them."""
-    unnamed = entries.unnamed((each.function for each in reach), found.folders("new"))
-    pieces_ = entries.of_pieces(reach, ran.checks, unnamed, outside.load(), framework)
+    unnamed = entries.unnamed(
+        (execution.function for execution in executions), found.folders("new")
+    )
+    pieces_ = entries.of_pieces(executions, ran.checks, unnamed, outside.load(), framework)
     return entries.of_distributions(entries.without_public(pieces_, found.public), found.parts)
 
 
@@ -313,10 +330,10 @@ class _Own:
 
     def __init__(self, adapter: Adapter, found: Inventory, code: bool = True) -> None:
         self.adapter = adapter
-        self.pieces = [each for each in found.pieces if code and _owns(adapter, each)]
+        self.pieces = [piece for piece in found.pieces if code and _owns(adapter, piece)]
         others = _unowned([adapter], found) if code else []
         #: those that its trainings may run, too: of packages that are no framework's.
-        self.differing = [each for each in (*self.pieces, *others) if each.counts]
+        self.differing = [piece for piece in (*self.pieces, *others) if piece.counts]
 
 
 def _owns(adapter: Adapter, piece: Changed) -> bool:
@@ -326,12 +343,12 @@ def _owns(adapter: Adapter, piece: Changed) -> bool:
 
 def _unowned(adapters: Sequence[Adapter], found: Inventory) -> list[Changed]:
     """Pieces of packages that are none of these frameworks'."""
-    return [each for each in found.pieces if not any(_owns(x, each) for x in adapters)]
+    return [piece for piece in found.pieces if not any(_owns(x, piece) for x in adapters)]
 
 
 def _trainings(
     adapters: Sequence[Adapter],
-    asked: Sequence[tuple[Fingerprint, Fingerprint]],
+    probes: Sequence[tuple[Fingerprint, Fingerprint]],
     options: Options,
 ) -> tuple[list[list[Training]], list[dict[str, str]]]:
     """By framework, what is traced: every algorithm, plain and through its scenarios.
@@ -342,16 +359,18 @@ def _trainings(
         return [[] for _ in adapters], [{} for _ in adapters]
     every = []
     one_sided: list[dict[str, str]] = []
-    for one, other in asked:
+    for old, new in probes:
         # where the names cannot be read, the trainings themselves say why
-        in_old = set(other.algorithms if one.no_algorithms else one.algorithms)
-        in_new = set(one.algorithms if other.no_algorithms else other.algorithms)
-        every.append([*dict.fromkeys(n for n in (*one.algorithms, *other.algorithms)
+        in_old = set(new.algorithms if old.no_algorithms else old.algorithms)
+        in_new = set(old.algorithms if new.no_algorithms else new.algorithms)
+        every.append([*dict.fromkeys(n for n in (*old.algorithms, *new.algorithms)
                                      if n in in_old & in_new)])  # fmt: skip
         sides = {"old": in_old - in_new, "new": in_new - in_old}
         one_sided.append({name: side for side, names in sides.items() for name in sorted(names)})
-    offered = [_of_scenarios(adapter, options) for adapter in adapters]
-    _check_algorithms([n for names in (*one_sided, *every) for n in names], offered, options)
+    known_scenarios = [_of_scenarios(adapter, options) for adapter in adapters]
+    _check_algorithms(
+        [n for names in (*one_sided, *every) for n in names], known_scenarios, options
+    )
 
     def wanted_(name: str) -> bool:
         return not options.algorithms or name in options.algorithms
@@ -369,7 +388,7 @@ def _trainings(
                 if wanted_(name)
             ),
         ]
-        for adapter, names, of in zip(adapters, every, offered, strict=True)
+        for adapter, names, of in zip(adapters, every, known_scenarios, strict=True)
     ]
     return chosen, [{n: side for n, side in of.items() if plain_(n)} for of in one_sided]
 
@@ -390,7 +409,7 @@ def _framework(
     own: _Own,
     pair: tuple[Fingerprint, Fingerprint],
     trainings: Sequence[Training],
-    alike_beside: bool,
+    same_surroundings: bool,
     found: Inventory,
     options: Options,
 ) -> tuple[OfFramework, _Executed]:
@@ -402,7 +421,7 @@ def _framework(
     details = fingerprints.compared(one, other, later)
     defaults = tuple(fingerprints.changed_defaults(one, other))
     options.say(
-        f"{adapter.full_name}: {details.asked} of {details.all} details probed on both sides, "
+        f"{adapter.full_name}: {details.probed} of {details.all} details probed on both sides, "
         f"{len(details.changed)} differ; {len(defaults)} changed defaults"
     )
     differing = own.differing
@@ -413,46 +432,49 @@ def _framework(
     elif not any(function.how == REMOVED for function in differing):
         del lines["A"]
     known = recordings.SameCode()
-    if alike_beside and trainings and not options.every:
+    if same_surroundings and trainings and not options.every:
         known = recordings.same_code(sides, adapter, found, trainings, differing, options)
     same, left = known.functions, known.left(trainings)
     held, lost, traces, of = recordings.compared(sides, left, lines, differing, options)
     lost = [*known.unsupported, *lost]
-    searched = [each for each in held if each.name not in of]
+    searched = [training for training in held if training.name not in of]
     found_ = recordings.causes_of(sides, searched, trainings, differing, found.pieces, options)
-    causes_ = {**found_, **{name: found_[one] for name, one in of.items() if one in found_}}
+    causes_ = {**found_, **{name: found_[cause] for name, cause in of.items() if cause in found_}}
     probed = _probed(pair)
-    reach = coverage.reach(own.pieces, traces, probed, found.folders("new"), same)
+    executions = coverage.piece_executions(own.pieces, traces, probed, found.folders("new"), same)
     # of what is close, or differs in logs, a culprit may do more than round, or no more than that
     diverged = [
-        causes_[one.name]
-        for one in held
-        if one.name in causes_
-        and one.comparison.verdict == "diverged"
-        and not one.comparison.in_logs_only
+        causes_[training.name]
+        for training in held
+        if training.name in causes_
+        and training.comparison.verdict == "diverged"
+        and not training.comparison.in_logs_only
     ]
-    reach = direct.called(
-        sides, reach, left, traces[1], diverged, found.folders("new"), options.until(1.0)
+    executions = direct.called(
+        sides, executions, left, traces[1], diverged, found.folders("new"), options.until(1.0)
     )
-    held = direct.rounded(held, causes_, reach)
+    held = direct.rounded(held, causes_, executions)
     name = adapter.full_name
     checks = entries.of_trainings(held, lost, same, name)
     # of the others it is not known which of the changed functions they could do without
-    evident = [each for each in checks if each.name not in of]
+    evident = [check for check in checks if check.name not in of]
     ran = _Executed(traces=traces, same=same, checks=entries.evidence(evident, found_))
     proof = None
     if options.prove:
         folders = found.folders("new")
-        proof = _prove(sides, reach, held, trainings, traces[1], folders, options)
+        proof = _mutation_test(sides, executions, held, trainings, traces[1], folders, options)
     changed = {(d.id, d.scope): d for d in details.changed}
     standing = {key: explained.standing(adapter, d, versions[1]) for key, d in changed.items()}
     unread = tuple(fingerprints.unread(one, other))
     executed = recordings.lines_of(traces[1])
     differences = explained.differences(
-        causes_.values(), details.changed, differing, reach, executed
+        causes_.values(), details.changed, differing, executions, executed
     )
-    shown = [*differences, *(each.function for each in reach if each.function.counts)]
-    pieces = _entries_of(reach, ran, found, name)
+    listed = [
+        *differences,
+        *(execution.function for execution in executions if execution.function.counts),
+    ]
+    pieces = _entries_of(executions, ran, found, name)
     made = OfFramework(
         name=name,
         title=adapter.title,
@@ -469,11 +491,11 @@ def _framework(
         traced=tuple(held),
         not_traced=tuple(lost),
         same_code=tuple(same),
-        reach=tuple(reach),
+        executions=tuple(executions),
         causes=causes_,
         differences=differences,
         proof=proof,
-        passages=explained.side_by_side(shown, executed),
+        hunks=explained.side_by_side(listed, executed),
     )  # fmt: skip
     return made, ran
 
@@ -485,24 +507,24 @@ def _probed(pair: tuple[Fingerprint, Fingerprint]) -> dict[tuple[str, str], list
         other = pair[0].found.get(key)
         if answer.observed is None or other is None or other.observed is None:
             continue
-        for function in answer.entered | other.entered:
+        for function in answer.called | other.called:
             details.setdefault(function, []).append(f"{key[0]} [{key[1]}]")
     return details
 
 
-def _prove(
+def _mutation_test(
     sides: Sides,
-    reach: Sequence[Reach],
+    executions: Sequence[PieceExecution],
     held: Sequence[Traced],
     trainings: Sequence[Training],
     traces: Mapping[str, Trace],
     folders: Sequence[str],
     options: Options,
-) -> Proof:
+) -> MutationTest:
     names = {t.name for t in held if t.proved}
-    options.say(f"seeding up to {options.prove} faults into {len(reach)} changed functions")
-    return proof.prove(
-        reach,
+    options.say(f"seeding up to {options.prove} faults into {len(executions)} changed functions")
+    return proof.mutation_test(
+        executions,
         {training.name: training for training in trainings},
         {name: trace for name, trace in traces.items() if name in names},
         lambda jobs: sides.record_once("B", jobs),
@@ -524,7 +546,7 @@ def _script(
     held = traced.compared(script.name, a[script.name], b[script.name], again)
     word = held.word if isinstance(held, Traced) else "could not be compared"
     options.say(f"script {script.name}: {word}")
-    differing = [each for each in found.pieces if each.counts]
+    differing = [piece for piece in found.pieces if piece.counts]
     causes_: dict[str, Cause] = {}
     if isinstance(held, Traced):
         check = entries.of_traced(held, "", model.SCRIPT)
@@ -532,22 +554,24 @@ def _script(
     else:
         check = entries.of_not_traced(held, "", model.SCRIPT)
     ran = _Executed(traces=(a, b), checks=entries.evidence([check], causes_))
-    reach = coverage.reach(found.pieces, ran.traces, {}, found.folders("new"))
-    reach = direct.called(sides, reach, [script], b, causes_.values(), found.folders("new"))
+    executions = coverage.piece_executions(found.pieces, ran.traces, {}, found.folders("new"))
+    executions = direct.called(
+        sides, executions, [script], b, causes_.values(), found.folders("new")
+    )
     proof = None
     if options.prove and isinstance(held, Traced):
-        executed = [each for each in reach if each.trainings]
-        proof = _prove(sides, executed, [held], [script], b, found.folders("new"), options)
+        executed = [execution for execution in executions if execution.trainings]
+        proof = _mutation_test(sides, executed, [held], [script], b, found.folders("new"), options)
     executed_lines = recordings.lines_of(b)
-    differences = explained.differences(causes_.values(), (), (), reach, executed_lines)
+    differences = explained.differences(causes_.values(), (), (), executions, executed_lines)
     made = OfScript(
         held=held,
-        entries=(check, *_entries_of(reach, ran, found)),
-        reach=tuple(reach),
+        entries=(check, *_entries_of(executions, ran, found)),
+        executions=tuple(executions),
         causes=causes_,
         differences=differences,
         proof=proof,
-        passages=explained.side_by_side(differences, executed_lines),
+        hunks=explained.side_by_side(differences, executed_lines),
     )
     return made, ran
 

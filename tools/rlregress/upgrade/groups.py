@@ -24,7 +24,7 @@ def representatives(
     """
     shortest: dict[object, str] = {}
     keys = {}
-    for name in sorted(diverging, key=lambda each: len(traces[1][each].events)):
+    for name in sorted(diverging, key=lambda item: len(traces[1][item].events)):
         executed = frozenset(_executed(traces[0][name]) | _executed(traces[1][name]))
         keys[name] = (executed & frozenset(changed), _way(diverging[name]))
         shortest.setdefault(keys[name], name)
@@ -41,11 +41,11 @@ def ordered(trainings: Sequence[Training], met: Mapping[str, Sequence[str]]) -> 
     """
     turns: Counter[tuple[str, ...]] = Counter()
     keys = {}
-    for each in sorted(trainings, key=lambda one: " " in one.name):
-        function = tuple(met.get(each.name, ()))
-        keys[each.name] = turns[function]
+    for training in sorted(trainings, key=lambda item: " " in item.name):
+        function = tuple(met.get(training.name, ()))
+        keys[training.name] = turns[function]
         turns[function] += 1
-    return sorted(trainings, key=lambda one: (keys[one.name], " " in one.name))
+    return sorted(trainings, key=lambda item: (keys[item.name], " " in item.name))
 
 
 def _executed(trace: Trace) -> set[tuple[str, str]]:
@@ -72,10 +72,10 @@ def likewise(held: Iterable[Traced], of: Mapping[str, str]) -> list[Traced]:
         of: training -> its representative.
     """
     return [
-        replace(each, notes=(*each.notes, _NOTE.format(of[each.name])))
-        if of.get(each.name, each.name) != each.name
-        else each
-        for each in held
+        replace(training, notes=(*training.notes, _NOTE.format(of[training.name])))
+        if of.get(training.name, training.name) != training.name
+        else training
+        for training in held
     ]
 
 

@@ -24,8 +24,8 @@ from rlregress.model.histories import (
     NOT_JUDGED,
     RED,
     UNREACHED,
-    Judged,
     JudgedChange,
+    JudgedPair,
 )
 from rlregress.model.verdict import COULD_NOT_JUDGE
 from rlregress.training.record import write_atomically
@@ -38,7 +38,7 @@ Judge = Callable[[ReleasePair], Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class _Results:
-    pairs: tuple[Judged, ...]
+    pairs: tuple[JudgedPair, ...]
 
 
 def path_of(framework: str) -> Path:
@@ -46,7 +46,7 @@ def path_of(framework: str) -> Path:
     return suite.baselines() / "histories" / f"{framework}.results.json"
 
 
-def load(framework: str) -> tuple[Judged, ...]:
+def load(framework: str) -> tuple[JudgedPair, ...]:
     """The kept results; none if nothing was judged yet."""
     path = path_of(framework)
     if not path.is_file():
@@ -62,7 +62,7 @@ def run(
     only: Sequence[str] = (),
     say: cached_folders.Say = cached_folders.silent,
     further: bool = False,
-) -> Iterator[Judged]:
+) -> Iterator[JudgedPair]:
     """Judge every pair that has no result yet, and keep what was said after each.
 
     Args:
@@ -107,44 +107,46 @@ def run(
         yield result
 
 
-def _keep(framework: str, rows: Sequence[Judged]) -> None:
+def _keep(framework: str, rows: Sequence[JudgedPair]) -> None:
     pairs = [asdict(row) for row in rows]
-    for seen in (seen for pair in pairs for seen in pair["changes"]):
-        if not seen["later"]:
-            del seen["later"]
+    for change in (seen for pair in pairs for seen in pair["changes"]):
+        if not change["later"]:
+            del change["later"]
     text = json.dumps({"pairs": pairs}, indent=1)
     write_atomically(path_of(framework), text + "\n")
 
 
-def judged(pair: ReleasePair, data: Mapping[str, Any], seconds: float) -> Judged:
+def judged(pair: ReleasePair, data: Mapping[str, Any], seconds: float) -> JudgedPair:
     """What a report says of the changes of a pair."""
-    return Judged(
+    return JudgedPair(
         before=pair.before,
         release=pair.release,
         verdict=str(data["verdict"]),
         headline=str(data["headline"]),
         seconds=round(seconds, 1),
-        changes=tuple(_seen(change, data) for change in pair.in_scope),
+        changes=tuple(_judged_change(change, data) for change in pair.in_scope),
     )
 
 
-def with_named(kept: Judged, further: Judged) -> Judged:
+def with_named(kept: JudgedPair, further: JudgedPair) -> JudgedPair:
     """What is kept of a pair, with the causes that a gate of some scenarios alone has named."""
-    named = {seen.id: seen for seen in further.changes if seen.outcome == CAUSE}
+    named = {change.id: change for change in further.changes if change.outcome == CAUSE}
     changes = tuple(
-        replace(named[seen.id], later=True) if seen.outcome != CAUSE and seen.id in named else seen
-        for seen in kept.changes
+        replace(named[change.id], later=True)
+        if change.outcome != CAUSE and change.id in named
+        else change
+        for change in kept.changes
     )
     return replace(kept, changes=changes)
 
 
-def _seen(change: Change, data: Mapping[str, Any]) -> JudgedChange:
+def _judged_change(change: Change, data: Mapping[str, Any]) -> JudgedChange:
     frameworks = list(data.get("frameworks", {}).values())
     for of in frameworks:
         by = _named(change, of)
         if by:
             return JudgedChange(id=change.id, outcome=CAUSE, by=by)
-    if data["verdict"] in RED and any(_parts(change, of) for of in frameworks):
+    if data["verdict"] in RED and any(_diverges(change, of) for of in frameworks):
         return JudgedChange(id=change.id, outcome=FLAGGED)
     for row in data.get("entries", ()):
         if row["state"] in UNCHECKED and row["name"] in change.functions:
@@ -204,7 +206,7 @@ def _qualified(function: str) -> str:
     return f"{module}.{own}"
 
 
-def _parts(change: Change, of: Mapping[str, Any]) -> bool:
+def _diverges(change: Change, of: Mapping[str, Any]) -> bool:
     """Whether a training of one of its algorithms, or a detail that enters it, differs."""
     return any(set(detail["functions"]) & set(change.functions) for detail in of["details"]) or any(
         trace["verdict"] != "equal" and change.concerns(name.partition(" ")[0])

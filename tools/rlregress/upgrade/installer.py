@@ -96,11 +96,11 @@ def _environment() -> dict[str, str]:
     return made
 
 
-def run(arguments: Sequence[str], asked: str, also: Mapping[str, str] | None = None) -> str:
+def run(arguments: Sequence[str], requested: str, also: Mapping[str, str] | None = None) -> str:
     """What uv answers; where the index cannot be reached, from what it has kept.
 
     Args:
-        asked: what is wanted, as the user knows it.
+        requested: what is wanted, as the user knows it.
         also: further variables.
 
     Raises:
@@ -113,7 +113,7 @@ def run(arguments: Sequence[str], asked: str, also: Mapping[str, str] | None = N
     if ended.returncode and _unreachable(ended.stderr):
         ended = _called(["--offline", *arguments], variables)
     if ended.returncode:
-        raise failure(ended.stderr, asked)
+        raise failure(ended.stderr, requested)
     return ended.stdout
 
 
@@ -135,51 +135,52 @@ def _called(
 _UNREACHABLE = ("Failed to fetch", "error sending request", "network was disabled", "dns error")
 
 
-def _unreachable(said: str) -> bool:
-    return any(sign in said for sign in _UNREACHABLE)
+def _unreachable(sentence: str) -> bool:
+    return any(sign in sentence for sign in _UNREACHABLE)
 
 
-def failure(said: str, asked: str) -> UserError:
+def failure(sentence: str, requested: str) -> UserError:
     """What a complaint of uv means, in one sentence."""
     kept = "what was made before is kept"
-    if _unreachable(said):
+    if _unreachable(sentence):
         return Unreachable(
-            f"'{asked}' could not be installed: the package index cannot be reached and not all "
+            f"'{requested}' could not be installed: the package index cannot be reached and not "
+            "all "
             f"of it is in the cache {cached_folders.cache()}; try again with a network, {kept}"
         )
-    broken = re.search(r"Because (\S+==\S+) has invalid metadata", said)
-    if "Failed to parse metadata" in said:
-        broken = re.search(r"`(\S+==\S+)`", said)
+    broken = re.search(r"Because (\S+==\S+) has invalid metadata", sentence)
+    if "Failed to parse metadata" in sentence:
+        broken = re.search(r"`(\S+==\S+)`", sentence)
     if broken is not None:
         return Unreadable(broken.group(1))
-    none = re.search(r"[Bb]ecause there is no version of (\S+==\S+)", said)
+    none = re.search(r"[Bb]ecause there is no version of (\S+==\S+)", sentence)
     if none is not None:
         return UserError(f"there is no {none.group(1)}; {_published(none.group(1))}")
-    nobody = re.search(r"[Bb]ecause (\S+) was not found in the package registry", said)
+    nobody = re.search(r"[Bb]ecause (\S+) was not found in the package registry", sentence)
     if nobody is not None:
         return UserError(
-            f"'{asked}' could not be installed: the package index has no package "
+            f"'{requested}' could not be installed: the package index has no package "
             f"'{nobody.group(1)}'; check the name, {kept}"
         )
-    built = re.search(r"no wheels with a matching Python[^\n]*you require (\S+==[^\s,]+)", said)
+    built = re.search(r"no wheels with a matching Python[^\n]*you require (\S+==[^\s,]+)", sentence)
     if built is not None:
         return UserError(
             f"{built.group(1)} has no build for this Python; {_published(built.group(1))}"
         )
-    unbuilt = re.search(r"Failed to (?:download and )?build `(\S+)`", said)
+    unbuilt = re.search(r"Failed to (?:download and )?build `(\S+)`", sentence)
     if unbuilt is not None:
         return UserError(
             f"{unbuilt.group(1)} is published for this Python as source only, which cannot be "
             f"built here; {_published(unbuilt.group(1))}"
         )
-    causes = [line.strip() for line in said.splitlines() if line.strip()]
+    causes = [line.strip() for line in sentence.splitlines() if line.strip()]
     because = " ".join(causes).partition("cause: ")[2].partition(" hint: ")[0]
-    if "No solution found" in said:
+    if "No solution found" in sentence:
         words = because.replace("we can conclude that ", "").replace(" cause: ", " ")
-        return UserError(f"'{asked}' cannot be installed together: {words}")
+        return UserError(f"'{requested}' cannot be installed together: {words}")
     first = next((line for line in causes if line.startswith("error:")), "uv said nothing")
     why = (because or first.removeprefix("error: "))[:300]
-    return UserError(f"'{asked}' could not be installed: {why}")
+    return UserError(f"'{requested}' could not be installed: {why}")
 
 
 def _published(row: str) -> str:

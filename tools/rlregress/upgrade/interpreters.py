@@ -25,8 +25,8 @@ def distributions(python: str) -> dict[str, str]:
     )
     ended = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
     if ended.returncode:
-        said = last_words(ended.stderr)
-        raise UserError(f"the interpreter {python} cannot be used: {said}")
+        output = last_words(ended.stderr)
+        raise UserError(f"the interpreter {python} cannot be used: {output}")
     interpreter, versions = json.loads(ended.stdout)
     return {"python": interpreter, **{canonicalize_name(k): v for k, v in versions.items()}}
 

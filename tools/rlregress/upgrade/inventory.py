@@ -101,9 +101,9 @@ class Inventory:
     parts: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def said(self) -> str:
+    def summary(self) -> str:
         """In words, how much differs."""
-        wording = sum(each.how == WORDING for each in self.pieces)
+        wording = sum(piece.how == WORDING for piece in self.pieces)
         return (
             f"differences found in the files and metadata of both versions: {len(self.pieces)} "
             f"pieces of code ({wording} in wording only), {len(self.files)} other files, "
@@ -117,7 +117,7 @@ class Inventory:
 
     def folders(self, side: str) -> list[str]:
         """Of the packages on side "old" or "new"."""
-        return [str(f) for each in self.packages if (f := getattr(each, side)) is not None]
+        return [str(f) for package in self.packages if (f := getattr(package, side)) is not None]
 
 
 def inventory(pair: Pair, a: Prepared, b: Prepared) -> Inventory:
@@ -131,17 +131,17 @@ def inventory(pair: Pair, a: Prepared, b: Prepared) -> Inventory:
         for name in pair.pinned
     }
     packages = _packages(pair, a, b, own)
-    moved = [each for each in packages if each.old != each.new]
+    moved = [package for package in packages if package.old != package.new]
     folders = [[str(f) for p in moved if (f := getattr(p, side))] for side in ("old", "new")]
     pieces = functions.changed(*folders)
     public: list[PublicChange] = []
-    for each in moved:
+    for line in moved:
         # scripts, and what only one version has, offer no names to compare
-        places = [f for f in (each.old, each.new) if f and (f / "__init__.py").is_file()]
-        if each.old and each.new and len(places) == 2:
-            public += public_names.changes(each.old, each.new)
+        places = [f for f in (line.old, line.new) if f and (f / "__init__.py").is_file()]
+        if line.old and line.new and len(places) == 2:
+            public += public_names.changes(line.old, line.new)
     names = _distributions(pair, moved, own)
-    files = _other_files(folders[0], folders[1], {each.file for each in pieces})
+    files = _other_files(folders[0], folders[1], {piece.file for piece in pieces})
     declared: list[RequirementChange] = []
     bare = [side for side in (a, b) if _is_bare(side)]
     if len(bare) == 1:
@@ -217,7 +217,7 @@ def _packages(pair: Pair, a: Prepared, b: Prepared, own: _Own) -> list[Package]:
             packages += [
                 Package(name=n, old=old.get(n), new=new.get(n)) for n in sorted({*old, *new})
             ]
-    return [each for each in packages if each.old is not None or each.new is not None]
+    return [package for package in packages if package.old is not None or package.new is not None]
 
 
 def _of_checkout(side: Prepared, adapter: Adapter) -> dict[str, Path]:
@@ -265,7 +265,7 @@ def _modules(distribution: importlib.metadata.Distribution) -> dict[str, Path]:
     packages = {path.parent for path in files if path.name.partition(".")[0] == "__init__"}
     found = {}
     for path in files:
-        place = next((each for each in reversed(path.parents) if each in packages), path)
+        place = next((parent for parent in reversed(path.parents) if parent in packages), path)
         parts = [*place.parts[:-1], place.name.partition(".")[0] if place == path else place.name]
         there = Path(str(distribution.locate_file(place)))
         if all(map(str.isidentifier, parts)) and not parts[0].startswith("__") and there.exists():
@@ -280,9 +280,9 @@ def _distributions(pair: Pair, moved: Iterable[Package], own: _Own) -> dict[str,
     """Canonical names of the distributions whose code is to be compared -> its packages."""
     packages = {m: p for x in pair.adapters for m, p in zip(x.modules, x.packages, strict=False)}
     names = {name: {m for side in sides for m in side} for name, sides in own.items()}
-    for each in moved:
-        name = str(canonicalize_name(packages.get(each.name, each.name)))
-        names.setdefault(name, set()).add(each.name)
+    for row in moved:
+        name = str(canonicalize_name(packages.get(row.name, row.name)))
+        names.setdefault(name, set()).add(row.name)
     return names
 
 
@@ -300,23 +300,24 @@ def _is_compared(
     Args:
         differing: folders and files of packages in which something differs.
     """
-    named = Counter(path.name for each in moved if (path := each.new or each.old))
-    places = [(each.old, each.new) for each in moved if each.name in modules]
+    named = Counter(path.name for row in moved if (path := row.new or row.old))
+    places = [(row.old, row.new) for row in moved if row.name in modules]
     found = [{place.name for place in side if place} for side in zip(*places, strict=True)]
     return len(found) == 2 and all(
         # of two packages of one name the files cannot be told apart
-        name not in of or (here & set(differing) and max(named[each] for each in here) == 1)
+        name not in of
+        or (here & set(differing) and max(named[file_path] for file_path in here) == 1)
         for of, here in zip(there, found, strict=True)
     )
 
 
 def _unread(side: Prepared) -> RequirementChange:
     """A working tree that declares nothing."""
-    said = (
+    sentence = (
         f"{side.requested.text} has none of {', '.join(_PROJECT)}: its requirements are not known"
     )
     return RequirementChange(
-        kind="unread", package=side.requested.text, old="", new="", narrows=False, said=said
+        kind="unread", package=side.requested.text, old="", new="", narrows=False, summary=sentence
     )
 
 

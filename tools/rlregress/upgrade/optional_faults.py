@@ -79,7 +79,7 @@ def _seed(
     fitting = {fault: _fault(adapter, fault) for fault in faults}
     every = [made for made in fitting.values() if made is not None]
     seeded = proof.seed_installed(adapter, every, workers, say)
-    by_fault = {each.fault: each for each in seeded}
+    by_fault = {result.fault: result for result in seeded}
     return [
         OptionalResult(
             fault=probed.described(of),
@@ -102,7 +102,7 @@ def _fault(adapter: Adapter, fault: OptionalFault) -> Mutant | None:
         return None
     same = _common(text, changed)
     line = text[:same].count("\n") + 1
-    if fault.function not in {each.name for each in source.parse(text).functions}:
+    if fault.function not in {function.name for function in source.parse(text).functions}:
         return None
     return Mutant(
         file=fault.file,
@@ -115,12 +115,12 @@ def _fault(adapter: Adapter, fault: OptionalFault) -> Mutant | None:
     )
 
 
-def _common(one: str, other: str) -> int:
+def _common(first: str, second: str) -> int:
     """How many characters two texts begin with alike."""
-    return next((n for n, (x, y) in enumerate(zip(one, other, strict=False)) if x != y), 0)
+    return next((n for n, (x, y) in enumerate(zip(first, second, strict=False)) if x != y), 0)
 
 
 def enough(results: Sequence[OptionalResult]) -> bool:
     """Whether nine in ten of the faults that fit the installed version are found."""
-    fitting = [each for each in results if each.seeded is not None]
-    return bool(fitting) and sum(each.seen for each in fitting) >= SHARE * len(fitting)
+    fitting = [result for result in results if result.seeded is not None]
+    return bool(fitting) and sum(result.detected for result in fitting) >= SHARE * len(fitting)

@@ -19,7 +19,7 @@ from rlregress.frameworks.base import Adapter
 from rlregress.model.code import REMOVED
 from rlregress.model.faults import Mutant, Seeded
 from rlregress.model.traces import Trace
-from rlregress.model.upgrades import Calls, Proof, Reach
+from rlregress.model.upgrades import Calls, MutationTest, PieceExecution
 from rlregress.tracing.compare import compare
 from rlregress.tracing.run import current
 from rlregress.upgrade import cached_folders, direct, traced
@@ -38,34 +38,36 @@ Record = Callable[[Sequence[Training]], Mapping[str, Trace]]
 Call = Callable[[Sequence[Training]], Mapping[str, Calls]]
 
 
-def prove(
-    reach: Sequence[Reach],
+def mutation_test(
+    executions: Sequence[PieceExecution],
     trainings: Mapping[str, Training],
     traces: Mapping[str, Trace],
     record: Record,
     limit: int,
     call: Call = lambda _: {},
-) -> Proof:
+) -> MutationTest:
     """Seed faults into the functions that differ, and see which the gate would detect.
 
     Args:
-        reach: of the functions that differ.
+        executions: of the functions that differ.
         trainings, traces: by name, those of side B that were held against side A.
         record: records trainings on side B.
         limit: faults in all.
         call: calls functions directly.
     """
-    every = [_faults(each) for each in reach]
+    every = [_faults(execution) for execution in executions]
     chosen = mutation.spread([of for of in every if of], limit)
     seeded = called(seed(chosen, trainings, traces, record), trainings, traces, call)
-    rest = [each for each in seeded if not (each.seen or each.called or each.misfit)]
-    return Proof(
+    rest = [
+        result for result in seeded if not (result.detected_by or result.called or result.misfit)
+    ]
+    return MutationTest(
         functions=len({(fault.file, fault.function) for fault in chosen}),
-        seen=tuple(each.fault for each in seeded if each.seen),
-        called=tuple(each.fault for each in seeded if each.called),
-        not_run=tuple(each.fault for each in rest if not each.trainings),
-        unseen=tuple(each.fault for each in rest if each.trainings),
-        misfits=tuple(f"{each.fault}: {each.misfit}" for each in seeded if each.misfit),
+        diverged=tuple(result.fault for result in seeded if result.detected_by),
+        called=tuple(result.fault for result in seeded if result.called),
+        not_run=tuple(result.fault for result in rest if not result.trainings),
+        unseen=tuple(result.fault for result in rest if result.trainings),
+        misfits=tuple(f"{result.fault}: {result.misfit}" for result in seeded if result.misfit),
     )
 
 
@@ -91,23 +93,23 @@ def seed(
         n: Seeded(fault=fault, trainings=tuple(_running(fault, traces)))
         for n, fault in enumerate(faults)
     }
-    most = min(most, max((len(each.trainings) for each in seeded.values()), default=0))
+    most = min(most, max((len(result.trainings) for result in seeded.values()), default=0))
     begin, end = 0, 1
     # twice as many trainings at every turn, of those faults that no earlier one has seen
     while begin < most:
         left = [
             (n, name)
-            for n, each in seeded.items()
-            if not each.seen and not each.misfit
-            for name in each.trainings[begin:end]
+            for n, result in seeded.items()
+            if not result.detected_by and not result.misfit
+            for name in result.trainings[begin:end]
         ]
         jobs = [_job(trainings[name], seeded[n].fault, n) for n, name in left]
         after = record(jobs)
         for (n, name), job in zip(left, jobs, strict=True):
-            if not seeded[n].seen and not seeded[n].misfit:
+            if not seeded[n].detected_by and not seeded[n].misfit:
                 seeded[n] = _tried(seeded[n], name, traces[name], after[job.name])
-        seen = sum(bool(each.seen) for each in seeded.values())
-        say(f"{seen} of {len(seeded)} faults seen, each in at most {min(end, most)} trainings")
+        detected = sum(bool(result.detected_by) for result in seeded.values())
+        say(f"{detected} of {len(seeded)} faults seen, each in at most {min(end, most)} trainings")
         begin, end = end, 2 * end + 1
     return list(seeded.values())
 
@@ -121,15 +123,15 @@ def called(
     """The faults, with what direct calls show of those that are executed and no trace shows."""
     jobs: dict[str, int] = {}
     capturing = []
-    for n, each in enumerate(seeded):
-        if not (each.seen or each.misfit):
-            for name in direct.chosen(each.trainings, traces):
-                training = _job(trainings[name], each.fault, n, "mutant")
+    for n, result in enumerate(seeded):
+        if not (result.detected_by or result.misfit):
+            for name in direct.chosen(result.trainings, traces):
+                training = _job(trainings[name], result.fault, n, "mutant")
                 jobs[training.name] = n
                 capturing.append(training)
     found = call(capturing) if capturing else {}
-    showing = {jobs[name]: str(each) for name, each in found.items() if each.arguments}
-    return [replace(each, called=showing.get(n, "")) for n, each in enumerate(seeded)]
+    showing = {jobs[name]: str(calls) for name, calls in found.items() if calls.arguments}
+    return [replace(outcome, called=showing.get(n, "")) for n, outcome in enumerate(seeded)]
 
 
 def seed_installed(
@@ -169,15 +171,15 @@ def _tried(seeded: Seeded, name: str, before: Trace, after: Trace) -> Seeded:
         last = after.failure.strip().splitlines()[-1]
         if _MISFIT in last:
             return Seeded(fault=fault, trainings=trainings, misfit=last)
-        return Seeded(fault=fault, trainings=trainings, seen=name)
+        return Seeded(fault=fault, trainings=trainings, detected_by=name)
     comparison = compare(before, after)
     if comparison.verdict != "diverged":
         return seeded
-    return Seeded(fault=fault, trainings=trainings, seen=name, comparison=comparison)
+    return Seeded(fault=fault, trainings=trainings, detected_by=name, comparison=comparison)
 
 
-def _faults(reach: Reach) -> list[Mutant]:
-    function = reach.function
+def _faults(execution: PieceExecution) -> list[Mutant]:
+    function = execution.function
     path, own = function.paths[1], function.b
     if function.how == REMOVED or function.at_import or path is None or own is None:
         return []
@@ -190,14 +192,18 @@ def _running(fault: Mutant, traces: Mapping[str, Trace]) -> list[str]:
 
     The shortest first, one of each way through the function before the others.
     """
-    own = [each for each in source.parse(fault.text).functions if each.name == fault.function]
+    own = [
+        function
+        for function in source.parse(fault.text).functions
+        if function.name == fault.function
+    ]
     running = []
     for name, trace in traces.items():
         hit, _ = trace.header["lines"].get(fault.file, ((), ()))
         if fault.line in hit:
-            way = frozenset(n for n in hit for each in own if each.first <= n <= each.last)
+            way = frozenset(n for n in hit for block in own if block.first <= n <= block.last)
             running.append((len(trace.events), name, way))
-    ordered = sorted(running, key=lambda each: each[:2])
+    ordered = sorted(running, key=lambda item: item[:2])
     firsts = {way: name for _, name, way in reversed(ordered)}
     names = [name for _, name, _ in ordered]
     return sorted(names, key=lambda name: name not in firsts.values())

@@ -40,7 +40,7 @@ class PublicChange:
             "unread".
         name: the shortest dotted path that a caller writes.
         file, line: below the folder that holds the package; of the old version for what is gone.
-        said: one sentence.
+        summary: one sentence.
         old, new: what it was and what it is; empty: not there.
         breaks: a caller written for the old version can fail or get another value. What is unread
             counts as breaking.
@@ -51,7 +51,7 @@ class PublicChange:
     name: str
     file: str
     line: int
-    said: str
+    summary: str
     old: str = ""
     new: str = ""
     breaks: bool = False
@@ -68,7 +68,7 @@ def changes(old: Path, new: Path) -> list[PublicChange]:
         UserError: one of the folders is no package.
     """
     found = _Comparison(public_tree.read(old), public_tree.read(new)).found()
-    return sorted(set(found), key=lambda c: (not c.breaks, c.kind, c.name, c.said))
+    return sorted(set(found), key=lambda c: (not c.breaks, c.kind, c.name, c.summary))
 
 
 class _Comparison:
@@ -133,29 +133,29 @@ class _Comparison:
             at = Name(object=None, explicit=True, file=file, line=1)
             self._add("unread", file, at, f"{file} was not read: {why}", True)
 
-    def _not_defined(self, path: str, one: Name, other: Name) -> None:
+    def _not_defined(self, path: str, old: Name, new: Name) -> None:
         """A name that has no definition in the package on at least one side."""
-        if one.why or other.why:
-            same = (one.why, one.target) == (other.why, other.target)
-            if not (same and self._same_source(one, other)):
-                said = f"{path} was not read: {other.why or one.why}"
-                self._add("unread", path, other, said, True)
-        elif one.target != other.target:
-            where = f"imported from {other.target}" if other.target else "defined in the package"
-            was = f"imported from {one.target}" if one.target else "defined in the package"
-            self._add("moved", path, other, f"{path} is {where} (was {was})")
+        if old.why or new.why:
+            same = (old.why, old.target) == (new.why, new.target)
+            if not (same and self._same_source(old, new)):
+                sentence = f"{path} was not read: {new.why or old.why}"
+                self._add("unread", path, new, sentence, True)
+        elif old.target != new.target:
+            where = f"imported from {new.target}" if new.target else "defined in the package"
+            was = f"imported from {old.target}" if old.target else "defined in the package"
+            self._add("moved", path, new, f"{path} is {where} (was {was})")
 
-    def _same_source(self, one: Name, other: Name) -> bool:
+    def _same_source(self, old: Name, new: Name) -> bool:
         """Whether what may define an unread name is the same on both sides, or compiled.
 
         What is compiled has an entry of its own.
         """
-        parts = one.target.split(".")
+        parts = old.target.split(".")
         for n in range(len(parts), 0, -1):
             stem = "/".join(parts[:n])
             if any(x.startswith(f"{stem}.") for x in self._old.unread if not x.endswith(".py")):
                 return True
-        files = [one.file, *("/".join(parts[:n]) + ".py" for n in range(1, len(parts) + 1))]
+        files = [old.file, *("/".join(parts[:n]) + ".py" for n in range(1, len(parts) + 1))]
         contents = [
             [path.read_bytes() for x in files if (path := side.folder.parent / x).is_file()]
             for side in (self._old, self._new)
@@ -182,8 +182,8 @@ class _Comparison:
             shortest = self._old.paths[name.object.path]
             if name.object.path in kept:
                 still = self._still(name.object)
-                said = f"{path} is gone; it is still {still}"
-                self._add("moved", path, name, said, True, old=path, new=still)
+                sentence = f"{path} is gone; it is still {still}"
+                self._add("moved", path, name, sentence, True, old=path, new=still)
             elif path == shortest:
                 target = _same_elsewhere(name.object, new)
                 if target is None:
@@ -191,8 +191,8 @@ class _Comparison:
                     self._add("gone", path, name, f"{kind} {path} is gone", True, old=kind)
                     continue
                 home = self._new.paths[target.path]
-                said = f"{path} has moved to {home}"
-                self._add("moved", path, name, said, True, old=path, new=home)
+                sentence = f"{path} has moved to {home}"
+                self._add("moved", path, name, sentence, True, old=path, new=home)
                 moved[home] = (name.object, target)
                 self._homes.add(home)
         return moved
@@ -224,8 +224,8 @@ class _Comparison:
                 continue
             if name.object.path in known:
                 if path == self._new.paths[name.object.path] and path not in self._homes:
-                    said = f"{path} is another path to what was there before"
-                    self._add("new", path, name, said, new=name.target)
+                    sentence = f"{path} is another path to what was there before"
+                    self._add("new", path, name, sentence, new=name.target)
             elif path == self._new.paths[name.object.path]:
                 kind = _kind(name.object)
                 self._add("new", path, name, f"{kind} {path} is new", new=kind)
@@ -238,15 +238,15 @@ class _Comparison:
             return
         self._compared.add((a.path, b.path))
         if a.name != b.name and not isinstance(a, griffe.Module) and self._is_defined(a.path):
-            said = f"{path} stands for {b.path} (was {a.path})"
-            self._change("value", path, b, said, a.path, b.path, True)
+            sentence = f"{path} stands for {b.path} (was {a.path})"
+            self._change("value", path, b, sentence, a.path, b.path, True)
             return
         kinds = _kind(a), _kind(b)
         if kinds[0] != kinds[1]:
             # an attribute can be read where a property could, and be set as well
             breaks = kinds != ("property", "attribute")
-            said = f"{path} is {_a(kinds[1])} (was {_a(kinds[0])})"
-            self._change("kind", path, b, said, *kinds, breaks)
+            sentence = f"{path} is {_a(kinds[1])} (was {_a(kinds[0])})"
+            self._change("kind", path, b, sentence, *kinds, breaks)
         elif isinstance(a, griffe.Class) and isinstance(b, griffe.Class):
             self._bases(path, a, b)
             if _is_tuple(a) and _is_tuple(b):
@@ -271,22 +271,22 @@ class _Comparison:
         for base in direct[0]:
             internal = public_tree.is_private(base) and base.rpartition(".")[2] in names[1]
             if base not in other and not internal:
-                said = f"{path} is no longer a subclass of {base}"
-                self._change("base class", path, b, said, base, "", True)
+                sentence = f"{path} is no longer a subclass of {base}"
+                self._change("base class", path, b, sentence, base, "", True)
         for base in direct[1]:
             internal = public_tree.is_private(base) and base.rpartition(".")[2] in names[0]
             if base not in one and not internal:
-                said = f"{path} is a subclass of {base} now"
-                self._change("base class", path, b, said, "", base, False)
+                sentence = f"{path} is a subclass of {base} now"
+                self._change("base class", path, b, sentence, "", base, False)
 
     def _labels(self, path: str, a: griffe.Function, b: griffe.Function) -> None:
         one, other = a.labels & _CALLED, b.labels & _CALLED
         if one != other:
             words = [" ".join(sorted(labels)) or "plain" for labels in (one, other)]
-            said = f"{path} is {words[1]} (was {words[0]})"
+            sentence = f"{path} is {words[1]} (was {words[0]})"
             # a method that need no longer be overridden can be all the same
             breaks = other != one - {"abstractmethod"}
-            self._change("kind", path, b, said, words[0], words[1], breaks)
+            self._change("kind", path, b, sentence, words[0], words[1], breaks)
 
     def _parameters(
         self, path: str, old: Sequence[_Parameter], new: Sequence[_Parameter], b: griffe.Object
@@ -294,10 +294,10 @@ class _Comparison:
         where = _short(path, b)
 
         def change(
-            said: str, one: _Parameter | None, other: _Parameter | None, breaks: bool
+            text: str, before: _Parameter | None, after: _Parameter | None, breaks: bool
         ) -> None:
-            texts = [str(p or "") for p in (one, other)]
-            self._change("signature", path, b, said, texts[0], texts[1], breaks)
+            texts = [str(p or "") for p in (before, after)]
+            self._change("signature", path, b, text, texts[0], texts[1], breaks)
 
         one, other = ({p.name: p for p in side} for side in (old, new))
         absorbs = any(p.kind == "variadic keyword" for p in new)
@@ -317,49 +317,51 @@ class _Comparison:
             if p.kind != q.kind:
                 # either way of passing it still works if both are admitted now
                 breaks = q.kind != "positional or keyword"
-                said = f"parameter `{name}` of {where} is {q.kind} (was {p.kind})"
-                change(said, p, q, breaks)
+                sentence = f"parameter `{name}` of {where} is {q.kind} (was {p.kind})"
+                change(sentence, p, q, breaks)
             if p.default != q.default:
                 if q.required:
                     change(f"parameter `{name}` of {where} is required now", p, q, True)
                 elif p.required:
-                    said = f"parameter `{name}` of {where} has a default now: {q.default}"
-                    change(said, p, q, False)
+                    sentence = f"parameter `{name}` of {where} has a default now: {q.default}"
+                    change(sentence, p, q, False)
                 else:
-                    said = f"the default of `{name}` of {where} is {q.default} (was {p.default})"
-                    change(said, p, q, True)
+                    sentence = (
+                        f"the default of `{name}` of {where} is {q.default} (was {p.default})"
+                    )
+                    change(sentence, p, q, True)
         places = [[p.name for p in side if p.kind.startswith("positional")] for side in (old, new)]
         for number, (was, now) in enumerate(zip(*places, strict=False), 1):
             if was != now:
-                said = f"positional argument {number} of {where} is `{now}` (was `{was}`)"
+                sentence = f"positional argument {number} of {where} is `{now}` (was `{was}`)"
                 one_, other_ = (", ".join(side) for side in places)
-                self._change("signature", path, b, said, one_, other_, True)
+                self._change("signature", path, b, sentence, one_, other_, True)
                 break
 
     def _attribute(self, path: str, a: griffe.Attribute, b: griffe.Attribute) -> None:
         if "property" in a.labels:
             if "writable" in a.labels and "writable" not in b.labels:
-                said = f"property {path} can no longer be set"
-                self._change("kind", path, b, said, "writable", "read-only", True)
+                sentence = f"property {path} can no longer be set"
+                self._change("kind", path, b, sentence, "writable", "read-only", True)
             return
         levels = ["class" if _on_class(x) else "instance" for x in (a, b)]
         if levels[0] != levels[1]:
-            said = f"{path} is an attribute of the {levels[1]} (was of the {levels[0]})"
-            self._change("kind", path, b, said, levels[0], levels[1], levels[1] == "instance")
+            sentence = f"{path} is an attribute of the {levels[1]} (was of the {levels[0]})"
+            self._change("kind", path, b, sentence, levels[0], levels[1], levels[1] == "instance")
         elif levels[0] == "class":
             one, other = _value(a.value), _value(b.value)
             if one != other:
                 types = _is_type(a.value) and _is_type(b.value)
-                said = f"{'type alias ' if types else ''}{path} is {other} (was {one})"
-                self._change("value", path, b, said, one, other, not types)
+                sentence = f"{'type alias ' if types else ''}{path} is {other} (was {one})"
+                self._change("value", path, b, sentence, one, other, not types)
 
     def _deprecations(self, path: str, a: griffe.Object, b: griffe.Object) -> None:
         one, other = _warnings(a), _warnings(b)
         for message in sorted(other - one):
             self._change("deprecated", path, b, f"{path}: {message}", "", message, False)
         if one and not other:
-            said = f"{path} no longer gives its warning: {'; '.join(sorted(one))}"
-            self._change("deprecated", path, b, said, "; ".join(sorted(one)), "", False)
+            sentence = f"{path} no longer gives its warning: {'; '.join(sorted(one))}"
+            self._change("deprecated", path, b, sentence, "; ".join(sorted(one)), "", False)
 
     # -- members of classes ------------------------------------------------------------------------
 
@@ -371,34 +373,34 @@ class _Comparison:
             own = (p is not None and p.parent is a) or (q is not None and q.parent is b)
             yield (not own, path.count("."), f"{path}.{name}"), f"{path}.{name}", p, q
 
-    def _member(self, path: str, one: _Member | None, other: _Member | None) -> None:
-        if one is not None and other is not None:
-            self._compare(path, one, other)
-        elif one is not None:
-            if one.path in self._gone:
+    def _member(self, path: str, old: _Member | None, after: _Member | None) -> None:
+        if old is not None and after is not None:
+            self._compare(path, old, after)
+        elif old is not None:
+            if old.path in self._gone:
                 return
             owner, _, name = path.rpartition(".")
             new = self._new.names.get(owner)
             definition = new.object if new is not None else None
             if isinstance(definition, griffe.Class) and _assigns(definition, name):
                 return
-            self._gone.add(one.path)
-            kind = _kind(one)
+            self._gone.add(old.path)
+            kind = _kind(old)
             outside = _outside(definition) if isinstance(definition, griffe.Class) else []
             unless = f"; {', '.join(outside)} may still define it" if outside else ""
-            said = f"{kind} {path} is gone{unless}"
-            self._change("gone", path, one, said, kind, "", True)
-        elif other is not None:
+            sentence = f"{kind} {path} is gone{unless}"
+            self._change("gone", path, old, sentence, kind, "", True)
+        elif after is not None:
             # a public base class has its own entry
-            if ("", other.path) in self._compared or (
-                other.parent is not None and self._reported_at(other.parent.path, path)
+            if ("", after.path) in self._compared or (
+                after.parent is not None and self._reported_at(after.parent.path, path)
             ):
                 return
-            self._compared.add(("", other.path))
-            kind = _kind(other)
-            abstract = "abstractmethod" in other.labels
-            said = f"{kind} {path} is new" + (", and a subclass has to define it" * abstract)
-            self._change("new", path, other, said, "", kind, abstract)
+            self._compared.add(("", after.path))
+            kind = _kind(after)
+            abstract = "abstractmethod" in after.labels
+            sentence = f"{kind} {path} is new" + (", and a subclass has to define it" * abstract)
+            self._change("new", path, after, sentence, "", kind, abstract)
 
     def _reported_at(self, owner: str, path: str) -> bool:
         home = self._new.paths.get(owner)
@@ -407,25 +409,33 @@ class _Comparison:
     # -- entries -----------------------------------------------------------------------------------
 
     def _add(
-        self, kind: str, path: str, at: Name, said: str, breaks: bool = False,
+        self, kind: str, path: str, at: Name, sentence: str, breaks: bool = False,
         *, old: str = "", new: str = "",
     ) -> None:  # fmt: skip
         self._changes.append(
             PublicChange(
-                kind=kind, name=path, file=at.file, line=at.line, said=said, old=old, new=new,
+                kind=kind, name=path, file=at.file, line=at.line, summary=sentence, old=old,
+                new=new,
                 breaks=breaks, incidental=not at.explicit,
             )
         )  # fmt: skip
 
     def _change(
-        self, kind: str, path: str, at: griffe.Object, said: str, old: str, new: str, breaks: bool
+        self,
+        kind: str,
+        path: str,
+        at: griffe.Object,
+        sentence: str,
+        old: str,
+        new: str,
+        breaks: bool,
     ) -> None:
         # a constructor that is generated has no line of its own
         above = at.parent.lineno if at.parent is not None else None
         name = Name(
             object=at, explicit=True, file=public_tree.file_of(at), line=at.lineno or above or 1
         )
-        self._add(kind, path, name, said, breaks, old=old, new=new)
+        self._add(kind, path, name, sentence, breaks, old=old, new=new)
 
 
 _Member = griffe.Object
@@ -522,7 +532,9 @@ def _lineage(of: griffe.Class) -> list[griffe.Class]:
 
 
 def _ancestors(of: griffe.Class) -> set[str]:
-    return {name for each in _lineage(of) for name in (each.path, *_bases(each))} - {of.path}
+    return {name for ancestor in _lineage(of) for name in (ancestor.path, *_bases(ancestor))} - {
+        of.path
+    }
 
 
 #: modules whose base classes bring no attributes of their own.
@@ -538,8 +550,8 @@ def _outside(of: griffe.Class) -> list[str]:
 def _members(of: griffe.Class) -> dict[str, _Member]:
     """Public members, own and inherited."""
     found: dict[str, _Member] = {}
-    for each in _lineage(of):
-        for name, member in each.members.items():
+    for ancestor in _lineage(of):
+        for name, member in ancestor.members.items():
             special = name.startswith("__") and name.endswith("__")
             if name in found or (name.startswith("_") and not special):
                 continue
@@ -551,7 +563,7 @@ def _members(of: griffe.Class) -> dict[str, _Member]:
                     continue
             if isinstance(definition, griffe.Attribute):
                 annotated = definition.value is None and "property" not in definition.labels
-                fields = _is_tuple(each) or "dataclass" in each.labels
+                fields = _is_tuple(ancestor) or "dataclass" in ancestor.labels
                 if special or annotated or (fields and definition.annotation is not None):
                     # an annotation alone is no attribute; fields are parameters of the constructor
                     continue
@@ -562,8 +574,8 @@ def _members(of: griffe.Class) -> dict[str, _Member]:
 
 def _assigns(of: griffe.Class, name: str) -> bool:
     """Whether some method sets an attribute of this name on the instance, or registers it."""
-    for each in _lineage(of):
-        for node in ast.walk(_parsed(each)) if name in each.source else ():
+    for ancestor in _lineage(of):
+        for node in ast.walk(_parsed(ancestor)) if name in ancestor.source else ():
             if isinstance(node, ast.Attribute) and node.attr == name:
                 if isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name):
                     return True
@@ -641,11 +653,13 @@ def _parsed(of: griffe.Object) -> ast.Module:
 def _same_elsewhere(lost: griffe.Object, new: Mapping[str, griffe.Object]) -> griffe.Object | None:
     """The same object at a new path: with the same code, or the only one of its name and kind."""
     found = {
-        each.path: each
-        for path, each in new.items()
-        if each.name == lost.name and _kind(each) == _kind(lost)
+        member.path: member
+        for path, member in new.items()
+        if member.name == lost.name and _kind(member) == _kind(lost)
     }
-    same = [each for each in found.values() if each.source.split() == lost.source.split()]
+    same = [
+        candidate for candidate in found.values() if candidate.source.split() == lost.source.split()
+    ]
     candidates = same or list(found.values())
     return candidates[0] if len(candidates) == 1 or same else None
 

@@ -17,7 +17,7 @@ from rlregress.tracing import rounding
 from rlregress.upgrade import causes, groups, selection, traced
 from rlregress.upgrade.inventory import Inventory
 from rlregress.upgrade.options import Options
-from rlregress.upgrade.sides import Entered, Noted, Sides
+from rlregress.upgrade.sides import ExecutedFunctions, Noted, Sides
 from rlregress.upgrade.traced import Training
 
 
@@ -38,8 +38,10 @@ class SameCode:
 
     def left(self, trainings: Iterable[Training]) -> list[Training]:
         """Those that have to be recorded, in the order in which they say most."""
-        settled = {*self.functions, *(each.name for each in self.unsupported)}
-        return groups.ordered([each for each in trainings if each.name not in settled], self.met)
+        settled = {*self.functions, *(lost.name for lost in self.unsupported)}
+        return groups.ordered(
+            [training for training in trainings if training.name not in settled], self.met
+        )
 
 
 def same_code(
@@ -51,32 +53,32 @@ def same_code(
     options: Options,
 ) -> SameCode:
     """Which trainings run no code by which the sides differ."""
-    telling = selection.telling(found.folders("old"), found.folders("new"), _sources(adapter))
-    if telling.because:
-        options.say(f"{adapter.full_name}: every training is traced, as {telling.because}")
+    triggers = selection.triggers(found.folders("old"), found.folders("new"), _sources(adapter))
+    if triggers.because:
+        options.say(f"{adapter.full_name}: every training is traced, as {triggers.because}")
         return SameCode()
-    if telling.functions:
+    if triggers.functions:
         files = sorted({function.file for function in differing})
-        entered = sides.entering(trainings, telling, found.folders("new"), files)
+        executed = sides.entering(trainings, triggers, found.folders("new"), files)
     else:
         # what differs at import is executed by any training: the plain ones are traced for it
         scenarios_ = [t.name for t in trainings if t.name != t.name.partition(" ")[0]]
         names = scenarios_ if differing else [training.name for training in trainings]
-        entered = dict.fromkeys(names, Entered({}))
+        executed = dict.fromkeys(names, ExecutedFunctions({}))
     # of a file that was only imported, nothing but what runs at import
     same: dict[str, Mapping[str, Sequence[str]]] = {
         name: {**dict.fromkeys(of.imported, ()), **of.functions}
-        for name, of in entered.items()
+        for name, of in executed.items()
         if of.functions is not None
     }
     unsupported = [
-        traced.unsupported(name, of.unsupported) for name, of in entered.items() if of.unsupported
+        traced.unsupported(name, of.unsupported) for name, of in executed.items() if of.unsupported
     ]
     options.say(
         f"{adapter.full_name}: {len(same)} of {len(trainings)} trainings run no code that differs"
         + (f", {len(unsupported)} are unsupported" if unsupported else "")
     )
-    met = {name: each.met for name, each in entered.items() if each.met}
+    met = {name: functions.met for name, functions in executed.items() if functions.met}
     return SameCode(functions=same, unsupported=unsupported, met=met)
 
 
@@ -108,9 +110,13 @@ def compared(
     trainings = [training for training in trainings if training not in late]
     once = {t.name: traced.compared_once(t.name, a[t.name], b[t.name]) for t in trainings}
     diverging = {
-        n: each for n, each in once.items() if isinstance(each, Comparison) and traced.parts(each)
+        n: trace
+        for n, trace in once.items()
+        if isinstance(trace, Comparison) and traced.diverges(trace)
     }
-    of = groups.representatives(diverging, (a, b), {each.key for each in differing})
+    of = groups.representatives(
+        diverging, (a, b), {traced_training.key for traced_training in differing}
+    )
     again: dict[str, tuple[Repeated, Repeated]] = {}
     wanted = [training for training in trainings if of.get(training.name) == training.name]
     while wanted:
@@ -121,14 +127,18 @@ def compared(
         names = [training.name for training in wanted]
         again |= {n: traced.repeated((a[n], b[n]), (one[n], other[n])) for n in names}
         # what stands for others has to repeat itself
-        loose = {n for n in names if not all(each.repeats for each in again[n])}
+        loose = {
+            n for n in names if not all(traced_training.repeats for traced_training in again[n])
+        }
         wanted = [t for t in trainings if of.get(t.name) in loose and t.name not in again]
         of.update({training.name: training.name for training in wanted})
     once |= _measured(sides, trainings, once, (a, b), of, options)
     if again:
-        noisy = sum(not all(each.repeats for each in both) for both in again.values())
-        said = f"{noisy} of {len(again)} do not" if noisy else "all do: no difference is noise"
-        options.say(f"do they repeat themselves? {said}")
+        noisy = sum(
+            not all(traced_training.repeats for traced_training in both) for both in again.values()
+        )
+        sentence = f"{noisy} of {len(again)} do not" if noisy else "all do: no difference is noise"
+        options.say(f"do they repeat themselves? {sentence}")
     held: list[Traced] = []
     lost = [traced.too_late(training, options.minutes) for training in late]
     if late:
@@ -145,11 +155,11 @@ def compared(
         held.append(both)
         if both.plain:
             options.say(f"{training.owner} {name}: {both.word}")
-    words = Counter(each.word for each in held if not each.plain)
+    words = Counter(traced_training.word for traced_training in held if not traced_training.plain)
     if words:
         counts = ", ".join(f"{count} {word}" for word, count in words.most_common())
         options.say(f"{trainings[0].owner} scenarios: {counts}")
-    stand_ins = {name: one for name, one in of.items() if one != name}
+    stand_ins = {name: cause for name, cause in of.items() if cause != name}
     return groups.likewise(held, stand_ins), lost, (a, b), stand_ins
 
 
@@ -177,13 +187,15 @@ def _measured(
     if not copies:
         return {}
     options.say(f"measuring rounding: {rounding.COPIES} copies of {len(copies)} trainings")
-    recorded = sides.record_once("A", [each for each_of in copies.values() for each in each_of])
+    recorded = sides.record_once(
+        "A", [traced_training for each_of in copies.values() for traced_training in each_of]
+    )
     a, b = traces
     made: dict[str, Comparison | NotTraced] = {}
     for name, each_of in copies.items():
         found = once[name]
         assert isinstance(found, Comparison)
-        copied = [recorded[each.name] for each in each_of]
+        copied = [recorded[traced_training.name] for traced_training in each_of]
         made[name] = rounding.measured(found, a[name], b[name], copied)
     return made
 

@@ -19,7 +19,7 @@ from rlregress.source import below
 
 INSTALLED = "installed"
 #: bytes of a lock file, at most, and characters of a row that are shown.
-_LARGEST, _SHOWN = 10_000_000, 100
+_LARGEST, _QUOTED = 10_000_000, 100
 _IGNORED = {".git", "__pycache__", ".venv", "node_modules"}
 
 
@@ -155,7 +155,7 @@ def _pinned(rows: list[str], where: str) -> tuple[str, ...]:
             requirement = Requirement(row)
         except InvalidRequirement:
             raise UserError(
-                f"'{row[:_SHOWN]}' in '{where[:_SHOWN]}' is no requirement; expected one such as "
+                f"'{row[:_QUOTED]}' in '{where[:_QUOTED]}' is no requirement; expected one such as "
                 "'framework==2.7.1'"
             ) from None
         pins = [s for s in requirement.specifier if s.operator in ("==", "===")]

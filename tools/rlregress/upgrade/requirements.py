@@ -63,7 +63,7 @@ class RequirementChange:
         old, new: as declared; empty: not declared.
         narrows: an environment that satisfied the old declaration may not satisfy the new one, or
             something is gone. What is unread counts as narrowing.
-        said: one sentence.
+        summary: one sentence.
     """
 
     kind: str
@@ -71,7 +71,7 @@ class RequirementChange:
     old: str
     new: str
     narrows: bool
-    said: str
+    summary: str
 
 
 # -- what a distribution declares ------------------------------------------------------------------
@@ -372,7 +372,7 @@ def changes(old: Declared, new: Declared) -> list[RequirementChange]:
             old=old.unread.get(name, ""),
             new=new.unread.get(name, ""),
             narrows=True,
-            said=f"what it declares of {name} was not read: {why}",
+            summary=f"what it declares of {name} was not read: {why}",
         )
         for name, why in unread.items()
     ]
@@ -388,7 +388,7 @@ def changes(old: Declared, new: Declared) -> list[RequirementChange]:
             for x in (old, new)
         ]
         found += _present("entry point", *points)
-    return sorted(found, key=lambda c: (not c.narrows, c.kind, c.package, c.said))
+    return sorted(found, key=lambda c: (not c.narrows, c.kind, c.package, c.summary))
 
 
 def _requirements(old: Declared, new: Declared) -> Iterator[RequirementChange]:
@@ -410,54 +410,56 @@ def _requirements(old: Declared, new: Declared) -> Iterator[RequirementChange]:
             old=row if gone else "",
             new="" if gone else row,
             narrows=False,
-            said=f"not for this interpreter: {'no longer ' if gone else ''}requires {row}",
+            summary=f"not for this interpreter: {'no longer ' if gone else ''}requires {row}",
         )
 
 
 def _requirement(
     name: str,
-    one: Requirement | None,
-    other: Requirement | None,
+    before: Requirement | None,
+    after: Requirement | None,
     old: Declared,
     new: Declared,
     extra: str,
 ) -> Iterator[RequirementChange]:
     where = f"extra {extra}: " if extra else ""
 
-    def change(said: str, narrows: bool) -> RequirementChange:
+    def change(text: str, narrows: bool) -> RequirementChange:
         return RequirementChange(
             kind="extra" if extra else "requirement",
             package=name,
-            old=str(one or ""),
-            new=str(other or ""),
+            old=str(before or ""),
+            new=str(after or ""),
             narrows=narrows,
-            said=where + said,
+            summary=where + text,
         )
 
-    if one is None or other is None:
-        present = new if other is None else old
+    if before is None or after is None:
+        present = new if after is None else old
         homes = sorted(x for x in present.extras if not extra and name in _effective(present, x))
         other_rows = [str(r) for r in present.requires if canonicalize_name(r.name) == name]
         if homes:
-            home = "an extra now" if other is None else "an extra before"
+            home = "an extra now" if after is None else "an extra before"
             note = f" ({home}: {', '.join(homes)})"
         elif other_rows and not extra:
-            note = f" ({'now' if other is None else 'before'}: {other_rows[0]})"
+            note = f" ({'now' if after is None else 'before'}: {other_rows[0]})"
         else:
             note = ""
-        said = f"newly installed: {_words(other)}" if other else f"no longer installed: {name}"
-        yield change(said + note, other is None)
+        sentence = f"newly installed: {_words(after)}" if after else f"no longer installed: {name}"
+        yield change(sentence + note, after is None)
         return
-    if (one.specifier, one.extras, one.url) != (other.specifier, other.extras, other.url):
-        narrow = narrows(one.specifier, other.specifier)
-        fewer = bool(one.extras - other.extras) or one.url != other.url
-        same = not narrow and not narrows(other.specifier, one.specifier)
+    if (before.specifier, before.extras, before.url) != (after.specifier, after.extras, after.url):
+        narrow = narrows(before.specifier, after.specifier)
+        fewer = bool(before.extras - after.extras) or before.url != after.url
+        same = not narrow and not narrows(after.specifier, before.specifier)
         note = (
-            ", which admits the same versions" if same and one.specifier != other.specifier else ""
+            ", which admits the same versions"
+            if same and before.specifier != after.specifier
+            else ""
         )
-        yield change(f"needs {_words(other)} (was {_bounds(one)}{note})", narrow or fewer)
-    if str(one.marker or "") != str(other.marker or ""):
-        now, was = str(other.marker or "always"), str(one.marker or "always")
+        yield change(f"needs {_words(after)} (was {_bounds(before)}{note})", narrow or fewer)
+    if str(before.marker or "") != str(after.marker or ""):
+        now, was = str(after.marker or "always"), str(before.marker or "always")
         yield change(f"{name} is required under another condition: {now} (was {was})", False)
 
 
@@ -489,18 +491,23 @@ def _python(old: str, new: str) -> Iterator[RequirementChange]:
         one, other = SpecifierSet(old), SpecifierSet(new)
     except InvalidSpecifier as error:
         yield RequirementChange(
-            kind="unread", package="python", old=old, new=new, narrows=True, said=f"python: {error}"
+            kind="unread",
+            package="python",
+            old=old,
+            new=new,
+            narrows=True,
+            summary=f"python: {error}",
         )
         return
     if one != other:
-        said = f"python {_range(other)} (was {_range(one)})"
+        sentence = f"python {_range(other)} (was {_range(one)})"
         yield RequirementChange(
             kind="python",
             package="python",
             old=old,
             new=new,
             narrows=narrows(one, other),
-            said=said,
+            summary=sentence,
         )
 
 
@@ -511,18 +518,18 @@ def _present(
         if old.get(name) == new.get(name):
             continue
         if name not in new:
-            said = f"{kind} {name} is gone"
+            sentence = f"{kind} {name} is gone"
         elif name not in old:
-            said = f"{kind} {name} is new"
+            sentence = f"{kind} {name} is new"
         else:
-            said = f"{kind} {name} points at {new[name]} (was {old[name]})"
+            sentence = f"{kind} {name} points at {new[name]} (was {old[name]})"
         yield RequirementChange(
             kind=kind,
             package=name,
             old=old.get(name, ""),
             new=new.get(name, ""),
             narrows=name not in new,
-            said=said,
+            summary=sentence,
         )
 
 
@@ -579,9 +586,9 @@ def _that_matter(specifiers: Iterable[Specifier]) -> set[Version]:
     texts = {f"{v.epoch}!{text}" for v in named for text in texts} | texts
     for version in named:
         letter, number = version.pre or ("a", 0)
-        stages = {"", *(f"{letter}{n}" for n in _beside(number))}
-        posts = {"", *(f".post{n}" for n in _beside(version.post))}
-        devs = {"", *(f".dev{n}" for n in _beside(version.dev))}
+        stages = {"", *(f"{letter}{n}" for n in _neighbours(number))}
+        posts = {"", *(f".post{n}" for n in _neighbours(version.post))}
+        devs = {"", *(f".dev{n}" for n in _neighbours(version.dev))}
         texts |= {version.base_version + "".join(end) for end in product(stages, posts, devs)}
     return {*named, *map(Version, texts)}
 
@@ -594,7 +601,7 @@ def _dotted(release: Iterable[int]) -> str:
     return ".".join(map(str, release))
 
 
-def _beside(number: int | None) -> set[int]:
+def _neighbours(number: int | None) -> set[int]:
     """The least and the highest number, and those around one."""
     around = set() if number is None else {number - 1, number, number + 1}
     return {n for n in (0, _HIGH, *around) if n >= 0}

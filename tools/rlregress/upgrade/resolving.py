@@ -121,21 +121,21 @@ def problem(side: Requested, adapters: Sequence[Adapter], complete: bool) -> Pro
     return Problem(pins, defaults, own, held, lock=bool(side.lock))
 
 
-def resolve(asked: Problem, say: cached_folders.Say) -> tuple[Problem, Resolved]:
+def resolve(requested: Problem, say: cached_folders.Say) -> tuple[Problem, Resolved]:
     """The versions of a side, and the problem that has them: as little is given up as can be.
 
     Raises:
         UserError: what is pinned does not exist, or cannot stand together.
     """
     try:
-        if not asked.defaults.build:
-            return asked, asked.solved()
+        if not requested.defaults.build:
+            return requested, requested.solved()
     except installer.Unreachable:
         raise
     except UserError:
         pass
     # what has to be built is not built twice, to ask it what it needs
-    eased = _eased(asked, say)
+    eased = _eased(requested, say)
     try:
         return eased, eased.solved()
     except installer.Unreachable:
@@ -146,27 +146,29 @@ def resolve(asked: Problem, say: cached_folders.Say) -> tuple[Problem, Resolved]
     try:
         return least, least.solved()
     except UserError:
-        if not asked.lock:
+        if not requested.lock:
             raise
     # a lock file is taken at its word
-    rows = {name_of(row): row for row in asked.pins}
+    rows = {name_of(row): row for row in requested.pins}
     noted = ("the pins of the lock file contradict each other, and are taken as they are",)
     return least, Resolved(rows, noted)
 
 
-def _eased(asked: Problem, say: cached_folders.Say) -> Problem:
+def _eased(requested: Problem, say: cached_folders.Say) -> Problem:
     """The same, with the needs of pinned packages written out where other pins contradict them.
 
     Raises:
         UserError: two pins of the user contradict each other.
     """
-    exact = asked.exact
+    exact = requested.exact
     fixed, rows = {}, []
     failed: UserError | None = None
     for name in sorted(exact.keys() - {"torch"}):
         row = f"{name}=={exact[name]}"
         try:
-            needed = list(metadata.required(_distribution(name, row, asked.defaults.build, say)))
+            needed = list(
+                metadata.required(_distribution(name, row, requested.defaults.build, say))
+            )
         except installer.Unreachable:
             raise
         except UserError as error:
@@ -175,14 +177,14 @@ def _eased(asked: Problem, say: cached_folders.Say) -> Problem:
             continue
         pinned = [(r, exact[_name(r)]) for r in needed if _name(r) in exact]
         apart = [(r, v) for r, v in pinned if not metadata.admits(r.specifier, v)]
-        if not asked.lock:
-            _refuse(row, apart, versions(asked.pins))
+        if not requested.lock:
+            _refuse(row, apart, versions(requested.pins))
         if apart or wheels.mended(row).exists():
             fixed[name] = exact[name]
             rows += [str(r) for r in needed if _name(r) not in exact]
     if failed is not None:
         raise failed
-    return replace(asked, fixed=fixed, own=(*asked.own, *rows))
+    return replace(requested, fixed=fixed, own=(*requested.own, *rows))
 
 
 def _distribution(
@@ -224,7 +226,7 @@ def _compiled(
     out: Iterable[str],
     constraints: Iterable[str],
     tools: Sequence[str],
-    asked: str,
+    requested: str,
 ) -> dict[str, str]:
     """What the resolver finds: name -> row.
 
@@ -243,7 +245,7 @@ def _compiled(
         wheels.written(compiled, installed.pins())
         command = ["pip", "compile", given, "-o", str(compiled), "--python", sys.executable]
         options = ["--overrides", never, "-c", limits, "-b", build, "--no-annotate", "--no-header"]
-        installer.run([*command, *options, "--no-strip-extras"], asked)
+        installer.run([*command, *options, "--no-strip-extras"], requested)
         lines = compiled.read_text(encoding="utf-8").splitlines()
     kept = [line.partition(" ;")[0].strip() for line in lines if line and line[0] not in "#- "]
     return {name_of(row): _bare(row) for row in kept}

@@ -63,10 +63,10 @@ def judge(
     verdict = of_evidence(adapter.name, entries, chosen, report)
     if verdict.verdict != REGRESSED or not alarmed(entries):
         return verdict
-    return asked_again(verdict, entries, sides[0], options, say)
+    return trained_further(verdict, entries, sides[0], options, say)
 
 
-def asked_again(
+def trained_further(
     alarm: ReturnsVerdict,
     entries: Sequence[Mapping[str, Any]],
     side: Side,
@@ -117,8 +117,8 @@ def asked_again(
     )
     if without == names:
         return replace(alarm, verdict=INCONCLUSIVE, lines=(f"inconclusive: {line}", *alarm.lines))
-    told = {name: cell for name, cell in cells.items() if name not in without}
-    confirmed = confirm(told, old, new, options.alpha)
+    judged = {name: cell for name, cell in cells.items() if name not in without}
+    confirmed = confirm(judged, old, new, options.alpha)
     lines = (*confirmed.lines, *([line] if without else []), *alarm.lines)
     return replace(alarm, verdict=confirmed.verdict, lines=lines)
 
@@ -170,8 +170,8 @@ def _line(named: tuple[str, Mapping[str, Any]]) -> str:
     if fraction is not None:
         of_returns = f"{fraction:+.0%} of the stored returns' scale"
         effect = f", {of_returns if quantity is RETURNS else quantity.moved(fraction)}"
-    seen = verdict["visible_fraction"]
-    sees = quantity.nothing_seen()
-    if seen is not None:
-        sees = f"sees {quantity.loss(seen)} with 80 % power"
-    return f"{name}: {verdict['verdict']}{effect}; {verdict['new_seeds']} new runs; {sees}"
+    detectable = verdict["visible_fraction"]
+    detects = quantity.nothing_detectable()
+    if detectable is not None:
+        detects = f"sees {quantity.loss(detectable)} with 80 % power"
+    return f"{name}: {verdict['verdict']}{effect}; {verdict['new_seeds']} new runs; {detects}"

@@ -184,10 +184,10 @@ def _load_file(path: Path, model: Any) -> list[Scenario]:
 
 
 def _no_duplicates(scenarios: Sequence[Scenario]) -> None:
-    seen: dict[str, Scenario] = {}
+    known: dict[str, Scenario] = {}
     for scenario in scenarios:
         for algorithm in scenario.algorithms:
-            other = seen.setdefault(scenario.title(algorithm), scenario)
+            other = known.setdefault(scenario.title(algorithm), scenario)
             if other is not scenario:
                 raise UserError(
                     f"{scenario.where}: '{scenario.title(algorithm)}' is there already: "

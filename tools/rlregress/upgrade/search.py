@@ -63,10 +63,10 @@ def _standing(
     return tuple(dict.fromkeys(nearest))
 
 
-def _place(one: Traced, functions: Sequence[Changed]) -> Group:
+def _place(training: Traced, functions: Sequence[Changed]) -> Group:
     """Where traces part, and what raises the errors that one side alone answers with."""
-    parting = at(one.comparison.first, functions)
-    return tuple(dict.fromkeys((*parting, *_refusing(one, functions))))
+    parting = at(training.comparison.first, functions)
+    return tuple(dict.fromkeys((*parting, *_raising(training, functions))))
 
 
 def _holds(function: Function | None, line: int) -> bool:
@@ -78,13 +78,13 @@ class _Came:
     """What came of a group of functions that were put back.
 
     Attributes:
-        said: one of the four words above.
+        outcome: one of the four words above.
         trace: of the training with them.
         why: of a failure, its last words.
         misfits: functions of the group that could not be put back, and why.
     """
 
-    said: str
+    outcome: str
     trace: Trace
     why: str = ""
     misfits: tuple[tuple[Changed, str], ...] = ()
@@ -92,12 +92,12 @@ class _Came:
     @property
     def moves(self) -> bool:
         """Whether the training does something else than on side B."""
-        return self.said in (_AS_A, _ELSEWHERE)
+        return self.outcome in (_AS_A, _ELSEWHERE)
 
     def fitting(self, group: Group) -> Group:
         """The functions of the group that could be put back."""
         misfits = dict(self.misfits)
-        return tuple(each for each in group if each not in misfits)
+        return tuple(function for function in group if function not in misfits)
 
 
 @dataclass
@@ -122,7 +122,9 @@ class _SoFar:
             moving=tuple(dict.fromkeys(self.moving)),
             together=tuple(dict.fromkeys(self.together)),
             whole=True if self.alone is not None else self.whole,
-            still=tuple(each for each in dict.fromkeys(self.still) if each not in named),
+            still=tuple(
+                function for function in dict.fromkeys(self.still) if function not in named
+            ),
             failed=tuple(item for item in self.failed.items() if item[0] not in named),
             open=tuple(dict.fromkeys(self.open)),
         )
@@ -150,58 +152,65 @@ _Asking = Generator[list[Group], Mapping[Group, Trace], dict[Group, _Came]]
 _Stepping = Generator[list[Group], Mapping[Group, Trace], _State]
 
 
-def search(one: Traced, functions: Sequence[Changed], known: Iterable[Changed]) -> Search:
+def search(training: Traced, functions: Sequence[Changed], known: Iterable[Changed]) -> Search:
     """What moves earlier trainings first, then the nearest, then all others.
 
     Args:
         functions: those that differ.
         known: those of them that move other trainings.
     """
-    place = _place(one, functions)
-    entered = [each for each in dict.fromkeys((*place, *_entered(one, functions))) if _fits(each)]
-    so_far, state = _SoFar(), _State(one)
-    before = [each for each in entered if each in set(known)]
+    place = _place(training, functions)
+    executed = [
+        function
+        for function in dict.fromkeys((*place, *_executed_functions(training, functions)))
+        if _fits(function)
+    ]
+    so_far, state = _SoFar(), _State(training)
+    before = [function for function in executed if function in set(known)]
     # where it parts at what moves another, that is asked first
-    before = [each for each in before if each in place] or before
+    before = [function for function in before if function in place] or before
     if before:
         state = yield from _as_before(state, before, so_far)
     for _ in range(_DEPTHS):
         if so_far.ended:
             break
-        state = yield from _level(state, entered, functions, so_far)
+        state = yield from _level(state, executed, functions, so_far)
     return so_far.cause(place)
 
 
-def _ask(state: _State, groups: Sequence[Group]) -> _Asking:
+def _traces_of(state: _State, groups: Sequence[Group]) -> _Asking:
     """What comes of each group, beside what is put back already."""
-    asked = {(*state.base, *group): group for group in groups}
-    traces = (yield list(asked)) if asked else {}
-    return {asked[each]: _came(state.one, asked[each], trace) for each, trace in traces.items()}
+    requested = {(*state.base, *group): group for group in groups}
+    traces = (yield list(requested)) if requested else {}
+    return {
+        requested[group]: _came(state.one, requested[group], trace)
+        for group, trace in traces.items()
+    }
 
 
 def _as_before(state: _State, before: Sequence[Changed], so_far: _SoFar) -> _Stepping:
     """What moves other trainings, all at once; if that moves this one, each by itself."""
     group = tuple(before)
-    came = (yield from _ask(state, [group])).get(group)
+    came = (yield from _traces_of(state, [group])).get(group)
     if came is None or not came.moves:
         return state
     singly = {group: came}
     if len(group) > 1:
-        singly = yield from _ask(state, [(each,) for each in group[:_NEAR]])
-    whole = [each for (each,), of in singly.items() if of.said == _AS_A]
+        singly = yield from _traces_of(state, [(function,) for function in group[:_NEAR]])
+    whole = [function for (function,), of in singly.items() if of.outcome == _AS_A]
     if whole:
         so_far.alone, so_far.ended = whole[0], True
         return state
-    movers = tuple(each for (each,), of in singly.items() if of.moves)
+    movers = tuple(function for (function,), of in singly.items() if of.moves)
     if 0 < len(movers) < len(group):
         # the others are not needed for what these do
-        of_these = singly.get(movers) or (yield from _ask(state, [movers])).get(movers)
+        of_these = singly.get(movers) or (yield from _traces_of(state, [movers])).get(movers)
         if of_these is None or not of_these.moves:
             return state
         group, came = movers, of_these
     so_far.moving += movers
     so_far.together += () if movers else came.fitting(group)
-    so_far.whole = so_far.ended = came.said == _AS_A
+    so_far.whole = so_far.ended = came.outcome == _AS_A
     return state.with_(group, came.trace)
 
 
@@ -227,21 +236,21 @@ class _Level:
 
     def note(self, group: Group, turn: Mapping[Group, _Came]) -> list[Group]:
         """Note what came of a group in a turn; the smaller groups that are put back next."""
-        said = turn[group].said
+        outcome = turn[group].outcome
         fitting = turn[group].fitting(group)
-        if said == _AS_B:
+        if outcome == _AS_B:
             both = _both_as_b(group, turn, self.halves)
             (self.together if both else self.still).extend(fitting)
             return []
         if len(fitting) > 1:
             halves = _halves(fitting)
-            if said != _FAILED:
+            if outcome != _FAILED:
                 self.halves.append(halves)
             return halves
         for function in fitting:
-            if said == _FAILED:
+            if outcome == _FAILED:
                 self.failed[function] = turn[group].why
-            elif said == _AS_A:
+            elif outcome == _AS_A:
                 self.alone = function
             else:
                 self.moving.append(function)
@@ -249,19 +258,19 @@ class _Level:
 
 
 def _level(
-    state: _State, entered: Sequence[Changed], functions: Sequence[Changed], so_far: _SoFar
+    state: _State, executed: Sequence[Changed], functions: Sequence[Changed], so_far: _SoFar
 ) -> _Stepping:
     """The nearest functions one by one, the others by halves and halves of halves."""
-    ranked = _ranked(state, entered, functions, so_far)
+    ranked = _ranked(state, executed, functions, so_far)
     level = _Level()
     groups = _first_groups(ranked)
     while groups:
-        turn = yield from _ask(state, groups)
+        turn = yield from _traces_of(state, groups)
         level.came.update(turn)
         # what brings side A back makes the others superfluous
-        as_a = [group for group in groups if group in turn and turn[group].said == _AS_A]
+        as_a = [group for group in groups if group in turn and turn[group].outcome == _AS_A]
         looked_at = as_a[:1] or groups
-        so_far.open += [each for group in looked_at if group not in turn for each in group]
+        so_far.open += [function for group in looked_at if group not in turn for function in group]
         smaller: list[Group] = []
         for group in [group for group in looked_at if group in turn]:
             level.failed.update(turn[group].misfits)
@@ -278,7 +287,7 @@ def _level(
     if len(level.still) == len(ranked) > 1:
         # none of them by itself, but perhaps all of them
         every = tuple(ranked)
-        level.came.update((yield from _ask(state, [every])))
+        level.came.update((yield from _traces_of(state, [every])))
         if every in level.came and level.came[every].moves:
             level.still, level.together = [], list(every)
     if level.failed and level.alone is None and not (level.moving or level.together):
@@ -296,7 +305,7 @@ def _all_at_once(
     They may lie in several files, and some of them do nothing by themselves.
     """
     every = tuple(ranked)
-    turn = yield from _ask(state, [every])
+    turn = yield from _traces_of(state, [every])
     level.came.update(turn)
     if every in turn and turn[every].moves:
         needed = yield from _needed(state, every, turn[every], level.came)
@@ -305,15 +314,15 @@ def _all_at_once(
 
 
 def _ranked(
-    state: _State, entered: Sequence[Changed], functions: Sequence[Changed], so_far: _SoFar
+    state: _State, executed: Sequence[Changed], functions: Sequence[Changed], so_far: _SoFar
 ) -> list[Changed]:
     """What is put back at this level, the nearest to the place where the traces part first."""
     first = state.one.comparison.first
     near = _place(state.one, functions)
     # what did nothing before may do something with what is put back since
-    left_out = {*state.base, *(each for each in so_far.failed if each not in near)}
-    left = [each for each in entered if each not in left_out]
-    return sorted(left, key=lambda each: _distance(each, first, near))
+    left_out = {*state.base, *(function for function in so_far.failed if function not in near)}
+    left = [function for function in executed if function not in left_out]
+    return sorted(left, key=lambda item: _distance(item, first, near))
 
 
 def _further(state: _State, level: _Level, so_far: _SoFar) -> _Stepping:
@@ -332,9 +341,9 @@ def _further(state: _State, level: _Level, so_far: _SoFar) -> _Stepping:
     group = (*level.moving, *level.together)
     if not group:
         return state
-    came = level.came.get(group) or (yield from _ask(state, [group])).get(group)
+    came = level.came.get(group) or (yield from _traces_of(state, [group])).get(group)
     if came is not None and came.moves:
-        so_far.whole = came.said == _AS_A
+        so_far.whole = came.outcome == _AS_A
         if not so_far.whole:
             so_far.ended = False
             return state.with_(group, came.trace)
@@ -354,10 +363,12 @@ def _needed(
     size = len(kept) // 2
     while size:
         parts = [kept[n : n + size] for n in range(0, len(kept), size)]
-        without = [tuple(each for each in kept if each not in part) for part in parts]
-        turn = yield from _ask(state, [each for each in without if each])
+        without = [tuple(function for function in kept if function not in part) for part in parts]
+        turn = yield from _traces_of(state, [spread for spread in without if spread])
         known.update(turn)
-        less = [each for each in without if each in turn and turn[each].said == came.said]
+        less = [
+            spread for spread in without if spread in turn and turn[spread].outcome == came.outcome
+        ]
         kept, size = (less[0], min(size, len(less[0]) // 2)) if less else (kept, size // 2)
     return kept
 
@@ -366,18 +377,18 @@ def _by_file(
     failed: Iterable[Changed], ranked: Sequence[Changed], still: Sequence[Changed]
 ) -> list[Group]:
     """The functions of each file of which some fail by themselves: they may fit with their like."""
-    files = dict.fromkeys(each.file for each in failed)
-    left = [each for each in ranked if each not in still]
-    groups = [tuple(each for each in left if each.file == file) for file in files]
+    files = dict.fromkeys(function.file for function in failed)
+    left = [function for function in ranked if function not in still]
+    groups = [tuple(function for function in left if function.file == file) for file in files]
     return [group for group in groups if len(group) > 1]
 
 
 def _first_groups(ranked: Sequence[Changed]) -> list[Group]:
     """The nearest alone; the others in a group for each package."""
-    groups: list[Group] = [(each,) for each in ranked[:_NEAR]]
+    groups: list[Group] = [(function,) for function in ranked[:_NEAR]]
     packages: dict[str, list[Changed]] = {}
-    for each in ranked[_NEAR:]:
-        packages.setdefault(each.file.partition("/")[0], []).append(each)
+    for changed_function in ranked[_NEAR:]:
+        packages.setdefault(changed_function.file.partition("/")[0], []).append(changed_function)
     return [*groups, *map(tuple, packages.values())]
 
 
@@ -400,7 +411,7 @@ def _distance(function: Changed, first: Divergence | None, near: Sequence[Change
 def _both_as_b(group: Group, came: Mapping[Group, _Came], split: Sequence[Sequence[Group]]) -> bool:
     """Whether it is a half of what moves the training, and neither half does."""
     return any(
-        group in halves and all(half in came and came[half].said == _AS_B for half in halves)
+        group in halves and all(half in came and came[half].outcome == _AS_B for half in halves)
         for halves in split
     )
 
@@ -435,10 +446,10 @@ def _rebound(name: str, old: Path, new: Path) -> frozenset[str]:
         return frozenset()
 
 
-def _entered(one: Traced, functions: Iterable[Changed]) -> list[Changed]:
+def _executed_functions(training: Traced, functions: Iterable[Changed]) -> list[Changed]:
     names = {
         (file, name)
-        for side in (one.a, one.b)
+        for side in (training.a, training.b)
         for file, of_file in side.header.get("functions", {}).items()
         for name in of_file
     }
@@ -465,38 +476,38 @@ def job(training: Training, group: Group, number: int) -> Training:
     return Training(training.owner, name, {**training.job, "swap": change_of(group)})
 
 
-def _came(one: Traced, group: Group, trace: Trace) -> _Came:
+def _came(training: Traced, group: Group, trace: Trace) -> _Came:
     by_key = {function.key: function for function in group}
     misfits = tuple(
         (by_key[file, name], why)
         for file, name, why in trace.header.get("misfits", ())
         if (file, name) in by_key
     )
-    for said, side in ((_AS_A, one.a), (_AS_B, one.b)):
-        if not _refused(trace) - _refused(side) and held_against(side, trace).verdict == "equal":
-            return _Came(said, trace, misfits=misfits)
+    for outcome, side in ((_AS_A, training.a), (_AS_B, training.b)):
+        if not _errors(trace) - _errors(side) and held_against(side, trace).verdict == "equal":
+            return _Came(outcome, trace, misfits=misfits)
     if trace.failure:
         return _Came(_FAILED, trace, last_words(trace.failure), misfits)
-    if others := _refused(trace) - _refused(one.a) - _refused(one.b):
+    if others := _errors(trace) - _errors(training.a) - _errors(training.b):
         name, error = min(others)
         why = f"{name} is {error}, as on neither side"
         return _Came(_FAILED, trace, why, misfits)
     return _Came(_ELSEWHERE, trace, misfits=misfits)
 
 
-def _refused(trace: Trace) -> set[tuple[str, str]]:
+def _errors(trace: Trace) -> set[tuple[str, str]]:
     """Name and error of the answers that are none."""
-    return {(event.name, event.refusal) for event in trace.events if event.refusal}
+    return {(event.name, event.error) for event in trace.events if event.error}
 
 
-def _refusing(one: Traced, functions: Sequence[Changed]) -> Group:
+def _raising(training: Traced, functions: Sequence[Changed]) -> Group:
     """The functions that raise what one side alone answers with an error."""
     nearest: Group = ()
-    for trace, other, side in ((one.b, one.a, "b"), (one.a, one.b, "a")):
-        refused = {name for name, _ in _refused(other)}
+    for trace, reference, side in ((training.b, training.a, "b"), (training.a, training.b, "a")):
+        raised = {name for name, _ in _errors(reference)}
         for event in trace.events:
-            if event.refusal and event.name not in refused:
+            if event.error and event.name not in raised:
                 nearest += _standing(
-                    [(side, each.file, each.line) for each in event.callers], functions
+                    [(side, caller.file, caller.line) for caller in event.callers], functions
                 )[:1]
     return tuple(dict.fromkeys(nearest))

@@ -44,7 +44,7 @@ _IN_SILENCE = frozenset(
 )
 #: modules of types, and names of a module, that no computation uses.
 _TYPES = frozenset({"typing", "typing_extensions", "collections.abc", "__future__"})
-_SAID = frozenset({"__all__", "__version__", "__author__", "__email__", "__license__"})
+_INCIDENTAL_NAMES = frozenset({"__all__", "__version__", "__author__", "__email__", "__license__"})
 #: bases whose classes are made of their annotations.
 _RECORDS = frozenset({"NamedTuple", "TypedDict", "BaseModel", "Struct"})
 #: methods that put something into a container, and what words may be made with.
@@ -57,7 +57,7 @@ Key = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Telling:
+class Triggers:
     """What has to be entered for the sides to part.
 
     Attributes:
@@ -168,7 +168,7 @@ class _Side:
         names: set[str] = set()
         for name in self.paths:
             of_file = self.file(name)
-            names.update(each.rpartition(".")[2] for each in of_file.functions)
+            names.update(function.rpartition(".")[2] for function in of_file.functions)
             names.update(
                 row.node.name for row in of_file.rows if isinstance(row.node, ast.ClassDef)
             )
@@ -188,7 +188,11 @@ class _Side:
     def mentioning(self, names: Iterable[str]) -> list[str]:
         """Files in which a name stands."""
         wanted = [name.encode() for name in names]
-        return [name for name in self.paths if any(each in self.text(name) for each in wanted)]
+        return [
+            name
+            for name in self.paths
+            if any(known_name in self.text(name) for known_name in wanted)
+        ]
 
     def imported(self, node: ast.Import | ast.ImportFrom, importing: str) -> list[str] | None:
         """Files of the packages that an import may run; None: it is of another package."""
@@ -204,7 +208,7 @@ class _Side:
         return [file for file in every if file in self.paths]
 
 
-def telling(a: Sequence[str], b: Sequence[str], users: Iterable[Path] = ()) -> Telling:
+def triggers(a: Sequence[str], b: Sequence[str], users: Iterable[Path] = ()) -> Triggers:
     """Functions of side B by which the packages of two sides can be told apart.
 
     Args:
@@ -212,9 +216,9 @@ def telling(a: Sequence[str], b: Sequence[str], users: Iterable[Path] = ()) -> T
         users: source files that use the packages, such as those of an adapter.
     """
     try:
-        return Telling(_Difference(_Side(a), _Side(b), _others(a, b)).functions(users))
+        return Triggers(_Difference(_Side(a), _Side(b), _others(a, b)).functions(users))
     except (_Cannot, *UNREADABLE) as why:
-        return Telling(because=str(why))
+        return Triggers(because=str(why))
 
 
 def without_effect(file: str, texts: Sequence[bytes]) -> str:
@@ -279,16 +283,16 @@ class _Difference:
 
     def _of_file(self, file: str) -> None:
         files = [side.file(file) for side in self._sides]
-        a_script = any(each.is_script for each in files)
-        bodies = [[(row.scope, row.text) for row in each.rows] for each in files]
+        a_script = any(file_.is_script for file_ in files)
+        bodies = [[(row.scope, row.text) for row in file_.rows] for file_ in files]
         if bodies[0] != bodies[1] or (a_script and files[0].functions != files[1].functions):
             # of a module without a main block: if it is run as a script all the same
             self._found.add((file, MODULE))
         if a_script:
             return
         kept: list[list[_Row]] = []
-        for side, own, other in zip(self._sides, files, reversed(files), strict=True):
-            texts = {(row.scope, row.text) for row in other.rows}
+        for side, own, opposite in zip(self._sides, files, reversed(files), strict=True):
+            texts = {(row.scope, row.text) for row in opposite.rows}
             alone = [row for row in own.rows if (row.scope, row.text) not in texts]
             assigned = {name for row in own.rows if not row.scope for name in _assigned(row.node)}
             for row in alone:
@@ -296,10 +300,10 @@ class _Difference:
             kept.append([row for row in own.rows if row not in alone])
         if [(row.scope, row.text) for row in kept[0]] != [(r.scope, r.text) for r in kept[1]]:
             raise _Cannot(f"{file} runs its statements in another order when it is imported")
-        one, other = files
-        for name in sorted(set(one.functions) | set(other.functions)):
-            if one.functions.get(name) != other.functions.get(name):
-                self._function(file, name, one, other)
+        one, opposite = files
+        for name in sorted(set(one.functions) | set(opposite.functions)):
+            if one.functions.get(name) != opposite.functions.get(name):
+                self._function(file, name, one, opposite)
 
     def _binds(self, side: _Side, file: str, row: _Row, assigned: set[str]) -> None:
         """Note what a statement of one side alone binds."""
@@ -327,10 +331,10 @@ class _Difference:
     def _computed(self, side: _Side, file: str, row: _Row, nodes: Iterable[ast.AST]) -> None:
         """Refuse what code of the packages computes: it may do more than that."""
         for node in nodes:
-            for each in ast.walk(node):
-                called = _simple(each.func) if isinstance(each, ast.Call) else ""
-                named = _simple(each) if node in getattr(row.node, "decorator_list", ()) else ""
-                if {called, named} & side.own or isinstance(each, ast.NamedExpr | ast.Await):
+            for child in ast.walk(node):
+                called = _simple(child.func) if isinstance(child, ast.Call) else ""
+                named = _simple(child) if node in getattr(row.node, "decorator_list", ()) else ""
+                if {called, named} & side.own or isinstance(child, ast.NamedExpr | ast.Await):
                     raise _Cannot(_runs(file, row))
         hooks = {"__init_subclass__", "__set_name__", "__prepare__"} & side.own
         if isinstance(row.node, ast.ClassDef) and hooks:
@@ -360,18 +364,18 @@ class _Difference:
         self._computed(side, file, row, [row.node])
         return bound
 
-    def _function(self, file: str, name: str, one: _File, other: _File) -> None:
+    def _function(self, file: str, name: str, old: _File, new: _File) -> None:
         kind, _, own = name.rpartition(".")
         if own in _IN_SILENCE and (kind or own in ("__getattr__", "__dir__")):
             raise _Cannot(f"{file} {name} differs, which runs when nobody calls it")
-        decorators = [each.decorators.get(name, []) for each in (one, other)]
+        decorators = [function.decorators.get(name, []) for function in (old, new)]
         if [ast.dump(d) for d in decorators[0]] != [ast.dump(d) for d in decorators[1]]:
             for side, of_side in zip(self._sides, decorators, strict=True):
-                if any(_decorating(each) & side.own for each in of_side):
+                if any(_decorating(names) & side.own for names in of_side):
                     raise _Cannot(f"{file} {name} is decorated otherwise")
-        if name in other.functions:
+        if name in new.functions:
             self._found.add((file, name))
-        if name in one.functions and name in other.functions:
+        if name in old.functions and name in new.functions:
             return
         if kind:
             simple = kind.rpartition(".")[2]
@@ -417,9 +421,9 @@ class _Difference:
         """What an import makes of names that mean something else."""
         node = row.node
         if isinstance(node, (*_IMPORTS, *_BLOCKS)):
-            for each in ast.walk(node):
-                if isinstance(each, _IMPORTS):
-                    self._names |= set(_renamed(each, self._names))
+            for child in ast.walk(node):
+                if isinstance(child, _IMPORTS):
+                    self._names |= set(_renamed(child, self._names))
             if isinstance(node, _IMPORTS):
                 return
         if id(row) in self._known or not _mentioned(row.text) & self._names:
@@ -430,16 +434,18 @@ class _Difference:
             self._names.add(node.name)
         elif isinstance(node, _BLOCKS):
             # whichever way it goes, it binds these
-            if _acts(node) or any(isinstance(each, ast.ClassDef) for each in ast.walk(node)):
+            if _acts(node) or any(
+                isinstance(inner_node, ast.ClassDef) for inner_node in ast.walk(node)
+            ):
                 raise _Cannot(_uses(file, node))
             self._computed(side, file, row, [node])
-            every = {name for each in ast.walk(node) for name in _assigned(each)}
-            self._names |= {name for name in every if name not in _SAID}
+            every = {name for inner_node in ast.walk(node) for name in _assigned(inner_node)}
+            self._names |= {name for name in every if name not in _INCIDENTAL_NAMES}
         elif not _assigned(node):
             raise _Cannot(_uses(file, node))
         else:
             self._computed(side, file, row, [node])
-            self._names |= {name for name in _assigned(node) if name not in _SAID}
+            self._names |= {name for name in _assigned(node) if name not in _INCIDENTAL_NAMES}
             if row.scope:
                 self._classes.add(row.scope.rpartition(".")[2])
                 self._names.add(row.scope.rpartition(".")[2])
@@ -457,13 +463,13 @@ class _Difference:
 
 
 def _closed(kinds: Iterable[str], step: Mapping[str, Iterable[str]]) -> set[str]:
-    reached, left = set(kinds), list(kinds)
+    executed, left = set(kinds), list(kinds)
     while left:
-        for other in step.get(left.pop(), ()):
-            if other not in reached:
-                reached.add(other)
-                left.append(other)
-    return reached
+        for following in step.get(left.pop(), ()):
+            if following not in executed:
+                executed.add(following)
+                left.append(following)
+    return executed
 
 
 # -- statements ------------------------------------------------------------------------------------
@@ -526,7 +532,7 @@ def _idle(node: ast.stmt, scope: str) -> bool:
     if isinstance(node, ast.ImportFrom):
         return not node.level and node.module in _TYPES
     named = set(_assigned(node))
-    return isinstance(node, ast.Pass) or bool(not scope and named and named <= _SAID)
+    return isinstance(node, ast.Pass) or bool(not scope and named and named <= _INCIDENTAL_NAMES)
 
 
 def _only_typed(node: ast.stmt) -> bool:
@@ -538,11 +544,11 @@ def _words(node: ast.Expr) -> bool:
     call = node.value
     if not isinstance(call, ast.Call) or _simple(call.func) not in functions.WORDS:
         return False
-    inside = [each for given in (*call.args, *call.keywords) for each in ast.walk(given)]
+    inside = [child for given in (*call.args, *call.keywords) for child in ast.walk(given)]
     return not any(
-        isinstance(each, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom)
-        or (isinstance(each, ast.Call) and _simple(each.func) not in _WORDING)
-        for each in inside
+        isinstance(statement, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom)
+        or (isinstance(statement, ast.Call) and _simple(statement.func) not in _WORDING)
+        for statement in inside
     )
 
 
@@ -551,8 +557,10 @@ def _acts(node: ast.stmt) -> bool:
     if isinstance(node, (*_IMPORTS, ast.ClassDef, ast.Pass, ast.Raise)):
         return False
     if isinstance(node, _BLOCKS):
-        inner = [each for each in ast.walk(node) if isinstance(each, ast.stmt) and each is not node]
-        return any(_acts(each) for each in inner)
+        inner = [
+            child for child in ast.walk(node) if isinstance(child, ast.stmt) and child is not node
+        ]
+        return any(_acts(statement) for statement in inner)
     if isinstance(node, ast.AnnAssign) and node.value is None:
         return False
     return not _assigned(node)
@@ -566,7 +574,7 @@ def _assigned(node: ast.AST) -> list[str]:
         targets = [node.target]
     else:
         return []
-    names = [each.id for each in targets if isinstance(each, ast.Name)]
+    names = [target.id for target in targets if isinstance(target, ast.Name)]
     return names if len(names) == len(targets) else []
 
 
@@ -575,7 +583,7 @@ def _filled(node: ast.AST) -> str:
     if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)):
         return ""
     call, more = node.value, [*node.value.args, *node.value.keywords]
-    if any(isinstance(each, ast.Call) for given in more for each in ast.walk(given)):
+    if any(isinstance(child, ast.Call) for given in more for child in ast.walk(given)):
         return ""
     owner = call.func.value if isinstance(call.func, ast.Attribute) else None
     return owner.id if isinstance(owner, ast.Name) and _simple(call.func) in _FILLING else ""
@@ -609,12 +617,12 @@ def _decorating(node: ast.expr) -> set[str]:
     """Names that a decorator calls; a property's own setter is none."""
     if isinstance(node, ast.Attribute) and node.attr in ("setter", "getter", "deleter"):
         return set()
-    return {_simple(each) for each in ast.walk(node)} - {""}
+    return {_simple(child) for child in ast.walk(node)} - {""}
 
 
 def _mentioned(code: str) -> set[str]:
     """Names and words that stand in code, part by part."""
-    parts = {part for each in code.split("'")[1::2] for part in each.split(".")}
+    parts = {part for literal in code.split("'")[1::2] for part in literal.split(".")}
     return {part for part in parts if part.isidentifier()}
 
 
@@ -624,10 +632,10 @@ def _both_ends(name: str) -> bool:
 
 def _runs(file: str, row: _Row) -> str:
     where = f" in {row.scope}" if row.scope else ""
-    said = ast.unparse(ast.fix_missing_locations(row.node)).partition("\n")[0]
-    return f"{file}{where} runs other code when it is imported: {said[:80]}"
+    code = ast.unparse(ast.fix_missing_locations(row.node)).partition("\n")[0]
+    return f"{file}{where} runs other code when it is imported: {code[:80]}"
 
 
 def _uses(file: str, node: ast.stmt) -> str:
-    said = ast.unparse(ast.fix_missing_locations(node)).partition("\n")[0]
-    return f"{file} uses what differs when it is imported: {said[:80]}"
+    code = ast.unparse(ast.fix_missing_locations(node)).partition("\n")[0]
+    return f"{file} uses what differs when it is imported: {code[:80]}"

@@ -14,7 +14,7 @@ from rlregress.tracing.run import Side
 from rlregress.training.record import write_atomically
 
 
-def ask(side: Side, module: str, job: Mapping[str, Any], kept: Path) -> Any:
+def run_module(side: Side, module: str, job: Mapping[str, Any], kept: Path) -> Any:
     """What ``python -m module job answers`` answers on a side; ``kept`` if it is there.
 
     Raises:

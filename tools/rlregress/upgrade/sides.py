@@ -19,7 +19,7 @@ from rlregress.progress import Progress
 from rlregress.tracing import errors, processes, run, trace
 from rlregress.tracing.run import Side
 from rlregress.upgrade import cached_folders, traced
-from rlregress.upgrade.selection import Telling
+from rlregress.upgrade.selection import Triggers
 from rlregress.upgrade.traced import Training
 
 #: marks of the two sides, as the files of their answers carry them.
@@ -62,7 +62,7 @@ class Sides:
             processes.end()
         self._pool.shutdown(cancel_futures=True)
 
-    def ask(self, name: str, question: Callable[..., Any], *arguments: Any) -> Answers:
+    def run(self, name: str, question: Callable[..., Any], *arguments: Any) -> Answers:
         """Call ``question(side, path of its answer, *arguments)`` for either side."""
         a, b = (
             self._pool.submit(question, side, folder / f"{name}.json", *arguments)
@@ -96,7 +96,11 @@ class Sides:
                 )
                 tasks[label].append(task)
         a, b = (
-            {name: each for task in tasks[label] for name, each in task.result().items()}
+            {
+                name: other_trace
+                for task in tasks[label]
+                for name, other_trace in task.result().items()
+            }
             for label in "AB"
         )
         return (a, b) if again else self._confirmed(trainings, a, b)
@@ -149,15 +153,15 @@ class Sides:
             self._pool.submit(work, trainings[n :: self._workers], side, progress)
             for n in range(self._workers)
         ]
-        return {name: each for task in tasks for name, each in task.result().items()}
+        return {name: other_trace for task in tasks for name, other_trace in task.result().items()}
 
     def entering(
         self,
         trainings: Sequence[Training],
-        telling: Telling,
+        triggers: Triggers,
         folders: Sequence[str],
         files: Sequence[str] = (),
-    ) -> dict[str, Entered]:
+    ) -> dict[str, ExecutedFunctions]:
         """What trainings enter on side B, by name; each ends at the first function that tells.
 
         Args:
@@ -165,8 +169,10 @@ class Sides:
             files: of which it is noted what is entered, beside those of what tells.
         """
 
-        def work(part: Sequence[Training], side: Side, progress: Progress) -> dict[str, Entered]:
-            return entered(part, side, telling, folders, files, progress)
+        def work(
+            part: Sequence[Training], side: Side, progress: Progress
+        ) -> dict[str, ExecutedFunctions]:
+            return executed_functions(part, side, triggers, folders, files, progress)
 
         return self.on("B", trainings, work, "code that is run")
 
@@ -198,14 +204,14 @@ def recorded(
         if path.is_file():
             try:
                 traces[training.name] = trace.load(path)
-                _tell(progress, kept=True)
+                _advance(progress, kept=True)
             except UserError:
                 path.unlink()
     missing = [training for training in trainings if training.name not in traces]
     scripts = [training for training in missing if training.job.get("script")]
     for training in scripts:
         traces[training.name] = _script(training, side, _path(training, folder, mark), lines)
-        _tell(progress)
+        _advance(progress)
     batch = [training for training in missing if training not in scripts]
     if batch:
         traces.update(_batch(batch, side, folder, mark, lines, progress, until))
@@ -213,7 +219,7 @@ def recorded(
 
 
 @dataclass(frozen=True)
-class Entered:
+class ExecutedFunctions:
     """What a training enters on one side, of the files that were asked about.
 
     Attributes:
@@ -232,14 +238,14 @@ class Entered:
     unsupported: str = ""
 
 
-def entered(
+def executed_functions(
     trainings: Sequence[Training],
     side: Side,
-    telling: Telling,
+    triggers: Triggers,
     folders: Sequence[str],
     files: Sequence[str] = (),
     progress: Progress | None = None,
-) -> dict[str, Entered]:
+) -> dict[str, ExecutedFunctions]:
     """What trainings enter, by name: all from one process, which forks for each."""
     if not trainings:
         return {}
@@ -249,27 +255,29 @@ def entered(
             for n, training in enumerate(trainings)
         ]
         path = Path(made) / "jobs.json"
-        asked = {
+        request = {
             "jobs": jobs,
-            "functions": sorted(telling.functions),
+            "functions": sorted(triggers.functions),
             "files": list(files),
             "folders": list(folders),
         }
-        path.write_text(json.dumps(asked), encoding="utf-8")
+        path.write_text(json.dumps(request), encoding="utf-8")
         command = run.start("entering", side, path)
-        processes.follow(command, side.environment(), made, lambda _: _tell(progress))
-        return {str(job["name"]): _entered(Path(str(job["output"]))) for job in jobs}
+        processes.follow(command, side.environment(), made, lambda _: _advance(progress))
+        return {str(job["name"]): _executed(Path(str(job["output"]))) for job in jobs}
 
 
-def _entered(path: Path) -> Entered:
+def _executed(path: Path) -> ExecutedFunctions:
     try:
         answer = json.loads(path.read_text(encoding="utf-8"))
         met = tuple(answer.get("met", ()))
         unsupported = answer.get("unsupported", "")
-        return Entered(answer.get("functions"), tuple(answer.get("imported", ())), met, unsupported)
+        return ExecutedFunctions(
+            answer.get("functions"), tuple(answer.get("imported", ())), met, unsupported
+        )
     except (OSError, ValueError):
         # whatever ended it, it is recorded and says so there
-        return Entered()
+        return ExecutedFunctions()
 
 
 def _script(training: Training, side: Side, path: Path, lines: Noted) -> Trace:
@@ -278,7 +286,7 @@ def _script(training: Training, side: Side, path: Path, lines: Noted) -> Trace:
     try:
         new = run.record({**training.job, "lines": lines}, part, side)
     except run.Killed as error:
-        return _killed(training, error.signal, error.said)
+        return _killed(training, error.signal, error.last_words)
     except UserError as error:
         # such as a fault that does not fit: the others go on
         return trace.failed(str(error))
@@ -286,17 +294,17 @@ def _script(training: Training, side: Side, path: Path, lines: Noted) -> Trace:
     return new
 
 
-def _killed(training: Training, signal: str, said: str) -> Trace:
+def _killed(training: Training, signal: str, message: str) -> Trace:
     """In place of a trace, by what its process was ended."""
     text = f"the process was ended by {signal}"
     if signal not in errors.SIGNALS:
         return trace.failed(text)
     script = str(training.job.get("script", ""))
     packages = tuple(training.job.get("packages") or frameworks.get(training.owner).modules)
-    return trace.failed(text, errors.of_signal(signal, said, script, packages))
+    return trace.failed(text, errors.of_signal(signal, message, script, packages))
 
 
-def _tell(progress: Progress | None, kept: bool = False) -> None:
+def _advance(progress: Progress | None, kept: bool = False) -> None:
     if progress is not None:
         progress.done(kept=kept)
 
@@ -328,18 +336,18 @@ def _batch(
         part = Path(f"{paths[name]}.part")
         if part.is_file():
             part.replace(paths[name])
-        _tell(progress)
+        _advance(progress)
 
     with TemporaryDirectory(prefix="rlregress-trace-") as made:
         path = Path(made) / "jobs.json"
         path.write_text(json.dumps({"jobs": jobs, "until": until}), encoding="utf-8")
         process = processes.follow(run.start("batch", side, path), side.environment(), made, ended)
     for name, output in paths.items():
-        said = Path(f"{output}.part.error")
+        error_file = Path(f"{output}.part.error")
         if output.is_file():
             traces[name] = trace.load(output)
-        elif said.is_file():
-            text = said.read_text(encoding="utf-8", errors="replace")
+        elif error_file.is_file():
+            text = error_file.read_text(encoding="utf-8", errors="replace")
             killed = _ENDED.search(text)
             traces[name] = (
                 _killed(by_name[name], killed.group(1), text)
@@ -351,5 +359,5 @@ def _batch(
                 f"the process ended with status {process.returncode}: "
                 f"{processes.last_words(process.stderr)}"
             )
-        said.unlink(missing_ok=True)
+        error_file.unlink(missing_ok=True)
     return traces

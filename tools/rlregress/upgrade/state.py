@@ -47,7 +47,7 @@ def state(prepared: Prepared, adapters: Sequence[Adapter]) -> str:
     return "\n".join(parts)
 
 
-def alike_beside(a: Prepared, b: Prepared, adapter: Adapter) -> bool:
+def same_surroundings(a: Prepared, b: Prepared, adapter: Adapter) -> bool:
     """Whether everything but the code under test is known to be the same on both sides."""
     if any(side.requested.environment is not None for side in (a, b)):
         # the same versions may have been changed in place
@@ -64,7 +64,7 @@ def _stamps(folder: Path) -> list[str]:
     """Path, size in bytes and time of change in ns of every source file in an environment."""
     stamps = []
     for packages in sorted(folder.glob("lib*/python*/site-packages")):
-        for path in (each for each in below(packages) if each.suffix == ".py"):
+        for path in (file_path for file_path in below(packages) if file_path.suffix == ".py"):
             facts = path.stat()
             stamps.append(f"{path.relative_to(folder)} {facts.st_size} {facts.st_mtime_ns}")
     return stamps

@@ -69,7 +69,7 @@ def difference(piece: Changed) -> Difference:
     spans: list[tuple[int, int]] = []
     unmeasured = 0
     every: list[list[Statement]] = [[], []]
-    codes = [[(each.where, each.code) for each in side] for side in (old, new)]
+    codes = [[(statement.where, statement.code) for statement in side] for side in (old, new)]
     matcher = difflib.SequenceMatcher(None, codes[0], codes[1], autojunk=False)
     for how, begin, end, first, last in matcher.get_opcodes():
         if how == "equal":
@@ -78,26 +78,34 @@ def difference(piece: Changed) -> Difference:
         every[0] += gone
         every[1] += come
         if how == "delete":
-            come = _beside(gone, new, first)
+            come = _with_context(gone, new, first)
             unmeasured += not come
-        for number, each in enumerate(come):
+        for number, inner_statement in enumerate(come):
             known = gone[number] if len(gone) == len(come) and how == "replace" else None
-            same = known is not None and (known.where, known.certain) == (each.where, each.certain)
-            if same or each.shares:
+            same = known is not None and (known.where, known.certain) == (
+                inner_statement.where,
+                inner_statement.certain,
+            )
+            if same or inner_statement.shares:
                 unmeasured += 1
             else:
-                spans.append((each.first, each.last))
+                spans.append((inner_statement.first, inner_statement.last))
     return Difference(spans=tuple(spans), unmeasured=unmeasured, binds=_rebound(*every))
 
 
 def _rebound(gone: Sequence[Statement], come: Sequence[Statement]) -> frozenset[str]:
     """Names that are bound to something else; what is only defined anew is a piece by itself."""
-    bound = {name for each in (*gone, *come) for name in each.binds if not each.defines}
-    defined = [{n for each in side if each.defines for n in each.binds} for side in (gone, come)]
+    bound = {
+        name for statement in (*gone, *come) for name in statement.binds if not statement.defines
+    }
+    defined = [
+        {n for statement in side if statement.defines for n in statement.binds}
+        for side in (gone, come)
+    ]
     return frozenset(bound | (defined[0] & defined[1]))
 
 
-def _beside(
+def _with_context(
     gone: Sequence[Statement], new: tuple[Statement, ...], at: int
 ) -> tuple[Statement, ...]:
     """The statement that stands where others stood: of the same block, the next or the last one."""
@@ -136,7 +144,7 @@ def _of_tree(tree: ast.Module) -> Mapping[str, tuple[Statement, ...]]:
             own.extend(_statement(child, where, line))
             for label, inside, at in _blocks(child):
                 own.extend(_guard(inside, where, label))
-                statements = [each for each in inside if isinstance(each, ast.stmt)]
+                statements = [statement for statement in inside if isinstance(statement, ast.stmt)]
                 visit(statements, name, above, f"{where}/{label}", at)
 
     visit(tree.body, MODULE, "", "", 0)
@@ -190,9 +198,12 @@ def _statement(node: ast.stmt, where: str, line: int) -> Iterator[Statement]:
     made = functions.doing(node)
     if made is None:
         return
-    inner = [each for _, inside, _ in _blocks(node) for each in inside
-             if isinstance(each, ast.stmt)]  # fmt: skip
-    last = min((each.lineno for each in inner), default=(node.end_lineno or node.lineno) + 1) - 1
+    inner = [statement for _, inside, _ in _blocks(node) for statement in inside
+             if isinstance(statement, ast.stmt)]  # fmt: skip
+    last = (
+        min((statement.lineno for statement in inner), default=(node.end_lineno or node.lineno) + 1)
+        - 1
+    )
     bare = functions.without_blocks(made)
     yield Statement(
         first=node.lineno,
@@ -230,11 +241,11 @@ def _bound(node: ast.stmt) -> Iterator[str]:
         return
     targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
     for target in targets:
-        for each in ast.walk(target) if isinstance(target, ast.AST) else ():
-            if isinstance(each, ast.Name):
-                yield each.id
-            elif isinstance(each, ast.Attribute):
-                yield each.attr
+        for child in ast.walk(target) if isinstance(target, ast.AST) else ():
+            if isinstance(child, ast.Name):
+                yield child.id
+            elif isinstance(child, ast.Attribute):
+                yield child.attr
 
 
 class _Certain(ast.NodeTransformer):

@@ -56,10 +56,12 @@ def judge(adapter: Adapter, count: int, draw: int, workers: int, say: Say) -> Dr
         )
     faults, of = generated.drawn(adapter, count, draw)
     kept, tests = generated.load(adapter.name, draw), state.tests_digest()
-    said = {}
+    by_tier = {}
     if kept is not None and (dict(kept.versions), kept.tests) == (adapter.versions(), tests):
-        said = {each.name: each for each in kept.faults}
-    outcomes = {n: said.get(new.name, new) for n, new in enumerate(map(generated.outcome, faults))}
+        by_tier = {fault.name: fault for fault in kept.faults}
+    outcomes = {
+        n: by_tier.get(new.name, new) for n, new in enumerate(map(generated.outcome, faults))
+    }
 
     def keep() -> Drawn:
         results = Drawn(
@@ -74,14 +76,14 @@ def judge(adapter: Adapter, count: int, draw: int, workers: int, say: Say) -> Dr
         generated.keep(results)
         return results
 
-    for tier in _asked(adapter, faults, outcomes, workers, say):
+    for tier in _run_tier(adapter, faults, outcomes, workers, say):
         results = keep()
         if tier != BEHAVIOR:
             say(_so_far(results.faults, tier))
     return keep()
 
 
-def ask_again(adapter: Adapter, workers: int, say: Say) -> list[Drawn]:
+def probe_again(adapter: Adapter, workers: int, say: Say) -> list[Drawn]:
     """Ask the tests of today about faults that none had seen when they were drawn.
 
     Those that are explained as no fault, or as none of this suite's, are left out.
@@ -101,26 +103,26 @@ def ask_again(adapter: Adapter, workers: int, say: Say) -> list[Drawn]:
     known = generated.explained()
     faults: dict[str, Mutant] = {}
     for of in draws:
-        missed = {each.name for each in generated.misses(of, known)}
+        missed = {miss.name for miss in generated.misses(of, known)}
         for fault in generated.drawn(adapter, len(of.faults), of.draw)[0]:
             name = generated.outcome(fault).name
             if name in missed:
                 faults[name] = fault
     outcomes = dict(enumerate(map(generated.outcome, faults.values())))
-    for tier in _asked(adapter, list(faults.values()), outcomes, workers, say):
+    for tier in _run_tier(adapter, list(faults.values()), outcomes, workers, say):
         if tier != BEHAVIOR:
             say(_so_far(tuple(outcomes.values()), tier))
-    said = {each.name: each.said for each in outcomes.values()}
+    results = {outcome.name: outcome.said for outcome in outcomes.values()}
     today = datetime.date.today().isoformat()
     again = []
     for of in draws:
-        answered = tuple(replace(each, again=said.get(each.name, {})) for each in of.faults)
+        answered = tuple(replace(drawn, again=results.get(drawn.name, {})) for drawn in of.faults)
         again.append(replace(of, faults=answered, asked_again=today))
         generated.keep(again[-1])
     return again
 
 
-def _asked(
+def _run_tier(
     adapter: Adapter,
     faults: Sequence[Mutant],
     outcomes: dict[int, Outcome],
@@ -129,14 +131,16 @@ def _asked(
 ) -> Iterator[str]:
     """Put the answers of each tier into ``outcomes``, by number; yields after some of a tier."""
     sound = {
-        each.file: path.read_text(encoding="utf-8")
-        for each in faults
-        if (path := adapter.locate(each.file)) is not None
+        fault.file: path.read_text(encoding="utf-8")
+        for fault in faults
+        if (path := adapter.locate(fault.file)) is not None
     }
-    seeds = {n: generated.as_fault(each, sound[each.file], str(n)) for n, each in enumerate(faults)}
+    seeds = {
+        n: generated.as_fault(fault, sound[fault.file], str(n)) for n, fault in enumerate(faults)
+    }
 
     def left(tier: str) -> list[int]:
-        return [n for n, each in outcomes.items() if tier not in each.said]
+        return [n for n, outcome in outcomes.items() if tier not in outcome.said]
 
     for number, answer, run in _unit(adapter, {n: seeds[n] for n in left(UNIT)}, workers, say):
         outcomes[number] = outcomes[number].with_(UNIT, answer, run)
@@ -144,19 +148,19 @@ def _asked(
     for number, answer, run in _traced(adapter, {n: faults[n] for n in left(TRACE)}, workers, say):
         outcomes[number] = outcomes[number].with_(TRACE, answer, run)
     yield TRACE
-    called = {n: faults[n] for n in left(CALLS) if not outcomes[n].seen_by}
+    called = {n: faults[n] for n in left(CALLS) if not outcomes[n].detected_by}
     for number, answer, run in _called(adapter, called, workers, say):
         outcomes[number] = outcomes[number].with_(CALLS, answer, run)
     yield CALLS
-    unseen = [n for n in left(BEHAVIOR) if not outcomes[n].seen_by]
+    unseen = [n for n in left(BEHAVIOR) if not outcomes[n].detected_by]
     for number, answer, run in _behaving(adapter, {n: seeds[n] for n in unseen}, workers, say):
         outcomes[number] = outcomes[number].with_(BEHAVIOR, answer, run)
         yield BEHAVIOR
 
 
 def _so_far(outcomes: Sequence[Outcome], tier: str) -> str:
-    asked = [each for each in outcomes if tier in each.said]
-    return f"{tier}: {sum(bool(each.said[tier]) for each in asked)} of {len(asked)} seen"
+    tried = [outcome for outcome in outcomes if tier in outcome.said]
+    return f"{tier}: {sum(bool(fault.said[tier]) for fault in tried)} of {len(tried)} seen"
 
 
 def _unit(
@@ -164,11 +168,11 @@ def _unit(
 ) -> list[tuple[int, str, bool]]:
     progress = Progress(len(faults), say, "faults asked of probes")
     answers = []
-    for seen in seeding.seed(adapter.name, list(faults.values()), workers) if faults else ():
-        changed = ", ".join(sorted(seen.changed))
-        error = seen.changed.get("", {}).get("", "").strip()
-        said = changed.strip(", ") or (error.splitlines()[-1] if error else "")
-        answers.append((int(seen.fault.name), said, bool(seen.asked) or bool(error)))
+    for result in seeding.seed(adapter.name, list(faults.values()), workers) if faults else ():
+        changed = ", ".join(sorted(result.changed))
+        error = result.changed.get("", {}).get("", "").strip()
+        detected = changed.strip(", ") or (error.splitlines()[-1] if error else "")
+        answers.append((int(result.fault.name), detected, bool(result.probed) or bool(error)))
         progress.done()
     return answers
 
@@ -180,10 +184,10 @@ def _traced(
         return []
     seeded = proof.seed_installed(adapter, list(faults.values()), workers, say)
     return [
-        (number, each.seen, bool(each.trainings))
-        for number, each in zip(faults, seeded, strict=True)
+        (number, result.detected_by, bool(result.trainings))
+        for number, result in zip(faults, seeded, strict=True)
         # what cannot be put into a function in memory was not asked
-        if not each.misfit
+        if not result.misfit
     ]
 
 
@@ -194,8 +198,8 @@ def _called(
         return []
     seeded = proof.seed_installed(adapter, list(faults.values()), workers, say, by_calls=True)
     return [
-        (number, each.called, bool(each.trainings))
-        for number, each in zip(faults, seeded, strict=True)
+        (number, result.called, bool(result.trainings))
+        for number, result in zip(faults, seeded, strict=True)
     ]
 
 
@@ -205,11 +209,11 @@ def _behaving(
     """What the tests of ``tests_behavior`` say, of the files that run a fault's statement."""
     if not faults:
         return
-    reached = _reach(adapter)
+    executed = _executed_lines(adapter)
     progress = Progress(len(faults), say, "faults asked of behaviour tests", first=1)
     with ThreadPoolExecutor(workers) as pool:
         jobs = [
-            (number, pool.submit(_red, adapter, fault, _files_at(adapter, fault, reached)))
+            (number, pool.submit(_red, adapter, fault, _files_at(adapter, fault, executed)))
             for number, fault in faults.items()
         ]
         for number, job in jobs:
@@ -218,10 +222,10 @@ def _behaving(
             yield (number, *answer)
 
 
-_Reached = Mapping[str, Mapping[str, Sequence[int]]]
+_ExecutedLines = Mapping[str, Mapping[str, Sequence[int]]]
 
 
-def _reach(adapter: Adapter) -> _Reached:
+def _executed_lines(adapter: Adapter) -> _ExecutedLines:
     """Source file -> file of tests -> lines that it runs."""
     with TemporaryDirectory(prefix="rlregress-reach-") as folder:
         output = Path(folder) / "reach.json"
@@ -243,8 +247,8 @@ def _reach(adapter: Adapter) -> _Reached:
                 f"the behaviour tests of {adapter.full_name} do not pass without a fault, so they "
                 f"cannot be asked for one: {ended.stdout.strip().splitlines()[-1:]}"
             )
-        reached: _Reached = json.loads(output.read_text(encoding="utf-8"))
-    return reached
+        executed: _ExecutedLines = json.loads(output.read_text(encoding="utf-8"))
+    return executed
 
 
 def _tests(adapter: Adapter, paths: Sequence[str]) -> list[str]:
@@ -254,12 +258,12 @@ def _tests(adapter: Adapter, paths: Sequence[str]) -> list[str]:
     ]  # fmt: skip
 
 
-def _files_at(adapter: Adapter, fault: Fault, reached: _Reached) -> list[str]:
+def _files_at(adapter: Adapter, fault: Fault, executed: _ExecutedLines) -> list[str]:
     place = probed.fault_line(adapter, fault)
     if place is None:
         return []
     path, line = place
-    of = reached.get(str(path.resolve()), {})
+    of = executed.get(str(path.resolve()), {})
     return sorted(f"tests_behavior/{test}" for test, lines in of.items() if line in set(lines))
 
 
@@ -287,7 +291,7 @@ def _red(adapter: Adapter, fault: Fault, files: Sequence[str]) -> tuple[str, boo
         if not evidence.is_file():
             return "the tests ended without a result", True
         entries = json.loads(evidence.read_text(encoding="utf-8"))["tests"]
-    failed = [str(each["test"]) for each in entries if each["outcome"] == "failed"]
+    failed = [str(entry["test"]) for entry in entries if entry["outcome"] == "failed"]
     return failed[0] if failed else "", True
 
 
@@ -296,12 +300,12 @@ def shares(results: Drawn) -> tuple[int, int]:
 
     Seen is also what later tests see.
     """
-    seen = sum(bool(each.seen_by) for each in results.faults)
+    detected = sum(bool(fault.detected_by) for fault in results.faults)
     misses = generated.misses(results, generated.explained())
-    return seen + sum(bool(each.seen_since) for each in misses), seen + len(misses)
+    return detected + sum(bool(miss.detected_later_by) for miss in misses), detected + len(misses)
 
 
 def enough(results: Sequence[Drawn]) -> bool:
     """Whether 95 % of all that count are seen."""
-    counts = [shares(each) for each in results]
-    return sum(seen for seen, _ in counts) >= SHARE * max(sum(of for _, of in counts), 1)
+    counts = [shares(result) for result in results]
+    return sum(detected for detected, _ in counts) >= SHARE * max(sum(of for _, of in counts), 1)

@@ -13,7 +13,7 @@ from rlregress.frameworks.base import Adapter
 from rlregress.model.explain import Repeated, elsewhere, seeded_lines
 from rlregress.model.traces import Comparison, Crash, Divergence, NotTraced, Trace, Traced
 from rlregress.tracing import errors, rounding, run
-from rlregress.tracing.compare import BESIDE, compare
+from rlregress.tracing.compare import INCIDENTAL, compare
 from rlregress.tracing.processes import last_words
 from rlregress.upgrade import scenarios
 from rlregress.upgrade.scenarios import Scenario
@@ -87,7 +87,7 @@ def compared(
     comparison = compared_once(name, a, b)
     if isinstance(comparison, NotTraced):
         return comparison
-    twice = repeated((a, b), again(comparison)) if parts(comparison) else None
+    twice = repeated((a, b), again(comparison)) if diverges(comparison) else None
     return with_repetitions(name, comparison, a, b, twice)
 
 
@@ -106,7 +106,7 @@ def compared_once(name: str, a: Trace, b: Trace) -> Comparison | NotTraced:
     return held_against(a, b)
 
 
-def parts(comparison: Comparison | NotTraced) -> bool:
+def diverges(comparison: Comparison | NotTraced) -> bool:
     """Whether both sides have to be recorded once more."""
     return isinstance(comparison, Comparison) and comparison.verdict != "equal"
 
@@ -114,8 +114,8 @@ def parts(comparison: Comparison | NotTraced) -> bool:
 def repeated(traces: tuple[Trace, Trace], again: tuple[Trace, Trace]) -> tuple[Repeated, Repeated]:
     """Traces of both versions, each beside its repetition."""
     a, b = (
-        Repeated(trace=one, with_itself=held_against(one, other), repetition=other)
-        for one, other in zip(traces, again, strict=True)
+        Repeated(trace=trace, with_itself=held_against(trace, repetition), repetition=repetition)
+        for trace, repetition in zip(traces, again, strict=True)
     )
     return a, b
 
@@ -146,16 +146,16 @@ def with_repetitions(
             notes=tuple(seeded),
             crash=crash(a, b),
         )
-    comparison = _with_names(comparison, *(each.repetition for each in repetitions))
+    comparison = _with_names(comparison, *(repetition.repetition for repetition in repetitions))
     notes = [*_autoreset(a, b), *_broken_off(a, b), *seeded]
-    for label, each in zip("AB", repetitions, strict=True):
-        notes += [f"side {label}: {line}" for line in each.uncontrolled()]
+    for label, again in zip("AB", repetitions, strict=True):
+        notes += [f"side {label}: {line}" for line in again.uncontrolled()]
     return Traced(
         name=name,
         comparison=comparison,
         a=a,
         b=b,
-        repeats=all(each.repeats for each in repetitions),
+        repeats=all(repetition.repeats for repetition in repetitions),
         notes=tuple(notes),
         crash=crash(a, b),
     )
@@ -164,13 +164,15 @@ def with_repetitions(
 def too_late(training: Training, minutes: float) -> NotTraced:
     """A training that was not recorded in time."""
     why = f"not recorded: --minutes {minutes:g} were over"
-    return NotTraced(name=training.name, sides={"A": why, "B": why}, offered={"A": True, "B": True})
+    return NotTraced(
+        name=training.name, sides={"A": why, "B": why}, supported={"A": True, "B": True}
+    )
 
 
 def naming(training: Training, comparison: Comparison | NotTraced) -> Training:
     """The training, with names for what the first event consists of in which its traces differ."""
     first = comparison.first if isinstance(comparison, Comparison) else None
-    events = [each.index for each in (first.a, first.b) if each is not None] if first else []
+    events = [event.index for event in (first.a, first.b) if event is not None] if first else []
     return replace(training, job={**training.job, "named": events}) if events else training
 
 
@@ -210,7 +212,9 @@ def held_against(a: Trace, b: Trace) -> Comparison:
         first = comparison.first
     if same_end(a, b) or (comparison.verdict == "diverged" and first is not None):
         return comparison
-    one, other = ([e for e in side.events if e.kind not in ("final", *BESIDE)] for side in (a, b))
+    one, other = (
+        [e for e in side.events if e.kind not in ("final", *INCIDENTAL)] for side in (a, b)
+    )
     last = min(len(one), len(other))
     ends = [next(iter(events[last:]), None) for events in (one, other)]
     before = tuple(one[max(0, last - 3) : last])
@@ -254,11 +258,11 @@ def _whole(side: Trace) -> bool:
 
 def crash(a: Trace, b: Trace) -> Crash | None:
     """How the code under test fails on one side, where the other trains to its end."""
-    for label, side, other in (("A", a, b), ("B", b, a)):
-        if _fails(side) and _whole(other):
-            said = {key: side.error.get(key, "") for key in ("error", "at", "by")}
+    for label, side, opposite in (("A", a, b), ("B", b, a)):
+        if _fails(side) and _whole(opposite):
+            values = {key: side.error.get(key, "") for key in ("error", "at", "by")}
             executed = side if "functions" in side.header else None
-            return Crash(side=label, executed=executed, **said)
+            return Crash(side=label, executed=executed, **values)
     return None
 
 
@@ -268,7 +272,7 @@ def _autoreset(a: Trace, b: Trace) -> list[str]:
     Source: the notes on release 1.0.0 of gymnasium.
     """
     versions = [str(side.header.get("versions", {}).get("gymnasium", "")) for side in (a, b)]
-    vector = any(each.name.startswith("VectorEnv.") for side in (a, b) for each in side.events)
+    vector = any(event.name.startswith("VectorEnv.") for side in (a, b) for event in side.events)
     before = [version.startswith("0.") for version in versions]
     if not vector or not all(versions) or before[0] == before[1]:
         return []
@@ -324,29 +328,33 @@ def lost(name: str, a: Trace, b: Trace) -> NotTraced | None:
         return None
     if len(broken) == len(whole) == 1 and broken[0].begun:
         return None
-    sides, offered = {}, {}
+    sides, supported = {}, {}
     for label, side in (("A", a), ("B", b)):
         missing = str(side.header.get("not_offered", ""))
-        offered[label] = not missing
+        supported[label] = not missing
         if missing:
             sides[label] = f"not offered there: {missing}"
         elif side.failure:
             sides[label] = f"{_why(side)}: {last_words(side.failure)}{_plain(side)}"
-    return NotTraced(name=name, sides=sides, offered=offered, crash=crash(a, b)) if sides else None
+    return (
+        NotTraced(name=name, sides=sides, supported=supported, crash=crash(a, b)) if sides else None
+    )
 
 
 def unsupported(name: str, why: str) -> NotTraced:
     """A training that neither version has."""
     sides = dict.fromkeys("AB", f"not offered there: {why}")
-    return NotTraced(name=name, sides=sides, offered=dict.fromkeys("AB", False))
+    return NotTraced(name=name, sides=sides, supported=dict.fromkeys("AB", False))
 
 
 def _why(side: Trace) -> str:
     """In words, whose error it was."""
-    whose = side.error.get("origin")
-    if whose == errors.RECORDER or (whose == errors.TRACED and side.header.get("plain")):
+    error_origin = side.error.get("origin")
+    if error_origin == errors.RECORDER or (
+        error_origin == errors.TRACED and side.header.get("plain")
+    ):
         return "this suite's recorder failed"
-    if whose == errors.SUITE and not side.header.get("job", {}).get("script"):
+    if error_origin == errors.SUITE and not side.header.get("job", {}).get("script"):
         return "this suite's training does not fit that version"
     return "it ended in an error"
 

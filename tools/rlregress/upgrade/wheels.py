@@ -42,9 +42,9 @@ def install(
         tools = written(Path(folder) / "build.txt", build)
         while True:
             listed = written(Path(folder) / "rows.txt", [kept.get(row, row) for row in rows])
-            asked = ["pip", "install", *into, "--no-deps", "-b", tools, "-r", listed]
+            requested = ["pip", "install", *into, "--no-deps", "-b", tools, "-r", listed]
             try:
-                installer.run(asked, " ".join(rows))
+                installer.run(requested, " ".join(rows))
                 return
             except installer.Unreadable as error:
                 if error.row in kept:

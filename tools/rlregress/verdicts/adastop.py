@@ -44,7 +44,7 @@ _MOST_LOOKS = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan(Design):
+class AdastopPlan(Design):
     """A design under which something can be separated.
 
     Raises:
@@ -115,7 +115,7 @@ class Comparison:
     looks: tuple[Look, ...]
 
 
-def _arrangements(plan: Plan) -> Iterator[tuple[FloatArray, IndexArray]]:
+def _arrangements(plan: AdastopPlan) -> Iterator[tuple[FloatArray, IndexArray]]:
     """For each look, ways to deal a block as signs [deals, 2 runs], and the arrangements.
 
     An arrangement is a row of the first array, at every look one. They are all that there are, if
@@ -164,10 +164,10 @@ class _Envelope:
 
     def without(self, pair: int) -> None:
         """Leave a pair out, by its place in the table."""
-        reached = np.flatnonzero(self._table[:, pair] == self.values)
+        executed = np.flatnonzero(self._table[:, pair] == self.values)
         self._table[:, pair] = self._never
         # few, if there are many pairs
-        self.values[reached] = self._of.reduce(self._table[reached], axis=1)
+        self.values[executed] = self._of.reduce(self._table[executed], axis=1)
 
 
 def _step_down(
@@ -223,13 +223,13 @@ def _step_down(
             top = next(from_top)
         while bottom in decided:
             bottom = next(from_bottom)
-    return decided, [each for each in range(len(observed)) if each not in decided], lower, upper
+    return decided, [index for index in range(len(observed)) if index not in decided], lower, upper
 
 
 def compare(
     samples: Sequence[ArrayLike],
     pairs: Sequence[tuple[int, int]],
-    plan: Plan,
+    plan: AdastopPlan,
     on_decided: Callable[[], object] = lambda: None,
 ) -> Comparison:
     """Decide pairs of samples, look by look, as far as there are runs.

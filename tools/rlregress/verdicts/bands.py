@@ -70,7 +70,7 @@ def _standard_error(sd: float, seeds: int, new: np.ndarray) -> float:
     return math.sqrt(squares / (seeds + len(new) - 2) * (1 / seeds + 1 / len(new)))
 
 
-def band_sees(
+def band_detects(
     seeds: int, n: int, hypotheses: int = 1, alpha: float = 0.05, power: float = 0.8
 ) -> float:
     """The smallest drop that this check sees, in standard deviations of one run's return.
@@ -119,7 +119,7 @@ def judge_bands(
     samples: Mapping[str, BandSample],
     alpha: float = 0.05,
     floor: float = 0.05,
-    must_see: float = 0.5,
+    must_detect: float = 0.5,
 ) -> dict[str, BandVerdict]:
     """Judge cells against their published bands, with Holm over all of them.
 
@@ -127,7 +127,7 @@ def judge_bands(
         samples: cell name -> BandSample.
         alpha: probability of one or more false alarms, of either direction, in the family.
         floor: differences below this share of the published mean's magnitude do not count.
-        must_see: ``holds`` needs a visible drop of at most this share.
+        must_detect: ``holds`` needs a visible drop of at most this share.
 
     Raises:
         UserError: fewer than two new returns in a cell, or one that is not finite.
@@ -141,7 +141,7 @@ def judge_bands(
     p = {name: _p(sample) for name, sample in samples.items()}
     adjusted = holm(p)
     return {
-        name: _judge(sample, p[name], adjusted[name], alpha, len(samples), floor, must_see)
+        name: _judge(sample, p[name], adjusted[name], alpha, len(samples), floor, must_detect)
         for name, sample in samples.items()
     }
 
@@ -153,7 +153,7 @@ def _judge(
     alpha: float,
     hypotheses: int,
     floor: float,
-    must_see: float,
+    must_detect: float,
 ) -> BandVerdict:
     band, new = sample.band, np.asarray(sample.new, dtype=np.float64)
     n = len(new)
@@ -162,15 +162,15 @@ def _judge(
     interval: tuple[float, float] | None = None
     visible: float | None
     if band.half > 0:
-        reach = float(scipy.stats.t.isf(alpha / 2, band.seeds + n - 2))
-        reach *= _standard_error(band.sd_high, band.seeds, new)
-        interval = (effect - reach, effect + reach)
+        margin = float(scipy.stats.t.isf(alpha / 2, band.seeds + n - 2))
+        margin *= _standard_error(band.sd_high, band.seeds, new)
+        interval = (effect - margin, effect + margin)
         beyond = beyond_floor(floor * scale, band.seeds, n, band.sd)
-        visible = max(band_sees(band.seeds, n, hypotheses, alpha) * band.sd, beyond)
+        visible = max(band_detects(band.seeds, n, hypotheses, alpha) * band.sd, beyond)
         basis = f"a {band.seeds}-seed band, pooled t-test, a coarse check"
     else:
         failed, of = sample.ceiling_counts or (0, band.seeds)
-        share = ceiling.share_seen(failed, of, fixed(n), alpha / hypotheses)
+        share = ceiling.detected_share(failed, of, fixed(n), alpha / hypotheses)
         visible = None if share is None else share * scale
         basis = (
             f"{_failing(sample)} of {n} new seeds fail to reach {band.mean:g}, {failed} of {of} "
@@ -183,7 +183,7 @@ def _judge(
     elif visible is None:
         verdict, reason = "inconclusive", f"no drop can be seen with 80 % power ({basis})."
     else:
-        verdict = "holds" if visible <= must_see * scale else "inconclusive"
+        verdict = "holds" if visible <= must_detect * scale else "inconclusive"
         reason = (
             f"{'not rejected' if adjusted >= alpha else 'below the floor'}; the smallest drop "
             f"seen with 80 % power is {visible:.4g}, {visible / scale:.0%} of the published mean "

@@ -38,7 +38,7 @@ def failures_needed(stored_failed: int, m: int, n: int, level: float) -> int | N
     return int(rejecting[0]) if len(rejecting) else None
 
 
-def share_seen(
+def detected_share(
     stored_failed: int, m: int, looks: Looks, level: float, power: float = 0.8
 ) -> float | None:
     """The share of failing seeds from which on a collapse is seen with ``power``.
@@ -65,10 +65,10 @@ def share_seen(
     return high
 
 
-def sees(
+def detects(
     share: float, stored_failed: int, m: int, looks: Looks, level: float, power: float = 0.8
 ) -> bool:
-    """Whether a collapse of this share of the seeds is seen; all else as in ``share_seen``."""
+    """Whether a collapse of this share of the seeds is seen; all else as in ``detected_share``."""
     return _power_at(_steps(stored_failed, m, looks, level), share) >= power
 
 

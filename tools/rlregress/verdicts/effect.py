@@ -56,6 +56,6 @@ def group_interval(
     if total == 0:
         return None
     freedom = total**2 / sum(v**2 / f for v, f in zip(variances, freedoms, strict=True))
-    reach = float(scipy.stats.t.ppf((1 + confidence) / 2, freedom)) * math.sqrt(total)
+    margin = float(scipy.stats.t.ppf((1 + confidence) / 2, freedom)) * math.sqrt(total)
     effect = sum(effects)
-    return (effect - reach) / len(effects), (effect + reach) / len(effects)
+    return (effect - margin) / len(effects), (effect + margin) / len(effects)

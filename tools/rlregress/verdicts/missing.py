@@ -56,20 +56,20 @@ def seeds_for_cell(
     if ceiling.at_ceiling(stored):
         failing = np.count_nonzero(stored < stored.max()) / m
 
-        def sees(m_: int, looks_: Looks) -> bool:
+        def detects(m_: int, looks_: Looks) -> bool:
             # more than all of the seeds cannot fail
-            return ceiling.sees(min(share, 1.0), round(failing * m_), m_, looks_, level, _POWER)
+            return ceiling.detects(min(share, 1.0), round(failing * m_), m_, looks_, level, _POWER)
 
     else:
         sd = float(stored.std(ddof=1)) / quantity.scale(stored)
         known = smallest_drop(m, looks, hypotheses, alpha).drop
         ratio = known / _of_t_test(m, looks.most, level) if math.isfinite(known) else 1.0
 
-        def sees(m_: int, looks_: Looks) -> bool:
+        def detects(m_: int, looks_: Looks) -> bool:
             rejected = ratio * _of_t_test(m_, looks_.most, level) * sd
             return max(rejected, beyond_floor(floor, m_, looks_.most, sd)) <= share
 
-    return _in_words(m, looks, sees, quantity.loss(share))
+    return _in_words(m, looks, detects, quantity.loss(share))
 
 
 def seeds_for_group(
@@ -92,23 +92,23 @@ def seeds_for_group(
     sd = float(np.linalg.norm(relative_sd)) / len(relative_sd)
     now = math.sqrt(1 / stored + 1 / looks.most)
 
-    def sees(m_: int, looks_: Looks) -> bool:
+    def detects(m_: int, looks_: Looks) -> bool:
         shrunk = math.sqrt(1 / m_ + 1 / looks_.most) / now
         return max(visible * shrunk, beyond_floor(floor, m_, looks_.most, sd)) <= share
 
-    return _in_words(stored, looks, sees, quantity.common_loss(share))
+    return _in_words(stored, looks, detects, quantity.common_loss(share))
 
 
-def _in_words(m: int, looks: Looks, sees: Callable[[int, Looks], bool], what: str) -> str:
-    stored = next((seeds for seeds in _SEEDS if seeds > m and sees(seeds, looks)), None)
-    new = next((seeds for seeds in _SEEDS if seeds > looks.most and sees(m, fixed(seeds))), None)
-    both = next((seeds for seeds in _SEEDS if seeds > m and sees(seeds, fixed(seeds))), None)
+def _in_words(m: int, looks: Looks, detects: Callable[[int, Looks], bool], what: str) -> str:
+    stored = next((seeds for seeds in _SEEDS if seeds > m and detects(seeds, looks)), None)
+    new = next((seeds for seeds in _SEEDS if seeds > looks.most and detects(m, fixed(seeds))), None)
+    both = next((seeds for seeds in _SEEDS if seeds > m and detects(seeds, fixed(seeds))), None)
     ways = []
     if stored is not None:
         ways.append(f"{stored} stored seeds (now {m})")
     if new is not None:
         ways.append(f"{new} new seeds at one look")
-    if both is not None and not any(each is not None and each <= both for each in (stored, new)):
+    if both is not None and not any(count is not None and count <= both for count in (stored, new)):
         ways.append(f"{both} stored and {both} new seeds at one look")
     if not ways:
         return f"not even {_SEEDS[-1]} stored and new seeds would see {what}"

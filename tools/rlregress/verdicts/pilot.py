@@ -4,7 +4,7 @@ Runs of the unchanged framework and of copies with known faults are summed up in
 (``MEASURES``), each read at several lengths of the training. A measure is worth as much as the
 minutes after which it tells a fault from the unchanged framework: the difference of the means in
 standard deviations of one run gives the number of new runs with which the permutation test sees it
-with 80 % power (``power.drop_seen``), and these times the minutes of one run are the price.
+with 80 % power (``power.detectable_drop``), and these times the minutes of one run are the price.
 Nothing here is a verdict; the price tells what to train for one.
 """
 
@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from rlregress.model.pilot import MEASURES, Price
 from rlregress.model.quantities import CRITIC, RETURNS, Quantity
 from rlregress.verdicts.looks import fixed
-from rlregress.verdicts.power import drop_seen
+from rlregress.verdicts.power import detectable_drop
 from rlregress.verdicts.rules import Rules
 
 FloatArray = NDArray[np.float64]
@@ -124,7 +124,7 @@ def _runs(loss: float, spread: float, floor: float, stored: int, level: float) -
     if loss <= floor:
         return math.inf
     for runs in _NUMBERS:
-        if loss >= drop_seen(stored, fixed(runs), 1, level, spread, floor):
+        if loss >= detectable_drop(stored, fixed(runs), 1, level, spread, floor):
             return float(runs)
     return math.inf
 
@@ -149,7 +149,9 @@ def prices(
         for last in range(len(unchanged[0].evaluated)):
             numbers, minutes = _numbers(unchanged, measure, last)
             of_faults = {name: _numbers(runs, measure, last)[0] for name, runs in faulty.items()}
-            if np.isnan(numbers).any() or any(np.isnan(each).any() for each in of_faults.values()):
+            if np.isnan(numbers).any() or any(
+                np.isnan(evidence).any() for evidence in of_faults.values()
+            ):
                 continue
             table.append(
                 Price(
@@ -159,12 +161,12 @@ def prices(
                     unchanged=(float(numbers.mean()), float(numbers.std(ddof=1))),
                     drop=minutes * runs_for_drop(numbers, 0.2, stored, level, quantity),
                     faults={
-                        name: minutes * runs_needed(numbers, each, stored, level, quantity)
-                        for name, each in of_faults.items()
+                        name: minutes * runs_needed(numbers, evidence, stored, level, quantity)
+                        for name, evidence in of_faults.items()
                     },
                     gains={
-                        name: minutes * runs_needed(-numbers, -each, stored, level, quantity)
-                        for name, each in of_faults.items()
+                        name: minutes * runs_needed(-numbers, -evidence, stored, level, quantity)
+                        for name, evidence in of_faults.items()
                     },
                 )
             )

@@ -152,14 +152,14 @@ def smallest_drop(
     level = alpha / hypotheses
     if not looks.could_reject(m, level):
         return SmallestDrop(math.inf, 0.0, power, level)
-    seen = [
+    detectable = [
         np.maximum(rejected, floor - lost)
         for rejected, lost in _looked_at(m, looks, level, repetitions, (seed, hypotheses))
     ]
-    return _quantile(np.min(seen, axis=0), power, level)
+    return _quantile(np.min(detectable, axis=0), power, level)
 
 
-def drop_seen(
+def detectable_drop(
     m: int, looks: Looks, hypotheses: int, alpha: float, sd: float, floor: float
 ) -> float:
     """``smallest_drop`` in the unit of ``sd`` and ``floor``; inf where no drop is ever rejected.
@@ -197,17 +197,19 @@ def _looked_at(
             wanted = min(most, max(2_000, math.ceil(100 / (weight * level))))
             exact = math.comb(m + n, n) <= wanted
             rows = all_arrangements(m, n) if exact else random_arrangements(m, n, wanted, rng)
-            seen = returns[:, : m + n]
+            looked_at = returns[:, : m + n]
             rejected = np.full(len(returns), np.inf)
             if could_fail(m, n, weight * level):
-                rejected = np.maximum(rejected_from(seen, n, weight * level, rows), going_on)
-            courses.append((rejected, seen[:, :m].mean(axis=1) - seen[:, m:].mean(axis=1)))
+                rejected = np.maximum(rejected_from(looked_at, n, weight * level, rows), going_on)
+            courses.append(
+                (rejected, looked_at[:, :m].mean(axis=1) - looked_at[:, m:].mean(axis=1))
+            )
             if look < len(looks.accept_cell):
-                undecided = rejected_from(seen, n, looks.accept_cell[look], rows)
+                undecided = rejected_from(looked_at, n, looks.accept_cell[look], rows)
                 going_on = np.maximum(going_on, undecided)
         chunks.append(courses)
     return [
-        (np.concatenate([each[0] for each in of]), np.concatenate([each[1] for each in of]))
+        (np.concatenate([column[0] for column in of]), np.concatenate([column[1] for column in of]))
         for of in zip(*chunks, strict=True)
     ]
 
@@ -272,7 +274,7 @@ def _group_noise(
 def _courses(
     noise: _GroupNoise,
     relative_sd: NDArray[np.float64],
-    told: NDArray[np.bool_],
+    rejectable: NDArray[np.bool_],
     drop: float,
     looks: Looks,
     level: float,
@@ -281,7 +283,7 @@ def _courses(
     """What the looks make of a group whose cells all lose ``drop`` of their scale.
 
     Args:
-        told: whether the evidence of each cell can be foretold [k].
+        rejectable: whether the evidence of each cell can be foretold [k].
         floor: what the mean drop has to be observed beyond.
     """
     repetitions, cells = noise.effect.shape[1:]
@@ -298,7 +300,7 @@ def _courses(
         tail = scipy.special.stdtr(m + n - 2, -(noise.effect[look] + shift) / noise.spread[look])
         best = np.array([-scipy.special.ndtri(smallest_p(int(stored), n) / 2) for stored in m])
         z = np.clip(-scipy.special.ndtri(np.clip(tail, 1e-300, 1 - 1e-16)), -best, best)
-        pooled = scipy.special.ndtr(-np.where(told, z, 0.0).sum(axis=1) / math.sqrt(cells))
+        pooled = scipy.special.ndtr(-np.where(rejectable, z, 0.0).sum(axis=1) / math.sqrt(cells))
         runs[open_cells] = n
         rejected |= open_group & (pooled < weight * level) & (lost > floor)
         if look < len(looks.accept_cell):
@@ -372,18 +374,18 @@ def smallest_group_drop(
     rng = np.random.default_rng([seed, len(stored), hypotheses])
     noise = _group_noise(stored, looks, repetitions, rng)
     spreads = np.array(relative_sd, dtype=np.float64)
-    told = ~np.array(ceilings or [False] * len(spreads))
+    rejectable = ~np.array(ceilings or [False] * len(spreads))
 
-    def share_seen(drop: float) -> float:
-        courses = _courses(noise, spreads, told, drop, looks, alpha / hypotheses, floor)
+    def detected_share(drop: float) -> float:
+        courses = _courses(noise, spreads, rejectable, drop, looks, alpha / hypotheses, floor)
         return float(courses.rejected.mean())
 
     low, high = 0.0, 1.0
-    while share_seen(high) < power:
+    while detected_share(high) < power:
         low, high = high, 2 * high
         if high > 1e3:
             return math.inf
     while high - low > 1e-3 * high:
         middle = (low + high) / 2
-        low, high = (low, middle) if share_seen(middle) >= power else (middle, high)
+        low, high = (low, middle) if detected_share(middle) >= power else (middle, high)
     return high

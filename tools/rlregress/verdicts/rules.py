@@ -13,7 +13,7 @@ from rlregress.model.quantities import CRITIC, RETURNS, Quantity
 from rlregress.model.verdict import IMPROVED, MOVED, REGRESSED
 from rlregress.verdicts import ceiling
 from rlregress.verdicts.looks import Looks
-from rlregress.verdicts.power import drop_seen
+from rlregress.verdicts.power import detectable_drop
 
 FloatArray = NDArray[np.float64]
 
@@ -25,7 +25,7 @@ class Rules:
     Attributes:
         alpha: probability of one or more false ``regressed`` in the session, if nothing changed.
         floor: a rejected difference below this share of the scale is no regression.
-        must_see: ``holds`` needs a smallest visible drop of at most this share of the scale.
+        must_detect: ``holds`` needs a smallest visible drop of at most this share of the scale.
         min_stored: stored seeds that a baseline needs for ``holds``.
         max_failed_share: above this share of failed new runs a cell cannot hold.
         confidence: nominal coverage of the intervals.
@@ -34,7 +34,7 @@ class Rules:
 
     alpha: float = 0.05
     floor: float = 0.05
-    must_see: float = 0.5
+    must_detect: float = 0.5
     min_stored: int = 5
     max_failed_share: float = 0.2
     confidence: float = 0.95
@@ -87,10 +87,10 @@ def visible_drop(
     if not looks.could_reject(m, alpha / hypotheses):
         return None
     sd = float(stored.std(ddof=1))
-    drop = drop_seen(m, looks, hypotheses, alpha, sd, floor * quantity.scale(stored))
+    drop = detectable_drop(m, looks, hypotheses, alpha, sd, floor * quantity.scale(stored))
     if ceiling.at_ceiling(stored):
         below = int(np.count_nonzero(stored < stored.max()))
-        share = ceiling.share_seen(below, m, looks, alpha / hypotheses)
+        share = ceiling.detected_share(below, m, looks, alpha / hypotheses)
         if share is None:
             return None
         # Failing seeds are taken to lose everything: a cell at its ceiling gets worse that way.
@@ -109,18 +109,18 @@ def decide(
     if not (drop_rejected or gain_rejected):
         return "", "no change rejected"
     adjusted = p[2] if drop_rejected else p[3]
-    said = f"{quantity.moved(fraction)} (adjusted p = {adjusted:.2g} < {rules.alpha:g})"
+    text = f"{quantity.moved(fraction)} (adjusted p = {adjusted:.2g} < {rules.alpha:g})"
     if abs(fraction) <= rules.floor:
-        return "", f"{said}, not more than the floor of {rules.floor:.0%}"
+        return "", f"{text}, not more than the floor of {rules.floor:.0%}"
     if quantity.two_sided:
-        return MOVED, said + ": a change too."
+        return MOVED, text + ": a change too."
     if drop_rejected and fraction < 0:
         own = ": this is the critic, not the return, which has a line of its own."
         about = own if quantity is CRITIC else "."
-        return REGRESSED, said + about
+        return REGRESSED, text + about
     if gain_rejected and fraction > 0:
-        return IMPROVED, said + ": an unexpected gain is a change too."
-    return "", f"{said}, in cells that go both ways"
+        return IMPROVED, text + ": an unexpected gain is a change too."
+    return "", f"{text}, in cells that go both ways"
 
 
 def reasons_against(
@@ -145,13 +145,13 @@ def reasons_against(
         against.append(f"{m} stored seeds, at least {rules.min_stored} are needed")
     if n and failed / n > rules.max_failed_share:
         against.append(f"{failed} of {n} new runs {quantity.missing}")
-    if fraction < -rules.must_see or (quantity.two_sided and fraction > rules.must_see):
+    if fraction < -rules.must_detect or (quantity.two_sided and fraction > rules.must_detect):
         against.append(f"{quantity.moved(fraction)}, too few seeds to reject it")
     if visible is None:
         against.append(
             f"nothing can be seen with 80 % power: {m} stored against {looks.most} new seeds at "
             f"level {level:.2g}"
         )
-    elif visible > rules.must_see * quantity.scale(stored):
-        against.append(f"{quantity.loss(rules.must_see)} could be missed")
+    elif visible > rules.must_detect * quantity.scale(stored):
+        against.append(f"{quantity.loss(rules.must_detect)} could be missed")
     return against

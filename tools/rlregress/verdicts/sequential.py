@@ -77,7 +77,7 @@ class Sample:
             return math.nan
         return float(self.known_new.mean() - self.known_stored.mean()) / self.scale
 
-    def tells_too_little(self, rules: Rules) -> bool:
+    def has_too_few(self, rules: Rules) -> bool:
         """Whether so many new runs have no number that nothing is said of what would be seen."""
         share = rules.max_failed_share
         return self.quantity is not RETURNS and self.failed > share * len(self.new)
@@ -166,11 +166,15 @@ class Course:
         of = {quantity: share / counts[quantity] for quantity, share in shares(counts).items()}
         most = max(of.values(), default=1.0)
         of_members = {key: self.quantity(key) for key in self.members}
-        return {key: of[each] / most for key, each in of_members.items() if each in counts}
+        return {
+            key: of[members_of] / most
+            for key, members_of in of_members.items()
+            if members_of in counts
+        }
 
     def _counts(self, drops: bool) -> Mapping[Quantity, int]:
         every = map(self.quantity, self.members)
-        return Counter(each for each in every if not (drops and each.two_sided))
+        return Counter(quantity_ for quantity_ in every if not (drops and quantity_.two_sided))
 
     def sample(self, name: str, look: int) -> Sample:
         """The runs of a cell at a look, counted from 1."""
@@ -222,7 +226,7 @@ def follow(cells: Mapping[str, CellSample], looks: Mapping[str, Looks], rules: R
     members: dict[Key, Member] = {("cell", name): Member() for name in cells if name in tested}
     members |= {("group", group): Member() for group in groups}
     course = Course(cells, looks, rules, members, groups, {}, {}, {}, frozenset(cells), 0)
-    count = max((len(each.seeds) for each in looks.values()), default=0)
+    count = max((len(look_.seeds) for look_ in looks.values()), default=0)
     for look in range(count):
         # a cell that cannot be tested has its first block, to be reported
         open_cells = {n for n in cells if (members[("cell", n)].open if n in tested else look == 0)}
@@ -395,7 +399,7 @@ def _cell_verdict(course: Course, name: str) -> CellVerdict:
         else None
     )
     verdict, reason = member.decided, member.reason
-    untold = runs.tells_too_little(rules)
+    untold = runs.has_too_few(rules)
     if not verdict:
         level = alpha / max(hypotheses, 1)
         against = reasons_against(
@@ -419,11 +423,11 @@ def _cell_verdict(course: Course, name: str) -> CellVerdict:
             and n
             and hypotheses
             and not untold
-            and (visible is None or visible > rules.must_see * runs.scale)
+            and (visible is None or visible > rules.must_detect * runs.scale)
         ):
             against.append(
                 seeds_for_cell(
-                    stored, looks, hypotheses, alpha, rules.must_see, quantity, rules.floor
+                    stored, looks, hypotheses, alpha, rules.must_detect, quantity, rules.floor
                 )
             )
         reason = "; ".join([reason, *against]) + "."
@@ -469,45 +473,47 @@ def _group_verdict(course: Course, group: str, cells: Mapping[str, CellVerdict])
     runs = [
         course.sample(name, min(member.look, course.members["cell", name].look)) for name in names
     ]
-    looks, of_side = min((course.looks_at(name) for name in names), key=lambda each: each[0].most)
+    looks, of_side = min((course.looks_at(name) for name in names), key=lambda item: item[0].most)
     alpha *= of_side
     spreads = [cells[name].stored_sd / of.scale for name, of in zip(names, runs, strict=True)]
     ceilings = [ceiling.at_ceiling(of.known_stored) for of in runs]
     stored = tuple(len(of.known_stored) for of in runs)
-    seen = smallest_group_drop(
+    detectable = smallest_group_drop(
         stored, looks, spreads, hypotheses, alpha, floor=rules.floor, ceilings=ceilings
     )
     largest = min(quantity.largest_loss(of.known_stored) / of.scale for of in runs)
     total, failed = sum(len(of.new) for of in runs), sum(of.failed for of in runs)
     verdict, reason = member.decided, member.reason
     untold = quantity is not RETURNS and failed / total > rules.max_failed_share
-    visible = seen if math.isfinite(seen) and seen <= largest and not untold else None
+    visible = (
+        detectable if math.isfinite(detectable) and detectable <= largest and not untold else None
+    )
     if not verdict:
         against = []
         if failed / total > rules.max_failed_share:
             against.append(f"{failed} of {total} new runs {quantity.missing}")
         if any(m < rules.min_stored for m in stored):
             against.append(f"a cell has fewer than {rules.min_stored} stored seeds")
-        if member.fraction < -rules.must_see or (
-            quantity.two_sided and member.fraction > rules.must_see
+        if member.fraction < -rules.must_detect or (
+            quantity.two_sided and member.fraction > rules.must_detect
         ):
             against.append(f"{quantity.moved(member.fraction)}, too few seeds to reject it")
         if visible is None and not untold:
             against.append("nothing common can be seen with 80 % power")
-        elif visible is not None and visible > rules.must_see:
-            against.append(f"{quantity.common_loss(rules.must_see)} could be missed")
+        elif visible is not None and visible > rules.must_detect:
+            against.append(f"{quantity.common_loss(rules.must_detect)} could be missed")
         verdict = INCONCLUSIVE if against else HOLDS
         if visible is not None:
             loss = quantity.common_loss(visible)
             against.append(f"the smallest change seen with 80 % power is {loss}")
-            if visible > rules.must_see:
+            if visible > rules.must_detect:
                 against.append(
                     seeds_for_group(
                         min(stored),
                         spreads,
                         looks,
                         visible,
-                        rules.must_see,
+                        rules.must_detect,
                         quantity,
                         rules.floor,
                     )

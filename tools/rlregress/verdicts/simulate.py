@@ -94,7 +94,7 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class Judged:
+class Rejections:
     """What a gate says of sessions.
 
     Attributes:
@@ -117,15 +117,15 @@ class Measured:
     Attributes:
         false_alarm: sessions with ``regressed`` in a cell or group where nothing dropped.
         false_gain: sessions with ``improved`` in such a cell or group.
-        group_seen: sessions in which the first group is ``regressed``.
-        cell_seen: cells of the first group that are ``regressed``.
+        group_detected: sessions in which the first group is ``regressed``.
+        cell_detected: cells of the first group that are ``regressed``.
         runs: new runs per cell where nothing dropped.
     """
 
     false_alarm: tuple[float, float]
     false_gain: tuple[float, float]
-    group_seen: tuple[float, float]
-    cell_seen: tuple[float, float]
+    group_detected: tuple[float, float]
+    cell_detected: tuple[float, float]
     runs: tuple[float, float]
 
 
@@ -158,7 +158,7 @@ def draw_session(
     return stored, new
 
 
-def draw_beside(
+def draw_secondary(
     rng: np.random.Generator,
     stored: FloatArray,
     new: FloatArray,
@@ -180,9 +180,9 @@ def draw_beside(
     mean, sd = (0.0, _CRITIC_SD) if quantity is CRITIC else (1.0, _TRAINING_SD)
     made = []
     for returns in (stored, new):
-        alike = (returns - middle) / spread
+        standardised = (returns - middle) / spread
         own = rng.standard_normal(returns.shape)
-        made.append(mean + sd * (correlation * alike + math.sqrt(1 - correlation**2) * own))
+        made.append(mean + sd * (correlation * standardised + math.sqrt(1 - correlation**2) * own))
     made[1][:, 0] -= change
     return made[0], made[1]
 
@@ -204,8 +204,10 @@ def evidence_of(
     values: list[list[FloatArray]] = [[], [], [], [], []]
     for n in seeds:
         after = new[..., :n]
-        for kept, one in zip(values, _p_values(before, after.reshape(-1, n), rng), strict=False):
-            kept.append(one.reshape(shape))
+        for kept, p_value in zip(
+            values, _p_values(before, after.reshape(-1, n), rng), strict=False
+        ):
+            kept.append(p_value.reshape(shape))
         values[4].append((after.mean(axis=-1) - mean) / scale)
     drop, drop_mid, gain, gain_mid, effect = map(np.stack, values)
     return Evidence(tuple(seeds), drop, drop_mid, gain, gain_mid, effect)
@@ -228,7 +230,7 @@ def _p_values(before: FloatArray, after: FloatArray, rng: np.random.Generator) -
 def together(evidence: Sequence[Evidence]) -> Evidence:
     """The evidence of Q quantities of the same G groups, one after another [K, S, Q G, C]."""
     joined = (
-        np.concatenate([getattr(each, name) for each in evidence], axis=2)
+        np.concatenate([getattr(part, name) for part in evidence], axis=2)
         for name in ("drop", "drop_mid", "gain", "gain_mid", "effect")
     )
     return Evidence(evidence[0].seeds, *joined)
@@ -240,7 +242,7 @@ def judge_sessions(
     alpha: float = 0.05,
     floor: float = 0.05,
     quantities: Sequence[Quantity] = (RETURNS,),
-) -> Judged:
+) -> Rejections:
     """What ``sequential.judge_cells`` rejects, for many sessions at once.
 
     Args:
@@ -249,7 +251,7 @@ def judge_sessions(
     """
     shape = evidence.drop.shape[1:]
     groups = shape[1] // len(quantities)
-    weights = np.repeat([each.share for each in quantities], groups)
+    weights = np.repeat([quantity.share for quantity in quantities], groups)
     first = evidence.seeds.index(looks.seeds[0])
     cell_gain, group_gain = _rejected(
         evidence.gain[first],
@@ -285,7 +287,7 @@ def judge_sessions(
             kept = (open_group | group_drop)[..., None]
             open_cell &= (p <= looks.accept_cell[look]) | kept
     runs = runs.reshape(shape[0], len(quantities), groups, shape[2]).max(axis=1)
-    return Judged(cell_drop, cell_gain, group_drop, group_gain, runs)
+    return Rejections(cell_drop, cell_gain, group_drop, group_gain, runs)
 
 
 def _rejected(
@@ -356,31 +358,31 @@ def measure(
 
 
 #: of a group and of its cells: the share that is ``regressed``, and its Monte Carlo error
-Seen = tuple[tuple[float, float], tuple[float, float]]
+DetectedShare = tuple[tuple[float, float], tuple[float, float]]
 
 
 @dataclass(frozen=True)
-class Beside:
+class SecondaryRates:
     """A gate that judges other numbers of a run beside its return; each with its Monte Carlo error.
 
     Attributes:
         false_alarm: sessions with ``regressed`` anywhere although nothing changed.
         false_gain: the same of ``improved``.
         runs: new runs per cell where nothing changed.
-        drop_seen: of the group and of the cells that lose 20 % of their returns, by the returns.
-        training_seen: of those that lose 20 % of their training returns, by these; if judged.
-        growth_seen: of those whose critics' errors grow, each factor; if judged.
+        detectable_drop: of the group and of the cells that lose 20 % of their returns, by these.
+        training_detected: of those that lose 20 % of their training returns, by these; if judged.
+        growth_detected: of those whose critics' errors grow, each factor; if judged.
     """
 
     false_alarm: tuple[float, float]
     false_gain: tuple[float, float]
     runs: tuple[float, float]
-    drop_seen: Seen
-    training_seen: Seen | None
-    growth_seen: tuple[Seen, ...]
+    detectable_drop: DetectedShare
+    training_detected: DetectedShare | None
+    growth_detected: tuple[DetectedShare, ...]
 
 
-def measure_beside(
+def measure_secondary(
     cells: int,
     m: int,
     quantities: Sequence[Quantity],
@@ -390,7 +392,7 @@ def measure_beside(
     alpha: float = 0.05,
     seed: int = 0,
     looks: Looks = SEQUENTIAL,
-) -> Beside:
+) -> SecondaryRates:
     """Simulate sessions of ``cells`` cells in groups of eight, of which ``quantities`` are judged.
 
     Args:
@@ -399,7 +401,7 @@ def measure_beside(
     """
     groups = cells // _GROUP
 
-    def judged(sessions: int, changed: Mapping[Quantity, float]) -> Iterator[Judged]:
+    def judged(sessions: int, changed: Mapping[Quantity, float]) -> Iterator[Rejections]:
         drop = Change(changed.get(RETURNS, 0.0))
         # the same returns whatever is judged beside them
         rng = np.random.default_rng([seed, cells, m, round(1000 * drop.drop)])
@@ -410,7 +412,7 @@ def measure_beside(
             evidence = [evidence_of(stored, new, looks.seeds, rng)]
             for of in quantities[1:]:
                 goes = -correlation if of is CRITIC else correlation
-                drawn = draw_beside(own, stored, new, of, goes, changed.get(of, 0.0))
+                drawn = draw_secondary(own, stored, new, of, goes, changed.get(of, 0.0))
                 evidence.append(evidence_of(*drawn, looks.seeds, own, of))
             yield judge_sessions(together(evidence), looks, alpha, quantities=quantities)
 
@@ -422,7 +424,7 @@ def measure_beside(
         gains.extend((of.cell_gain.any(axis=(1, 2)) | of.group_gain.any(axis=1)).astype(float))
         runs.extend(of.runs.mean(axis=(1, 2)))
 
-    def seen(quantity: Quantity, change: float) -> Seen:
+    def detected_share(quantity: Quantity, change: float) -> DetectedShare:
         group = quantities.index(quantity) * groups
         of_group: list[float] = []
         of_cells: list[float] = []
@@ -431,14 +433,14 @@ def measure_beside(
             of_cells.extend(of.cell_drop[:, group].mean(axis=1))
         return _share(of_group), _share(of_cells)
 
-    grown = [seen(CRITIC, math.log(by)) for by in GROWTHS if CRITIC in quantities]
-    training = seen(TRAINING, 0.2) if TRAINING in quantities else None
+    grown = [detected_share(CRITIC, math.log(by)) for by in GROWTHS if CRITIC in quantities]
+    training = detected_share(TRAINING, 0.2) if TRAINING in quantities else None
     counted = (_share(rings), _share(gains), _share(runs))
-    return Beside(*counted, seen(RETURNS, 0.2), training, tuple(grown))
+    return SecondaryRates(*counted, detected_share(RETURNS, 0.2), training, tuple(grown))
 
 
 #: what is judged, and the correlation of the numbers of a run
-_BESIDE = (
+_SECONDARY = (
     ("returns", (RETURNS,), 0.0),
     ("and critics, independent", (RETURNS, CRITIC), 0.0),
     ("and critics, -0.8", (RETURNS, CRITIC), 0.8),
@@ -447,21 +449,25 @@ _BESIDE = (
 )
 
 
-def _beside_table(options: argparse.Namespace) -> None:
+def _secondary_table(options: argparse.Namespace) -> None:
     heads = ["cells", "stored", "judged", "runs", "false `regressed`", "false `improved`"]
     heads += ["20% drop: group / cell", "in training: group / cell"]
     heads += [f"error x{by:g}: group / cell" for by in GROWTHS]
     print("| " + " | ".join(heads) + " |\n|" + "---|" * len(heads))
     for cells in options.cells:
         for m in options.stored:
-            for name, quantities, correlation in _BESIDE:
+            for name, quantities, correlation in _SECONDARY:
                 sizes = (options.gates, options.drop_gates, options.alpha, options.seed)
-                of = measure_beside(cells, m, quantities, correlation, *sizes)
-                said = [str(cells), str(m), name, f"{of.runs[0]:.1f}"]
-                said += [_text(of.false_alarm), _text(of.false_gain)]
-                for seen in (of.drop_seen, of.training_seen, *(of.growth_seen or [None] * 2)):
-                    said.append(" / ".join(map(_text, seen)) if seen is not None else "-")
-                print("| " + " | ".join(said) + " |", flush=True)
+                of = measure_secondary(cells, m, quantities, correlation, *sizes)
+                row = [str(cells), str(m), name, f"{of.runs[0]:.1f}"]
+                row += [_text(of.false_alarm), _text(of.false_gain)]
+                for result in (
+                    of.detectable_drop,
+                    of.training_detected,
+                    *(of.growth_detected or [None] * 2),
+                ):
+                    row.append(" / ".join(map(_text, result)) if result is not None else "-")
+                print("| " + " | ".join(row) + " |", flush=True)
 
 
 def _text(value: tuple[float, float]) -> str:
@@ -494,7 +500,7 @@ def main(
     if any(cells < _GROUP or cells % _GROUP for cells in options.cells):
         parser.error(f"--cells must be multiples of {_GROUP}")
     if options.beside:
-        _beside_table(options)
+        _secondary_table(options)
         return
     plans = {"sequential": SEQUENTIAL} | {f"fixed {n}": fixed(n) for n in options.new}
     heads = ["returns", "cells", "stored", "gate", "runs", "false `regressed`", "false `improved`"]
@@ -513,11 +519,11 @@ def main(
                 ]
                 for row, name in enumerate(plans):
                     of = same[row]
-                    said = [source, str(cells), str(m), name, f"{of.runs[0]:.1f}"]
-                    said += [_text(of.false_alarm), _text(of.false_gain)]
-                    said += [f"{_text(c.group_seen)} / {_text(c.cell_seen)}" for c in
-                             (each[row] for each in changed)]  # fmt: skip
-                    print("| " + " | ".join(said) + " |", flush=True)
+                    columns = [source, str(cells), str(m), name, f"{of.runs[0]:.1f}"]
+                    columns += [_text(of.false_alarm), _text(of.false_gain)]
+                    columns += [f"{_text(c.group_detected)} / {_text(c.cell_detected)}" for c in
+                             (measured[row] for measured in changed)]  # fmt: skip
+                    print("| " + " | ".join(columns) + " |", flush=True)
 
 
 if __name__ == "__main__":

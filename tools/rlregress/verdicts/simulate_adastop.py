@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rlregress.model.ranking import GREATER, SMALLER
-from rlregress.verdicts.adastop import Plan, compare
+from rlregress.verdicts.adastop import AdastopPlan, compare
 from rlregress.verdicts.laws import LAWS
 
 
@@ -45,7 +45,7 @@ def _mean(values: Sequence[float]) -> tuple[float, float]:
 
 def measure(
     samples: int,
-    plan: Plan,
+    plan: AdastopPlan,
     drop: float,
     repetitions: int,
     laws: Sequence[str] = tuple(LAWS),
@@ -63,9 +63,9 @@ def measure(
         for pair in itertools.combinations(range(start, start + samples), 2)
     ]
     most = plan.runs * plan.looks
-    error, seen, runs = [], [], []
+    error, detected, runs = [], [], []
     for repetition in range(repetitions):
-        own = Plan(
+        own = AdastopPlan(
             runs=plan.runs,
             looks=plan.looks,
             alpha=plan.alpha,
@@ -86,11 +86,13 @@ def measure(
         ]
         error.append(float(any(wrong)))
         if unequal:
-            seen.append(float(np.mean([pair.decision == GREATER for pair in unequal])))
+            detected.append(float(np.mean([pair.decision == GREATER for pair in unequal])))
         for sample in range(len(drawn)):
             looks = [pair.look for pair in compared.pairs if sample in (pair.first, pair.second)]
             runs.append(float(plan.runs * max(looks)))
-    return Measured(_mean(error), _mean(seen) if seen else (math.nan, math.nan), _mean(runs))
+    return Measured(
+        _mean(error), _mean(detected) if detected else (math.nan, math.nan), _mean(runs)
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -117,7 +119,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return "-" if math.isnan(mean) else f"{mean:.{digits}f} ± {of:.{digits}f}"
 
     for samples, beta, drop in itertools.product(options.samples, options.beta, options.drop):
-        plan = Plan(
+        plan = AdastopPlan(
             runs=options.runs,
             looks=options.looks,
             alpha=options.alpha,

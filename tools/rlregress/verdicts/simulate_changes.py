@@ -99,7 +99,7 @@ def measure(
     """Simulate so many pages; their laws begin with each in turn."""
     rng = np.random.default_rng([seed, page.nights, page.cells, page.begin, page.common])
     dropped = [str(cell) for cell in range(page.common)] if page.drop else []
-    false, seen, error, held = 0, 0, [], []
+    false, detected, error, held = 0, 0, [], []
     began = time.process_time()
     for number in range(pages):
         given = histories(means(page, rng, number))
@@ -110,14 +110,14 @@ def measure(
             wrong = wrong or len(found[name].changes) > 1
             if nearest is not None:
                 of = found[name].changes[nearest]
-                seen += 1
+                detected += 1
                 error.append(of.first - page.begin)
                 held.append(of.earliest <= page.begin <= of.latest)
         false += wrong
     seconds = (time.process_time() - began) / pages
     return Measured(
         false / pages,
-        seen / (pages * len(dropped)) if dropped else math.nan,
+        detected / (pages * len(dropped)) if dropped else math.nan,
         np.asarray(error, dtype=np.int64),
         float(np.mean(held)) if held else math.nan,
         seconds,
@@ -133,7 +133,7 @@ def _nearest(found: Found, night: int) -> int | None:
 def row(page: Page, measured: Measured, pages: int) -> list[str]:
     """One line of the table."""
     error = math.sqrt(max(measured.false * (1 - measured.false), 1 / pages) / pages)
-    said = [
+    columns = [
         str(page.nights),
         f"{page.cells} x {page.runs}" + (f" to {page.runs * page.looks}" * (page.looks > 1)),
         f"{page.drop:.0%} of {page.common} from night {page.begin}" if page.drop else "nothing",
@@ -141,11 +141,11 @@ def row(page: Page, measured: Measured, pages: int) -> list[str]:
         f"{measured.false:.3f} ± {error:.3f}",
     ]
     if not len(measured.error):
-        return [*said, "-" if math.isnan(measured.seen) else "0 %", "-", "-",
+        return [*columns, "-" if math.isnan(measured.seen) else "0 %", "-", "-",
                 f"{measured.seconds:.2f}"]  # fmt: skip
     off = np.abs(measured.error)
     return [
-        *said,
+        *columns,
         f"{measured.seen:.1%}",
         f"{np.mean(off == 0):.0%}, {np.mean(off <= 1):.0%}, {np.mean(off <= 3):.0%}, "
         f"{np.mean(off <= 7):.0%}; {off.max()}",

@@ -21,12 +21,12 @@ from rlregress.verdicts.effect import welch_interval
 from rlregress.verdicts.family import holm
 from rlregress.verdicts.looks import fixed
 from rlregress.verdicts.permutation import content_generator, could_fail, permutation_p
-from rlregress.verdicts.power import drop_seen
+from rlregress.verdicts.power import detectable_drop
 
 #: a smaller change, as a share of the stored mean, is no alarm
 TOLERATED = 0.10
 #: ``holds`` needs that a change for the worse of this share would have been seen
-MUST_SEE = 0.20
+MUST_DETECT = 0.20
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def smallest_visible(
     if m < 2 or not hypotheses or not could_fail(m, n, alpha / hypotheses):
         return None
     spread = float(np.std(stored, ddof=1) / np.mean(stored))
-    visible = drop_seen(m, fixed(n), hypotheses, alpha, spread, TOLERATED)
+    visible = detectable_drop(m, fixed(n), hypotheses, alpha, spread, TOLERATED)
     return visible if math.isfinite(visible) else None
 
 
@@ -114,8 +114,8 @@ def _judged(
     elif visible is None:
         verdict = INCONCLUSIVE
         reason = f"{m} stored and {n} new processes: no change can be seen with 80 % power"
-    elif visible > MUST_SEE:
-        verdict, reason = INCONCLUSIVE, f"a change of {MUST_SEE:.0%} could be missed"
+    elif visible > MUST_DETECT:
+        verdict, reason = INCONCLUSIVE, f"a change of {MUST_DETECT:.0%} could be missed"
     elif worsened > visible:
         verdict, reason = INCONCLUSIVE, "worse, and too few processes to reject chance"
     else:

@@ -75,7 +75,7 @@ def test_stored_rows_are_compared_exactly():
 
 
 @pytest.mark.parametrize(
-    ("found", "expected", "said"),
+    ("found", "expected", "message"),
     [
         ([[0.0, 2.0]], [[0, 1]], "expected steps [[0, 1]] to be stored, found steps [[0, 2]]"),
         ([[0.0]], [[0, 1]], "expected steps [[0, 1]] to be stored, found steps [[0]]"),
@@ -84,10 +84,12 @@ def test_stored_rows_are_compared_exactly():
         ([[0.0]], None, "expected nothing to be stored, found steps [[0]]"),
     ],
 )
-def test_other_rows_are_one_sentence(found, expected, said):
+def test_other_rows_are_one_sentence(found, expected, message):
     """Another number, another shape, a missing and a superfluous field are each spelled out."""
     rows = None if found is None else np.array(found)
-    assert sentence(assertions.assert_stored, "A td3", "steps", rows, expected) == f"A td3: {said}"
+    assert (
+        sentence(assertions.assert_stored, "A td3", "steps", rows, expected) == f"A td3: {message}"
+    )
 
 
 def test_rows_of_two_environments_belong_together():
@@ -97,7 +99,7 @@ def test_rows_of_two_environments_belong_together():
 
 
 @pytest.mark.parametrize(
-    ("rows", "following", "said"),
+    ("rows", "following", "message"),
     [
         (changed(ROWS, (1, 0, 0), 1), NEXT, "found the environments [[0, 1], [1]] in the columns"),
         (ROWS[:, [0, 0]], NEXT[:, [0, 0]], "found the environments [[0], [0]] in the columns"),
@@ -126,11 +128,11 @@ def test_rows_of_two_environments_belong_together():
         ),
     ],
 )
-def test_a_row_out_of_place_is_one_sentence(rows, following, said):
+def test_a_row_out_of_place_is_one_sentence(rows, following, message):
     """A mixed or doubled column, a skipped step or episode and a next of elsewhere are named."""
     found = sentence(assertions.assert_rows_belong_together, "A sac", rows, following)
     assert re.match(r"A sac: expected ", found)
-    assert found.endswith(said)
+    assert found.endswith(message)
 
 
 # Two environments, whose clocks show 0, 1/8 and 2/8; the episode of the second one ends at 1/8.
@@ -174,7 +176,7 @@ def test_rows_of_one_step_each_hold():
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"rewards": (3, 0.25)}, "the reward of {} at time 0 to be 1.25, found 0.25"),
         ({"rewards": (3, np.nan)}, "the reward of {} at time 0 to be 1.25, found nan"),
@@ -187,11 +189,11 @@ def test_rows_of_one_step_each_hold():
         ({"actions": ((3, 0), 0.5)}, "the reward of {} at time 0 to be 1.5, found 1.25"),
     ],
 )
-def test_a_row_of_two_steps_is_one_sentence(changes, said):
+def test_a_row_of_two_steps_is_one_sentence(changes, message):
     """Each field that is of another step is named, with the row and how many are wrong."""
     rows = with_(CLOCKS, **changes)
     found = sentence(assertions.assert_one_transition, "A sac", rows, STEPS, True)
-    whole = said.format("the step of environment 1")
+    whole = message.format("the step of environment 1")
     assert found == f"A sac: expected {whole}; 1 of 6 rows are wrong"
 
 
@@ -214,11 +216,11 @@ def test_returns_are_of_the_environment_whose_value_they_hold():
     ended = with_(CLOCKS, returns=(4, 1 + 1 / 8 + 1))
     assertions.assert_one_step_returns("A ppo", ended, STEPS, 0.5, value_after_end=False)
     wrong = ((ended, True, "6.12, found 2.12"), (CLOCKS, False, "2.12, found 6.12"))
-    for rows, after, said in wrong:
+    for rows, after, text in wrong:
         found = sentence(assertions.assert_one_step_returns, "A ppo", rows, STEPS, 0.5, after)
         assert found == (
             "A ppo: expected the return of the step of environment 1 at time 0.125 to be "
-            f"{said}; 1 of 4 rows are wrong"
+            f"{text}; 1 of 4 rows are wrong"
         )
 
 
@@ -232,8 +234,8 @@ def test_values_that_cannot_be_looked_up_are_one_sentence():
         "A ppo: expected one value of the step of environment 0 at time 0 as long as nothing is "
         "learned, found [3, 9]"
     )
-    alike = with_(CLOCKS, values=np.full(6, 3.0))
-    assert sentence(assertions.assert_one_step_returns, "A ppo", alike, STEPS, 0.5, True) == (
+    same = with_(CLOCKS, values=np.full(6, 3.0))
+    assert sentence(assertions.assert_one_step_returns, "A ppo", same, STEPS, 0.5, True) == (
         "A ppo: expected values that tell observations apart, found a standard deviation of 0"
     )
     keep = [0, 2, 3, 4, 5]

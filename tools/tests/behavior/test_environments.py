@@ -14,15 +14,15 @@ from tests_behavior.limit import LimitIs
 
 def episodes(environment, steps: int) -> tuple[list[list[float]], list[tuple[bool, bool]]]:
     """All observations (after every reset and every step) and the flags of the steps."""
-    seen, flags = [environment.reset(seed=0)[0].tolist()], []
+    known, flags = [environment.reset(seed=0)[0].tolist()], []
     for _ in range(steps):
         observation, reward, terminated, truncated, _ = environment.step(np.zeros(1, np.float32))
         assert reward == 1.0
-        seen.append(observation.tolist())
+        known.append(observation.tolist())
         flags.append((terminated, truncated))
         if terminated or truncated:
-            seen.append(environment.reset()[0].tolist())
-    return seen, flags
+            known.append(environment.reset()[0].tolist())
+    return known, flags
 
 
 @pytest.mark.parametrize("limit_is", LimitIs)
@@ -44,10 +44,10 @@ def test_an_episode_ends_after_eight_steps(make, limit_is, last):
 
 def test_the_ring_closes():
     """The observation after eight steps is that of the start, and each of the eight differs."""
-    seen, _ = episodes(ring.Ring(LimitIs.TRUNCATION), 8)
-    assert seen[:8] == ring.observations().tolist()
-    assert seen[8] == seen[0]
-    assert len({tuple(row) for row in seen}) == ring.STATES
+    found, _ = episodes(ring.Ring(LimitIs.TRUNCATION), 8)
+    assert found[:8] == ring.observations().tolist()
+    assert found[8] == found[0]
+    assert len({tuple(row) for row in found}) == ring.STATES
 
 
 def test_the_values_solve_the_equations_of_the_ring():
@@ -64,9 +64,9 @@ def test_the_values_solve_the_equations_of_the_ring():
 
 def test_the_counter_says_where_it_is():
     """Observations are (environment, episode, step), from 0 to 8 and on in the next episode."""
-    seen, _ = episodes(StepCounter(number=3), 10)
+    found, _ = episodes(StepCounter(number=3), 10)
     expected = [[3, 0, step] for step in range(9)] + [[3, 1, step] for step in range(3)]
-    assert seen == expected
+    assert found == expected
 
 
 def test_environments_are_numbered_in_the_order_of_their_making():
@@ -78,16 +78,16 @@ def test_environments_are_numbered_in_the_order_of_their_making():
 
 def test_reset_as_final_hides_the_final_observation():
     """The faulty wrapper shows the 0 of the next episode in place of the 8, then goes on."""
-    seen, flags = episodes(ResetAsFinal(StepCounter()), 10)
-    assert [step for _, _, step in seen] == [0, 1, 2, 3, 4, 5, 6, 7, 0, 0, 1, 2]
-    assert [episode for _, episode, _ in seen] == [0] * 8 + [1] * 4
+    found, flags = episodes(ResetAsFinal(StepCounter()), 10)
+    assert [step for _, _, step in found] == [0, 1, 2, 3, 4, 5, 6, 7, 0, 0, 1, 2]
+    assert [episode for _, episode, _ in found] == [0] * 8 + [1] * 4
     assert flags[7] == (False, True)
 
 
 def test_final_as_first_shows_the_final_observation_twice():
     """The faulty wrapper shows the 8 again in place of the 0, then goes on."""
-    seen, _ = episodes(FinalAsFirst(StepCounter()), 10)
-    assert [step for _, _, step in seen] == [0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 1, 2]
+    found, _ = episodes(FinalAsFirst(StepCounter()), 10)
+    assert [step for _, _, step in found] == [0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 1, 2]
 
 
 def test_the_clock_goes_on_across_episodes():

@@ -27,13 +27,13 @@ def test_the_best_actions_earn_the_values(rung, discrete):
     Where actions are of no matter, both are the same.
     """
     environment = ladder.Ladder(rung, discrete)
-    seen = ladder.observations(rung)[:, 0].tolist()
+    found = ladder.observations(rung)[:, 0].tolist()
     best = ladder.actions(rung, discrete)
     met = set()
     environment.reset(seed=0)
     for number in range(20):
         observation, _ = environment.reset()
-        place = seen.index(observation[0])
+        place = found.index(observation[0])
         met.add(place)
         worst = number % 2
         action = 0.0 if best is None else float(best[place])

@@ -105,9 +105,9 @@ def test_rows_without_ends_tell_no_source():
 def test_a_faulty_clock_shows_what_was_before():
     """The faulty wrapper ends an episode with the observation that the last step began with."""
     environment = BeforeAsFinal(Clock())
-    seen = [environment.reset()[0][1]]
-    seen += [environment.step(np.zeros(1, np.float32))[0][1] for _ in range(3)]
-    assert [time * 8 for time in seen] == [-0.5, 0, 1, 1]
+    known = [environment.reset()[0][1]]
+    known += [environment.step(np.zeros(1, np.float32))[0][1] for _ in range(3)]
+    assert [time * 8 for time in known] == [-0.5, 0, 1, 1]
     assert FinalOfAnother(Clock(2), by=-2).reset()[0][0] == 2.0
 
 

@@ -74,8 +74,8 @@ def test_every_question_that_tests_name_is_in_the_file():
 def test_the_page_is_current():
     """``docs/behavior.md`` is what the questions print."""
     page = (suite.root() / questions.PAGE).read_text("utf-8")
-    said = f"write it with: python -m tests_behavior.questions > {questions.PAGE}"
-    assert page == questions.page(), said
+    text = f"write it with: python -m tests_behavior.questions > {questions.PAGE}"
+    assert page == questions.page(), text
 
 
 def test_the_page_says_what_is_answered(written):
@@ -122,31 +122,31 @@ def test_what_cannot_be_asked_is_skipped_with_its_reason(written):
 
 
 @pytest.mark.parametrize(
-    ("question", "name", "said"),
+    ("question", "name", "message"),
     [
         ("a.c", "one", "there is no question 'a.c'; did you mean 'a.b'"),
         ("a.b", "four", "a.b says nothing of four-ppo; expected it in handled, in deviations or"),
     ],
 )
-def test_an_unknown_question_or_algorithm_is_named(written, question, name, said):
+def test_an_unknown_question_or_algorithm_is_named(written, question, name, message):
     """What is not in the file cannot be asked."""
     written(GOOD)
     with pytest.raises(UserError) as error, questions.asked(question, name, "ppo"):
         pass
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (GOOD.replace("asks:", "ask:"), "unknown key 'ask'; did you mean 'asks'"),
         (GOOD.replace("why: it has none", "why: ''"), "why"),
         (GOOD.replace("[test_x.py::test_y]", "[]"), "key 'a.b.tests' is "),
     ],
 )
-def test_a_damaged_file_is_one_sentence(written, text, said):
+def test_a_damaged_file_is_one_sentence(written, text, message):
     """An unknown key, a reason that is missing and a question that nobody asks are named."""
     written(text)
     with pytest.raises(UserError, match=r"questions\.yaml") as error:
         questions.load()
-    assert said in str(error.value)
+    assert message in str(error.value)

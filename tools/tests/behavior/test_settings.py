@@ -36,7 +36,7 @@ def test_changes_are_applied_to_the_frameworks_own_set(written):
 
 
 @pytest.mark.parametrize(
-    ("behavior", "said"),
+    ("behavior", "message"),
     [
         ("", "behavior/some.yaml is null, expected a table"),
         ("a: [", "is not valid YAML: while parsing"),
@@ -66,12 +66,12 @@ def test_changes_are_applied_to_the_frameworks_own_set(written):
         ),
     ],
 )
-def test_a_damaged_setting_is_one_sentence(written, behavior, said):
+def test_a_damaged_setting_is_one_sentence(written, behavior, message):
     """An empty, damaged or incomplete file, an unknown key and a wrong value are each named."""
     written(behavior)
     with pytest.raises(UserError, match="some.yaml") as error:
         setting("some", "time_limit", "ppo")
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 def test_what_no_cell_trains_changes_the_set_that_stands_beside(written):
@@ -98,7 +98,7 @@ def test_a_framework_without_settings_is_named(written):
 def test_every_framework_has_its_settings(name, topic):
     """Every known framework has a valid setting for each of its algorithms."""
     adapter = frameworks.get(name)
-    beside = () if topic == "time_limit" else adapter.without_cells
+    beside = () if topic == "time_limit" else adapter.behavior_only
     for algorithm in (*adapter.algorithms, *beside):
         found = setting(name, topic, algorithm)
         assert found.stores if topic == "segments" else found.total_steps

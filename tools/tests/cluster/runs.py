@@ -32,7 +32,7 @@ def jobs(
 ) -> list[Job]:
     """Runs of one installed framework."""
     cell = Cell("sb3", "sac", environment, "sb3", "smoke")
-    return [replace(each, protocol=protocol) for each in plan.jobs(cell, seeds)]
+    return [replace(job, protocol=protocol) for job in plan.jobs(cell, seeds)]
 
 
 def other_code(folder: Path) -> Path:

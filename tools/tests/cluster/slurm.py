@@ -185,9 +185,9 @@ def running(folder: Path, site: Site) -> Iterator[Cluster]:
         for number in range(site.nodes):
             cluster.start(f"n{number + 1}", "slurmd", "-D", "-N", f"n{number + 1}")
         idle = ["idle"] * site.nodes
-        asked = ("sinfo", "-h", "-N", "-p", "main", "-o", "%t")
+        requested = ("sinfo", "-h", "-N", "-p", "main", "-o", "%t")
         until(
-            lambda: _ask(environment, *asked).split() == idle,
+            lambda: _ask(environment, *requested).split() == idle,
             60,
             f"the nodes are not idle; see {folder}",
         )

@@ -19,12 +19,12 @@ from .slurm import until
 
 def launched(manifest: Manifest, store: Store, *more: str) -> str:
     """``rlregress runs launch --slurm``; what it said."""
-    said = rlregress(
+    text = rlregress(
         *("launch", "--slurm", "--manifest", str(manifest.path), "--store", str(store.folder)),
         *("--sbatch", "mem=100M", *more),
     )
-    assert said.returncode == 0, said.stderr
-    return said.stdout
+    assert text.returncode == 0, text.stderr
+    return text.stdout
 
 
 def task_of(held: Holder) -> str:
@@ -36,12 +36,12 @@ def go_on(process: int) -> None:
     """Let a stopped process go on when a signal has reached it; one that ends a process ends it."""
     status = Path(f"/proc/{process}/status")
 
-    def reached() -> bool:
+    def executed() -> bool:
         pending = re.search(r"^ShdPnd:\s*(\w+)", status.read_text(), re.MULTILINE)
         return pending is not None and int(pending[1], 16) > 0
 
     with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-        until(reached, 90, f"no signal has reached process {process}")
+        until(executed, 90, f"no signal has reached process {process}")
         os.kill(process, signal.SIGCONT)
 
 

@@ -35,28 +35,28 @@ def test_what_is_launched_is_what_a_gate_judges(tmp_path):
 def test_a_launch_without_a_scheduler_lists_the_runs(command, tmp_path):
     """It says where, how many, and how another scheduler starts one; launched again it is equal."""
     options = ("launch", "--budget", "smoke", "--framework", "sb3", "--store", str(tmp_path))
-    code, said, error = command(*options)
+    code, text, error = command(*options)
     assert (code, error) == (0, "")
     (path,) = (tmp_path / "manifests").iterdir()
-    assert said.splitlines()[0] == f"{path}: 3 runs, 3 of them to do"
-    assert f"rlregress.cli runs run --manifest {path} --index INDEX --store {tmp_path}" in said
-    assert "INDEX is 0 to 2" in said
-    assert command(*options)[:2] == (0, said)
+    assert text.splitlines()[0] == f"{path}: 3 runs, 3 of them to do"
+    assert f"rlregress.cli runs run --manifest {path} --index INDEX --store {tmp_path}" in text
+    assert "INDEX is 0 to 2" in text
+    assert command(*options)[:2] == (0, text)
 
 
 def test_a_dry_run_prints_scripts_and_submits_nothing(command, tmp_path, monkeypatch):
     """Also where there is no Slurm, with arrays of the usual size."""
     monkeypatch.setenv("PATH", "")
     options = ("--budget", "smoke", "--framework", "sb3", "--store", str(tmp_path))
-    code, said, error = command("launch", "--slurm", "--dry-run", "--sbatch", "account=x", *options)
+    code, text, error = command("launch", "--slurm", "--dry-run", "--sbatch", "account=x", *options)
     assert (code, error) == (0, "")
-    assert "arrays are split at 1001, the usual size" in said
-    assert said.count("#SBATCH --account=x\n") == said.count("#!/bin/bash\n") > 0
+    assert "arrays are split at 1001, the usual size" in text
+    assert text.count("#SBATCH --account=x\n") == text.count("#!/bin/bash\n") > 0
     assert not (tmp_path / "slurm").exists()
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (("launch", "--local", "--slurm"), "--local and --slurm both do the runs"),
         (("launch", "--dry-run"), "only --slurm takes --dry-run"),
@@ -84,11 +84,11 @@ def test_a_dry_run_prints_scripts_and_submits_nothing(command, tmp_path, monkeyp
         (("merge", "/none", "-o", "/tmp/x"), "there is no folder /none"),
     ],
 )
-def test_what_is_wrong_is_one_sentence(command, options, said):
+def test_what_is_wrong_is_one_sentence(command, options, message):
     """Exit code 2, before anything is started."""
     code, _, error = command(*options)
     assert code == 2
-    assert said in error
+    assert message in error
     assert error.startswith("rlregress: ")
     assert len(error.strip().splitlines()) == 1
 
@@ -100,19 +100,19 @@ def test_a_store_is_looked_at_and_checked(command, tmp_path):
     of = listed(store, every)
     store.path(every[0]).parent.mkdir()
     store.path(every[0]).write_text("{")
-    code, said, _ = command("status", "--store", str(tmp_path))
-    assert (code, said.splitlines()[1].split()) == (0, ["sb3-sac", "1", *"----", "1", "2"])
-    assert "nothing is running: launch again" in said
-    code, said, _ = command("verify", "--store", str(tmp_path))
+    code, text, _ = command("status", "--store", str(tmp_path))
+    assert (code, text.splitlines()[1].split()) == (0, ["sb3-sac", "1", *"----", "1", "2"])
+    assert "nothing is running: launch again" in text
+    code, text, _ = command("verify", "--store", str(tmp_path))
     assert code == 1
-    assert said.startswith(f"wrong: the run record {store.path(every[0])} is damaged")
-    assert "0 records are whole" in said
-    assert "verify --set-aside" in said
-    code, said, _ = command("verify", "--set-aside", "--store", str(tmp_path))
+    assert text.startswith(f"wrong: the run record {store.path(every[0])} is damaged")
+    assert "0 records are whole" in text
+    assert "verify --set-aside" in text
+    code, text, _ = command("verify", "--set-aside", "--store", str(tmp_path))
     assert code == 1
-    assert f"set aside: {store.path(every[0]).with_suffix('.damaged')}" in said
-    _, said, _ = command("launch", "--manifest", str(of.path), "--store", str(tmp_path))
-    assert "2 runs, 2 of them to do" in said
+    assert f"set aside: {store.path(every[0]).with_suffix('.damaged')}" in text
+    _, text, _ = command("launch", "--manifest", str(of.path), "--store", str(tmp_path))
+    assert "2 runs, 2 of them to do" in text
     assert command("verify", "--store", str(tmp_path))[0] == 0
     store.path(every[0]).write_text("{")
     assert command("watch", "--store", str(tmp_path / "none"))[0] == 2
@@ -126,9 +126,9 @@ def test_a_watch_ends_when_nothing_is_left(command, tmp_path):
     listed(store, [job])
     store.path(job).parent.mkdir()
     store.path(job).write_text("{}")
-    code, said, _ = command("watch", "--store", str(tmp_path))
+    code, text, _ = command("watch", "--store", str(tmp_path))
     assert code == 0
-    assert "nothing is left to do" in said
+    assert "nothing is left to do" in text
 
 
 @pytest.mark.parametrize("terminal", [False, True])
@@ -144,16 +144,16 @@ def test_what_a_watch_shows_is_harmless(tmp_path, terminal):
     command = [sys.executable, "-m", "rlregress.cli", "watch", "--store", str(tmp_path)]
     process = subprocess.Popen(command, env=launch.environment(), stdout=writer)
     os.close(writer)
-    said = b""
+    text = b""
     # a terminal that nobody writes to any more is an error to its reader
     with suppress(OSError):
         while part := os.read(reader, 1 << 16):
-            said += part
+            text += part
     os.close(reader)
     assert process.wait(60) == 0
-    assert rb"bad \x1b]0;title\x07 \x1b[2J" in said
-    assert not re.search(rb"\x1b\]|\x07|\x1b\[2J", said)
-    assert (b"\x1b[" in said) == terminal
+    assert rb"bad \x1b]0;title\x07 \x1b[2J" in text
+    assert not re.search(rb"\x1b\]|\x07|\x1b\[2J", text)
+    assert (b"\x1b[" in text) == terminal
 
 
 def test_an_index_may_be_a_variable_of_the_shell(tmp_path):

@@ -128,8 +128,8 @@ class Accidents:
     def time_is_over(self, held: Holder) -> None:
         """It does not answer a warning, and is killed."""
         ask("scontrol", "update", f"jobid={task_of(held)}", "EndTime=now+3")
-        asked = ("squeue", "-h", "-t", "all", "-j", task_of(held), "-o", "%T")
-        until(lambda: _answer(*asked).strip() in ("TIMEOUT", ""), 120, f"{held} goes on")
+        requested = ("squeue", "-h", "-t", "all", "-j", task_of(held), "-o", "%T")
+        until(lambda: _answer(*requested).strip() in ("TIMEOUT", ""), 120, f"{held} goes on")
 
     def node_goes_down(self, _: Holder) -> None:
         """With all of its tasks."""
@@ -157,12 +157,12 @@ class Accidents:
         """Accident, run, what was to be seen and what is seen."""
         there = self.store.contents()
         for title, name, then in self.after:
-            seen = "left"
+            found = "left"
             if name in there.done:
                 record = self.store.folder / f"{name}.json"
                 again = '"SLURM_RESTART_COUNT": "1"' in record.read_text()
-                seen = "started again" if again else "done once"
-            yield title, name, then, seen
+                found = "started again" if again else "done once"
+            yield title, name, then, found
 
 
 def wait_for_tasks() -> None:
@@ -185,13 +185,13 @@ def test_1440_runs_have_one_result_each_after_every_accident(cluster, store):
     capped = ("--max", str(AT_ONCE))
     with full_disk(store.path(on_full_disk[0]).parent):
         with ThreadPoolExecutor(2) as threads:
-            said = "".join(threads.map(lambda _: launched(manifest, store, *capped), range(2)))
-        assert sorted(re.findall(r"submitted: (\d+) runs", said)) == sorted(["0", str(RUNS)])
+            text = "".join(threads.map(lambda _: launched(manifest, store, *capped), range(2)))
+        assert sorted(re.findall(r"submitted: (\d+) runs", text)) == sorted(["0", str(RUNS)])
         accidents.all_of_them()
         wait_for_tasks()
     rows = list(accidents.told())
-    for title, name, then, seen in rows:
-        print(f"{title}: {name} is {seen} (expected: {then})")
+    for title, name, then, found in rows:
+        print(f"{title}: {name} is {found} (expected: {then})")
     assert "make room in" in logs(store)
     done = store.contents().done
     assert not done & {job.name for job in on_full_disk}
@@ -224,7 +224,7 @@ def test_1440_runs_have_one_result_each_after_every_accident(cluster, store):
     ends = Counter(Counter(re.findall(r"(\S+ seed \d+): finished", logs(store))).values())
     print(f"{RUNS} results; trainings that ended, a run: {dict(ends)}")
     print("\n".join(set(re.findall(r"of the manifest.*|wrong: .*", verified.stdout))))
-    assert [(title, seen) for title, _, _, seen in rows] == [
+    assert [(title, found) for title, _, _, found in rows] == [
         (title, then) for title, _, then, _ in rows
     ]
 

@@ -109,11 +109,11 @@ class Hits:
 
     def tell(self, launches: int) -> None:
         """Print what was done."""
-        said = ", ".join(f"{name} to the {of}: {n}" for (name, of), n in self.counted.items())
+        text = ", ".join(f"{name} to the {of}: {n}" for (name, of), n in self.counted.items())
         records = [self.store.folder / f"{name}.json" for name in self.store.contents().done]
         continued = sum('"continued": []' not in path.read_text() for path in records)
         print(
-            f"\n{self.counted.total()} signals ({said}); {launches} launches; {len(records)} "
+            f"\n{self.counted.total()} signals ({text}); {launches} launches; {len(records)} "
             f"records, {continued} of trainings that were continued"
         )
 
@@ -131,12 +131,12 @@ def check(store: Store, runs: set[str]) -> None:
 def launched_here(store: Store, manifest: Manifest, workers: int) -> subprocess.Popen[bytes]:
     """``launch --local``, which goes on; what it says is in a file of the store."""
     command = [sys.executable, "-m", "rlregress.cli", "launch", "--local", "-j", str(workers)]
-    with open(store.folder / "said", "ab") as said:
+    with open(store.folder / "said", "ab") as text:
         return subprocess.Popen(
             [*command, "--manifest", str(manifest.path), "--store", str(store.folder)],
             env=launch.environment(),
-            stdout=said,
-            stderr=said,
+            stdout=text,
+            stderr=text,
         )
 
 
@@ -150,8 +150,8 @@ def test_runs_on_one_machine_that_are_hit_are_done_once(store):
         hits.go_on(lambda of=launcher: of.poll() is None)
         assert launcher.returncode in (0, 75), (store.folder / "said").read_text()
     hits.tell(launches)
-    said = (store.folder / "said").read_text()
-    assert not re.findall(r"[1-9]\d* could not be done|Traceback.*", said)
+    output = (store.folder / "said").read_text()
+    assert not re.findall(r"[1-9]\d* could not be done|Traceback.*", output)
     check(store, {job.name for job in every})
 
 
@@ -174,8 +174,8 @@ def test_runs_on_slurm_that_are_hit_are_done_once(store):
     manifest, hits, launches = listed(store, every), Hits(store, every), 0
 
     def queued() -> bool:
-        asked = subprocess.run(["squeue", "-h"], check=True, capture_output=True)
-        return bool(asked.stdout.strip())
+        ended = subprocess.run(["squeue", "-h"], check=True, capture_output=True)
+        return bool(ended.stdout.strip())
 
     while len(store.contents().done) < HIT and launches < MOST_LAUNCHES:
         launches += 1

@@ -47,9 +47,9 @@ def test_a_launch_that_is_ended_goes_on_when_it_is_launched_again(tmp_path, numb
     assert len(done) < len(every)
 
     again = launched(store, manifest)
-    said, _ = again.communicate(timeout=300)
-    assert again.returncode == 0, said
-    assert f"{len(every)} runs, {len(every) - len(done)} of them to do" in said
+    text, _ = again.communicate(timeout=300)
+    assert again.returncode == 0, text
+    assert f"{len(every)} runs, {len(every) - len(done)} of them to do" in text
     there = store.contents()
     assert there.done == {job.name for job in every}
     assert (there.leases, there.duplicates) == (set(), [])
@@ -111,7 +111,7 @@ def test_a_run_that_another_process_does_is_left_to_it(tmp_path):
     assert attempt is not None
     with attempt:
         process = launched(store, manifest)
-        said, _ = process.communicate(timeout=120)
-    assert process.returncode == 75, said
-    assert said.count("is being done by another attempt") == 2
-    assert "0 runs done, 1 stopped or done by others, 0 could not be done; launch again" in said
+        text, _ = process.communicate(timeout=120)
+    assert process.returncode == 75, text
+    assert text.count("is being done by another attempt") == 2
+    assert "0 runs done, 1 stopped or done by others, 0 could not be done; launch again" in text

@@ -68,7 +68,7 @@ def test_a_store_keeps_its_own_copy(written, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("damage", "said"),
+    ("damage", "message"),
     [
         (lambda text: "", "is no manifest of runs"),
         (lambda text: "[]", "is no manifest of runs"),
@@ -91,10 +91,12 @@ def test_a_store_keeps_its_own_copy(written, tmp_path):
         "huge width", "path", "schema", "cut off", "edited", "broken",
     ],
 )  # fmt: skip
-def test_a_damaged_manifest_is_named(written, damage, said):
+def test_a_damaged_manifest_is_named(written, damage, message):
     """In one sentence, before a run of it is started."""
     written.path.write_text(damage(written.path.read_text()))
-    with pytest.raises(UserError, match=f"{re.escape(str(written.path))}.* {said}.*; expected a f"):
+    with pytest.raises(
+        UserError, match=f"{re.escape(str(written.path))}.* {message}.*; expected a f"
+    ):
         list(Manifest(written.path).runs())
 
 
@@ -223,13 +225,13 @@ def test_a_folder_that_leads_out_of_the_store_is_not_written_to(written, tmp_pat
     outside.mkdir()
     store.folder.mkdir()
     (store.folder / name).symlink_to(outside)
-    said = f"{name}.* lies outside of .*runs, where a link leads; .*remove the link"
+    text = f"{name}.* lies outside of .*runs, where a link leads; .*remove the link"
     calls = [lambda: slurm.submit(lambda _: [], store, print), lambda: slurm.queue(store)]
     if name == "manifests":
         calls = [lambda: chosen.kept(written, store), lambda: chosen.of_store(store),
                  lambda: chosen._listed([(job(0), 1.0)], store)]  # fmt: skip
     for call in calls:
-        with pytest.raises(UserError, match=said):
+        with pytest.raises(UserError, match=text):
             call()
     assert list(outside.iterdir()) == []
 

@@ -35,12 +35,12 @@ def store(tmp_path) -> Store:
     return Store(tmp_path / "runs")
 
 
-def ended(process, code: int, *said: str) -> None:
+def ended(process, code: int, *message: str) -> None:
     """The process has ended with a code and has said this."""
     __tracebackhide__ = True
     output, _ = process.communicate(timeout=120)
     assert process.returncode == code, output
-    for part in said:
+    for part in message:
         assert part in output
 
 
@@ -138,8 +138,10 @@ def test_a_run_that_is_stopped_is_continued(store, tmp_path, monkeypatch, number
     kept = store.checkpoint(job.name)
     assert kept is not None
     assert 0 < kept.steps < kept.total_steps == 1200
-    seen = survey.survey(store, [manifest])
-    assert [(each.state, each.share) for each in seen.attempts] == [("stopped", kept.steps / 1200)]
+    found = survey.survey(store, [manifest])
+    assert [(attempt.state, attempt.share) for attempt in found.attempts] == [
+        ("stopped", kept.steps / 1200)
+    ]
     ended(start(manifest, 0, store), 0, "seed 3: finished")
     stored = store.find(job)
     assert stored is not None
@@ -157,7 +159,7 @@ def test_a_run_that_is_stopped_is_continued(store, tmp_path, monkeypatch, number
 @pytest.mark.nightly
 def test_a_run_that_cannot_be_continued_begins_anew_and_its_record_says_why(store):
     """The framework's own reason; there is no checkpoint."""
-    found = [each for each in frameworks.installed() if each.begins_anew]
+    found = [each for each in frameworks.installed() if each.no_resume_reason]
     adapter = next((each for each in found if "sac" in each.algorithms), None)
     if adapter is None:
         pytest.skip("every framework that is here can be continued")
@@ -176,7 +178,7 @@ def test_a_run_that_cannot_be_continued_begins_anew_and_its_record_says_why(stor
     assert stored is not None
     assert stored["attempt"]["restarts"] == 1
     assert stored["attempt"]["continued"] == []
-    assert stored["attempt"]["begun_anew"] == adapter.begins_anew
+    assert stored["attempt"]["begun_anew"] == adapter.no_resume_reason
 
 
 def test_a_warning_that_is_ignored_at_the_start_is_heard_later(store):
@@ -205,7 +207,7 @@ def test_a_run_whose_worker_is_killed_has_failed_to_be_done(store):
 
 
 @pytest.mark.parametrize(
-    ("number", "there", "said"),
+    ("number", "there", "message"),
     [
         (errno.ENOSPC, True, "make room in {0}, or name another folder, and start it again"),
         (errno.EDQUOT, True, "make room in {0}"),
@@ -216,7 +218,7 @@ def test_a_run_whose_worker_is_killed_has_failed_to_be_done(store):
         (errno.EIO, True, "see that {0} can be used"),
     ],
 )
-def test_what_fails_a_run_says_what_to_do(tmp_path, monkeypatch, number, there, said):
+def test_what_fails_a_run_says_what_to_do(tmp_path, monkeypatch, number, there, message):
     """By what has happened: room helps a full disk, and no store that has vanished."""
     store = Store(tmp_path / "runs")
     manifest = listed(Store(tmp_path / "elsewhere"), jobs([0]))
@@ -229,7 +231,7 @@ def test_what_fails_a_run_says_what_to_do(tmp_path, monkeypatch, number, there, 
         store.folder.mkdir()
     with pytest.raises(UserError, match="is not done: ") as raised:
         one.do(manifest, 0, store, print)
-    assert f"{os.strerror(number)} ({store.folder}/x); {said.format(store.folder)}" in str(
+    assert f"{os.strerror(number)} ({store.folder}/x); {message.format(store.folder)}" in str(
         raised.value
     )
     assert ("make room" in str(raised.value)) == (number in (errno.ENOSPC, errno.EDQUOT))
@@ -302,14 +304,14 @@ def test_a_run_of_other_versions_is_not_done(store):
     """A node where something else is installed says what, and leaves no record."""
     (job,) = jobs([0])
     other = replace(job, versions={**job.versions, "numpy": "1.0"})
-    said = rlregress(
+    text = rlregress(
         *("run", "--manifest", str(listed(store, [other]).path), "--index", "0"),
         *("--store", str(store.folder)),
     )
-    assert said.returncode == 2
-    assert "is about other versions: found numpy " in said.stderr
-    assert ", expected 1.0" in said.stderr
-    assert "Traceback" not in said.stderr
+    assert text.returncode == 2
+    assert "is about other versions: found numpy " in text.stderr
+    assert ", expected 1.0" in text.stderr
+    assert "Traceback" not in text.stderr
     assert store.find(other) is None
     left, _ = store.holder(other.name)
     assert left is not None
@@ -327,7 +329,7 @@ def test_a_record_that_cannot_be_written_is_no_failed_run(store, monkeypatch):
         return attempt
 
     monkeypatch.setattr(Store, "claim", without_folder)
-    said = "could not be written to .*: No such file .*; the folder .* is not there"
-    with pytest.raises(UserError, match=said):
+    text = "could not be written to .*: No such file .*; the folder .* is not there"
+    with pytest.raises(UserError, match=text):
         launch.run(job, store)
     assert store.find(job) is None

@@ -48,7 +48,10 @@ def store(tmp_path_factory) -> Iterator[Store]:
     path.parent.mkdir()
     path.write_text(json.dumps(asdict(replace(lease.this_process(), machine="elsewhere"))))
     (made.folder / "slurm").mkdir()
-    folders = [made.folder, *(each for each in made.folder.rglob("*") if each.is_dir())]
+    folders = [
+        made.folder,
+        *(file_path for file_path in made.folder.rglob("*") if file_path.is_dir()),
+    ]
     for folder in folders:
         folder.chmod(0o555)
     yield made
@@ -58,10 +61,10 @@ def store(tmp_path_factory) -> Iterator[Store]:
 
 def test_a_store_that_can_only_be_read_is_looked_at(store):
     """What is there, whose clock tells the ages, what is wrong and what is left."""
-    seen = called("status", "--store", str(store.folder))
-    assert (seen.returncode, seen.stderr) == (0, "")
-    assert "sb3-sac     -       -        1      -        -        2    3" in seen.stdout
-    assert "ages are by this machine's clock, as you may not write to the store" in seen.stdout
+    found = called("status", "--store", str(store.folder))
+    assert (found.returncode, found.stderr) == (0, "")
+    assert "sb3-sac     -       -        1      -        -        2    3" in found.stdout
+    assert "ages are by this machine's clock, as you may not write to the store" in found.stdout
     checked = called("verify", "--store", str(store.folder))
     assert (checked.returncode, checked.stderr) == (0, "")
     options = ("--budget", "smoke", "--framework", "sb3", "--algorithm", "sac")
@@ -94,13 +97,13 @@ def test_a_store_that_can_only_be_read_is_looked_at(store):
 def test_what_writes_to_it_is_refused(store, tmp_path, arguments):
     """In one sentence that names it, before anything is trained."""
     (manifest,) = (store.folder / "manifests").iterdir()
-    given = [each.format(manifest=manifest, store=store.folder) for each in arguments]
+    given = [argument.format(manifest=manifest, store=store.folder) for argument in arguments]
     if given[0] == "gate":
         given += ["--report", str(tmp_path / "report")]
-    refused = called(*given)
-    assert refused.returncode == 2, refused.stdout
-    (said,) = refused.stderr.splitlines()
-    assert said.startswith("rlregress: ")
-    assert str(store.folder) in said
-    assert "Permission denied" in said
-    assert "make room" not in said
+    error = called(*given)
+    assert error.returncode == 2, error.stdout
+    (lines,) = error.stderr.splitlines()
+    assert lines.startswith("rlregress: ")
+    assert str(store.folder) in lines
+    assert "Permission denied" in lines
+    assert "make room" not in lines

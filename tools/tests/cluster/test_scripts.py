@@ -24,16 +24,16 @@ def listed(tmp_path: Path, seconds: dict[int, float]) -> manifest.Manifest:
     """A manifest of runs with so many expected seconds; every second one is of another group."""
     cell = job().cell
     other = type(cell)(cell.framework, "sac", cell.environment, cell.hyperparameters, cell.budget)
-    jobs = [(job(n, cell=other) if n % 2 else job(n), each) for n, each in seconds.items()]
+    jobs = [(job(n, cell=other) if n % 2 else job(n), second) for n, second in seconds.items()]
     return manifest.write(jobs, tmp_path / "manifests")
 
 
 def made(of: manifest.Manifest, folder: Path, site=None, size=1001, done=()) -> tuple:
     """The scripts of what is left, and what was said about time and memory."""
-    runs, said = list(of.runs()), []
+    runs, lines = list(of.runs()), []
     left = [run for run in runs if run.name not in done]
     site = slurm.Site() if site is None else site
-    return slurm.scripts(of, runs, left, done, Store(folder), site, size, said.append), said
+    return slurm.scripts(of, runs, left, done, Store(folder), site, size, lines.append), lines
 
 
 @pytest.mark.parametrize(
@@ -93,14 +93,14 @@ def test_time_and_memory_are_those_of_recorded_runs(tmp_path):
         Store(tmp_path).put(job(seed), {**content(job(seed)), **measured}, "one")
     done = Store(tmp_path).contents().done
     more = listed(tmp_path, {0: 600.0, 2: 300.0, 1: 30.0, 4: 600.0})
-    scripts, said = made(more, tmp_path, done=done)
+    scripts, text = made(more, tmp_path, done=done)
     assert [("--time=50\n" in s.text, "--mem=1536M\n" in s.text) for s in scripts] == [
         (True, True),
         (False, False),
     ]
     assert "--time=11\n" in scripts[1].text
     assert "--mem" not in scripts[1].text
-    assert said == [
+    assert text == [
         "some-ppo: time: 2 times the 20.0 min of 2 records of this store, and 10 min; "
         "memory: 1.3 times the 1000 MiB of 2 records of this store",
         "some-sac: time: 2 times the 0.5 min of its stored runs, and 10 min; "
@@ -114,9 +114,9 @@ def test_memory_is_that_of_stored_throughput_where_no_run_is_recorded(tmp_path):
     framework, algorithm = next(iter(throughput.every()))
     cell = type(job().cell)(framework, algorithm, "Ring-v0", framework, "smoke")
     of = manifest.write([(job(cell=cell), 0.0)], tmp_path / "manifests")
-    ((script,), (said,)) = made(of, tmp_path)
-    assert "time: the site's" in said
-    assert re.search(r"MiB of \d+ stored processes of its throughput", said)
+    ((script,), (text,)) = made(of, tmp_path)
+    assert "time: the site's" in text
+    assert re.search(r"MiB of \d+ stored processes of its throughput", text)
     assert "--time" not in script.text
     assert re.search(r"--mem=\d+M\n", script.text)
 
@@ -133,7 +133,7 @@ def test_a_site_has_its_own_options_and_lines(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("option", "said"),
+    ("option", "reason"),
     [
         ("--account=x", "expected an option of sbatch without its dashes"),
         ("account=x\nrm", "expected an option of sbatch"),
@@ -141,9 +141,9 @@ def test_a_site_has_its_own_options_and_lines(tmp_path):
         ("job-name=x", "job-name is what tells a task its runs"),
     ],
 )
-def test_an_option_that_cannot_be_passed_is_refused(option, said):
+def test_an_option_that_cannot_be_passed_is_refused(option, reason):
     """In one sentence, before anything is submitted."""
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=reason):
         slurm.Site((option,))
 
 
@@ -182,14 +182,14 @@ def test_a_path_may_hold_the_word_that_is_an_index(tmp_path):
     ((script,), _) = made(listed(folder, {0: 60.0}), folder)
     last = script.text.splitlines()[-1]
     assert last.count(" $((SLURM_ARRAY_TASK_ID + 0)) ") == 1
-    said = subprocess.run(
+    text = subprocess.run(
         ["bash", "-c", last.replace("exec ", "printf '%s\\n' ")],
         env={"SLURM_ARRAY_TASK_ID": "7"},
         capture_output=True,
         text=True,
         check=True,
     ).stdout.splitlines()
-    assert said[-4:] == ["--index", "7", "--store", str(folder)]
+    assert text[-4:] == ["--index", "7", "--store", str(folder)]
 
 
 def answers(folder: Path, monkeypatch, **programs: str) -> None:
@@ -201,7 +201,7 @@ def answers(folder: Path, monkeypatch, **programs: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("exit 3", "scontrol refused: "),
         ("echo no; echo 'a\nb' >&2; exit 1", "scontrol refused: a b$"),
@@ -211,11 +211,13 @@ def answers(folder: Path, monkeypatch, **programs: str) -> None:
         ("exec sleep 60", "scontrol did not answer in 0.5 s"),
     ],
 )
-def test_a_slurm_that_answers_nonsense_or_never_is_one_sentence(tmp_path, monkeypatch, text, said):
+def test_a_slurm_that_answers_nonsense_or_never_is_one_sentence(
+    tmp_path, monkeypatch, text, message
+):
     """Whatever it is that answers."""
     monkeypatch.setattr(one, "ANSWERS_IN_SECONDS", 0.5)
     answers(tmp_path, monkeypatch, scontrol=text)
-    with pytest.raises(UserError, match=said) as raised:
+    with pytest.raises(UserError, match=message) as raised:
         slurm.array_size()
     assert len(str(raised.value).splitlines()) == 1
 
@@ -279,8 +281,8 @@ def test_an_answer_of_sbatch_that_is_none_is_one_sentence(tmp_path, monkeypatch)
     of, store = listed(tmp_path, {0: 60.0}), Store(tmp_path)
     ((script,), _) = made(of, tmp_path)
     answers(tmp_path, monkeypatch, squeue="", sbatch="echo welcome")
-    said = "sbatch answered 'welcome', expected the number of a job; the script is .*refused; subm"
-    with pytest.raises(UserError, match=said):
+    text = "sbatch answered 'welcome', expected the number of a job; the script is .*refused; subm"
+    with pytest.raises(UserError, match=text):
         slurm.submit(lambda _: [script], store, print)
     assert slurm.queue(store).gone == {}
 

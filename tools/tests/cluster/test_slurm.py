@@ -46,10 +46,10 @@ def ask(cluster, monkeypatch):
     for name in ("PATH", "SLURM_CONF"):
         monkeypatch.setenv(name, cluster[name])
 
-    def asked(*command: str) -> str:
+    def requested(*command: str) -> str:
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
-    return asked
+    return requested
 
 
 @pytest.fixture
@@ -83,9 +83,9 @@ def test_after_every_accident_a_launch_completes_the_runs(ask, store, number):
 
     # two launches at once submit everything once, in arrays as small as this site has them
     with ThreadPoolExecutor(2) as threads:
-        said = "".join(threads.map(lambda _: launched(manifest, store), range(2)))
-    assert sorted(re.findall(r"submitted: (\d+) runs", said)) == sorted(["0", str(number)])
-    pieces = re.findall(r"^job \d+: (\d+) runs from (\d+) on", said, re.MULTILINE)
+        text = "".join(threads.map(lambda _: launched(manifest, store), range(2)))
+    assert sorted(re.findall(r"submitted: (\d+) runs", text)) == sorted(["0", str(number)])
+    pieces = re.findall(r"^job \d+: (\d+) runs from (\d+) on", text, re.MULTILINE)
     firsts = range(0, number, SITE.max_array_size)
     assert pieces == [(str(min(SITE.max_array_size, number - n)), str(n)) for n in firsts]
 
@@ -140,8 +140,8 @@ def test_a_run_that_is_cancelled_is_stopped(ask, store):
         ask("scancel", "--user", str(os.getuid()))
         until(lambda: not ask("squeue", "-h").strip(), 60, "tasks are still in the queue")
         assert states(store) == {"stopped": 3}
-    said = rlregress("status", "--store", str(store.folder)).stdout
-    assert re.search(r"^stopped: .* \(Slurm \d+_\d\): stopped by SIGTERM", said, re.MULTILINE)
+    output = rlregress("status", "--store", str(store.folder)).stdout
+    assert re.search(r"^stopped: .* \(Slurm \d+_\d\): stopped by SIGTERM", output, re.MULTILINE)
 
 
 def test_a_store_may_lie_anywhere(ask, tmp_path):
@@ -157,14 +157,14 @@ def test_a_store_may_lie_anywhere(ask, tmp_path):
     assert store.contents().done == {job.name for job in every}
     finished = re.findall(r"seed (\d+): finished", logs(store))
     assert sorted(finished) == ["0", "1", "2", "3"]
-    refused = Store(tmp_path / "a\\b")
-    said = rlregress(
+    error = Store(tmp_path / "a\\b")
+    text = rlregress(
         *("launch", "--slurm", "--manifest", str(manifest.path)),
-        *("--store", str(refused.folder)),
+        *("--store", str(error.folder)),
     )
-    assert said.returncode == 2
-    assert "and Slurm takes no path with a backslash" in said.stderr
-    assert not list((refused.folder / "slurm").glob("*.sh"))
+    assert text.returncode == 2
+    assert "and Slurm takes no path with a backslash" in text.stderr
+    assert not list((error.folder / "slurm").glob("*.sh"))
 
 
 @pytest.mark.nightly
@@ -174,8 +174,8 @@ def test_tasks_of_a_launch_with_another_version_find_it(ask, store, tmp_path):
     options = ("--budget", "smoke", "--framework", "sb3", "--algorithm", "ppo", "--seeds", "2")
     where = ("--environment", "InvertedPendulum-v4", "--store", str(store.folder))
     with_it = ("--with", str(tree), "--sbatch", "mem=100M", "--sbatch", "export=NONE")
-    said = rlregress("launch", "--slurm", *with_it, *options, *where)
-    assert said.returncode == 0, said.stderr
+    text = rlregress("launch", "--slurm", *with_it, *options, *where)
+    assert text.returncode == 0, text.stderr
     until(lambda: not ask("squeue", "-h").strip(), 300, "tasks are still in the queue")
     records = [json.loads((store.folder / f"{n}.json").read_text()) for n in store.contents().done]
     assert [record["status"] for record in records] == ["finished"] * 2, logs(store)

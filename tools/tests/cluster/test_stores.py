@@ -44,8 +44,8 @@ def attempt(store: Store, seed: int, silent: float = 0.0, steps: int = 0, **chan
     folder = path.with_suffix(".attempts") / of.attempt
     folder.mkdir(parents=True)
     if steps:
-        told = {"steps": steps, "total_steps": 100, "wall_seconds": 2.0 * steps}
-        (folder / "record.progress").write_text(json.dumps(told))
+        fields = {"steps": steps, "total_steps": 100, "wall_seconds": 2.0 * steps}
+        (folder / "record.progress").write_text(json.dumps(fields))
 
 
 @pytest.fixture
@@ -95,8 +95,8 @@ def test_a_run_whose_lease_is_over_is_stopped(tmp_path, silent, changes, state):
     made = Store(tmp_path)
     made.path(job(0)).parent.mkdir()
     attempt(made, 0, silent=silent, **{"begun": lease.this_process().begun, **changes})
-    (seen,) = survey.survey(made, []).attempts
-    assert (seen.state, bool(seen.why)) == (state, state == "stopped")
+    (found,) = survey.survey(made, []).attempts
+    assert (found.state, bool(found.why)) == (state, state == "stopped")
     assert lease.is_over(made.path(job(0)).with_suffix(".lease")) == (state == "stopped")
 
 
@@ -222,7 +222,7 @@ def _differing(store):
 
 
 @pytest.mark.parametrize(
-    ("damage", "said"),
+    ("damage", "message"),
     [
         (_edit, "does not match its checksum"),
         (_cut, "is damaged: expected one JSON object with a checksum"),
@@ -234,12 +234,12 @@ def _differing(store):
     ],
     ids=["edited", "cut off", "moved", "key", "no job", "protocol", "duplicate"],
 )
-def test_what_is_wrong_with_a_store_is_named(store, damage, said):
+def test_what_is_wrong_with_a_store_is_named(store, damage, message):
     """Damage, a record under another's name, another protocol, a second result."""
     damage(store)
     of = audit.verify(store, None)
     (wrong,) = [*of.damaged.values(), *of.wrong]
-    assert said in wrong
+    assert message in wrong
 
 
 def test_runs_of_other_versions_and_machines_are_noted(store):

@@ -61,7 +61,7 @@ def test_a_script_of_slurm_tells_its_tasks_where_the_version_is(tree, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("versions", "said"),
+    ("versions", "reason"),
     [
         ("installed", "--with is 'installed', which is what is installed; leave it out"),
         ("sb3", "is not pinned to one version; write"),
@@ -69,12 +69,12 @@ def test_a_script_of_slurm_tells_its_tasks_where_the_version_is(tree, tmp_path):
         ("requests==2.0.0", "concerns no framework known here"),
     ],
 )
-def test_versions_that_are_none_are_refused(versions, said, tmp_path, command):
+def test_versions_that_are_none_are_refused(versions, reason, tmp_path, command):
     """In one sentence, before anything is written."""
     store = tmp_path / "store"
     code, printed, error = command("launch", "--with", versions, *RUNS, "--store", str(store))
     assert (code, printed) == (2, "")
-    assert said in error
+    assert reason in error
     assert error.count("\n") == 1
     assert not store.exists()
 

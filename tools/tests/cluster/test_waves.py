@@ -68,9 +68,9 @@ def judged(copy: Copy) -> dict[str, object]:
     return verdict
 
 
-def check_verdict(copy: Copy, store: Store, said: str) -> None:
+def check_verdict(copy: Copy, store: Store, message: str) -> None:
     """The wave's verdict is that of a gate of the same store, which trains nothing more."""
-    assert "verdict sb3: regressed" in said
+    assert "verdict sb3: regressed" in message
     waves = judged(copy)
     before = {path: path.stat() for path in store.folder.glob("sb3*/*.json")}
     line = f"cd {copy.folder} && {sys.executable} -m rlregress.cli check --cells all -n 1"
@@ -89,7 +89,7 @@ def test_killed_at_any_moment_a_nightly_says_the_same(tmp_path):
     """The line of crontab, killed in each wave, does each run once and has the gate's verdict."""
     copy, store = copied(tmp_path / "suite", _OF_CRON), Store(tmp_path / "runs")
     (line,) = (as_here(each, copy, store) for each in documented("--local"))
-    said = ""
+    text = ""
     for job in (copy.jobs(range(1000, 1010))[0], copy.jobs(range(1000, 1010))[7]):
         with open(tmp_path / "said", "w") as out:
             process = subprocess.Popen(
@@ -109,14 +109,14 @@ def test_killed_at_any_moment_a_nightly_says_the_same(tmp_path):
             process.kill()
             process.wait()
         until(lambda held=held: has_ended(held), 60, "what it started goes on")
-        said += (tmp_path / "said").read_text()
+        text += (tmp_path / "said").read_text()
     last = called(line, copy)
     assert last.returncode == 1, last.stdout + last.stderr
-    assert f"after wave 1: nothing is decided; undecided: {CELL.id}" in said
+    assert f"after wave 1: nothing is decided; undecided: {CELL.id}" in text
     assert "after wave 2: 1 regressed\n" in last.stdout
     check_verdict(copy, store, last.stdout)
     # the gate names the runs too
-    trained = said + last.stdout.partition("\ngate: ")[0]
+    trained = text + last.stdout.partition("\ngate: ")[0]
     finished = Counter(re.findall(r"seed (\d+): finished", trained))
     assert finished == Counter({str(seed): 1 for seed in range(1000, 1010)})
 
@@ -128,8 +128,8 @@ def test_a_nightly_on_slurm_is_called_until_it_has_a_verdict(tmp_path):
     """Going on, with a run that was killed; judged; the next wave; the verdict, from a job."""
     (tmp_path / "slurm").mkdir()
     with slurm.running(tmp_path / "slurm", Site(nodes=2, cores=8)) as cluster:
-        told = {name: cluster.environment[name] for name in ("PATH", "SLURM_CONF")}
-        copy = copied(tmp_path / "suite", _OF_CRON | told)
+        fields = {name: cluster.environment[name] for name in ("PATH", "SLURM_CONF")}
+        copy = copied(tmp_path / "suite", _OF_CRON | fields)
         store = Store(tmp_path / "runs")
         line, waiting = (as_here(each, copy, store) for each in documented("--slurm"))
 
@@ -157,12 +157,12 @@ def test_a_nightly_on_slurm_is_called_until_it_has_a_verdict(tmp_path):
         log = tmp_path / "log"
         job = ["sbatch", "--wait", f"--output={log}", "--time=60", f"--wrap={waiting}"]
         ended = subprocess.run(job, env=copy.environment, capture_output=True, text=True)
-        said = log.read_text()
-        assert ended.returncode == 1, said
-        assert f"after wave 1: nothing is decided; undecided: {CELL.id}" in said
-        assert "wave 2 of at most 3: 5 runs of 1 undecided cells, 5 of them to do" in said
-        assert "after wave 2: 1 regressed\n" in said
-        check_verdict(copy, store, said)
+        output = log.read_text()
+        assert ended.returncode == 1, output
+        assert f"after wave 1: nothing is decided; undecided: {CELL.id}" in output
+        assert "wave 2 of at most 3: 5 runs of 1 undecided cells, 5 of them to do" in output
+        assert "after wave 2: 1 regressed\n" in output
+        check_verdict(copy, store, output)
         tasks = "\n".join(path.read_text() for path in (store.folder / "slurm").glob("*.log"))
         finished = Counter(re.findall(r"seed (\d+): finished", tasks))
         assert finished == Counter({str(seed): 1 for seed in range(1000, 1010)})

@@ -54,7 +54,7 @@ def test_own_numbers_and_back(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ('source = "here"\n', "", "key 'source' is missing"),
         ('since = "1.0"', 'since = "one"', "expected a version"),
@@ -63,9 +63,9 @@ def test_own_numbers_and_back(tmp_path):
         ("[[defaults]]", "[[defaults]", "is not valid TOML"),
     ],
 )
-def test_damage_is_one_sentence(tmp_path, old, new, said):
+def test_damage_is_one_sentence(tmp_path, old, new, message):
     """A damaged file says which entry and key, and what was expected."""
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=message):
         _load(tmp_path, ENTRY.replace(old, new))
 
 

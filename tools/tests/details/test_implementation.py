@@ -67,15 +67,15 @@ def test_a_detail_is_judged_once_for_one_copy(path, monkeypatch):
     monkeypatch.delenv("SOME_HOME", raising=False)
     calls = []
 
-    def ask(**copy):
+    def query(**copy):
         (found,) = implementations(Some(path, calls=calls, **copy), DETAIL)
         return found.judgement.found, len(calls)
 
-    assert [ask(), ask()] == [("half", 1)] * 2
-    assert [ask(version="2.0"), ask(version="2.0")] == [("half", 2)] * 2
-    assert ask(label="HEAD") == ("half", 3)
+    assert [query(), query()] == [("half", 1)] * 2
+    assert [query(version="2.0"), query(version="2.0")] == [("half", 2)] * 2
+    assert query(label="HEAD") == ("half", 3)
     monkeypatch.setenv("SOME_HOME", str(path))
-    assert [ask(), ask()] == [("half", 4)] * 2
+    assert [query(), query()] == [("half", 4)] * 2
 
 
 def test_what_is_documented_is_that_of_the_version_that_is_asked(path):
@@ -135,7 +135,7 @@ def ours(path, monkeypatch):
 
 def test_other_inputs_are_asked_of_the_framework(ours):
     """Errors of 2 and 3 are halved: 6.5. The inputs that are not named stay the catalogue's."""
-    answer = ours().ask(q_values=[3.0, 4.0], reward=1.0)
+    answer = ours().probe(q_values=[3.0, 4.0], reward=1.0)
     np.testing.assert_array_equal(answer.observed, [6.5])
     np.testing.assert_array_equal(answer.expected["none"], [13.0])
     assert answer.variant == "half"
@@ -146,16 +146,16 @@ def test_inputs_of_the_catalogue_are_not_asked_again(ours):
     calls = []
     implementation = ours(calls=calls)
     for _ in range(2):
-        assert implementation.ask(q_values=[3.0, -1.0], reward=0.5).found == "half"
-        assert implementation.ask().found == "half"
+        assert implementation.probe(q_values=[3.0, -1.0], reward=0.5).found == "half"
+        assert implementation.probe().found == "half"
     assert implementation.judgement.inputs == {}
     assert len(calls) == 1
-    implementation.ask(reward=0.0)
+    implementation.probe(reward=0.0)
     assert len(calls) == 2
 
 
 @pytest.mark.parametrize(
-    ("inputs", "said"),
+    ("inputs", "message"),
     [
         (
             {"q_value": [3.0, 4.0]},
@@ -174,24 +174,24 @@ def test_inputs_of_the_catalogue_are_not_asked_again(ours):
         ),
     ],
 )
-def test_an_input_that_does_not_fit_is_an_error(ours, inputs, said):
+def test_an_input_that_does_not_fit_is_an_error(ours, inputs, message):
     """Nothing is asked with an input that no probe reads, or of another form."""
     calls = []
     with pytest.raises(UserError) as raised:
-        ours(calls=calls).ask(**inputs)
-    assert str(raised.value) == said
+        ours(calls=calls).probe(**inputs)
+    assert str(raised.value) == message
     assert calls == []
 
 
 def _errors_of_2_and_3(implementation):
-    return implementation.ask(q_values=[3.0, 4.0], reward=1.0)
+    return implementation.probe(q_values=[3.0, 4.0], reward=1.0)
 
 
 def test_the_documented_numbers_pass(ours):
     """6.5 is half of 4 + 9; what was found is kept for the report."""
     implementation = ours()
     implementation.assert_documented(_errors_of_2_and_3(implementation), half=6.5, none=[13.0])
-    assert [judgement.found for judgement in implementation.shown] == ["half"]
+    assert [judgement.found for judgement in implementation.judgements] == ["half"]
 
 
 def test_another_stated_variant_fails_with_the_numbers_and_the_inputs(ours):
@@ -227,15 +227,15 @@ def test_numbers_of_no_variant_fail_with_the_nearest(ours, monkeypatch):
     monkeypatch.setattr(
         Some, "_probe", lambda self, inputs: [inputs["q_values"][0] + inputs["reward"] + 3]
     )
-    with pytest.raises(AssertionError, match="^sac.critic_loss.scale: no variant matches") as said:
+    with pytest.raises(AssertionError, match="^sac.critic_loss.scale: no variant matches") as text:
         implementation.assert_documented(_errors_of_2_and_3(implementation), half=6.5, none=13.0)
-    assert "nearest variants by error (tolerance 1e-05): half (0.0048" in str(said.value)
+    assert "nearest variants by error (tolerance 1e-05): half (0.0048" in str(text.value)
 
 
 def test_inputs_that_do_not_separate_the_stated_variants_fail(ours):
     """Where Q is right nothing is lost, halved or not."""
     implementation = ours()
-    answer = implementation.ask(q_values=[1.0, 1.0], reward=1.0)
+    answer = implementation.probe(q_values=[1.0, 1.0], reward=1.0)
     with pytest.raises(AssertionError, match="scale: 2 variants match: half, none .documented"):
         implementation.assert_documented(answer, half=0.0, none=0.0)
 
@@ -245,7 +245,7 @@ def test_inputs_that_separate_nothing_are_an_error(tmp_path):
     path = tmp_path / "one.toml"
     path.write_text(ENTRY.format("half", "1.0"))
     (implementation,) = implementations(Some(path), DETAIL)
-    answer = implementation.ask(q_values=[1.0, 1.0], reward=1.0)
+    answer = implementation.probe(q_values=[1.0, 1.0], reward=1.0)
     with pytest.raises(UserError, match="the inputs do not tell 'half' from every other variant"):
         implementation.assert_documented(answer, half=0.0)
 
@@ -254,20 +254,20 @@ def test_an_input_that_the_probe_does_not_read_is_an_error(ours, monkeypatch):
     """It would be stated, and not asked; the catalogue's own number may be stated."""
     implementation = ours()
     monkeypatch.setattr(Some, "_probe", lambda self, inputs: [inputs["reward"]])
-    with pytest.raises(UserError) as said:
-        implementation.ask(q_values=[3.0, 4.0], reward=1.0)
-    assert str(said.value) == (
+    with pytest.raises(UserError) as text:
+        implementation.probe(q_values=[3.0, 4.0], reward=1.0)
+    assert str(text.value) == (
         f"{DETAIL}: 'q_values' is not read by the probe of {implementation.adapter.full_name}, "
         "scope library, and has to stay as it is in the catalogue, q_values = [3.0, -1.0]"
     )
-    implementation.ask(q_values=[3.0, -1.0], reward=1.0)
+    implementation.probe(q_values=[3.0, -1.0], reward=1.0)
 
 
 def test_an_input_that_no_formula_reads_is_an_error(ours, monkeypatch):
     """The expected numbers do not depend on it, whatever the probe makes of it."""
     monkeypatch.setattr(Some, "_probe", lambda self, inputs: [inputs["discount"]])
     with pytest.raises(UserError, match="'discount' is not read by the catalogue's formulas and"):
-        ours().ask(discount=0.5)
+        ours().probe(discount=0.5)
 
 
 def test_an_answer_to_another_detail_is_an_error(ours):
@@ -298,15 +298,15 @@ def test_code_that_nobody_knows_is_an_error_and_no_failure(ours, monkeypatch):
 
     implementation = ours()
     monkeypatch.setattr(Some, "_probe", unknown)
-    said = f"{DETAIL}, {implementation.adapter.full_name}, scope library: could not be probed: a "
-    with pytest.raises(UserError, match=f"^{re.escape(said)}"):
+    text = f"{DETAIL}, {implementation.adapter.full_name}, scope library: could not be probed: a "
+    with pytest.raises(UserError, match=f"^{re.escape(text)}"):
         implementation.assert_documented(_errors_of_2_and_3(implementation), half=6.5, none=13.0)
-    with pytest.raises(UserError, match=f"^{re.escape(said)}"):
+    with pytest.raises(UserError, match=f"^{re.escape(text)}"):
         implementation.assert_documented_variant()
 
 
 @pytest.mark.parametrize(
-    ("stated", "said"),
+    ("stated", "message"),
     [
         (
             {"half": 6.0, "none": 13.0},
@@ -329,12 +329,12 @@ def test_code_that_nobody_knows_is_an_error_and_no_failure(ours, monkeypatch):
         ),
     ],
 )
-def test_a_test_that_states_something_wrong_is_an_error(ours, stated, said):
+def test_a_test_that_states_something_wrong_is_an_error(ours, stated, message):
     """The numbers of a test and the formulas of the catalogue check each other."""
     implementation = ours()
     with pytest.raises(UserError) as raised:
         implementation.assert_documented(_errors_of_2_and_3(implementation), **stated)
-    assert str(raised.value) == said
+    assert str(raised.value) == message
 
 
 def test_another_partys_framework_may_do_what_no_test_states(path):
@@ -349,16 +349,16 @@ def test_another_partys_framework_may_do_what_no_test_states(path):
 def test_what_is_not_documented_fails(ours):
     """The sentence says what was found and where it belongs."""
     implementation = ours(version="0.5")
-    said = (
+    text = (
         f"{DETAIL}: half (documented: nothing for some 0.5, scope library); add an entry to "
         "baselines/details/some/"
     )
     with pytest.raises(AssertionError) as raised:
         implementation.assert_documented_variant()
-    assert str(raised.value) == said
+    assert str(raised.value) == text
     with pytest.raises(AssertionError) as raised:
         implementation.assert_documented(_errors_of_2_and_3(implementation), half=6.5, none=13.0)
-    assert str(raised.value) == said
+    assert str(raised.value) == text
 
 
 def test_the_documented_variant_of_the_catalogue_is_asserted(ours):

@@ -32,10 +32,10 @@ def test_the_game_keeps_the_rules_of_gymnasium():
 def test_a_frame_says_which_one_it_is():
     """Frame t has the colour 10 + t, and a reset starts over."""
     game = AtariGame()
-    seen = [int(game.reset()[0][0, 0, 0])]
-    seen += [int(game.step(OTHER)[0][0, 0, 0]) for _ in range(3)]
-    seen.append(int(game.reset()[0][0, 0, 0]))
-    assert seen == [10, 11, 12, 13, 10]
+    known = [int(game.reset()[0][0, 0, 0])]
+    known += [int(game.step(OTHER)[0][0, 0, 0]) for _ in range(3)]
+    known.append(int(game.reset()[0][0, 0, 0]))
+    assert known == [10, 11, 12, 13, 10]
     assert (game.resets, game.frames, game.actions) == (2, 0, [OTHER] * 3)
 
 
@@ -75,11 +75,11 @@ def network(last: torch.nn.Module) -> Vision:
     """A small network with ``last`` behind its hidden layer and two linear heads."""
     hidden = torch.nn.Sequential(torch.nn.Conv2d(4, 2, 2), last, torch.nn.Flatten())
     heads = [torch.nn.Linear(18, 2), torch.nn.Linear(18, 1)]
-    seen = torch.full((1, 4, 4, 4), 0.25)
+    found = torch.full((1, 4, 4, 4), 0.25)
     return Vision(
         torch.nn.ModuleList([hidden, *heads]),
-        lambda: heads[0](hidden(seen))[0],
-        lambda: heads[1](hidden(seen)),
+        lambda: heads[0](hidden(found))[0],
+        lambda: heads[1](hidden(found)),
     )
 
 
@@ -99,7 +99,7 @@ def test_activations_are_read_from_what_runs(last, least):
 
 def test_shared_parameters_are_those_that_both_gradients_reach():
     """34 parameters of the hidden layer are shared, 38 and 19 are of one head."""
-    assert list(atari_vision.reached(network(torch.nn.ReLU()))) == [34, 38, 19]
+    assert list(atari_vision.used_pixels(network(torch.nn.ReLU()))) == [34, 38, 19]
 
 
 def test_what_enters_the_first_layer_is_seen_by_both():

@@ -32,7 +32,7 @@ LISTED = [
 def test_a_seeded_fault_turns_its_behaviour_test_red(fault):
     """The named tests of ``tests_behavior`` fail on the copy, with the expected words."""
     adapter = frameworks.get(fault.framework)
-    if fault.algorithm not in (*adapter.algorithms, *adapter.without_cells) or not fault.fits:
+    if fault.algorithm not in (*adapter.algorithms, *adapter.behavior_only) or not fault.fits:
         pytest.skip(f"the fault was chosen on another copy of {fault.framework}")
     (result,) = behavior.seed([fault], 1)
     assert result.detected, faults_report.behavior_line(result)
@@ -105,7 +105,7 @@ def test_a_damaged_fault_is_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr(suite, "baselines", lambda: tmp_path)
     (tmp_path / "faults").mkdir()
     good = {**vars(_fault()), "turns": ["t.py::a"]}
-    for changes, said in (
+    for changes, text in (
         ({"say": "x"}, "unknown key 'say'; did you mean 'says'"),
         ({"turns": []}, "key 'turns' is "),
     ):
@@ -113,4 +113,4 @@ def test_a_damaged_fault_is_one_sentence(tmp_path, monkeypatch):
         (tmp_path / "faults" / "behavior.toml").write_text("\n".join(["[[fault]]", *rows]))
         with pytest.raises(UserError, match="behavior.toml") as error:
             behavior.load()
-        assert said in str(error.value)
+        assert text in str(error.value)

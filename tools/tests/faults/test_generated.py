@@ -59,9 +59,9 @@ def test_the_second_of_two_equal_lines_is_meant():
     """The line of the fault decides, not the first that looks alike."""
     text = "def f(x):\n    x += 1\n    x += 1\n    return x\n"
     (fault,) = [
-        each
-        for each in mutation.faults("m.py", "f", 1, 4, text)
-        if (each.line, each.operator) == (3, "constant")
+        missed
+        for missed in mutation.faults("m.py", "f", 1, 4, text)
+        if (missed.line, missed.operator) == (3, "constant")
     ]
     made = generated.as_fault(fault, text, "f")
     assert made.occurrence == 2
@@ -103,13 +103,13 @@ def test_a_process_that_a_fault_keeps_busy_is_ended_and_told(capfd):
     os.close(writing)
     running = {child: (reading, "never ends")}
     seeding._one_ended(running)
-    told = json.loads(capfd.readouterr().out)
-    assert told["name"] == "never ends"
-    assert told["changed"][""][""].startswith("the process ended by signal 14 after ")
+    values = json.loads(capfd.readouterr().out)
+    assert values["name"] == "never ends"
+    assert values["changed"][""][""].startswith("the process ended by signal 14 after ")
     assert running == {}
 
 
-def outcome(line, said, run=True, operator="sign"):
+def outcome(line, message, run=True, operator="sign"):
     """A fault of one line, and what the tiers said of it."""
     return Outcome(
         file="m.py",
@@ -118,7 +118,7 @@ def outcome(line, said, run=True, operator="sign"):
         operator=operator,
         old="x",
         new="-x",
-        said=said,
+        said=message,
         run=run,
     )
 
@@ -195,14 +195,14 @@ def no_number(number):
     return ""
 
 
-def answering(monkeypatch, folder, seen):
-    """Let tiers say ``seen[tier](number)`` of faults of one file; what they are asked, in order."""
-    asked = []
+def answering(monkeypatch, folder, found):
+    """Let tiers answer ``found[tier](number)``; what they are asked, in order."""
+    requested = []
 
-    def ask(tier):
+    def query(tier):
         def answered(adapter, faults, workers, say):
-            asked.append((tier, len(faults)))
-            return [(number, seen[tier](number), True) for number in faults]
+            requested.append((tier, len(faults)))
+            return [(number, found[tier](number), True) for number in faults]
 
         return answered
 
@@ -211,23 +211,23 @@ def answering(monkeypatch, folder, seen):
     for tier, name in (
         (UNIT, "_unit"), (TRACE, "_traced"), (CALLS, "_called"), (BEHAVIOR, "_behaving"),
     ):  # fmt: skip
-        monkeypatch.setattr(tiers, name, ask(tier))
-    return asked
+        monkeypatch.setattr(tiers, name, query(tier))
+    return requested
 
 
 def test_what_other_tests_said_is_asked_again(monkeypatch, tmp_path):
     """Kept answers hold for the tests that gave them; another test may see what none has seen."""
     adapter = frameworks.get("sb3")
-    asked = answering(
+    requested = answering(
         monkeypatch,
         tmp_path,
         {UNIT: no_number, TRACE: no_number, CALLS: no_number, BEHAVIOR: lambda number: "a test"},
     )
 
     def judge():
-        asked.clear()
-        tiers.judge(adapter, 3, 0, 1, lambda said: None)
-        return list(asked)
+        requested.clear()
+        tiers.judge(adapter, 3, 0, 1, lambda message: None)
+        return list(requested)
 
     every = [(tier, 3) for tier in TIERS]
     assert judge() == every
@@ -241,22 +241,22 @@ def test_what_no_tier_saw_is_asked_again_of_later_tests(monkeypatch, tmp_path):
     """What counts alone, of every draw; the answers of its day stay, and their share."""
     adapter = frameworks.get("sb3")
     first = {tier: lambda number: "a detail" * (number == 0) for tier in TIERS}
-    asked = answering(monkeypatch, tmp_path, first)
+    requested = answering(monkeypatch, tmp_path, first)
     explain(monkeypatch)
-    drawn = tiers.judge(adapter, 4, 0, 1, lambda said: None)
-    unseen = [each for each in drawn.faults if not each.seen_by]
+    drawn = tiers.judge(adapter, 4, 0, 1, lambda message: None)
+    unseen = [fault for fault in drawn.faults if not fault.detected_by]
     assert len(unseen) == 3
     explain(monkeypatch, (unseen[0], EQUIVALENT, "x is 0"))
     assert tiers.shares(drawn) == (1, 3)
-    asked = answering(
+    requested = answering(
         monkeypatch, tmp_path, {**first, TRACE: lambda number: "a training" * (number == 1)}
     )
-    (again,) = tiers.ask_again(adapter, 1, lambda said: None)
-    assert asked == [(UNIT, 2), (TRACE, 2), (CALLS, 0), (BEHAVIOR, 0)]
-    assert [each.said for each in again.faults] == [each.said for each in drawn.faults]
+    (again,) = tiers.probe_again(adapter, 1, lambda message: None)
+    assert requested == [(UNIT, 2), (TRACE, 2), (CALLS, 0), (BEHAVIOR, 0)]
+    assert [fault.said for fault in again.faults] == [fault.said for fault in drawn.faults]
     assert generated.kept() == [again]
     # the first of the two was seen by probes as number 0, the second by traces as number 1
-    assert [each.seen_since for each in again.faults if each.again] == [UNIT, TRACE]
+    assert [fault.detected_later_by for fault in again.faults if fault.again] == [UNIT, TRACE]
     assert tiers.shares(again) == (3, 3)
     page = tiers_report.page([again], generated.explained())
     assert "| 1 of 3 (33%) | 3 of 3 (100%) |" in page
@@ -267,7 +267,7 @@ def test_nothing_can_be_asked_again_before_it_was_drawn(monkeypatch, tmp_path):
     """One sentence that says what to run first."""
     monkeypatch.setattr(generated, "_folder", lambda: tmp_path)
     with pytest.raises(UserError, match=r"^no faults were drawn from sb3 .* yet; run rlregress"):
-        tiers.ask_again(frameworks.get("sb3"), 1, lambda said: None)
+        tiers.probe_again(frameworks.get("sb3"), 1, lambda message: None)
 
 
 def test_the_page_of_the_documentation_is_the_one_of_the_kept_results():
@@ -278,5 +278,7 @@ def test_the_page_of_the_documentation_is_the_one_of_the_kept_results():
 
 def test_explanations_are_of_kept_faults_that_nothing_sees():
     """None is left of a fault that is seen, or that was never drawn."""
-    unseen = {(of.framework, each.name) for of in KEPT for each in of.faults if not each.seen_by}
+    unseen = {
+        (of.framework, fault.name) for of in KEPT for fault in of.faults if not fault.detected_by
+    }
     assert set(generated.explained()) <= unseen

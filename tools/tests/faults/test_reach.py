@@ -45,15 +45,15 @@ def test_cells_are_those_that_reach_the_statement(tmp_path):
     """A probe that does not run the changed statement runs the same code as before."""
     path = tmp_path / "agent.py"
     path.write_text(TEXT)
-    reached = {
+    executed = {
         str(path.resolve()): {
             ("one", "library"): frozenset({7, 8, 11}),
             ("other", "library"): frozenset({7, 12}),
         }
     }
-    assert reach.probes_at(reached, path, 9) == {("one", "library")}
-    assert reach.probes_at(reached, path, 12) == {("other", "library")}
-    assert reach.probes_at(reached, path, 1) is None
-    assert reach.probes_at(reached, path, 1, script=True) == set(), "no probe reaches it"
+    assert reach.probes_at(executed, path, 9) == {("one", "library")}
+    assert reach.probes_at(executed, path, 12) == {("other", "library")}
+    assert reach.probes_at(executed, path, 1) is None
+    assert reach.probes_at(executed, path, 1, script=True) == set(), "no probe reaches it"
     assert reach.probes_at({}, path, 9) == set()
     assert reach.probes_at({}, path, 9, script=True) is None

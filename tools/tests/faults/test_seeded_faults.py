@@ -61,8 +61,8 @@ def test_every_detail_has_a_seeded_fault(name):
     """For each detail that a framework is probed for there is a fault that moves it."""
     known = probed.load(name)
     covered = {id for fault in known for id in fault.turns + fault.also}
-    asked = {id for id, _ in frameworks.get(name).probes()}
-    assert asked - covered == set(probed.without(name))
+    chosen = {id for id, _ in frameworks.get(name).probes()}
+    assert chosen - covered == set(probed.without(name))
 
 
 @pytest.mark.parametrize("name", INSTALLED)
@@ -184,10 +184,10 @@ def test_an_unknown_fault_is_named():
 
 def test_a_framework_with_several_copies_is_seeded_once(monkeypatch):
     """Faults are seeded once, however many copies of their framework there are."""
-    asked = []
+    requested = []
     copies = [frameworks.get("sb3"), frameworks.get("sb3"), frameworks.get("torchrl")]
     monkeypatch.setattr(frameworks, "installed", lambda: copies)
-    monkeypatch.setattr(commands, "by_probes", lambda of, *_: asked.append(list(of)) or True)
+    monkeypatch.setattr(commands, "by_probes", lambda of, *_: requested.append(list(of)) or True)
     with pytest.raises(typer.Exit):
         commands.faults()
-    assert asked == [["sb3", "torchrl"]]
+    assert requested == [["sb3", "torchrl"]]

@@ -160,15 +160,15 @@ def test_no_handler_of_a_script_catches_the_end(script):
 
 def test_only_the_training_is_counted(script):
     """Steps count over all environments, and those of a later evaluation do not."""
-    seen = []
+    recorded = []
     run = run_script(
         script(NEW),
         {"num_envs": 2},
         make_env=StepCounter,
-        on_step=lambda run: seen.append((run.steps, run.outcome[0].shape)),
+        on_step=lambda run: recorded.append((run.steps, run.outcome[0].shape)),
     )
     assert run.steps == 40
-    assert seen == [(2 * n, (2, 3)) for n in range(1, 21)]
+    assert recorded == [(2 * n, (2, 3)) for n in range(1, 21)]
 
 
 @pytest.mark.parametrize("guarded", [True, False])
@@ -179,8 +179,8 @@ def test_drawing_in_between_leaves_no_trace(script, guarded):
         random.random(), np.random.rand(), torch.rand(1)
 
     alone = run_script(script(NEW), make_env=StepCounter)
-    watched = run_script(script(NEW), make_env=StepCounter, on_step=draw, guard_random=guarded)
-    assert (watched["drawn"] == alone["drawn"]) is guarded
+    recorded = run_script(script(NEW), make_env=StepCounter, on_step=draw, guard_random=guarded)
+    assert (recorded["drawn"] == alone["drawn"]) is guarded
 
 
 def test_a_hook_is_outside_of_the_script(script, capsys):

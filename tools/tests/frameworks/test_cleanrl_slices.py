@@ -229,13 +229,13 @@ def test_what_cannot_be_asked_is_judged_by_whether_the_script_is_known(fixture, 
 def test_a_name_that_a_run_or_a_slice_did_not_bind_is_a_lost_anchor(toy):
     """The same sentence as where a statement is looked for, and no bare error of Python."""
     run_of_toy = ScriptRun(toy.path, {"weight": 1.0})
-    for ask in (
+    for query in (
         lambda: run_of_toy["weigth"],
         lambda: off_policy_runs.part({"__file__": str(toy.path)}, "policy", "weigth"),
         lambda: run(toy.bound("rate", "SCALE"), {})["weigth"],
     ):
         with pytest.raises(AnchorLost, match="nothing is assigned to weigth; nearest .*weight"):
-            ask()
+            query()
     with pytest.raises(AnchorLost, match="the run has not bound total"):
         run_of_toy["total"]
 

@@ -14,9 +14,9 @@ from rlregress.frameworks.cleanrl.running import run_script
 from rlregress.frameworks.cleanrl.sources import find_source
 from rlregress.frameworks.cleanrl.training import (
     arguments_of,
+    as_observed,
     policy_of,
     prepared,
-    seen,
     train,
     wrappers,
 )
@@ -73,14 +73,14 @@ def test_checkpoints_leave_a_training_as_it_is(algorithm):
         at.append((done, policy(np.ones((2, 4))).shape))
 
     alone = train(request(algorithm, hyperparameters, steps), scripts)
-    watched = train(
+    recorded = train(
         request(algorithm, hyperparameters, steps, checkpoints=(10, 90), on_checkpoint=use), scripts
     )
     assert at == [(10, (2, 1)), (90, (2, 1))]
-    assert alone.steps == watched.steps == steps
-    assert alone.parameters.keys() == watched.parameters.keys()
+    assert alone.steps == recorded.steps == steps
+    assert alone.parameters.keys() == recorded.parameters.keys()
     for name, parameter in alone.parameters.items():
-        assert parameter.tobytes() == watched.parameters[name].tobytes(), name
+        assert parameter.tobytes() == recorded.parameters[name].tobytes(), name
 
 
 @pytest.mark.parametrize("algorithm", ["ppo", "sac", "td3"])
@@ -115,8 +115,8 @@ def test_a_policy_sees_what_the_training_saw():
         observation, _ = environment.reset(seed=seed)
         bare = environment.unwrapped._get_obs()
         assert np.abs(observation - bare).max() > 0.01
-        assert np.allclose(seen(environment)(bare[None])[0], observation, atol=1e-6)
-    assert seen(environment)(np.full((1, 4), 1e6)).max() == 10.0
+        assert np.allclose(as_observed(environment)(bare[None])[0], observation, atol=1e-6)
+    assert as_observed(environment)(np.full((1, 4), 1e6)).max() == 10.0
 
 
 def test_a_policy_neither_moves_the_statistics_nor_moves_with_them():
@@ -132,11 +132,11 @@ def test_a_policy_neither_moves_the_statistics_nor_moves_with_them():
     assert not np.array_equal(policy_of(run)(observations), before)
 
 
-@pytest.mark.parametrize(("asked", "done"), [(100, 128), (128, 128), (129, 192)])
-def test_what_is_not_a_whole_rollout_is_done_too(asked, done):
+@pytest.mark.parametrize(("requested", "done"), [(100, 128), (128, 128), (129, 192)])
+def test_what_is_not_a_whole_rollout_is_done_too(requested, done):
     """PPO's script would drop the rest of the steps; it is asked for whole rollouts."""
     hyperparameters = {**SHORT["ppo"][0], "epochs": 1}
-    assert train(request("ppo", hyperparameters, asked), copy_of("HEAD")).steps == done
+    assert train(request("ppo", hyperparameters, requested), copy_of("HEAD")).steps == done
 
 
 def test_all_networks_are_among_the_parameters():
@@ -169,7 +169,7 @@ def test_the_replay_buffer_holds_no_row_that_never_happened(shimmed, share):
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "change", "said"),
+    ("algorithm", "change", "message"),
     [
         ("ppo", {"minibatch_size": 48}, "a minibatch_size has to divide the steps of a rollout"),
         ("ppo", {"value_clip_range": 0.1}, "clips values by its clip_range"),
@@ -182,9 +182,9 @@ def test_the_replay_buffer_holds_no_row_that_never_happened(shimmed, share):
         ),
     ],
 )
-def test_what_a_script_cannot_be_given_is_one_sentence(algorithm, change, said):
+def test_what_a_script_cannot_be_given_is_one_sentence(algorithm, change, message):
     """A hyperparameter that the script cannot be given is named, with what was asked of it."""
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=message):
         arguments_of(algorithm, {**SHORT[algorithm][0], **change}, copy_of("HEAD"))
 
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from rlregress.frameworks.entered import Entered
+from rlregress.frameworks.entered import CalledFunctions
 
 CODE = """
 class Agent:
@@ -50,10 +50,10 @@ def module(tmp_path):
 def test_functions_are_noted_with_their_file(tmp_path, module):
     """By qualified names, below the folder of the package; others are not there."""
     names = module("package")
-    with Entered([str(tmp_path / "package")]) as entered:
+    with CalledFunctions([str(tmp_path / "package")]) as called:
         names["Agent"]().step()
     file = "package/module.py"
-    assert entered.found == {
+    assert called.found == {
         (file, "Agent.rate"), (file, "Agent.step"), (file, "Agent.step.inner")
     }  # fmt: skip
 
@@ -61,32 +61,32 @@ def test_functions_are_noted_with_their_file(tmp_path, module):
 def test_functions_of_other_folders_do_not_count(tmp_path, module):
     """A folder whose name only begins alike is another one."""
     names = module("package_more")
-    with Entered([str(tmp_path / "package")]) as entered:
+    with CalledFunctions([str(tmp_path / "package")]) as called:
         names["Agent"]().step()
-    assert entered.found == set()
+    assert called.found == set()
 
 
 def test_generators_and_comprehensions_are_of_their_functions(tmp_path, module):
     """A comprehension is no function of its own; a generator is entered when it is run."""
     names = module("package")
-    with Entered([str(tmp_path / "package")]) as entered:
+    with CalledFunctions([str(tmp_path / "package")]) as called:
         made = names["steps"]()
-    assert entered.found == set()
-    with entered:
+    assert called.found == set()
+    with called:
         list(made)
         names["values"]()
-    assert {name for _, name in entered.found} == {"values", "steps"}
+    assert {name for _, name in called.found} == {"values", "steps"}
 
 
 def test_every_time_begins_anew(tmp_path, module):
     """What was entered before is not there, and is noted again when it is entered again."""
     names = module("package")
-    entered = Entered([str(tmp_path / "package")])
+    called = CalledFunctions([str(tmp_path / "package")])
     for call, expected in (("idle", "Agent.idle"), ("step", "Agent.step"), ("idle", "Agent.idle")):
-        with entered:
+        with called:
             getattr(names["Agent"](), call)()
-        assert expected in {name for _, name in entered.found}
-    assert len(entered.found) == 1
+        assert expected in {name for _, name in called.found}
+    assert len(called.found) == 1
 
 
 def test_nothing_is_left_in_place(tmp_path):
@@ -103,7 +103,7 @@ def test_nothing_is_left_in_place(tmp_path):
     try:
         for tracer in (None, other):
             sys.settrace(tracer)
-            with pytest.raises(ZeroDivisionError), Entered([str(tmp_path)]):
+            with pytest.raises(ZeroDivisionError), CalledFunctions([str(tmp_path)]):
                 fails()
             found = sys.gettrace()
             assert found is tracer

@@ -14,7 +14,7 @@ import pytest
 import rlregress
 from rlregress.details import catalogue
 from rlregress.frameworks import ask, families
-from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.base import Unsupported
 
 ADAPTER = {
     "__init__.py": "",
@@ -86,7 +86,7 @@ def test_a_probe_that_needs_nothing_absent_answers(adapter):
 )
 def test_a_probe_that_needs_something_absent_says_what(adapter, id, words):
     """What is called, derived from or looked into although it is not there is named."""
-    with pytest.raises(NotOffered, match=words):
+    with pytest.raises(Unsupported, match=words):
         _load(adapter, "losses")[id]({})
 
 
@@ -102,7 +102,7 @@ def test_a_family_that_cannot_be_imported_has_the_probes_that_it_names(adapter):
     probes = _load(adapter, "hasty")
     assert set(probes) == {"c.one", ("c.two", "trainer")}
     for probe in [*probes.values()] * 2:
-        with pytest.raises(NotOffered, match="gone.also is not to be had"):
+        with pytest.raises(Unsupported, match="gone.also is not to be had"):
             probe({})
 
 
@@ -118,7 +118,7 @@ def test_an_absent_thing_is_told_from_others(adapter):
     assert families.absent(gone)
     assert not families.absent(1)
     for use in (lambda: isinstance(1, gone), lambda: list(gone), lambda: 1 in gone):
-        with pytest.raises(NotOffered, match="some.thing is not to be had: lost"):
+        with pytest.raises(Unsupported, match="some.thing is not to be had: lost"):
             use()
 
 
@@ -143,10 +143,10 @@ print(json.dumps(ask.answers("sb3", json.loads(sys.argv[1]))))
 @pytest.mark.usefixtures("warm_python")
 def test_a_class_that_a_version_lacks_takes_only_its_own_details_with_it():
     """Without DQN and one kind of noise, the losses of SAC and TD3 are answered all the same."""
-    asked = ["td3.exploration.noise", "dqn.exploration.draw", "sac.critic_loss.scale"]
+    requested = ["td3.exploration.noise", "dqn.exploration.draw", "sac.critic_loss.scale"]
     inputs = {
         id: {key: getattr(v, "tolist", lambda v=v: v)() for key, v in detail.inputs.items()}
-        for id, detail in ((id, catalogue.get(id)) for id in asked)
+        for id, detail in ((id, catalogue.get(id)) for id in requested)
     }
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", SCRIPT, json.dumps(inputs)],
@@ -158,7 +158,7 @@ def test_a_class_that_a_version_lacks_takes_only_its_own_details_with_it():
     answers = json.loads(done.stdout.splitlines()[-1])
     observed = answers["observed"]
     assert "observed" in observed["sac.critic_loss.scale library"]
-    for id, name in ((asked[0], "NormalActionNoise"), (asked[1], "DQN")):
+    for id, name in ((requested[0], "NormalActionNoise"), (requested[1], "DQN")):
         given = observed[f"{id} library"]
         assert name in given["error"]
         assert given["whose"] == "suite"
@@ -206,17 +206,17 @@ def _of_nobody(inputs):
 
 
 @pytest.mark.parametrize(
-    ("probe", "whose", "file"),
+    ("probe", "error_origin", "file"),
     [
         (_of_framework, "framework", "stable_baselines3/common/utils.py"),
         (_of_nobody, "other", "test_families.py"),
     ],
 )
-def test_an_error_says_where_it_was_raised(monkeypatch, probe, whose, file):
+def test_an_error_says_where_it_was_raised(monkeypatch, probe, error_origin, file):
     """The innermost frame is named, below the folder of its package, and so is whose code it is."""
     monkeypatch.setattr(ask.frameworks, "get", lambda name: _Asked(probe))
     given = ask.answers("some", {"some.detail": {}})["observed"]["some.detail library"]
-    assert given["whose"] == whose
+    assert given["whose"] == error_origin
     assert given["place"]["file"].endswith(file)
     assert given["place"]["line"] > 0
     assert given["place"]["function"]
@@ -247,5 +247,5 @@ def test_a_module_that_fails_is_told_from_one_that_is_not_there(error, expected)
     """A framework that cannot be imported fails; it does not say what it has."""
     assert families.broken(error, "some.thing") == expected
     gone = families.Absent("some.thing", error)
-    with pytest.raises(type(error) if expected else NotOffered):
+    with pytest.raises(type(error) if expected else Unsupported):
         gone()

@@ -72,13 +72,13 @@ def given_to(cell: Cell) -> dict:
 def test_a_set_is_taken_or_it_is_said_what_is_not(combination):
     """A framework takes a set, or one sentence names exactly the hyperparameters that it cannot."""
     cell = cell_of(*combination)
-    said = plan.refusal(cell)
-    refused = REFUSED.get(combination, set())
-    assert bool(said) == bool(refused), said
-    assert "\n" not in said
-    clauses = said.partition(" hyperparameters: ")[2].replace("differs from learning_rate", "")
+    reason = plan.exclusion_reason(cell)
+    error = REFUSED.get(combination, set())
+    assert bool(reason) == bool(error), reason
+    assert "\n" not in reason
+    clauses = reason.partition(" hyperparameters: ")[2].replace("differs from learning_rate", "")
     named = {key for key in given_to(cell) if re.search(rf"\b{key}\b", clauses)}
-    assert named == refused, said
+    assert named == error, reason
 
 
 def _as_built(value):

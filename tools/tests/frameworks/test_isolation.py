@@ -36,7 +36,7 @@ class Adapter:
     """An adapter with one probe, as far as it is asked here."""
 
     name = "any"
-    modules, algorithms, without_cells, scopes, public = (), (), (), (), ()
+    modules, algorithms, behavior_only, scopes, public = (), (), (), (), ()
 
     def probes(self):
         return {(STOCHASTIC, "library"): drawn}
@@ -74,10 +74,10 @@ def test_whoever_asks_gets_the_same_draws_and_leaves_the_generators(monkeypatch)
     random.seed(5), np.random.seed(5), torch.manual_seed(5)
     judged = by_judgement()
     assert np.array_equal(drawn(), undisturbed[0])
-    asked = in_a_foreign_environment(monkeypatch)
+    requested = in_a_foreign_environment(monkeypatch)
     assert np.array_equal(drawn(), undisturbed[1])
-    assert judged == by_judgement() == asked[:2]
-    assert asked == in_a_foreign_environment(monkeypatch)
+    assert judged == by_judgement() == requested[:2]
+    assert requested == in_a_foreign_environment(monkeypatch)
 
 
 def test_a_probe_that_fails_leaves_the_process_alone():
@@ -106,13 +106,13 @@ def test_a_probe_has_one_thread():
 def test_a_framework_answers_the_same_after_the_generators_were_moved(name):
     """A probe of noise returns the same numbers, and draws nothing from what others draw."""
     probes = INSTALLED[name].probes()
-    asked = [probe for (id, _), probe in probes.items() if id == STOCHASTIC]
-    if not asked:
+    requested = [probe for (id, _), probe in probes.items() if id == STOCHASTIC]
+    if not requested:
         pytest.skip(f"{name} is not asked for {STOCHASTIC}")
     inputs = catalogue.get(STOCHASTIC).copy_inputs
     random.seed(5), np.random.seed(5), torch.manual_seed(5)
     undisturbed = drawn()
-    first = observe(asked[0], inputs())
+    first = observe(requested[0], inputs())
     random.seed(5), np.random.seed(5), torch.manual_seed(5)
-    assert np.array_equal(observe(asked[0], inputs()), first)
+    assert np.array_equal(observe(requested[0], inputs()), first)
     assert np.array_equal(drawn(), undisturbed)

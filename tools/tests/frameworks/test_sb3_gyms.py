@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.sb3 import gyms, older
 
 OLD = gyms.library.__name__ == "gym"
@@ -33,7 +33,7 @@ class Counting(gymnasium.Env):
 
 
 @pytest.mark.parametrize(
-    ("terminated", "truncated", "done", "said"),
+    ("terminated", "truncated", "done", "message"),
     [
         (False, False, False, {}),
         (True, False, True, {}),
@@ -41,12 +41,12 @@ class Counting(gymnasium.Env):
         (True, True, True, {"TimeLimit.truncated": False}),
     ],
 )
-def test_a_step_answers_with_four_values(terminated, truncated, done, said):
+def test_a_step_answers_with_four_values(terminated, truncated, done, message):
     """Done for whatever reason; of a truncation the info tells, as gym's TimeLimit does."""
     environment = Counting((terminated, truncated))
     observation, reward, ended, info = gyms.Native(environment).step(2)
     assert observation.tolist() == [1.0, 1.0]
-    assert (reward, ended, info) == (2.0, done, {"own": 1, **said})
+    assert (reward, ended, info) == (2.0, done, {"own": 1, **message})
     assert environment.received == [2]
 
 
@@ -121,7 +121,7 @@ def test_a_dictionary_is_one_of_the_parts_in_gym():
 @on_gym
 def test_a_space_that_gym_does_not_have_is_not_offered():
     """Discrete actions that do not start at 0 are said to be missing, not shifted."""
-    with pytest.raises(NotOffered, match="gym 0.21.0 has no space"):
+    with pytest.raises(Unsupported, match="gym 0.21.0 has no space"):
         gyms.space(spaces.Discrete(3, start=1))
 
 

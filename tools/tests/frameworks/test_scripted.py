@@ -10,13 +10,13 @@ from rlregress.frameworks.scripted import Scripted, counting, end_after
 
 def played(environment, steps):
     """Observation before and after, reward and flags of some steps; a reset after each end."""
-    shown, rows = environment.reset()[0], []
+    listed, rows = environment.reset()[0], []
     for _ in range(steps):
-        before = shown.tolist()
-        shown, reward, terminated, truncated, _ = environment.step(np.zeros(1))
-        rows.append((before, shown.tolist(), reward, terminated, truncated))
+        before = listed.tolist()
+        listed, reward, terminated, truncated, _ = environment.step(np.zeros(1))
+        rows.append((before, listed.tolist(), reward, terminated, truncated))
         if terminated or truncated:
-            shown, _ = environment.reset()
+            listed, _ = environment.reset()
     return rows
 
 

@@ -14,7 +14,7 @@ import pytest
 import torchrl
 
 from rlregress import frameworks
-from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.torchrl import parts
 from rlregress.frameworks.torchrl.parts import (
     buffers,
@@ -51,7 +51,7 @@ OWN = [
         transforms,
         whole_trainers,
     )
-    for name in module.PARTS
+    for name in module.API_CASES
 ]
 FAULTS = tomllib.loads(Path(__file__).with_name("faults_of_data.toml").read_text(encoding="utf-8"))[
     "fault"
@@ -88,7 +88,7 @@ def test_a_part_repeats_itself(name):
     """It runs on the installed version and returns the same twice; the others show it below."""
     try:
         first = used(name)
-    except NotOffered as reason:
+    except Unsupported as reason:
         pytest.skip(str(reason))
     assert first
     assert used(name) == first
@@ -96,8 +96,8 @@ def test_a_part_repeats_itself(name):
 
 def test_each_part_is_a_scenario():
     """A part that no scenario names is never traced."""
-    asked = {each.features.get("part") for each in scenarios.of(frameworks.get("torchrl"))}
-    assert set(OWN) <= asked
+    chosen = {each.features.get("part") for each in scenarios.of(frameworks.get("torchrl"))}
+    assert set(OWN) <= chosen
 
 
 def function_of(file: str, name: str) -> Any:

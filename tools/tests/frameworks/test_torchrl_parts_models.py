@@ -43,7 +43,7 @@ MODULES = (
     losses, networks, off_policy, on_policy, refusals_of_losses, shapes_of_actions,
     shapes_of_estimates, shapes_of_losses, sides_of_estimates,
 )  # fmt: skip
-NAMES = sorted(name for module in MODULES for name in module.PARTS)
+NAMES = sorted(name for module in MODULES for name in module.API_CASES)
 ROOT = Path(torchrl.__file__).parent
 FAULTS = tomllib.loads(
     Path(__file__).with_name("faults_of_models.toml").read_text(encoding="utf-8")

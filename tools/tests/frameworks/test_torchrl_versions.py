@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from rlregress.details import catalogue
-from rlregress.frameworks.base import NotOffered, Unprobed
+from rlregress.frameworks.base import Unprobed, Unsupported
 from rlregress.frameworks.families import absent
 
 pytest.importorskip("torchrl", reason="the adapter of TorchRL needs it")
@@ -84,7 +84,7 @@ def test_a_name_that_is_nowhere_is_absent(monkeypatch):
     monkeypatch.setitem(api._PLACES, "NoSuchLoss", ("torchrl.objectives",))
     assert absent(api.NoSuchLoss)
     monkeypatch.delitem(vars(api), "NoSuchLoss")
-    with pytest.raises(NotOffered, match="objectives.NoSuchLoss is not to be had: torchrl .* has"):
+    with pytest.raises(Unsupported, match="objectives.NoSuchLoss is not to be had: torchrl .* has"):
         api.NoSuchLoss()
 
 
@@ -99,7 +99,7 @@ def test_a_probe_that_meets_what_is_not_offered_is_not_asked():
     """What the installed version does not have is no failure of a probe."""
 
     def probe(inputs):
-        raise NotOffered("there is none")
+        raise Unsupported("there is none")
 
     with pytest.raises(Unprobed, match="there is none") as caught:
         quietly(probe)({})
@@ -116,7 +116,7 @@ def test_keywords_are_given_under_the_name_of_the_version():
 
 def test_a_keyword_that_a_version_lacks_is_not_offered():
     """A class without a keyword is not called without it."""
-    with pytest.raises(NotOffered, match="^Loss of torchrl .* has no keyword 'clip_value'$"):
+    with pytest.raises(Unsupported, match="^Loss of torchrl .* has no keyword 'clip_value'$"):
         versions.made(Old.Loss, "actor", clip_value=0.2)
 
 
@@ -160,7 +160,7 @@ def test_programs_of_another_version_are_not_asked(monkeypatch, tmp_path):
     described.write_text("Metadata-Version: 2.1\nName: torchrl\nVersion: 0.5.0\n")
     assert programs.directory().is_dir()
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(NotOffered, match=r"^torchrl 0.5.0 does not install sota-implementations$"):
+    with pytest.raises(Unsupported, match=r"^torchrl 0.5.0 does not install sota-implementations$"):
         programs.directory()
 
 

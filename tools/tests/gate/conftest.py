@@ -81,7 +81,7 @@ def trained(monkeypatch):
 def with_stored_critics(chosen, tmp_path, monkeypatch):
     """The cells of ``chosen``, whose stored runs have critics."""
     ids = chosen.cells.split(",")
-    cells = [each.cell for each in baseline.every() if each.cell.id in ids]
+    cells = [item.cell for item in baseline.every() if item.cell.id in ids]
     with_critics(cells, tmp_path / "stored", monkeypatch)
     return cells
 
@@ -90,6 +90,6 @@ def with_stored_critics(chosen, tmp_path, monkeypatch):
 def with_stored_training(chosen):
     """The cells of ``chosen``, whose stored runs tell what their training episodes returned."""
     ids = chosen.cells.split(",")
-    cells = [each.cell for each in baseline.every() if each.cell.id in ids]
+    cells = [item.cell for item in baseline.every() if item.cell.id in ids]
     with_training(cells)
     return cells

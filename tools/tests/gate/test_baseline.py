@@ -52,7 +52,7 @@ def written(tmp_path, monkeypatch):
     monkeypatch.setattr(baseline, "folder", lambda: tmp_path)
 
     def write(*records):
-        path = baseline.write([job(each["job"]["seed"]) for each in records], records)
+        path = baseline.write([job(record["job"]["seed"]) for record in records], records)
         return baseline.load(path).runs
 
     return write
@@ -60,9 +60,9 @@ def written(tmp_path, monkeypatch):
 
 def test_the_critic_of_a_run_is_stored(written):
     """What a record says of the critic is read again; a number that there is not stays None."""
-    told = {**CRITIC_TOLD, "bootstrapped": 0.25, "bias": -0.125}
-    none = {**told, "explained_variance": None, "bias": None}
-    first, second = written(run_record(0, critic=told), run_record(1, critic=none))
+    fields = {**CRITIC_TOLD, "bootstrapped": 0.25, "bias": -0.125}
+    none = {**fields, "explained_variance": None, "bias": None}
+    first, second = written(run_record(0, critic=fields), run_record(1, critic=none))
     assert first.critic == Critic(7, 0.25, 0.5, -0.125, mean=50.0, spread=20.0)
     assert second.critic == Critic(7, 0.25, mean=50.0, spread=20.0)
 
@@ -126,10 +126,10 @@ def test_a_stored_number_that_cannot_be_is_one_sentence(written, key, value, sen
     (diagnostics if key == "entropi" else critic)[key] = value
     with pytest.raises(UserError) as raised:
         written(run_record(0), run_record(1, critic=critic, diagnostics=diagnostics))
-    said = str(raised.value)
-    assert sentence in said
-    assert said.startswith(f"{baseline.path_of(CELL)}, [[run]] at line")
-    assert said.endswith("; record it again, with --replace")
+    text = str(raised.value)
+    assert sentence in text
+    assert text.startswith(f"{baseline.path_of(CELL)}, [[run]] at line")
+    assert text.endswith("; record it again, with --replace")
 
 
 @pytest.mark.parametrize(
@@ -164,8 +164,8 @@ def test_stored_runs_that_are_older_can_be_read():
 
 def stored(*seeds: int) -> None:
     """Stored runs of these seeds, which tell all that runs tell."""
-    told = {"training_return": 1.0, "critic": CRITIC_TOLD, "diagnostics": {}}
-    baseline.write([job(seed) for seed in seeds], [run_record(seed, **told) for seed in seeds])
+    fields = {"training_return": 1.0, "critic": CRITIC_TOLD, "diagnostics": {}}
+    baseline.write([job(seed) for seed in seeds], [run_record(seed, **fields) for seed in seeds])
 
 
 @pytest.fixture
@@ -193,8 +193,8 @@ def test_runs_of_another_adapter_are_kept_with_its_digest(folder):
     """What a run was done with stands beside it, where the suite's own code was another."""
     own = "rlregress.frameworks.some"
     with_adapter = [replace(job(seed), sources={"some": "a", own: "old"}) for seed in (0, 1)]
-    told = {"training_return": 1.0, "critic": CRITIC_TOLD, "diagnostics": {}}
-    baseline.write(with_adapter, [run_record(seed, **told) for seed in (0, 1)])
+    fields = {"training_return": 1.0, "critic": CRITIC_TOLD, "diagnostics": {}}
+    baseline.write(with_adapter, [run_record(seed, **fields) for seed in (0, 1)])
     later = [replace(job(seed), sources={"some": "a", own: "new"}) for seed in range(3)]
     baseline.write([later[2]], [run_record(2)], baseline.kept(later))
     after = baseline.load(baseline.path_of(CELL))
@@ -255,8 +255,8 @@ def test_runs_that_tell_less_than_others_now_are_done_again(folder):
 def test_runs_of_two_machines_are_not_joined(folder, monkeypatch):
     """Another processor is named before anything is trained."""
     where = {"platform": {"cpu": "Some CPU", "python": "3.11.7", "torch_threads": 1}}
-    told = {"training_return": 1.0, "critic": CRITIC_TOLD, "diagnostics": {}}
-    baseline.write([job(0), job(1)], [run_record(seed, **told, **where) for seed in (0, 1)])
+    fields = {"training_return": 1.0, "critic": CRITIC_TOLD, "diagnostics": {}}
+    baseline.write([job(0), job(1)], [run_record(seed, **fields, **where) for seed in (0, 1)])
     earlier = baseline.kept([job(0), job(1)])
     monkeypatch.setattr(machine, "cpu_name", lambda: "Other CPU")
     with pytest.raises(UserError, match="holds 2 runs of Some CPU, .* and this is Other CPU, .*"):
@@ -264,22 +264,22 @@ def test_runs_of_two_machines_are_not_joined(folder, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ("total_steps = 100", "total_steps = 0", "total_steps' is 0, expected a number of"),
         ("cpu_seconds = 2.0", "cpu_seconds = -5.0", "-5.0, expected a number of at least 0"),
         ('"finished"', '"failed"', "key 'return' is 1.5, of a run that failed; expected none"),
     ],
 )
-def test_stored_numbers_that_cannot_be_are_named(folder, old, new, said):
+def test_stored_numbers_that_cannot_be_are_named(folder, old, new, message):
     """A protocol of no steps, a time below zero, and the return of a run that failed."""
     stored(0, 1)
     path = baseline.path_of(CELL)
     path.write_text(path.read_text().replace(old, new))
-    with pytest.raises(UserError) as refused:
+    with pytest.raises(UserError) as error:
         baseline.load(path)
-    assert said in str(refused.value)
-    assert str(refused.value).endswith("record it again, with --replace")
+    assert message in str(error.value)
+    assert str(error.value).endswith("record it again, with --replace")
 
 
 @pytest.mark.parametrize(
@@ -301,6 +301,6 @@ def test_the_cost_of_a_step_is_that_of_the_runs_most_alike(folder, differing, pe
         (replace(CELL, environment="Slow-v0"), 150.0),
     ):
         jobs = [replace(job(seed), cell=cell) for seed in (0, 1)]
-        told = {"time": {"cpu_seconds": seconds}}
-        baseline.write(jobs, [run_record(0, job=each.as_dict(), **told) for each in jobs])
+        fields = {"time": {"cpu_seconds": seconds}}
+        baseline.write(jobs, [run_record(0, job=each.as_dict(), **fields) for each in jobs])
     assert baseline.seconds_per_step(replace(CELL, **differing), baseline.every()) == per_step

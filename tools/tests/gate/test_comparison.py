@@ -163,10 +163,10 @@ def stale(page: str) -> list[str]:
         variants.setdefault(id, set()).add((name, entry.variant))
     found = []
     sections, _, tables = page.partition("## Done alike")
-    shown = set()
+    printed = set()
     for section in sections.split("\n## ")[1:]:
         id, words, rows = re.fullmatch(r"`(\S+)`\n\n(.*?)\n\n(.*)", section, re.S).groups()
-        shown.add(id)
+        printed.add(id)
         detail = catalogue.get(id)
         if words != f"{detail.question} {detail.consequence}":
             found.append(f"{id}: question or consequence")
@@ -178,17 +178,17 @@ def stale(page: str) -> list[str]:
             if entry is None or entry.variant != variant:
                 found.append(f"{id}: {name} {scope} {variant}")
                 continue
-            told = detail.variants[variant].meaning
-            told += f" (known deviation: {entry.deviation})" if entry.deviation else ""
-            if meaning != told.replace("|", "\\|"):
+            values = detail.variants[variant].meaning
+            values += f" (known deviation: {entry.deviation})" if entry.deviation else ""
+            if meaning != values.replace("|", "\\|"):
                 found.append(f"{id}: meaning of {variant}")
     for id, listed, names in re.findall(r"(?m)^\| `(\S+)` \| (.+) \| (.+) \|$", tables):
-        shown.add(id)
+        printed.add(id)
         if {v for n, v in variants.get(id, ()) if n in names.split(", ")} != set(
             listed.split(", ")
         ):
             found.append(f"{id}: {listed}")
-    return found + [f"{id}: missing, or about nothing" for id in sorted(shown ^ set(variants))]
+    return found + [f"{id}: missing, or about nothing" for id in sorted(printed ^ set(variants))]
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -199,7 +199,7 @@ def test_a_page_of_the_project_is_that_of_its_data(name):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ("| `half` |", "| `none` |", f"{SCALE}: sb3 library none"),
         ("1/2 of the sum", "half of the sum", f"{SCALE}: meaning of half"),
@@ -210,8 +210,8 @@ def test_a_page_of_the_project_is_that_of_its_data(name):
         ("against torchrl 0.14.1", "against torchrl 0.1", "torchrl"),
     ],
 )
-def test_a_page_that_is_not_current_is_found(old, new, said):
+def test_a_page_that_is_not_current_is_found(old, new, message):
     """Another variant, meaning, question, detail or version is named."""
     page = (suite.root() / "docs" / PAGES[0]).read_text(encoding="utf-8")
     assert old in page
-    assert any(said in one for one in stale(page.replace(old, new, 1)))
+    assert any(message in one for one in stale(page.replace(old, new, 1)))

@@ -80,17 +80,17 @@ def test_a_verdict_carries_the_name_of_its_cell_or_group(session):
 
 
 @pytest.mark.parametrize(
-    ("said", "of"),
+    ("reason", "of"),
     [({"throughput": {"algorithm": "ppo"}}, "framework"), ({"not_judged": {"x": "y"}}, "cell")],
 )
-def test_what_is_filed_under_nothing_is_refused(tmp_path, said, of):
+def test_what_is_filed_under_nothing_is_refused(tmp_path, reason, of):
     """In one sentence when it is read, and not by a KeyError when it is exported."""
     path = tmp_path / "evidence.json"
     entry = {"test": "t", "tier": "unit", "outcome": "passed", "seconds": 1.0, "message": ""}
-    evidence.write(path, [{**entry, **said, of: "sb3"}])
+    evidence.write(path, [{**entry, **reason, of: "sb3"}])
     read = evidence.read(path)
     assert evidence.throughput(read) or evidence.not_judged(read)
     for lacking in ({}, {"framework": "", "cell": None}):
-        evidence.write(path, [{**entry, **said, **lacking}])
-        with pytest.raises(UserError, match=f"'t' has '{next(iter(said))}' and no '{of}'"):
+        evidence.write(path, [{**entry, **reason, **lacking}])
+        with pytest.raises(UserError, match=f"'t' has '{next(iter(reason))}' and no '{of}'"):
             evidence.read(path)

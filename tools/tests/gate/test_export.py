@@ -76,8 +76,8 @@ def table(path):
 
 def test_records_become_tables(command, store, tmp_path):
     """A row for every run, every evaluation and every cell; a failed run has no return."""
-    code, said, _ = command("export", str(store), "--csv", str(tmp_path / "csv"))
-    assert (code, "runs.csv: 3 rows" in said) == (0, True)
+    code, text, _ = command("export", str(store), "--csv", str(tmp_path / "csv"))
+    assert (code, "runs.csv: 3 rows" in text) == (0, True)
     runs = table(tmp_path / "csv" / "runs.csv")
     assert [run["return"] for run in runs] == ["-10.0", "-20.0", ""]
     assert runs[2]["failure"] == "ValueError: nan"
@@ -97,8 +97,8 @@ def test_records_become_scalars(command, store, tmp_path):
     reader = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
     folder = tmp_path / "events"
     for _ in range(2):
-        code, said, _ = command("export", str(store), "--tensorboard", str(folder))
-    assert (code, "scalars of 3 runs" in said) == (0, True)
+        code, text, _ = command("export", str(store), "--tensorboard", str(folder))
+    assert (code, "scalars of 3 runs" in text) == (0, True)
     run = next((folder / "sb3-ppo-Pendulum-v1-short").glob("1000-*"))
     assert len(list(run.iterdir())) == 1
     events = reader.EventAccumulator(str(run))
@@ -122,32 +122,32 @@ def test_a_damaged_record_is_said_and_left_out(command, store, tmp_path):
     """The others are exported."""
     path = stored(store, 1003, 5.0)
     path.write_text(path.read_text().replace("5.0", "6.0"))
-    code, said, _ = command("export", str(store), "--csv", str(tmp_path / "csv"))
+    code, text, _ = command("export", str(store), "--csv", str(tmp_path / "csv"))
     assert code == 0
-    assert "does not match its checksum" in said
+    assert "does not match its checksum" in text
     assert len(table(tmp_path / "csv" / "runs.csv")) == 3
 
 
 def test_what_is_too_large_is_said_and_left_out(command, store, tmp_path):
     """Its square would be infinite, and NumPy would say so with a line of code."""
     path = stored(store, 1003, 1e200)
-    code, said, error = command("export", str(store), "--csv", str(tmp_path / "csv"))
+    code, text, error = command("export", str(store), "--csv", str(tmp_path / "csv"))
     assert (code, error) == (0, "")
-    assert f"not exported: {path}: a number of it is as large as 1e+200" in said
+    assert f"not exported: {path}: a number of it is as large as 1e+200" in text
     assert len(table(tmp_path / "csv" / "runs.csv")) == 3
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"),
+    ("value", "listed"),
     [
         ("=1+1", "'=1+1"), (" @x", "'@x"), ("-x\n\x1b[2J", "'-x \\x1b[2J"), ("a=b", "a=b"),
         (-1.5, "-1.5"), (-3, "-3"), (None, ""), (float("nan"), ""),
     ],
 )  # fmt: skip
-def test_no_cell_is_a_formula(value, shown):
+def test_no_cell_is_a_formula(value, listed):
     """A spreadsheet would do what a file says; numbers stay numbers."""
     (row,) = csv.reader(as_csv([{"a": value, "b": 1}]).splitlines()[1:])
-    assert row == [shown, "1"]
+    assert row == [listed, "1"]
 
 
 def test_wrong_input_is_one_sentence(command, store, tmp_path, monkeypatch):
@@ -155,13 +155,13 @@ def test_wrong_input_is_one_sentence(command, store, tmp_path, monkeypatch):
     empty = tmp_path / "empty"
     empty.mkdir()
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
-    for arguments, said in (
+    for arguments, text in (
         ([str(empty), "--csv", str(tmp_path)], "holds neither run records nor the report"),
         ([str(store)], "nothing is wanted"),
         ([str(store), "--tensorboard", str(tmp_path)], "pip install 'rlregress[tensorboard]'"),
     ):
         code, _, error = command("export", *arguments)
-        assert (code, said in error, "Traceback" in error) == (2, True, False)
+        assert (code, text in error, "Traceback" in error) == (2, True, False)
 
 
 def test_descriptive_numbers_are_those_of_the_paper():

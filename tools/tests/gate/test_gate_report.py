@@ -22,7 +22,7 @@ from .test_outcome import cell, entry
 
 def answers(adapter):
     """One entry for every detail and scope that a framework is asked."""
-    for detail, scope in asked.to_ask(adapter):
+    for detail, scope in asked.to_probe(adapter):
         of = entry(f"tests_unit::t[{detail}-{adapter.full_name}-{scope}]", adapter.full_name)
         yield {**of, "detail": detail, "scope": scope, "found": "half"}
 
@@ -46,10 +46,10 @@ def judged(tmp_path, monkeypatch):
             for tier in ("unit", "behavior")
         ]
         found += [
-            each
+            answer
             for adapter in frameworks.installed()
-            for each in answers(adapter)
-            if not each["detail"].startswith(without)
+            for answer in answers(adapter)
+            if not answer["detail"].startswith(without)
         ]
         session = open_session(selection.Selection("short"), 0, "", 0.05, 1000)
         for name in session.verdict_names():
@@ -106,10 +106,10 @@ def test_details_that_were_not_asked_are_said_first(judged, capsys):
     assert (code, {of["verdict"] for of in verdicts.values()}) == (2, {"could not judge"})
     text, printed = (report / "summary.md").read_text(), capsys.readouterr().out
     for name, adapter in names.items():
-        ids = {id for id, _ in asked.to_ask(adapter)}
+        ids = {id for id, _ in asked.to_probe(adapter)}
         gae = {id for id in ids if id.startswith("gae.")}
-        said = f"{len(gae)} of {len(ids)} details were not checked: gae."
-        assert f"## {name}: could not judge\n\n{said}" in text
-        assert f"verdict {name}: could not judge ({said}" in printed
+        message = f"{len(gae)} of {len(ids)} details were not checked: gae."
+        assert f"## {name}: could not judge\n\n{message}" in text
+        assert f"verdict {name}: could not judge ({message}" in printed
     assert "Ask them: pytest tests_unit/test_details.py." in text
     assert "hold" not in text.partition("Tests:")[0]

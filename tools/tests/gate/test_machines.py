@@ -20,7 +20,7 @@ def test_runs_of_another_class_of_machine_are_said(tmp_path):
 
     What nobody noted of the stored runs' machine is not compared.
     """
-    (stored,) = [each for each in baseline.every() if each.cell.id == "sb3-ppo-Hopper-v4-short"]
+    (stored,) = [item for item in baseline.every() if item.cell.id == "sb3-ppo-Hopper-v4-short"]
     session = open_session(Selection("short", cells=stored.cell.id), 4, str(tmp_path))
     of = dict(stored.provenance)
     assert "instructions" not in of

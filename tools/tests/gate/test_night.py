@@ -15,7 +15,7 @@ from rlregress.gate.evidence import plain
 from rlregress.gate.judging import judge
 from rlregress.gate.session import open_session
 from rlregress.model.gate import FrameworkOutcome, GateResult
-from rlregress.pytest_plugin.subjects import Run
+from rlregress.pytest_plugin.subjects import SessionRun
 from rlregress.reporting import summary
 from rlregress.training import record
 
@@ -55,7 +55,7 @@ def gated(tmp_path):
         path = session.store.path(job)
         path.parent.mkdir(parents=True, exist_ok=True)
         record.write(path, content)
-        made = Run(session, job).summary(content)
+        made = SessionRun(session, job).summary(content)
         named = f"tests_performance::test_training[{job.title}]"
         entries.append(plain(entry(named, "sb3", cell=cell.id, record=made)))
     verdicts = judge(session)
@@ -90,7 +90,9 @@ def test_a_night_is_written_and_read_again(gated, tmp_path):
     (tmp_path / night.FILE).write_text(json.dumps(night.of_gate(result, entries)))
     read = night.read(tmp_path)
     cell = read.cells[CELL]
-    assert cell.returns == tuple(each["record"]["final_return"] for each in entries[:3])
+    assert cell.returns == tuple(
+        listed_entry["record"]["final_return"] for listed_entry in entries[:3]
+    )
     assert cell.training == tuple(value / 2 for value in cell.returns)
     assert (cell.group, cell.framework) == ("sb3-ppo", "sb3")
     assert cell.verdict == entries[-1]["verdict"]["verdict"]
@@ -128,26 +130,26 @@ def test_the_summary_describes_returns_beside_their_mean(gated):
     """The interquartile means and the share of better pairs stand below the verdict."""
     entries, result = gated
     text = summary.markdown(result)
-    told = entries[-1]["verdict"]
-    assert 0 < told["improvement"] < 1
-    assert f"- descriptive: interquartile mean {told['stored_middle']:.4g} -> " in text
+    values = entries[-1]["verdict"]
+    assert 0 < values["improvement"] < 1
+    assert f"- descriptive: interquartile mean {values['stored_middle']:.4g} -> " in text
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ("trend {} --report {}/report", "none of 2 nights has judged returns or measured"),
         ("export {} --csv {}/csv", "nothing could be exported of these folders; they hold no runs"),
     ],
 )
-def test_nights_without_cells_are_one_sentence(command, tmp_path, words, said):
+def test_nights_without_cells_are_one_sentence(command, tmp_path, words, message):
     """A gate that could not judge leaves one, and of these alone nothing can be said."""
     nights = [{**night, "cells": {}} for night in nightly.nights(2, 1)]
     nightly.written(tmp_path / "nights", nights)
     line = words.format(tmp_path / "nights", tmp_path)
     code, out, error = command(*line.split())
     assert (code, out, error.count("\n")) == (2, "", 1)
-    assert said in error
+    assert message in error
 
 
 def test_reports_are_found_without_end(tmp_path):

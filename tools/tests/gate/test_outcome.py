@@ -155,7 +155,7 @@ def test_a_group_does_not_cover_what_it_could_not_see(change):
 def test_a_tier_without_a_passed_test_is_named():
     """A framework of which no behaviour was tested has not been judged."""
     entries = [entry("a"), {**cell("x", "holds"), "tier": "performance"}]
-    [of] = outcome.outcomes(entries, to_ask={"some": ()})
+    [of] = outcome.outcomes(entries, to_probe={"some": ()})
     assert (of.untested, of.verdict) == (("behavior",), "could not judge")
     assert outcome.exit_code([of], entries) == 2
 
@@ -170,7 +170,7 @@ def asked_details(*entries: dict, trained: bool = False) -> FrameworkOutcome:
     wanted = {("sac.a", "library"), ("sac.b", "library"), ("sac.b", "script")}
     rest = [{**entry("x"), "tier": "behavior"}, {**cell("x", "holds"), "tier": "performance"}]
     [of] = outcome.outcomes(
-        [*entries, *rest], {"some"} if trained else set(), to_ask={"some": wanted}
+        [*entries, *rest], {"some"} if trained else set(), to_probe={"some": wanted}
     )
     return of
 
@@ -203,7 +203,7 @@ def test_a_regression_stays_one_where_details_are_missing():
 
 def test_a_framework_of_which_no_test_ran_could_not_be_judged():
     """A framework that was selected and is in no entry has a verdict all the same."""
-    [of] = outcome.outcomes([], set(), to_ask={"some": {("sac.a", "library")}})
+    [of] = outcome.outcomes([], set(), to_probe={"some": {("sac.a", "library")}})
     assert (of.verdict, of.untested) == ("could not judge", ("unit", "behavior"))
 
 
@@ -225,8 +225,8 @@ def test_a_critic_that_regressed_is_a_regression():
         seconds=1.0,
         exit_code=1,
     )
-    said = "What got worse is the critic; no return is `regressed`: x critic.\n"
-    assert said in summary.markdown(result)
+    text = "What got worse is the critic; no return is `regressed`: x critic.\n"
+    assert text in summary.markdown(result)
     assert judged(cell("x", "holds"), critic("x", "improved")) == ("improved", 0)
 
 
@@ -299,10 +299,10 @@ def test_what_cannot_be_seen_is_named_with_the_step_at_which_it_is_not(quantity,
     name = "x" if quantity == "returns" else f"x {quantity}"
     unseen = {"visible_fraction": None, "quantity": quantity}
     found = {**critic("x", "regressed")["verdict"], **unseen}
-    said = f"; at Holm's first step no {what} can be seen"
-    assert words.line(name, found).endswith(said)
+    text = f"; at Holm's first step no {what} can be seen"
+    assert words.line(name, found).endswith(text)
     [line] = of_evidence("some", [entry("t", verdict=found, critic=name)], [], Path()).lines
-    assert line.endswith(said)
+    assert line.endswith(text)
 
 
 def test_the_line_of_a_group_of_critics_speaks_of_errors():

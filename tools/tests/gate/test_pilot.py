@@ -102,15 +102,15 @@ def test_a_study_without_runs_says_how_to_make_some(tmp_path):
 def test_a_line_of_a_faulty_training_comes_when_its_run_is_done(tmp_path):
     """A run with a fault is told before the next one is done."""
     faults = [each for each in return_faults.load() if each.framework == "sb3"]
-    fault = next(each for each in faults if each.algorithm == "td3")
+    fault = next(missed for missed in faults if missed.algorithm == "td3")
     cell = Cell("sb3", "td3", "InvertedPendulum-v4", "sb3", "smoke")
-    told: list[tuple[str, int]] = []
+    values: list[tuple[str, int]] = []
 
     def say(line: str) -> None:
-        told.append((line.partition(": ")[0], len(list(tmp_path.glob("*/*.json")))))
+        values.append((line.partition(": ")[0], len(list(tmp_path.glob("*/*.json")))))
 
     pilot._train_seeded(fault, [cell], 2, tmp_path, 1, say)
-    assert told == [(f"{cell.id} seed 0", 1), (f"{cell.id} seed 1", 2)]
+    assert values == [(f"{cell.id} seed 0", 1), (f"{cell.id} seed 1", 2)]
 
 
 def test_faulty_trainings_that_cannot_begin_say_why(tmp_path):

@@ -102,19 +102,19 @@ def test_a_plan_goes_by_the_runs_that_are_done(session, tmp_path):
 
 def test_a_plan_of_a_decided_session_has_nothing_left_to_train(chosen, trained, tmp_path):
     """Its cells say so, a gate would only judge, and it is its own that is proposed."""
-    before = planning.plan(chosen, 0, str(tmp_path), must_see=0.9)
+    before = planning.plan(chosen, 0, str(tmp_path), must_detect=0.9)
     assert (before.begun, before.wanted[-1].gate.name) == (False, "--seeds 5")
     whole(chosen, tmp_path)
     done, _ = trained
     runs = Counter(cell for cell, _ in done)
-    then = planning.plan(chosen, 0, str(tmp_path), must_see=0.9)
-    shown = plan_report.lines(then, 1)
+    then = planning.plan(chosen, 0, str(tmp_path), must_detect=0.9)
+    listed = plan_report.lines(then, 1)
     assert {cell.name: cell.done for cell in then.cells} == runs
     for cell in then.cells:
-        assert f"  {cell.name}: decided ({runs[cell.name]} runs done)" in shown
-    assert "every cell is decided: a gate trains no more, and judges" in shown
-    assert not any("core-minutes" in line or "makespan" in line for line in shown)
-    assert shown[-1].endswith(": sequential, which has begun, sees it")
+        assert f"  {cell.name}: decided ({runs[cell.name]} runs done)" in listed
+    assert "every cell is decided: a gate trains no more, and judges" in listed
+    assert not any("core-minutes" in line or "makespan" in line for line in listed)
+    assert listed[-1].endswith(": sequential, which has begun, sees it")
 
 
 @pytest.mark.parametrize(("looks", "until"), [(0, 5), (1, 10), (2, 20)])
@@ -134,7 +134,7 @@ def test_a_plan_counts_the_runs_of_the_next_look(chosen, trained, tmp_path, look
     cell = next(cell for cell in session.cells if cell.id == open_[0].name)
     session.train(session.jobs(cell)[until - 1])
     planned = planning.plan(chosen, 0, str(tmp_path))
-    shown = plan_report.lines(planned, 1)
+    listed = plan_report.lines(planned, 1)
     left = {cell.name: until - before for cell in open_}
     left[open_[0].name] -= 1
     assert [of.done for of in planned.cells if of.name == cell.id] == [before + 1]
@@ -142,9 +142,9 @@ def test_a_plan_counts_the_runs_of_the_next_look(chosen, trained, tmp_path, look
         more = f", {20 - until} more if it is not decided by them" if until < 20 else ""
         if of.name in left:
             assert (of.until, of.undone) == (until, left[of.name])
-            said = f"  {of.name}: {of.undone} of {until} runs to do{more}, {of.seconds:.0f} CPU"
-            assert any(line.startswith(said) for line in shown)
-    assert any(line.startswith(f"of the {'next' if looks else 'first'} look ") for line in shown)
+            text = f"  {of.name}: {of.undone} of {until} runs to do{more}, {of.seconds:.0f} CPU"
+            assert any(line.startswith(text) for line in listed)
+    assert any(line.startswith(f"of the {'next' if looks else 'first'} look ") for line in listed)
 
 
 def test_a_plan_leaves_a_gate_that_has_begun_for_fresh_seeds_alone(
@@ -159,8 +159,8 @@ def test_a_plan_leaves_a_gate_that_has_begun_for_fresh_seeds_alone(
     many = next(gate for gate in planned.gates if gate.seeds == 20)
     [group] = {cell.group for cell in session.cells}
     share = (five.groups[group] + many.groups[group]) / 2
-    asked = ["plan", "--cells", chosen.cells, "--store", str(tmp_path), "--seeds", "5"]
-    code, output, _ = command(*asked, "--must-detect", f"{share:.3f}")
+    requested = ["plan", "--cells", chosen.cells, "--store", str(tmp_path), "--seeds", "5"]
+    code, output, _ = command(*requested, "--must-detect", f"{share:.3f}")
     common = output.splitlines()[-2]
     assert code == 0
     assert common.endswith(", with fresh seeds")
@@ -193,10 +193,10 @@ def test_a_plan_ends_in_the_gate_that_it_plans(command, options, following):
 @pytest.mark.parametrize("options", [["--single-look"], ["--seeds", "3"]])
 def test_the_gate_that_is_proposed_is_the_one_that_follows(command, options):
     """Not the one that was asked about, where that one does not see the drop."""
-    asked = ["plan", "--framework", "sb3", "--algorithm", "ppo", "--must-detect", "9.6%"]
-    _, output, _ = command(*asked, *options)
-    said = [line for line in output.splitlines() if "sees it for the least" in line]
-    named = {line.partition(": ")[2].partition(" sees it")[0] for line in said}
+    requested = ["plan", "--framework", "sb3", "--algorithm", "ppo", "--must-detect", "9.6%"]
+    _, output, _ = command(*requested, *options)
+    lines = [line for line in output.splitlines() if "sees it for the least" in line]
+    named = {line.partition(": ")[2].partition(" sees it")[0] for line in lines}
     following = [line for line in output.splitlines() if line.startswith("next: ")]
     assert len(following) == len(named) > 0
     for name in named:

@@ -17,7 +17,7 @@ import pytest
 from rlregress import cli, suite
 from rlregress.errors import UserError
 from rlregress.gate import baseline, ranking
-from rlregress.gate.ranking import Run, of_csv, of_records, of_stored, rank
+from rlregress.gate.ranking import ImplementationRun, of_csv, of_records, of_stored, rank
 from rlregress.model.ranking import GREATER, NOT_SEPARATED, SMALLER, UNDECIDED
 from rlregress.reporting import rank as report
 from rlregress.training import record
@@ -28,7 +28,7 @@ HEADER = "implementation,environment,seed,return"
 
 def runs(name, returns, task="Hopper-v4"):
     """One run for each return, with seeds from 0."""
-    return [Run(name, task, task, seed, value) for seed, value in enumerate(returns)]
+    return [ImplementationRun(name, task, task, seed, value) for seed, value in enumerate(returns)]
 
 
 def normal(seed, mean, count=10):
@@ -51,8 +51,8 @@ def command(monkeypatch, capsys, tmp_path):
         monkeypatch.setattr("sys.argv", ["rlregress", *map(str, arguments)])
         with pytest.raises(SystemExit) as ended:
             cli.main()
-        said = capsys.readouterr()
-        return int(ended.value.code or 0), said.out, said.err
+        text = capsys.readouterr()
+        return int(ended.value.code or 0), text.out, text.err
 
     return run
 
@@ -77,7 +77,7 @@ def test_an_implementation_that_is_decided_early_is_looked_at_no_longer():
     found = rank(
         runs("a", normal(0, 100)) + runs("b", normal(1, 100)) + runs("c", normal(2, 900)), looks=2
     )
-    used = {one.implementation: len(one.returns) for one in found.tasks[0].standings}
+    used = {standing.implementation: len(standing.returns) for standing in found.tasks[0].standings}
     assert used == {"a": 10, "b": 10, "c": 5}
 
 
@@ -98,7 +98,11 @@ def test_environments_of_other_units_are_one_family():
     large = runs("a", normal(2, 100), "I") + runs("b", normal(3, 100), "I")
     plain = rank(small + large)
     other = rank(
-        small + [Run(r.implementation, "I", "I", r.seed, r.final_return * 90) for r in large]
+        small
+        + [
+            ImplementationRun(r.implementation, "I", "I", r.seed, r.final_return * 90)
+            for r in large
+        ]
     )
     assert [task.decisions for task in plain.tasks] == [task.decisions for task in other.tasks]
     assert {task.name: task.decision("b", "a") for task in plain.tasks} == {
@@ -137,7 +141,7 @@ def test_a_run_that_failed_counts_as_the_worst_return(three):
     """None becomes the lowest return of any implementation on the task, and is counted."""
     failed = runs("d", [None, *normal(4, 150, 9)])
     (task,) = rank(three + failed).tasks
-    (d,) = [one for one in task.standings if one.implementation == "d"]
+    (d,) = [standing for standing in task.standings if standing.implementation == "d"]
     lowest = min(run.final_return for run in three + failed if run.final_return is not None)
     assert d.returns[0] == lowest
     assert d.failed == 1
@@ -253,9 +257,9 @@ def test_the_command_ranks_a_csv_and_writes_json(command, tmp_path, three):
     """Exit code 0, the table on the screen, and the same decisions in rank.json."""
     rows = [(r.implementation, r.task, r.seed, r.final_return) for r in three]
     path = write_csv(tmp_path / "r.csv", rows[::-1])
-    code, said, _ = command("rank", path)
+    code, text, _ = command("rank", path)
     assert code == 0
-    assert "3 pairs in 1 task: 2 separated" in said
+    assert "3 pairs in 1 task: 2 separated" in text
     kept = json.loads((tmp_path / "report" / "rank.json").read_text())
     decisions = {(x["first"], x["second"]): x["decision"] for x in kept["tasks"][0]["decisions"]}
     assert decisions == {("a", "b"): NOT_SEPARATED, ("a", "c"): SMALLER, ("b", "c"): SMALLER}
@@ -274,30 +278,34 @@ def test_a_ranking_that_needs_more_runs_ends_with_3(command, tmp_path, three):
     """Exit code 3: the data cannot tell yet, and the next look is named."""
     rows = [(r.implementation, r.task, r.seed, r.final_return) for r in three]
     write_csv(tmp_path / "r.csv", rows)
-    code, said, _ = command("rank", "r.csv", "--looks", "3")
+    code, text, _ = command("rank", "r.csv", "--looks", "3")
     assert code == 3
-    assert "next look at Hopper-v4: more runs of" in said
+    assert "next look at Hopper-v4: more runs of" in text
 
 
 def test_stored_runs_are_compared_only_under_one_budget():
     """No task of the stored runs mixes environments, steps or episodes."""
     stored = baseline.every()
     by_task = {}
-    for one in stored:
-        key = (one.cell.environment, one.protocol.total_steps, one.protocol.evaluation_episodes)
-        for run in of_stored([one]):
+    for baseline_ in stored:
+        key = (
+            baseline_.cell.environment,
+            baseline_.protocol.total_steps,
+            baseline_.protocol.evaluation_episodes,
+        )
+        for run in of_stored([baseline_]):
             by_task.setdefault(run.task, set()).add(key)
     assert len(by_task) > 1
     assert all(len(keys) == 1 for keys in by_task.values())
-    assert len(of_stored(stored)) == sum(len(one.runs) for one in stored)
+    assert len(of_stored(stored)) == sum(len(stored_cell.runs) for stored_cell in stored)
 
 
 def test_the_command_ranks_stored_runs(command):
     """Without a CSV the frameworks are ranked by baselines/returns."""
     environment = baseline.every()[0].cell.environment
-    code, said, error = command("rank", "--environment", environment)
+    code, value, error = command("rank", "--environment", environment)
     assert code == 0, error
-    assert f"{environment} (" in said
+    assert f"{environment} (" in value
 
 
 @pytest.fixture
@@ -326,10 +334,10 @@ def test_two_versions_in_one_store_are_two_implementations(command, store):
     runs_of_both = of_records(ranking.records(store))
     names = {run.implementation for run in runs_of_both}
     assert {name.partition(" (")[2] for name in names} == {"package 1.0)", "package 2.0)"}
-    code, said, error = command("rank", "--store", store)
+    code, text, error = command("rank", "--store", store)
     assert code == 0, error
-    assert "1 pair" in said
-    assert "1 separated" in said
+    assert "1 pair" in text
+    assert "1 separated" in text
 
 
 @pytest.mark.parametrize("names", ["foo", "{},foo"])
@@ -343,13 +351,15 @@ def test_a_name_without_any_run_in_a_store_is_refused(command, store, names):
 
 def test_what_was_asked_and_has_no_runs_is_said_first(command, monkeypatch):
     """Of known names too: CleanRL's PPO has no runs on HalfCheetah."""
-    every = [one for one in baseline.every() if one.cell.id != "cleanrl-ppo-HalfCheetah-v4-short"]
+    every = [
+        item for item in baseline.every() if item.cell.id != "cleanrl-ppo-HalfCheetah-v4-short"
+    ]
     monkeypatch.setattr(baseline, "every", lambda: every)
-    asked = "--framework sb3,cleanrl,torchrl --algorithm ppo --environment HalfCheetah-v4"
-    code, said, error = command("rank", *asked.split())
+    requested = "--framework sb3,cleanrl,torchrl --algorithm ppo --environment HalfCheetah-v4"
+    code, text, error = command("rank", *requested.split())
     assert code == 0, error
-    assert said.splitlines()[0].endswith("of budget 'short' of cleanrl ppo HalfCheetah-v4")
-    assert "has no runs" not in command("rank", *asked.replace("cleanrl,", "").split())[1]
+    assert text.splitlines()[0].endswith("of budget 'short' of cleanrl ppo HalfCheetah-v4")
+    assert "has no runs" not in command("rank", *requested.replace("cleanrl,", "").split())[1]
 
 
 def test_a_damaged_record_is_one_sentence(command, store):
@@ -362,7 +372,7 @@ def test_a_damaged_record_is_one_sentence(command, store):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (lambda job: job.pop("seed"), "'seed' is missing"),
         (lambda job: job["cell"].update(other=1), "does not say what was run"),
@@ -372,7 +382,7 @@ def test_a_damaged_record_is_one_sentence(command, store):
     ],
     ids=["no seed", "another cell", "seed as text", "steps as text", "versions as text"],
 )
-def test_a_sealed_record_of_another_run_is_one_sentence(command, store, change, said):
+def test_a_sealed_record_of_another_run_is_one_sentence(command, store, change, message):
     """A whole record that does not say what was run, as this version would, is not ranked."""
     path = next(store.glob("*/*.json"))
     content = record.read(path)
@@ -381,7 +391,7 @@ def test_a_sealed_record_of_another_run_is_one_sentence(command, store, change, 
     code, _, error = command("rank", "--store", store)
     assert (code, len(error.strip().splitlines())) == (2, 1)
     assert str(path) in error
-    assert said in error
+    assert message in error
 
 
 def test_a_cell_that_may_not_be_read_is_not_left_out(command, store, monkeypatch):
@@ -415,7 +425,8 @@ def test_the_figure_shows_decisions_and_returns(three):
 def test_a_name_is_drawn_as_it_stands(three, name):
     """It is no formula, and a font that lacks it is nothing to warn of."""
     named = [
-        Run(run.implementation + name, name, name, run.seed, run.final_return) for run in three
+        ImplementationRun(run.implementation + name, name, name, run.seed, run.final_return)
+        for run in three
     ]
     assert report.figure(rank(named)).lstrip().startswith("<?xml")
 

@@ -42,17 +42,17 @@ def test_every_framework_and_algorithm_has_a_fault():
 
 def test_gates_on_unchanged_code_have_seeds_of_their_own(monkeypatch):
     """No run of one gate is a run of another, so that their false alarms are independent."""
-    asked = []
+    requested = []
 
     def alone(python, options, environment):
-        asked.append(options.first_seed)
+        requested.append(options.first_seed)
         return "nothing is trained here"
 
     monkeypatch.setattr(return_faults.run, "returns_alone", alone)
     judged = list(return_faults.unchanged("sb3", "ppo", 3, workers=1))
-    assert asked == [1000, 1020, 1040]
-    assert [each.trouble for each in judged] == ["nothing is trained here"] * 3
-    assert not any(each.regressed for each in judged)
+    assert requested == [1000, 1020, 1040]
+    assert [gate_result.trouble for gate_result in judged] == ["nothing is trained here"] * 3
+    assert not any(gate_result.regressed for gate_result in judged)
 
 
 @pytest.mark.nightly
@@ -67,11 +67,11 @@ def test_a_fault_that_no_training_enters_is_not_judged(monkeypatch):
     file, branch = "stable_baselines3/td3/td3.py", "if self._n_updates % self.policy_delay == 0:"
     never = ReturnFault("sb3", "td3", "never", file, branch, f"{branch}\n                pass")
     always = ReturnFault("sb3", "td3", "always", file, branch, "if True:")
-    unseen, seen = return_faults.seed([never, always], workers=1)
+    unseen, found = return_faults.seed([never, always], workers=1)
     assert "the run of the first seed of every cell is the same" in unseen.trouble
     assert unseen.runs == 0
-    assert "the same" not in seen.trouble
-    assert seen.runs > 0, seen
+    assert "the same" not in found.trouble
+    assert found.runs > 0, found
 
 
 def test_what_a_gate_said_is_told_with_its_cost():
@@ -82,7 +82,7 @@ def test_what_a_gate_said_is_told_with_its_cost():
         "failed": 0, "look": 1, "looks": [5, 10, 20], "adjusted_drop": 0.001,
         "adjusted_gain": 1.0, "alpha": 0.05, "visible_fraction": 0.2,
     }  # fmt: skip
-    seen = GateOnFault(
+    found = GateOnFault(
         framework="a",
         algorithm="ppo",
         name="no_entropy",
@@ -107,11 +107,11 @@ def test_what_a_gate_said_is_told_with_its_cost():
         cpu_minutes=0.0,
         trouble="there is no a/sac.py",
     )
-    first, *rest = report.returns_lines(seen)
+    first, *rest = report.returns_lines(found)
     assert " ".join(first.split()) == "regressed a ppo no_entropy: 15 runs, 6.2 CPU minutes"
     assert "a-ppo-X: 200 -> 100 (-50%" in rest[0]
     assert report.returns_lines(missed)[0].startswith("not regressed")
     assert report.returns_lines(broken) == ["COULD NOT JUDGE a sac gone: there is no a/sac.py"]
-    assert report.returns_summary([seen, missed, broken]) == (
+    assert report.returns_summary([found, missed, broken]) == (
         "1 of 3 gates ended in regressed, 14 CPU minutes in all; 1 could not judge"
     )

@@ -29,12 +29,12 @@ def test_every_cell_of_a_study_is_trained_or_left_out_with_its_reason(monkeypatc
     """What cannot be trained here is counted and named, and nothing is lost between the two."""
     monkeypatch.delenv(frameworks.get("cleanrl").checkout, raising=False)
     chosen = Selection("full", cells="thesis")
-    cells, left_out = selection.choose(chosen), selection.refused(chosen)
+    cells, left_out = selection.choose(chosen), selection.excluded(chosen)
     counts = [int(line.partition("(cells: ")[2].partition(")")[0]) for line in left_out]
     assert len(cells) + sum(counts) == 288
     assert {cell.framework for cell in cells} >= {"sb3", "torchrl"}
-    (said,) = [line for line in left_out if line.startswith("sb3-sac")]
-    assert said.startswith("sb3-sac with the hyperparameters of cleanrl (cells: 8): Stable-Bas")
+    (text,) = [line for line in left_out if line.startswith("sb3-sac")]
+    assert text.startswith("sb3-sac with the hyperparameters of cleanrl (cells: 8): Stable-Bas")
 
 
 def test_a_set_that_is_named_has_what_other_frameworks_store_under_it():
@@ -96,8 +96,8 @@ def test_what_can_be_trained_is_trained_although_something_is_refused():
     """A set that one algorithm cannot take is trained with the others."""
     chosen = Selection("smoke", ("sb3",), ("ppo", "sac"), hyperparameters="cleanrl")
     assert [cell.algorithm for cell in selection.choose(chosen)] == ["ppo"]
-    (said,) = selection.refused(chosen)
-    assert "policy_delay is 1 and no argument sets it, found 2" in said
+    (reason,) = selection.excluded(chosen)
+    assert "policy_delay is 1 and no argument sets it, found 2" in reason
     with pytest.raises(UserError, match="policy_delay is 1 and no argument sets it"):
         selection.choose(Selection("smoke", ("sb3",), ("sac",), hyperparameters="cleanrl"))
 
@@ -147,8 +147,8 @@ def test_a_set_whose_name_is_none_of_a_folder_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(suite, "root", lambda: tmp_path)
     for name in ("my set", "n" * 200, "a\nb"):
         shutil.copy(sets / "sb3.yaml", sets / f"{name}.yaml")
-        asked = Selection("smoke", ("sb3",), ("ppo",), hyperparameters=name)
+        requested = Selection("smoke", ("sb3",), ("ppo",), hyperparameters=name)
         with pytest.raises(
             UserError, match="cannot be the name of a folder of runs; .*rename .*ya"
         ):
-            selection.choose(asked)
+            selection.choose(requested)

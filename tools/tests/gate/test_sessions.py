@@ -40,9 +40,9 @@ def test_a_decided_cell_starts_no_run_more(chosen, trained, tmp_path):
     reasons = work(session, session.ordered_jobs())
     verdicts = {name: v for name, v in judge(session).items() if isinstance(v, CellVerdict)}
     assert Counter(cell for cell, _ in done) == {n: v.new_seeds for n, v in verdicts.items()}
-    said = [reason for reason in reasons if reason]
-    assert len(said) == session.size - len(done) > 0
-    assert "decided at look 1, with 5 new runs" in said[0]
+    lines = [reason for reason in reasons if reason]
+    assert len(lines) == session.size - len(done) > 0
+    assert "decided at look 1, with 5 new runs" in lines[0]
 
 
 def test_runs_are_ordered_look_by_look_and_the_longest_first(chosen, tmp_path):
@@ -147,8 +147,8 @@ def test_a_published_band_is_preferred_to_fewer_runs_than_it_has(
     baseline.path_of(hopper).write_text(tomli_w.dumps(content))
     session = open_session(selection.Selection("full", cells=hopper.id), 0, str(tmp_path / "runs"))
     assert (hopper in session.bands, hopper in session.stored) == (by_band, not by_band)
-    said = f"{hopper.id} has 4 stored runs and is judged by its published band" if by_band else ""
-    assert session.one_look_because == said
+    text = f"{hopper.id} has 4 stored runs and is judged by its published band" if by_band else ""
+    assert session.one_look_because == text
 
 
 def test_one_new_run_is_refused_where_a_published_band_judges(tmp_path):
@@ -181,7 +181,7 @@ def test_a_study_of_which_nothing_is_left_is_said():
 def test_stored_runs_that_all_failed_are_one_sentence(tmp_path, monkeypatch, others):
     """There is no return to compare with, whether or not others know the environment's worst."""
     every = baseline.every()
-    texts = {each.cell: baseline.path_of(each.cell).read_text() for each in every}
+    texts = {item.cell: baseline.path_of(item.cell).read_text() for item in every}
     cell = selection.choose(selection.Selection("short", cells="all"))[0]
     content = tomllib.loads(texts[cell])
     for run in content["run"]:
@@ -195,9 +195,9 @@ def test_stored_runs_that_all_failed_are_one_sentence(tmp_path, monkeypatch, oth
     selected = selection.Selection("short", cells=cell.id)
     holds = f"{baseline.path_of(cell)} holds {len(content['run'])} runs, all failed"
     held = f"{holds}; record it again, with --replace"
-    for ask in (planning.plan, open_session):
+    for query in (planning.plan, open_session):
         with pytest.raises(UserError, match=f"^{re.escape(held)}$"):
-            ask(selected, 0, str(tmp_path / "runs"))
+            query(selected, 0, str(tmp_path / "runs"))
 
 
 def test_a_damaged_record_is_done_again(chosen, trained, tmp_path):
@@ -290,8 +290,8 @@ def test_critics_that_cannot_get_worse_are_not_judged(
     baseline.path_of(cell).write_text(tomli_w.dumps(content))
     session = open_session(chosen, 0, str(tmp_path))
     assert (cell not in session.judged_by(CRITIC)) == far
-    said = session.not_judged(cell).get("critic")
-    assert said == ("its stored critics are as far off as is counted" if far else None)
+    text = session.not_judged(cell).get("critic")
+    assert text == ("its stored critics are as far off as is counted" if far else None)
 
 
 def test_the_runs_of_a_cell_end_when_its_return_and_its_critic_are_decided(
@@ -317,7 +317,7 @@ def test_what_a_framework_logs_is_judged_beside_returns(chosen, trained, tmp_pat
     done, dial = trained
     dial["worse"], dial["entropy"] = 0.0, 1.1
     ids = chosen.cells.split(",")
-    cells = [each.cell for each in baseline.every() if each.cell.id in ids]
+    cells = [item.cell for item in baseline.every() if item.cell.id in ids]
     with_critics(cells, tmp_path / "stored", monkeypatch, entropies=True)
     verdicts = whole(chosen, tmp_path / "runs")
     session = open_session(chosen, 0, str(tmp_path / "runs"))
@@ -340,7 +340,7 @@ def test_critics_are_judged_where_all_stored_runs_have_one(chosen, trained, tmp_
     _, dial = trained
     dial["worse"] = 0.0
     ids = chosen.cells.split(",")
-    before = {each.cell.id: each for each in baseline.every()}
+    before = {item.cell.id: item for item in baseline.every()}
     originals = {id: baseline.path_of(before[id].cell).read_text() for id in ids}
     with_critics([before[ids[0]].cell], tmp_path / "stored", monkeypatch)
     for id in ids[1:]:
@@ -355,11 +355,11 @@ def test_critics_are_judged_where_all_stored_runs_have_one(chosen, trained, tmp_
     assert all(of["critic"] == older for id, of in why.items() if id != ids[0])
     planned = planning.plan(chosen, 0, str(tmp_path / "runs"))
     assert planned.not_judged == why
-    said = plan_report.lines(planned, 1)
+    text = plan_report.lines(planned, 1)
     assert (
-        f"training, critic, entropy, kl not judged of {', '.join(sorted(ids[1:]))}: {older}" in said
+        f"training, critic, entropy, kl not judged of {', '.join(sorted(ids[1:]))}: {older}" in text
     )
-    assert f"training, entropy, kl not judged of {ids[0]}: {older}" in said
+    assert f"training, entropy, kl not judged of {ids[0]}: {older}" in text
 
 
 @pytest.mark.parametrize(

@@ -45,8 +45,8 @@ def test_of_288_pairs_of_frameworks_few_are_left(found):
     """Intervals call 183 different, or 150 or 134 by one side; Holm leaves two, with Welch none."""
     differences = [row.difference for row in found.frameworks]
     assert len(differences) == 288
-    assert sum(any(one.outside) for one in differences) == 183
-    assert sum(all(one.outside) for one in differences) == 101
+    assert sum(any(difference.outside) for difference in differences) == 183
+    assert sum(all(difference.outside) for difference in differences) == 101
     # the figures of one side depend on which framework is the first
     rank = ["sb3", "cleanrl", "torchrl"].index
     sides = [
@@ -56,9 +56,9 @@ def test_of_288_pairs_of_frameworks_few_are_left(found):
         for row in found.frameworks
     ]
     assert [sum(side) for side in zip(*sides, strict=True)] == [150, 134]
-    assert sum(one.welch < 0.05 for one in differences) == 37
-    assert sum(one.adjusted_welch < 0.05 for one in differences) == 0
-    assert sum(one.p < 0.05 for one in differences) == 48
+    assert sum(difference.welch < 0.05 for difference in differences) == 37
+    assert sum(difference.adjusted_welch < 0.05 for difference in differences) == 0
+    assert sum(difference.p < 0.05 for difference in differences) == 48
     assert [
         (row.first, row.second, row.algorithm, row.environment, row.hyperparameters)
         for row in found.frameworks
@@ -90,15 +90,15 @@ def test_td3_against_its_paper(found):
 def test_rankings_by_mean_alone_differ_more_than_can_be_shown(found):
     """Means stand in one order in 7 of 40 places, and no pair of algorithms is shown to turn."""
     assert len(found.orders) == 8 * 5
-    assert sum(order.alike for order in found.orders) == 7
-    said = Counter(pair for order in found.orders for pair in order.pairs.values())
-    assert said == {SAME: 5, OPEN: 115}
+    assert sum(order.agrees for order in found.orders) == 7
+    text = Counter(pair for order in found.orders for pair in order.pairs.values())
+    assert text == {SAME: 5, OPEN: 115}
     own = [order for order in found.orders if order.hyperparameters == OWN]
-    assert sum(order.alike for order in own) == 1
+    assert sum(order.agrees for order in own) == 1
 
 
 @pytest.mark.parametrize(
-    ("signs", "said"),
+    ("signs", "message"),
     [
         ([1, 1, 1], SAME),
         ([-1, -1], SAME),
@@ -107,9 +107,9 @@ def test_rankings_by_mean_alone_differ_more_than_can_be_shown(found):
         ([0, 0, 0], OPEN),
     ],
 )
-def test_a_pair_of_algorithms_in_several_frameworks(signs, said):
+def test_a_pair_of_algorithms_in_several_frameworks(signs, message):
     """One framework that cannot tell leaves the pair open, unless two others contradict."""
-    assert direction(signs) == said
+    assert direction(signs) == message
 
 
 def test_the_text_says_what_cannot_be_concluded(found):
@@ -138,7 +138,7 @@ def test_stored_runs_answer_or_say_why_not(found):
 @pytest.fixture(scope="module")
 def reacher():
     """The stored runs of PPO on Reacher at the full budget, printed as -4.5 +- 0.5."""
-    return next(one for one in baseline.every() if one.cell.id == "sb3-ppo-Reacher-v4-full")
+    return next(item for item in baseline.every() if item.cell.id == "sb3-ppo-Reacher-v4-full")
 
 
 def shifted(stored, by):
@@ -147,18 +147,18 @@ def shifted(stored, by):
     return replace(stored, runs=tuple(runs))
 
 
-@pytest.mark.parametrize(("by", "said"), [(0, "holds"), (-3, "regressed"), (3, "improved")])
-def test_stored_runs_are_judged_by_what_the_thesis_printed(reacher, by, said):
+@pytest.mark.parametrize(("by", "message"), [(0, "holds"), (-3, "regressed"), (3, "improved")])
+def test_stored_runs_are_judged_by_what_the_thesis_printed(reacher, by, message):
     """Runs of another return are another verdict."""
     (only,) = against_tables([shifted(reacher, by)])
-    assert only.verdict.verdict == said
+    assert only.verdict.verdict == message
     assert only.verdict.effect == pytest.approx(sum(only.returns) / len(only.returns) + 4.5)
 
 
 def test_one_stored_run_is_no_sample(found, reacher):
     """It is named, and not judged."""
     cells = against_tables([replace(reacher, runs=reacher.runs[:1])])
-    assert [one.verdict for one in cells] == [None]
+    assert [cell.verdict for cell in cells] == [None]
     text = "\n".join(report.lines(replace(found, stored_cells=cells)))
     assert "0 of 288 printed cells" in text
     assert "one stored run, which is too few: sb3-ppo-Reacher-v4-full" in text
@@ -207,7 +207,7 @@ def papers(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("file", "old", "new", "said"),
+    ("file", "old", "new", "message"),
     [
         (
             "thesis_returns.csv",
@@ -232,12 +232,12 @@ def papers(tmp_path, monkeypatch):
     ],
     ids=["missing", "misspelt", "set", "twice", "original"],
 )
-def test_a_table_with_cells_missing_or_twice_is_one_sentence(papers, file, old, new, said):
+def test_a_table_with_cells_missing_or_twice_is_one_sentence(papers, file, old, new, message):
     """Which, and in which file."""
     text = (papers / file).read_text()
     assert old in text
     (papers / file).write_text(text.replace(old, new))
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=message):
         study()
 
 

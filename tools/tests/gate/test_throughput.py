@@ -102,23 +102,23 @@ def test_stored_processes_are_there_until_all_that_replace_them_are(name, folder
 
 
 @pytest.mark.parametrize(
-    ("found", "written", "said"),
+    ("found", "written", "message"),
     [
         ('python = "', 'python = "1.', r": python was 1\.\S+ and is \S+ here; give --replace"),
         ("blocks = ", "blocks = 1", r": protocol.plan.blocks was 14 and is 4 here; give"),
     ],
 )
-def test_what_stored_processes_differ_in_is_named(name, folder, measured, found, written, said):
+def test_what_stored_processes_differ_in_is_named(name, folder, measured, found, written, message):
     """That alone, and not what they have in common with new ones."""
     record(name, 2)
     path = throughput.path_of(name)
     path.write_text(path.read_text().replace(found, written))
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=message):
         record(name, 2)
 
 
 @pytest.mark.parametrize(
-    ("key", "written", "said"),
+    ("key", "written", "message"),
     [
         ("ratio", "ratio = 0.0", r"'ppo.process\[0\].ratio' is 0.0, expected a number above 0"),
         ("peak_mib", "peak_mib = -3", "peak_mib' is -3, expected a number above 0"),
@@ -131,13 +131,13 @@ def test_what_stored_processes_differ_in_is_named(name, folder, measured, found,
     ],
 )
 def test_a_stored_process_that_nobody_can_have_measured_is_named(
-    name, folder, measured, key, written, said
+    name, folder, measured, key, written, message
 ):
     """Nothing and less than nothing, and one of two that belong together, in one sentence."""
     record(name, 2)
     path = throughput.path_of(name)
     path.write_text(re.sub(f"^{key} = .*$", written, path.read_text(), flags=re.MULTILINE))
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=message):
         throughput.load(name)
 
 
@@ -208,8 +208,8 @@ def test_a_row_tells_what_a_gradient_step_costs():
     cells = dict(zip(header.split("|")[1:-1], row.split("|")[1:-1], strict=True))
     assert cells[" training "] == " some sac "
     assert cells[" ratio to the floor "] == " 0.500 ± 0.000 "
-    told = ["40 (80)", "40 (80)", "2000 (8000)", "24.5 (12.4)", "400 (300)"]
-    assert [cell.strip() for cell in row.split("|")[4:-1]] == told
+    rows = ["40 (80)", "40 (80)", "2000 (8000)", "24.5 (12.4)", "400 (300)"]
+    assert [cell.strip() for cell in row.split("|")[4:-1]] == rows
 
 
 def test_what_cannot_be_told_apart_is_a_dash():
@@ -233,15 +233,15 @@ def throughput_entries(verdict: str, result: str = "passed") -> list[dict]:
         "alpha": 0.05,
         "visible": 0.12,
     }
-    told = ({"processes": [OFF_POLICY.__dict__]}, {"verdicts": {"training": found}})
+    values = ({"processes": [OFF_POLICY.__dict__]}, {"verdicts": {"training": found}})
     return [
         entry(f"t::{n}", result=result, tier="performance", throughput={"algorithm": "sac", **of})
-        for n, of in enumerate(told)
+        for n, of in enumerate(values)
     ]
 
 
 @pytest.mark.parametrize(
-    ("verdict", "trained", "said"),
+    ("verdict", "trained", "message"),
     [
         ("holds", None, "holds"),
         ("improved", None, "improved"),
@@ -250,10 +250,10 @@ def throughput_entries(verdict: str, result: str = "passed") -> list[dict]:
         ("inconclusive", (), "inconclusive"),
     ],
 )
-def test_throughput_counts_in_the_verdict_of_a_framework(verdict, trained, said):
+def test_throughput_counts_in_the_verdict_of_a_framework(verdict, trained, message):
     """The worst of returns and throughput is the verdict; without returns formulas alone hold."""
     entries = [*throughput_entries(verdict), *([cell("x", "holds")] if trained is None else [])]
-    assert outcome.outcomes(entries, trained)[0].verdict == said
+    assert outcome.outcomes(entries, trained)[0].verdict == message
 
 
 def test_a_slow_framework_regressed():
@@ -306,7 +306,7 @@ def test_evidence_of_throughput_is_read_from_its_own_session(tmp_path, monkeypat
             {**entry("tests_unit/test_details.py::t", adapter.full_name), "tier": "unit"}
             | {"detail": id, "scope": scope, "found": "as documented"}
             for adapter in frameworks.installed()
-            for id, scope in asked.to_ask(adapter)
+            for id, scope in asked.to_probe(adapter)
         ]
         second = [{**of, "framework": names[0]} for of in throughput_entries("inconclusive")]
         options.evidence.write_text(json.dumps({"schema": 1, "tests": first}))

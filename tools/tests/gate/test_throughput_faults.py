@@ -27,10 +27,10 @@ def measured(monkeypatch, fault):
     here = throughput._here(fault.framework, fault.algorithm)
     known = replace(here, process=tuple(SOUND))
     monkeypatch.setattr(throughput, "load", lambda framework: {fault.algorithm: known})
-    asked = []
+    requested = []
 
     def measure(framework, algorithm, seed, environment):
-        asked.append(environment)
+        requested.append(environment)
         sound = SOUND[seed % 10]
         return replace(sound, **{attribute: getattr(sound, attribute) * factor})
 
@@ -38,7 +38,7 @@ def measured(monkeypatch, fault):
     if fault.turns == "peak memory":
         factor = 1.25
     monkeypatch.setattr(throughput.throughput, "measure", measure)
-    return asked
+    return requested
 
 
 def test_what_a_fault_slows_down_is_seen(fault, measured):
@@ -64,10 +64,10 @@ def test_a_fault_that_slows_nothing_down_is_not_seen(fault, measured, monkeypatc
 def test_a_fault_that_cannot_be_measured_is_said(fault, measured):
     """Of another version of the code, or without stored processes; the next one is judged."""
     elsewhere = replace(fault, old="no such line")
-    unfit, seen = throughput_faults.seed([elsewhere, fault])
+    unfit, found = throughput_faults.seed([elsewhere, fault])
     assert "does not fit this version" in unfit.trouble
     assert report.throughput_lines(unfit)[0].startswith("COULD NOT JUDGE")
-    assert seen.detected
+    assert found.detected
 
 
 def test_a_fault_without_stored_processes_says_how_to_measure_them(fault, monkeypatch):

@@ -33,9 +33,9 @@ def said(monkeypatch):
     return []
 
 
-def counted(said, processes=1, runs=(0, 0, 0.0)):
+def counted(message, processes=1, runs=(0, 0, 0.0)):
     """Formulas take 1 s, behaviour 10 s, as recorded."""
-    return TiersProgress(Durations(1.0, 10.0), processes, lambda: runs, said.append)
+    return TiersProgress(Durations(1.0, 10.0), processes, lambda: runs, message.append)
 
 
 def test_every_tier_is_told_from_the_start(said):
@@ -89,8 +89,16 @@ def test_what_tests_take_here_corrects_what_was_recorded(said):
 @pytest.mark.parametrize("workers", ["0", pytest.param("1", marks=pytest.mark.nightly)])
 def test_a_session_says_how_far_it_is(workers):
     """Lines in place of letters, with workers and without."""
-    asked = ["tests_unit/test_details.py", "--framework", "sb3", "--detail", "sac.critic_loss"]
-    command = [sys.executable, *suite.pytest_arguments(), *asked, "-q", "--progress", "-n", workers]
+    requested = ["tests_unit/test_details.py", "--framework", "sb3", "--detail", "sac.critic_loss"]
+    command = [
+        sys.executable,
+        *suite.pytest_arguments(),
+        *requested,
+        "-q",
+        "--progress",
+        "-n",
+        workers,
+    ]
     ran = subprocess.run(
         [*command, "-p", "no:cacheprovider", "-o", "console_output_style=classic"],
         cwd=suite.root(),

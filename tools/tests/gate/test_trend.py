@@ -116,9 +116,9 @@ def test_machines_are_not_compared_with_each_other(judged):
     code, page, _ = judged(contents)
     assert code in (0, 3)
     assert "- regressed" not in page
-    said = page.splitlines()[2]
-    assert "nights of 2 classes of machine (EPYC" in said
-    assert "are compared within each class only" in said
+    text = page.splitlines()[2]
+    assert "nights of 2 classes of machine (EPYC" in text
+    assert "are compared within each class only" in text
 
 
 def test_a_drop_is_seen_on_alternating_machines(judged):
@@ -171,24 +171,24 @@ def test_another_budget_is_another_cell_and_hyperparameters_are_kept_apart(judge
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (["--since", "March"], "--since is 'March', expected a date as in 2026-01-31"),
         (["--since", "2031-01-01"], "no night is left since 2031-01-01"),
         (["--alpha", "5"], "--alpha is 5.0, expected a probability"),
     ],
 )
-def test_wrong_options_are_one_sentence(judged, options, said):
+def test_wrong_options_are_one_sentence(judged, options, message):
     """Exit code 2, and what was expected."""
     code, _, error = judged(nightly.nights(20, 2), *options)
-    assert (code, said in error, "Traceback" in error) == (2, True, False)
+    assert (code, message in error, "Traceback" in error) == (2, True, False)
 
 
 def test_a_folder_without_reports_is_one_sentence(command, tmp_path):
     """A folder that is not there, or holds none, is named."""
-    for folder, said in ((tmp_path, "holds no report of a gate"), (tmp_path / "no", "is no fold")):
+    for folder, text in ((tmp_path, "holds no report of a gate"), (tmp_path / "no", "is no fold")):
         code, _, error = command("trend", str(folder), "--report", str(tmp_path / "report"))
-        assert (code, said in error, "Traceback" in error) == (2, True, False)
+        assert (code, text in error, "Traceback" in error) == (2, True, False)
 
 
 def test_an_accepted_drop_is_left_out_by_its_date(judged):

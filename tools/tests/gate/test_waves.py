@@ -71,14 +71,14 @@ def test_ended_at_any_moment_a_wave_is_gone_on_with(chosen, trained, tmp_path):
     undisturbed = through(open_session(chosen, 0, str(tmp_path / "a")))
     once = Counter(done)
     done.clear()
-    seen = {}
+    found = {}
     while True:
         dial["left"] = 7
         session = open_session(chosen, 0, str(tmp_path / "b"))
         try:
             wave = next_wave(session)
             if wave is not None:
-                assert seen.setdefault(wave.number, wave.jobs) == wave.jobs
+                assert found.setdefault(wave.number, wave.jobs) == wave.jobs
                 assert len(wave.left) == len(wave.jobs) - sum(
                     (job.cell.id, job.seed) in done for job in wave.jobs
                 )
@@ -86,7 +86,7 @@ def test_ended_at_any_moment_a_wave_is_gone_on_with(chosen, trained, tmp_path):
         except Ended:
             continue
         break
-    assert seen == {wave.number: wave.jobs for wave in undisturbed}
+    assert found == {wave.number: wave.jobs for wave in undisturbed}
     assert Counter(done) == once
     assert set(once.values()) == {1}
 
@@ -106,8 +106,8 @@ def test_after_each_wave_it_is_said_what_is_decided(chosen, trained, tmp_path):
             assert set(looked.undecided) == {job.cell.id for job in wave.jobs}
             assert not set(looked.undecided) & set(looked.verdicts)
             fallen |= {n for n, v in looked.verdicts.items() if v.verdict == REGRESSED}
-            said = report.standing(looked)
-            assert said[-1].endswith(f"; undecided: {', '.join(looked.undecided)}")
+            text = report.standing(looked)
+            assert text[-1].endswith(f"; undecided: {', '.join(looked.undecided)}")
         for job in wave.left:
             session.train(job)
     last = standing(session)

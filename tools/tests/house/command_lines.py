@@ -40,7 +40,7 @@ def why_not_understood(command: Command, config: pytest.Config) -> str:
 def _why_not_rlregress(words: list[str], named_only: bool) -> str:
     """An ellipsis is left out; what a sentence only names may lack what it takes."""
     given, (name, *rest) = commands.program.commands, words
-    at_the_top = {flag for each in commands.program.params for flag in each.opts}
+    at_the_top = {flag for param in commands.program.params for flag in param.opts}
     if name in at_the_top or words in [[group] for group in commands.GROUPS]:
         return ""
     if name in commands.GROUPS and rest:

@@ -83,8 +83,8 @@ def blocks(page: Path) -> Iterator[Block]:
     output_of = ""
     for token in _tokens(page):
         if token.type == "html_block":
-            said = _OUTPUT.search(token.content)
-            output_of = said[1] if said else ""
+            text = _OUTPUT.search(token.content)
+            output_of = text[1] if text else ""
         elif token.type in ("code_block", "fence"):
             assert token.map is not None
             line = token.map[0] + 1 + (token.type == "fence")
@@ -126,15 +126,15 @@ def commands(page: Path) -> Iterator[Command]:
 
 def slugs(page: Path) -> set[str]:
     """The anchors of the headings of a page, as GitHub makes them."""
-    seen: Counter[str] = Counter()
+    observed: Counter[str] = Counter()
     found = set()
     for heading, inline in zip(_tokens(page), _tokens(page)[1:], strict=False):
         if heading.type != "heading_open":
             continue
         text = "".join(child.content for child in inline.children or ())
         slug = _HEADING_SAYS.sub("", text.lower()).replace(" ", "-")
-        found.add(f"{slug}-{seen[slug]}" if seen[slug] else slug)
-        seen[slug] += 1
+        found.add(f"{slug}-{observed[slug]}" if observed[slug] else slug)
+        observed[slug] += 1
     return found
 
 

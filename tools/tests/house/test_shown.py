@@ -31,12 +31,12 @@ _SOURCE = {"python", "toml", "yaml", "sh"}
 
 def test_the_pages_are_read():
     """Commands are found in blocks, in workflows, behind variables, and in sentences."""
-    shown = {(command.page, command.text) for command in COMMANDS}
-    assert ("README.md", "rlregress check") in shown
+    listed = {(command.page, command.text) for command in COMMANDS}
+    assert ("README.md", "rlregress check") in listed
     github = "rlregress upgrade old.txt new.txt --no-returns --report upgrade"
-    assert ("docs/github-actions.md", github) in shown
-    assert ("docs/scripts.md", "rlregress diff a.trace b.trace") in shown
-    assert ("docs/upgrades.md", "rlregress selftest histories --show") in shown
+    assert ("docs/github-actions.md", github) in listed
+    assert ("docs/scripts.md", "rlregress diff a.trace b.trace") in listed
+    assert ("docs/upgrades.md", "rlregress selftest histories --show") in listed
     assert len(TEXTS) > 100
 
 
@@ -84,7 +84,7 @@ def test_every_command_is_run_or_says_why_not():
     """A command is run by a test, or shown.toml says what it takes; no entry is left over."""
     begins = [entry["begins"] for entry in DATA["parsed"]]
     rest = [text for text in TEXTS if text not in RUN]
-    of = {text: [each for each in begins if text.startswith(each)] for text in rest}
+    of = {text: [begin for begin in begins if text.startswith(begin)] for text in rest}
     assert [text for text, found in of.items() if not found] == []
     assert set(begins) - {each for found in of.values() for each in found} == set()
     assert set(RUN) - set(TEXTS) == set()
@@ -183,7 +183,7 @@ def test_the_outputs_are_read():
 def test_another_output_is_found(tmp_path):
     """A number, a line or an order that is not the output's is named; "..." leaves out some."""
 
-    def shown(text: str) -> Block:
+    def listed(text: str) -> Block:
         page = tmp_path / "page.md"
         page.write_text(f"<!-- output of rlregress --version -->\n\n{text}\n")
         [block] = pages.blocks(page)
@@ -191,11 +191,11 @@ def test_another_output_is_found(tmp_path):
         return block
 
     output = "one 1\ntwo 2\nE   three 3\n"
-    assert not_said(shown("    one 1\n    two 2"), output) == ""
-    assert not_said(shown("    one 1\n    ...\n    three 3"), output) == ""
-    assert "two 3" in not_said(shown("    one 1\n    two 3"), output)
-    assert not_said(shown("    one 1\n    three 3"), output)
-    assert not_said(shown("    two 2\n    ...\n    one 1"), output)
+    assert not_said(listed("    one 1\n    two 2"), output) == ""
+    assert not_said(listed("    one 1\n    ...\n    three 3"), output) == ""
+    assert "two 3" in not_said(listed("    one 1\n    two 3"), output)
+    assert not_said(listed("    one 1\n    three 3"), output)
+    assert not_said(listed("    two 2\n    ...\n    one 1"), output)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -224,6 +224,6 @@ def test_every_page_is_reached():
         page = new.pop()
         found.add(page)
         names = [target.partition("#")[0] for _, target in pages.links(page)]
-        reached = {(page.parent / name).resolve() for name in names if name.endswith(".md")}
-        new += sorted(reached - found - set(new))
+        executed = {(page.parent / name).resolve() for name in names if name.endswith(".md")}
+        new += sorted(executed - found - set(new))
     assert [page.name for page in PAGES if page.resolve() not in found] == []

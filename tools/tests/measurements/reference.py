@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rlregress.formulas import critics
-from rlregress.measurements.agents import Run, nothing
+from rlregress.measurements.agents import LoopRecord, nothing
 
 
 @dataclass
-class Chooser:
+class DiscreteAgent:
     """A deep Q-network of one layer: Q(s, a) = weight * x + bias[a], with x = 1000 in every state.
 
     The options are the ways to do it; those of the defaults are Mnih et al. 2015.
@@ -144,7 +144,7 @@ class Chooser:
                     old, new = self.target[name], self.online[name]
                     self.target[name] = (1.0 - self.share) * old + self.share * new
         between(steps)
-        return Run(actions, noted)
+        return LoopRecord(actions, noted)
 
     def first_update(self, starts):
         """Environment steps before which there is no update."""
@@ -160,7 +160,7 @@ class Chooser:
 
 
 @dataclass
-class Controller:
+class ContinuousAgent:
     """Q networks and a policy of one parameter each; the defaults are Lillicrap et al. 2016."""
 
     settings: object
@@ -261,7 +261,7 @@ class Controller:
                 self.values = _followed(self.values, self.share)
                 self.policy = _followed(self.policy, self.policy_share or 0.0)
         between(s.steps)
-        return Run([actions], noted, roles)
+        return LoopRecord([actions], noted, roles)
 
 
 def _followed(pair, share):

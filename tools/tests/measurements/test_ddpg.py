@@ -10,7 +10,7 @@ from rlregress.details import catalogue
 from rlregress.details.judge import judge
 from rlregress.measurements import ddpg
 
-from .reference import Controller
+from .reference import ContinuousAgent
 
 #: detail -> its measurement, and the options with which the reference agent is each variant
 KNOWN = {
@@ -124,7 +124,7 @@ def test_every_variant_of_every_measured_detail_is_here():
 def test_a_variant_is_told_apart(id, measure, variant, options):
     """What is measured on an agent of one variant is judged to be that variant."""
     detail = catalogue.get(id)
-    observed = measure(partial(Controller, **options), detail.copy_inputs())
+    observed = measure(partial(ContinuousAgent, **options), detail.copy_inputs())
     assert judge(detail, observed).found == variant
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rlregress.model import differences as model
 from rlregress.model.code import ADDED, CHANGED, REMOVED, WORDING, Changed, Function
 from rlregress.model.differences import Entry, judge
-from rlregress.model.upgrades import Branch, Reach
+from rlregress.model.upgrades import Branch, PieceExecution
 from rlregress.upgrade import entries
 
 #: what a training can come to; without a result it was never executed.
@@ -42,16 +42,16 @@ def lists(draw):
 def listed(trainings, pieces):
     """The entries of a list, as the gate assembles them."""
     checks = [Entry(kind=model.TRAINING, name=name, state=s) for name, s in trainings.items()]
-    reach = [
-        Reach(
+    executions = [
+        PieceExecution(
             function=function,
             trainings=tuple(sorted(by)),
             details=(),
-            one_way=(Branch(file="", line=1, function="", said="never"),) if one_way else (),
+            one_way=(Branch(file="", line=1, function="", summary="never"),) if one_way else (),
         )
         for function, by, one_way in pieces
     ]
-    return [*checks, *entries.of_pieces(reach, entries.evidence(checks, {}), (), ())]
+    return [*checks, *entries.of_pieces(executions, entries.evidence(checks, {}), (), ())]
 
 
 def better(one, other):
@@ -111,9 +111,9 @@ def test_unchanged_means_that_everything_that_counts_was_executed_alike(made):
     """One entry that differs, or that nothing executed and compared, and it is another verdict."""
     every = listed(*made)
     judgement = judge(every)
-    alike = all(each.state in (*model.ALIKE, *model.WITHOUT_EFFECT) for each in every)
-    assert (judgement.verdict == model.UNCHANGED) == alike
-    assert judgement.headline.startswith(model.UNCHANGED) == alike
+    same = all(item.state in (*model.EXECUTED_SAME, *model.WITHOUT_EFFECT) for item in every)
+    assert (judgement.verdict == model.UNCHANGED) == same
+    assert judgement.headline.startswith(model.UNCHANGED) == same
     assert sum(judgement.states.values()) == len(every)
 
 
@@ -124,10 +124,10 @@ def test_a_piece_is_the_same_only_by_a_training_that_executed_it(made):
     trainings, pieces = made
     found = {each.name: each for each in listed(trainings, pieces) if each.kind in model.CODE}
     for function, by, _ in pieces:
-        alike = any(trainings[name] in model.ALIKE for name in by)
+        same = any(trainings[name] in model.EXECUTED_SAME for name in by)
         differs = any(trainings[name] in model.DIFFERENT for name in by)
         state = found[f"{function.file} {function.name}"].state
-        assert state not in model.ALIKE or (alike and not differs)
+        assert state not in model.EXECUTED_SAME or (same and not differs)
         assert not differs or function.how == WORDING or state in model.DIFFERENT
 
 
@@ -190,9 +190,9 @@ def test_the_least_coverage_can_be_moved():
     every = [entry(s) for s in (model.NEVER, model.NEVER, model.SAME, model.NO_EFFECT)]
     assert [judge(every, min_coverage=share).exit_code for share in (0.0, 0.33, 0.34)] == [0, 0, 2]
     assert judge(every).coverage == model.Coverage(checked=1, all=3)
-    said = "Exit code 2: 33% of the changed pieces were executed and compared, less than"
-    assert said in judge(every).headline
-    assert said not in judge(every, min_coverage=0.0).headline
+    text = "Exit code 2: 33% of the changed pieces were executed and compared, less than"
+    assert text in judge(every).headline
+    assert text not in judge(every, min_coverage=0.0).headline
 
 
 @pytest.mark.parametrize("kind", [model.TRAINING, model.SCRIPT])
@@ -229,7 +229,7 @@ def test_a_headline_names_what_ran_and_what_did_not():
     lost = Entry(kind=model.PUBLIC, name="framework.logger.read_csv", state=model.DIFFERS)
     pandas = Entry(
         kind=model.REQUIREMENT, name="pandas", state=model.DIFFERS,
-        said="no longer installed: pandas (an extra now: extra)",
+        summary="no longer installed: pandas (an extra now: extra)",
     )  # fmt: skip
     below = Entry(kind=model.PACKAGE, name="dateutil", state=model.DIFFERS)
     assert judge([*every, below, lost, pandas]).headline == (

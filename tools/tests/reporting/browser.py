@@ -77,16 +77,16 @@ class Browser:
     def call(self, method: str, **given: Any) -> dict[str, Any]:
         """One command of the DevTools protocol; its result."""
         self._number += 1
-        asked: dict[str, Any] = {"id": self._number, "method": method, "params": given}
+        job: dict[str, Any] = {"id": self._number, "method": method, "params": given}
         if self._session:
-            asked["sessionId"] = self._session
-        os.write(self._out, json.dumps(asked).encode() + b"\0")
+            job["sessionId"] = self._session
+        os.write(self._out, json.dumps(job).encode() + b"\0")
         while True:
-            told = self._next()
-            if told.get("id") == self._number:
-                assert "error" not in told, f"{method}: {told['error']}"
-                return told["result"]
-            self._note(told)
+            values = self._next()
+            if values.get("id") == self._number:
+                assert "error" not in values, f"{method}: {values['error']}"
+                return values["result"]
+            self._note(values)
 
     def _next(self) -> dict[str, Any]:
         until = time.monotonic() + _SECONDS
@@ -129,9 +129,9 @@ class Browser:
 
     def value(self, expression: str) -> Any:
         """What an expression of JavaScript comes to in the page."""
-        told = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
-        assert "exceptionDetails" not in told, told["exceptionDetails"]
-        return told["result"].get("value")
+        values = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        assert "exceptionDetails" not in values, values["exceptionDetails"]
+        return values["result"].get("value")
 
     def wait(self, expression: str, seconds: float = 20.0) -> bool:
         """Whether an expression of JavaScript comes true in the page within that time."""

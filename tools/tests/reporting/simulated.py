@@ -68,7 +68,7 @@ def of_runs(cells: Mapping[str, Baseline], lost: Mapping[str, float]) -> list[di
             quantity=quantity,
         )
         for name, stored in cells.items()
-        for quantity in (RETURNS, *baseline.beside_returns(stored.cell.algorithm))
+        for quantity in (RETURNS, *baseline.secondary_quantities(stored.cell.algorithm))
         if not stored.why_not(quantity)
     }
     judged = judge_cells(samples, SEQUENTIAL, Rules())
@@ -86,16 +86,16 @@ def of_runs(cells: Mapping[str, Baseline], lost: Mapping[str, float]) -> list[di
     for kind, verdicts in (("cell", judged.cells), ("group", judged.groups)):
         for name, verdict in verdicts.items():
             plain, _, quantity = name.partition(" ")
-            own, told = quantity or kind, evidence.plain(verdict)
+            own, values = quantity or kind, evidence.plain(verdict)
             entry = _entry(f"t::test_{own}[{name}]", frameworks_of[plain])
             if quantity in DIAGNOSTICS:
                 # as a test of returns attaches them: beside its own verdict
                 beside = next(e for e in entries if e.get(kind) == plain and "verdict" in e)
-                beside.setdefault("diagnostics", {})[name] = told
+                beside.setdefault("diagnostics", {})[name] = values
                 continue
             failed = {"outcome": "failed", "message": verdict.reason}
             entry |= failed if verdict.verdict == "regressed" else {}
-            entries.append({**entry, own: name, "verdict": told})
+            entries.append({**entry, own: name, "verdict": values})
     return entries
 
 
@@ -117,7 +117,7 @@ def of_details(without: str, names: str | None) -> list[dict[str, Any]]:
     for adapter in selection.adapters(names.split(",") if names else ()):
         name = adapter.full_name
         entries.append(_entry(f"tests_behavior::t[{name}]", name, "behavior"))
-        for id, scope in sorted(asked.to_ask(adapter)):
+        for id, scope in sorted(asked.to_probe(adapter)):
             if not id.startswith(without):
                 entry = _entry(f"tests_unit::test_detail[{id}-{name}-{scope}]", name, "unit")
                 entries.append({**entry, "detail": id, "scope": scope, "found": "as documented"})

@@ -84,8 +84,8 @@ def page(request, night, tmp_path, monkeypatch, command) -> Path:
     if request.param == "unchanged":
         return night(cells="default", frameworks=None)[2] / "report.html"
     if request.param == "regressed":
-        said = f"{CRITIC_DETAIL}: none (documented: half)"
-        entry = failed(said, detail=CRITIC_DETAIL, scope="library", found="none")
+        text = f"{CRITIC_DETAIL}: none (documented: half)"
+        entry = failed(text, detail=CRITIC_DETAIL, scope="library", found="none")
         long = failed("a_long_word_" * 40)
         return night({HOPPER: 0.5}, more=[entry, long])[2] / "report.html"
     if request.param == "inconclusive":
@@ -110,11 +110,11 @@ def page(request, night, tmp_path, monkeypatch, command) -> Path:
         return made
     if request.param == "faults":
         fault = Fault("a_fault", "a.py", "x = 0.5 * y" * 9, "x = 1.0", (CRITIC_DETAIL,), "none")
-        seen = probed.result(fault, {CRITIC_DETAIL: {"library": "none"}})
-        rows = [faults_page.probed(each) for each in (seen, probed.result(fault, {}))]
+        found = probed.result(fault, {CRITIC_DETAIL: {"library": "none"}})
+        rows = [faults_page.probed(each) for each in (found, probed.result(fault, {}))]
         made.write_text(faults_page.page(rows, "1 of 2 were seen", FACTS))
         return made
-    of = upgrades.of(upgrades.traced(), not_asked=upgrades.missing())
+    of = upgrades.of(upgrades.traced(), not_probed=upgrades.missing())
     if request.param == "upgrade":
         of = request.getfixturevalue("parted")
     made.write_text(upgrade_page.page(upgrades.upgrade(of), FACTS))
@@ -142,14 +142,14 @@ def test_a_page_is_used_with_the_keyboard_alone(opened, page):
     opened.open(page, 1600, False)
     if not opened.value("document.querySelectorAll('summary').length"):
         pytest.skip("nothing is folded on this page")
-    seen = set()
+    known = set()
     for _ in range(400):
         opened.press("Tab", 9)
         tag = opened.value("document.activeElement.tagName")
-        seen.add(tag)
+        known.add(tag)
         if tag == "SUMMARY":
             break
-    assert {"A", "SUMMARY"} <= seen
+    assert {"A", "SUMMARY"} <= known
     assert opened.value("getComputedStyle(document.activeElement).outlineStyle") == "solid"
     opened.press("Enter", 13)
     assert opened.value("document.activeElement.parentElement.open") is True

@@ -65,7 +65,7 @@ FOUND = [
 
 def test_claims_are_counted_by_source_version_and_subject() -> None:
     """Two versions of a framework are counted apart, and so is what is said of something else."""
-    assert [(one.framework, one.said_of, one.verdicts) for one in counts(FOUND)] == [
+    assert [(count.framework, count.said_of, count.verdicts) for count in counts(FOUND)] == [
         ("some 1.0", "it", {"refuted": 1}),
         ("some 2.0", "it", {"confirmed": 1}),
         ("some 2.0", "something else", {"confirmed": 1}),

@@ -6,17 +6,17 @@ import math
 
 import pytest
 
-from rlregress.model.cells import CellRuns, ShownRun
+from rlregress.model.cells import CellRuns, ReportedRun
 from rlregress.reporting import descriptive
 
 CELL = "sb3-ppo-Hopper-v4-short"
 VERDICT = {"stored_mean": 200.0, "new_seeds": 3, "scale": 200.0}
 
 
-def runs(*returns: float, first: int = 1000) -> tuple[ShownRun, ...]:
+def runs(*returns: float, first: int = 1000) -> tuple[ReportedRun, ...]:
     """Runs with these returns, which their training episodes double; nan: it failed."""
     numbers = [{"returns": each, "training": 2 * each} for each in returns]
-    return tuple(ShownRun(seed=first + number, numbers=of) for number, of in enumerate(numbers))
+    return tuple(ReportedRun(seed=first + number, numbers=of) for number, of in enumerate(numbers))
 
 
 STORED = runs(190, 200, 210, first=0)
@@ -25,8 +25,8 @@ STORED = runs(190, 200, 210, first=0)
 def test_the_range_is_that_of_the_runs_that_were_judged():
     """Of the stored ones and of the first three new ones; of their training alike."""
     of = CellRuns(stored=STORED, new=runs(180, 195, 205, 900))
-    said, later = descriptive.lines(CELL, VERDICT, of)
-    assert said == ("descriptive: stored runs between 190 and 210, new runs between 180 and 205")
+    text, later = descriptive.lines(CELL, VERDICT, of)
+    assert text == ("descriptive: stored runs between 190 and 210, new runs between 180 and 205")
     assert later == (
         "not judged here: 1 later run, trained for other verdicts on this cell; the mean of all 4 "
         "is 370 (+85%)"
@@ -36,16 +36,16 @@ def test_the_range_is_that_of_the_runs_that_were_judged():
 
 
 @pytest.mark.parametrize(
-    ("returns", "said"),
+    ("returns", "message"),
     [
         ((180, math.nan, 205), "new runs between 180 and 205 (1 failed, each counts as the worst"),
         ((math.nan,) * 3, "no new run with a return (3 failed, each counts as the worst"),
     ],
 )
-def test_failed_runs_are_said_beside_the_range_of_the_others(returns, said):
+def test_failed_runs_are_said_beside_the_range_of_the_others(returns, message):
     """They count as the worst return in the mean, which so may lie outside of the range."""
     (line,) = descriptive.lines(CELL, VERDICT, CellRuns(stored=STORED, new=runs(*returns)))
-    assert f"stored runs between 190 and 210, {said} return of the environment)" in line
+    assert f"stored runs between 190 and 210, {message} return of the environment)" in line
 
 
 def test_the_mean_of_all_is_left_out_where_a_later_run_has_no_number():
@@ -70,6 +70,6 @@ def test_nothing_is_said_of_groups_and_published_bands(verdict):
 
 def test_runs_that_are_not_known_have_no_range():
     """What the verdict itself tells is left."""
-    told = {**VERDICT, "improvement": 0.5, "stored_middle": 200.0, "new_middle": 201.0}
-    (line,) = descriptive.lines(CELL, told, None)
+    fields = {**VERDICT, "improvement": 0.5, "stored_middle": 200.0, "new_middle": 201.0}
+    (line,) = descriptive.lines(CELL, fields, None)
     assert line.startswith("descriptive: interquartile mean 200 -> 201; a new run is better")

@@ -10,7 +10,7 @@ import pytest
 
 from rlregress.gate import baseline, run, shown
 from rlregress.gate.outcome import outcomes
-from rlregress.model.gate import GateResult, Shown
+from rlregress.model.gate import GateResult, ReportData
 from rlregress.model.quantities import CRITIC, TRAINING
 from rlregress.reporting import words
 from rlregress.reporting.html import gate as gate_page
@@ -53,11 +53,11 @@ def test_an_unchanged_night_says_what_was_judged_and_what_not(night):
     assert "Nothing: go on." in card
     markdown = (report / "summary.md").read_text()
     assert "Judged, returns: PPO only; SAC, TD3: formulas and behaviour." in markdown
-    told = json.loads((report / "verdict.json").read_text())
-    assert told["extent"]["sb3"] == {"returns": ["ppo"], "others": ["sac", "td3"]}
-    for fact in (told["started"], told["machine"], told["command"]):
+    values = json.loads((report / "verdict.json").read_text())
+    assert values["extent"]["sb3"] == {"returns": ["ppo"], "others": ["sac", "td3"]}
+    for fact in (values["started"], values["machine"], values["command"]):
         assert fact in " ".join(page.texts("header"))
-    assert "--cells" in told["command"]
+    assert "--cells" in values["command"]
 
 
 def test_every_figure_has_its_numbers_as_a_table(night):
@@ -122,8 +122,8 @@ def test_a_gate_that_could_not_judge_says_what_is_missing(night):
 
 def test_a_detail_shows_both_variants_with_formulas_and_its_line(night):
     """What is documented, what was found, what follows, and the line of the installed file."""
-    said = f"{CRITIC_DETAIL}: none (documented: half, since 0.6.0)\n  observed: [8.5]"
-    entry = failed(said, detail=CRITIC_DETAIL, scope="library", found="none")
+    message = f"{CRITIC_DETAIL}: none (documented: half, since 0.6.0)\n  observed: [8.5]"
+    entry = failed(message, detail=CRITIC_DETAIL, scope="library", found="none")
     code, text, _ = night(more=[entry])
     page = stands_alone(text)
     assert code == 1
@@ -197,24 +197,24 @@ def test_runs_that_came_after_a_verdict_are_told_apart(night):
         record["critic"] |= worse
     more = [{**passed, "cell": HOPPER, "record": record} for record in records[20:30]]
     _, text, report = night(more=more)
-    told = json.loads((report / "verdict.json").read_text())["frameworks"]["sb3"]["verdicts"]
+    values = json.loads((report / "verdict.json").read_text())["frameworks"]["sb3"]["verdicts"]
     tests = json.loads((report / "evidence.json").read_text())["tests"]
     new = [e["record"] for e in tests if e.get("cell") == HOPPER and "record" in e]
-    of = told[HOPPER]
+    of = values[HOPPER]
     later = len(new) - of["new_seeds"]
     assert later >= 10
     mean = np.mean([record["final_return"] for record in new])
     share = words.percent((mean - of["stored_mean"]) / of["scale"])
-    said = f"{later} later runs, trained for other verdicts on this cell; the mean of all "
-    said = f"not judged here: {said}{len(new)} is {words.number(mean)} ({share})"
+    message = f"{later} later runs, trained for other verdicts on this cell; the mean of all "
+    message = f"not judged here: {message}{len(new)} is {words.number(mean)} ({share})"
     judged_by = [baseline.numbers_of({**record, "status": "finished"})[CRITIC] for record in new]
-    factor = np.exp(told[f"{HOPPER} critic"]["stored_mean"] - np.mean(judged_by))
+    factor = np.exp(values[f"{HOPPER} critic"]["stored_mean"] - np.mean(judged_by))
     markdown = (report / "summary.md").read_text()
-    assert f"- {said}" in markdown
+    assert f"- {message}" in markdown
     assert factor > 1.1
     assert f"; of all {len(new)} the error is x{factor:.2f}" in markdown
     (cell,) = [of for of in stands_alone(text).texts("article", "cell") if of.startswith(HOPPER)]
-    assert f"N{said[1:]}." in cell
+    assert f"N{message[1:]}." in cell
     judged = sorted(new, key=lambda record: record["seed"])[: of["new_seeds"]]
     low, high = (f(record["final_return"] for record in judged) for f in (min, max))
     assert f"new runs between {words.number(low)} and {words.number(high)}; interq" in markdown
@@ -307,7 +307,9 @@ def test_72_cells_fit_into_two_megabytes():
         budget="short",
         seconds=1.0,
         exit_code=0,
-        shown=Shown(started="today", command="rlregress check", machine="here", runs=runs),
+        report_data=ReportData(
+            started="today", command="rlregress check", machine="here", runs=runs
+        ),
     )
     text = gate_page.page(result)
     page = stands_alone(text)

@@ -28,22 +28,22 @@ HOSTILE = st.lists(PIECES | st.text(max_size=3), max_size=12).map("".join)
 @example("::error::x", True)
 def test_a_terminal_obeys_nothing(text: str, begins: bool) -> None:
     """No control character but tabs and ends of lines, and no command of a host of code."""
-    shown = harmless.terminal(text, "" if begins else ".")
-    obeyed = [each for each in shown if unicodedata.category(each) in ("Cc", "Cs", "Zl", "Zp")]
+    safe = harmless.terminal(text, "" if begins else ".")
+    obeyed = [each for each in safe if unicodedata.category(each) in ("Cc", "Cs", "Zl", "Zp")]
     assert set(obeyed) <= {"\n", "\t"}
-    assert not any(unicodedata.bidirectional(each) in DIRECTIONS for each in shown)
-    assert not re.search(r"##\w*\[", shown)
-    lines = shown.split("\n")[0 if begins else 1 :]
+    assert not any(unicodedata.bidirectional(each) in DIRECTIONS for each in safe)
+    assert not re.search(r"##\w*\[", safe)
+    lines = safe.split("\n")[0 if begins else 1 :]
     assert not any(line.lstrip().startswith("::") for line in lines)
-    shown.encode()
+    safe.encode()
 
 
 @given(HOSTILE)
 def test_colours_are_kept_where_they_are_wanted(text: str) -> None:
     """What a library of ours writes around a text colours it; the text itself adds nothing else."""
-    shown = harmless.terminal(f"\x1b[1;31m{text}\x1b[0m", colours=True)
-    assert shown.startswith("\x1b[1;31m")
-    assert "\x1b" not in re.sub("\x1b\\[[0-9;]*m", "", shown)
+    safe = harmless.terminal(f"\x1b[1;31m{text}\x1b[0m", colours=True)
+    assert safe.startswith("\x1b[1;31m")
+    assert "\x1b" not in re.sub("\x1b\\[[0-9;]*m", "", safe)
     for hidden in ("8", "30", "40", "1;30", "47;37", "38;5;0"):
         assert "\x1b" not in harmless.terminal(f"\x1b[{hidden}mx", colours=True)
 
@@ -73,10 +73,10 @@ def test_markdown_obeys_nothing(name: str, failure: str, other: str) -> None:
             f"| {name} | {other} |",
         ]
     )
-    shown = harmless.markdown(text)
+    safe = harmless.markdown(text)
     # a job may print the page
-    assert not re.search(r"##\w*\[|^\s*::", shown, re.MULTILINE)
-    tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(shown)
+    assert not re.search(r"##\w*\[|^\s*::", safe, re.MULTILINE)
+    tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(safe)
     outside = re.sub("`[^`]*`", "", harmless.markdown(name))
     assert not re.search(r"https?://|www\.", outside)
     inline = [inner for token in tokens for inner in token.children or ()]
@@ -84,7 +84,7 @@ def test_markdown_obeys_nothing(name: str, failure: str, other: str) -> None:
     assert kinds.isdisjoint({"html_block", "html_inline", "link_open", "image"})
     assert sum(token.type == "fence" for token in tokens) == 1
     assert not any(
-        re.search(r"(?<![a-zA-Z0-9_`])@\w", token.content) and "&#64;" not in shown
+        re.search(r"(?<![a-zA-Z0-9_`])@\w", token.content) and "&#64;" not in safe
         for token in inline
         if token.type == "text"
     )
@@ -92,11 +92,11 @@ def test_markdown_obeys_nothing(name: str, failure: str, other: str) -> None:
 
 def test_markdown_leads_nowhere() -> None:
     """GitHub makes a link of an address, and of a reference that is defined elsewhere."""
-    shown = harmless.markdown(
+    safe = harmless.markdown(
         "See https://x.org, www.x.org and [click][a], Jos\u00e9@team.\n\n[a]: http://x.org\n"
     )
-    assert not re.search(r"://|www\.|\]\[|\]:|@", shown)
-    assert "href" not in MarkdownIt("commonmark").render(shown)
+    assert not re.search(r"://|www\.|\]\[|\]:|@", safe)
+    assert "href" not in MarkdownIt("commonmark").render(safe)
 
 
 @pytest.mark.parametrize("text", ["a\nb", "100%", "x::y,z", "a\x1b[2J\rb"])

@@ -37,14 +37,14 @@ def on_github(tmp_path, monkeypatch) -> Path:
 def test_a_detail_is_annotated_at_its_line(on_github, night, capsys):
     """In a framework's own repository; what has no line there is annotated without one."""
     code, _, report = night({HOPPER: 0.5}, more=[CRITIC, failed("it broke\nhere")])
-    said = [line for line in capsys.readouterr().out.splitlines() if line.startswith("::")]
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("::")]
     assert code == 1
-    assert said[0] == (
+    assert lines[0] == (
         f"::error file={SAC},line={HALVING},title=sb3%3A {CRITIC_DETAIL} is not done as documented"
         "::documented 'half', found 'none' [library]"
     )
-    assert "::error title=sb3%3A test_a failed::it broke" in said
-    assert any(line.startswith(f"::error title={HOPPER}%3A regressed::") for line in said)
+    assert "::error title=sb3%3A test_a failed::it broke" in lines
+    assert any(line.startswith(f"::error title={HOPPER}%3A regressed::") for line in lines)
     assert on_github.read_text() == (report / "summary.md").read_text()
 
 

@@ -19,12 +19,12 @@ def keys(value: Any, path: str) -> set[str]:
     """All keys below a value, as paths; items of lists are one."""
     if isinstance(value, dict):
         return {
-            each
+            statement
             for name, inner in value.items()
-            for each in ({f"{path}/{name}"} | keys(inner, f"{path}/{name}"))
+            for statement in ({f"{path}/{name}"} | keys(inner, f"{path}/{name}"))
         }
     if isinstance(value, list):
-        return {each for inner in value for each in keys(inner, f"{path}/[]")}
+        return {statement for inner in value for statement in keys(inner, f"{path}/[]")}
     return set()
 
 

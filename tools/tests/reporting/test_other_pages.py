@@ -9,7 +9,7 @@ import pytest
 
 from rlregress.faults import probed
 from rlregress.faults.probed import Fault
-from rlregress.gate.passages import passage
+from rlregress.gate.passages import hunk
 from rlregress.model import differences as model
 from rlregress.model.determinism import Spread
 from rlregress.model.differences import Entry
@@ -49,7 +49,7 @@ def test_an_unchanged_upgrade_says_so_and_what_it_rests_on():
 
 def test_functions_that_chosen_scenarios_leave_out_are_reached_by_all_scenarios():
     """A gate of some scenarios, or none, is followed by one of all, not by a script."""
-    framework = upgrades.of(upgrades.traced(), reach=(upgrades.reached(),))
+    framework = upgrades.of(upgrades.traced(), executions=(upgrades.reached(),))
     facts = replace(FACTS, command="rlregress upgrade a==1 installed --scenario none")
     whole, _ = upgrade_page.cards(upgrades.upgrade(framework), facts)
     package = upgrades.FILE.partition("/")[0]
@@ -62,7 +62,7 @@ def test_functions_that_chosen_scenarios_leave_out_are_reached_by_all_scenarios(
 def test_what_was_not_checked_stands_before_what_differs():
     """Details without an answer and pieces that nothing executed are on the first screen."""
     framework = upgrades.of(
-        upgrades.traced(), reach=(upgrades.reached(),), not_asked=upgrades.missing(),
+        upgrades.traced(), executions=(upgrades.reached(),), not_probed=upgrades.missing(),
         defaults=(upgrades.BATCH,),
     )  # fmt: skip
     page = page_of(framework)
@@ -78,7 +78,7 @@ def test_what_was_not_checked_stands_before_what_differs():
 def test_what_is_partly_checked_has_no_green_tick():
     """The tone of the page is that of the verdict, also where a framework alone is unchanged."""
     entry = Entry(kind=model.PACKAGE, name="numpy")
-    made = upgrades.upgrade(upgrades.of(upgrades.traced()), beside=[entry])
+    made = upgrades.upgrade(upgrades.of(upgrades.traced()), other_packages=[entry])
     cards = upgrade_page.cards(made, FACTS)
     assert [card.badge.of for card in cards] == [pages.UNSURE, pages.NOTHING]
     assert [card.badge.word for card in cards] == ["partly checked", "no difference found here"]
@@ -96,9 +96,9 @@ def parted():
     return upgrades.of(
         replace(trained, comparison=grown),
         changed=[upgrades.SCALE],
-        reach=(upgrades.reached("sac"),),
+        executions=(upgrades.reached("sac"),),
         causes={"sac": Cause(place=(function,), alone=function)},
-        passages={function: passage("SAC.train", a, b, (270, 270))},
+        hunks={function: hunk("SAC.train", a, b, (270, 270))},
         defaults=(upgrades.BATCH,),
     )
 
@@ -157,13 +157,13 @@ def test_lines_that_only_one_side_has_are_told_from_those_that_changed():
     """Rows pair the lines of a change; between two changes lines are left out, and numbers stay."""
     a = [f"    line {number}" for number in range(30)]
     b = [*a[:5], "    new", *a[5:20], *a[21:]]
-    shown = passage("f", a, b, (1, 101))
-    first, second = shown.groups
+    listed = hunk("f", a, b, (1, 101))
+    first, second = listed.groups
     assert [row.b for row in first if not row.same] == [(106, "new")]
     assert [row.a for row in first if not row.same] == [None]
     assert [(row.a, row.b) for row in second if not row.same] == [((21, "line 20"), None)]
     assert len(first) == len(second) == 7
-    assert shown.left_out == 0
+    assert listed.left_out == 0
 
 
 def test_a_ranking_has_a_page_with_every_decision(command, tmp_path):
@@ -172,9 +172,9 @@ def test_a_ranking_has_a_page_with_every_decision(command, tmp_path):
             for seed in range(10)]  # fmt: skip
     csv = tmp_path / "runs.csv"
     csv.write_text("\n".join(["implementation,environment,seed,return", *rows]))
-    code, said, error = command("rank", str(csv), "--report", str(tmp_path))
+    code, text, error = command("rank", str(csv), "--report", str(tmp_path))
     assert code == 0, error
-    assert "(rank.html, rank.json, rank.svg)" in said
+    assert "(rank.html, rank.json, rank.svg)" in text
     page = stands_alone((tmp_path / "rank.html").read_text())
     (card,) = page.texts("article", "card")
     assert "1 of 1 pairs separated" in card
@@ -188,10 +188,12 @@ def test_a_ranking_has_a_page_with_every_decision(command, tmp_path):
 def test_faults_that_were_not_seen_come_first():
     """The change of each is shown line by line; what could not be asked is not called unseen."""
     fault = Fault("a_fault", "a.py", "x = 0.5 * y", "x = 1.0 * y", ("sac.actor_loss",), "other")
-    seen = probed.result(fault, {"sac.actor_loss": {"library": "other"}})
-    unseen = replace(seen, fault=replace(seen.fault, name="unseen"), changed={})
-    broken = replace(seen, fault=replace(seen.fault, name="broken"), changed={"": {"": "it ended"}})
-    rows = [faults_page.probed(each) for each in (seen, unseen, broken)]
+    found = probed.result(fault, {"sac.actor_loss": {"library": "other"}})
+    unseen = replace(found, fault=replace(found.fault, name="unseen"), changed={})
+    broken = replace(
+        found, fault=replace(found.fault, name="broken"), changed={"": {"": "it ended"}}
+    )
+    rows = [faults_page.probed(each) for each in (found, unseen, broken)]
     page = stands_alone(faults_page.page(rows, "1 of 3 were seen", FACTS))
     assert page.texts("h2")[1:] == ["Not as expected", "Could not be asked", "As expected"]
     wrong, unasked = page.texts("article", "finding")
@@ -216,8 +218,8 @@ def test_an_unchanged_framework_that_did_not_fall_is_as_expected():
 def test_a_page_that_cannot_be_written_is_said_before_anything_is_started(command, tmp_path, name):
     """A folder is no file: one sentence, and nothing is asked."""
     given = ("sb3", "torchrl") if name == "compare" else ("--framework", "sb3")
-    code, said, error = command(name, *given, "--html", str(tmp_path))
-    assert (code, said) == (2, "")
+    code, text, error = command(name, *given, "--html", str(tmp_path))
+    assert (code, text) == (2, "")
     assert f"the page cannot be written to {tmp_path}: it is a folder, not a file" in error
 
 

@@ -102,9 +102,9 @@ def test_a_training_that_is_ended_says_by_what(tmp_path):
         check=True,
     )
     assert [line.split("\t")[0] for line in process.stdout.splitlines()] == names
-    said = {name: tmp_path / f"{name}.error" for name in names}
-    assert said["late"].read_text().strip() == "the process was ended by SIGALRM after 1 s"
-    assert said["killed"].read_text().strip() == "the process was ended by SIGKILL"
-    assert "SystemExit: 3" in said["ended"].read_text()
+    values = {name: tmp_path / f"{name}.error" for name in names}
+    assert values["late"].read_text().strip() == "the process was ended by SIGALRM after 1 s"
+    assert values["killed"].read_text().strip() == "the process was ended by SIGKILL"
+    assert "SystemExit: 3" in values["ended"].read_text()
     assert (tmp_path / "last").exists()
-    assert not said["last"].exists()
+    assert not values["last"].exists()

@@ -142,7 +142,7 @@ def test_what_cannot_be_put_back_says_so(case, tmp_path, monkeypatch):
     before = dict(vars(made))
     texts = (text, text.replace(new, old))
     pieces = [MODULE, f"{BODY}A", f"{BODY}B"]
-    piece = next(each for each in pieces if bindings.names(each, texts))
+    piece = next(changed_piece for changed_piece in pieces if bindings.names(changed_piece, texts))
     with pytest.raises(Misfit, match=why):
         bindings.others(made, piece, texts)
     assert vars(made) == before

@@ -107,7 +107,7 @@ def test_reordered_arithmetic_is_close(tmp_path):
     assert found.verdict == "close"
     assert found.first is not None
     assert found.growth
-    assert max(gap for each in found.growth for gap in each.gaps) < comparing.GROWN
+    assert max(gap for growth_of in found.growth for gap in growth_of.gaps) < comparing.GROWN
 
 
 def test_a_renamed_function_and_moved_lines_are_equal(tmp_path):
@@ -442,9 +442,9 @@ JOURNAL = (
 
 def journalled(loss="loss.item()", more=""):
     """The training, which logs its loss and its speed after each step of the optimiser."""
-    said = f"journal.record('train/loss', {loss}); journal.record('time/fps', time.time()){more}"
+    text = f"journal.record('train/loss', {loss}); journal.record('time/fps', time.time()){more}"
     step = "        optimizer.step()\n"
-    return changed(JOURNAL, (step, f"{step}        {said}\n"))
+    return changed(JOURNAL, (step, f"{step}        {text}\n"))
 
 
 @pytest.mark.parametrize(
@@ -466,9 +466,9 @@ def test_what_is_logged_is_compared_by_itself(tmp_path, loss, more, verdict):
     assert found.verdict == verdict
     assert found.in_logs_only == (verdict == "diverged")
     if found.first is not None:
-        shown = found.first.b
-        assert shown is not None
-        assert shown.function == "main"
+        listed = found.first.b
+        assert listed is not None
+        assert listed.function == "main"
         assert "logged" in "\n".join(explain.divergence(found.first))
 
 
@@ -482,17 +482,17 @@ def test_a_training_that_differs_differs_in_more_than_its_logs(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ("size=8)", "size=9)", "a random draw has another shape or type"),
         ("reset(seed=3)", "reset(seed=4)", "begins with another observation: another seed"),
     ],
 )
-def test_the_reason_is_said_and_not_what_follows_from_it(tmp_path, old, new, said):
+def test_the_reason_is_said_and_not_what_follows_from_it(tmp_path, old, new, message):
     """A shape is no other value, and another seed is not what an action has led to."""
     found = compared(tmp_path, (old, new))
     assert found.first is not None
-    assert said in explain.divergence(found.first)[0]
+    assert message in explain.divergence(found.first)[0]
 
 
 PAIR = """

@@ -18,7 +18,7 @@ from rlregress.tracing import events
 from rlregress.tracing.marks import Marks
 from rlregress.tracing.run import Side
 from rlregress.upgrade import sides, traced
-from rlregress.upgrade.selection import Telling
+from rlregress.upgrade.selection import Triggers
 
 pytestmark = pytest.mark.usefixtures("warm_python")
 
@@ -30,21 +30,23 @@ SAC = ("stable_baselines3/sac/sac.py", "SAC.train")
 def test_the_same_is_entered_as_in_a_recording(tmp_path: Path) -> None:
     """Unseen generators are seeded alike, so that the same way is gone."""
     names = ("ppo kl-stop", "a2c gsde-simple")
-    asked = [each for each in traced.every(SB3) if each.name in names]
-    recorded = sides.recorded(asked, Side("B"), tmp_path, lines=True)
-    light = sides.recorded(asked, Side("B"), tmp_path, "-2", lines=[])
+    requested = [item for item in traced.every(SB3) if item.name in names]
+    recorded = sides.recorded(requested, Side("B"), tmp_path, lines=True)
+    light = sides.recorded(requested, Side("B"), tmp_path, "-2", lines=[])
     every = {name: recorded[name].header["functions"] for name in names}
     files = sorted({file for functions in every.values() for file in functions})
-    found = sides.entered(asked, Side("B"), Telling(), SB3.code_folders(), files)
+    found = sides.executed_functions(requested, Side("B"), Triggers(), SB3.code_folders(), files)
     assert {name: found[name].functions for name in names} == every
     assert {name: light[name].header["functions"] for name in names} == every
 
 
 def test_a_training_is_ended_at_the_first_function_that_tells() -> None:
     """SAC enters what differs; PPO does not, and all that it enters is known."""
-    asked = [traced.built_in(SB3, name) for name in ("sac", "ppo")]
+    requested = [traced.built_in(SB3, name) for name in ("sac", "ppo")]
     ppo = "stable_baselines3/ppo/ppo.py"
-    found = sides.entered(asked, Side("B"), Telling(frozenset({SAC})), SB3.code_folders(), [ppo])
+    found = sides.executed_functions(
+        requested, Side("B"), Triggers(frozenset({SAC})), SB3.code_folders(), [ppo]
+    )
     assert found["sac"].functions is None
     assert found["ppo"].functions is not None
     assert set(found["ppo"].functions) <= {ppo, SAC[0]}
@@ -54,13 +56,13 @@ def test_a_training_is_ended_at_the_first_function_that_tells() -> None:
 def test_what_no_version_has_is_settled_unless_code_that_differs_says_so() -> None:
     """SB3's SAC takes no discrete actions, as its own constructor says."""
     names = ("sac choices", "ppo masked")
-    asked = [each for each in traced.every(SB3) if each.name in names]
+    requested = [item for item in traced.every(SB3) if item.name in names]
 
-    def entered(function: str) -> dict[str, sides.Entered]:
-        telling = Telling(frozenset({(SAC[0], function)}))
-        return sides.entered(asked, Side("B"), telling, SB3.code_folders())
+    def executed(function: str) -> dict[str, sides.ExecutedFunctions]:
+        compared = Triggers(frozenset({(SAC[0], function)}))
+        return sides.executed_functions(requested, Side("B"), compared, SB3.code_folders())
 
-    idle, differs = entered("SAC.train"), entered("SAC.__init__")
+    idle, differs = executed("SAC.train"), executed("SAC.__init__")
     assert "only supports" in idle["sac choices"].unsupported
     assert differs["sac choices"].met == (SAC[0], "SAC.__init__")
     assert not differs["sac choices"].unsupported
@@ -99,8 +101,8 @@ def test_what_starts_another_process_is_not_told(how: str, reason: bool, tmp_pat
     script, output = tmp_path / "starting.py", tmp_path / "answer.json"
     script.write_text(STARTING, encoding="utf-8")
     subprocess.run([sys.executable, str(script), how, str(output)], check=True, timeout=120)
-    said = json.loads(output.read_text(encoding="utf-8"))
-    assert said == (
+    text = json.loads(output.read_text(encoding="utf-8"))
+    assert text == (
         {"reason": "it starts another process"} if reason else {"functions": {}, "imported": []}
     )
 
@@ -132,12 +134,12 @@ def test_what_a_copy_of_the_process_enters_is_met(calling: str, tmp_path: Path, 
     output = tmp_path / "answer.json"
     command = [sys.executable, "-c", FORKING, str(Path(calling).parent), function, str(output)]
     ended = subprocess.run(command, timeout=60)
-    said = json.loads(output.read_text(encoding="utf-8"))
+    text = json.loads(output.read_text(encoding="utf-8"))
     if function == "Kind.method":
-        assert (said, ended.returncode) == ({"met": ["calling.py", "Kind.method"]}, -signal.SIGKILL)
+        assert (text, ended.returncode) == ({"met": ["calling.py", "Kind.method"]}, -signal.SIGKILL)
     else:
-        assert said["functions"] == {"calling.py": ["one", "two"]}
-        assert said["imported"] == ["calling.py"]
+        assert text["functions"] == {"calling.py": ["one", "two"]}
+        assert text["imported"] == ["calling.py"]
 
 
 CALLING = """

@@ -153,5 +153,6 @@ def test_the_place_of_an_error_is_none_of_a_wrapper() -> None:
     with pytest.raises(ValueError, match="x") as failed:
         wrapper()
     assert (
-        raised.place(failed.value)["function"] == "test_the_place_of_an_error_is_none_of_a_wrapper"
+        raised.error_location(failed.value)["function"]
+        == "test_the_place_of_an_error_is_none_of_a_wrapper"
     )

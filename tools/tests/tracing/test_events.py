@@ -227,10 +227,10 @@ def test_a_name_that_would_be_two_lines_is_refused(tmp_path, name, at):
 
 def test_words_of_a_part_are_one_line(tmp_path):
     """An error of a framework may have several lines."""
-    parts = {"types": events.in_words(events.REFUSED), "value": events.in_words(FORGED + "\x1b")}
+    parts = {"types": events.in_words(events.RAISED), "value": events.in_words(FORGED + "\x1b")}
     row = json.dumps({"kind": "output", "name": "x", "at": None, "parts": parts})
     (event,) = trace.load(written(tmp_path, f"{HEADER}\n{row}\n")).events
-    assert event.refusal == f"{FORGED.replace(chr(10), ' ')} "
+    assert event.error == f"{FORGED.replace(chr(10), ' ')} "
 
 
 def test_a_trace_of_too_many_events_is_refused_soon(tmp_path, monkeypatch):

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import torch
 
-from rlregress.frameworks.raised import Refusal
+from rlregress.frameworks.raised import ExpectedError
 from rlregress.tracing import hooks
-from rlregress.tracing.events import REFUSED, Places
+from rlregress.tracing.events import RAISED, Places
 from rlregress.tracing.hooks import Recorder, Stop
 
 from .scripts import TRAINING, changed, recorded_here
@@ -235,12 +235,12 @@ def test_a_refusal_is_recorded_with_where_it_was_raised(tmp_path):
     with pytest.raises(KeyError) as raised:
         names["outer"]()
     recorder = Recorder(Places([str(file)]))
-    recorder.answer("asked", Refusal(raised.value))
+    recorder.answer("asked", ExpectedError(raised.value))
     recorder.answer("told", "refused: KeyError")
     recorded, plain = recorder.events
     assert recorded["at"] == ["", 0, "", [["package.py", 2, "inner"], ["package.py", 6, "outer"]]]
     assert recorded["parts"]["value"][-1] == "refused: KeyError"
-    assert recorded["parts"]["types"][-1] == REFUSED != plain["parts"]["types"][-1]
+    assert recorded["parts"]["types"][-1] == RAISED != plain["parts"]["types"][-1]
     assert plain["at"] is None
 
 

@@ -35,7 +35,7 @@ def lines_of(folder, text, call):
         call(names)
     assert sys.gettrace() is None
     sys.settrace(before)
-    return lines.reached()["module.py"]
+    return lines.executed()["module.py"]
 
 
 def test_lines_of_classes_do_not_count(tmp_path):
@@ -59,7 +59,7 @@ def test_lines_are_noted_within_the_functions_that_are_named(tmp_path):
     path = tmp_path / "module.py"
     text = f"{MODULE}\n\ndef other():\n    return Some().reach()\n"
     path.write_text(text, encoding="utf-8")
-    for within, reached in (
+    for within, executed in (
         ([("module.py", "other")], {"module.py": ([13], [13])}),
         ([("elsewhere.py", "other")], {}),
         ([], {}),
@@ -68,7 +68,7 @@ def test_lines_are_noted_within_the_functions_that_are_named(tmp_path):
         with Lines(Places([str(path)]), within) as lines:
             exec(compile(text, str(path), "exec"), names)
             names["other"]()
-        assert lines.reached() == reached
+        assert lines.executed() == executed
         assert lines.functions() == {"module.py": ["Some.reach", "other"]}
         assert lines.branches() == {}
 
@@ -79,7 +79,7 @@ def test_the_main_module_counts(tmp_path):
     path.write_text(MODULE, encoding="utf-8")
     with Lines(Places([str(path)])) as lines:
         exec(compile(MODULE, str(path), "exec"), {"__name__": "__main__"})
-    assert lines.reached()["script.py"] == ([2], [2])
+    assert lines.executed()["script.py"] == ([2], [2])
 
 
 def test_the_body_of_a_script_is_named(tmp_path):
@@ -90,7 +90,7 @@ def test_the_body_of_a_script_is_named(tmp_path):
     with Lines(Places([str(path)]), [("script.py", "<module>")]) as lines:
         exec(compile(text, str(path), "exec"), {"__name__": "__main__"})
     assert lines.functions() == {"script.py": ["<module>", "used"]}
-    assert lines.reached() == {"script.py": ([1, 3, 4], [1, 3, 4])}
+    assert lines.executed() == {"script.py": ([1, 3, 4], [1, 3, 4])}
     assert lines.branches() == {"script.py": [(3, True, False, "used(1)")]}
 
 

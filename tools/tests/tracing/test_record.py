@@ -34,9 +34,9 @@ def recorded(tmp_path, monkeypatch):
         monkeypatch.setattr(sys, "path", list(sys.path))
         monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
         threads = torch.get_num_threads()
-        asked = {"script": str(script), "arguments": [], "packages": [], **job}
+        request = {"script": str(script), "arguments": [], "packages": [], **job}
         try:
-            record.record({**asked, "output": str(output)})
+            record.record({**request, "output": str(output)})
         finally:
             torch.set_num_threads(threads)
         return trace.load(output)
@@ -123,8 +123,8 @@ def test_what_is_not_controlled_is_named(recorded, old, new, source):
     one, other = recorded(text, "a"), recorded(text, "b")
     repeated = Repeated(trace=one, with_itself=compare(one, other), repetition=other)
     assert not repeated.repeats
-    said = f"the training does not repeat itself, because of {source}"
-    assert said in repeated.lines()
+    message = f"the training does not repeat itself, because of {source}"
+    assert message in repeated.lines()
 
 
 def test_a_script_that_crashes_keeps_what_was_recorded(recorded):
@@ -180,7 +180,7 @@ def test_a_script_that_draws_its_own_seed(recorded):
 
 
 @pytest.mark.parametrize(
-    ("said", "last"),
+    ("output", "last"),
     [
         ("", "nothing was said"),
         ("loading\nkilled\n", "killed"),
@@ -190,9 +190,9 @@ def test_a_script_that_draws_its_own_seed(recorded):
         ),
     ],
 )
-def test_the_last_words_of_a_process(said, last):
+def test_the_last_words_of_a_process(output, last):
     """Of an error with several lines the first is quoted: it says what it is."""
-    assert processes.last_words(said) == last
+    assert processes.last_words(output) == last
 
 
 def test_a_job_is_in_the_header(recorded):

@@ -17,7 +17,7 @@ import torch
 
 from rlregress.model.code import Changed
 from rlregress.model.traces import Comparison, Divergence, Event, Trace, Traced
-from rlregress.model.upgrades import Calls, Cause, Reach
+from rlregress.model.upgrades import Calls, Cause, PieceExecution
 from rlregress.tracing.copies import Copies, NoCopy
 from rlregress.tracing.repeat import Call, Code
 from rlregress.upgrade import direct
@@ -381,6 +381,6 @@ def test_logs_that_differ_are_close_only_if_direct_calls_have_seen_rounding(call
     comparison = Comparison(verdict="diverged", compared=1, first=first)
     trace = Trace(header={}, events=())
     held = Traced(name="ppo", comparison=comparison, a=trace, b=trace, repeats=True, notes=())
-    reach = [Reach(function=mover, calls=calls)]
-    (found,) = direct.rounded([held], {"ppo": Cause(moving=(mover,))}, reach)
+    executions = [PieceExecution(function=mover, calls=calls)]
+    (found,) = direct.rounded([held], {"ppo": Cause(moving=(mover,))}, executions)
     assert found.comparison.verdict == verdict

@@ -71,7 +71,7 @@ def package(tmp_path, monkeypatch):
     (folder / "agent.py").write_text(CODE)
     monkeypatch.syspath_prepend(str(tmp_path))
     yield folder
-    for loaded in [each for each in sys.modules if each.partition(".")[0] == name]:
+    for loaded in [importer for importer in sys.modules if importer.partition(".")[0] == name]:
         del sys.modules[loaded]
 
 
@@ -360,10 +360,10 @@ MISFITS = {
 @pytest.mark.parametrize("case", MISFITS)
 def test_what_cannot_stand_in_its_place_is_a_misfit(package, case):
     """It says why, and what is there stays."""
-    function, old, new, said = MISFITS[case]
+    function, old, new, text = MISFITS[case]
     found = module(package)
     made = found.counter(100)
-    with pytest.raises(Misfit, match=said):
+    with pytest.raises(Misfit, match=text):
         put(package, function, old, new)
     assert (made(1), found.Agent.fixed(1), found.Agent().rate) == (102, 4, 2)
 

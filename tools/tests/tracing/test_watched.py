@@ -128,7 +128,7 @@ def test_a_vector_environment_that_has_nothing_to_unwrap(recorder):
         def step(self, action):
             return np.zeros((2, 4)), np.zeros(2), np.zeros(2, bool), np.zeros(2, bool), {}
 
-    recorder.watched_call("Vectors.step", Vectors.step, Vectors(), ZEROS)
+    recorder.recorded_call("Vectors.step", Vectors.step, Vectors(), ZEROS)
     assert told(recorder, "reset", "step", "output") == [("step", "environment 0")]
 
 
@@ -170,7 +170,9 @@ def test_a_class_is_watched_when_its_module_is_imported(tmp_path, monkeypatch):
         from rlregress.tracing import watched
 
         found = next(each for each in sys.meta_path if isinstance(each, watched.Importing))
-        recorder._watched.install(found, ["late_vectors:Vectors.wait", "no_such:Thing.wait"])
+        recorder._recorded_methods.install(
+            found, ["late_vectors:Vectors.wait", "no_such:Thing.wait"]
+        )
         assert "late_vectors" not in sys.modules
         late = importlib.import_module("late_vectors")
 
@@ -303,8 +305,8 @@ def test_an_event_of_another_thread_names_who_started_it(recorder):
         thread.join()
     (row,) = recorder.elsewhere
     assert (row["what"], row["file"]) == ("thread", "test_watched.py")
-    said = explain.causes(compare(made("b", [1]), made("b", [2])), recorder.elsewhere)
-    assert said == "the order of what runs in other threads or processes"
+    text = explain.causes(compare(made("b", [1]), made("b", [2])), recorder.elsewhere)
+    assert text == "the order of what runs in other threads or processes"
 
 
 def draw():

@@ -30,9 +30,9 @@ def test_clipped_actions_are_at_the_bounds_and_squashed_ones_are_not(tmp_path, c
     assert squashed["share_at_bounds"] == 0.0
     assert squashed["deterministic"] == pytest.approx(np.tanh(-0.6), abs=1e-5)
     assert sum(clipped["histogram"]) == clipped["actions"] == 512
-    said = capsys.readouterr().out
-    assert "Stable-Baselines3, mean -0.6, variance 0.1: 512 actions of mean" in said
-    assert "(actions.json, actions.svg)" in said
+    text = capsys.readouterr().out
+    assert "Stable-Baselines3, mean -0.6, variance 0.1: 512 actions of mean" in text
+    assert "(actions.json, actions.svg)" in text
     ElementTree.fromstring((tmp_path / "actions.svg").read_text())
 
 

@@ -165,7 +165,7 @@ def test_a_link_that_leads_out_of_a_store_is_not_followed(store, tmp_path):
     path.with_suffix(".lease").write_text(json.dumps(left))
     with pytest.raises(UserError, match=r"\.attempts.* lies outside of"):
         store.claim(job())
-    assert [each.name for each in outside.iterdir()] == ["old"]
+    assert [file_path.name for file_path in outside.iterdir()] == ["old"]
 
 
 def test_the_clock_of_a_machine_decides_nothing(store, monkeypatch):
@@ -178,7 +178,7 @@ def test_the_clock_of_a_machine_decides_nothing(store, monkeypatch):
         monkeypatch.setattr(time, "time", lambda skew=skew: right() + skew)
         assert store.in_flight(job())
         assert store.claim(job()) is None
-        assert [each.state for each in survey.survey(store, ()).attempts] == ["running"]
+        assert [attempt.state for attempt in survey.survey(store, ()).attempts] == ["running"]
 
 
 def test_a_link_that_comes_amid_a_removal_is_not_followed(tmp_path):
@@ -234,7 +234,7 @@ def test_every_damaged_record_is_kept(store):
         aside = store_module.renamed_as_damaged(path)
         if number == 1:
             aside.rename(aside.with_name("elsewhere"))
-    kept = {each.read_text() for each in path.parent.iterdir()}
+    kept = {file_path.read_text() for file_path in path.parent.iterdir()}
     assert kept == {"damaged 0", "damaged 1", "damaged 2"}
 
 

@@ -261,7 +261,7 @@ def test_a_checkpoint_of_somebody_else_is_not_read(tmp_path, interrupted, monkey
         ((0o644, other, mine), own, own, "it belongs to the user 4321"),
         ((0o664, other, mine), shared, own, "it belongs to the user 4321"),
     ]
-    for *given, said in cases:
+    for *given, text in cases:
         if any((owner, group) != (me, mine) for _, owner, group in given) and me != 0:
             continue  # root alone can make it
         for path, (mode, owner, group) in zip(
@@ -269,10 +269,10 @@ def test_a_checkpoint_of_somebody_else_is_not_read(tmp_path, interrupted, monkey
         ):
             os.chown(path, owner, group)
             path.chmod(mode)
-        if not said:
+        if not text:
             assert checkpoint.read(there, wanted) is not None
             continue
-        with pytest.raises(checkpoint.Distrusted, match=f"{said}.*--trust-pickle"):
+        with pytest.raises(checkpoint.Distrusted, match=f"{text}.*--trust-pickle"):
             checkpoint.read(there, wanted)
         assert there.exists()
         monkeypatch.setenv(checkpoint.TRUST, "1")
@@ -296,12 +296,12 @@ def test_a_checkpoint_that_does_not_fit_is_set_aside(tmp_path, interrupted):
         "found schema missing": b"[" * 60_000 + b"\n" + rest,
         "it holds something else than a training": sealed(tmp_path, head, {"training": 1}),
     }
-    for said, damaged in cases.items():
+    for title, damaged in cases.items():
         there.write_bytes(damaged)
         keeper = checkpoint.Keeper(there, tmp_path / "draft", checkpoint.head(kept))
         found, everything, why = keeper.take()
         assert (found, everything) == ({}, None)
-        assert said in why or said == "cut off"
+        assert title in why or title == "cut off"
         assert not there.exists()
         assert there.with_name("checkpoint.damaged").read_bytes() == damaged
     there.write_bytes(cases["cut off"])

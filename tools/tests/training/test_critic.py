@@ -131,9 +131,9 @@ def _cases():
     every = [(a, name) for a in frameworks.installed() for name in a.algorithms]
     return [
         pytest.param(
-            *each, id="-".join((each[0].full_name, each[1])), marks=pytest.mark.nightly if n else ()
+            *item, id="-".join((item[0].full_name, item[1])), marks=pytest.mark.nightly if n else ()
         )
-        for n, each in enumerate(every)
+        for n, item in enumerate(every)
     ]
 
 

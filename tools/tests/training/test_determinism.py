@@ -21,10 +21,10 @@ from rlregress.frameworks.seeded import Seeds, Stream
 from rlregress.model.determinism import Spread
 from rlregress.reporting import determinism as report
 from rlregress.training import chance, determinism
-from rlregress.training.determinism import Checkpoint, Member, Plan
+from rlregress.training.determinism import Checkpoint, DeterminismPlan, Member
 from rlregress.training.starts import Protocol, Starts
 
-SMALL = Plan(
+SMALL = DeterminismPlan(
     environment="CartPole-v1",
     sticky=0.0,
     steps=100,
@@ -47,7 +47,7 @@ def test_what_is_held_stays_and_what_is_varied_moves(name, tmp_path, capsys):
 
     The second call of the command trains nothing: what is in the report's folder is kept.
     """
-    (adapter, *_) = [each for each in _adapters(name) if _trains(each)] or [None]
+    (adapter, *_) = [framework for framework in _adapters(name) if _trains(framework)] or [None]
     if adapter is None:
         pytest.skip("CleanRL HEAD is not here: set CLEANRL_HOME")
     assert study.measure([adapter.full_name], SMALL, tmp_path) == 0
@@ -85,7 +85,7 @@ def test_a_game_is_trained_on_and_repeats_itself(name, tmp_path):
     pytest.importorskip("ale_py")
     plan = replace(SMALL, environment="ALE/Breakout-v5", sticky=0.25, runs=2)
     plan = replace(plan, groups=("deterministic", "environment"))
-    (adapter, *_) = [each for each in _adapters(name) if _trains(each)] or [None]
+    (adapter, *_) = [framework for framework in _adapters(name) if _trains(framework)] or [None]
     if adapter is None:
         pytest.skip("CleanRL HEAD is not here: set CLEANRL_HOME")
     assert study.measure([adapter.full_name], plan, tmp_path) == 0
@@ -95,7 +95,7 @@ def test_a_game_is_trained_on_and_repeats_itself(name, tmp_path):
 
 def checkpoints(*weights: str, value: float = 1.0) -> list[Checkpoint]:
     """Of one training."""
-    return [Checkpoint(10 * n, each, 2.0, value) for n, each in enumerate(weights, 1)]
+    return [Checkpoint(10 * n, weight, 2.0, value) for n, weight in enumerate(weights, 1)]
 
 
 def test_a_spread_says_when_trainings_part_and_by_how_much():
@@ -106,17 +106,17 @@ def test_a_spread_says_when_trainings_part_and_by_how_much():
     assert found.value_deviation == [1.0, 1.0]
     assert found.score_deviation == [0.0, 0.0]
     # three times 0.4 has a mean of another number
-    alike = chance.spread([checkpoints("a", value=0.4)] * 3)
-    assert alike.value_deviation == [0.0]
+    same = chance.spread([checkpoints("a", value=0.4)] * 3)
+    assert same.value_deviation == [0.0]
 
 
 def test_what_differs_although_held_is_a_fault_and_what_stays_although_varied():
     """Both are one sentence; threads and environment may be without effect."""
     apart = chance.spread([checkpoints("a"), checkpoints("b")])
-    alike = chance.spread([checkpoints("a"), checkpoints("a")])
-    good = {"deterministic": alike, "sampling": apart, "environment": alike, "threads": alike}
+    same = chance.spread([checkpoints("a"), checkpoints("a")])
+    good = {"deterministic": same, "sampling": apart, "environment": same, "threads": same}
     assert chance.faults("One", good) == []
-    assert chance.faults("One", {"deterministic": apart, "sampling": alike}) == [
+    assert chance.faults("One", {"deterministic": apart, "sampling": same}) == [
         "One: with everything held, 2 trainings have 2 different weights, first seen after 10 "
         "steps; expected one",
         "One: another seed of sampling leaves the weights as they are; expected others: what draws "
@@ -159,8 +159,8 @@ def test_a_stream_is_left_alone_by_others_and_leaves_them_alone():
 def test_starts_are_the_same_in_every_process():
     """Scores and held-out states follow from the protocol alone, and agents are told apart."""
     make = partial(discrete.make, "CartPole-v1", training=False)
-    left = Trained(lambda seen: np.zeros(len(seen), int), lambda seen: seen[:, 0], {}, 0)
-    upright = replace(left, policy=lambda seen: (seen[:, 2] + seen[:, 3] > 0).astype(int))
+    left = Trained(lambda found: np.zeros(len(found), int), lambda seen: seen[:, 0], {}, 0)
+    upright = replace(left, policy=lambda found: (found[:, 2] + found[:, 3] > 0).astype(int))
     protocol = Protocol(starts=3, shortest=1, longest=4, cap=30, states=8)
     first, second = Starts(make, protocol), Starts(make, protocol)
     assert first.maximum_value(left) == second.maximum_value(left) != 0.0
@@ -195,7 +195,7 @@ def test_the_figure_has_a_column_for_each_group_and_a_row_for_each_evaluation():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--environment", "Nothing-v0"], "'Nothing-v0', which Gymnasium cannot make"),
         (["--environment", "Pendulum-v1"], "expected discrete ones, as DQN needs them"),
@@ -204,11 +204,11 @@ def test_the_figure_has_a_column_for_each_group_and_a_row_for_each_evaluation():
         (["--vary", "weather"], "--vary names 'weather'"),
     ],
 )
-def test_what_cannot_be_trained_is_one_sentence(command, arguments, said, tmp_path):
+def test_what_cannot_be_trained_is_one_sentence(command, arguments, message, tmp_path):
     """It names what was found and what was expected."""
     code, _, error = command("study", "determinism", *arguments, "--report", str(tmp_path))
     assert code == 2
-    assert said in error
+    assert message in error
 
 
 def test_without_the_games_it_says_what_to_install(monkeypatch):

@@ -84,7 +84,9 @@ def test_at_least_the_last_episode_is_there():
     assert episodes.latest() == []
     _through(environment, 4)
     running = episodes.latest()
-    assert [(each.rewards, each.terminated) for each in running] == [([1.0, 2.0, 3.0, 4.0], False)]
+    assert [(attempt.rewards, attempt.terminated) for attempt in running] == [
+        ([1.0, 2.0, 3.0, 4.0], False)
+    ]
     environment.env.length = 5
     environment.step(0)
     _through(environment, 4)

@@ -173,8 +173,8 @@ def test_a_training_that_fails_after_it_was_continued_is_begun_anew(job, tmp_pat
     kept.parent.mkdir()
     suite = source_digest("rlregress.training")
     wrong = {"episodes": None, "watch": None, "story": None, "training": None, "random": None}
-    said = {"steps": 1, "attempt": "a", "host": "h", "total_steps": 256, "wall_seconds": 1.0}
-    head = {**checkpoint.identity(short.key, suite), **said}
+    values = {"steps": 1, "attempt": "a", "host": "h", "total_steps": 256, "wall_seconds": 1.0}
+    head = {**checkpoint.identity(short.key, suite), **values}
     checkpoint.write(kept, tmp_path / "draft", head, wrong)
     found = launch.run(short, store)
     assert found["status"] == "finished", found["failure"]

@@ -70,7 +70,9 @@ def test_of_many_that_find_a_lease_that_is_over_one_gets_it(path):
                 begin.wait()
                 return each.take()
 
-            won = [each for each, got in zip(leases, threads.map(take, leases), strict=True) if got]
+            won = [
+                lease_ for lease_, got in zip(leases, threads.map(take, leases), strict=True) if got
+            ]
             final = holder(path)
             assert final is not None
             assert [each.holder.attempt for each in won] == [final.attempt]
@@ -151,9 +153,9 @@ def test_a_lease_that_is_given_back_says_why(path):
     held = Lease(path)
     assert held.take()
     held.give_back("stopped by SIGUSR1")
-    said = holder(path)
-    assert said is not None
-    assert lease.why_over(said) == "stopped by SIGUSR1"
+    text = holder(path)
+    assert text is not None
+    assert lease.why_over(text) == "stopped by SIGUSR1"
     again = Lease(path)
     assert again.take()
     assert again.holder.restarts == 1
@@ -162,13 +164,13 @@ def test_a_lease_that_is_given_back_says_why(path):
 def test_who_is_taken_for_dead_sees_that_it_has_lost_its_lease(path, monkeypatch):
     """It is told once, and leaves the lease of the other as it is."""
     monkeypatch.setattr(lease, "BEAT_SECONDS", 0.01)
-    told = threading.Event()
+    values = threading.Event()
     held = Lease(path)
-    held.on_lost = told.set
+    held.on_lost = values.set
     assert held.take()
     path.unlink()
     left_by(path, attempt="the-other")
-    assert told.wait(10)
+    assert values.wait(10)
     assert held.lost
     held.give_back("stopped")
     other = holder(path)

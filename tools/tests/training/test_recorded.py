@@ -95,11 +95,11 @@ def test_a_sealed_record_of_another_kind_is_refused(tmp_path, place):
     found = audit.verify(Store(tmp_path), None)
     assert (found.records, len(found.damaged)) == (0, len(WRONG[place]))
     for path in found.damaged:
-        with pytest.raises(UserError) as told:
+        with pytest.raises(UserError) as values:
             recorded.read(path)
-        assert str(told.value).startswith(f"the run record {path}")
-        assert len(str(told.value).splitlines()) == 1
-        assert place in ("key", "job.cell.other") or "does not fit its key" not in str(told.value)
+        assert str(values.value).startswith(f"the run record {path}")
+        assert len(str(values.value).splitlines()) == 1
+        assert place in ("key", "job.cell.other") or "does not fit its key" not in str(values.value)
 
 
 def test_the_table_is_long_enough():

@@ -77,7 +77,7 @@ def test_a_run_of_anything_else_is_not_found(store, changes):
 
 
 @pytest.mark.parametrize(
-    ("damage", "said"),
+    ("damage", "message"),
     [
         (lambda text: text[: len(text) // 2], "damaged"),
         (lambda text: text.replace('"final_return": 1.5', '"final_return": 9.5'), "checksum"),
@@ -87,15 +87,15 @@ def test_a_run_of_anything_else_is_not_found(store, changes):
     ],
     ids=["truncated", "edited", "other", "empty", "nan"],
 )
-def test_a_damaged_record_is_named_set_aside_and_not_judged(store, damage, said):
+def test_a_damaged_record_is_named_set_aside_and_not_judged(store, damage, message):
     """A damaged record is renamed with one clear sentence when its run is done again."""
     path = store.path(job())
     path.write_text(damage(path.read_text()))
-    with pytest.warns(DamagedRecord, match=said) as warned:
+    with pytest.warns(DamagedRecord, match=message) as warned:
         store.set_aside(job())
-    said = str(warned[0].message)
-    assert said.startswith(f"the run record {path} is damaged: ")
-    assert said.endswith(f"; it is now called {path.stem}.damaged, and the run is done again")
+    message = str(warned[0].message)
+    assert message.startswith(f"the run record {path} is damaged: ")
+    assert message.endswith(f"; it is now called {path.stem}.damaged, and the run is done again")
     assert not path.exists()
     assert path.with_suffix(".damaged").exists()
 
@@ -144,11 +144,11 @@ def test_a_damaged_record_is_reported_without_a_line_of_code(store):
     usual = warnings.formatwarning
     try:
         warn_in_words()
-        shown = warnings.formatwarning("it is damaged", DamagedRecord, "store.py", 7, "code()")
+        listed = warnings.formatwarning("it is damaged", DamagedRecord, "store.py", 7, "code()")
         other = warnings.formatwarning("it is old", DeprecationWarning, "store.py", 7, "code()")
     finally:
         warnings.formatwarning = usual
-    assert shown == "rlregress: it is damaged\n"
+    assert listed == "rlregress: it is damaged\n"
     assert "store.py:7: DeprecationWarning: it is old" in other
 
 
@@ -213,8 +213,8 @@ def test_many_may_ask_at_once_whether_a_folder_can_be_written(tmp_path):
     """Two gates that begin with one report's folder are both told yes; nothing is left in it."""
     folder = tmp_path / "report"
     with ThreadPoolExecutor(8) as pool:
-        for asked in [pool.submit(record.check_writable, folder, "it") for _ in range(800)]:
-            asked.result()
+        for requested in [pool.submit(record.check_writable, folder, "it") for _ in range(800)]:
+            requested.result()
     assert list(folder.iterdir()) == []
 
 

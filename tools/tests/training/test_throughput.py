@@ -13,12 +13,12 @@ from rlregress import frameworks
 from rlregress.errors import UserError
 from rlregress.training import throughput, worker
 from rlregress.training.floor import Floor
-from rlregress.training.throughput import Block, Plan, Protocol, rounds
+from rlregress.training.throughput import Block, BlockPlan, Protocol, rounds
 
-ON_POLICY = Protocol("E", Plan(2), {"rollout_steps": 64, "minibatch_size": 16, "epochs": 3})
+ON_POLICY = Protocol("E", BlockPlan(2), {"rollout_steps": 64, "minibatch_size": 16, "epochs": 3})
 OFF_POLICY = Protocol(
     "E",
-    Plan(2, training_steps=20, collecting_steps=50),
+    BlockPlan(2, training_steps=20, collecting_steps=50),
     {"learning_starts": 200, "steps_per_collection": 10, "updates_per_collection": 5},
 )
 
@@ -54,7 +54,7 @@ def beside(adapter, short):
     hook = register_optimizer_step_post_hook(count)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Floor, "work", noted)
-        trained, blocks = throughput.train_beside_floor(adapter, "ppo", short, 0)
+        trained, blocks = throughput.train_with_floor(adapter, "ppo", short, 0)
     hook.remove()
     return trained, blocks, counted
 
@@ -163,7 +163,7 @@ def test_blocks_that_cannot_be_are_named(adapter, written, old, new):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ("= 256\n", '= "a"\n', "ppo has rollout_steps 'a', expected a whole number of at least 1"),
         ("= 256\n", "= 256.5\n", "ppo has rollout_steps 256.5, expected a whole number"),
@@ -177,15 +177,15 @@ def test_blocks_that_cannot_be_are_named(adapter, written, old, new):
         ("= 300\n", '= "300"\n', "sac has learning_starts '300', expected a whole number"),
     ],
 )
-def test_numbers_that_cannot_be_counted_with_are_named(adapter, written, old, new, said):
+def test_numbers_that_cannot_be_counted_with_are_named(adapter, written, old, new, message):
     """Before anything is trained, with what was expected."""
     written(old, new)
-    with pytest.raises(UserError, match=said):
-        throughput.protocol(adapter.name, said.partition(" ")[0])
+    with pytest.raises(UserError, match=message):
+        throughput.protocol(adapter.name, message.partition(" ")[0])
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         (
             "[hyperparameters.sac]\nlearning_starts",
@@ -196,21 +196,21 @@ def test_numbers_that_cannot_be_counted_with_are_named(adapter, written, old, ne
         ("[hyperparameters.sac]", "[hyperparameters.sax]", "'hyperparameters.sax' .*'sac'"),
     ],
 )
-def test_misspelt_names_of_the_protocol_are_named(adapter, written, old, new, said):
+def test_misspelt_names_of_the_protocol_are_named(adapter, written, old, new, message):
     """A hyperparameter, a framework and an algorithm that nobody asks for, with the nearest."""
     written(old, new)
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=message):
         throughput.protocol(adapter.name, "ppo")
 
 
 @pytest.mark.parametrize(
-    ("environment", "said"),
+    ("environment", "value"),
     [("HalfCheetah-v9", "cannot be made"), ("CartPole-v1", "action_space Discrete.*expected")],
 )
-def test_an_environment_that_cannot_be_measured_is_named(written, environment, said):
+def test_an_environment_that_cannot_be_measured_is_named(written, environment, value):
     """One that there is not, and one that the floor cannot step."""
     written("HalfCheetah-v4", environment)
-    with pytest.raises(UserError, match=f"throughput.toml: environment '{environment}' .*{said}"):
+    with pytest.raises(UserError, match=f"throughput.toml: environment '{environment}' .*{value}"):
         throughput.check_environment()
 
 

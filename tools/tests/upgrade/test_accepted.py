@@ -23,7 +23,7 @@ def reviewed(tmp_path, key, note="we never read these files"):
 
 def test_an_accepted_entry_no_longer_decides_and_stays_listed(tmp_path):
     """Its note stands beside it; every other entry counts as before."""
-    made = upgrades.upgrade(upgrades.of(upgrades.traced()), beside=[GONE])
+    made = upgrades.upgrade(upgrades.of(upgrades.traced()), other_packages=[GONE])
     assert (made.verdict, made.exit_code) == (model.CHANGED, 3)
     after = accepted.applied(made, reviewed(tmp_path, GONE.key))
     assert (after.verdict, after.exit_code) == (model.AS_DOCUMENTED, 0)
@@ -36,7 +36,7 @@ def test_an_accepted_entry_no_longer_decides_and_stays_listed(tmp_path):
 def test_what_has_changed_again_is_not_accepted(tmp_path):
     """Another content has another key: the old line matches nothing, and is named."""
     other = Entry(kind=model.PUBLIC, name=GONE.name, state=model.DIFFERS, content="moved")
-    made = upgrades.upgrade(upgrades.of(upgrades.traced()), beside=[other])
+    made = upgrades.upgrade(upgrades.of(upgrades.traced()), other_packages=[other])
     after = accepted.applied(made, reviewed(tmp_path, GONE.key))
     assert after.verdict == model.CHANGED
     assert after.stale == (f"read_csv ({GONE.key})",)
@@ -48,7 +48,7 @@ def test_without_a_file_nothing_is_accepted():
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (None, "there is no file of accepted entries"),
         ('[[accepted]]\nkey = "short"\nname = "x"\nnote = "y"\n', "16 hexadecimal digits"),
@@ -59,11 +59,11 @@ def test_without_a_file_nothing_is_accepted():
         ("not toml", "accepted.toml"),
     ],
 )
-def test_a_bad_file_is_refused_in_one_sentence(tmp_path, text, said):
+def test_a_bad_file_is_refused_in_one_sentence(tmp_path, text, message):
     """Which file, which key, and what was expected."""
     path = tmp_path / "accepted.toml"
     if text is not None:
         path.write_text(text)
-    with pytest.raises(UserError, match=said) as raised:
+    with pytest.raises(UserError, match=message) as raised:
         accepted.load(path)
     assert "\n" not in str(raised.value)

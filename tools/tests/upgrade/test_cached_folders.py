@@ -74,26 +74,26 @@ def test_a_killed_command_leaves_nothing_that_looks_finished(cache):
 
 def test_two_commands_do_not_make_the_same_folder(cache):
     """The second command says that it waits, and finds what the first one has made."""
-    folder, said = cache / "overlays" / "x", []
+    folder, text = cache / "overlays" / "x", []
     (cache / "overlays").mkdir(parents=True)
     results = []
     with FileLock(f"{folder}.lock"):
         second = threading.Thread(
             target=lambda: results.append(
-                cached_folders.made(folder, lambda target: {}, said.append)
+                cached_folders.made(folder, lambda target: {}, text.append)
             )
         )
         second.start()
         for _ in range(100):
-            if said:
+            if text:
                 break
             time.sleep(0.05)
         folder.mkdir()
         (folder / cached_folders.READY).write_text("{}")
     second.join(timeout=10)
     assert results == [True]
-    assert said
-    assert "waiting" in said[0]
+    assert text
+    assert "waiting" in text[0]
 
 
 def test_a_cache_that_cannot_be_written_is_one_sentence(tmp_path, monkeypatch):

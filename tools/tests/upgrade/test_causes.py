@@ -10,7 +10,7 @@ from rlregress.model.code import ADDED, CHANGED, REMOVED, Changed, Function
 from rlregress.model.traces import Comparison, Divergence, Event, Part, Place, Trace, Traced
 from rlregress.model.upgrades import Cause
 from rlregress.tracing.compare import compare
-from rlregress.tracing.events import REFUSED
+from rlregress.tracing.events import RAISED
 from rlregress.tracing.trace import failed
 from rlregress.upgrade import causes, search
 from rlregress.upgrade.traced import Training
@@ -34,7 +34,7 @@ TRAIN, LOSS, STEP = function("train"), function("loss", 30, 40), function("step"
 
 def event(line, *callers, file=FILE, value=1.0):
     """An event at a line, called from others."""
-    above = tuple(Place(file=FILE, line=each, function="f") for each in callers)
+    above = tuple(Place(file=FILE, line=caller, function="f") for caller in callers)
     parts = {"loss": Part(digest=str(value), norm=value, values=(value,))}
     return Event(
         index=0,
@@ -48,16 +48,16 @@ def event(line, *callers, file=FILE, value=1.0):
     )
 
 
-def trace(value, *entered, count=1):
+def trace(value, *executed, count=1):
     """A trace of so many losses, the last of which has a value."""
     values = [1.0] * (count - 1) + [value]
-    events = tuple(event(1, value=each) for each in values)
-    return Trace(header={"failure": "", "functions": {FILE: list(entered)}}, events=events)
+    events = tuple(event(1, value=number) for number in values)
+    return Trace(header={"failure": "", "functions": {FILE: list(executed)}}, events=events)
 
 
-def parted(name, b_line, *callers, entered=(), count=1, a_line=0):
+def parted(name, b_line, *callers, executed=(), count=1, a_line=0):
     """A training whose traces part at a line of side B."""
-    a, b = trace(2.0, *entered, count=count), trace(4.0, *entered, count=count)
+    a, b = trace(2.0, *executed, count=count), trace(4.0, *executed, count=count)
     first = Divergence(
         kind="loss", part="loss", a=event(a_line), b=event(b_line, *callers), before=()
     )
@@ -146,10 +146,10 @@ def answers(*raised, **values):
             function="",
             parts={
                 "value": words(str(value)),
-                "types": words(REFUSED if isinstance(value, str) else "value float"),
+                "types": words(RAISED if isinstance(value, str) else "value float"),
             },
             callers=above,
-            refusal=value if isinstance(value, str) else "",
+            error=value if isinstance(value, str) else "",
         )
         for n, (name, value) in enumerate(values.items())
     )
@@ -168,9 +168,9 @@ def test_what_is_refused_with_a_function_put_back_says_nothing_of_it():
     )
     came = search._came(one, (TRAIN,), answers(loss="refused: TypeError"))
     why = "part.loss is refused: TypeError, as on neither side"
-    assert (came.said, came.why) == ("failed", why)
+    assert (came.outcome, came.why) == ("failed", why)
     refusing = replace(one, a=answers(loss="refused: TypeError"))
-    assert search._came(refusing, (TRAIN,), answers(loss="refused: TypeError")).said == "as A"
+    assert search._came(refusing, (TRAIN,), answers(loss="refused: TypeError")).outcome == "as A"
 
 
 def test_what_one_side_alone_refuses_is_placed_where_it_is_raised():
@@ -283,16 +283,16 @@ def looked(recorder, functions, *parted_, limit=causes.LIMIT):
     return causes.causes(parted_, trainings, functions, recorder, limit)
 
 
-def sac(entered=NAMES, line=900):
+def sac(executed=NAMES, line=900):
     """A training that parts at no changed function: 2 on side A, 4 on side B."""
-    one = parted("sac", line, entered=entered)
+    one = parted("sac", line, executed=executed)
     assert compare(one.a, one.b).verdict == "diverged"
     return one
 
 
 def names(functions):
     """Their names, in order."""
-    return [each.name for each in functions]
+    return [changed_function.name for changed_function in functions]
 
 
 def test_a_function_that_brings_side_a_back_is_the_only_one(functions):
@@ -338,7 +338,7 @@ def test_functions_that_act_only_together_are_named_together(functions):
 
 def test_a_function_of_the_place_that_does_nothing_is_not_named(functions):
     """The traces part in it, and it is another that moves them."""
-    one = parted("sac", 132, entered=NAMES)
+    one = parted("sac", 132, executed=NAMES)
     found = looked(Recorder({"f7": -1.0}), functions, one)["sac"]
     assert names(found.place) == ["f3"]
     assert names(found.functions) == ["f7"]
@@ -348,10 +348,17 @@ def test_the_functions_of_the_place_come_first(functions):
     """Then those of its file, of its folder, of its package, and of others."""
     files = ["other/x.py", "package/deep/x.py", "package/x.py", FILE]
     far = [
-        Changed(file=file, name=f"g{n}", how=CHANGED, a=each.a, b=each.b, paths=each.paths)
-        for n, (file, each) in enumerate(zip(files, functions, strict=False))
+        Changed(
+            file=file,
+            name=f"g{n}",
+            how=CHANGED,
+            a=changed_function.a,
+            b=changed_function.b,
+            paths=changed_function.paths,
+        )
+        for n, (file, changed_function) in enumerate(zip(files, functions, strict=False))
     ]
-    one = parted("sac", 172, entered=NAMES)
+    one = parted("sac", 172, executed=NAMES)
     others = {file: [each.name] for file, each in zip(files, far, strict=True)}
     header = {**one.b.header, "functions": {**others, FILE: ["g3", "f15"]}}
     place = Divergence(kind="loss", part="loss", a=None, b=event(252), before=())
@@ -394,7 +401,7 @@ def test_what_does_not_fit_is_left_out_with_its_reason(functions):
 
 def test_a_function_of_the_place_that_cannot_be_put_back_is_named(functions):
     """It is not shown to do nothing."""
-    one = parted("sac", 122, entered=NAMES)
+    one = parted("sac", 122, executed=NAMES)
     found = looked(Recorder(misfits={"f2"}), functions, one)["sac"]
     assert names(found.functions) == ["f2"]
 
@@ -406,7 +413,7 @@ def test_only_what_can_be_put_back_is_tried():
         function("<class> Agent"),
     ]  # fmt: skip
     recorder = Recorder()
-    one = sac(entered=("new", "gone", "<module>", "<class> Agent"))
+    one = sac(executed=("new", "gone", "<module>", "<class> Agent"))
     assert looked(recorder, kinds, one) == {"sac": Cause()}
     assert recorder.groups == []
 
@@ -414,13 +421,13 @@ def test_only_what_can_be_put_back_is_tried():
 def test_only_what_a_training_enters_is_tried(functions):
     """On either side."""
     recorder = Recorder({"f1": -2.0})
-    looked(recorder, functions, sac(entered=("f1", "f2")))
+    looked(recorder, functions, sac(executed=("f1", "f2")))
     assert recorder.groups == [("sac", ["f1"]), ("sac", ["f2"])]
 
 
 def test_later_trainings_begin_with_what_moves_earlier_ones(functions):
     """Five trainings part at no changed function: the fifth needs one recording."""
-    several = [parted(f"t{n}", 900, entered=NAMES, count=n + 1) for n in range(causes.WAVE + 1)]
+    several = [parted(f"t{n}", 900, executed=NAMES, count=n + 1) for n in range(causes.WAVE + 1)]
     recorder = Counting({"f5": -2.0}, several)
     found = looked(recorder, functions, *several)
     assert {cause.alone for cause in found.values()} == {functions[5]}
@@ -430,7 +437,7 @@ def test_later_trainings_begin_with_what_moves_earlier_ones(functions):
 def test_a_later_training_that_parts_where_an_earlier_one_does_begins_there(functions):
     """One recording shows that it is the same."""
     several = [
-        parted(f"t{n}", 152 if n in (0, causes.WAVE) else 900, entered=NAMES, count=n + 1)
+        parted(f"t{n}", 152 if n in (0, causes.WAVE) else 900, executed=NAMES, count=n + 1)
         for n in range(causes.WAVE + 1)
     ]
     recorder = Counting({"f5": -2.0}, several)
@@ -442,7 +449,7 @@ def test_a_later_training_that_parts_where_an_earlier_one_does_begins_there(func
 def test_the_search_goes_on_where_what_moves_others_is_not_all(functions):
     """A later training parts at f5, and with f5 put back at f9."""
     several = [
-        parted(f"t{n}", 152 if n in (0, causes.WAVE) else 900, entered=NAMES, count=n + 1)
+        parted(f"t{n}", 152 if n in (0, causes.WAVE) else 900, executed=NAMES, count=n + 1)
         for n in range(causes.WAVE + 1)
     ]
     last = several[-1].name

@@ -14,7 +14,7 @@ from rlregress.tracing.run import Side
 from rlregress.upgrade import gate, returns
 from rlregress.upgrade.confirmation import alarmed, confirm, numbers_of
 from rlregress.upgrade.options import Options
-from rlregress.upgrade.returns import asked_again
+from rlregress.upgrade.returns import trained_further
 from tools.tests.gate.stored import with_critics
 
 from .test_result import SB3, of, traced
@@ -58,7 +58,7 @@ def test_returns_are_read_by_seed():
 def test_a_critic_that_fell_is_trained_again():
     """Its name stands beside those of cells; its numbers are those of the runs that finished."""
     known = {"states": 9, "bootstrapped": 0.0, "mean": 50.0, "spread": 20.0}
-    told = [
+    rows = [
         {**known, "explained_variance": 1.0, "bias": 2.0},
         {**known, "finite": False},
         None,
@@ -67,13 +67,13 @@ def test_a_critic_that_fell_is_trained_again():
     records = [
         {"cell": "a", "seed": seed, "final_return": 1.0, "critic": critic,
          "status": "failed" if critic is None else "finished"}
-        for seed, critic in enumerate(told)
+        for seed, critic in enumerate(rows)
     ]  # fmt: skip
     entries = [
         entry({"cell": "a"}, "holds"),
         entry({"critic": "a critic"}, "regressed"),
         entry({"critic": "g critic"}, "regressed", cells=["b critic", "c critic"]),
-        *({"record": each} for each in records),
+        *({"record": record} for record in records),
     ]
     assert alarmed(entries) == ["a critic", "b critic", "c critic"]
     numbers = numbers_of(entries, "a critic")
@@ -158,25 +158,25 @@ def test_a_critic_that_side_a_does_not_tell_is_not_confirmed(tmp_path, monkeypat
     fresh = critics_told(HOPPER, [None] * 10, 2000)
     monkeypatch.setattr("rlregress.gate.run.returns_alone", lambda *_: fresh)
     new = critics_told(HOPPER, [2.0 + 0.01 * n for n in range(10)])
-    for told in new:
-        told["record"]["final_return"] -= 125.0
+    for values in new:
+        values["record"]["final_return"] -= 125.0
     new += [entry({"critic": f"{HOPPER} critic"}, "regressed")]
     new += [entry({"cell": name}, "regressed") for name in fell]
     options = GateOptions(
         report=tmp_path, frameworks="sb3", algorithms="ppo", cells="all", store=str(tmp_path)
     )
     alarm = ReturnsVerdict(verdict="regressed", lines=("the lines of the alarm",), report=tmp_path)
-    left = asked_again(alarm, new, Side("A"), options, lambda _: None)
-    said = (
+    left = trained_further(alarm, new, Side("A"), options, lambda _: None)
+    text = (
         f"the alarm on {HOPPER} critic could not be confirmed: side A's runs have no critic that "
         "can be compared"
     )
     if fell:
         assert left.verdict == "regressed"
-        assert left.lines[2:] == (said, *alarm.lines)
+        assert left.lines[2:] == (text, *alarm.lines)
     else:
         assert left.verdict == "inconclusive"
-        assert left.lines == (f"inconclusive: {said}", *alarm.lines)
+        assert left.lines == (f"inconclusive: {text}", *alarm.lines)
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
@@ -185,10 +185,10 @@ def test_runs_without_a_number_are_not_counted_in_a_line(tmp_path, monkeypatch):
     with_critics([CELLS[HOPPER]], tmp_path / "stored", monkeypatch)
     name = f"{HOPPER} critic"
     half, none = [*runs(-0.1, 0, 5, 0.1), *[np.nan] * 5], [np.nan] * 10
-    told = [confirm({name: CELLS[HOPPER]}, {name: half}, {name: new}, 0.05).lines[1]
+    rows = [confirm({name: CELLS[HOPPER]}, {name: half}, {name: new}, 0.05).lines[1]
             for new in (runs(-0.7, 1, deviation=0.1), none)]  # fmt: skip
-    assert " side A again 1.1 (5), side B 1.97 (10)" in told[0]
-    assert told[1] == f"{name}: the runs of side B have no critic that can be compared"
+    assert " side A again 1.1 (5), side B 1.97 (10)" in rows[0]
+    assert rows[1] == f"{name}: the runs of side B have no critic that can be compared"
 
 
 def test_a_failed_run_counts_as_the_worst():
@@ -212,7 +212,7 @@ PENDULUM = "sb3-ppo-InvertedPendulum-v4-short"
 
 @pytest.mark.usefixtures("warm_python")
 @pytest.mark.parametrize(
-    ("missing", "reason", "said"),
+    ("missing", "reason", "message"),
     [
         ("pytest", "the trainings did not run: ", "built for another Python"),
         pytest.param(
@@ -223,7 +223,7 @@ PENDULUM = "sb3-ppo-InvertedPendulum-v4-short"
         ),
     ],
 )
-def test_an_alarm_is_inconclusive_where_side_a_cannot_train(tmp_path, missing, reason, said):
+def test_an_alarm_is_inconclusive_where_side_a_cannot_train(tmp_path, missing, reason, message):
     """Side A whose package is broken confirms nothing, and the first line says what is wrong."""
     broken = tmp_path / "packages" / missing
     broken.mkdir(parents=True)
@@ -234,7 +234,7 @@ def test_an_alarm_is_inconclusive_where_side_a_cannot_train(tmp_path, missing, r
     ]
     entries = [{"record": record} for record in records]
     entries.append(entry({"cell": PENDULUM}, "regressed"))
-    told: list[str] = []
+    rows: list[str] = []
     options = GateOptions(
         report=tmp_path / "report",
         frameworks="sb3",
@@ -247,23 +247,23 @@ def test_an_alarm_is_inconclusive_where_side_a_cannot_train(tmp_path, missing, r
         verdict="regressed", lines=(f"{PENDULUM}: regressed",), report=options.report
     )
     side = Side("A", paths=[str(broken.parent)])
-    left = asked_again(alarm, entries, side, options, told.append)
+    left = trained_further(alarm, entries, side, options, rows.append)
     assert left.verdict == "inconclusive"
     assert left.lines[0].startswith(
         "inconclusive: the alarm could not be confirmed, as side A could not be trained again: "
         + reason
     )
-    assert said in left.lines[0]
+    assert message in left.lines[0]
     assert left.lines[1:] == alarm.lines
-    assert told == [f"sb3: training side A again with fresh seeds, as {PENDULUM} fell"]
+    assert rows == [f"sb3: training side A again with fresh seeds, as {PENDULUM} fell"]
 
 
 def test_an_upgrade_trains_as_it_was_told(tmp_path, monkeypatch):
     """With so many processes and looks as the upgrade was asked for: of all stored cells."""
-    asked = []
+    requested = []
 
     def alone(python, options, environment):
-        asked.append(options)
+        requested.append(options)
         return "it is not trained here"
 
     monkeypatch.setattr(returns.run, "returns_alone", alone)
@@ -271,6 +271,6 @@ def test_an_upgrade_trains_as_it_was_told(tmp_path, monkeypatch):
     sides = (SimpleNamespace(side=Side("A")), SimpleNamespace(side=Side("B")))
     judged = gate._judged(of(traced("ppo", "diverged")), SB3, sides, options)
     assert judged.returns.lines == ("it is not trained here",)
-    (session,) = asked
+    (session,) = requested
     assert (session.workers, session.one_look) == (1, True)
     assert (session.frameworks, session.algorithms, session.cells) == ("sb3", "ppo", "all")

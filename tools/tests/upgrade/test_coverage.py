@@ -20,7 +20,7 @@ from rlregress.model.differences import (
 from rlregress.model.traces import Comparison, Trace, Traced
 from rlregress.upgrade import entries, functions, outside
 from rlregress.upgrade.callers import callers
-from rlregress.upgrade.coverage import reach
+from rlregress.upgrade.coverage import piece_executions
 
 FILE = "package/agent.py"
 
@@ -32,14 +32,16 @@ def function(name="Agent.train", how=CHANGED, a=(10, 20), b=(110, 120)):
     return Changed(file=FILE, name=name, how=how, a=one, b=other, paths=(None, None))
 
 
-def side(*entered, branches=(), activity=()):
+def side(*executed, branches=(), activity=()):
     """A trace of one side: functions, [line, held, failed, text], [line, operation, seen]."""
     header = {
         "failure": "",
-        "functions": {FILE: list(entered)} if entered else {},
+        "functions": {FILE: list(executed)} if executed else {},
         "branches": {FILE: [list(row) for row in branches]},
         "lines": {FILE: [[*range(10, 21), *range(110, 121)]] * 2},
-        "activity": [[FILE, line, "train", name, list(seen)] for line, name, seen in activity],
+        "activity": [
+            [FILE, line, "train", name, list(outcomes)] for line, name, outcomes in activity
+        ],
     }
     return Trace(header=header, events=())
 
@@ -59,7 +61,7 @@ def traced(name, b, a=None, verdict="equal"):
 def reached(functions, trainings, probed=None, folders=()):
     """How trainings went through functions."""
     ran = {t.name: t.a for t in trainings}, {t.name: t.b for t in trainings}
-    return reach(functions, ran, probed or {}, folders)
+    return piece_executions(functions, ran, probed or {}, folders)
 
 
 def only(*trainings, of=None, probed=()):
@@ -105,10 +107,10 @@ def test_a_function_that_trainings_enter_names_them():
 def test_a_function_of_a_training_that_parts_has_diverged():
     """One of its trainings is enough, and a training that does not enter it is none of them."""
     parted = traced("sac", side("Agent.train"), verdict="diverged")
-    alike = traced("td3", side("Agent.train"))
-    assert state(parted, alike) == DIFFERS
+    same = traced("td3", side("Agent.train"))
+    assert state(parted, same) == DIFFERS
     elsewhere = traced("sac", side("Agent.other"), verdict="diverged")
-    assert state(elsewhere, alike) == SAME
+    assert state(elsewhere, same) == SAME
 
 
 def test_a_training_that_does_not_repeat_itself_compares_nothing():
@@ -129,7 +131,7 @@ def failed(line=115):
 
 
 @pytest.mark.parametrize(
-    ("trace", "said"),
+    ("trace", "message"),
     [
         (held(), "`x > 0` was never false"),
         (failed(), "`x > 0` was never true"),
@@ -140,11 +142,11 @@ def failed(line=115):
         ),
     ],
 )
-def test_what_went_one_way_only_is_said(trace, said):
+def test_what_went_one_way_only_is_said(trace, message):
     """A branch, a mask and a clamp are named with what never happened."""
     found = only(traced("sac", trace))
     assert state(traced("sac", trace)) == ONE_WAY
-    assert [(way.line, way.said) for way in found.one_way] == [(115, said)]
+    assert [(way.line, way.summary) for way in found.one_way] == [(115, message)]
 
 
 def test_two_trainings_go_both_ways_together():
@@ -162,7 +164,7 @@ def test_what_operations_did_is_united_over_the_trainings():
     above = side("Agent.train", activity=[(115, "clamp", ["above", "inside"])])
     assert state(traced("sac", below), traced("td3", above)) == SAME
     (way,) = only(traced("sac", below)).one_way
-    assert way.said == "clamp: never inside and never above"
+    assert way.summary == "clamp: never inside and never above"
 
 
 @pytest.mark.parametrize(("line", "expected"), [(109, SAME), (110, ONE_WAY), (120, ONE_WAY),
@@ -234,7 +236,7 @@ def test_lines_that_never_ran_are_named():
     trace = side("Agent.train")
     trace.header["lines"] = {FILE: [[111, 112], [111, 112, 113, 114, 130]]}
     (way,) = only(traced("sac", trace)).one_way
-    assert (way.line, way.said) == (113, "lines 113-114 never ran")
+    assert (way.line, way.summary) == (113, "lines 113-114 never ran")
 
 
 def package_of(folder, old, new):
@@ -397,7 +399,7 @@ def package(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         (
             "Agent.scaled",
@@ -419,9 +421,9 @@ def package(tmp_path):
         ("<class> Agent", []),
     ],
 )
-def test_what_calls_a_function_is_said_with_its_conditions(package, name, said):
+def test_what_calls_a_function_is_said_with_its_conditions(package, name, message):
     """A class is called by its name; a function that calls itself does not reach itself."""
-    assert callers(function(name), [package]) == said
+    assert callers(function(name), [package]) == message
 
 
 def test_callers_are_named_of_functions_that_nothing_enters(package):

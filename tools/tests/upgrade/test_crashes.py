@@ -90,7 +90,7 @@ def script(tmp_path: Path, compare: Compare) -> Compare:
 
 def at(text: str, function: str) -> str:
     """The place of a line of the script."""
-    (line,) = [n for n, each in enumerate(SCRIPT.splitlines(), 1) if each.strip() == text]
+    (line,) = [n for n, line_ in enumerate(SCRIPT.splitlines(), 1) if line_.strip() == text]
     return f"train.py:{line} {function}"
 
 

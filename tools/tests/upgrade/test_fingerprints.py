@@ -84,9 +84,9 @@ def test_fingerprints_are_compared_by_variant():
     a = _print(one=half, two=half, three=gone, four=gone)
     b = _print(one=half, two=none, three=half, four=gone, five=half)
     details = fingerprints.compared(a, b)
-    assert details.alike == 1
+    assert details.same == 1
     assert [(d.scope, d.words) for d in details.changed] == [("two", "half -> none")]
-    assert [(d.scope, d.side, d.why) for d in details.not_asked] == [
+    assert [(d.scope, d.side, d.why) for d in details.not_probed] == [
         ("five", "A", "no probe"), ("four", "A and B", "package"), ("three", "A", "package")
     ]  # fmt: skip
 
@@ -101,11 +101,11 @@ def test_what_neither_side_has_is_not_asked_for():
     a, b = _print(one=half, two=gone, three=gone), _print(one=half, two=gone, three=half)
     details = fingerprints.compared(a, b, {(SCALE, "two"), (SCALE, "three")})
     assert [d.scope for d in details.absent] == ["two"]
-    assert [(d.scope, d.side, d.why) for d in details.not_asked] == [("three", "A", "absent")]
-    assert (details.asked, details.all) == (1, 2)
+    assert [(d.scope, d.side, d.why) for d in details.not_probed] == [("three", "A", "absent")]
+    assert (details.probed, details.all) == (1, 2)
     known = fingerprints.compared(a, b)
     assert not known.absent
-    assert [d.scope for d in known.not_asked] == ["three", "two"]
+    assert [d.scope for d in known.not_probed] == ["three", "two"]
 
 
 def test_details_of_other_versions_are_those_that_are_documented_of_none_of_these():
@@ -122,7 +122,7 @@ def test_a_side_on_which_every_probe_fails_is_equal_to_nothing():
     """Where nothing could be asked, nothing is alike."""
     gone = Answer(variant=None, observed=None, text="E: no", why="error")
     details = fingerprints.compared(_print(x=gone, y=gone), _print(x=gone, y=gone))
-    assert (details.alike, details.asked, details.all) == (0, 0, 2)
+    assert (details.same, details.probed, details.all) == (0, 0, 2)
 
 
 def test_two_unknown_answers_that_differ_are_a_change():
@@ -130,8 +130,8 @@ def test_two_unknown_answers_that_differ_are_a_change():
     size = len(np.atleast_1d(catalogue.get(SCALE).expected()["half"]))
     one, other, nan = (_answer(*[x] * size) for x in (77.0, 78.0, float("nan")))
     assert len(fingerprints.compared(_print(x=one), _print(x=other)).changed) == 1
-    assert fingerprints.compared(_print(x=one), _print(x=one)).alike == 1
-    assert fingerprints.compared(_print(x=nan), _print(x=nan)).alike == 1
+    assert fingerprints.compared(_print(x=one), _print(x=one)).same == 1
+    assert fingerprints.compared(_print(x=nan), _print(x=nan)).same == 1
     assert [name for name, _ in one.near][:1]
 
 

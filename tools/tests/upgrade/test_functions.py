@@ -227,7 +227,7 @@ def test_a_new_method_of_a_class_that_stays_counts(tmp_path):
     a = "class Agent:\n    pass\n"
     b = NEW_METHOD + "\n\ndef new():\n    pass\n\n\nclass New:\n    def step(self):\n        pass\n"
     found = {each.name: each for each in differ(tmp_path, a, b)}
-    assert {name: each.counts for name, each in found.items()} == {
+    assert {name: calls.counts for name, calls in found.items()} == {
         "Agent.step": True, "<class> Agent": True, "new": False, "New.step": False,
         "<class> New": False,
     }  # fmt: skip

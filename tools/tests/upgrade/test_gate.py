@@ -54,8 +54,8 @@ def branch(tmp_path):
 @pytest.fixture
 def judge(cache, tmp_path, monkeypatch):
     """Judge an upgrade of SAC, asked only about SAC; the exit code and the report."""
-    asked = [d for d in catalogue.all_details() if d.id.startswith("sac.critic_loss")]
-    monkeypatch.setattr(catalogue, "all_details", lambda: asked)
+    requested = [d for d in catalogue.all_details() if d.id.startswith("sac.critic_loss")]
+    monkeypatch.setattr(catalogue, "all_details", lambda: requested)
 
     def judged(a, b, algorithms=("sac",)):
         options = Options(
@@ -149,7 +149,7 @@ def start(module, side, job):
     assert module == "batch"
     return [side.python, "-c", sys.argv[4], str(job), side.label, *sys.argv[1:3]]
 
-fingerprints.side_process.ask, run.start = ask, start
+fingerprints.side_process.run_module, run.start = ask, start
 options = Options(
     "installed", sys.argv[3], Path("report"), ["sb3"], scenarios=[], returns=False, workers=1,
     every=True,
@@ -250,7 +250,7 @@ def test_an_interpreter_that_does_not_run_is_one_sentence(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--from", "gymnasium>=1"], "not pinned to one version"),
         (["--from", "no/such/tree"], "no folder and no file"),
@@ -259,7 +259,7 @@ def test_an_interpreter_that_does_not_run_is_one_sentence(tmp_path):
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_two(
-    cache, tmp_path, monkeypatch, capsys, arguments, said
+    cache, tmp_path, monkeypatch, capsys, arguments, message
 ):
     """What cannot be judged is said in one sentence; nothing is made in the cache."""
     command = ["rlregress", "gate", *arguments, "--report", str(tmp_path / "report")]
@@ -272,7 +272,7 @@ def test_bad_input_is_one_sentence_and_exit_code_two(
         signal.signal(signal.SIGTERM, handler)
     error = capsys.readouterr().err
     assert ended.value.code == 2
-    assert said in error
+    assert message in error
     assert len(error.splitlines()) == 1
     assert not cache.exists()
 

@@ -42,8 +42,8 @@ def test_the_shortest_of_those_that_diverge_likewise_stands_for_them():
     }  # fmt: skip
     found = groups.representatives(
         {
-            name: diverging(each, "act" if name == "elsewhere" else "train")
-            for name, each in traces.items()
+            name: diverging(other_trace, "act" if name == "elsewhere" else "train")
+            for name, other_trace in traces.items()
         },
         (traces, traces),
         {TRAIN, SAMPLE},

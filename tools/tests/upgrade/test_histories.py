@@ -15,8 +15,8 @@ from rlregress.model.histories import (
     MISSED,
     NOT_JUDGED,
     UNREACHED,
-    Judged,
     JudgedChange,
+    JudgedPair,
 )
 from rlregress.upgrade import histories
 from rlregress.upgrade.changes import Change, ReleasePair
@@ -194,7 +194,7 @@ def test_changes_out_of_scope_are_not_counted():
     assert (healthy.changes, healthy.healthy, healthy.red) == ((), True, True)
     assert (healthy.before, healthy.release, healthy.seconds) == ("1", "2", 1.3)
     sick = histories.judged(ReleasePair("1", "2", (out, change())), report("unchanged"), 1.0)
-    assert ([each.id for each in sick.changes], sick.healthy, sick.red) == (["x"], False, False)
+    assert ([row.id for row in sick.changes], sick.healthy, sick.red) == (["x"], False, False)
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_changes_out_of_scope_are_not_counted():
 def test_verdicts_that_say_that_something_changed_are_red(verdict, red):
     """No others are."""
     assert (
-        Judged(
+        JudgedPair(
             before="1", release="2", verdict=verdict, headline=verdict, seconds=1.0, changes=()
         ).red
         is red
@@ -287,7 +287,7 @@ def test_a_pair_that_cannot_be_judged_does_not_end_the_others(folder):
     found = list(histories.run("x", Judge(UserError("no such wheel"))))
     assert [row.verdict for row in found] == ["could not judge"] * 3
     assert found[0].headline == "could not judge: no such wheel"
-    assert [each.outcome for each in found[2].changes] == [NOT_JUDGED]
+    assert [row.outcome for row in found[2].changes] == [NOT_JUDGED]
 
 
 def test_what_scenarios_alone_name_is_added(folder):

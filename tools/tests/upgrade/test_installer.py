@@ -47,8 +47,8 @@ def test_what_the_installer_says_becomes_one_sentence(tmp_path, monkeypatch, cas
     script = tmp_path / "pip.py"
     script.write_text("print('Available versions: 20, 11.0, 10.0, 8.0, 1.0, 12.0')")
     monkeypatch.setattr(installer, "PIP", (sys.executable, str(script)))
-    said, expected = UV_SAYS[case]
-    sentence = str(installer.failure(said, "a==9"))
+    text, expected = UV_SAYS[case]
+    sentence = str(installer.failure(text, "a==9"))
     assert expected in sentence
     assert "\n" not in sentence
 

@@ -47,8 +47,8 @@ def sides(tmp_path):
                     (root / file).write_text(text.format(n=number))
                 if label in recorded:
                     (info / "RECORD").write_text("".join(f"{file},,\n" for file in files))
-            asked = requested.parse("installed")
-            prepared.append(Prepared(asked, Side(label, sys.executable, (str(root),)), "overlay"))
+            wanted = requested.parse("installed")
+            prepared.append(Prepared(wanted, Side(label, sys.executable, (str(root),)), "overlay"))
         resolved = [ResolvedSide(label, requested.parse("installed")) for label in "AB"]
         pair = Pair(resolved[0], resolved[1], frozenset(pinned), tuple(adapters), {})
         return inventory(pair, *prepared)
@@ -60,7 +60,7 @@ def sides(tmp_path):
 def test_whatever_differs_in_version_is_listed(sides, recorded):
     """By what differs in its code, or by its versions where no code of it was found to differ."""
     found = sides(recorded=recorded)
-    places = {each.file for each in (*found.pieces, *found.files)}
+    places = {piece.file for piece in (*found.pieces, *found.files)}
     own = {
         "a-package": {"a_package/__init__.py"},
         "in-a-namespace": {"inner/a.py"},
@@ -85,7 +85,7 @@ def test_packages_whose_files_have_one_name_are_listed_by_version(sides):
 
 
 @pytest.mark.parametrize(
-    ("file", "old", "new", "said"),
+    ("file", "old", "new", "message"),
     [
         ("scale.txt", "1.0", "0.1", ""),
         ("lr.json", "10", "4", ""),
@@ -100,19 +100,19 @@ def test_packages_whose_files_have_one_name_are_listed_by_version(sides):
         ("py.typed", "a", "", "read by type checkers only"),
     ],
 )
-def test_few_files_can_have_no_effect(sides, tmp_path, file, old, new, said):
+def test_few_files_can_have_no_effect(sides, tmp_path, file, old, new, message):
     """Those of type checkers, and files of versions; of any other it counts who opens it."""
     for label, text in (("A", old), ("B", new)):
         (tmp_path / label / "a_package").mkdir(parents=True)
         (tmp_path / label / "a_package" / file).write_text(text)
     found = sides({"a-package": MADE_UP["a-package"]})
     (other,) = found.files
-    assert (other.file, other.without_effect) == (f"a_package/{file}", said)
+    assert (other.file, other.without_effect) == (f"a_package/{file}", message)
     (entry,) = entries.of_files(found, {}, {})
-    assert entry.state == (model.NO_EFFECT if said else model.NEVER)
+    assert entry.state == (model.NO_EFFECT if message else model.NEVER)
     opened = {"sac": {other.file}}
     (entry,) = entries.of_files(found, {"sac": (model.DIFFERS, None)}, opened)
-    assert entry.state == (model.NO_EFFECT if said else model.DIFFERS)
+    assert entry.state == (model.NO_EFFECT if message else model.DIFFERS)
 
 
 def test_a_linked_folder_belongs_to_its_package(sides, tmp_path):
@@ -125,7 +125,7 @@ def test_a_linked_folder_belongs_to_its_package(sides, tmp_path):
         (tmp_path / label / "a_package" / "ppo").symlink_to("../shared")
     found = sides({"a-package": MADE_UP["a-package"]})
     assert "a_package/ppo/ppo.py train" in {f"{p.file} {p.name}" for p in found.pieces}
-    assert [each.file for each in found.files] == ["a_package/ppo/ppo.yaml"]
+    assert [file_.file for file_ in found.files] == ["a_package/ppo/ppo.yaml"]
 
 
 def test_files_below_a_folder(tmp_path):

@@ -38,10 +38,10 @@ def test_a_script_fails_as_in_a_fresh_environment(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train.py").write_text(SCRIPT, encoding="utf-8")
     sides = ["--from", "stable-baselines3==2.8.0", "--to", "stable-baselines3==2.9.2"]
-    code, said, error = command("gate", *sides, "--script", "train.py", *lend)
+    code, text, error = command("gate", *sides, "--script", "train.py", *lend)
     assert code == ends, error
     report = json.loads((tmp_path / "report" / "upgrade.json").read_text(encoding="utf-8"))
     assert report["script"]["train.py"]["verdict"] == verdict
     hidden = "matplotlib" if lend else "matplotlib, pandas"
-    assert f"  without {hidden} (and " in said
-    assert ("ImportError: pandas is required for loading results" in said) is not bool(lend)
+    assert f"  without {hidden} (and " in text
+    assert ("ImportError: pandas is required for loading results" in text) is not bool(lend)

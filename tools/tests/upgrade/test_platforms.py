@@ -19,7 +19,7 @@ from rlregress.upgrade.options import Options
 from .test_result import BATCH, FACTS, SCALE, judged, lost, missing, of, traced, upgrade
 
 PARTED = traced("sac", "diverged")
-CHANGED = of(PARTED, lost(), changed=[SCALE], not_asked=missing(2), defaults=(BATCH,),
+CHANGED = of(PARTED, lost(), changed=[SCALE], not_probed=missing(2), defaults=(BATCH,),
              standing=VIOLATED, returns=judged("regressed"))  # fmt: skip
 #: GitLab, "Code Quality", report format: key -> its type; every one is required.
 QUALITY = {"description": str, "check_name": str, "fingerprint": str, "severity": str,
@@ -64,12 +64,12 @@ def test_an_annotation_says_what_it_was_told(message):
     assert line == "::notice title=t::m"
 
 
-@pytest.mark.parametrize(("count", "shown"), [(10, 10), (11, 10), (45, 10)])
-def test_no_more_annotations_than_are_shown(count, shown):
+@pytest.mark.parametrize(("count", "listed"), [(10, 10), (11, 10), (45, 10)])
+def test_no_more_annotations_than_are_shown(count, listed):
     """Of one kind ten; the last of more says how many are only in the report."""
     lines = platforms.annotated([Finding(WARNING, "trace", str(n), "m") for n in range(count)])
-    assert len(lines) == shown
-    if count > shown:
+    assert len(lines) == listed
+    if count > listed:
         assert lines[-1].endswith(f"::{count - 9} more are in the report")
 
 
@@ -108,13 +108,13 @@ def test_a_comment_is_found_again_and_fits():
     brief = ["a==1 → b==2: regressed", "Not judged: x.", "What changed: y.", "Next: z.", "today"]
     text = "".join(f"line {n} é\n" for n in range(20_000))
     for report in ("short\n", text):
-        said = platforms.comment(platforms.UPGRADE, brief, report)
-        assert said.startswith(platforms.UPGRADE + "\n### a==1 → b==2: regressed")
-        assert len(said) <= platforms.COMMENT
-        assert said.count("<details>") == said.count("</details>") == 1
-        assert all(f"- {line}" in said for line in brief[1:])
-    assert "... 20000 lines in all" in said
-    assert len(said) > platforms.COMMENT - 100
+        message = platforms.comment(platforms.UPGRADE, brief, report)
+        assert message.startswith(platforms.UPGRADE + "\n### a==1 → b==2: regressed")
+        assert len(message) <= platforms.COMMENT
+        assert message.count("<details>") == message.count("</details>") == 1
+        assert all(f"- {line}" in message for line in brief[1:])
+    assert "... 20000 lines in all" in message
+    assert len(message) > platforms.COMMENT - 100
 
 
 def test_a_summary_is_cut_by_bytes():
@@ -155,8 +155,8 @@ def test_the_unit_test_report_counts_what_it_holds():
 
 def test_the_unit_test_report_is_xml_whatever_is_told():
     """An error may quote what no XML can hold."""
-    told = [replace(each, text="a\x00\x1b[2J\ufffe<b>") for each in missing()]
-    root = ElementTree.fromstring(platforms.junit(upgrade(of(PARTED, not_asked=told)), 12.0))
+    rows = [replace(each, text="a\x00\x1b[2J\ufffe<b>") for each in missing()]
+    root = ElementTree.fromstring(platforms.junit(upgrade(of(PARTED, not_probed=rows)), 12.0))
     (skipped,) = root.iter("skipped")
     assert skipped.get("message") == "not probed: a\\x00\\x1b[2J\\ufffe<b>"
 
@@ -166,17 +166,17 @@ def test_the_last_lines_say_what_to_do_next(monkeypatch, tmp_path, in_brief):
     """The report, the next step, the verdict; or five lines with the same."""
     monkeypatch.setattr(upgrade_command.gate, "run", lambda options: upgrade(CHANGED))
     monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
-    said: list[str] = []
-    options = Options("a==1", "b==2", tmp_path, say=said.append)
+    lines: list[str] = []
+    options = Options("a==1", "b==2", tmp_path, say=lines.append)
     assert upgrade_command.judge(options, in_brief) == 1
     step = "Read the lines that changed, and report them upstream."
     if in_brief:
-        assert len(said) == 5
-        assert said[0] == "a==1 → installed: regressed"
-        assert said[3] == f"Next: {step}"
-        assert said[4].endswith(str(tmp_path / "upgrade.html"))
+        assert len(lines) == 5
+        assert lines[0] == "a==1 → installed: regressed"
+        assert lines[3] == f"Next: {step}"
+        assert lines[4].endswith(str(tmp_path / "upgrade.html"))
     else:
-        report, following, verdict = said[-3:]
+        report, following, verdict = lines[-3:]
         assert report.startswith(f"report: {tmp_path} (upgrade.html")
         assert following == f"next: {step}"
         assert verdict.startswith("verdict ")

@@ -7,7 +7,7 @@ import pytest
 from rlregress.faults import mutation
 from rlregress.model.code import ADDED, CHANGED, REMOVED, Changed, Function
 from rlregress.model.traces import Event, Part, Trace
-from rlregress.model.upgrades import Proof, Reach
+from rlregress.model.upgrades import MutationTest, PieceExecution
 from rlregress.tracing.trace import failed
 from rlregress.upgrade import proof
 from rlregress.upgrade.traced import Training
@@ -72,15 +72,15 @@ def proved(tmp_path):
     path.write_text(TEXT)
 
     def made(traces, outcomes, hows=(CHANGED, CHANGED), limit=99, own=(TRAIN, STEP)):
-        reach = [
-            Reach(
+        executions = [
+            PieceExecution(
                 function=Changed(file=FILE, name=of.name, how=how, a=of, b=of, paths=(None, path))
             )
             for of, how in zip(own, hows, strict=True)
         ]
         trainings = {name: Training("sb3", name, {"seed": 3}) for name in traces}
         record = Recorded(outcomes, traces)
-        return proof.prove(reach, trainings, traces, record, limit), record.turns
+        return proof.mutation_test(executions, trainings, traces, record, limit), record.turns
 
     return made
 
@@ -97,7 +97,7 @@ def test_what_becomes_of_a_fault(proved):
     """One parts the trace, one is run and moves nothing, and one is on a line that is not run."""
     traces = {"sac": trace(3, 4)}
     proof, _ = proved(traces, {("sac", 3): PARTED})
-    assert [lines(of) for of in (proof.seen, proof.unseen, proof.not_run)] == [[3], [4], [8]]
+    assert [lines(of) for of in (proof.diverged, proof.unseen, proof.not_run)] == [[3], [4], [8]]
     per_line = {
         n: len({f for f in mutation.faults(FILE, "step", 7, 8, TEXT) if f.line == n}) for n in (8,)
     }
@@ -111,9 +111,9 @@ def test_a_training_that_ends_in_an_error_has_seen_the_fault(proved):
     before = trace(3)
     ended = failed("the process was ended by SIGALRM after 300 s")
     late = Trace(header={**before.header, "failure": "Traceback\nE: no"}, events=before.events)
-    for said in (ended, late):
-        proof, _ = proved({"sac": before}, {("sac", 3): said})
-        assert lines(proof.seen) == [3]
+    for sentence in (ended, late):
+        proof, _ = proved({"sac": before}, {("sac", 3): sentence})
+        assert lines(proof.diverged) == [3]
 
 
 def test_reordered_arithmetic_has_not_seen_a_fault(proved):
@@ -129,7 +129,7 @@ def test_a_fault_that_cannot_be_seeded_does_not_count(proved):
     proof, turns = proved(
         {"sac": trace(3), "td3": trace(3, count=2)}, {("sac", 3): failed(f"Traceback\n{why}\n")}
     )
-    assert (lines(proof.seen), lines(proof.unseen), lines(proof.not_run)) == ([], [], [4, 8])
+    assert (lines(proof.diverged), lines(proof.unseen), lines(proof.not_run)) == ([], [], [4, 8])
     assert proof.misfits == (f"{FILE}:3 train (sign): return -x -> return (x): {why}",)
     assert proof.faults == 3
     # nor is it tried again
@@ -145,7 +145,7 @@ def test_later_trainings_are_tried_only_with_what_earlier_ones_did_not_see(prove
     assert turns[0] == [("middle", 8), ("middle", 8), ("short", 3), ("short", 4)]
     assert turns[1] == [("long", 4), ("long", 8), ("long", 8), ("middle", 4)]
     assert len(turns) == 2
-    assert (lines(proof.seen), lines(proof.unseen)) == ([3, 4], [8])
+    assert (lines(proof.diverged), lines(proof.unseen)) == ([3, 4], [8])
 
 
 def test_one_training_of_each_way_through_the_function_is_tried_first(proved):
@@ -163,7 +163,7 @@ def test_what_any_training_sees_is_seen(proved):
     """Also the last one."""
     traces = {"a": trace(3), "b": trace(3, count=2), "c": trace(3, count=3)}
     proof, turns = proved(traces, {("c", 3): trace(value=2.0, count=3)}, own=(TRAIN, STEP))
-    assert lines(proof.seen) == [3]
+    assert lines(proof.diverged) == [3]
     assert turns == [[("a", 3)], [("b", 3), ("c", 3)]]
 
 
@@ -186,7 +186,7 @@ def test_without_faults_the_share_is_none(proved):
     """Nothing that could be seeded is no power."""
     proof, turns = proved({"sac": trace(3)}, {}, hows=(REMOVED, REMOVED))
     assert (proof, proof.share, turns) == (
-        Proof(functions=0, seen=(), not_run=(), unseen=()),
+        MutationTest(functions=0, diverged=(), not_run=(), unseen=()),
         0.0,
         [],
     )
@@ -196,9 +196,11 @@ def test_a_drawn_fault_is_asked_of_every_training():
     """One that only the last of forty sees is not seen by a proof, which asks 31 of them."""
     traces = {f"sac {n}": trace(3, count=n + 1) for n in range(40)}
     trainings = {name: Training("sb3", name, {"seed": 3}) for name in traces}
-    fault = next(each for each in mutation.faults(FILE, "train", 1, 4, TEXT) if each.line == 3)
+    fault = next(
+        missed for missed in mutation.faults(FILE, "train", 1, 4, TEXT) if missed.line == 3
+    )
     outcomes = {("sac 39", 3): trace(value=2.0, count=40)}
-    for most, seen in ((proof.MOST, ""), (len(traces), "sac 39")):
+    for most, found in ((proof.MOST, ""), (len(traces), "sac 39")):
         record = Recorded(outcomes, traces)
         (seeded,) = proof.seed([fault], trainings, traces, record, most=most)
-        assert (seeded.seen, sum(map(len, record.turns))) == (seen, min(most, 40))
+        assert (seeded.detected_by, sum(map(len, record.turns))) == (found, min(most, 40))

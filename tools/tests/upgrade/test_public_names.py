@@ -33,24 +33,24 @@ def found(tmp_path):
     return compare
 
 
-def entry(kind, said, breaks=False):
+def entry(kind, message, breaks=False):
     """An entry as the table below lists it."""
-    return (kind, breaks, said)
+    return (kind, breaks, message)
 
 
-def gone(said):
+def gone(message):
     """What is gone breaks a caller."""
-    return entry("gone", said, True)
+    return entry("gone", message, True)
 
 
-def breaking(said):
+def breaking(message):
     """A signature that breaks a caller."""
-    return entry("signature", said, True)
+    return entry("signature", message, True)
 
 
-def harmless(said):
+def harmless(message):
     """A signature that breaks none."""
-    return entry("signature", said)
+    return entry("signature", message)
 
 
 CASES = {
@@ -592,7 +592,7 @@ CASES = {
 def test_every_difference_is_one_entry(found, case):
     """Each change that a caller can notice has its kind, its sentence, and whether it breaks."""
     old, new, expected = CASES[case]
-    assert sorted((c.kind, c.breaks, c.said) for c in found(old, new)) == sorted(expected)
+    assert sorted((c.kind, c.breaks, c.summary) for c in found(old, new)) == sorted(expected)
 
 
 def test_a_file_that_nests_too_deeply_is_unread(found):
@@ -625,7 +625,7 @@ def test_a_name_that_a_module_only_used_is_marked(found):
 def test_nothing_is_executed(found, tmp_path):
     """A package is read, not imported."""
     trap = f"open({str(tmp_path / 'executed')!r}, 'w')\n"
-    assert [c.said for c in found(trap, trap + "X = 1")] == ["attribute p.m.X is new"]
+    assert [c.summary for c in found(trap, trap + "X = 1")] == ["attribute p.m.X is new"]
     assert not (tmp_path / "executed").exists()
 
 
@@ -664,5 +664,5 @@ RELEASES = {
 def test_what_a_changelog_lists_is_found(versions):
     """Of real releases, every public name that the changelog lists is an entry."""
     old, new = (released("stable-baselines3", "stable_baselines3", v) for v in versions)
-    entries = {(c.kind, c.said) for c in public_names.changes(Path(old), Path(new))}
+    entries = {(c.kind, c.summary) for c in public_names.changes(Path(old), Path(new))}
     assert RELEASES[versions] <= entries

@@ -73,8 +73,8 @@ def judge(tmp_path, monkeypatch):
 
 def states(result):
     """Name of every piece of code -> its state."""
-    return {each.name.partition(" ")[2]: each.state for each in result.entries
-            if each.kind in model.CODE}  # fmt: skip
+    return {entry.name.partition(" ")[2]: entry.state for entry in result.entries
+            if entry.kind in model.CODE}  # fmt: skip
 
 
 IQL, CQL, QMIX = (f"torchrl/objectives/{name}.py" for name in ("iql", "cql", "multiagent/qmixer"))
@@ -159,7 +159,7 @@ def test_a_crash_is_an_answer(case, reverse, judge):
         assert found.exit_code == 0
     else:
         assert (found.verdict, found.exit_code) == (model.NEW_FAILS, 1)
-    (training,) = [each for each in found.entries if each.kind == model.TRAINING]
+    (training,) = [entry for entry in found.entries if entry.kind == model.TRAINING]
     assert training.state == (model.OLD_FAILED if reverse else model.NEW_FAILS)
     assert "Error" in training.reason
     assert edit.file in training.reason
@@ -244,7 +244,7 @@ def test_an_equivalent_rewrite_is_no_change(case, judge):
     """Code that computes the same, to the bit, is executed with the same results."""
     found = judge(EQUIVALENT[case])
     ran = states(found)
-    assert set(ran.values()) <= {*model.ALIKE, *model.WITHOUT_EFFECT}
+    assert set(ran.values()) <= {*model.EXECUTED_SAME, *model.WITHOUT_EFFECT}
     assert found.verdict == model.UNCHANGED
     assert found.exit_code == 0
 
@@ -278,7 +278,7 @@ def test_a_value_that_no_training_needs_is_found(case, judge):
     """A bound that no training meets, given outside of all functions: they are called with both."""
     edit, piece = VALUES[case]
     found = judge(edit)
-    (entry,) = [each for each in found.entries if each.kind in model.CODE]
+    (entry,) = [listed_entry for listed_entry in found.entries if listed_entry.kind in model.CODE]
     assert entry.name.partition(" ")[2] == piece
     # of the third a function returns it, in any training
     assert entry.state == (model.DIFFERS if edit.before == _IN_A_HELPER else model.BEYOND)
@@ -291,7 +291,7 @@ def test_a_value_that_a_training_needs_is_the_culprit(case, judge):
     """It is given its old value again, as a function its old code."""
     edit, piece = VALUES[case]
     found = judge(replace(edit, new=edit.new.replace(" 4", " -5").replace("24", "10")))
-    (cause,) = [each for of in found.frameworks for each in of.causes.values()]
+    (cause,) = [cause_ for of in found.frameworks for cause_ in of.causes.values()]
     assert cause.alone is not None
     assert cause.alone.key == (SAC, piece)
     assert (found.verdict, found.exit_code) == (model.CHANGED, 3)

@@ -47,10 +47,10 @@ def test_a_framework_is_known_by_its_short_name_and_its_import_name(name):
     package = frameworks.get("sb3").packages[0]
     found = requested.parse(f"{name}==2.8.0 gymnasium==1.0.0")
     assert found.requirements == ("gymnasium==1.0.0", f"{package}==2.8.0")
-    said = (
+    text = (
         () if name == "stable_baselines3" else (f"{name} is understood as the package {package}",)
     )
-    assert found.understood == said
+    assert found.understood == text
 
 
 def test_two_versions_of_one_package_are_refused():
@@ -96,7 +96,7 @@ def test_a_lock_file_is_read_as_pip_reads_it(lock):
 
 
 @pytest.mark.parametrize(
-    ("lines", "said"),
+    ("lines", "reason"),
     [
         (["[[package]]", 'name = "numpy"'], "export it"),
         (["-r base.txt", "numpy==2.0.0"], "refers to another file"),
@@ -104,9 +104,9 @@ def test_a_lock_file_is_read_as_pip_reads_it(lock):
         (["numpy>=2"], "not pinned"),
     ],
 )
-def test_a_lock_file_that_cannot_be_used_is_refused(lock, lines, said):
+def test_a_lock_file_that_cannot_be_used_is_refused(lock, lines, reason):
     """Each kind of file that is no list of pins gets a sentence of its own."""
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=reason):
         requested.parse(lock(*lines))
 
 

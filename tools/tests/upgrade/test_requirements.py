@@ -31,7 +31,7 @@ def of(*rows, **fields):
 
 def said(old, new):
     """Kind, whether it narrows, and the sentence of every change."""
-    return [(c.kind, c.narrows, c.said) for c in changes(old, new)]
+    return [(c.kind, c.narrows, c.summary) for c in changes(old, new)]
 
 
 # -- requirements ----------------------------------------------------------------------------------

@@ -31,10 +31,10 @@ from rlregress.model.upgrades import (
     Cause,
     ChangedDefault,
     Details,
-    NotAsked,
+    MutationTest,
+    NotProbed,
     OfFramework,
-    Proof,
-    Reach,
+    PieceExecution,
     ReturnsVerdict,
     Upgrade,
     findings,
@@ -57,9 +57,9 @@ FACTS = Facts("a title", "today", 1.0, "a machine", "a command")
 BATCH = ChangedDefault(owner="td3 [library]", name="batch", a="100", b="256")
 
 
-def said(variant, entered=TRAIN):
+def said(variant, executed=TRAIN):
     """An answer of one variant, by a probe that enters a function."""
-    return Answer(variant=variant, observed=(8.5,), text=variant, entered=frozenset([entered]))
+    return Answer(variant=variant, observed=(8.5,), text=variant, called=frozenset([executed]))
 
 
 SCALE = changed_detail(("sac.critic_loss.scale", "library"), said("half"), said("none"))
@@ -76,7 +76,7 @@ def function(name="SAC.train", file=FILE):
 
 def reached(*trainings, details=(), one_way=(), algorithms=("sac",)):
     """How trainings went through the function that differs."""
-    return Reach(
+    return PieceExecution(
         function=function(),
         trainings=trainings,
         details=details,
@@ -86,7 +86,7 @@ def reached(*trainings, details=(), one_way=(), algorithms=("sac",)):
     )
 
 
-def trace(failure="", not_offered=""):
+def trace(failure="", unsupported=""):
     """A trace of one loss."""
     event = Event(
         index=0,
@@ -99,7 +99,7 @@ def trace(failure="", not_offered=""):
     )
     header = {
         "failure": failure,
-        "not_offered": not_offered,
+        "not_offered": unsupported,
         "seeded": [],
         "lines": {FILE: [[1, 2], [1, 2, 3, 4]]},
         "functions": {FILE: ["SAC.train"]},
@@ -134,21 +134,21 @@ def traced(name="sac", verdict="equal", repeats=True, crash=None):
     )
 
 
-def lost(name="sac dictionary", sides="B", offered=True):
+def lost(name="sac dictionary", sides="B", supported=True):
     """A training that ended in an error on some sides."""
     why = dict.fromkeys(sides, "it ended in an error: E: no")
-    return NotTraced(name=name, sides=why, offered=dict.fromkeys("AB", offered))
+    return NotTraced(name=name, sides=why, supported=dict.fromkeys("AB", supported))
 
 
-def of(*trainings, changed=(), not_asked=(), alike=9, standing=None, returned=None, **given):
+def of(*trainings, changed=(), not_probed=(), by_group=9, standing=None, returned=None, **given):
     """What was found of a framework."""
     held = tuple(t for t in trainings if isinstance(t, Traced))
     gone = tuple(t for t in trainings if isinstance(t, NotTraced))
-    details = Details(alike=alike, changed=tuple(changed), not_asked=tuple(not_asked))
+    details = Details(same=by_group, changed=tuple(changed), not_probed=tuple(not_probed))
     stands = {(d.id, d.scope): standing or UNDOCUMENTED for d in changed}
     checks = entries.of_trainings(held, gone, (), SB3.name)
     evidence = entries.evidence(checks, given.get("causes", {}))
-    pieces = entries.of_pieces(given.get("reach", ()), evidence, (), (), SB3.name)
+    pieces = entries.of_pieces(given.get("executions", ()), evidence, (), (), SB3.name)
     made = OfFramework(
         name=SB3.name,
         title=SB3.title,
@@ -180,15 +180,22 @@ def upgrade(*frameworks_, physics=(), script=None, **given):
     beside = (*entries.of_environments(physics), *given.pop("beside", ()))
     return Upgrade(
         a=sides[0].info, b=sides[1].info, frameworks=tuple(frameworks_), physics=tuple(physics),
-        script=script, beside=beside, **given,
+        script=script, other_packages=beside, **given,
     )  # fmt: skip
 
 
-def missing(count=1, side="B", why="error", whose="suite"):
+def missing(count=1, side="B", why="error", error_origin="suite"):
     """Details that could not be asked."""
     text = "AttributeError: no such thing"
     return [
-        NotAsked(id="atari.warp_frame", scope=str(n), side=side, why=why, text=text, whose=whose)
+        NotProbed(
+            id="atari.warp_frame",
+            scope=str(n),
+            side=side,
+            why=why,
+            text=text,
+            error_origin=error_origin,
+        )
         for n in range(count)
     ]
 
@@ -200,22 +207,22 @@ def judged(verdict):
 
 PARTED = traced(verdict="diverged")
 CASES = {
-    "equal traces": (of(traced(), reach=(reached("sac"),)), "unchanged", 0),
+    "equal traces": (of(traced(), executions=(reached("sac"),)), "unchanged", 0),
     "rounding": (of(traced(verdict="close")), "close", 0),
     "a detail that could not be probed is no equality": (
-        of(traced(), not_asked=missing()), "partly checked", 0),
+        of(traced(), not_probed=missing()), "partly checked", 0),
     "nor is one that could be probed on neither side": (
-        of(traced(), not_asked=missing(side="A and B")), "partly checked", 0),
+        of(traced(), not_probed=missing(side="A and B")), "partly checked", 0),
     "a scenario that ends in an error on both sides": (
         of(traced("sac gsde"), lost(sides="AB")), "partly checked", 0),
     "one that this suite cannot run on one side": (
         of(traced("sac gsde"), lost()), "partly checked", 0),
     "one that neither version has": (
-        of(traced(), lost(sides="AB", offered=False)), "unchanged", 0),
+        of(traced(), lost(sides="AB", supported=False)), "unchanged", 0),
     "a changed function that nothing executed": (
-        of(traced(), reach=(reached(),)), "could not judge", 2),
+        of(traced(), executions=(reached(),)), "could not judge", 2),
     "one that only a probe executed": (
-        of(traced(), reach=(reached(details=("x",)),)), "could not judge", 2),
+        of(traced(), executions=(reached(details=("x",)),)), "could not judge", 2),
     "defaults that cannot be read": (
         of(traced(), unread=("td3 [library] on side A: no",)), "partly checked", 0),
     "a diverged trace is a change": (of(PARTED), "changed", 3),
@@ -234,17 +241,17 @@ CASES = {
         of(traced(repeats=False), traced("td3")), "partly checked", 0),
     "a training that nothing else was compared with": (of(lost()), "could not judge", 2),
     "nothing is proved of the code that it executed": (
-        of(traced(repeats=False), reach=(reached("sac"),)), "could not judge", 2),
+        of(traced(repeats=False), executions=(reached("sac"),)), "could not judge", 2),
     "the new version fails": (of(traced(crash="B")), "the new version fails", 1),
     "the old version failed": (of(traced(crash="A")), "repaired", 0),
     "returns that hold": (of(PARTED, returned="holds"), "holds", 0),
     "and settle the code that differs": (
-        of(PARTED, reach=(reached("sac"),), returned="holds"), "holds", 0),
+        of(PARTED, executions=(reached("sac"),), returned="holds"), "holds", 0),
     "returns that improved": (of(PARTED, returned="improved"), "improved", 0),
     "returns that regressed": (of(PARTED, returned="regressed"), "regressed", 1),
     "returns that cannot tell": (of(PARTED, returned="inconclusive"), "inconclusive", 3),
     "returns that regressed where nothing was executed": (
-        of(traced(), reach=(reached(),), returned="regressed"), "regressed", 1),
+        of(traced(), executions=(reached(),), returned="regressed"), "regressed", 1),
     "an algorithm without baseline runs stays a change": (
         of(PARTED, traced("dqn", "diverged"), returned="holds"), "changed", 3),
     "a scenario has no baseline runs": (
@@ -281,7 +288,7 @@ def test_the_worst_framework_decides():
 
 def test_what_ran_is_counted_beside_what_did_not():
     """The headline says how many changed pieces ran, and names what could not be compared."""
-    framework = of(traced(), lost(sides="AB"), not_asked=missing(), reach=(reached("sac"),))
+    framework = of(traced(), lost(sides="AB"), not_probed=missing(), executions=(reached("sac"),))
     assert upgrade_text.headline(upgrade(framework)) == (
         "partly checked: No difference found in what ran: 1 of 1 changed pieces ran. "
         "Not checked: sac dictionary, atari.warp_frame [0]."
@@ -290,7 +297,7 @@ def test_what_ran_is_counted_beside_what_did_not():
 
 def test_a_change_beside_what_was_not_checked_says_both():
     """A change is a change, however much was not checked beside it."""
-    text = upgrade_text.headline(upgrade(of(traced(), not_asked=missing(9), defaults=(BATCH,))))
+    text = upgrade_text.headline(upgrade(of(traced(), not_probed=missing(9), defaults=(BATCH,))))
     assert text == (
         "changed: Differ: td3 [library] batch. Not checked: atari.warp_frame [0], "
         "atari.warp_frame [1], atari.warp_frame [2] and 6 more."
@@ -324,20 +331,20 @@ def test_every_entry_is_in_the_data_and_what_is_not_the_same_on_the_page(tmp_pat
         Entry(kind=kind, name=f"name {n} {m}", state=state, package="p", file=f"p/f{n}.py")
         for n, kind in enumerate(model.KINDS) for m, state in enumerate(model.STATES)
     ]  # fmt: skip
-    made = upgrade(of(PARTED), beside=beside)
+    made = upgrade(of(PARTED), other_packages=beside)
     upgrade_command.write(made, tmp_path, FACTS)
     data = json.loads((tmp_path / "upgrade.json").read_text())
     assert data["schema"] == upgrade_data.SCHEMA
     assert sorted(row["key"] for row in data["entries"]) == sorted(e.key for e in made.entries)
     page = (tmp_path / "upgrade.html").read_text()
     for each in beside:
-        if each.state not in model.ALIKE:
+        if each.state not in model.EXECUTED_SAME:
             assert each.key in page
 
 
 def test_what_nothing_has_reached_is_trained():
     """Algorithms that use a changed function that no trace reaches count as diverged."""
-    framework = of(traced(), traced("td3"), reach=(reached(algorithms=("td3",)),))
+    framework = of(traced(), traced("td3"), executions=(reached(algorithms=("td3",)),))
     assert framework.to_train == ["td3"]
     assert of(PARTED, traced("td3 gsde", "diverged")).to_train == ["sac"]
 
@@ -361,7 +368,7 @@ def test_an_environment_that_one_side_lacks_was_not_asked():
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "said"),
+    ("a", "b", "value"),
     [
         ({"error": "gone"}, {"rows": [[0.0]]}, "environment `x`: old: gone"),
         ({"error": "gone"}, {"error": "gone"}, "on neither side: x"),
@@ -369,12 +376,12 @@ def test_an_environment_that_one_side_lacks_was_not_asked():
         ({"rows": [[0.0, 1.0]]}, {"rows": [[0.0, 1.0]] * 2}, "episodes end elsewhere"),
     ],
 )
-def test_an_environment_that_cannot_be_compared_says_why(a, b, said):
+def test_an_environment_that_cannot_be_compared_says_why(a, b, value):
     """An environment that a side lacks, or whose observations changed shape, is named."""
     text = "\n".join(
         upgrade_text.lines(upgrade(of(traced()), physics=physics.compared({"x": a}, {"x": b})))
     )
-    assert said in text
+    assert value in text
 
 
 def test_only_traces_that_part_are_recorded_again():
@@ -416,8 +423,8 @@ def test_only_traces_that_part_are_recorded_again():
 
 def test_a_training_that_one_side_lacks_is_told_from_one_that_fails():
     """What a version does not have is no gap; an error is one."""
-    new = traces.compared("sac n-step", trace(not_offered="no n_steps"), trace(), tuple)
-    assert (new.counts, dict(new.offered)) == (False, {"A": False, "B": True})
+    new = traces.compared("sac n-step", trace(unsupported="no n_steps"), trace(), tuple)
+    assert (new.counts, dict(new.supported)) == (False, {"A": False, "B": True})
     broken = traces.compared("sac", trace(failure="Traceback\nE: no"), trace(), tuple)
     assert str(broken) == "sac, on side A: it ended in an error: E: no"
     assert broken.counts
@@ -425,7 +432,7 @@ def test_a_training_that_one_side_lacks_is_told_from_one_that_fails():
 
 def test_what_was_not_checked_comes_first_and_by_its_reason():
     """Details with one reason are one line, and the suite's own errors are named as such."""
-    framework = of(PARTED, lost(), not_asked=missing(6), reach=(reached(),))
+    framework = of(PARTED, lost(), not_probed=missing(6), executions=(reached(),))
     text = upgrade_text.lines(upgrade(framework))
     headings = [line for line in text if line.startswith("## ")]
     assert headings[:3] == [
@@ -446,7 +453,7 @@ def test_a_changed_detail_and_a_diverged_trace_are_connected_by_the_function():
     """SAC's factor explains SAC's trace: its probe enters the function that moves the training."""
     cause = Cause(place=(function(),), alone=None, moving=(function(),))
     framework = of(
-        PARTED, changed=[GAMMA, SCALE], reach=(reached("sac"),),
+        PARTED, changed=[GAMMA, SCALE], executions=(reached("sac"),),
         causes={"sac": cause},
     )  # fmt: skip
     text = "\n".join(upgrade_text.lines(upgrade(framework)))
@@ -485,8 +492,8 @@ def test_the_report_begins_with_one_line_for_each_question():
     row, other = {"rows": [[0.0, 1.0]]}, {"rows": [[0.0, 2.0]]}
     moved = physics.compared({"x": row, "y": row}, {"x": other, "y": row})
     framework = of(
-        traced(), traced("td3", "diverged"), changed=[SCALE], reach=(reached("sac"),),
-        proof=Proof(functions=1, seen=("f", "g", "h"), not_run=(), unseen=("i",)),
+        traced(), traced("td3", "diverged"), changed=[SCALE], executions=(reached("sac"),),
+        proof=MutationTest(functions=1, diverged=("f", "g", "h"), not_run=(), unseen=("i",)),
     )  # fmt: skip
     text = upgrade_text.lines(upgrade(framework, physics=moved))
     assert text[4:9] == [
@@ -524,8 +531,8 @@ def test_trainings_that_part_for_one_cause_are_told_once():
 
 def test_the_report_states_what_equal_traces_cover():
     """Which trainings executed a piece of code, and which of its branches went one way only."""
-    way = Branch(file=FILE, line=275, function="train", said="clamp: never above")
-    result = upgrade(of(traced(), traced("td3"), reach=(reached("sac", one_way=(way,)),)))
+    way = Branch(file=FILE, line=275, function="train", summary="clamp: never above")
+    result = upgrade(of(traced(), traced("td3"), executions=(reached("sac", one_way=(way,)),)))
     text = upgrade_text.lines(result)
     assert any("| sac | equal | 1 | 50% |" in line for line in text)
     assert "## Executed, same results, some branches one way only (3)" in text
@@ -598,7 +605,7 @@ def test_ranges_of_lines():
 def test_what_neither_side_has_is_shown_apart():
     """How many those are, and why."""
     absent = missing(why="absent", side="A and B")
-    details = Details(alike=9, absent=(replace(absent[0], text="Unprobed: 1.0 has no trainer"),))
+    details = Details(same=9, absent=(replace(absent[0], text="Unprobed: 1.0 has no trainer"),))
     framework = replace(of(), details=details)
     assert "(1 more are of what neither side has: 1.0 has no trainer)" in "".join(
         upgrade_text.lines(upgrade(framework))
@@ -677,31 +684,38 @@ def test_the_difference_of_a_source_begins_with_what_ran_and_does_something_else
         "-    return 0.5 * total", "+    return total", "-        total = 0", "+        total = 1",
     ]  # fmt: skip
     assert rows[4] == "-def f(y, x):"
-    shown = explained.side_by_side([changed], {"m.py": {2, 5, 7, 8}})[changed]
-    assert shown.groups
+    listed = explained.side_by_side([changed], {"m.py": {2, 5, 7, 8}})[changed]
+    assert listed.groups
 
 
 def test_a_package_that_is_no_longer_installed_is_what_to_do_about():
     """An error that names it is no fault of the framework: install it, or lend it."""
-    gone = Entry(kind=model.PACKAGE, name="pandas", state=model.DIFFERS, said="3 -> not installed")
+    gone = Entry(
+        kind=model.PACKAGE, name="pandas", state=model.DIFFERS, summary="3 -> not installed"
+    )
     failed = Entry(
         kind=model.SCRIPT, name="train.py", state=model.NEW_FAILS,
         reason="ModuleNotFoundError: No module named 'pandas' at train.py:10 <module>",
     )  # fmt: skip
-    (step, *_) = upgrade_page.cards(upgrade(beside=[gone, failed]), FACTS)[0].steps
-    assert step.said.startswith("Install pandas, which the new version no longer does")
+    (step, *_) = upgrade_page.cards(upgrade(other_packages=[gone, failed]), FACTS)[0].steps
+    assert step.text.startswith("Install pandas, which the new version no longer does")
     assert step.command == "a command --lend pandas"
-    (step, *_) = upgrade_page.cards(upgrade(beside=[failed]), FACTS)[0].steps
-    assert "report the error upstream" in step.said
+    (step, *_) = upgrade_page.cards(upgrade(other_packages=[failed]), FACTS)[0].steps
+    assert "report the error upstream" in step.text
 
 
 def test_what_is_gone_and_public_is_listed_once_as_it_counts():
     """Whoever accepts the name has accepted that its code is gone."""
     piece = Entry(
-        kind=model.FUNCTION, name="p/logger.py read_csv", file="p/logger.py", said="removed"
+        kind=model.FUNCTION, name="p/logger.py read_csv", file="p/logger.py", summary="removed"
     )
     name = PublicChange(
-        kind="gone", name="p.logger.read_csv", file="p/logger.py", line=1, said="gone", breaks=True
+        kind="gone",
+        name="p.logger.read_csv",
+        file="p/logger.py",
+        line=1,
+        summary="gone",
+        breaks=True,
     )
     (found,) = entries.without_public([piece], [name])
     assert found.state == model.NO_EFFECT

@@ -76,7 +76,7 @@ def test_a_file_is_read_into_scenarios(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         (
             "learning_rate",
@@ -100,13 +100,13 @@ def test_a_file_is_read_into_scenarios(tmp_path):
         ("[[scenario]]", "[[scenario]", "is not valid TOML"),
     ],
 )
-def test_a_wrong_entry_is_named(tmp_path, old, new, said):
+def test_a_wrong_entry_is_named(tmp_path, old, new, message):
     """One sentence with file, entry, key, what was expected, and the nearest name."""
     path = written(tmp_path, GOOD.replace(old, new, 1))
-    with pytest.raises(UserError) as refused:
+    with pytest.raises(UserError) as error:
         scenarios.load(path)
-    assert str(path) in str(refused.value)
-    assert said in str(refused.value)
+    assert str(path) in str(error.value)
+    assert message in str(error.value)
 
 
 def test_two_of_one_name_are_refused(tmp_path):
@@ -136,7 +136,7 @@ def test_a_third_party_brings_its_own(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (
             '[features]\nx = { kind = "flag", means = "m" }',
@@ -147,10 +147,10 @@ def test_a_third_party_brings_its_own(tmp_path):
         ('[feature]\nx = { kind = "switch" }', "unknown key 'feature'; did you mean 'features'"),
     ],
 )
-def test_a_wrong_name_is_named(tmp_path, text, said):
+def test_a_wrong_name_is_named(tmp_path, text, message):
     """A table of names that cannot be used is refused before any scenario is."""
     written(tmp_path, text, "names.toml")
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=message):
         scenarios.load(written(tmp_path, GOOD))
 
 
@@ -181,9 +181,9 @@ def traced(tmp_path_factory):
 def test_each_is_traced_or_not_offered(traced):
     """No training fails in any other way than that the framework lacks what it asks for."""
     assert [found.failure for found in traced.values() if found.failure] == []
-    offered = [title for title, found in traced.items() if not found.header["not_offered"]]
-    assert len(offered) > 50
-    assert all(traced[title].count("optimizer") for title in offered)
+    supported = [title for title, found in traced.items() if not found.header["not_offered"]]
+    assert len(supported) > 50
+    assert all(traced[title].count("optimizer") for title in supported)
 
 
 #: what shows that scenarios are there for something: lines that they reach, faults that they see
@@ -199,15 +199,15 @@ def test_it_enters_what_it_is_for(traced, line):
     lines = {n for n, text in enumerate(numbered, start=1) if line["fragment"] in text}
     assert lines, "the fragment is not in this version"
 
-    def reached(one: str) -> bool:
+    def executed(one: str) -> bool:
         # the line of a definition is none of its own: what follows it is
         near = lines | {n + 1 for n in lines}
         found = traced[one].header["lines"].get(file, ([],))
         return bool(near & set(found[0]))
 
-    assert reached(line["scenario"])
+    assert executed(line["scenario"])
     plain = [each for each in traced if " " not in each]
-    assert not any(reached(each) for each in plain)
+    assert not any(executed(each) for each in plain)
 
 
 @pytest.mark.nightly
@@ -251,6 +251,6 @@ def test_every_feature_is_used():
 
 def test_every_helper_is_asked():
     """What users call by themselves is asked by a scenario, and every word has its code."""
-    asked = {word for each in scenarios.load() for word in each.features.get("helpers", ())}
+    requested = {word for each in scenarios.load() for word in each.features.get("helpers", ())}
     known = importlib.import_module("rlregress.frameworks.sb3.helpers").USED
-    assert asked == set(known)
+    assert requested == set(known)

@@ -171,10 +171,10 @@ def test_lines_are_counted_once_and_by_function(tmp_path):
     lines = Lines(Places([str(path)]))
     with lines:
         names["used"](1)
-    assert lines.reached() == {"module.py": ([2, 3], [2, 3, 4])}
+    assert lines.executed() == {"module.py": ([2, 3], [2, 3, 4])}
     with lines:
         names["used"](0)
-    assert lines.reached() == {"module.py": ([2, 3, 4], [2, 3, 4])}
+    assert lines.executed() == {"module.py": ([2, 3, 4], [2, 3, 4])}
 
 
 @pytest.mark.nightly

@@ -68,15 +68,15 @@ def test_a_fault_in_the_body_of_a_script_is_detected(
                 (("A", checkout), ("B", copy)))  # fmt: skip
     folders = [[str(root / part) for part in ("cleanrl", "cleanrl_utils")]
                for root in (checkout, copy)]  # fmt: skip
-    telling = selection.telling(*folders)
-    assert telling.functions == {(f"cleanrl/{name}.py", "<module>")}
+    compared = selection.triggers(*folders)
+    assert compared.functions == {(f"cleanrl/{name}.py", "<module>")}
     known = {training.name: training for training in traced.every(CleanRL())}
     other = "td3" if name != "td3_continuous_action" else "sac"
     own = known[TRAININGS[name]]
-    entered = sides.entered([own, known[other]], new, telling, folders[1])
-    assert entered[own.name].functions is None
-    assert entered[other].functions == {}
-    assert f"cleanrl/{other}_continuous_action.py" in entered[other].imported
+    executed = sides.executed_functions([own, known[other]], new, compared, folders[1])
+    assert executed[own.name].functions is None
+    assert executed[other].functions == {}
+    assert f"cleanrl/{other}_continuous_action.py" in executed[other].imported
 
     traces = []
     for side in (old, new):

@@ -58,7 +58,7 @@ def _sides(
     folder: Path,
     changes: dict[str, tuple[str, str]],
     others: dict[str, tuple[bytes, bytes]] | None = None,
-) -> selection.Telling:
+) -> selection.Triggers:
     roots = []
     for n, label in enumerate("ab"):
         root = folder / label / "pack"
@@ -76,17 +76,17 @@ def _sides(
     user.write_text("from pack import Agent\nfound = Agent()\n", encoding="utf-8")
     # only where it is asked about: an adapter names the classes that it makes
     users = [user] if "__init__.py" in changes else []
-    return selection.telling([roots[0]], [roots[1]], users)
+    return selection.triggers([roots[0]], [roots[1]], users)
 
 
-def _names(found: selection.Telling) -> set[str]:
+def _names(found: selection.Triggers) -> set[str]:
     assert not found.because
     return {name for _, name in found.functions}
 
 
 def test_the_same_code_tells_nothing(tmp_path: Path) -> None:
     """Nothing differs, nothing can part."""
-    assert _sides(tmp_path, {}) == selection.Telling()
+    assert _sides(tmp_path, {}) == selection.Triggers()
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ OTHER = "runs other code when it is imported"
 
 
 @pytest.mark.parametrize(
-    ("file", "old", "new", "said"),
+    ("file", "old", "new", "message"),
     [
         ("nets.py", "", "\nprint(make(2))\nmake(3)\n", OTHER),
         ("nets.py", "", "\nprint(layer(2))\n", OTHER),
@@ -172,10 +172,10 @@ OTHER = "runs other code when it is imported"
         ("__init__.py", "import Agent", "import Deep as Agent", "user.py uses Agent"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_told(tmp_path: Path, file: str, old: str, new: str, said: str) -> None:
+def test_what_cannot_be_told(tmp_path: Path, file: str, old: str, new: str, message: str) -> None:
     """Every training is traced, and the reason is said."""
     found = _sides(tmp_path, {file: (old, new)})
-    assert said in found.because
+    assert message in found.because
     assert not found.functions
 
 
@@ -188,9 +188,9 @@ def test_a_file_of_data_is_known_by_its_name(tmp_path: Path, file: str) -> None:
 def test_files_that_no_code_reads_tell_nothing(tmp_path: Path) -> None:
     """Those of type checkers, and those that say a version and nothing else."""
     others = {"fast.pyi": (b"a", b"b"), "py.typed": (b"", b"a"), "VERSION": (b"1.0\n", b"1.1\n")}
-    assert _sides(tmp_path / "x", {}, others) == selection.Telling()
-    said = _sides(tmp_path / "y", {}, {"VERSION": (b"1.0", b"fast")})
-    assert not said.because
+    assert _sides(tmp_path / "x", {}, others) == selection.Triggers()
+    text = _sides(tmp_path / "y", {}, {"VERSION": (b"1.0", b"fast")})
+    assert not text.because
     assert (
         "sizes-2.yaml differs" in _sides(tmp_path / "z", {}, {"sizes-2.yaml": (b"1", b"2")}).because
     )
@@ -203,7 +203,7 @@ def test_linked_folders_are_looked_into(tmp_path: Path) -> None:
         (tmp_path / label / "shared").mkdir()
         (tmp_path / label / "shared" / "agent.py").write_text(f"def train():\n    return {rate}\n")
         (tmp_path / label / "pack" / "ppo").symlink_to("../shared")
-    found = selection.telling([str(tmp_path / "a/pack")], [str(tmp_path / "b/pack")])
+    found = selection.triggers([str(tmp_path / "a/pack")], [str(tmp_path / "b/pack")])
     assert found.functions == {("pack/ppo/agent.py", "train")}
 
 

@@ -140,8 +140,8 @@ def test_a_process_on_a_side_imports_what_was_asked_for(publish, base):
     (side, _), _ = pair("a==9", "installed")
     command = [side.side.python, "-c", "import a; print(a.VERSION)"]
     environment = side.side.environment()
-    said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert said.stdout.strip() == "9"
+    value = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert value.stdout.strip() == "9"
 
 
 def test_a_pin_of_what_is_installed_makes_nothing(publish, base, cache):
@@ -182,8 +182,8 @@ def test_another_torch_takes_an_environment_of_its_own(publish):
     assert side.how == "environment"
     assert "because an overlay cannot hold another torch" in "\n".join(side.lines)
     command = [side.side.python, "-c", "import a, torch; print(a.VERSION, torch.VERSION)"]
-    said = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert said.stdout.split() == ["9", "0.0.1"]
+    text = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert text.stdout.split() == ["9", "0.0.1"]
 
 
 def test_what_came_from_a_repository_stays(publish, base):
@@ -380,8 +380,8 @@ def test_an_environment_holds_what_the_library_needs(monkeypatch):
     names = {stacks.name_of(row) for row in rows}
     assert {"pytest", "scipy", "ale-py", "gymnasium", "opencv-python-headless"} <= names
     assert not names & {"torch", "torchrl", PACKAGE}
-    asked = resolving.problem(requested.parse("torch==0.0.1"), [SB3], complete=True)
-    assert PACKAGE in asked.own
+    wanted = resolving.problem(requested.parse("torch==0.0.1"), [SB3], complete=True)
+    assert PACKAGE in wanted.own
     assert resolving.another_torch(requested.parse("torch==0.0.1"))
     here = importlib.metadata.version("torch").partition("+")[0]
     assert not resolving.another_torch(requested.parse(f"torch=={here}"))
@@ -564,8 +564,8 @@ def test_a_package_that_two_distributions_share_stays(publish, tmp_path):
     assert ten.side.hidden_modules == ("space.x", "x")
     code = "import space.y, importlib.util as u; print(u.find_spec('space.x'))"
     command, environment = [ten.side.python, "-c", code], ten.side.environment()
-    said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert said.stdout.strip() == "None"
+    value = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert value.stdout.strip() == "None"
 
 
 def _record(folder, names):
@@ -589,9 +589,9 @@ def test_another_sitecustomize_runs_all_the_same(dropped, tmp_path, monkeypatch)
     _, ten = hiding("a==9", "a==10")
     code = "import sys, sitecustomize as s; print(sys.site_was_here, s.__file__, sys.path[1])"
     command, environment = [ten.side.python, "-c", code], ten.side.environment()
-    said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    value = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     own = str(tmp_path / "site" / "sitecustomize.py")
-    assert said.stdout.split() == ["True", own, ten.side.paths[0]]
+    assert value.stdout.split() == ["True", own, ten.side.paths[0]]
 
 
 def test_kept_answers_are_of_a_side_that_hides_the_same(dropped):

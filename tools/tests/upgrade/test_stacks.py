@@ -41,7 +41,7 @@ def test_a_stack_holds_from_one_release_up_to_another(read, version, holds):
 
 
 @pytest.mark.parametrize(
-    ("lines", "said"),
+    ("lines", "message"),
     [
         (("[[stack]", ""), "is not valid TOML"),
         (("x = 1",), "unknown key 'x'; known: stack"),
@@ -59,11 +59,11 @@ def test_a_stack_holds_from_one_release_up_to_another(read, version, holds):
         ((*GOOD, "note = 3"), "key 'note' is 3, expected text in quotes"),
     ],
 )
-def test_a_wrong_entry_is_named(read, lines, said):
+def test_a_wrong_entry_is_named(read, lines, message):
     """File, entry and key are in the sentence."""
     with pytest.raises(UserError, match=r"x\.toml") as raised:
         read(*lines)
-    assert said in str(raised.value)
+    assert message in str(raised.value)
 
 
 def test_what_the_user_pins_wins(read):

@@ -102,8 +102,8 @@ def test_a_training_that_breaks_off_on_one_side_parts(a, b, at):
     assert (first.kind, *(e and e.index for e in (first.a, first.b))) == ("order", *at)
     text = "\n".join(_traced(found, None, (), {}))
     for label, side in (("A", a), ("B", b)):
-        said = f"side {label} breaks off with an error: {side.failure.splitlines()[-1:]}"
-        assert (said.replace("['", "").replace("']", "") in text) == bool(side.failure)
+        message = f"side {label} breaks off with an error: {side.failure.splitlines()[-1:]}"
+        assert (message.replace("['", "").replace("']", "") in text) == bool(side.failure)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_other_errors_are_gaps(a, b, sides):
 
 
 @pytest.mark.parametrize(
-    ("headers", "said"),
+    ("headers", "message"),
     [
         ([{"cpu_seconds": 1.0}, {"cpu_seconds": 2.5}], ["side B takes 2.5 times the CPU time"]),
         ([{"cpu_seconds": 3.0}, {"cpu_seconds": 1.0}], ["side A takes 3.0 times the CPU time"]),
@@ -136,9 +136,9 @@ def test_other_errors_are_gaps(a, b, sides):
         ([{}, {}], []),
     ],
 )
-def test_what_takes_much_longer_is_a_hint(headers, said):
+def test_what_takes_much_longer_is_a_hint(headers, message):
     """Of a training that does as much; what is short or little is noise."""
-    sides = [replace(trace(3), header={**trace(3).header, **each}) for each in headers]
+    sides = [replace(trace(3), header={**trace(3).header, **header}) for header in headers]
     both = held(*sides)
     assert isinstance(both, Traced)
-    assert [note.partition(" of the other")[0] for note in both.notes] == said
+    assert [note.partition(" of the other")[0] for note in both.notes] == message

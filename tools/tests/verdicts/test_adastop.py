@@ -10,7 +10,7 @@ import pytest
 
 from rlregress.errors import UserError
 from rlregress.model.ranking import GREATER, NOT_SEPARATED, SMALLER, UNDECIDED
-from rlregress.verdicts.adastop import Plan, compare
+from rlregress.verdicts.adastop import AdastopPlan, compare
 from rlregress.verdicts.simulate_adastop import main, measure
 
 TWO = [(0, 1)]
@@ -58,9 +58,9 @@ def brute_force(first, second, plan):
 @pytest.mark.parametrize(
     "plan",
     [
-        Plan(runs=4, looks=1, alpha=0.1),
-        Plan(runs=3, looks=2, alpha=0.1),
-        Plan(runs=2, looks=3, alpha=0.2),
+        AdastopPlan(runs=4, looks=1, alpha=0.1),
+        AdastopPlan(runs=3, looks=2, alpha=0.1),
+        AdastopPlan(runs=2, looks=3, alpha=0.2),
     ],
 )
 @pytest.mark.parametrize("shift", [0.0, 1.0, 2.0])
@@ -72,12 +72,12 @@ def test_small_cells_are_decided_as_by_brute_force(plan, shift):
         found = compare([first + shift, second], TWO, plan)
         decision, look, boundaries = brute_force(first + shift, second, plan)
         assert (found.pairs[0].decision, found.pairs[0].look) == (decision, look)
-        assert [one.upper for one in found.looks] == pytest.approx(boundaries, abs=1e-5)
+        assert [look_.upper for look_ in found.looks] == pytest.approx(boundaries, abs=1e-5)
 
 
 def test_by_hand_three_against_three():
     """Of the 20 ways to deal 1, 2, 3 and 7, 8, 9 two are as far apart as 18: rejected at 0.1."""
-    found = compare([[7, 8, 9], [1, 2, 3]], TWO, Plan(runs=3, looks=1, alpha=0.1))
+    found = compare([[7, 8, 9], [1, 2, 3]], TWO, AdastopPlan(runs=3, looks=1, alpha=0.1))
     assert found.pairs[0].decision == GREATER
     # the next largest statistic: 3 and 7 change sides, |(3 + 8 + 9) - (1 + 2 + 7)| = 10
     spread = math.sqrt(58 / 6)  # of all six: their mean is 5
@@ -88,7 +88,7 @@ def test_by_hand_three_against_three():
 def test_the_statistic_is_that_of_the_paper_in_standard_deviations():
     """After look k it is |sum of the first kn differences|, whatever the order within a block."""
     samples = np.array([[1.0, 2.0, 4.0, 8.0, 1.0, 1.0], [0.0, 1.0, 1.0, 1.0, 9.0, 3.0]])
-    looks = compare(samples, TWO, Plan(runs=2, looks=3, alpha=0.1)).looks
+    looks = compare(samples, TWO, AdastopPlan(runs=2, looks=3, alpha=0.1)).looks
     spreads = [samples[:, :runs].std() for runs in (2, 4, 6)]
     paper = [look.statistics[0, 1] * spread for look, spread in zip(looks, spreads, strict=True)]
     assert paper == pytest.approx([2.0, 12.0, 2.0])
@@ -99,9 +99,11 @@ def test_drawn_arrangements_have_the_boundary_of_all():
     rng = np.random.default_rng(5)
     samples = rng.normal(0, 1, (2, 8))
     everything = (
-        compare(samples, TWO, Plan(runs=8, looks=1, alpha=0.05, draws=20_000)).looks[0].upper
+        compare(samples, TWO, AdastopPlan(runs=8, looks=1, alpha=0.05, draws=20_000)).looks[0].upper
     )
-    drawn = compare(samples, TWO, Plan(runs=8, looks=1, alpha=0.05, draws=10_000)).looks[0].upper
+    drawn = (
+        compare(samples, TWO, AdastopPlan(runs=8, looks=1, alpha=0.05, draws=10_000)).looks[0].upper
+    )
     assert math.comb(16, 8) == 12_870
     assert drawn == pytest.approx(everything, rel=0.03)
 
@@ -112,7 +114,7 @@ def test_the_observed_arrangement_is_among_those_that_are_drawn(runs):
     clear = [np.arange(2.0 * runs) + 100, np.arange(2.0 * runs)]
     for seed in range(60):
         # 0.025 of 30 arrangements may be beyond the boundary of the first look: none
-        found = compare(clear, TWO, Plan(runs=runs, looks=2, draws=30, seed=seed))
+        found = compare(clear, TWO, AdastopPlan(runs=runs, looks=2, draws=30, seed=seed))
         assert found.looks[0].statistics[0, 1] <= found.looks[0].upper + 1e-9
         assert found.pairs[0].look == 2
 
@@ -122,8 +124,8 @@ def test_a_decision_that_has_fallen_is_not_changed_by_later_runs():
     rng = np.random.default_rng(2)
     samples = [rng.normal(mean, 1, 25) for mean in (0.0, 0.2, 3.0)]
     pairs = [(0, 1), (0, 2), (1, 2)]
-    few = compare([sample[:10] for sample in samples], pairs, Plan()).pairs
-    many = compare(samples, pairs, Plan()).pairs
+    few = compare([sample[:10] for sample in samples], pairs, AdastopPlan()).pairs
+    many = compare(samples, pairs, AdastopPlan()).pairs
     assert [pair.decision for pair in few] == [UNDECIDED, SMALLER, SMALLER]
     assert few[1:] == many[1:]
     assert many[0].decision == NOT_SEPARATED
@@ -134,7 +136,7 @@ def test_a_sample_whose_pairs_are_decided_needs_no_more_runs():
     rng = np.random.default_rng(2)
     long = [rng.normal(0, 1, 25), rng.normal(0.2, 1, 25)]
     short = rng.normal(9, 1, 5)
-    found = compare([*long, short], [(0, 1), (0, 2), (1, 2)], Plan())
+    found = compare([*long, short], [(0, 1), (0, 2), (1, 2)], AdastopPlan())
     assert [(pair.decision, pair.look) for pair in found.pairs] == [
         (NOT_SEPARATED, 5), (SMALLER, 1), (SMALLER, 1),
     ]  # fmt: skip
@@ -145,7 +147,7 @@ def test_step_down_sees_what_one_boundary_for_all_pairs_hides():
     rng = np.random.default_rng(2)
     near = [rng.normal(0, 1, 8), rng.normal(1.2, 1, 8)]
     far = [rng.normal(0, 1, 8), rng.normal(9, 1, 8)]
-    pairs, plan = [(0, 1), (2, 3)], Plan(runs=8, looks=1)
+    pairs, plan = [(0, 1), (2, 3)], AdastopPlan(runs=8, looks=1)
     both = compare([*near, *far], pairs, plan)
     assert [pair.decision for pair in both.pairs] == [SMALLER, SMALLER]
     # beside a pair that stays in the family the boundary is that of both
@@ -159,28 +161,30 @@ def test_a_diverged_sample_hides_no_difference_of_others(far):
     """What counts as a tie of two samples depends on these two alone."""
     noise = np.random.default_rng(4).normal(0, 1, (3, 10))
     samples = [noise[0] + 2, noise[1] + 102, noise[2] + far]
-    assert decisions(samples, Plan(runs=5, looks=2)) == [SMALLER, GREATER, GREATER]
+    assert decisions(samples, AdastopPlan(runs=5, looks=2)) == [SMALLER, GREATER, GREATER]
 
 
 def test_a_pair_of_large_returns_hides_no_difference_of_another():
     """Also where it stays undecided, as returns of 1e11 with a spread of 1 do."""
     noise = np.random.default_rng(4).normal(0, 1, (4, 10))
     samples = [noise[0], noise[1] + 9, noise[2] + 1e11, noise[3] + 1e11]
-    pairs = compare(samples, [(0, 1), (2, 3)], Plan(runs=5, looks=2)).pairs
+    pairs = compare(samples, [(0, 1), (2, 3)], AdastopPlan(runs=5, looks=2)).pairs
     assert [pair.decision for pair in pairs] == [SMALLER, NOT_SEPARATED]
 
 
 def test_equal_returns_are_not_separated():
     """Returns that are all the same, and returns that tie, cross no boundary."""
-    assert decisions([np.full(10, 1000.0)] * 3, Plan(runs=5, looks=2)) == [NOT_SEPARATED] * 3
-    assert decisions([[1000, 1000, 1000, 1000, 193]] * 2, Plan(runs=5, looks=1)) == [NOT_SEPARATED]
+    assert decisions([np.full(10, 1000.0)] * 3, AdastopPlan(runs=5, looks=2)) == [NOT_SEPARATED] * 3
+    assert decisions([[1000, 1000, 1000, 1000, 193]] * 2, AdastopPlan(runs=5, looks=1)) == [
+        NOT_SEPARATED
+    ]
 
 
 def test_mirrored_pairs_and_units_change_nothing():
     """Swapped samples swap greater and smaller; another unit or origin decides the same."""
     rng = np.random.default_rng(7)
     samples = [rng.normal(mean, 1, 10) for mean in (0.0, 0.5, 3.0)]
-    plan = Plan(runs=5, looks=2)
+    plan = AdastopPlan(runs=5, looks=2)
     once = decisions(samples, plan)
     assert SMALLER in once
     mirrored = {GREATER: SMALLER, SMALLER: GREATER}
@@ -199,14 +203,14 @@ def test_two_equal_samples_are_separated_as_rarely_as_stated(runs, looks):
 
     Of 6 runs a block can be dealt in 924 ways, of 8 in 12 870: more than are listed.
     """
-    plan = Plan(runs=runs, looks=looks, alpha=0.05, draws=1000)
+    plan = AdastopPlan(runs=runs, looks=looks, alpha=0.05, draws=1000)
     found, _ = measure(2, plan, 0.0, 600, laws=["normal, sd 30 %"]).error
     assert found == pytest.approx(0.05, abs=share(0.05, 600))
 
 
 def test_pairs_that_stay_equal_are_protected_beside_one_that_is_not():
     """With one of four samples at half the return, the other three keep the family's error."""
-    measured = measure(4, Plan(runs=5, looks=3, alpha=0.05, draws=500), 0.5, 240)
+    measured = measure(4, AdastopPlan(runs=5, looks=3, alpha=0.05, draws=500), 0.5, 240)
     assert measured.error[0] <= 0.05 + share(0.05, 240)
     assert measured.seen[0] > 0.7
     assert measured.runs[0] < 15
@@ -214,13 +218,13 @@ def test_pairs_that_stay_equal_are_protected_beside_one_that_is_not():
 
 def test_ten_equal_samples_are_separated_little_more_often_than_stated():
     """With pairs that share samples the error is near its level: below 0.05 + 4 standard errors."""
-    found, _ = measure(10, Plan(runs=5, looks=2, alpha=0.05, draws=400), 0.0, 160).error
+    found, _ = measure(10, AdastopPlan(runs=5, looks=2, alpha=0.05, draws=400), 0.0, 160).error
     assert found <= 0.05 + share(0.05, 160)
 
 
 def test_a_clear_difference_ends_early():
     """Half of the mean lost is seen by two samples with less than half of 25 runs."""
-    measured = measure(2, Plan(runs=5, looks=5, alpha=0.05, draws=500), 0.5, 60)
+    measured = measure(2, AdastopPlan(runs=5, looks=5, alpha=0.05, draws=500), 0.5, 60)
     assert measured.seen[0] > 0.9
     assert measured.runs[0] < 12.5
 
@@ -230,7 +234,7 @@ def test_early_acceptance_saves_runs_and_spends_beta():
     repetitions, accepted = 300, 0
     rng = np.random.default_rng(11)
     for seed in range(repetitions):
-        plan = Plan(runs=5, looks=4, alpha=0.05, beta=0.4, draws=500, seed=seed)
+        plan = AdastopPlan(runs=5, looks=4, alpha=0.05, beta=0.4, draws=500, seed=seed)
         pair = compare(rng.normal(0, 1, (2, 20)), TWO, plan).pairs[0]
         accepted += pair.decision == NOT_SEPARATED and pair.look < 4
     # three of four parts of beta are spent before the last look
@@ -242,7 +246,10 @@ def test_early_acceptance_leaves_the_boundaries_of_rejection_alone():
     samples = np.random.default_rng(3).normal(0, 1, (2, 20))
     samples[0] += 0.4
     upper = [
-        [look.upper for look in compare(samples, TWO, Plan(runs=5, looks=4, beta=beta)).looks]
+        [
+            look.upper
+            for look in compare(samples, TWO, AdastopPlan(runs=5, looks=4, beta=beta)).looks
+        ]
         for beta in (0.0, 0.4)
     ]
     assert upper[1] == upper[0][: len(upper[1])]
@@ -264,19 +271,19 @@ def test_a_plan_that_can_decide_nothing_is_refused(arguments, sentence):
     """Too few runs, too few arrangements or a level that is no probability: one sentence."""
     names = ("runs", "looks", "alpha", "beta", "draws")
     with pytest.raises(UserError, match=sentence):
-        Plan(**dict(zip(names, arguments, strict=False)))
+        AdastopPlan(**dict(zip(names, arguments, strict=False)))
 
 
 def test_four_against_four_can_be_separated():
     """Two of 70 arrangements are the clearest: 0.029 is below 0.05, and such data is rejected."""
-    assert Plan(runs=4, looks=1).smallest_share == pytest.approx(2 / 70)
-    assert decisions([[1, 2, 3, 4], [6, 7, 8, 9]], Plan(runs=4, looks=1)) == [SMALLER]
+    assert AdastopPlan(runs=4, looks=1).smallest_share == pytest.approx(2 / 70)
+    assert decisions([[1, 2, 3, 4], [6, 7, 8, 9]], AdastopPlan(runs=4, looks=1)) == [SMALLER]
 
 
 def test_a_return_that_is_no_number_is_refused():
     """NaN is a failed run, which has to be replaced first."""
     with pytest.raises(UserError, match="not a finite number"):
-        compare([[1, 2, 3, 4], [1, 2, math.nan, 4]], TWO, Plan(runs=4, looks=1))
+        compare([[1, 2, 3, 4], [1, 2, math.nan, 4]], TWO, AdastopPlan(runs=4, looks=1))
 
 
 def test_the_simulation_prints_its_table(capsys):

@@ -9,8 +9,8 @@ from scipy import stats
 from rlregress.errors import UserError
 from rlregress.verdicts.bands import (
     BandSample,
+    band_detects,
     band_p,
-    band_sees,
     judge_bands,
     recover,
 )
@@ -79,13 +79,13 @@ def test_rounding_makes_the_p_value_larger():
 )
 def test_a_five_seed_band_is_a_coarse_check(n, hypotheses, drop):
     """The smallest drop seen with 80 % power is the one that STATISTICS states."""
-    assert band_sees(5, n, hypotheses) == pytest.approx(drop, abs=0.06)
+    assert band_detects(5, n, hypotheses) == pytest.approx(drop, abs=0.06)
 
 
 def test_the_stated_drop_is_seen_with_80_per_cent_power():
-    """Simulated: a drop of band_sees standard deviations is rejected in 80 % of the cases."""
+    """Simulated: a drop of band_detects standard deviations is rejected in 80 % of the cases."""
     rng = np.random.default_rng(5)
-    drop, rejected = band_sees(5, 5, 8), []
+    drop, rejected = band_detects(5, 5, 8), []
     for _ in range(3_000):
         old = rng.standard_normal(5)
         band = recover(old.mean(), 1.96 * old.std() / np.sqrt(5), decimals=9)

@@ -102,7 +102,7 @@ def test_a_wide_law_is_inconclusive():
     verdict = judge_one(stored, new)
     assert verdict.verdict == "inconclusive"
     assert "a drop of 50% could be missed" in verdict.reason
-    assert judge_one(stored, new, must_see=2.0).verdict == "holds"
+    assert judge_one(stored, new, must_detect=2.0).verdict == "holds"
 
 
 def test_a_large_drop_that_is_not_rejected_does_not_hold():
@@ -293,9 +293,9 @@ def test_nothing_changed_rings_in_at_most_five_per_cent_of_the_sessions():
 
 def test_one_group_that_drops_is_seen():
     """Half of the return lost in a group of eight is seen in nearly every session."""
-    seen = measure(16, 10, [fixed(5)], Change(0.5), 60)[0]
-    assert seen.group_seen[0] > 0.95
-    assert 0.3 < seen.cell_seen[0] < 0.9
+    found = measure(16, 10, [fixed(5)], Change(0.5), 60)[0]
+    assert found.group_detected[0] > 0.95
+    assert 0.3 < found.cell_detected[0] < 0.9
 
 
 @pytest.mark.parametrize(("name", "law"), LAWS.items())

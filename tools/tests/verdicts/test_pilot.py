@@ -37,8 +37,8 @@ CURVE = Curve(
 )
 def test_a_run_is_summed_up(measure, last, number, minutes):
     """Only what was there when the training ended counts, and only what was needed is paid."""
-    seen, paid = measured(CURVE, measure, last)
-    assert seen == pytest.approx(number)
+    found, paid = measured(CURVE, measure, last)
+    assert found == pytest.approx(number)
     assert paid == pytest.approx(minutes)
 
 
@@ -55,8 +55,8 @@ def test_no_episode_in_time_is_no_number():
     curve = Curve(
         *(np.array([x]) for x in (10.0, 1.0, 1.0, 1.0)), np.array([50.0]), np.array([3.0])
     )
-    seen, _ = measured(curve, "training", 0)
-    assert math.isnan(seen)
+    found, _ = measured(curve, "training", 0)
+    assert math.isnan(found)
 
 
 def test_runs_follow_from_the_difference_in_deviations():
@@ -110,11 +110,11 @@ def test_the_permutation_test_sees_after_so_many_runs(difference):
     rng = np.random.default_rng(0)
     spread = np.tile([-1.0, 1.0], 50)
     runs = int(runs_needed(spread, spread - difference, stored=20, level=0.01))
-    seen = 0
+    found = 0
     for _ in range(200):
         stored, new = rng.normal(size=20), rng.normal(size=runs) - difference
-        seen += permutation_p(stored, new, rng, more=0).drop < 0.01
-    assert 0.7 <= seen / 200 <= 0.97, f"{runs} runs, power {seen / 200}"
+        found += permutation_p(stored, new, rng, more=0).drop < 0.01
+    assert 0.7 <= found / 200 <= 0.97, f"{runs} runs, power {found / 200}"
 
 
 def _runs(final: float, rng: np.random.Generator) -> list[Curve]:

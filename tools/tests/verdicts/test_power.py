@@ -35,9 +35,9 @@ def noncentral_t_drop(m, n, level):
 )
 def test_the_table_of_the_documentation_is_reproduced(m, n, hypotheses, drop):
     """The printed drops come out again within four Monte Carlo errors."""
-    seen = smallest_drop(m, fixed(n), hypotheses, seed=1)
-    assert seen.mc_error < 0.07
-    assert seen.drop == pytest.approx(drop, abs=4 * math.hypot(seen.mc_error, 0.02))
+    found = smallest_drop(m, fixed(n), hypotheses, seed=1)
+    assert found.mc_error < 0.07
+    assert found.drop == pytest.approx(drop, abs=4 * math.hypot(found.mc_error, 0.02))
 
 
 @pytest.mark.parametrize(
@@ -52,8 +52,8 @@ def test_the_table_of_the_documentation_is_reproduced(m, n, hypotheses, drop):
 def test_three_looks_see_nearly_what_twenty_new_seeds_at_once_see(m, printed):
     """The sequential gate's drops are the printed ones, 0 to 0.25 sd above those of one look."""
     for hypotheses, drop in zip((1, 8, 24, 81), printed, strict=True):
-        seen = smallest_drop(m, SEQUENTIAL, hypotheses, seed=1)
-        assert seen.drop == pytest.approx(drop, abs=0.05 + 4 * seen.mc_error)
+        found = smallest_drop(m, SEQUENTIAL, hypotheses, seed=1)
+        assert found.drop == pytest.approx(drop, abs=0.05 + 4 * found.mc_error)
         at_once = smallest_drop(m, fixed(20), hypotheses, repetitions=500).drop
         assert -0.07 < drop - at_once < 0.25
 
@@ -85,8 +85,8 @@ def test_the_common_drop_that_three_looks_see_has_80_per_cent_power():
     drop = smallest_group_drop([m] * k, SEQUENTIAL, [sd] * k, k + 1)
     stored = 1 + sd * rng.standard_normal((size, 1, k, m))
     same = 1 + sd * rng.standard_normal((size, 1, k, 20))
-    seen = judge_sessions(evidence_of(stored, same - drop, SEQUENTIAL.seeds, rng), SEQUENTIAL)
-    power = seen.group_drop.mean()
+    found = judge_sessions(evidence_of(stored, same - drop, SEQUENTIAL.seeds, rng), SEQUENTIAL)
+    power = found.group_drop.mean()
     assert power == pytest.approx(0.8, abs=4 * math.sqrt(0.16 / size + 0.16 / 2_000))
     healthy = judge_sessions(evidence_of(stored, same, SEQUENTIAL.seeds, rng), SEQUENTIAL)
     error = healthy.runs.mean(axis=(1, 2)).std() / math.sqrt(size)
@@ -97,9 +97,9 @@ def test_the_common_drop_that_three_looks_see_has_80_per_cent_power():
 def test_the_normal_law_gives_nearly_the_power_of_the_t_test():
     """On normal returns the permutation test sees what the pooled t-test sees."""
     for m, n, hypotheses in ((10, 10, 1), (20, 10, 8), (30, 20, 8)):
-        seen = smallest_drop(m, fixed(n), hypotheses)
-        assert seen.drop == pytest.approx(
-            noncentral_t_drop(m, n, 0.05 / hypotheses), abs=0.04 + 4 * seen.mc_error
+        found = smallest_drop(m, fixed(n), hypotheses)
+        assert found.drop == pytest.approx(
+            noncentral_t_drop(m, n, 0.05 / hypotheses), abs=0.04 + 4 * found.mc_error
         )
 
 
@@ -168,9 +168,9 @@ def test_a_group_of_ceilings_foretells_nothing():
 def test_half_of_the_seeds_collapsing_needs_ten_and_ten():
     """For one cell at 0.05, 10 stored and 10 new seeds see a collapse of half; 5 and 5 do not."""
     assert ceiling.failures_needed(0, 10, 10, 0.05) == 4
-    assert ceiling.share_seen(0, 10, fixed(10), 0.05) == pytest.approx(0.5, abs=0.03)
-    assert ceiling.share_seen(0, 5, fixed(5), 0.05) > 0.8
-    assert ceiling.share_seen(0, 3, fixed(3), 0.05) is None
+    assert ceiling.detected_share(0, 10, fixed(10), 0.05) == pytest.approx(0.5, abs=0.03)
+    assert ceiling.detected_share(0, 5, fixed(5), 0.05) > 0.8
+    assert ceiling.detected_share(0, 3, fixed(3), 0.05) is None
     for failed, n, level in ((0, 10, 0.05), (2, 20, 0.01), (1, 5, 0.2)):
         every = [ceiling.fisher_p(failed, 10, count, n) < level for count in range(n + 1)]
         assert ceiling.failures_needed(failed, 10, n, level) == every.index(True)
@@ -188,13 +188,13 @@ def test_a_collapse_of_some_seeds_is_hard_to_see(share, power):
         rejected |= undecided & (p[failed[:, n - 1]] < weight * 0.05)
         undecided &= p[failed[:, n - 1]] <= accept
     assert rejected.mean() == pytest.approx(power, abs=0.03 + 4 * math.sqrt(0.25 / size))
-    seen = ceiling.share_seen(0, 20, SEQUENTIAL, 0.05, power=float(rejected.mean()))
-    assert seen == pytest.approx(share, abs=0.05)
+    found = ceiling.detected_share(0, 20, SEQUENTIAL, 0.05, power=float(rejected.mean()))
+    assert found == pytest.approx(share, abs=0.05)
 
 
 def test_the_share_seen_has_80_per_cent_power():
     """The binomial probability of enough failures at the stated share is 0.8."""
-    share = ceiling.share_seen(1, 20, fixed(10), 0.05 / 8)
+    share = ceiling.detected_share(1, 20, fixed(10), 0.05 / 8)
     needed = ceiling.failures_needed(1, 20, 10, 0.05 / 8)
     failed = np.random.default_rng(9).binomial(10, share, 20_000)
     p = np.array([ceiling.fisher_p(1, 20, k, 10) for k in range(11)])[failed]
@@ -213,9 +213,9 @@ def test_a_ceiling_is_known_by_its_ties():
 @pytest.mark.parametrize("floor", [0.5, 1.0, 2.0])
 def test_a_drop_beyond_a_floor_is_rejected_and_observed_with_the_stated_power(floor):
     """Of 2000 comparisons of 10 with 5 runs 80 % are rejected and lose more than the floor."""
-    seen = smallest_drop(10, fixed(5), 1, floor=floor).drop
+    found = smallest_drop(10, fixed(5), 1, floor=floor).drop
     rng = np.random.default_rng(1)
-    stored, new = rng.normal(size=(2000, 10)), rng.normal(size=(2000, 5)) - seen
+    stored, new = rng.normal(size=(2000, 10)), rng.normal(size=(2000, 5)) - found
     rejected = permutation_p_rows(stored, new, rng).drop < 0.05
     beyond = stored.mean(axis=1) - new.mean(axis=1) > floor
     assert np.mean(rejected & beyond) == pytest.approx(0.8, abs=0.05)

@@ -10,12 +10,12 @@ import pytest
 
 from rlregress.gate.evidence import plain
 from rlregress.model.quantities import (
-    BESIDE,
     CRITIC,
     DIAGNOSTICS,
     LARGEST_ERROR,
     ONE_SIDED,
     RETURNS,
+    SECONDARY,
     TRAINING,
     quantity_of,
     shares,
@@ -31,12 +31,12 @@ from rlregress.verdicts.sequential import follow, judge_cells
 from rlregress.verdicts.simulate import (
     NOTHING,
     Change,
-    draw_beside,
+    draw_secondary,
     draw_session,
     evidence_of,
     judge_sessions,
     main,
-    measure_beside,
+    measure_secondary,
     together,
 )
 
@@ -62,7 +62,7 @@ def sessions(change, loss, growth, correlation, seeds=(3, 5, 7)):
     stored, new = draw_session(rng, 3, 1, 8, 7, change)
     drawn = {RETURNS: (stored, new)}
     for of, by in ((TRAINING, loss), (CRITIC, math.log(growth))):
-        drawn[of] = draw_beside(rng, stored, new, of, correlation, by)
+        drawn[of] = draw_secondary(rng, stored, new, of, correlation, by)
     evidence = together([evidence_of(*numbers, seeds, rng, of) for of, numbers in drawn.items()])
     looks = dataclasses.replace(SEQUENTIAL, seeds=seeds)
     return drawn, judge_sessions(evidence, looks, quantities=tuple(drawn)), looks
@@ -105,13 +105,13 @@ def test_the_simulation_of_all_numbers_decides_what_the_gate_decides(change, los
 def test_what_is_judged_beside_returns_does_not_raise_false_alarms(correlation):
     """Eight cells ring in at most 5 %, whether their numbers go together or not."""
     gates = 100
-    found = measure_beside(8, 10, ONE_SIDED, correlation, gates, 20)
+    found = measure_secondary(8, 10, ONE_SIDED, correlation, gates, 20)
     assert found.false_alarm[0] < 0.05 + 3 * (0.05 * 0.95 / gates) ** 0.5
     assert found.false_gain[0] < 0.05 + 3 * (0.05 * 0.95 / gates) ** 0.5
     assert 7 < found.runs[0] < 12
-    assert found.drop_seen[0][0] > 0.9
-    assert found.training_seen[0][0] > 0.9
-    assert found.growth_seen[1][0][0] > found.growth_seen[0][1][0]
+    assert found.detectable_drop[0][0] > 0.9
+    assert found.training_detected[0][0] > 0.9
+    assert found.growth_detected[1][0][0] > found.growth_detected[0][1][0]
 
 
 def test_the_command_prints_a_row_for_all_that_can_be_judged(capsys):
@@ -181,12 +181,12 @@ def test_no_growth_beyond_the_largest_error_is_said_to_be_seen():
     """Errors of 0.1 and 60: a growth of 2 or 3 can be counted of the first, not of the others."""
     assert LARGEST_ERROR == critic.LARGEST_ERROR
     spread = np.array([-0.6, -0.3, 0.0, 0.3, 0.6])
-    for error, seen in ((0.1, True), (60.0, False)):
+    for error, found in ((0.1, True), (60.0, False)):
         cells = {f"{n} critic": of_critic(spread - np.log(error), spread - np.log(error), "g")
                  for n in range(3)}  # fmt: skip
         verdicts = judge_cells(cells, fixed(5))
         for of in [*verdicts.cells.values(), *verdicts.groups.values()]:
-            assert (of.visible_fraction is not None) == seen
+            assert (of.visible_fraction is not None) == found
         assert all(of.verdict == "inconclusive" for of in verdicts.cells.values())
 
 
@@ -228,8 +228,8 @@ def test_a_family_knows_what_is_tested_first_at_which_level():
     p |= {("cell", name): found[name].p_drop for name in cells}
     adjusted = holm_adjust(list(p.values()), [0.8 / 3 if k[1] != "a critic" else 0.2 for k in p])
     assert [course.adjusted_drop[key] for key in p] == pytest.approx(adjusted)
-    seen = smallest_drop(10, fixed(5), 1, 0.05 * 0.2).drop * found["a critic"].stored_sd
-    assert found["a critic"].visible_drop == pytest.approx(seen)
+    observed = smallest_drop(10, fixed(5), 1, 0.05 * 0.2).drop * found["a critic"].stored_sd
+    assert found["a critic"].visible_drop == pytest.approx(observed)
 
 
 def test_critics_are_pooled_like_returns():
@@ -291,9 +291,9 @@ def test_nothing_is_said_of_critics_that_no_new_run_has():
     verdicts = judge_cells(cells, fixed(5))
     for name, of in {**verdicts.cells, **verdicts.groups}.items():
         assert of.verdict == "inconclusive"
-        said = words.critic_line(name, plain(of))
-        assert "with 80 % power" not in said + of.reason
-        assert ("error -;" in said) if "cells" in plain(of) else (" -> - sd of " in said)
+        text = words.critic_line(name, plain(of))
+        assert "with 80 % power" not in text + of.reason
+        assert ("error -;" in text) if "cells" in plain(of) else (" -> - sd of " in text)
         assert "no critic that can be compared" in of.reason
 
 
@@ -302,7 +302,7 @@ def test_names_tell_quantities():
     assert RETURNS.named("sb3-ppo") == "sb3-ppo"
     assert CRITIC.named("sb3-ppo") == "sb3-ppo critic"
     assert quantity_of("sb3-ppo") is RETURNS
-    for quantity in BESIDE:
+    for quantity in SECONDARY:
         assert quantity_of(quantity.named("sb3-ppo")) is quantity
 
 

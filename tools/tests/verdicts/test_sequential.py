@@ -208,8 +208,8 @@ def test_inconclusive_says_how_many_seeds_would_decide():
     found = judge_cells({"cell": CellSample(stored, healthy(2, 20, sd=900.0))}).cells["cell"]
     assert found.verdict == "inconclusive"
     assert "to see a drop of 50%: about" in found.reason
-    said = seeds_for_cell(stored, SEQUENTIAL, 1, 0.05, 0.5)
-    assert said in found.reason
+    text = seeds_for_cell(stored, SEQUENTIAL, 1, 0.05, 0.5)
+    assert text in found.reason
     few = seeds_for_cell(healthy(1, 10, sd=3000.0), SEQUENTIAL, 100, 0.05, 0.06)
     assert few == "not even 500 stored and new seeds would see a drop of 6%"
 
@@ -219,14 +219,14 @@ def test_the_seeds_that_are_said_to_decide_do_see_the_drop():
     """With the stored seeds that it names, the gate's own simulation sees the drop."""
     stored = np.tile([0.6, 1.4], 5)  # mean 1, no ceiling above: half of them at the best
     spread = healthy(4, 10, 1.0, 0.45)
-    said = seeds_for_cell(spread, SEQUENTIAL, 9, 0.05, 0.5)
-    seeds = int(said.split("about ")[1].split()[0])
+    text = seeds_for_cell(spread, SEQUENTIAL, 9, 0.05, 0.5)
+    seeds = int(text.split("about ")[1].split()[0])
     wider = np.interp(np.linspace(0, 9, seeds), np.arange(10), np.sort(spread))
-    seen = judge_cells({f"c{i}": CellSample(wider, wider[:5]) for i in range(9)}, SEQUENTIAL).cells[
-        "c0"
-    ]
-    assert "stored seeds (now 10)" in said
-    assert seen.visible_fraction <= 0.5 * 1.15  # rounded numbers of seeds, Monte Carlo error
+    found = judge_cells(
+        {f"c{i}": CellSample(wider, wider[:5]) for i in range(9)}, SEQUENTIAL
+    ).cells["c0"]
+    assert "stored seeds (now 10)" in text
+    assert found.visible_fraction <= 0.5 * 1.15  # rounded numbers of seeds, Monte Carlo error
     assert "new seeds" in seeds_for_cell(stored, SEQUENTIAL, 9, 0.05, 0.5)
     assert seeds_for_group(10, [1.0, 1.0], SEQUENTIAL, 0.6, 0.55).startswith(
         "to see a common drop of 55%"
@@ -246,13 +246,13 @@ def test_seeds_that_see_a_drop_just_beyond_the_floor_are_many():
 def test_seeds_of_a_group_are_those_that_its_power_takes():
     """Far beyond the floor a group's drop shrinks with the root of the seeds, floor or not."""
 
-    def sees(seeds):
+    def detects(seeds):
         return smallest_group_drop([seeds] * 2, fixed(seeds), [0.25] * 2, 3, floor=0.05)
 
     now = smallest_group_drop([20] * 2, SEQUENTIAL, [0.25] * 2, 3, floor=0.05)
-    said = seeds_for_group(20, [0.25] * 2, SEQUENTIAL, now, 0.1)
-    named = int(said.split("about ")[1].split()[0])
-    assert sees(named) <= 0.1 < sees(named // 3)
+    text = seeds_for_group(20, [0.25] * 2, SEQUENTIAL, now, 0.1)
+    named = int(text.split("about ")[1].split()[0])
+    assert detects(named) <= 0.1 < detects(named // 3)
 
 
 def test_the_rules_by_hand():
@@ -331,9 +331,9 @@ def test_three_looks_see_what_twenty_runs_see():
     """A drop of 20 % in one group is seen as with 20 runs at once, and more than with five."""
     looks = [SEQUENTIAL, fixed(5), fixed(20)]
     several, five, twenty = measure(16, 10, looks, Change(0.2), 80)
-    assert several.group_seen[0] > 0.9
-    assert several.group_seen[0] > twenty.group_seen[0] - 0.1
-    assert several.cell_seen[0] > five.cell_seen[0]
+    assert several.group_detected[0] > 0.9
+    assert several.group_detected[0] > twenty.group_detected[0] - 0.1
+    assert several.cell_detected[0] > five.cell_detected[0]
     assert several.runs[0] < 10
 
 

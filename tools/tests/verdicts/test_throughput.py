@@ -78,12 +78,12 @@ def test_the_smallest_visible_change_is_seen_in_four_of_five_sessions():
         visible = smallest_visible(stored, 5, 1, 0.05)
         assert visible is not None
         assert visible > TOLERATED
-        seen = 0
+        found = 0
         for _ in range(400):
             before = rng.normal(1, spread, 10)
             after = rng.normal(1 - visible, spread, 5)
-            seen += judge({"it": Sample(list(before), list(after))})["it"].verdict == "regressed"
-        assert 0.72 < seen / 400 < 0.88, f"{spread}: seen in {seen} of 400"
+            found += judge({"it": Sample(list(before), list(after))})["it"].verdict == "regressed"
+        assert 0.72 < found / 400 < 0.88, f"{spread}: seen in {found} of 400"
 
 
 @pytest.mark.nightly

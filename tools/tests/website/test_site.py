@@ -144,13 +144,13 @@ def test_pages_of_data_hold_all_data(site):
 
 def test_commands_on_pages_of_data_are_understood(site, pytestconfig):
     """Every command that a page made of data names is one that the program takes."""
-    shown = {
+    listed = {
         unescape(text)
         for path in site.rglob("*.html")
         for text in re.findall(r"<code>(rlregress \S.*?)</code>", path.read_text("utf-8"))
     }
-    assert "rlregress selftest histories --show --framework sb3" in shown
-    lines = [Command("", 0, " ".join(text.split()), True) for text in sorted(shown)]
+    assert "rlregress selftest histories --show --framework sb3" in listed
+    lines = [Command("", 0, " ".join(text.split()), True) for text in sorted(listed)]
     assert {
         line.text: why for line in lines if (why := why_not_understood(line, pytestconfig))
     } == {}
@@ -168,11 +168,11 @@ def test_a_page_is_the_same_on_github(site):
         if name in ("claims", "comparison"):
             continue
         text = MarkdownIt("commonmark").enable("table").render(page.read_text("utf-8"))
-        shown = (site / f"{name}.html").read_text("utf-8")
-        shown = shown.partition("<article")[2].partition("</article")[0]
-        shown = re.sub(r"<aside.*?</aside>", "", shown, flags=re.DOTALL)
+        listed = (site / f"{name}.html").read_text("utf-8")
+        listed = listed.partition("<article")[2].partition("</article")[0]
+        listed = re.sub(r"<aside.*?</aside>", "", listed, flags=re.DOTALL)
         for element in _MADE_OF:
-            counts = [len(re.findall(rf"<{element}[ >]", each)) for each in (text, shown)]
+            counts = [len(re.findall(rf"<{element}[ >]", each)) for each in (text, listed)]
             if counts[0] != counts[1]:
                 other[f"{name} <{element}>"] = counts
     assert other == {}
@@ -184,8 +184,8 @@ def test_what_was_divided_is_whole(site):
         text = (suite.root() / "docs" / f"{name}.md").read_text("utf-8")
         headings = [h.strip("`") for h in re.findall(r"^##+ (.+)$", text, re.M)]
         folder = [site / f"{name}.html", *(site / name).glob("*.html")]
-        shown = "".join(path.read_text("utf-8") for path in folder)
-        plain = re.sub(r"<a class=\"headerlink.*?</a>|</?code>", "", shown)
+        listed = "".join(path.read_text("utf-8") for path in folder)
+        plain = re.sub(r"<a class=\"headerlink.*?</a>|</?code>", "", listed)
         found = re.findall(r"<h[123] id=[^>]*>(.*?)</h[123]>", plain)
         sources = 0 if name == "comparison" else 1
         assert len(headings) > 50
@@ -250,9 +250,9 @@ def test_the_site_in_a_browser(served, width):
         found = "document.querySelectorAll('.md-search-result__item a').length"
         assert chromium.wait(f"{found} > 0"), chromium.value("document.body.innerText")[:500]
         light = chromium.value("getComputedStyle(document.body).backgroundColor")
-        said, asked = chromium.said, chromium.asked
-        assert said == []
-        assert [a for a in asked if not a.startswith((served, "data:", "blob:"))] == []
+        text, requested = chromium.said, chromium.asked
+        assert text == []
+        assert [a for a in requested if not a.startswith((served, "data:", "blob:"))] == []
 
         chromium.open_address(f"{served}/details/sac.html", width, dark=True)
         assert chromium.value("getComputedStyle(document.body).backgroundColor") != light

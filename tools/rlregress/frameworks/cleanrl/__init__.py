@@ -13,7 +13,7 @@ from typing import Any, Mapping, Optional, Sequence, Tuple
 
 from rlregress.errors import UserError
 from rlregress.frameworks import metadata
-from rlregress.frameworks.base import PLAIN, Adapter, Around, NotOffered, Probe
+from rlregress.frameworks.base import PLAIN, Adapter, Probe, TrainingVariant, Unsupported
 from rlregress.frameworks.cleanrl.sources import VARIABLE, Source, all_sources, find_source
 
 ALGORITHMS = ("ppo", "sac", "td3")
@@ -33,7 +33,9 @@ class CleanRL(Adapter):
     scopes = ("script",)
     logged = ("rlregress.frameworks.cleanrl.running:Writer.add_scalar",)
     checkout = VARIABLE
-    begins_anew = "a script is one program, and nothing from outside can set its variables amid it"
+    no_resume_reason = (
+        "a script is one program, and nothing from outside can set its variables amid it"
+    )
 
     def __init__(self, source: Optional[Source] = None) -> None:
         self._bound = source
@@ -57,7 +59,7 @@ class CleanRL(Adapter):
             return ALGORITHMS
 
     @property
-    def without_cells(self) -> Tuple[str, ...]:  # type: ignore[override]
+    def behavior_only(self) -> Tuple[str, ...]:  # type: ignore[override]
         """As ``algorithms``: nothing of scripts that were written for gym."""
         return WITHOUT_CELLS if self.algorithms else ()
 
@@ -83,23 +85,23 @@ class CleanRL(Adapter):
 
     def probes(self) -> Mapping[Tuple[str, str], Probe]:
         """The probes by (detail id, scope), of this copy of the scripts."""
-        return self._beside("probes").bound_to(self.source)
+        return self._sibling("probes").bound_to(self.source)
 
     def absent(self) -> Mapping[str, str]:
         """What this copy of the scripts does not have, or cannot be asked."""
-        return self._beside("probes").absent(self.source)
+        return self._sibling("probes").absent(self.source)
 
     def defaults(self) -> Mapping[Tuple[str, str], Mapping[str, Any]]:
         """Defaults of the command lines of this copy of the scripts."""
-        return self._beside("defaults").values(self.source)
+        return self._sibling("defaults").values(self.source)
 
     def applied(self, algorithm: str, hyperparameters: Mapping[str, Any]) -> Mapping[str, Any]:
         """Hyperparameters of this copy's script with a set on its command line."""
-        return self._beside("defaults").applied(algorithm, hyperparameters, self.source)
+        return self._sibling("defaults").applied(algorithm, hyperparameters, self.source)
 
     def parameter_names(self) -> Mapping[Tuple[str, str], Mapping[str, str]]:
         """Flags of this copy of the scripts."""
-        return self._beside("defaults").names(self.source)
+        return self._sibling("defaults").names(self.source)
 
     def digests(self) -> Mapping[str, str]:
         """Digests of the scripts that are trained and of what they import from their checkout."""
@@ -124,39 +126,41 @@ class CleanRL(Adapter):
 
     def train(self, request: Any) -> Any:
         """Train with the script's own loop."""
-        return self._beside("training").train(request, self.source)
+        return self._sibling("training").train(request, self.source)
 
     def train_seeded(self, request: Any) -> Any:
         """Train with the loop of ``dqn.py``, ``dqn_atari.py`` or ``ddpg_continuous_action.py``."""
-        return self._beside("seeded").train_seeded(request, self.source)
+        return self._sibling("seeded").train_seeded(request, self.source)
 
-    def train_in_halves(self, request: Any, restored: bool = False) -> Any:
+    def train_and_resume(self, request: Any, restored: bool = False) -> Any:
         """A script is started once and trains to its end."""
-        raise NotOffered("a script trains once, from the beginning to its end")
+        raise Unsupported("a script trains once, from the beginning to its end")
 
     def trace_trainings(self) -> Mapping[str, Any]:
         """Built-in trainings for traces with this copy's scripts, by algorithm."""
-        return {} if self.source.for_gym else self._beside("traced").trainings(self.source)
+        return {} if self.source.for_gym else self._sibling("traced").trainings(self.source)
 
     def trace_scenario(self, scenario: Any, make_env: Any, seed: int) -> None:
         """Run this copy's script with what a scenario sets on its command line."""
-        self._beside("scenarios").trace(scenario, make_env, seed, self.source)
+        self._sibling("scenarios").trace(scenario, make_env, seed, self.source)
 
     def transitions(self, request: Any, environments: int = 1) -> Any:
         """Train with the script's own loop and return what it stored."""
-        return self._beside("collection").transitions(request, environments, self.source)
+        return self._sibling("collection").transitions(request, environments, self.source)
 
-    def minibatches(self, request: Any, environments: int = 1, around: Around = PLAIN) -> Any:
+    def minibatches(
+        self, request: Any, environments: int = 1, around: TrainingVariant = PLAIN
+    ) -> Any:
         """Train with the script's own loop and return the minibatches that its updates read."""
-        return self._beside("minibatches").minibatches(request, environments, self.source, around)
+        return self._sibling("minibatches").minibatches(request, environments, self.source, around)
 
     def running_statistics(self, request: Any, environments: int = 1) -> Any:
         """A script ends with its training, and evaluates what it has saved in one of its own."""
-        raise NotOffered("of a script's normalisation only details are asked")
+        raise Unsupported("of a script's normalisation only details are asked")
 
     def play_atari(self, make_env: Any) -> Any:
         """A game of ``make_env`` through what the Atari script puts around it."""
-        return self._beside("probes.atari").player(make_env, self.source)
+        return self._sibling("probes.atari").player(make_env, self.source)
 
 
 ADAPTER = CleanRL()

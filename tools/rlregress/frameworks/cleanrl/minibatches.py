@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch.overrides import TorchFunctionMode
 
-from rlregress.frameworks.base import PLAIN, Around, Minibatch, TrainingRequest
+from rlregress.frameworks.base import PLAIN, Minibatch, TrainingRequest, TrainingVariant
 from rlregress.frameworks.cleanrl.collection import NOT_NORMALISED
 from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
 from rlregress.frameworks.cleanrl.sources import Source
@@ -30,7 +30,7 @@ _ROLLOUT = {
 
 
 def minibatches(
-    request: TrainingRequest, environments: int, source: Source, around: Around = PLAIN
+    request: TrainingRequest, environments: int, source: Source, around: TrainingVariant = PLAIN
 ) -> Sequence[Minibatch]:
     """Run the script on ``environments`` copies in its ``SyncVectorEnv``.
 
@@ -42,7 +42,7 @@ def minibatches(
     return read(request, *prepared(request, source, environments), _resets(around))
 
 
-def _resets(around: Around) -> List[Any]:
+def _resets(around: TrainingVariant) -> List[Any]:
     """Patches that let the script's environments reset so; within the step they do anyway."""
     if around.autoreset in ("", "same_step"):
         return []

@@ -19,7 +19,7 @@ from rlregress.errors import UserError
 
 _MISSING = object()
 #: beside the scripts in a checkout; what is imported from one checkout must not serve another.
-_BESIDE = "cleanrl_utils"
+_UTILITIES = "cleanrl_utils"
 #: what ``argparse`` ends a program with
 _WRONG_ARGUMENTS = 2
 
@@ -58,17 +58,17 @@ def _restore_modules(before: Mapping[str, Any]) -> None:
             sys.modules[name] = module
 
 
-def _loaded_beside() -> List[str]:
-    if _BESIDE not in sys.modules:
+def _loaded_utilities() -> List[str]:
+    if _UTILITIES not in sys.modules:
         return []
-    return [n for n in sys.modules if n == _BESIDE or n.startswith(f"{_BESIDE}.")]
+    return [n for n in sys.modules if n == _UTILITIES or n.startswith(f"{_UTILITIES}.")]
 
 
 @contextlib.contextmanager
-def beside(root: Path) -> Iterator[None]:
+def with_utilities(root: Path) -> Iterator[None]:
     """Import ``cleanrl_utils`` from this copy, and forget it afterwards."""
-    before = {name: sys.modules.pop(name) for name in _loaded_beside()}
-    has_modules = (root / _BESIDE).is_dir()
+    before = {name: sys.modules.pop(name) for name in _loaded_utilities()}
+    has_modules = (root / _UTILITIES).is_dir()
     path, written = list(sys.path), sys.dont_write_bytecode
     if has_modules:
         sys.path.insert(0, str(root))
@@ -79,7 +79,7 @@ def beside(root: Path) -> Iterator[None]:
     finally:
         sys.path[:] = path
         sys.dont_write_bytecode = written
-        for name in _loaded_beside():
+        for name in _loaded_utilities():
             del sys.modules[name]
         sys.modules.update(before)
 
@@ -99,14 +99,14 @@ def folder_of_its_own() -> Iterator[None]:
 @contextlib.contextmanager
 def argument_errors(path: Path, old: bool) -> Iterator[None]:
     """Turn what ``argparse`` does with a wrong argument into one sentence."""
-    said = io.StringIO()
-    with contextlib.redirect_stderr(said) if old else contextlib.nullcontext():
+    output = io.StringIO()
+    with contextlib.redirect_stderr(output) if old else contextlib.nullcontext():
         try:
             yield
         except SystemExit as end:
             if end.code != _WRONG_ARGUMENTS:
                 raise  # who is stopped amid a script, stops
-            lines = said.getvalue().strip().splitlines()
+            lines = output.getvalue().strip().splitlines()
             raise UserError(
                 f"{path.name} does not take these arguments: {lines[-1] if lines else 'it ended'}"
             ) from None

@@ -140,7 +140,7 @@ def run_script(
         with contextlib.ExitStack() as around:
             around.enter_context(restored.random_state())
             around.enter_context(restored.modules(stubs))
-            around.enter_context(restored.beside(path.parent.parent))
+            around.enter_context(restored.with_utilities(path.parent.parent))
             around.enter_context(restored.folder_of_its_own())
             around.enter_context(contextlib.redirect_stdout(output))
             around.enter_context(warnings.catch_warnings())
@@ -149,8 +149,8 @@ def run_script(
             warnings.filterwarnings("ignore", "Creating a tensor from a list of numpy.ndarrays")
             for target, name, value in replaced:
                 around.enter_context(mock.patch.object(target, name, value, create=True))
-            watched = watch.watched(gymnasium.vector.SyncVectorEnv)
-            around.enter_context(mock.patch.object(gymnasium.vector, "SyncVectorEnv", watched))
+            recorded = watch.recorded_class(gymnasium.vector.SyncVectorEnv)
+            around.enter_context(mock.patch.object(gymnasium.vector, "SyncVectorEnv", recorded))
             command = [str(path), *(_command_line(arguments) if old else ())]
             around.enter_context(mock.patch.object(sys, "argv", command))
             around.enter_context(restored.argument_errors(path, old))
@@ -207,7 +207,7 @@ def _maker(make_env: Optional[Callable[[], Any]]) -> Callable[..., Any]:
 
 def _tyro(path: Path, arguments: Mapping[str, Any]) -> types.ModuleType:
     def cli(kind: Any) -> Any:
-        known = [each.name for each in dataclasses.fields(kind)]
+        known = [spec.name for spec in dataclasses.fields(kind)]
         for name in arguments:
             if name not in known:
                 raise ArgumentLost(
@@ -277,7 +277,7 @@ class _Watch:
             with self._outside():
                 on_start(self._run)
 
-    def watched(self, base: Any) -> Any:
+    def recorded_class(self, base: Any) -> Any:
         watch = self
 
         class SyncVectorEnv(base):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any, Callable, Dict, Mapping, Tuple
 
-from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.cleanrl.running import run_script
 from rlregress.frameworks.cleanrl.script import ArgumentLost, Unreadable
 from rlregress.frameworks.cleanrl.sources import Source
@@ -87,14 +87,14 @@ def trace(
 ) -> None:
     """Run the script of the algorithm with what the scenario sets."""
     if source.for_gym:
-        raise NotOffered(f"CleanRL {source.label} is written for gym and is not trained")
+        raise Unsupported(f"CleanRL {source.label} is written for gym and is not trained")
     algorithm, environment = str(scenario["algorithm"]), dict(scenario.get("environment", {}))
     given = {**scenario.get("settings", {}), **scenario.get("features", {})}
     discrete = environment.get("actions", "box") == "discrete"
     name = _SCRIPTS.get((algorithm, discrete, bool(given.pop("distributional", False))))
     spaces = environment.get("observations", "box"), environment.get("actions", "box")
     if name is None or spaces[0] not in ("box", "float64") or spaces[1] not in ("box", "discrete"):
-        raise NotOffered(f"no script of {algorithm.upper()} takes {spaces[1]} and {spaces[0]}")
+        raise Unsupported(f"no script of {algorithm.upper()} takes {spaces[1]} and {spaces[0]}")
     whole = {**_DEFAULTS[algorithm], **given}
     whole["copies"] = environment.pop("copies", whole["copies"])
     arguments = {**_arguments(algorithm, whole), "seed": seed}
@@ -106,7 +106,7 @@ def trace(
     try:
         run_script(source.script(name).path, arguments, make_env=made)
     except (ArgumentLost, Unreadable) as error:
-        raise NotOffered(str(error)) from None
+        raise Unsupported(str(error)) from None
 
 
 def _arguments(algorithm: str, given: Dict[str, Any]) -> Dict[str, Any]:
@@ -116,7 +116,7 @@ def _arguments(algorithm: str, given: Dict[str, Any]) -> Dict[str, Any]:
         made["num_minibatches"] = max(1, batch // given.pop("minibatch_size"))
         value = given.pop("value_clip_range", None)
         if value is not None and value != given.get("clip_range"):
-            raise NotOffered("the scripts clip ratio and value in the same range")
+            raise Unsupported("the scripts clip ratio and value in the same range")
         if value is not None:
             given["clip_value"] = True
     if algorithm == "sac":
@@ -127,7 +127,7 @@ def _arguments(algorithm: str, given: Dict[str, Any]) -> Dict[str, Any]:
     names = _ARGUMENTS[algorithm]
     left = sorted(set(given) - set(names))
     if left:
-        raise NotOffered(f"the scripts of {algorithm.upper()} have no {', '.join(left)}")
+        raise Unsupported(f"the scripts of {algorithm.upper()} have no {', '.join(left)}")
     return {**made, **{names[name]: value for name, value in given.items()}}
 
 

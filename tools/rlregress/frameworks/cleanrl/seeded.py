@@ -13,7 +13,7 @@ import gymnasium
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import NotOffered, Trained
+from rlregress.frameworks.base import Trained, Unsupported
 from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
 from rlregress.frameworks.cleanrl.sources import Source
 from rlregress.frameworks.heads import Heads, last_linear, prepare
@@ -78,17 +78,17 @@ def _trained(run: ScriptRun) -> Trained:
 
     def policy(observations: np.ndarray) -> np.ndarray:
         with torch.no_grad():
-            seen = tensor(observations)
+            observation = tensor(observations)
             if "q_network" in run:
-                return run["q_network"](seen).argmax(1).numpy()
-            return run["actor"](seen).numpy()
+                return run["q_network"](observation).argmax(1).numpy()
+            return run["actor"](observation).numpy()
 
     def value(observations: np.ndarray) -> np.ndarray:
         with torch.no_grad():
-            seen = tensor(observations)
+            observation = tensor(observations)
             if "q_network" in run:
-                return run["q_network"](seen).amax(1).numpy()
-            return run["qf1"](seen, run["actor"](seen)).numpy().reshape(-1)
+                return run["q_network"](observation).amax(1).numpy()
+            return run["qf1"](observation, run["actor"](observation)).numpy().reshape(-1)
 
     parameters = {
         f"{name}.{key}": array
@@ -108,17 +108,17 @@ def train_seeded(request: SeededTraining, source: Source) -> Trained:
     """Train with the script.
 
     Raises:
-        NotOffered: the scripts were written for gym.
+        Unsupported: the scripts were written for gym.
     """
     if source.for_gym:
-        raise NotOffered(
+        raise Unsupported(
             f"the scripts of CleanRL {source.label} were written for gym 0.17; set CLEANRL_HOME to "
             "a checkout of https://github.com/vwxyzjn/cleanrl"
         )
     seeds, look = request.seeds, request.watch()
-    shown = request.make_env(False)
-    images = len(shown.observation_space.shape) == 3
-    shown.close()
+    plain = request.make_env(False)
+    images = len(plain.observation_space.shape) == 3
+    plain.close()
 
     def begin(run: ScriptRun) -> None:
         head = run["q_network" if request.algorithm == "dqn" else "actor"]

@@ -27,7 +27,7 @@ HEAD = "HEAD"
 
 _PACKAGE = "cleanrl"
 #: in a checkout: modules that the scripts import.
-_BESIDE = "cleanrl_utils"
+_UTILITIES = "cleanrl_utils"
 _STATES_VERSION = ("pyproject.toml", "setup.py")
 _MARK = "ppo_continuous_action.py"
 _HINT = (
@@ -80,17 +80,17 @@ class Source:
         """SHA-256 of scripts, by their path below the root, and of the modules beside them."""
         digests = {f"{_PACKAGE}/{name}.py": self.script(name).sha256[:16] for name in names}
         digest = hashlib.sha256()
-        beside = sorted((self.root / _BESIDE).rglob("*.py"))
+        beside = sorted((self.root / _UTILITIES).rglob("*.py"))
         for path in beside:
             digest.update(path.relative_to(self.root).as_posix().encode())
             digest.update(path.read_bytes())
         if beside:
-            digests[_BESIDE] = digest.hexdigest()[:16]
+            digests[_UTILITIES] = digest.hexdigest()[:16]
         return digests
 
     def copy_into(self, folder: Path) -> Path:
         """A copy in ``folder``, files as links, that is found as this one is; the folder."""
-        beside = [self.root / name for name in (_PACKAGE, _BESIDE)]
+        beside = [self.root / name for name in (_PACKAGE, _UTILITIES)]
         beside += [*self.root.glob(f"{_PACKAGE}-*.dist-info")]
         for source in beside:
             if source.is_dir():
@@ -201,8 +201,8 @@ def find_source(label: str = "") -> Source:
     sources = all_sources()
     if not sources:
         raise UserError(f"CleanRL cannot be tested: there are no scripts; {_HINT}")
-    for one in sources:
-        if label in ("", one.label):
-            return one
-    labels = ", ".join(one.label for one in sources)
+    for source in sources:
+        if label in ("", source.label):
+            return source
+    labels = ", ".join(known_source.label for known_source in sources)
     raise UserError(f"cleanrl@{label} is not here, only {labels}; {_HINT}")

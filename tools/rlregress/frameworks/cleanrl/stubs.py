@@ -63,12 +63,12 @@ def spaces(low: Any, high: Any, observations: int = 1) -> Bag:
     """
     lows, highs = np.broadcast_arrays(np.atleast_1d(low), np.atleast_1d(high))
     box = gymnasium.spaces.Box(lows.astype(np.float32), highs.astype(np.float32))
-    seen = gymnasium.spaces.Box(-np.inf, np.inf, (observations,))
+    observed = gymnasium.spaces.Box(-np.inf, np.inf, (observations,))
     return Bag(
         action_space=box,
-        observation_space=seen,
+        observation_space=observed,
         single_action_space=box,
-        single_observation_space=seen,
+        single_observation_space=observed,
         num_envs=1,
     )
 
@@ -132,11 +132,11 @@ def differentiated() -> Iterator[List[float]]:
     losses: List[float] = []
     backward = torch.Tensor.backward
 
-    def watched(tensor: torch.Tensor, *arguments: Any, **keywords: Any) -> Any:
+    def recording(tensor: torch.Tensor, *arguments: Any, **keywords: Any) -> Any:
         losses.append(float(tensor.detach()))
         return backward(tensor, *arguments, **keywords)
 
-    with replaced(torch.Tensor, "backward", watched):
+    with replaced(torch.Tensor, "backward", recording):
         yield losses
 
 

@@ -158,7 +158,7 @@ def _normalised(wrapper: Any) -> Callable[[np.ndarray], np.ndarray]:
     return lambda observation: (observation - mean) / np.sqrt(variance + wrapper.epsilon)
 
 
-def seen(environment: Any) -> Callable[[np.ndarray], torch.Tensor]:
+def as_observed(environment: Any) -> Callable[[np.ndarray], torch.Tensor]:
     """Observations of the bare environment -> what the script's network gets of them.
 
     The script's own wrappers, in their order, with the statistics as they are now.
@@ -170,7 +170,7 @@ def seen(environment: Any) -> Callable[[np.ndarray], torch.Tensor]:
         elif isinstance(wrapper, gymnasium.ObservationWrapper):
             steps.append(wrapper.observation)
 
-    def see(observations: np.ndarray) -> torch.Tensor:
+    def observe(observations: np.ndarray) -> torch.Tensor:
         rows = []
         for observation in observations:
             for step in steps:
@@ -178,7 +178,7 @@ def seen(environment: Any) -> Callable[[np.ndarray], torch.Tensor]:
             rows.append(observation)
         return torch.as_tensor(np.stack(rows), dtype=torch.float32)
 
-    return see
+    return observe
 
 
 def _acted(environment: Any) -> Callable[[np.ndarray], np.ndarray]:
@@ -216,11 +216,11 @@ def _deterministic(run: ScriptRun) -> Callable[[torch.Tensor], torch.Tensor]:
 def policy_of(run: ScriptRun) -> Policy:
     """The deterministic policy, with the observation statistics of this moment."""
     environment = run["envs"].envs[0]
-    see, act, network = seen(environment), _acted(environment), _deterministic(run)
+    observe, act, network = as_observed(environment), _acted(environment), _deterministic(run)
 
     def policy(observations: np.ndarray) -> np.ndarray:
         with torch.no_grad():
-            return act(network(see(observations)).numpy())
+            return act(network(observe(observations)).numpy())
 
     return policy
 
@@ -237,29 +237,33 @@ def _reward_unit(environment: Any) -> float:
 def _value_of(run: ScriptRun) -> Callable[[np.ndarray], np.ndarray]:
     """Values in the environment's unit of reward: PPO's critic learns them in a running one."""
     environment = run["envs"].envs[0]
-    see, network, unit = seen(environment), _deterministic(run), _reward_unit(environment)
+    observe, network, unit = (
+        as_observed(environment),
+        _deterministic(run),
+        _reward_unit(environment),
+    )
 
     def value(observations: np.ndarray) -> np.ndarray:
         with torch.no_grad():
-            seen = see(observations)
+            observation = observe(observations)
             if "agent" in run:
-                values = run["agent"].get_value(seen)
+                values = run["agent"].get_value(observation)
             elif "q_network" in run:
-                values = run["q_network"](seen).amax(1)
+                values = run["q_network"](observation).amax(1)
             else:
-                actions = network(seen)
+                actions = network(observation)
                 critics = [run[name] for name in ("qf1", "qf2") if name in run]
-                values = torch.stack([critic(seen, actions) for critic in critics]).amin(0)
+                values = torch.stack([critic(observation, actions) for critic in critics]).amin(0)
             return values.numpy().reshape(-1) * unit
 
     return value
 
 
 def _drawn_of(run: ScriptRun) -> Callable[[np.ndarray, np.ndarray], Any]:
-    see = seen(run["envs"].envs[0])
+    observe = as_observed(run["envs"].envs[0])
 
     def drawn(observations: np.ndarray, numbers: np.ndarray) -> Any:
-        tensor = see(observations)
+        tensor = observe(observations)
         with normal_draws(numbers):
             if "agent" in run:
                 actions = run["agent"].get_action_and_value(tensor)[0].detach()

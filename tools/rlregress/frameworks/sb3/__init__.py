@@ -49,15 +49,15 @@ class StableBaselines3(Adapter):
         ),
     )
     algorithms = ("ppo", "sac", "td3")
-    without_cells = ("dqn", "ddpg")
+    behavior_only = ("dqn", "ddpg")
     scopes = ("library",)
-    watched = (
+    recorded_methods = (
         "stable_baselines3.common.vec_env.base_vec_env:VecEnv.reset",
         "stable_baselines3.common.vec_env.base_vec_env:VecEnv.step_wait",
         "stable_baselines3.common.vec_env.vec_normalize:VecNormalize.normalize_obs",
         "stable_baselines3.common.vec_env.vec_normalize:VecNormalize.normalize_reward",
         # what a scenario looks at
-        "rlregress.frameworks.sb3.own:Shown.value",
+        "rlregress.frameworks.sb3.own:Capture.capture",
     )
     logged = (
         "stable_baselines3.common.logger:Logger.record",
@@ -67,18 +67,18 @@ class StableBaselines3(Adapter):
     in_one_process = {"SubprocVecEnv": "DummyVecEnv"}
 
     @property
-    def begins_anew(self) -> str:  # type: ignore[override]
+    def no_resume_reason(self) -> str:  # type: ignore[override]
         """Nothing from 2.0 on: ``learn`` has all of its state in the model between two rollouts."""
         before = int(self.version().partition(".")[0]) < 2
         return "that versions before 2.0 go on exactly is not known" if before else ""
 
     def trace_scenario(self, scenario: Any, make_env: Any, seed: int) -> Any:
         """Train with the library's own classes through what a scenario switches on."""
-        return self._beside("scenarios").trace(scenario, make_env, seed)
+        return self._sibling("scenarios").trace(scenario, make_env, seed)
 
     def other_defaults(self) -> Mapping[Tuple[str, str], Mapping[str, Any]]:
         """Arguments of A2C, DDPG and DQN, and what their optimisers and networks are made with."""
-        return self._beside("settings").values()
+        return self._sibling("settings").values()
 
 
 ADAPTER = StableBaselines3()

@@ -11,10 +11,10 @@ from unittest import mock
 import torch
 from stable_baselines3.common.vec_env import DummyVecEnv
 
-from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.sb3 import gyms, helpers, older, own
-from rlregress.frameworks.sb3.asked import Asked, library, missing_device, silent
-from rlregress.frameworks.sb3.surroundings import Surroundings
+from rlregress.frameworks.sb3.asked import ScenarioOptions, library, missing_device, silent
+from rlregress.frameworks.sb3.surroundings import Wrappers
 
 #: steps of an agent that acts alone: two ends of episodes are among them.
 _ALONE = 18
@@ -22,36 +22,36 @@ _ALONE = 18
 _TRUST = "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"
 
 
-class Afterwards:
+class PostTraining:
     """What a scenario asks for beside the first training."""
 
-    def __init__(self, asked: Asked, surroundings: Surroundings, folder: str) -> None:
-        self._surroundings = surroundings
+    def __init__(self, options: ScenarioOptions, wrappers: Wrappers, folder: str) -> None:
+        self._wrappers = wrappers
         self._folder = folder
-        self._save_load, self._save_policy = asked.take("save_load"), asked.take("save_policy")
-        self._loaded_copies = int(asked.take("loaded_copies", 0))
-        frequency = asked.take("loaded_frequency")
+        self._save_load, self._save_policy = options.take("save_load"), options.take("save_policy")
+        self._loaded_copies = int(options.take("loaded_copies", 0))
+        frequency = options.take("loaded_frequency")
         self._loaded_with = {} if frequency is None else {"train_freq": int(frequency)}
-        self._compiled, self._learn_again = asked.take("compiled"), asked.take("learn_again")
-        self._another = asked.take("another_environment")
-        self._by_hand = int(asked.take("updates_by_hand", 0))
-        self._evaluations = list(asked.take("evaluate", []))
-        self._reports = list(asked.take("report", []))
-        self._alone = list(asked.take("act_alone", []))
-        self._policy_again = asked.take("policy_again")
-        self._stop = asked.take("stop_after_episodes")
-        self._stop_at = asked.take("stop_after_steps")
-        self._silent_callback = asked.take("silent_callback")
-        self._starting_callback = asked.take("starting_callback")
-        self._helpers = list(asked.take("helpers", []))
-        self._elsewhere = missing_device() if asked.take("rows_from_elsewhere") else ""
+        self._compiled, self._learn_again = options.take("compiled"), options.take("learn_again")
+        self._another = options.take("another_environment")
+        self._by_hand = int(options.take("updates_by_hand", 0))
+        self._evaluations = list(options.take("evaluate", []))
+        self._reports = list(options.take("report", []))
+        self._alone = list(options.take("act_alone", []))
+        self._policy_again = options.take("policy_again")
+        self._stop = options.take("stop_after_episodes")
+        self._stop_at = options.take("stop_after_steps")
+        self._silent_callback = options.take("silent_callback")
+        self._starting_callback = options.take("starting_callback")
+        self._helpers = list(options.take("helpers", []))
+        self._elsewhere = missing_device() if options.take("rows_from_elsewhere") else ""
 
     def callbacks(self) -> Any:
         """What is called at every step of the first training."""
         callbacks = []
         if "callback" in self._evaluations:
             evaluation = library("common.callbacks", "EvalCallback")
-            aside = self._surroundings.around(training=False)
+            aside = self._wrappers.wrapped_environment(training=False)
             callbacks.append(evaluation(aside, n_eval_episodes=2, eval_freq=40, verbose=0))
         if self._stop is not None:
             callbacks.append(library("common.callbacks", "StopTrainingOnMaxEpisodes")(self._stop))
@@ -68,26 +68,26 @@ class Afterwards:
         if "episodes" in self._reports:
             _report_episodes(model)
         if "starts" in self._reports:
-            own.Shown().value(older.episode_starts(model).astype(int).tolist())
+            own.Capture().capture(older.episode_starts(model).astype(int).tolist())
         if "rates" in self._reports:
-            own.Shown().value([int(model.policy.training), *own.rates(model)])
+            own.Capture().capture([int(model.policy.training), *own.rates(model)])
         if self._by_hand:
             model.train(gradient_steps=self._by_hand, batch_size=16)
         if self._another:
-            model.set_env(self._surroundings.around())
+            model.set_env(self._wrappers.wrapped_environment())
         if self._save_load:
             model = self._saved_and_loaded(model)
         if self._learn_again or self._save_load or self._another:
             model.learn(steps // 2, reset_num_timesteps=self._learn_again == "reset")
         self._evaluate(model)
         if self._save_policy:
-            _save_policy(model, self._surroundings, self._folder)
+            _save_policy(model, self._wrappers, self._folder)
         for kind in self._alone:
-            _act(model, self._surroundings, kind == "deterministic")
+            _act(model, self._wrappers, kind == "deterministic")
         if self._policy_again:
             self._load_policy(model)
         for name in self._helpers:
-            helpers.USED[name](model, self._surroundings, self._folder)
+            helpers.USED[name](model, self._wrappers, self._folder)
 
     def _evaluate(self, model: Any) -> None:
         from stable_baselines3.common.evaluation import evaluate_policy
@@ -97,15 +97,15 @@ class Afterwards:
         for kind in self._evaluations:
             if kind == "callback":
                 continue
-            environment: Any = self._surroundings.around(training=False)
-            if self._surroundings.normalizes:
+            environment: Any = self._wrappers.wrapped_environment(training=False)
+            if self._wrappers.normalizes:
                 sync_envs_normalization(model.get_env(), environment)
             options = {"return_episode_rewards": True} if reports else {}
             returned = evaluate_policy(
                 model, environment, 3, deterministic=kind == "deterministic", **options
             )
             if reports:
-                own.Shown().value([list(map(float, numbers)) for numbers in returned])
+                own.Capture().capture([list(map(float, numbers)) for numbers in returned])
 
     def _saved_and_loaded(self, model: Any) -> Any:
         """The agent as it comes back from its file, with its replay buffer and its statistics."""
@@ -114,9 +114,9 @@ class Afterwards:
             model.policy = own.Compiled(model.policy)
         model.save(path)
         if self._loaded_copies:
-            environment = self._surroundings.around(copies=self._loaded_copies)
+            environment = self._wrappers.wrapped_environment(copies=self._loaded_copies)
         else:
-            environment = self._surroundings.again(model.get_env(), self._folder)
+            environment = self._wrappers.again(model.get_env(), self._folder)
         given = {"env": environment, "device": "cpu", **self._loaded_with}
         loaded = silent(type(model).load(path, **given))
         if hasattr(model, "save_replay_buffer") and not self._loaded_copies:
@@ -135,23 +135,23 @@ class Afterwards:
         model.policy.save(path)
         with _trusting() if self._policy_again == "trusted" else contextlib.nullcontext():
             policy = type(model.policy).load(path)
-        _act(policy, self._surroundings, deterministic=True)
+        _act(policy, self._wrappers, deterministic=True)
 
 
 def _report_episodes(model: Any) -> None:
     """Show the returns and lengths that the agent knows of, and what else is noted with them."""
     keys = ("r", "l", "place")
     rows: List[Any] = [[row[key] for key in keys if key in row] for row in model.ep_info_buffer]
-    own.Shown().value([len(rows), *rows])
+    own.Capture().capture([len(rows), *rows])
 
 
-def _act(actor: Any, surroundings: Surroundings, deterministic: bool) -> None:
+def _act(actor: Any, wrappers: Wrappers, deterministic: bool) -> None:
     """Act in one environment that nothing is wrapped around."""
-    environment = surroundings.made(0)
+    environment = wrappers.made(0)
     observation = gyms.reset(environment)
     for _ in range(_ALONE):
         action, _ = actor.predict(observation, deterministic=deterministic)
-        own.Shown().value([type(action).__name__, action])
+        own.Capture().capture([type(action).__name__, action])
         observation, _, ended = gyms.step(environment, action)
         if ended:
             observation = gyms.reset(environment)
@@ -159,10 +159,10 @@ def _act(actor: Any, surroundings: Surroundings, deterministic: bool) -> None:
 
 def _check_saving(model: Any) -> None:
     if not hasattr(model.policy, "save"):
-        raise NotOffered("a policy cannot be saved alone")
+        raise Unsupported("a policy cannot be saved alone")
 
 
-def _save_policy(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _save_policy(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Save the policy alone, load it, and let it act."""
     path = os.path.join(folder, "policy.pkl")
     _check_saving(model)
@@ -170,7 +170,7 @@ def _save_policy(model: Any, surroundings: Surroundings, folder: str) -> None:
     # that a version does not trust its own files is another scenario's question
     with _trusting():
         policy = type(model.policy).load(path)
-    environment = DummyVecEnv([partial(surroundings.made, 0)])
+    environment = DummyVecEnv([partial(wrappers.made, 0)])
     policy.predict(environment.reset(), deterministic=True)
 
 

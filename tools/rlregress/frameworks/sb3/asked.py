@@ -14,7 +14,7 @@ from typing import Any, Mapping
 import stable_baselines3
 import torch
 
-from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.offered import check_arguments
 
 ON_POLICY = ("ppo", "a2c")
@@ -40,31 +40,31 @@ _DEFAULTS = {
 
 
 def algorithm_named(name: str) -> Any:
-    """The class of an algorithm; NotOffered where this version has none."""
+    """The class of an algorithm; Unsupported where this version has none."""
     algorithm = getattr(stable_baselines3, name.upper(), None)
     if algorithm is None:
-        raise NotOffered(f"this version has no {name.upper()}")
+        raise Unsupported(f"this version has no {name.upper()}")
     return algorithm
 
 
 def made(
     algorithm: Any, policy: Any, environment: Any, device: str = "cpu", **arguments: Any
 ) -> Any:
-    """An agent that logs nothing; NotOffered where the class lacks an argument."""
+    """An agent that logs nothing; Unsupported where the class lacks an argument."""
     check_arguments(algorithm, arguments)
     try:
         model = algorithm(policy, environment, device=device, **arguments)
     except (AssertionError, ValueError) as error:
         if "only supports" not in str(error) and "support multiple envs" not in str(error):
             raise
-        raise NotOffered(f"{algorithm.__name__}: {error}") from None
+        raise Unsupported(f"{algorithm.__name__}: {error}") from None
     return silent(model)
 
 
 def missing_device() -> str:
-    """A device that this machine lacks; NotOffered where it has it."""
+    """A device that this machine lacks; Unsupported where it has it."""
     if torch.cuda.is_available():
-        raise NotOffered("no device is missing: this machine has CUDA")
+        raise Unsupported("no device is missing: this machine has CUDA")
     return "cuda:0"
 
 
@@ -87,20 +87,20 @@ def by_library(error: BaseException) -> bool:
 
 
 def library(module: str, name: str) -> Any:
-    """A class or function of the library; NotOffered where this version has none."""
+    """A class or function of the library; Unsupported where this version has none."""
     try:
         return getattr(importlib.import_module(f"{_LIBRARY}.{module}"), name)
     except (ImportError, AttributeError):
-        raise NotOffered(f"this version has no {name}") from None
+        raise Unsupported(f"this version has no {name}") from None
 
 
-class Asked:
+class ScenarioOptions:
     """What a scenario asks for, each name once: what is left over in the end is not offered."""
 
     def __init__(self, scenario: Mapping[str, Any]) -> None:
         self.algorithm = str(scenario["algorithm"])
         if self.algorithm not in _DEFAULTS:
-            raise NotOffered(f"Stable-Baselines3 has no {self.algorithm.upper()}")
+            raise Unsupported(f"Stable-Baselines3 has no {self.algorithm.upper()}")
         self.environment = dict(scenario.get("environment", {}))
         self.settings = {**_DEFAULTS[self.algorithm], **scenario.get("settings", {})}
         self.features = dict(scenario.get("features", {}))
@@ -110,7 +110,7 @@ class Asked:
         return self.features.pop(name, self.settings.pop(name, default))
 
     def nothing_left(self) -> None:
-        """Raise NotOffered for what nobody took."""
+        """Raise Unsupported for what nobody took."""
         left = sorted({**self.settings, **self.features})
         if left:
-            raise NotOffered(f"{self.algorithm.upper()} has no {', '.join(left)}")
+            raise Unsupported(f"{self.algorithm.upper()} has no {', '.join(left)}")

@@ -8,7 +8,7 @@ import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecNormalize
 
-from rlregress.frameworks.base import PLAIN, Around, TrainingRequest, Transitions
+from rlregress.frameworks.base import PLAIN, TrainingRequest, TrainingVariant, Transitions
 from rlregress.frameworks.heads import prepare
 from rlregress.frameworks.sb3 import gyms, older
 from rlregress.frameworks.sb3.training import ALGORITHMS, arguments_for, heads
@@ -36,7 +36,7 @@ class _Rollouts(BaseCallback):
         self.done.append(older.episode_starts(self.model)[1:])
 
 
-def _normalised(vectorised: Any, around: Around) -> Any:
+def _normalised(vectorised: Any, around: TrainingVariant) -> Any:
     if around.running:
         return VecNormalize(vectorised, norm_reward=False)
     if around.statistics is None:
@@ -47,7 +47,7 @@ def _normalised(vectorised: Any, around: Around) -> Any:
     return wrapped
 
 
-def agent(request: TrainingRequest, environments: int, around: Around = PLAIN) -> Any:
+def agent(request: TrainingRequest, environments: int, around: TrainingVariant = PLAIN) -> Any:
     """An agent that is to learn on ``environments`` copies in a ``DummyVecEnv``."""
     around.only("Stable-Baselines3", "n_steps", "statistics", "running")
     vectorised = _normalised(gyms.make_vec_env(request.make_env, environments), around)

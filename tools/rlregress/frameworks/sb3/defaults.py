@@ -131,11 +131,11 @@ def _normalisation(model: Any) -> Dict[str, Any]:
 
 
 def _off_policy(model: Any) -> Dict[str, Any]:
-    asked = inspect.signature(type(model)).parameters["buffer_size"].default
+    default = inspect.signature(type(model)).parameters["buffer_size"].default
     return {
         "learning_rate": _learning_rate(getattr(model, "actor", model.policy).optimizer),
         "minibatch_size": model.batch_size,
-        "replay_size": asked if model.buffer_size == 1 else model.buffer_size,
+        "replay_size": default if model.buffer_size == 1 else model.buffer_size,
         "learning_starts": model.learning_starts,
         "polyak_coefficient": model.tau,
         "discount": model.gamma,

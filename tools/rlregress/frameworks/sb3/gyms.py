@@ -14,7 +14,7 @@ import numpy as np
 from stable_baselines3.common import base_class
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
-from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.base import Unsupported
 
 #: the library itself, its environments, spaces and wrappers.
 library: Any = getattr(base_class, "gym", gymnasium)
@@ -36,7 +36,7 @@ def space(given: Any) -> Any:
     """A gymnasium space as one of the library.
 
     Raises:
-        NotOffered: the library has no such space.
+        Unsupported: the library has no such space.
     """
     known = gymnasium.spaces
     if _SAME or not isinstance(given, gymnasium.Space):
@@ -51,7 +51,7 @@ def space(given: Any) -> Any:
         return spaces.MultiBinary(given.n)
     if isinstance(given, known.Dict):
         return spaces.Dict({name: space(part) for name, part in given.spaces.items()})
-    raise NotOffered(f"{library.__name__} {library.__version__} has no space {given}")
+    raise Unsupported(f"{library.__name__} {library.__version__} has no space {given}")
 
 
 class Native(Env):
@@ -122,7 +122,7 @@ def generator(seed: int) -> Any:
 
 def side_by_side(*environments: Any) -> Any:
     """Environments in a ``DummyVecEnv``."""
-    return DummyVecEnv([lambda one=one: native(one) for one in environments])
+    return DummyVecEnv([lambda env=environment: native(env) for environment in environments])
 
 
 def env_util() -> Any:

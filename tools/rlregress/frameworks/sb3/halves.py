@@ -11,7 +11,7 @@ from rlregress.frameworks.isolation import isolated
 from rlregress.frameworks.sb3.training import new, trained
 
 
-def train_in_halves(request: TrainingRequest, restored: bool) -> Trained:
+def train_and_resume(request: TrainingRequest, restored: bool) -> Trained:
     """``learn`` of half of the steps, twice; the second time it does not count from 0."""
     model = new(request)
     model.learn(request.total_steps // 2)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Iterator, List, Sequence
 
-from rlregress.frameworks.base import Around, Minibatch, TrainingRequest
+from rlregress.frameworks.base import Minibatch, TrainingRequest, TrainingVariant
 from rlregress.frameworks.samples import array, flat, note_samples, noted_targets
 from rlregress.frameworks.sb3.collection import agent
 
 
-def minibatches(request: TrainingRequest, environments: int, around: Around) -> Sequence[Minibatch]:
+def minibatches(
+    request: TrainingRequest, environments: int, around: TrainingVariant
+) -> Sequence[Minibatch]:
     """Learn with ``learn`` on ``environments`` copies in a ``DummyVecEnv``."""
     model = agent(request, environments, around)
     read: List[Minibatch] = []

@@ -9,7 +9,7 @@ import numpy as np
 from stable_baselines3.common.callbacks import EvalCallback
 from stable_baselines3.common.vec_env import VecNormalize
 
-from rlregress.frameworks.base import Around, RunningStatistics, TrainingRequest
+from rlregress.frameworks.base import RunningStatistics, TrainingRequest, TrainingVariant
 from rlregress.frameworks.sb3 import gyms, older
 from rlregress.frameworks.sb3.collection import agent
 from rlregress.frameworks.sb3.training import policy_of
@@ -17,7 +17,7 @@ from rlregress.frameworks.sb3.training import policy_of
 
 def running_statistics(request: TrainingRequest, environments: int) -> RunningStatistics:
     """Learn with ``learn``, evaluate by ``EvalCallback``, ``save`` and ``load``."""
-    model = agent(request, environments, Around(running=True))
+    model = agent(request, environments, TrainingVariant(running=True))
     model.learn(request.total_steps)
     request.on_checkpoint(model.num_timesteps, policy_of(model))
     trained = _of(model.get_vec_normalize_env())

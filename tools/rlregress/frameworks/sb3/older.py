@@ -16,7 +16,7 @@ import torch
 from stable_baselines3 import __version__
 from stable_baselines3.common import logger, utils
 
-from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.families import absent
 
 _VERSION = tuple(int(number) for number in __version__.split(".")[:2])
@@ -26,7 +26,7 @@ def keywords(function: Any) -> Mapping[str, inspect.Parameter]:
     """The parameters of a function, or of a class's constructor.
 
     Raises:
-        NotOffered: this version does not have the class.
+        Unsupported: this version does not have the class.
     """
     if absent(function):
         function()
@@ -48,7 +48,7 @@ def arguments_of(algorithm: Any, **arguments: Any) -> Dict[str, Any]:
     """Arguments of an algorithm's class as this version takes them.
 
     Raises:
-        NotOffered: this version cannot do what is asked.
+        Unsupported: this version cannot do what is asked.
     """
     known = keywords(algorithm)
     if "n_episodes_rollout" in known and arguments.get("train_freq", -1) > 0:
@@ -59,13 +59,13 @@ def arguments_of(algorithm: Any, **arguments: Any) -> Dict[str, Any]:
         arguments.pop("normalize_advantage", None)
     if arguments.get("policy_kwargs", {}).get("n_critics") and not _counts_critics(algorithm):
         if arguments["policy_kwargs"]["n_critics"] != 2:
-            raise NotOffered(f"{algorithm.__name__} of this version has two Q networks, always")
+            raise Unsupported(f"{algorithm.__name__} of this version has two Q networks, always")
         arguments["policy_kwargs"] = {
             name: given for name, given in arguments["policy_kwargs"].items() if name != "n_critics"
         }
     for name in arguments:
         if name not in known:
-            raise NotOffered(f"{algorithm.__name__} of this version has no argument '{name}'")
+            raise Unsupported(f"{algorithm.__name__} of this version has no argument '{name}'")
     return arguments
 
 
@@ -91,11 +91,11 @@ def networks(named: Dict[str, Any]) -> Any:
     return [named] if _VERSION < (1, 7) else named
 
 
-def adapted(agent: Any, asked: Mapping[str, Any]) -> Any:
+def adapted(agent: Any, required: Mapping[str, Any]) -> Any:
     """The agent, silent, with the current names.
 
     Args:
-        asked: the arguments that the agent was to be made with.
+        required: the arguments that the agent was to be made with.
     """
     silence(agent)
     _add_train(agent)
@@ -106,9 +106,9 @@ def adapted(agent: Any, asked: Mapping[str, Any]) -> Any:
     if hasattr(agent.policy, "value_net"):
         add_parts(agent.policy)
     unknown = "normalize_advantage" not in keywords(type(agent))
-    if unknown and not asked.get("normalize_advantage", True):
+    if unknown and not required.get("normalize_advantage", True):
         _leave_advantages(agent.rollout_buffer)
-    if asked.get("gradient_steps") == 0 and _VERSION < (1, 2):
+    if required.get("gradient_steps") == 0 and _VERSION < (1, 2):
         _collect_only(agent)
     return agent
 

@@ -13,10 +13,10 @@ from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.asked import library
 
 
-class Shown:
-    """What a user looks at: a trace sees what ``value`` hands back."""
+class Capture:
+    """What a user looks at: a trace sees what ``capture`` hands back."""
 
-    def value(self, numbers: List[Any]) -> List[Any]:
+    def capture(self, numbers: List[Any]) -> List[Any]:
         """The numbers, and words, as they are."""
         return numbers
 
@@ -27,11 +27,11 @@ class Shown:
 class Changed(gyms.Wrapper):
     """An environment that shows, takes or tells something else than the one in it."""
 
-    def seen(self, observation: Any) -> Any:
+    def transformed_observation(self, observation: Any) -> Any:
         """What is shown."""
         return observation
 
-    def told(self, observation: Any) -> Dict[str, Any]:
+    def extra_info(self, observation: Any) -> Dict[str, Any]:
         """What the informations of a step say beside their own."""
         del observation
         return {}
@@ -40,13 +40,17 @@ class Changed(gyms.Wrapper):
         """The first observation; with informations where the environment has them."""
         returned = self.env.reset(**options)
         if isinstance(returned, tuple):
-            return (self.seen(returned[0]), *returned[1:])
-        return self.seen(returned)
+            return (self.transformed_observation(returned[0]), *returned[1:])
+        return self.transformed_observation(returned)
 
     def step(self, action: Any) -> Any:
         """The step of the environment, as it is shown."""
         observation, *rest, info = self.env.step(action)
-        return (self.seen(observation), *rest, {**info, **self.told(observation)})
+        return (
+            self.transformed_observation(observation),
+            *rest,
+            {**info, **self.extra_info(observation)},
+        )
 
 
 class UnboundedActions(Changed):
@@ -78,7 +82,7 @@ class MatrixBits(Changed):
         super().__init__(env)
         self.observation_space = gyms.spaces.MultiBinary([1, int(env.observation_space.n)])
 
-    def seen(self, observation: Any) -> Any:
+    def transformed_observation(self, observation: Any) -> Any:
         """One row."""
         return np.reshape(observation, (1, -1))
 
@@ -106,7 +110,7 @@ class FloatImages(Changed):
         view = gyms.spaces.Box(0.0, 1.0, (channels, height, width), np.float32)
         self.observation_space = gyms.spaces.Dict({**known, "view": view})
 
-    def seen(self, observation: Any) -> Any:
+    def transformed_observation(self, observation: Any) -> Any:
         """The image in other numbers."""
         view = np.moveaxis(observation["view"], -1, 0).astype(np.float32) / 255.0
         return {**observation, "view": view}
@@ -131,7 +135,7 @@ class LopsidedGoals(Changed):
 class Informations(Changed):
     """Informations that say where the system is; rewards in single precision."""
 
-    def told(self, observation: Any) -> Dict[str, Any]:
+    def extra_info(self, observation: Any) -> Dict[str, Any]:
         """The first number of the state."""
         return {"place": float(observation[0])}
 
@@ -144,9 +148,9 @@ class Informations(Changed):
 class Successes(Informations):
     """Informations that say whether an episode was a success."""
 
-    def told(self, observation: Any) -> Dict[str, Any]:
+    def extra_info(self, observation: Any) -> Dict[str, Any]:
         """A success is to be on one side."""
-        return {**super().told(observation), "is_success": bool(observation[1] > -0.5)}
+        return {**super().extra_info(observation), "is_success": bool(observation[1] > -0.5)}
 
 
 def monitored(env: Any) -> Any:
@@ -286,7 +290,7 @@ def rows(name: str) -> Any:
         """The same rows."""
 
         def add(self, *given: Any, **named: Any) -> None:
-            Shown().value([each for each in given if not isinstance(each, list)])
+            Capture().capture([value for value in given if not isinstance(value, list)])
             super().add(*given, **named)
 
     return Own
@@ -317,7 +321,7 @@ class StartingCallback(BaseCallback):
     """A callback that looks at what it is given when the training begins."""
 
     def _on_training_start(self) -> None:
-        Shown().value([int(self.locals["total_timesteps"])])
+        Capture().capture([int(self.locals["total_timesteps"])])
 
     def _on_step(self) -> bool:
         return True
@@ -335,7 +339,7 @@ class CountingCallback(BaseCallback):
         self._steps = steps
 
     def _on_step(self) -> bool:
-        Shown().value([self.num_timesteps, self.model.num_timesteps])
+        Capture().capture([self.num_timesteps, self.model.num_timesteps])
         return self.num_timesteps < self._steps
 
 
@@ -349,7 +353,9 @@ def optimizers(model: Any) -> List[Any]:
 
 def rates(model: Any) -> List[float]:
     """The rates of all of them."""
-    return [float(group["lr"]) for each in optimizers(model) for group in each.param_groups]
+    return [
+        float(group["lr"]) for optimizer in optimizers(model) for group in optimizer.param_groups
+    ]
 
 
 def linear(initial: float, number: Any = float) -> Callable[[float], Any]:

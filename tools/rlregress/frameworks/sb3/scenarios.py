@@ -17,21 +17,21 @@ import numpy as np
 from stable_baselines3.common.utils import set_random_seed
 from stable_baselines3.common.vec_env import VecEnv
 
-from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.offered import check_arguments
-from rlregress.frameworks.raised import Refusal
+from rlregress.frameworks.raised import ExpectedError
 from rlregress.frameworks.sb3 import older, own
-from rlregress.frameworks.sb3.afterwards import Afterwards
+from rlregress.frameworks.sb3.afterwards import PostTraining
 from rlregress.frameworks.sb3.asked import (
     ON_POLICY,
-    Asked,
+    ScenarioOptions,
     algorithm_named,
     by_library,
     library,
     made,
     missing_device,
 )
-from rlregress.frameworks.sb3.surroundings import Surroundings
+from rlregress.frameworks.sb3.surroundings import Wrappers
 
 _STEPS = 160
 _ARGUMENTS = {
@@ -102,42 +102,42 @@ def trace(
     with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
         # about what a scenario does on purpose
         warnings.simplefilter("ignore")
-        asked = Asked(scenario)
-        instead = asked.take("or_plain", False)
+        options = ScenarioOptions(scenario)
+        instead = options.take("or_plain", False)
         try:
-            _train(asked, make_env, seed, folder)
-        except NotOffered:
+            _train(options, make_env, seed, folder)
+        except Unsupported:
             raise
         except Exception as error:
             if not (instead and by_library(error)):
                 raise
-            refusal = Refusal(error)
-            _train(_plain(asked.algorithm), make_env, seed, folder)
-            return {"refused": refusal}
+            expected = ExpectedError(error)
+            _train(_plain(options.algorithm), make_env, seed, folder)
+            return {"refused": expected}
         return {}
 
 
-def _plain(algorithm: str) -> Asked:
+def _plain(algorithm: str) -> ScenarioOptions:
     """What follows where the library refuses what a scenario is about."""
     choices = {"environment": {"actions": "discrete"}} if algorithm == "dqn" else {}
-    return Asked({"algorithm": algorithm, **choices})
+    return ScenarioOptions({"algorithm": algorithm, **choices})
 
 
-def _train(asked: Asked, make_env: Callable[..., Any], seed: int, folder: str) -> None:
-    algorithm = algorithm_named(asked.algorithm)
-    surroundings = Surroundings(asked, make_env)
-    afterwards = Afterwards(asked, surroundings, folder)
-    unseeded = asked.take("unseeded", False)
-    device = missing_device() if asked.take("missing_device") else "cpu"
-    steps = int(asked.take("steps", _STEPS))
-    policy: Any = surroundings.policy
-    if asked.take("policy_as_class"):
+def _train(options: ScenarioOptions, make_env: Callable[..., Any], seed: int, folder: str) -> None:
+    algorithm = algorithm_named(options.algorithm)
+    wrappers = Wrappers(options, make_env)
+    afterwards = PostTraining(options, wrappers, folder)
+    unseeded = options.take("unseeded", False)
+    device = missing_device() if options.take("missing_device") else "cpu"
+    steps = int(options.take("steps", _STEPS))
+    policy: Any = wrappers.policy
+    if options.take("policy_as_class"):
         policy = _policy_class(algorithm, policy)
-    arguments = _arguments(asked, algorithm, surroundings)
-    asked.nothing_left()
+    arguments = _arguments(options, algorithm, wrappers)
+    options.nothing_left()
     if unseeded:
         set_random_seed(seed)
-    environment = surroundings.around()
+    environment = wrappers.wrapped_environment()
     if unseeded:
         environment.seed(None)
     if not unseeded:
@@ -152,30 +152,30 @@ def _train(asked: Asked, make_env: Callable[..., Any], seed: int, folder: str) -
 # -- arguments --------------------------------------------------------------------------------
 
 
-def _arguments(asked: Asked, algorithm: Any, surroundings: Surroundings) -> Dict[str, Any]:
-    policy = surroundings.policy
-    on_policy = asked.algorithm in ON_POLICY
-    arguments: Dict[str, Any] = {"policy_kwargs": _policy_arguments(asked, algorithm, policy)}
+def _arguments(options: ScenarioOptions, algorithm: Any, wrappers: Wrappers) -> Dict[str, Any]:
+    policy = wrappers.policy
+    on_policy = options.algorithm in ON_POLICY
+    arguments: Dict[str, Any] = {"policy_kwargs": _policy_arguments(options, algorithm, policy)}
     for name, argument in _SWITCHES.items():
-        if name in asked.features:
-            arguments[argument] = asked.take(name)
-    if asked.algorithm == "sac":
-        arguments["ent_coef"] = _temperature(asked)
+        if name in options.features:
+            arguments[argument] = options.take(name)
+    if options.algorithm == "sac":
+        arguments["ent_coef"] = _temperature(options)
     if not on_policy:
-        _set_collection(asked, algorithm, arguments)
-        _set_replay(asked, algorithm, arguments)
-        _set_noise(asked, arguments, surroundings.spaces.action_space)
-    if "optimizer" in asked.features and asked.algorithm == "a2c":
-        arguments["use_rms_prop"] = asked.take("optimizer") == "rmsprop"
-    if asked.take("own_rows"):
+        _set_collection(options, algorithm, arguments)
+        _set_replay(options, algorithm, arguments)
+        _set_noise(options, arguments, wrappers.spaces.action_space)
+    if "optimizer" in options.features and options.algorithm == "a2c":
+        arguments["use_rms_prop"] = options.take("optimizer") == "rmsprop"
+    if options.take("own_rows"):
         kind = "rollout" if on_policy else "replay"
         joined = "Dict" if policy == "MultiInputPolicy" else ""
         arguments[f"{kind}_buffer_class"] = own.rows(f"{joined}{kind.title()}Buffer")
     names = _ON_POLICY_ARGUMENTS if on_policy else _OFF_POLICY_ARGUMENTS
-    for name in [name for name in asked.settings if name in names]:
-        arguments[names[name]] = asked.take(name)
-    numpy_numbers = asked.take("numpy_numbers", [])
-    if asked.take("schedules"):
+    for name in [name for name in options.settings if name in names]:
+        arguments[names[name]] = options.take(name)
+    numpy_numbers = options.take("numpy_numbers", [])
+    if options.take("schedules"):
         number = np.float64 if "schedules" in numpy_numbers else float
         for name in ("learning_rate", "clip_range", "clip_range_vf"):
             if name in arguments:
@@ -183,18 +183,18 @@ def _arguments(asked: Asked, algorithm: Any, surroundings: Surroundings) -> Dict
     return arguments
 
 
-def _temperature(asked: Asked) -> Any:
-    fixed, initial = asked.take("fixed_temperature"), asked.take("initial_temperature")
+def _temperature(options: ScenarioOptions) -> Any:
+    fixed, initial = options.take("fixed_temperature"), options.take("initial_temperature")
     if fixed is not None:
         return fixed
     return "auto" if initial is None else f"auto_{initial}"
 
 
-def _set_collection(asked: Asked, algorithm: Any, arguments: Dict[str, Any]) -> None:
-    episodes = asked.take("episodes_per_collection")
+def _set_collection(options: ScenarioOptions, algorithm: Any, arguments: Dict[str, Any]) -> None:
+    episodes = options.take("episodes_per_collection")
     if episodes is None:
         return
-    asked.settings.pop("steps_per_collection")
+    options.settings.pop("steps_per_collection")
     if "n_episodes_rollout" in inspect.signature(algorithm.__init__).parameters:
         # before 0.11
         arguments.update(n_episodes_rollout=episodes, train_freq=-1)
@@ -202,13 +202,15 @@ def _set_collection(asked: Asked, algorithm: Any, arguments: Dict[str, Any]) -> 
         arguments["train_freq"] = (episodes, "episode")
 
 
-def _set_replay(asked: Asked, algorithm: Any, arguments: Dict[str, Any]) -> None:
+def _set_replay(
+    scenario_options: ScenarioOptions, algorithm: Any, arguments: Dict[str, Any]
+) -> None:
     options: Dict[str, Any] = {}
-    timeouts = asked.take("timeouts")
+    timeouts = scenario_options.take("timeouts")
     if timeouts is not None:
         options["handle_timeout_termination"] = timeouts
         check_arguments(library("common.buffers", "ReplayBuffer"), options)
-    goals = asked.take("hindsight")
+    goals = scenario_options.take("hindsight")
     if goals:
         buffer = library("her", "HerReplayBuffer")
         arguments["replay_buffer_class"] = buffer
@@ -222,9 +224,9 @@ def _set_replay(asked: Asked, algorithm: Any, arguments: Dict[str, Any]) -> None
         arguments["replay_buffer_kwargs"] = options
 
 
-def _set_noise(asked: Asked, arguments: Dict[str, Any], space: Any) -> None:
-    deviation = asked.take("exploration_noise")
-    kind = asked.take("noise", "gaussian" if deviation is not None else None)
+def _set_noise(options: ScenarioOptions, arguments: Dict[str, Any], space: Any) -> None:
+    deviation = options.take("exploration_noise")
+    kind = options.take("noise", "gaussian" if deviation is not None else None)
     deviation = 0.3 if deviation is None else deviation
     if kind is None:
         return
@@ -235,53 +237,53 @@ def _set_noise(asked: Asked, arguments: Dict[str, Any], space: Any) -> None:
         "ornstein-uhlenbeck": noise.OrnsteinUhlenbeckActionNoise,
     }
     if kind not in kinds:
-        raise NotOffered(f"this version has no {kind} noise of actions")
+        raise Unsupported(f"this version has no {kind} noise of actions")
     arguments["action_noise"] = kinds[kind](np.zeros(space.shape), deviation * np.ones(space.shape))
 
 
-def _policy_arguments(asked: Asked, algorithm: Any, policy: str) -> Dict[str, Any]:
+def _policy_arguments(options: ScenarioOptions, algorithm: Any, policy: str) -> Dict[str, Any]:
     arguments = {
-        argument: asked.take(name)
+        argument: options.take(name)
         for name, argument in _POLICY_ARGUMENTS.items()
-        if name in {**asked.features, **asked.settings}
+        if name in {**options.features, **options.settings}
     }
-    _set_networks(asked, arguments)
+    _set_networks(options, arguments)
     if policy == "CnnPolicy":
         arguments["features_extractor_kwargs"] = {"features_dim": 8}
     if policy == "MultiInputPolicy":
         arguments["features_extractor_kwargs"] = {"cnn_output_dim": 8}
     for name, make in _EXTRACTORS.items():
-        if asked.take(name):
+        if options.take(name):
             arguments["features_extractor_class"] = make()
             arguments.pop("features_extractor_kwargs", None)
-    _set_optimizer(asked, arguments)
+    _set_optimizer(options, arguments)
     check_arguments(_policy_class(algorithm, policy), arguments, f"{algorithm.__name__}'s policy")
     return arguments
 
 
-def _set_networks(asked: Asked, arguments: Dict[str, Any]) -> None:
-    critic = asked.take("critic_hidden_sizes")
-    on_policy = asked.algorithm in ON_POLICY
+def _set_networks(options: ScenarioOptions, arguments: Dict[str, Any]) -> None:
+    critic = options.take("critic_hidden_sizes")
+    on_policy = options.algorithm in ON_POLICY
     if critic is not None:
         both = {"pi": arguments["net_arch"], "vf" if on_policy else "qf": critic}
         arguments["net_arch"] = older.networks(both) if on_policy else both
-    if asked.take("sizes_in_a_list") and isinstance(arguments["net_arch"], dict):
+    if options.take("sizes_in_a_list") and isinstance(arguments["net_arch"], dict):
         # as it was until 1.7
         arguments["net_arch"] = [arguments["net_arch"]]
-    if asked.take("actor_layers_only"):
+    if options.take("actor_layers_only"):
         arguments["net_arch"] = older.networks({"pi": arguments["net_arch"]})
-    if asked.take("default_networks"):
+    if options.take("default_networks"):
         del arguments["net_arch"]
-    if asked.take("sizes_none"):
+    if options.take("sizes_none"):
         arguments["net_arch"] = None
 
 
-def _set_optimizer(asked: Asked, arguments: Dict[str, Any]) -> None:
-    if asked.features.get("optimizer") == "rmsprop-like-tensorflow":
-        asked.take("optimizer")
+def _set_optimizer(options: ScenarioOptions, arguments: Dict[str, Any]) -> None:
+    if options.features.get("optimizer") == "rmsprop-like-tensorflow":
+        options.take("optimizer")
         arguments["optimizer_class"] = library("common.sb2_compat.rmsprop_tf_like", "RMSpropTFLike")
         arguments["optimizer_kwargs"] = {"centered": True, "momentum": 0.5, "weight_decay": 0.01}
-    if "optimizer" in asked.features.get("numpy_numbers", []):
+    if "optimizer" in options.features.get("numpy_numbers", []):
         arguments["optimizer_kwargs"] = {"eps": np.float64(1e-5)}
 
 
@@ -294,5 +296,5 @@ def _policy_class(algorithm: Any, policy: str) -> Any:
             module = importlib.import_module(f"{base.__module__.rpartition('.')[0]}.policies")
             policy_class = policy_class or getattr(module, policy, None)
     if policy_class is None:
-        raise NotOffered(f"{algorithm.__name__} has no {policy}")
+        raise Unsupported(f"{algorithm.__name__} has no {policy}")
     return policy_class

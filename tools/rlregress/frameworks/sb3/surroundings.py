@@ -8,10 +8,10 @@ from typing import Any, Callable, Dict
 
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
-from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.offered import check_arguments
 from rlregress.frameworks.sb3 import gyms, own
-from rlregress.frameworks.sb3.asked import Asked, library
+from rlregress.frameworks.sb3.asked import ScenarioOptions, library
 
 #: what the environment is called where it is made by name.
 _NAME = "RlregressEnds-v0"
@@ -28,26 +28,26 @@ _ATARI: Dict[str, Dict[str, Any]] = {
 }
 
 
-class Surroundings:
+class Wrappers:
     """The environments of a scenario, and what it puts around them."""
 
-    def __init__(self, asked: Asked, make_env: Callable[..., Any]) -> None:
+    def __init__(self, options: ScenarioOptions, make_env: Callable[..., Any]) -> None:
         self._make_env = make_env
-        self._options = asked.environment
+        self._options = options.environment
         self._copies = int(self._options.pop("copies", 1))
-        self._wrappers = list(asked.take("wrappers", []))
-        self._stack = int(asked.take("frame_stack", 0))
-        self._normalize = asked.take("normalize")
-        self._own, self._atari = asked.take("own_wrapper"), asked.take("atari")
-        self._in_processes = asked.take("in_processes", False)
-        self._same_instance = asked.take("same_instance", False)
-        self._by_name = asked.take("made_by_name", False)
-        self._evaluation_copies = int(asked.take("evaluation_copies", 1))
+        self._wrappers = list(options.take("wrappers", []))
+        self._stack = int(options.take("frame_stack", 0))
+        self._normalize = options.take("normalize")
+        self._own, self._atari = options.take("own_wrapper"), options.take("atari")
+        self._in_processes = options.take("in_processes", False)
+        self._same_instance = options.take("same_instance", False)
+        self._by_name = options.take("made_by_name", False)
+        self._evaluation_copies = int(options.take("evaluation_copies", 1))
         self.normalizes = bool(self._normalize)
         self._clips = {
-            "clip_obs": asked.take("observation_clip", 10.0),
-            "clip_reward": asked.take("reward_clip", 10.0),
-            "gamma": asked.settings.get("discount", 0.99),
+            "clip_obs": options.take("observation_clip", 10.0),
+            "clip_reward": options.take("reward_clip", 10.0),
+            "gamma": options.settings.get("discount", 0.99),
         }
         self.observations = str(self._options.get("observations", "box"))
         self.extracts = "extract-state" in self._wrappers
@@ -59,8 +59,8 @@ class Surroundings:
 
     def like(self, observations: str = "box", **options: Any) -> Any:
         """One environment with other spaces, in the words of scenarios, and nothing around it."""
-        asked = {**self._options, "observations": observations, **options}
-        return gyms.native(self._make_env(**asked))
+        requested = {**self._options, "observations": observations, **options}
+        return gyms.native(self._make_env(**requested))
 
     def _dressed(self, environment: Any) -> Any:
         if self._own:
@@ -69,7 +69,7 @@ class Surroundings:
             environment = _atari(environment, _ATARI[self._atari])
         return environment
 
-    def around(self, training: bool = True, copies: int = 0) -> Any:
+    def wrapped_environment(self, training: bool = True, copies: int = 0) -> Any:
         """The environment that the agent gets, with fresh statistics of a normaliser.
 
         Args:
@@ -146,7 +146,7 @@ class Surroundings:
 def _atari(environment: Any, options: Dict[str, Any]) -> Any:
     wrappers = library("common.atari_wrappers", "AtariWrapper")
     if getattr(library("common", "atari_wrappers"), "cv2", True) is None:
-        raise NotOffered("the Atari wrappers need OpenCV, which is not installed")
+        raise Unsupported("the Atari wrappers need OpenCV, which is not installed")
     check_arguments(wrappers, options)
     return wrappers(library("common.monitor", "Monitor")(own.Game(environment)), **options)
 
@@ -166,4 +166,4 @@ def _wrapped(environment: Any, name: str) -> Any:
         return library("common.vec_env", "VecTransposeImage")(environment)
     if name == "double-rewards":
         return own.DoubleRewards(environment)
-    raise NotOffered(f"no environment is wrapped in {name}")
+    raise Unsupported(f"no environment is wrapped in {name}")

@@ -109,10 +109,10 @@ def arguments_of(
         initial = f"auto_{float(given.pop('initial_temperature'))}"
         made["ent_coef"] = initial if tuned else constant
         reasons += [
-            f"it has one learning rate, but {other} {given[other]} differs from learning_rate "
+            f"it has one learning rate, but {rate} {given[rate]} differs from learning_rate "
             f"{given['learning_rate']}"
-            for other in ("critic_learning_rate", "temperature_learning_rate")
-            if given[other] != given["learning_rate"]
+            for rate in ("critic_learning_rate", "temperature_learning_rate")
+            if given[rate] != given["learning_rate"]
         ]
         del given["critic_learning_rate"], given["temperature_learning_rate"]
     if algorithm in ("td3", "ddpg"):
@@ -157,7 +157,7 @@ class _Watch(BaseCallback):
     def goes_on(self, steps: int, diagnostics: Dict[str, List[float]]) -> None:
         """What this has seen of a training that was kept after so many steps."""
         self._continues, self.diagnostics = True, diagnostics
-        self._pending = [each for each in self._pending if each > steps]
+        self._pending = [step for step in self._pending if step > steps]
 
     def _on_rollout_start(self) -> None:
         if self._continues:
@@ -213,7 +213,7 @@ def heads(model: Any) -> Heads:
         deviation = constant_parameter(policy.log_std, torch.log)
         return Heads(policy.action_net, deviation, [policy.value_net])
     if hasattr(policy, "q_net"):
-        layers = [last_linear(each) for each in (model.q_net, model.q_net_target)]
+        layers = [last_linear(network) for network in (model.q_net, model.q_net_target)]
         return Heads(layers[0], values=layers)
     actor = model.actor
     critics = [*model.critic.q_networks, *model.critic_target.q_networks]

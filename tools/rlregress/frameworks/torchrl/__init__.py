@@ -38,10 +38,10 @@ class TorchRL(Adapter):
         "tensordict.nn",
     )
     algorithms = ("ppo", "sac", "td3")
-    without_cells = ("dqn", "ddpg")
+    behavior_only = ("dqn", "ddpg")
     scopes = ("library", "trainer", "script")
     # modules of several releases: what is not there is not watched
-    watched = (
+    recorded_methods = (
         "torchrl.envs.common:EnvBase.reset",
         "torchrl.envs.common:EnvBase.step",
         "torchrl.envs.common:EnvBase.step_and_maybe_reset",
@@ -66,18 +66,18 @@ class TorchRL(Adapter):
     }
 
     @property
-    def begins_anew(self) -> str:  # type: ignore[override]
+    def no_resume_reason(self) -> str:  # type: ignore[override]
         """Nothing from 0.14 on: ``train`` of a trainer goes on where its collector is."""
         parts = tuple(int(part) for part in self.version().split(".")[:2])
         return "that versions before 0.14 go on exactly is not known" if parts < (0, 14) else ""
 
     def warm_up(self) -> None:
         """Wrap an environment: the library then imports others, to tell theirs from its own."""
-        self._beside("traced").warm_up()
+        self._sibling("traced").warm_up()
 
     def trace_scenario(self, scenario: Any, make_env: Any, seed: int) -> Any:
         """Train in a loop of the library's own parts through what a scenario switches on."""
-        return self._beside("scenarios").trace(scenario, make_env, seed)
+        return self._sibling("scenarios").trace(scenario, make_env, seed)
 
 
 ADAPTER = TorchRL()

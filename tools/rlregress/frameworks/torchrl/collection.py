@@ -9,7 +9,7 @@ import gymnasium
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import PLAIN, Around, TrainingRequest, Transitions
+from rlregress.frameworks.base import PLAIN, TrainingRequest, TrainingVariant, Transitions
 from rlregress.frameworks.torchrl.api import (
     GymWrapper,
     MultiStep,
@@ -21,7 +21,7 @@ from rlregress.frameworks.torchrl.api import (
 from rlregress.frameworks.torchrl.training import BUILDERS, Space, single_precision
 
 
-def _environment(request: TrainingRequest, environments: int, around: Around) -> Any:
+def _environment(request: TrainingRequest, environments: int, around: TrainingVariant) -> Any:
     def make() -> Any:
         environment = GymWrapper(request.make_env(), device="cpu")
         if not around.running:
@@ -43,7 +43,9 @@ def _environment(request: TrainingRequest, environments: int, around: Around) ->
     environment = single_precision(environment)
     if around.statistics is None:
         return environment
-    mean, deviation = (torch.as_tensor(each, dtype=torch.float32) for each in around.statistics)
+    mean, deviation = (
+        torch.as_tensor(statistic, dtype=torch.float32) for statistic in around.statistics
+    )
     fixed = ObservationNorm(mean, deviation, in_keys=["observation"], standard_normal=True)
     if not isinstance(environment, TransformedEnv):
         return TransformedEnv(environment, fixed)
@@ -51,7 +53,7 @@ def _environment(request: TrainingRequest, environments: int, around: Around) ->
 
 
 def trainer_and_loss(
-    request: TrainingRequest, environments: int, around: Around = PLAIN
+    request: TrainingRequest, environments: int, around: TrainingVariant = PLAIN
 ) -> Tuple[Any, Any]:
     """The framework's trainer and its loss; more than one environment are in a ``SerialEnv``."""
     torch.manual_seed(request.seed)

@@ -13,7 +13,7 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, Set, Tuple
 
 from torch import nn
 
-from rlregress.frameworks.base import NotOffered, Unprobed
+from rlregress.frameworks.base import Unprobed, Unsupported
 from rlregress.frameworks.isolation import isolated
 from rlregress.frameworks.torchrl.api import (
     GAE,
@@ -236,14 +236,14 @@ def _attribute(algorithm: str, name: str) -> str:
     for candidate in (name, name.replace("_coeff", "_coef")):
         if candidate in read_by_programs:
             return candidate
-    raise NotOffered(f"no program of {algorithm} reads cfg.{name}")
+    raise Unsupported(f"no program of {algorithm} reads cfg.{name}")
 
 
 @contextlib.contextmanager
 def _left_out_if_older(reason: str) -> Iterator[None]:
     try:
         yield
-    except NotOffered as error:
+    except Unsupported as error:
         if numbers("torchrl") >= _WRITTEN_FOR:
             raise Unprobed(reason, known=True) from error
 
@@ -265,17 +265,17 @@ def values() -> Dict[Tuple[str, str], Dict[str, Any]]:
         ("dqn", "trainer"): lambda: _signature("dqn"),
     }
     with isolated(), quiet():
-        offered = _offered(cells)
-    return {cell: given for cell, given in offered.items() if given}
+        supported = _supported(cells)
+    return {cell: given for cell, given in supported.items() if given}
 
 
-def _offered(readers: Mapping[Any, Callable[[], Any]]) -> Dict[Any, Any]:
+def _supported(readers: Mapping[Any, Callable[[], Any]]) -> Dict[Any, Any]:
     """What each reader reads; those of what the installed version does not have are left out."""
-    offered = {}
+    supported = {}
     for name, read_one in readers.items():
-        with contextlib.suppress(NotOffered):
-            offered[name] = read_one()
-    return offered
+        with contextlib.suppress(Unsupported):
+            supported[name] = read_one()
+    return supported
 
 
 def _signature(algorithm: str) -> Dict[str, Any]:
@@ -285,7 +285,7 @@ def _signature(algorithm: str) -> Dict[str, Any]:
     def default(called: Any, own: str) -> Any:
         return parameter(called, own).default
 
-    return _offered({name: functools.partial(default, *pair) for name, pair in keywords.items()})
+    return _supported({name: functools.partial(default, *pair) for name, pair in keywords.items()})
 
 
 def _ppo() -> Dict[str, Any]:
@@ -297,7 +297,7 @@ def _ppo() -> Dict[str, Any]:
         return None if bound is None else number(bound)
 
     loss.make_value_estimator()
-    return _offered(
+    return _supported(
         {
             "clip_range": lambda: number(loss.clip_epsilon),
             "value_clip_range": clip_value,

@@ -152,7 +152,7 @@ def parts_of(request: Any, environment: Any, given: Mapping[str, Any]) -> Parts:
     """Networks, loss and exploration of the algorithm of a request.
 
     Raises:
-        NotOffered: the installed version has no such trainer.
+        Unsupported: the installed version has no such trainer.
     """
     parts = _PARTS[request.algorithm](request, environment, given)
     parts.loss.make_value_estimator(gamma=given["discount"])

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import copy
 
-from rlregress.frameworks.base import NotOffered, Trained, TrainingRequest
+from rlregress.frameworks.base import Trained, TrainingRequest, Unsupported
 from rlregress.frameworks.isolation import isolated
 from rlregress.frameworks.torchrl.training import new, trained
 
 
-def train_in_halves(request: TrainingRequest, restored: bool) -> Trained:
+def train_and_resume(request: TrainingRequest, restored: bool) -> Trained:
     """Stop a trainer after half of the steps, and load its state into another one.
 
     Raises:
-        NotOffered: ``train`` shuts the collector down at its end, so it cannot be called again.
+        Unsupported: ``train`` shuts the collector down at its end, so it cannot be called again.
     """
     if not restored:
-        raise NotOffered("the train method of a trainer shuts its collector down, and ends there")
+        raise Unsupported("the train method of a trainer shuts its collector down, and ends there")
     first = new(request)
     state = {}
 

@@ -7,13 +7,15 @@ from typing import Any, List, Sequence
 
 import torch
 
-from rlregress.frameworks.base import Around, Minibatch, TrainingRequest
+from rlregress.frameworks.base import Minibatch, TrainingRequest, TrainingVariant
 from rlregress.frameworks.samples import array, noted_targets
 from rlregress.frameworks.torchrl.collection import trainer_and_loss
 from rlregress.frameworks.torchrl.versions import LOG_PROBS
 
 
-def minibatches(request: TrainingRequest, environments: int, around: Around) -> Sequence[Minibatch]:
+def minibatches(
+    request: TrainingRequest, environments: int, around: TrainingVariant
+) -> Sequence[Minibatch]:
     """Train with the framework's trainer; more than one environment are in a ``SerialEnv``."""
     trainer, loss = trainer_and_loss(request, environments, around)
     read: List[Minibatch] = []

@@ -8,13 +8,13 @@ from typing import Any, Dict, List
 
 import numpy as np
 
-from rlregress.frameworks.base import Around, RunningStatistics, TrainingRequest
+from rlregress.frameworks.base import RunningStatistics, TrainingRequest, TrainingVariant
 from rlregress.frameworks.isolation import isolated
 from rlregress.frameworks.torchrl.api import SerialEnv
 from rlregress.frameworks.torchrl.collection import trainer_and_loss
 from rlregress.frameworks.torchrl.training import policy_of
 
-_RUNNING = Around(running=True)
+_RUNNING = TrainingVariant(running=True)
 
 
 def running_statistics(request: TrainingRequest, environments: int) -> RunningStatistics:
@@ -52,7 +52,7 @@ def _of(trainer: Any) -> np.ndarray:
         # alone, or behind the one that makes observations single precision
         normalising = transform if hasattr(transform, "loc") else transform[-1]
         sets.append([normalising.loc["observation"], normalising.scale["observation"] ** 2])
-    return np.array([[part.numpy().copy() for part in each] for each in sets])
+    return np.array([[part.numpy().copy() for part in values] for values in sets])
 
 
 def _evaluated(trainer: Any) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Any, Dict, Sequence, Tuple, Union
 
 import torch
 
-from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.torchrl.api import TensorDict
 
 Key = Union[str, Tuple[str, ...]]
@@ -17,7 +17,7 @@ def library(name: str, *modules: str) -> Any:
     """What a version has under a name in the first of these modules that has it.
 
     Raises:
-        NotOffered: it is in none of them.
+        Unsupported: it is in none of them.
     """
     for module in modules:
         try:
@@ -26,7 +26,7 @@ def library(name: str, *modules: str) -> Any:
             continue
         if member is not None:
             return member
-    raise NotOffered(f"this version has no {name}")
+    raise Unsupported(f"this version has no {name}")
 
 
 def steps(ends: str, first: int = 0) -> Any:

@@ -40,7 +40,7 @@ def train_seeded(request: SeededTraining) -> Trained:
     """Train with ``DQNTrainer`` or ``DDPGTrainer``.
 
     Raises:
-        NotOffered: the installed version has no such trainer.
+        Unsupported: the installed version has no such trainer.
     """
     given, seeds = request.hyperparameters, request.seeds
     environment = single_precision(GymWrapper(request.make_env(False), device="cpu"))

@@ -11,7 +11,7 @@ from typing import Any, Callable, Dict, List, Sequence
 import torch
 from torch import nn
 
-from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.torchrl.parts import refused
 from rlregress.frameworks.torchrl.versions import library
 
@@ -39,11 +39,11 @@ def _answer(call: Callable[[], Any]) -> Any:
     def guarded() -> Any:
         try:
             return call()
-        except NotOffered as lacking:
+        except Unsupported as lacking:
             return lacking
 
     answer = refused(guarded)
-    if isinstance(answer, NotOffered):
+    if isinstance(answer, Unsupported):
         raise answer
     return answer
 
@@ -236,8 +236,8 @@ def with_gradients(loss: Any, batch: Any) -> Dict[str, Any]:
     return {**outputs, **moved}
 
 
-def _differ(one: torch.Tensor, other: torch.Tensor) -> bool:
+def _differ(first: torch.Tensor, second: torch.Tensor) -> bool:
     """Whether a tensor is no longer what it was."""
-    if one.shape != other.shape or one.dtype != other.dtype:
+    if first.shape != second.shape or first.dtype != second.dtype:
         return True
-    return not torch.equal(one.detach().nan_to_num(), other.nan_to_num())
+    return not torch.equal(first.detach().nan_to_num(), second.nan_to_num())

@@ -120,11 +120,11 @@ def checked(algorithm: str, hyperparameters: Mapping[str, Any]) -> Dict[str, Any
     if algorithm == "sac":
         # it is of no effect where the temperature is tuned, as it is here
         given.pop("fixed_temperature", None)
-        for other in ("critic_learning_rate", "temperature_learning_rate"):
-            rate = given.pop(other, given["learning_rate"])
+        for further_rate in ("critic_learning_rate", "temperature_learning_rate"):
+            rate = given.pop(further_rate, given["learning_rate"])
             if rate != given["learning_rate"]:
                 reasons.append(
-                    f"it has one optimizer, but {other} {rate} differs from learning_rate "
+                    f"it has one optimizer, but {further_rate} {rate} differs from learning_rate "
                     f"{given['learning_rate']}"
                 )
     known = _KEYS[algorithm]
@@ -372,7 +372,7 @@ def _td3(request: TrainingRequest, environment, space: Space, given: Mapping[str
     return trainer, loss
 
 
-def _without_cells(request: TrainingRequest, environment, space: Space, given: Mapping[str, Any]):
+def _behavior_only(request: TrainingRequest, environment, space: Space, given: Mapping[str, Any]):
     del space
     environment.set_seed(request.seed)
     parts = parts_of(request, environment, given)
@@ -384,8 +384,8 @@ BUILDERS = {
     "ppo": _ppo,
     "sac": _sac,
     "td3": _td3,
-    "dqn": _without_cells,
-    "ddpg": _without_cells,
+    "dqn": _behavior_only,
+    "ddpg": _behavior_only,
 }
 
 
@@ -482,7 +482,7 @@ class _AfterBatch:
         """Call what this request asks for, from where the training is."""
         self._request = request
         done = self.trainer.collected_frames
-        self._pending = [each for each in request.checkpoints if each > done]
+        self._pending = [checkpoint for checkpoint in request.checkpoints if checkpoint > done]
 
     def __call__(self) -> None:
         done = self.trainer.collected_frames
@@ -538,7 +538,7 @@ def train(request: TrainingRequest) -> Trained:
     """Train with the framework's trainer of the algorithm.
 
     Raises:
-        NotOffered: the installed version has no such trainer, or not all that it is to be set to.
+        Unsupported: the installed version has no such trainer, or not all that it is to be set to.
     """
     copyreg.pickle(ReplayBufferTrainer, _without_iterator)
     after_batch = new(request) if request.kept is None else request.kept

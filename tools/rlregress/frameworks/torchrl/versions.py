@@ -14,7 +14,7 @@ from typing import Any, Dict, List, Mapping, Sequence, Tuple
 import torch
 
 from rlregress.frameworks import metadata
-from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.families import absent
 from rlregress.frameworks.torchrl.api import (
     GAE,
@@ -71,13 +71,13 @@ def keyword(called: Any, name: str) -> str:
     """What the installed version calls a keyword.
 
     Raises:
-        NotOffered: it has no such keyword.
+        Unsupported: it has no such keyword.
     """
     known = _parameters(called)
     for candidate in (name, _RENAMED.get(name, name)):
         if candidate in known:
             return candidate
-    raise NotOffered(f"{called.__name__} of {_version()} has no keyword '{name}'")
+    raise Unsupported(f"{called.__name__} of {_version()} has no keyword '{name}'")
 
 
 def parameter(called: Any, name: str) -> inspect.Parameter:
@@ -96,12 +96,12 @@ def options(called: Any, **given: Any) -> Dict[str, Any]:
 
 
 def library(module: str, *names: str) -> Any:
-    """What a version calls by one of these names; NotOffered where it has none."""
+    """What a version calls by one of these names; Unsupported where it has none."""
     imported = importlib.import_module(module)
     for name in names:
         if hasattr(imported, name):
             return getattr(imported, name)
-    raise NotOffered(f"this version has no {names[0]}")
+    raise Unsupported(f"this version has no {names[0]}")
 
 
 def made(called: Any, *arguments: Any, **given: Any) -> Any:
@@ -113,12 +113,12 @@ def read(thing: Any, name: str) -> Any:
     """An attribute by its newest name.
 
     Raises:
-        NotOffered: the installed version has none of that kind.
+        Unsupported: the installed version has none of that kind.
     """
     for candidate in (name, _RENAMED.get(name, name)):
         if hasattr(thing, candidate):
             return getattr(thing, candidate)
-    raise NotOffered(f"{type(thing).__name__} of {_version()} has no '{name}'")
+    raise Unsupported(f"{type(thing).__name__} of {_version()} has no '{name}'")
 
 
 def action_spec(environment: Any) -> Any:
@@ -188,20 +188,20 @@ def entry(output: Any, name: str) -> Any:
     """What a loss returns under a name.
 
     Raises:
-        NotOffered: the loss of the installed version returns no such thing.
+        Unsupported: the loss of the installed version returns no such thing.
     """
     if name not in set(output.keys()):
-        raise NotOffered(f"the loss of {_version()} returns no '{name}'")
+        raise Unsupported(f"the loss of {_version()} returns no '{name}'")
     return output[name]
 
 
 def next_values(loss: Any, batch: Any) -> torch.Tensor:
     """What the target networks of a ``TD3Loss`` say of each next state, [batch]."""
-    seen: List[torch.Tensor] = []
+    recorded: List[torch.Tensor] = []
     estimate = loss.value_estimator.value_estimate
 
     def noted(given: Any, *arguments: Any, **more: Any) -> Any:
-        seen.append(given["next", "state_action_value"].detach().reshape(-1))
+        recorded.append(given["next", "state_action_value"].detach().reshape(-1))
         return estimate(given, *arguments, **more)
 
     # until 0.3 the loss returns their mean alone
@@ -210,7 +210,7 @@ def next_values(loss: Any, batch: Any) -> torch.Tensor:
         loss(batch)
     finally:
         loss.value_estimator.value_estimate = estimate
-    return seen[-1]
+    return recorded[-1]
 
 
 def with_gaussian_noise(actor: Any, spec: Any, **given: Any) -> Tuple[Any, Any]:

@@ -17,7 +17,7 @@ from rlregress.reporting.html.page import (
 )
 
 #: sentences that the first screen has
-_SAID = 5
+_LISTED = 5
 
 
 def title(comparison: Comparison) -> str:
@@ -44,24 +44,24 @@ def page(comparison: Comparison, facts: Facts) -> str:
 def card(comparison: Comparison) -> Card:
     """What differs, and what to read next."""
     different = comparison.different
-    said = [f"{row.detail.id}: {_variants(row)}" for row in different[:_SAID]]
-    rest = len(different) - _SAID
+    lines = [f"{row.detail.id}: {_variants(row)}" for row in different[:_LISTED]]
+    rest = len(different) - _LISTED
     badge = Badge(f"{len(different)} details differ", pages.OTHER)
     if not different:
         badge = Badge("no detail differs", pages.GOOD)
     matters = [
         f"{row.detail.id}: {row.detail.consequence}"
-        for row in different[:_SAID]
+        for row in different[:_LISTED]
         if row.detail.consequence
     ]
-    undecided = [f"{row.detail.id}: {_variants(row)}" for row in comparison.undecided[:_SAID]]
+    undecided = [f"{row.detail.id}: {_variants(row)}" for row in comparison.undecided[:_LISTED]]
     return Card(
         title(comparison),
         badge,
         f"{len(comparison.same)} are done alike, {len(comparison.alone)} are about something that "
         "only one of them has.",
         undecided,
-        said + ([f"and {rest} more, below"] if rest > 0 else []),
+        lines + ([f"and {rest} more, below"] if rest > 0 else []),
         matters,
         _steps(comparison),
         "What differs",
@@ -69,12 +69,12 @@ def card(comparison: Comparison) -> Card:
 
 
 def _steps(comparison: Comparison) -> list[Step]:
-    for said, rows in (
+    for heading, rows in (
         ("See why one could not be compared:", comparison.undecided),
         ("Read those of the algorithm that you use, one in full:", comparison.different),
     ):
         if rows:
-            return [Step(said, f"rlregress details {rows[0].detail.id}")]
+            return [Step(heading, f"rlregress details {rows[0].detail.id}")]
     return []
 
 

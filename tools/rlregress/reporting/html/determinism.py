@@ -47,7 +47,10 @@ def page(
         Section("table", "After the last step", "", [Table(*report.cells(found), numbers=4)]),
         *(_figures(name, groups) for name, groups in found.items()),
         Section(
-            "sources", "Who draws what", "", [Folded(n, [list(_said(s))]) for n, s in drawn.items()]
+            "sources",
+            "Who draws what",
+            "",
+            [Folded(n, [list(_source_lines(s))]) for n, s in drawn.items()],
         ),
     ]
     notes = [f"{name} was not asked: {why}" for name, why in absent.items()]
@@ -59,15 +62,15 @@ def cards(found: Found, wrong: Mapping[str, Sequence[str]]) -> list[Card]:
     return [_card(name, groups, wrong.get(name, ())) for name, groups in found.items()]
 
 
-def _said(sources: Mapping[str, str]) -> Sequence[str]:
+def _source_lines(sources: Mapping[str, str]) -> Sequence[str]:
     return [f"{source}: {words}" for source, words in sources.items()]
 
 
 def _card(name: str, groups: Mapping[str, Spread], wrong: Sequence[str]) -> Card:
     badge = Badge("not as it has to be", pages.BAD) if wrong else Badge("deterministic", pages.GOOD)
-    said = [f"{group} varied: {report.weights(each)}." for group, each in groups.items()]
-    held = [line for line in said if line.startswith(report.HELD)]
-    others = [line for line in said if line not in held]
+    lines = [f"{group} varied: {report.weights(spread)}." for group, spread in groups.items()]
+    held = [line for line in lines if line.startswith(report.HELD)]
+    others = [line for line in lines if line not in held]
     held = [line.replace(f"{report.HELD} varied", "everything held") for line in held]
     sentence = (
         "Something moves that is held, or does not move when it is varied."
@@ -82,12 +85,12 @@ def _card(name: str, groups: Mapping[str, Spread], wrong: Sequence[str]) -> Card
 def _figures(name: str, groups: Mapping[str, Spread]) -> Section:
     views = []
     spans = {mean: _span(groups.values(), mean, of) for _, mean, of in _QUANTITIES}
-    for group, each in groups.items():
+    for group, spread in groups.items():
         drawn = [
-            _figure(f"{name} {group}", quantity, each, mean, of, spans[mean])
+            _figure(f"{name} {group}", quantity, spread, mean, of, spans[mean])
             for quantity, mean, of in _QUANTITIES
         ]
-        views.append(CellView(group, Badge(f"{each.runs} runs"), [report.weights(each)], drawn))
+        views.append(CellView(group, Badge(f"{spread.runs} runs"), [report.weights(spread)], drawn))
     key = re.sub(r"\W+", "-", name.lower())
     lead = "Lines are means over runs, areas one standard deviation around them."
     return Section(key, name, lead, [Cells(views)])
@@ -97,8 +100,8 @@ def _span(groups: Iterable[Spread], mean: str, of: str) -> tuple[float, float]:
     """What all groups lie within, with a deviation on either side."""
     ends = [
         m + sign * d
-        for each in groups
-        for m, d in zip(getattr(each, mean), getattr(each, of), strict=True)
+        for group in groups
+        for m, d in zip(getattr(group, mean), getattr(group, of), strict=True)
         for sign in (-1, 1)
     ]
     low, high = min(ends), max(ends)
@@ -106,10 +109,10 @@ def _span(groups: Iterable[Spread], mean: str, of: str) -> tuple[float, float]:
 
 
 def _figure(
-    name: str, quantity: str, each: Spread, mean: str, of: str, span: tuple[float, float]
+    name: str, quantity: str, spread: Spread, mean: str, of: str, span: tuple[float, float]
 ) -> Figure:
-    steps, means, around = each.steps, getattr(each, mean), getattr(each, of)
-    drawn = figures.around(
+    steps, means, around = spread.steps, getattr(spread, mean), getattr(spread, of)
+    drawn = figures.level_shifts(
         steps, means, around, span, quantity, re.sub(r"\W+", "-", f"{name} {quantity}"),
         f"{quantity} of {name} over environment steps",
     )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rlregress.model.code import Pair, Passage
+from rlregress.model.code import Hunk, Pair
 from rlregress.model.faults import (
     BehaviorResult,
     GateOnFault,
@@ -39,7 +39,7 @@ class Row:
 
     Attributes:
         right: whether it was seen as it should be; None: it could not be asked.
-        said: what was said of it.
+        result: what was said of it.
         file, old, new: the change; empty where it is not one line.
         verdicts: of the gate on returns.
         word: of one that is as it should be.
@@ -47,7 +47,7 @@ class Row:
 
     name: str
     right: bool | None
-    said: str
+    result: str
     file: str = ""
     old: str = ""
     new: str = ""
@@ -62,34 +62,34 @@ class Row:
         return Badge(self.word, pages.GOOD) if self.right else Badge("not as expected", pages.BAD)
 
 
-def probed(seen: ProbedResult) -> Row:
+def probed(result: ProbedResult) -> Row:
     """A fault that the probes were to see."""
-    fault = seen.fault
-    right = None if "" in seen.changed else seen.detected
-    said = faults.changed(seen) or "no detail changed"
-    return Row(fault.name, right, said, fault.file, fault.old, fault.new)
+    fault = result.fault
+    right = None if "" in result.changed else result.detected
+    text = faults.changed(result) or "no detail changed"
+    return Row(fault.name, right, text, fault.file, fault.old, fault.new)
 
 
 def traced(result: TracedResult) -> Row:
     """A fault that the traces were to find."""
     fault = result.fault
-    said = faults.traced_line(result)
-    return Row(fault.title, result.right, said, fault.file, fault.old, fault.new)
+    text = faults.traced_line(result)
+    return Row(fault.title, result.right, text, fault.file, fault.old, fault.new)
 
 
 def behavior(result: BehaviorResult) -> Row:
     """A fault that behaviour tests were to see."""
     fault = result.fault
-    said = faults.behavior_line(result)
+    text = faults.behavior_line(result)
     right = None if result.trouble else result.detected
-    return Row(fault.title, right, said, fault.file, fault.old, fault.new)
+    return Row(fault.title, right, text, fault.file, fault.old, fault.new)
 
 
-def optional(result: OptionalResult, said: str) -> Row:
+def optional(result: OptionalResult, text: str) -> Row:
     """A fault that shows only under an option."""
     fault, seeded = result.fault, result.seeded
-    right = None if seeded is None or seeded.misfit else bool(seeded.seen)
-    return Row(f"{fault.framework} {fault.name}", right, said, fault.file, fault.old, fault.new)
+    right = None if seeded is None or seeded.misfit else bool(seeded.detected_by)
+    return Row(f"{fault.framework} {fault.name}", right, text, fault.file, fault.old, fault.new)
 
 
 def returns(judged: GateOnFault, right: bool) -> Row:
@@ -105,11 +105,11 @@ def throughput(judged: ThroughputResult) -> Row:
     """A fault that the judgement of throughput was to see."""
     fault = judged.fault
     right = None if judged.trouble else judged.detected
-    said = "\n".join(faults.throughput_lines(judged))
-    return Row(fault.title, right, said, fault.file, fault.old, fault.new)
+    text = "\n".join(faults.throughput_lines(judged))
+    return Row(fault.title, right, text, fault.file, fault.old, fault.new)
 
 
-def page(rows: Sequence[Row], said: str, facts: Facts) -> str:
+def page(rows: Sequence[Row], summary: str, facts: Facts) -> str:
     """The page of seeded faults: what was not seen comes first."""
     wrong = [row for row in rows if row.right is False]
     unasked = [row for row in rows if row.right is None]
@@ -124,7 +124,7 @@ def page(rows: Sequence[Row], said: str, facts: Facts) -> str:
     card = Card(
         TITLE,
         badge,
-        f"{said[0].upper()}{said[1:]}.",
+        f"{summary[0].upper()}{summary[1:]}.",
         [row.name for row in unasked[:5]],
         [row.name for row in wrong[:5]],
         [],
@@ -133,7 +133,7 @@ def page(rows: Sequence[Row], said: str, facts: Facts) -> str:
     )
     table = Table(
         ("", "fault", "file", "change", "what was said"),
-        [[row.badge, row.name, row.file, _change(row), row.said] for row in right],
+        [[row.badge, row.name, row.file, _change(row), row.result] for row in right],
     )
     own = [row for row in right if row.verdicts]
     sections = [
@@ -155,10 +155,10 @@ def _finding(row: Row) -> Finding:
         old, new = row.old.splitlines() or [""], row.new.splitlines() or [""]
         most = max(len(old), len(new))
         pairs = [Pair(a=_line(old, at), b=_line(new, at)) for at in range(most)]
-        parts.append(SourcePair(Passage(title=row.file, groups=(tuple(pairs),)), _SIDES))
+        parts.append(SourcePair(Hunk(title=row.file, groups=(tuple(pairs),)), _SIDES))
     if row.verdicts:
         parts.append(runs.table(row.verdicts))
-    parts.append(Quoted(row.said))
+    parts.append(Quoted(row.result))
     return Finding(row.name, row.badge, (), (), parts)
 
 

@@ -55,13 +55,13 @@ def _apart(count: int, at: float) -> np.ndarray:
     return at + _SPREAD * (np.arange(count) * 0.618 % 1.0 - 0.5) * 2
 
 
-def strip(given: Strip, name: str, said: str) -> Markup:
+def strip(given: Strip, name: str, text: str) -> Markup:
     """Every run as a point: stored above, new below, with their means and what is judged."""
     rows = [("stored", given.stored), ("new", given.new)]
     rows = [(label, values) for label, values in rows if len(values)]
     height = 46.0 + 38.0 * len(rows)
     return svg.drawn(
-        lambda axes: _strip(axes, given, rows), name, said, _WIDTH, height, (66, 10, 36, 8)
+        lambda axes: _strip(axes, given, rows), name, text, _WIDTH, height, (66, 10, 36, 8)
     )
 
 
@@ -127,12 +127,12 @@ def course(curves: Sequence[Sequence[Sequence[float]]]) -> Course | None:
     if not kept:
         return None
     quartiles = [np.quantile([c[at] for c in known if at in c], (0.25, 0.5, 0.75)) for at in kept]
-    low, middle, high = ([float(each) for each in column] for column in np.transpose(quartiles))
+    low, middle, high = ([float(value) for value in column] for column in np.transpose(quartiles))
     return Course(kept, low, middle, high)
 
 
 def learning(
-    courses: Mapping[str, Course], band: tuple[float, float] | None, name: str, said: str
+    courses: Mapping[str, Course], band: tuple[float, float] | None, name: str, label: str
 ) -> Markup:
     """Learning curves of the training episodes: medians, with half of the runs around them.
 
@@ -141,7 +141,7 @@ def learning(
         band: published mean and half width of the end.
     """
     return svg.drawn(
-        lambda axes: _learning(axes, courses, band), name, said, _WIDTH, 180.0, (56, 10, 36, 8)
+        lambda axes: _learning(axes, courses, band), name, label, _WIDTH, 180.0, (56, 10, 36, 8)
     )
 
 
@@ -149,13 +149,13 @@ def _learning(axes: Axes, courses: Mapping[str, Course], band: tuple[float, floa
     if band is not None:
         mean, half = band
         axes.axhspan(mean - half, mean + half, color=svg.BAND, alpha=0.25, lw=0)
-    for label, each in courses.items():
+    for label, course_ in courses.items():
         of_new = label == "new"
         colour = svg.NEW if of_new else svg.STORED
-        axes.fill_between(each.steps, each.low, each.high, color=colour, alpha=0.18, lw=0)
+        axes.fill_between(course_.steps, course_.low, course_.high, color=colour, alpha=0.18, lw=0)
         axes.plot(
-            each.steps,
-            each.middle,
+            course_.steps,
+            course_.middle,
             color=colour,
             lw=1.8,
             ls="-" if of_new else "--",
@@ -172,13 +172,13 @@ def _learning(axes: Axes, courses: Mapping[str, Course], band: tuple[float, floa
     axes.margins(x=0.02)
 
 
-def growth(lines: Mapping[str, Sequence[float]], name: str, said: str) -> Markup:
+def growth(lines: Mapping[str, Sequence[float]], name: str, label: str) -> Markup:
     """How far losses are apart after the first difference, on a log scale.
 
     Args:
         lines: label -> relative differences, one after the other; zeros are left out.
     """
-    return svg.drawn(lambda axes: _growth(axes, lines), name, said, _WIDTH, 180.0, (56, 10, 36, 8))
+    return svg.drawn(lambda axes: _growth(axes, lines), name, label, _WIDTH, 180.0, (56, 10, 36, 8))
 
 
 def _growth(axes: Axes, lines: Mapping[str, Sequence[float]]) -> None:
@@ -204,13 +204,13 @@ def _growth(axes: Axes, lines: Mapping[str, Sequence[float]]) -> None:
     axes.locator_params(axis="x", nbins=6, integer=True)
 
 
-def standings(rows: Mapping[str, Sequence[float]], name: str, said: str) -> Markup:
+def standings(rows: Mapping[str, Sequence[float]], name: str, label: str) -> Markup:
     """Returns of implementations, one line each in the order given, with their means."""
     widest = max(map(len, rows))
     left = min(16.0 + 5.6 * widest, 170.0)
     height = 40.0 + 30.0 * len(rows)
     return svg.drawn(
-        lambda axes: _standings(axes, rows), name, said, _WIDTH, height, (left, 12, 36, 8)
+        lambda axes: _standings(axes, rows), name, label, _WIDTH, height, (left, 12, 36, 8)
     )
 
 
@@ -236,14 +236,14 @@ def _standings(axes: Axes, rows: Mapping[str, Sequence[float]]) -> None:
     axes.set_xlabel("return")
 
 
-def around(
+def level_shifts(
     steps: Sequence[int],
     means: Sequence[float],
     deviations: Sequence[float],
     span: tuple[float, float],
     axis: str,
     name: str,
-    said: str,
+    label: str,
 ) -> Markup:
     """A mean over environment steps, with its deviation around it.
 
@@ -262,7 +262,7 @@ def around(
         margin = 0.05 * (span[1] - span[0])
         axes.set_ylim(span[0] - margin, span[1] + margin)
 
-    return svg.drawn(draw, name, said, _WIDTH, 160.0, (60, 14, 36, 8))
+    return svg.drawn(draw, name, label, _WIDTH, 160.0, (60, 14, 36, 8))
 
 
 @dataclass(frozen=True)
@@ -284,9 +284,9 @@ class Nights:
     dates: Sequence[str]
 
 
-def nights(given: Nights, name: str, said: str) -> Markup:
+def nights(given: Nights, name: str, label: str) -> Markup:
     """A level over nights: points, levels between changes, and the intervals of their dates."""
-    return svg.drawn(lambda axes: _nights(axes, given), name, said, _WIDTH, 170.0, (50, 30, 26, 8))
+    return svg.drawn(lambda axes: _nights(axes, given), name, label, _WIDTH, 170.0, (50, 30, 26, 8))
 
 
 def _nights(axes: Axes, given: Nights) -> None:

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from rlregress.model.gate import Departed, Extent, FrameworkOutcome, GateResult
+from rlregress.model.gate import AlgorithmCoverage, Deviation, FrameworkOutcome, GateResult
 from rlregress.model.quantities import RETURNS, TRAINING, quantity_of
 from rlregress.model.verdict import (
     COULD_NOT_JUDGE,
@@ -38,7 +38,7 @@ from rlregress.reporting.html.page import (
 #: names that a sentence of the first screen lists
 _NAMED = 4
 #: sentences that one list of the first screen has
-_SAID = 6
+_LISTED = 6
 #: verdicts in the order in which a reader wants them
 _ORDER = (REGRESSED, COULD_NOT_JUDGE, INCONCLUSIVE, IMPROVED, MOVED, HOLDS, FORMULAS_HOLD)
 _COPIES = ("installed", "on the path in its place")
@@ -46,8 +46,14 @@ _COPIES = ("installed", "on the path in its place")
 
 def facts(result: GateResult) -> Facts:
     """When, how long, where and by which command."""
-    shown = result.shown
-    return Facts(_title(result), shown.started, result.seconds, shown.machine, shown.command)
+    report_data = result.report_data
+    return Facts(
+        _title(result),
+        report_data.started,
+        result.seconds,
+        report_data.machine,
+        report_data.command,
+    )
 
 
 def cards(result: GateResult) -> list[Card]:
@@ -59,13 +65,15 @@ def cards(result: GateResult) -> list[Card]:
 
 def page(result: GateResult) -> str:
     """The page of a gate."""
-    shown = result.shown
+    report_data = result.report_data
     sections = [_details(result), _files(result), _failures(result)]
     for outcome in result.outcomes:
-        own = {name: of for name, of in shown.runs.items() if name.startswith(_prefix(outcome))}
+        own = {
+            name: of for name, of in report_data.runs.items() if name.startswith(_prefix(outcome))
+        }
         title = f"Returns of {outcome.framework}"
-        sections.append(runs.section(_id(title), title, outcome.verdicts, own, shown.command))
-    sections += [_throughput(result), _asked(result), _versions(result)]
+        sections.append(runs.section(_id(title), title, outcome.verdicts, own, report_data.command))
+    sections += [_throughput(result), _probe_counts(result), _versions(result)]
     closing = (
         "If nothing changed, returns or critics of some framework are called regressed in at most "
         f"{words.rate(result.alpha)} of such gates."
@@ -74,8 +82,8 @@ def page(result: GateResult) -> str:
 
 
 def _title(result: GateResult) -> str:
-    said = [f"{outcome.framework} {outcome.verdict}" for outcome in result.outcomes]
-    return "Gate: " + (", ".join(said) or "no framework was judged")
+    verdicts = [f"{outcome.framework} {outcome.verdict}" for outcome in result.outcomes]
+    return "Gate: " + (", ".join(verdicts) or "no framework was judged")
 
 
 def _id(title: str) -> str:
@@ -86,9 +94,9 @@ def _prefix(outcome: FrameworkOutcome) -> str:
     return outcome.framework.partition("@")[0] + "-"
 
 
-def _first(said: Iterable[str], most: int = _SAID) -> list[str]:
+def _first(texts: Iterable[str], most: int = _LISTED) -> list[str]:
     """The first sentences, and how many more there are below."""
-    every = list(said)
+    every = list(texts)
     rest = len(every) - most
     return every[:most] + ([f"and {rest} more, below"] if rest > 0 else [])
 
@@ -118,21 +126,21 @@ def _own(versions: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def _not_judged(result: GateResult, outcome: FrameworkOutcome) -> list[str]:
-    said = []
-    if others := result.shown.extent.get(outcome.framework, Extent()).others:
+    lines = []
+    if others := result.report_data.coverage.get(outcome.framework, AlgorithmCoverage()).others:
         named = ", ".join(name.upper() for name in others)
-        said.append(f"Returns of {named}: formulas and behaviour alone were judged.")
-    for group in _unasked(_departed(result, outcome)):
-        named = _some([each.id for each in group])
-        said.append(f"{named} could not be asked: {alike.reason(group[0].found[0])}.")
+        lines.append(f"Returns of {named}: formulas and behaviour alone were judged.")
+    for group in _unprobed(_deviations(result, outcome)):
+        named = _some([deviation.id for deviation in group])
+        lines.append(f"{named} could not be asked: {alike.reason(group[0].found[0])}.")
     if outcome.not_asked:
-        said.append(f"{words.asked(outcome.details, outcome.not_asked)}.")
-    said += [f"No test of {tier} has passed." for tier in outcome.untested]
+        lines.append(f"{words.details_probed(outcome.details, outcome.not_asked)}.")
+    lines += [f"No test of {tier} has passed." for tier in outcome.untested]
     missing = [name for name in result.unjudged if name.startswith(_prefix(outcome))]
     if missing:
-        said.append(f"No verdict was reached on {_some(missing)}.")
-    said += [f"{line}." for line in words.not_judged(outcome.not_judged)]
-    return _first(said, 4)
+        lines.append(f"No verdict was reached on {_some(missing)}.")
+    lines += [f"{line}." for line in words.not_judged(outcome.not_judged)]
+    return _first(lines, 4)
 
 
 def _some(names: list[str]) -> str:
@@ -140,27 +148,31 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:_NAMED]) + (f" and {rest} more" if rest > 0 else "")
 
 
-def _departed(result: GateResult, outcome: FrameworkOutcome) -> list[Departed]:
-    return [each for each in result.shown.departed if each.framework == outcome.framework]
+def _deviations(result: GateResult, outcome: FrameworkOutcome) -> list[Deviation]:
+    return [
+        deviation
+        for deviation in result.report_data.deviations
+        if deviation.framework == outcome.framework
+    ]
 
 
-def _unasked(departed: Iterable[Departed]) -> list[list[Departed]]:
+def _unprobed(deviations: Iterable[Deviation]) -> list[list[Deviation]]:
     """Details whose code gave no answer, those with one reason together."""
-    missing = (each for each in departed if not each.asked)
-    return alike.together(missing, lambda each: each.found[0])
+    missing = (deviation for deviation in deviations if not deviation.was_probed)
+    return alike.together(missing, lambda item: item.found[0])
 
 
 def _changed(result: GateResult, outcome: FrameworkOutcome) -> Iterable[str]:
-    departed = _departed(result, outcome)
-    for each in departed:
-        if not each.asked:
+    deviations = _deviations(result, outcome)
+    for deviation in deviations:
+        if not deviation.was_probed:
             continue
-        wanted, found = each.documented[0], each.found[0]
-        yield f"{each.id} [{each.scope}]: documented '{wanted}', found '{found}'"
+        wanted, found = deviation.documented[0], deviation.found[0]
+        yield f"{deviation.id} [{deviation.scope}]: documented '{wanted}', found '{found}'"
     others = [f for f in outcome.failures if "detail" not in f and "verdict" not in f]
     if others:
         first = others[0]["test"].rpartition("::")[2]
-        besides = "more " if departed else ""
+        besides = "more " if deviations else ""
         plural = "s" if len(others) > 1 else ""
         yield f"{len(others)} {besides}test{plural} failed, the first: {first}"
     for name, verdict in sorted(outcome.verdicts.items()):
@@ -184,16 +196,16 @@ def _moved(name: str, verdict: Mapping[str, Any]) -> str:
 
 
 def _stored_versions(result: GateResult, outcome: FrameworkOutcome) -> Mapping[str, str]:
-    for name, of in result.shown.runs.items():
+    for name, of in result.report_data.runs.items():
         if name.startswith(_prefix(outcome)) and of.versions:
             return of.versions
     return {}
 
 
 def _matters(result: GateResult, outcome: FrameworkOutcome) -> Iterable[str]:
-    for each in _departed(result, outcome):
-        if each.consequence and each.asked:
-            yield f"{each.id}: {each.consequence}"
+    for deviation in _deviations(result, outcome):
+        if deviation.consequence and deviation.was_probed:
+            yield f"{deviation.id}: {deviation.consequence}"
     judged = {
         name: verdict
         for name, verdict in outcome.verdicts.items()
@@ -205,15 +217,16 @@ def _matters(result: GateResult, outcome: FrameworkOutcome) -> Iterable[str]:
     elif outcome.critics_alone:
         yield f"What got worse is the critic; no return fell: {_some(list(outcome.critics_alone))}."
     elif judged and outcome.verdict == HOLDS:
-        seen = sorted(
+        detectable = sorted(
             of["visible_fraction"]
             for of in judged.values()
             if of["verdict"] == HOLDS and of.get("visible_fraction") is not None
         )
-        if seen:
+        if detectable:
             yield (
-                f"No drop of returns was seen. What would have been: {seen[0]:.0%} where this gate "
-                f"sees best, {seen[-1]:.0%} where it holds and sees least."
+                f"No drop of returns was seen. What would have been: {detectable[0]:.0%} "
+                "where this gate "
+                f"sees best, {detectable[-1]:.0%} where it holds and sees least."
             )
     elif not judged and outcome.verdict == FORMULAS_HOLD:
         yield "Whether agents still learn was not asked."
@@ -224,21 +237,21 @@ def _matters(result: GateResult, outcome: FrameworkOutcome) -> Iterable[str]:
 
 def _steps(result: GateResult, outcome: FrameworkOutcome) -> list[Step]:
     steps = []
-    departed = _departed(result, outcome)
-    if departed:
-        said, first = "See why it gives no answer:", departed[0]
-        if answered := [each for each in departed if each.asked]:
-            said, first = "See the numbers, and what to write if it is intended:", answered[0]
+    deviations = _deviations(result, outcome)
+    if deviations:
+        text, first = "See why it gives no answer:", deviations[0]
+        if answered := [deviation for deviation in deviations if deviation.was_probed]:
+            text, first = "See the numbers, and what to write if it is intended:", answered[0]
         detail = f"pytest tests_unit --detail {first.id} --framework {outcome.framework}"
-        steps.append(Step(said, detail))
+        steps.append(Step(text, detail))
     fallen = [
         name for name, of in outcome.verdicts.items()
-        if of["verdict"] == REGRESSED and name in result.shown.runs
+        if of["verdict"] == REGRESSED and name in result.report_data.runs
     ]  # fmt: skip
     if any(of["verdict"] == REGRESSED for of in outcome.verdicts.values()):
-        again = f"{result.shown.command} {summary.CONFIRM}"
-        if fallen and result.shown.runs[fallen[0]].stored:
-            again = f"{runs.only(result.shown.command, ','.join(fallen))} {summary.CONFIRM}"
+        again = f"{result.report_data.command} {summary.CONFIRM}"
+        if fallen and result.report_data.runs[fallen[0]].stored:
+            again = f"{runs.only(result.report_data.command, ','.join(fallen))} {summary.CONFIRM}"
         steps.append(Step("Confirm with fresh seeds:", again))
     if outcome.verdict in (REGRESSED, IMPROVED, MOVED):
         versions, stored = result.versions[outcome.framework], _stored_versions(result, outcome)
@@ -250,16 +263,16 @@ def _steps(result: GateResult, outcome: FrameworkOutcome) -> list[Step]:
         if other:
             pinned = shlex.quote(" ".join(other))
             steps.append(Step("Find the cause:", f"rlregress upgrade {pinned} installed"))
-    if outcome.failures and not departed:
+    if outcome.failures and not deviations:
         steps.append(Step("Read what the failed tests say."))
     if outcome.not_asked:
         steps.append(Step("Ask the rest:", f"pytest {summary.TESTS_OF_DETAILS}"))
     if outcome.verdict == COULD_NOT_JUDGE and not outcome.not_asked:
-        steps.append(Step("Run the tests that did not pass again:", result.shown.command))
+        steps.append(Step("Run the tests that did not pass again:", result.report_data.command))
     if outcome.verdict == INCONCLUSIVE:
-        said = "Train as many seeds as are lacking; what gates cost, and what they would see:"
+        text = "Train as many seeds as are lacking; what gates cost, and what they would see:"
         command = f"rlregress plan --must-detect 50% --framework {outcome.framework}"
-        steps.append(Step(said, command))
+        steps.append(Step(text, command))
     if outcome.verdict == FORMULAS_HOLD:
         command = f"rlregress plan --cells all --framework {outcome.framework}"
         steps.append(Step("See which returns could be judged:", command))
@@ -268,15 +281,15 @@ def _steps(result: GateResult, outcome: FrameworkOutcome) -> list[Step]:
 
 def _suite(result: GateResult) -> Card:
     """What is no framework's fault."""
-    said = [f"{failure['test']}: {_line(failure['message'])}" for failure in result.broken]
+    lines = [f"{failure['test']}: {_line(failure['message'])}" for failure in result.broken]
     return Card(
         "The suite itself",
         Badge(COULD_NOT_JUDGE),
         "Not everything that was asked has an answer.",
         [f"No verdict was reached on {_some(list(result.unjudged))}."] if result.unjudged else [],
-        _first(said, 3),
+        _first(lines, 3),
         [],
-        [Step("Repair what is named here, and judge again:", result.shown.command)],
+        [Step("Repair what is named here, and judge again:", result.report_data.command)],
     )
 
 
@@ -289,27 +302,27 @@ def _line(text: str) -> str:
 
 def _details(result: GateResult) -> Section:
     findings = []
-    for each in result.shown.departed:
-        if not each.asked:
+    for deviation in result.report_data.deviations:
+        if not deviation.was_probed:
             continue
         parts: list[object] = []
-        if each.code:
-            parts.append(CodeLines(each.place, each.code))
-        parts.append(Quoted(each.said, "As the test says it", open=not each.code))
+        if deviation.code:
+            parts.append(CodeLines(deviation.place, deviation.code))
+        parts.append(Quoted(deviation.message, "As the test says it", open=not deviation.code))
         findings.append(
             Finding(
-                f"{each.framework}: {each.id} [{each.scope}]",
+                f"{deviation.framework}: {deviation.id} [{deviation.scope}]",
                 Badge("not as documented", pages.BAD),
-                [each.question, each.consequence],
-                [("documented", *each.documented), ("found", *each.found)],
+                [deviation.question, deviation.consequence],
+                [("documented", *deviation.documented), ("found", *deviation.found)],
                 parts,
-                f"pytest tests_unit --detail {each.id} --framework {each.framework}",
+                f"pytest tests_unit --detail {deviation.id} --framework {deviation.framework}",
             )
         )
-    for group in _unasked(result.shown.departed):
+    for group in _unprobed(result.report_data.deviations):
         first = group[0]
-        rest = [f"{each.framework}: {each.id} [{each.scope}]" for each in group[1:]]
-        parts = [Quoted(first.said, "As the test says it")]
+        rest = [f"{further.framework}: {further.id} [{further.scope}]" for further in group[1:]]
+        parts = [Quoted(first.message, "As the test says it")]
         if rest:
             parts.append(Folded(f"{len(rest)} more for the same reason", [rest]))
         findings.append(
@@ -330,7 +343,7 @@ def _files(result: GateResult) -> Section:
         "The code that was judged is not the installed one: a copy stands before it on the path. "
         "What the copy has in other words:"
     )
-    parts = [SourcePair(passage, _COPIES) for passage in result.shown.files]
+    parts = [SourcePair(hunk, _COPIES) for hunk in result.report_data.files]
     return Section("files", "Changed copies", lead, parts)
 
 
@@ -364,19 +377,21 @@ def _failure(group: Sequence[Mapping[str, Any]], word: str, tone: str) -> Findin
 def _throughput(result: GateResult) -> Section:
     parts: list[object] = []
     for outcome in result.outcomes:
-        told = {(outcome.framework, of): each for of, each in outcome.throughput.items()}
-        if rows := throughput.rows(told):
+        measured = {
+            (outcome.framework, of): measured_ for of, measured_ in outcome.throughput.items()
+        }
+        if rows := throughput.rows(measured):
             parts.append(Table(throughput.COLUMNS, rows, len(throughput.COLUMNS) - 1))
-        if lines := throughput.verdict_lines(told):
+        if lines := throughput.verdict_lines(measured):
             parts.append([line.removeprefix("- ") for line in lines])
     return Section("throughput", "Throughput and memory", "", parts)
 
 
-def _asked(result: GateResult) -> Section:
+def _probe_counts(result: GateResult) -> Section:
     rows = []
     for outcome in result.outcomes:
-        asked = outcome.details - len(outcome.not_asked)
-        of = result.shown.extent.get(outcome.framework, Extent())
+        probed = outcome.details - len(outcome.not_asked)
+        of = result.report_data.coverage.get(outcome.framework, AlgorithmCoverage())
         tests = "; ".join(
             f"{tier}: " + ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
             for tier, counts in outcome.tests.items()
@@ -384,7 +399,7 @@ def _asked(result: GateResult) -> Section:
         rows.append(
             [
                 outcome.framework,
-                f"{asked} of {outcome.details}",
+                f"{probed} of {outcome.details}",
                 ", ".join(of.returns) or "none",
                 ", ".join(of.others) or "none",
                 tests or "none",
@@ -410,9 +425,11 @@ def _versions(result: GateResult) -> Section:
             other = "changed" if stored and before not in ("-", version) else ""
             rows.append([outcome.framework, package, before, version, other])
     parts: list[object] = [Table(("framework", "package", "stored runs", "this gate", ""), rows)]
-    machines = list(dict.fromkeys(of.machine for of in result.shown.runs.values() if of.machine))
-    parts.append([f"This gate: {result.shown.machine}"]
-                 + [f"Stored runs: {each}" for each in machines])  # fmt: skip
+    machines = list(
+        dict.fromkeys(of.machine for of in result.report_data.runs.values() if of.machine)
+    )
+    parts.append([f"This gate: {result.report_data.machine}"]
+                 + [f"Stored runs: {machine}" for machine in machines])  # fmt: skip
     copies = [
         f"{module} was imported from {place}, not from the installed files"
         for of in result.copies.values()

@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from rlregress import __version__
-from rlregress.model.code import Pair, Passage
+from rlregress.model.code import Hunk, Pair
 from rlregress.model.differences import (
     AS_DOCUMENTED,
     CHANGED,
@@ -95,7 +95,7 @@ class Heading:
 class SourcePair:
     """Source of two sides, each under its name."""
 
-    passage: Passage
+    hunk: Hunk
     names: tuple[str, str]
 
 
@@ -163,7 +163,7 @@ class Finding:
 class Step:
     """What to do next: words, and a command if there is one."""
 
-    said: str
+    text: str
     command: str = ""
 
 

@@ -48,17 +48,17 @@ def _card(ranking: Ranking, task: TaskRanking) -> Card:
         badge = Badge(f"{separated} of {total} pairs separated", tone)
     best = task.standings[0]
     ties = [
-        other.implementation
-        for other in task.standings[1:]
-        if task.decision(best.implementation, other.implementation) != GREATER
+        standing.implementation
+        for standing in task.standings[1:]
+        if task.decision(best.implementation, standing.implementation) != GREATER
     ]
-    said = f"{best.implementation} has the largest mean, {words.number(best.mean)}"
-    said += f", and is not separated from {', '.join(ties)}." if ties else ", beyond chance."
+    text = f"{best.implementation} has the largest mean, {words.number(best.mean)}"
+    text += f", and is not separated from {', '.join(ties)}." if ties else ", beyond chance."
     failed = [f"{s.implementation}: {s.failed} runs failed" for s in task.standings if s.failed]
     waiting = [line for line in rank.conclusions(ranking) if line.startswith("next look at")]
     own = [line for line in waiting if line.startswith(f"next look at {task.name}:")]
     steps = [Step(f"{line[0].upper()}{line[1:]}.") for line in own]
-    return Card(task.name, badge, said, [], failed, [], steps, "What failed")
+    return Card(task.name, badge, text, [], failed, [], steps, "What failed")
 
 
 def _keys(names: Sequence[str]) -> list[str]:
@@ -72,14 +72,14 @@ def _task(task: TaskRanking, key: str, command: str) -> Section:
     letters = [rank.letter(number) for number in range(len(names))]
     rows = [
         [
-            sign, one.implementation, words.number(one.mean), len(one.returns),
-            *(_decision(task, one.implementation, name) for name in names),
+            sign, standing.implementation, words.number(standing.mean), len(standing.returns),
+            *(_decision(task, standing.implementation, name) for name in names),
         ]
-        for sign, one in zip(letters, task.standings, strict=True)
+        for sign, standing in zip(letters, task.standings, strict=True)
     ]  # fmt: skip
-    said = f"returns of {len(names)} implementations on {task.name}"
+    text = f"returns of {len(names)} implementations on {task.name}"
     returns = {standing.implementation: standing.returns for standing in task.standings}
-    drawn = figures.standings(returns, key, said)
+    drawn = figures.standings(returns, key, text)
     numbers = [
         [standing.implementation, words.number(value)]
         for standing in task.standings

@@ -8,8 +8,8 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rlregress.model.cells import CellRuns, ShownRun
-from rlregress.model.quantities import BESIDE, CRITIC, RETURNS, TRAINING, Quantity, quantity_of
+from rlregress.model.cells import CellRuns, ReportedRun
+from rlregress.model.quantities import CRITIC, RETURNS, SECONDARY, TRAINING, Quantity, quantity_of
 from rlregress.model.verdict import HOLDS, INCONCLUSIVE
 from rlregress.reporting import descriptive, words
 from rlregress.reporting.html import figures
@@ -49,7 +49,13 @@ def table(verdicts: Verdicts) -> Table:
     """One row for each verdict of a cell, a group, or what is judged beside their returns."""
     named = sorted(verdicts.items(), key=lambda item: order(*item))
     rows = [
-        [Badge(verdict["verdict"]), name, *_numbers(verdict), _seeds(verdict), _seen(name, verdict)]
+        [
+            Badge(verdict["verdict"]),
+            name,
+            *_numbers(verdict),
+            _seeds(verdict),
+            _detectable(name, verdict),
+        ]
         for name, verdict in named
     ]
     head = ("verdict", "of", "stored", "new", "change", "95 % interval", "runs", "would see")
@@ -81,25 +87,25 @@ def _numbers(verdict: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _between(interval: Sequence[float | None] | None, scale: float, said: Any) -> str:
+def _between(interval: Sequence[float | None] | None, scale: float, formatted: Any) -> str:
     if not interval or not scale or None in interval:
         return "-"
-    low, high = (said(bound / scale) for bound in interval if bound is not None)
+    low, high = (formatted(bound / scale) for bound in interval if bound is not None)
     return f"{low} to {high}"
 
 
 def _seeds(verdict: Mapping[str, Any]) -> str:
     stored = verdict.get("stored_seeds")
-    said = f"{verdict['new_seeds']} new"
-    return said if stored is None else f"{stored} + {said}"
+    text = f"{verdict['new_seeds']} new"
+    return text if stored is None else f"{stored} + {text}"
 
 
-def _seen(name: str, verdict: Mapping[str, Any]) -> str:
+def _detectable(name: str, verdict: Mapping[str, Any]) -> str:
     if "visible_fraction" not in verdict:
-        seen = verdict["visible_drop"]
-        return "no drop" if seen is None else f"a drop of {words.number(seen)}"
-    seen = verdict["visible_fraction"]
-    return "nothing" if seen is None else quantity_of(name).loss(seen)
+        detectable = verdict["visible_drop"]
+        return "no drop" if detectable is None else f"a drop of {words.number(detectable)}"
+    detectable = verdict["visible_fraction"]
+    return "nothing" if detectable is None else quantity_of(name).loss(detectable)
 
 
 def section(
@@ -110,8 +116,8 @@ def section(
     cells.sort(key=lambda name: min((order(*v) for v in _of(name, verdicts)), default=(3, name)))
     views = [view(name, verdicts, runs[name], command) for name in cells]
     quiet = {name: verdict for name, verdict in verdicts.items() if _quiet(name, verdict)}
-    told = {name: verdict for name, verdict in verdicts.items() if name not in quiet}
-    parts: list[object] = [table(told)] if told else []
+    listed = {name: verdict for name, verdict in verdicts.items() if name not in quiet}
+    parts: list[object] = [table(listed)] if listed else []
     if quiet:
         title_ = f"{len(quiet)} verdicts on critics and what is logged that show no change"
         parts.append(Folded(title_, [table(quiet)]))
@@ -135,7 +141,7 @@ def _quiet(name: str, verdict: Mapping[str, Any]) -> bool:
 
 def _of(cell: str, verdicts: Verdicts) -> list[tuple[str, Mapping[str, Any]]]:
     """The verdicts on a cell, of its returns first."""
-    names = [cell, *(quantity.named(cell) for quantity in BESIDE)]
+    names = [cell, *(quantity.named(cell) for quantity in SECONDARY)]
     return [(name, verdicts[name]) for name in names if name in verdicts]
 
 
@@ -188,11 +194,11 @@ def _strip(
     if runs.band is not None and quantity is RETURNS:
         band, mean = (runs.band.mean, runs.band.half), runs.band.mean
     if verdict is not None and mean is not None:
-        bounds, seen = verdict["interval"], verdict.get("visible_drop")
+        bounds, detectable = verdict["interval"], verdict.get("visible_drop")
         interval = None if not bounds or None in bounds else (mean + bounds[0], mean + bounds[1])
-        limit = None if seen is None or quantity.two_sided else mean - seen
+        limit = None if detectable is None or quantity.two_sided else mean - detectable
     axis = _AXES.get(quantity.name, quantity.name)
-    said = f"{axis}: {len(stored)} stored and {len(new)} new runs of {name}"
+    text = f"{axis}: {len(stored)} stored and {len(new)} new runs of {name}"
     caption = axis[0].upper() + axis[1:]
     if band is not None:
         caption += f"; shaded: published, {band[0]:g} ± {band[1]:g}"
@@ -203,7 +209,7 @@ def _strip(
     if lost := sum(math.isnan(value) for value in [*stored, *new]):
         caption += f"; {lost} without a number are not drawn"
     drawn = figures.strip(
-        Strip(stored, new, interval, limit, band, axis), _id(name, quantity.name), said
+        Strip(stored, new, interval, limit, band, axis), _id(name, quantity.name), text
     )
     rows = [
         [side, run.seed, words.number(value) if math.isfinite(value) else "none"]
@@ -213,7 +219,7 @@ def _strip(
     return Figure(drawn, caption, Table(("run", "seed", axis), rows, 2), command)
 
 
-def _number(run: ShownRun, quantity: Quantity) -> float:
+def _number(run: ReportedRun, quantity: Quantity) -> float:
     value = run.numbers.get(quantity.name, math.nan)
     return math.nan if value is None else float(value)
 
@@ -228,13 +234,13 @@ def _learning(name: str, runs: CellRuns, command: str) -> Figure | None:
     if not courses:
         return None
     band = (runs.band.mean, runs.band.half) if runs.band is not None else None
-    said = f"learning curves of {name}: {' and '.join(courses)} runs"
+    text = f"learning curves of {name}: {' and '.join(courses)} runs"
     caption = "Learning curves of the training episodes: medians, and half of the runs around them"
     if band is not None:
         caption += "; shaded: the published mean at the end"
     rows = [[f"{steps:g}", *_at(courses, steps)] for steps in _steps(courses)]
     head = ["steps"] + [f"{label}, {of}" for label in courses for of in ("median", "quartiles")]
-    drawn = figures.learning(courses, band, _id(name, "curve"), said)
+    drawn = figures.learning(courses, band, _id(name, "curve"), text)
     return Figure(drawn, caption, Table(head, rows, len(head)), command)
 
 
@@ -244,13 +250,13 @@ def _steps(courses: Mapping[str, Course]) -> list[float]:
 
 def _at(courses: Mapping[str, Course], steps: float) -> list[str]:
     cells = []
-    for each in courses.values():
-        if steps not in each.steps:
+    for course in courses.values():
+        if steps not in course.steps:
             cells += ["-", "-"]
             continue
-        at = list(each.steps).index(steps)
-        low, high = words.number(each.low[at]), words.number(each.high[at])
-        cells += [words.number(each.middle[at]), f"{low} to {high}"]
+        at = list(course.steps).index(steps)
+        low, high = words.number(course.low[at]), words.number(course.high[at])
+        cells += [words.number(course.middle[at]), f"{low} to {high}"]
     return cells
 
 

@@ -38,7 +38,7 @@ _STYLE = {
 def drawn(
     draw: Callable[[Axes], None],
     name: str,
-    said: str,
+    label: str,
     width: float,
     height: float,
     margins: tuple[float, float, float, float],
@@ -47,7 +47,7 @@ def drawn(
 
     Args:
         name: of the figure, one of its own in a page.
-        said: what it shows, for who cannot see it.
+        label: what it shows, for who cannot see it.
         width, height: pixels; a narrow page shows it smaller.
         margins: pixels left, right, below and above the axes.
     """
@@ -68,10 +68,10 @@ def drawn(
         draw(figure.add_axes(place))
         text = io.StringIO()
         figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
-    return _within_a_page(text.getvalue(), said)
+    return _within_a_page(text.getvalue(), label)
 
 
-def _within_a_page(text: str, said: str) -> Markup:
+def _within_a_page(text: str, label: str) -> Markup:
     """The drawing without what is the same everywhere, or would touch the rest of the page."""
     # what matplotlib has drawn a moment ago
     root = ElementTree.fromstring(text)  # noqa: S314
@@ -90,7 +90,7 @@ def _within_a_page(text: str, said: str) -> Markup:
     for name in ("width", "height", "version"):
         root.attrib.pop(name, None)
     root.set("role", "img")
-    root.set("aria-label", said)
+    root.set("aria-label", label)
     plain = ElementTree.tostring(root, encoding="unicode")
     plain = plain.replace(f' xmlns:ns0="{_SVG}"', "").replace("ns0:", "")
     plain = re.sub(r">\s+<", "><", plain).replace(" />", "/>")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from rlregress.model import explain
-from rlregress.model.code import Changed, Passage
+from rlregress.model.code import Changed, Hunk
 from rlregress.model.traces import Growth, Traced, share
 from rlregress.model.upgrades import Cause, ChangedDetail
 from rlregress.reporting import causes
@@ -41,15 +41,15 @@ def _badge(traced: Traced) -> Badge:
 
 
 def _share(traced: Traced) -> str:
-    reached = share(traced.b)
-    return "not measured" if reached is None else f"{reached:.0%}"
+    executed = share(traced.b)
+    return "not measured" if executed is None else f"{executed:.0%}"
 
 
 def finding(
     group: Sequence[Traced],
     cause: Cause | None,
     details: Sequence[ChangedDetail],
-    shown: Mapping[Changed, Passage],
+    hunks: Mapping[Changed, Hunk],
     command: str,
 ) -> Finding:
     """A training that does not do the same on both sides, or of which nothing is proved.
@@ -63,15 +63,15 @@ def finding(
     first = comparison.first
     if first is not None and first.part:
         parts.append(_values(traced))
-    if comparison.growth and any(gap for each in comparison.growth for gap in each.gaps):
+    if comparison.growth and any(gap for growth_of in comparison.growth for gap in growth_of.gaps):
         parts.append(growth(traced.name, comparison.growth, command))
     for function in cause.functions[:2] if cause is not None else ():
-        if function in shown:
-            parts.append(SourcePair(shown[function], SIDES))
-    said = "\n".join([*traced.notes, *explain.comparison(comparison, traced.a, traced.b)])
-    parts.append(Quoted(said, "The whole of it in words: what came before, and from where"))
+        if function in hunks:
+            parts.append(SourcePair(hunks[function], SIDES))
+    text = "\n".join([*traced.notes, *explain.comparison(comparison, traced.a, traced.b)])
+    parts.append(Quoted(text, "The whole of it in words: what came before, and from where"))
     if len(group) > 1:
-        parts.append(Folded(causes.others(group), [[each.name for each in group[1:]]]))
+        parts.append(Folded(causes.others(group), [[training.name for training in group[1:]]]))
     lines = [explain.divergence(first)[0]] if first is not None else []
     return Finding(traced.name, _badge(traced), lines + causes.lines(cause, details), (), parts,
                    command)  # fmt: skip
@@ -94,11 +94,11 @@ def _values(traced: Traced) -> Table:
 def growth(name: str, given: Sequence[Growth], command: str) -> Figure:
     """Relative differences of losses, from the first difference on."""
     lines: dict[str, Sequence[float]] = {}
-    for each in given:
-        label = f"{each.first.function}:{each.first.line}"
-        if each.optimizer:
-            label += f", optimiser {each.optimizer}"
-        lines[label if label not in lines else f"{label} ({len(lines) + 1})"] = each.gaps
+    for gap in given:
+        label = f"{gap.first.function}:{gap.first.line}"
+        if gap.optimizer:
+            label += f", optimiser {gap.optimizer}"
+        lines[label if label not in lines else f"{label} ({len(lines) + 1})"] = gap.gaps
     drawn = figures.growth(
         lines, re.sub(r"\W+", "-", f"growth {name}"), f"growth of the difference in {name}"
     )

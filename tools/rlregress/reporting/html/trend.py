@@ -21,7 +21,7 @@ _DRAWN = 12
 #: points of a history, beyond which neighbouring nights are drawn as their mean
 _POINTS = 200
 #: sentences of the first screen
-_SAID = 6
+_LISTED = 6
 _MEANING = {
     HOLDS: "Nothing is worse than it was, as far as these nights can show.",
     IMPROVED: "Something is better than it was, nothing worse.",
@@ -47,14 +47,14 @@ def card(trend: Trend) -> Card:
     """The first screen."""
     begin, end = trend.dates[0][:10], trend.dates[-1][:10]
     shifts = trend_report.shifts(trend)
-    said = [trend_report.shift_line(trend, *each) for each in shifts]
-    rest = [f"and {len(said) - _SAID} more, below"] if len(said) > _SAID else []
+    lines = [trend_report.shift_line(trend, *shift) for shift in shifts]
+    rest = [f"and {len(lines) - _LISTED} more, below"] if len(lines) > _LISTED else []
     return Card(
         f"{begin} to {end}",
         Badge(trend.verdict),
         _MEANING[trend.verdict],
         [f"{sentence[0].upper()}{sentence[1:]}." for sentence in trend_report.not_judged(trend)],
-        [*said[:_SAID], *rest],
+        [*lines[:_LISTED], *rest],
         [],
         _steps(shifts),
     )

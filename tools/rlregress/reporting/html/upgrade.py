@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from rlregress.model import differences as model
-from rlregress.model.code import Passage
+from rlregress.model.code import Hunk
 from rlregress.model.differences import DOCUMENTED, VIOLATED, Entry
 from rlregress.model.traces import NotTraced, Traced, missed, ranges
 from rlregress.model.upgrades import (
@@ -19,7 +19,7 @@ from rlregress.model.upgrades import (
     ChangedDetail,
     OfFramework,
     OfScript,
-    Reach,
+    PieceExecution,
     Upgrade,
     findings,
 )
@@ -41,9 +41,9 @@ from rlregress.reporting.html.page import (
 )
 from rlregress.reporting.words import counted
 
-_SAID = 5
+_LISTED = 5
 #: passages of changed code that are shown
-_SHOWN = 40
+_HUNKS = 40
 #: options that choose among trainings
 _OF_TRAININGS = ("--algorithm", "--scenario")
 _STANDING = {DOCUMENTED: pages.GOOD, VIOLATED: pages.BAD, UNDOCUMENTED: pages.OTHER}
@@ -66,7 +66,7 @@ def page(result: Upgrade, facts: Facts) -> str:
         sections += _framework(result, of, name, facts.command)
     if result.script is not None:
         sections.append(_script(result.script, facts.command))
-    sections += [_physics(result), _not_reached(result), _sides(result)]
+    sections += [_physics(result), _not_executed(result), _sides(result)]
     return pages.page(facts, cards(result, facts), sections)
 
 
@@ -76,10 +76,10 @@ def title(result: Upgrade) -> str:
     return f"{a} → {b}: {result.verdict}"
 
 
-def _first(said: Iterable[str]) -> list[str]:
-    every = list(said)
-    rest = len(every) - _SAID
-    return every[:_SAID] + ([f"and {rest} more, below"] if rest > 0 else [])
+def _first(texts: Iterable[str]) -> list[str]:
+    every = list(texts)
+    rest = len(every) - _LISTED
+    return every[:_LISTED] + ([f"and {rest} more, below"] if rest > 0 else [])
 
 
 # -- the first screen ------------------------------------------------------------------------------
@@ -98,8 +98,8 @@ def _whole(result: Upgrade, command: str) -> Card:
 
 
 def _named(result: Upgrade, states: Sequence[str]) -> Iterable[str]:
-    own = (each for each in result.entries if each.state in states)
-    return (upgrade_text.entry_line(each).replace("`", "") for each in own)
+    own = (entry for entry in result.entries if entry.state in states)
+    return (upgrade_text.entry_line(entry).replace("`", "") for entry in own)
 
 
 def _badge(result: Upgrade, verdict: str) -> Badge:
@@ -131,8 +131,8 @@ def _not_judged(of: OfFramework) -> Iterable[str]:
         yield f"Returns of {', '.join(others)}: not trained."
     if of.unexecuted:
         yield f"{counted(len(of.unexecuted), 'changed piece')} of code that nothing executed."
-    if of.details.not_asked:
-        yield f"{len(of.details.not_asked)} of {of.details.all} details."
+    if of.details.not_probed:
+        yield f"{len(of.details.not_probed)} of {of.details.all} details."
     if of.unread:
         yield f"Defaults that could not be read: {len(of.unread)}."
 
@@ -145,19 +145,19 @@ def _changed(of: OfFramework) -> Iterable[str]:
         yield f"{len(of.diverged)} of {len(of.traced)} traced trainings do not do the same"
     if of.defaults:
         yield f"{counted(len(of.defaults), 'default')}, the first: {of.defaults[0]}"
-    if of.reach:
-        yield f"other code in {counted(len(of.reach), 'piece')}"
+    if of.executions:
+        yield f"other code in {counted(len(of.executions), 'piece')}"
 
 
 def _moved_physics(result: Upgrade) -> Iterable[str]:
-    moved = [each.environment for each in result.physics if each.moves]
+    moved = [shift.environment for shift in result.physics if shift.moves]
     if moved:
         yield f"the physics of {upgrade_text.some(moved, 4)}"
 
 
 def _matters(of: OfFramework) -> Iterable[str]:
-    if of.details.alike:
-        yield f"{of.details.alike} details are done alike on both sides."
+    if of.details.same:
+        yield f"{of.details.same} details are done alike on both sides."
     if of.returns is not None:
         yield f"Returns of side B: {of.returns.verdict}."
         fallen = [line for line in of.returns.lines if REGRESSED in line.partition(";")[0]]
@@ -196,7 +196,7 @@ def _steps(result: Upgrade, command: str) -> list[Step]:
         steps.append(Step("Do not upgrade yet: report the error upstream, with the line above."))
     elif violated:
         steps.append(Step("Read the lines that changed, and report them upstream."))
-    elif any(each.state in model.DIFFERENT and each.counts for each in result.entries):
+    elif any(entry.state in model.DIFFERENT and entry.counts for entry in result.entries):
         steps.append(Step(_to_read(result)))
     diverged = [of for of in result.frameworks if of.diverged and of.to_train]
     if any(of.returns is None for of in diverged) and verdict in (
@@ -204,7 +204,7 @@ def _steps(result: Upgrade, command: str) -> list[Step]:
     ):  # fmt: skip
         without = [part for part in shlex.split(command) if part != "--no-returns"]
         steps.append(Step("Train side B, where runs are stored:", shlex.join(without)))
-    if any(each.state in model.UNCHECKED and each.counts for each in result.entries):
+    if any(entry.state in model.UNCHECKED and entry.counts for entry in result.entries):
         steps.append(_unexecuted(result, command))
     return steps or [Step("Read what is accepted, documented or repaired; nothing else differs.")]
 
@@ -217,14 +217,14 @@ def _to_read(result: Upgrade) -> str:
         named = upgrade_text.some(culprits, 3)
         return f"Read the change of {named}: is it what the release notes say?"
     if gone:
-        named = upgrade_text.some([each.short for each in gone], 3)
+        named = upgrade_text.some([entry.short for entry in gone], 3)
         return f"Search your code for what is gone or incompatible: {named}."
     return "Read what differs: is it what the release notes say?"
 
 
 def _lost(result: Upgrade) -> list[str]:
     """Packages that are no longer installed, and that an error of the new version names."""
-    reasons = [each.reason for each in result.entries if each.state == model.NEW_FAILS]
+    reasons = [entry.reason for entry in result.entries if entry.state == model.NEW_FAILS]
     missing = [reason for reason in reasons if "ImportError" in reason or "NotFound" in reason]
     gone = [e.name for e in result.entries if e.kind == model.PACKAGE and e.state == model.DIFFERS]
     return [name for name in gone if any(name in reason for reason in missing)]
@@ -237,21 +237,21 @@ def _unexecuted(result: Upgrade, command: str) -> Step:
     idle = model.idle_packages(result.entries)
     what = f"{counted(left, 'changed piece')}" if left else "part of what was to be compared"
     of = f" of {', '.join(idle)}" if idle else ""
-    said = f"Nothing has executed and compared {what}{of};"
+    text = f"Nothing has executed and compared {what}{of};"
     known = {of.module for of in result.frameworks}
     foreign = {name for name in idle if name.replace("-", "_") not in known}
     given = shlex.split(command)
     if "--scenario" in given and "--script" not in given and not foreign:
-        return Step(f"{said} trace every scenario:", runs.without(command, "--scenario"))
+        return Step(f"{text} trace every scenario:", runs.without(command, "--scenario"))
     whole = runs.without(runs.without(command, "--algorithm"), "--script")
-    return Step(f"{said} if you use any, trace a script that does:", f"{whole} --script yours.py")
+    return Step(f"{text} if you use any, trace a script that does:", f"{whole} --script yours.py")
 
 
 def _script_card(result: Upgrade, of: OfScript) -> Card:
     held = of.held
-    said = str(held) if isinstance(held, NotTraced) else held.word
+    text = str(held) if isinstance(held, NotTraced) else held.word
     own = upgrade_text.of_part(result, of.judgement)
-    return Card(held.name, _badge(result, of.verdict), f"{said[0].upper()}{said[1:]}. {own}")
+    return Card(held.name, _badge(result, of.verdict), f"{text[0].upper()}{text[1:]}. {own}")
 
 
 # -- below -----------------------------------------------------------------------------------------
@@ -260,14 +260,14 @@ def _script_card(result: Upgrade, of: OfScript) -> Card:
 def _entries(result: Upgrade) -> Section:
     """Every entry that is not the same, folded by file; of the others how many there are."""
     parts: list[object] = []
-    for state in (*model.UNCHECKED, *model.DIFFERENT, *model.ALIKE, *model.WITHOUT_EFFECT):
-        own = [each for each in result.entries if each.state == state]
+    for state in (*model.UNCHECKED, *model.DIFFERENT, *model.EXECUTED_SAME, *model.WITHOUT_EFFECT):
+        own = [entry for entry in result.entries if entry.state == state]
         if not own:
             continue
         parts.append(Heading(f"{upgrade_text.TITLES[state]} ({len(own)})"))
         files: dict[str, list[Entry]] = {}
-        for each in own:
-            files.setdefault(each.file or each.kind, []).append(each)
+        for listed_entry in own:
+            files.setdefault(listed_entry.file or listed_entry.kind, []).append(listed_entry)
         parts += [
             Folded(f"{file} ({len(of_file)})", [_table(of_file)]) for file, of_file in files.items()
         ]
@@ -279,9 +279,10 @@ def _entries(result: Upgrade) -> Section:
 
 def _table(entries: Sequence[Entry]) -> Table:
     rows = [
-        [each.kind, each.name if each.kind not in model.CODE else each.short, each.said,
-         each.reason or upgrade_text.some(list(each.by), 4), "; ".join(each.notes[:4]), each.key]
-        for each in entries
+        [entry.kind, entry.name if entry.kind not in model.CODE else entry.short, entry.summary,
+         entry.reason or upgrade_text.some(list(entry.by), 4), "; ".join(entry.notes[:4]),
+         entry.key]
+        for entry in entries
     ]  # fmt: skip
     return Table(("kind", "name", "difference", "why, or by what", "notes", "key"), rows)
 
@@ -289,7 +290,7 @@ def _table(entries: Sequence[Entry]) -> Table:
 def _framework(result: Upgrade, of: OfFramework, name: str, command: str) -> list[Section]:
     key, of_it = re.sub(r"\W+", "-", of.name), f" of {name}" if name else ""
     sections = [
-        Section(f"not-asked-{key}", f"Not compared{of_it}", "", _not_asked(of)),
+        Section(f"not-asked-{key}", f"Not compared{of_it}", "", _not_probed(of)),
         Section(f"details-{key}", f"Details that differ{of_it}", "", _details(of)),
         Section(f"defaults-{key}", f"Defaults that changed{of_it}", "", _defaults(of)),
         Section(f"traces-{key}", f"Traces{of_it}", "", _traces(of, command)),
@@ -308,39 +309,46 @@ def _framework(result: Upgrade, of: OfFramework, name: str, command: str) -> lis
     return sections
 
 
-def _not_asked(of: OfFramework) -> list[object]:
+def _not_probed(of: OfFramework) -> list[object]:
     parts: list[object] = []
     kinds: Counter[tuple[str, str, str]] = Counter()
-    for each in of.details.not_asked:
-        kind = each.whose if each.why == ERROR and each.whose in (SUITE, FRAMEWORK) else each.why
-        kinds[each.side, upgrade_text.WHY[kind], each.text] += 1
+    for not_probed in of.details.not_probed:
+        kind = (
+            not_probed.error_origin
+            if not_probed.why == ERROR and not_probed.error_origin in (SUITE, FRAMEWORK)
+            else not_probed.why
+        )
+        kinds[not_probed.side, upgrade_text.WHY[kind], not_probed.text] += 1
     if kinds:
         rows = [[side, why, text, count] for (side, why, text), count in kinds.most_common()]
         parts += [Heading("Details"), Table(("side", "why", "what it said", "details"), rows, 1)]
-        names = [f"{each.id} [{each.scope}], side {each.side}" for each in of.details.not_asked]
+        names = [
+            f"{missing.id} [{missing.scope}], side {missing.side}"
+            for missing in of.details.not_probed
+        ]
         parts.append(Folded("Which details", [names]))
-    gaps = [str(each) for each in of.not_traced if each.counts]
-    for heading, said in (
+    gaps = [str(lost) for lost in of.not_traced if lost.counts]
+    for heading, label in (
         ("Trainings that could not be compared", gaps),
         ("Defaults that could not be compared", list(of.unread)),
     ):
-        if said:
-            parts += [Heading(heading), said]
+        if label:
+            parts += [Heading(heading), label]
     return parts
 
 
 def _details(of: OfFramework) -> list[object]:
-    changed = [each.function for each in of.reach]
+    changed = [execution.function for execution in of.executions]
     found: list[object] = []
     for finding in findings(of.details.changed, changed):
-        passages = [of.passages[f] for f in finding.functions[:2] if f in of.passages]
+        hunks = [of.hunks[f] for f in finding.functions[:2] if f in of.hunks]
         for number, detail in enumerate(finding.details):
             # details with one cause have one source
-            found.append(_detail(of, detail, passages if number == 0 else []))
+            found.append(_detail(of, detail, hunks if number == 0 else []))
     return found
 
 
-def _detail(of: OfFramework, detail: ChangedDetail, passages: Sequence[Passage]) -> Finding:
+def _detail(of: OfFramework, detail: ChangedDetail, hunks: Sequence[Hunk]) -> Finding:
     stands = of.standing.get((detail.id, detail.scope), UNDOCUMENTED)
     documented = of.documented.get((detail.id, detail.scope), ())
     lines = [detail.question, *filter(None, [detail.consequence]), *detail.numbers()]
@@ -352,33 +360,33 @@ def _detail(of: OfFramework, detail: ChangedDetail, passages: Sequence[Passage])
         [(side, answer.text, meaning)
          for side, answer, meaning in zip(
              traces.SIDES, (detail.a, detail.b), detail.meanings, strict=True)],
-        [SourcePair(passage, traces.SIDES) for passage in passages if passage.groups],
+        [SourcePair(hunk, traces.SIDES) for hunk in hunks if hunk.groups],
     )  # fmt: skip
 
 
 def _defaults(of: OfFramework) -> list[object]:
     if not of.defaults:
         return []
-    rows = [[each.owner, each.name, each.a, each.b] for each in of.defaults]
+    rows = [[default.owner, default.name, default.a, default.b] for default in of.defaults]
     return [Table(("of", "parameter", *traces.SIDES), rows)]
 
 
 def _traces(of: OfFramework, command: str) -> list[object]:
-    shown = [t for t in of.traced if t.comparison.verdict != "equal" or t.plain or not t.repeats]
-    parts: list[object] = [traces.table(shown)] if shown else []
-    equal = [t.name for t in of.traced if t not in shown]
+    listed = [t for t in of.traced if t.comparison.verdict != "equal" or t.plain or not t.repeats]
+    parts: list[object] = [traces.table(listed)] if listed else []
+    equal = [t.name for t in of.traced if t not in listed]
     if equal:
         parts.append(Folded(f"Equal to the bit: {counted(len(equal), 'scenario')}", [equal]))
     if of.same_code:
-        said = f"Not traced, as no code that differs is run: {len(of.same_code)}"
-        parts.append(Folded(said, [list(of.same_code)]))
-    told = [t for t in shown if t.comparison.verdict != "equal" or not t.repeats]
+        text = f"Not traced, as no code that differs is run: {len(of.same_code)}"
+        parts.append(Folded(text, [list(of.same_code)]))
+    differing = [t for t in listed if t.comparison.verdict != "equal" or not t.repeats]
     parts += [
-        traces.finding(group, of.causes.get(group[0].name), of.details.changed, of.passages,
+        traces.finding(group, of.causes.get(group[0].name), of.details.changed, of.hunks,
                        _one(command, group[0].name))
-        for group in causes.together(told, of.causes, of.details.changed)
+        for group in causes.together(differing, of.causes, of.details.changed)
     ]  # fmt: skip
-    absent = [str(each) for each in of.not_traced if not each.counts]
+    absent = [str(lost) for lost in of.not_traced if not lost.counts]
     if absent:
         parts.append(Folded("Not offered on one side, or on both", [absent]))
     return parts
@@ -392,21 +400,21 @@ def _one(command: str, training: str) -> str:
 
 
 def _code(of: OfFramework) -> list[object]:
-    unexecuted = {each.name for each in of.unexecuted}
-    first = [r for r in of.reach if f"{r.function.file} {r.function.name}" in unexecuted]
-    rest = [each for each in of.reach if each not in first]
-    parts: list[object] = [SourcePair(p, traces.SIDES) for p in _passages(of, first)]
-    if others := _passages(of, rest):
-        pairs = [SourcePair(passage, traces.SIDES) for passage in others]
+    unexecuted = {entry.name for entry in of.unexecuted}
+    first = [r for r in of.executions if f"{r.function.file} {r.function.name}" in unexecuted]
+    rest = [execution for execution in of.executions if execution not in first]
+    parts: list[object] = [SourcePair(p, traces.SIDES) for p in _hunks(of, first)]
+    if others := _hunks(of, rest):
+        pairs = [SourcePair(hunk, traces.SIDES) for hunk in others]
         parts.append(Folded(f"Source of {len(pairs)} that were executed", pairs))
     if of.proof is not None:
         parts.append([upgrade_text.proof_sentence(of.proof)])
     return parts
 
 
-def _passages(of: OfFramework, reached: Sequence[Reach]) -> list[Passage]:
-    passages = [of.passages.get(each.function) for each in reached[:_SHOWN]]
-    return [passage for passage in passages if passage is not None and passage.groups]
+def _hunks(of: OfFramework, executions: Sequence[PieceExecution]) -> list[Hunk]:
+    hunks = [of.hunks.get(execution.function) for execution in executions[:_HUNKS]]
+    return [hunk for hunk in hunks if hunk is not None and hunk.groups]
 
 
 def _script(result: OfScript, command: str) -> Section:
@@ -415,7 +423,7 @@ def _script(result: OfScript, command: str) -> Section:
         cause = result.causes.get(result.held.name)
         parts += [
             traces.table([result.held]),
-            traces.finding([result.held], cause, (), result.passages, command),
+            traces.finding([result.held], cause, (), result.hunks, command),
         ]
     else:
         parts.append([str(result.held)])
@@ -440,24 +448,24 @@ def _physics(result: Upgrade) -> Section:
     return Section("physics", "Physics", "The same seeds and actions on both sides.", parts)
 
 
-def _not_reached(result: Upgrade) -> Section:
+def _not_executed(result: Upgrade) -> Section:
     unreached = missed(result.traced)
     rows = [[file, ranges(numbers)] for file, numbers in unreached.items()]
     parts: list[object] = []
     if rows:
-        said = f"Lines in {counted(len(rows), 'file')}"
-        parts.append(Folded(said, [Table(("file", "lines"), rows)]))
+        text = f"Lines in {counted(len(rows), 'file')}"
+        parts.append(Folded(text, [Table(("file", "lines"), rows)]))
     if result.one_way:
-        taken = [f"{branch.file}:{branch.line} {branch.said}" for branch in result.one_way]
-        said = f"Branches, clamps and masks taken one way only: {len(taken)}"
-        parts.append(Folded(said, [taken]))
+        taken = [f"{branch.file}:{branch.line} {branch.summary}" for branch in result.one_way]
+        text = f"Branches, clamps and masks taken one way only: {len(taken)}"
+        parts.append(Folded(text, [taken]))
     lead = "Equal traces say nothing about these lines of side B."
     return Section("not-reached", "What the traces did not reach", lead, parts)
 
 
 def _sides(result: Upgrade) -> Section:
     parts: list[object] = [[line.strip() for side in (result.a, result.b) for line in side.lines]]
-    rows = [[name, one, other] for name, (one, other) in result.differing.items()]
+    rows = [[name, old, new] for name, (old, new) in result.differing.items()]
     if rows:
         parts.append(Table(("package", *traces.SIDES), rows))
     lead = "Both sides ran on the machine that is named above."

@@ -14,14 +14,14 @@ from rlregress.frameworks.cleanrl.probes.helpers.off_policy_runs import part, q_
 from rlregress.frameworks.cleanrl.running import run_script
 from rlregress.frameworks.cleanrl.sources import Source
 from rlregress.frameworks.cleanrl.stubs import differentiated, last_linear, replaced
-from rlregress.frameworks.driven import Stage, fill, give_constants
-from rlregress.measurements.agents import Look, Run, Settings, nothing
+from rlregress.frameworks.driven import ScriptedEnvs, fill, give_constants
+from rlregress.measurements.agents import Look, LoopRecord, Settings, nothing
 
 _SCRIPT = "ddpg_continuous_action"
 
 
 class Driver:
-    """A script that is run anew for each request (see ``measurements.agents.Controller``)."""
+    """A script that is run anew for each request (see ``measurements.agents.ContinuousAgent``)."""
 
     def __init__(self, source: Source, settings: Settings) -> None:
         self._source, self._settings = source, settings
@@ -74,7 +74,7 @@ class Driver:
             all_of_them = [n for n in self._names().values() if type(n) in kinds]
             counted.append((len(trained), len(all_of_them) - len(trained)))
 
-        self._play(self._stage(), count, total_timesteps=1)
+        self._play(self._envs(), count, total_timesteps=1)
         return counted[0]
 
     def losses(self, online: float, target: float) -> Tuple[float, float]:
@@ -86,46 +86,46 @@ class Driver:
 
     def target_actions(self) -> np.ndarray:
         """What the target Q network receives in the last update."""
-        seen: List[np.ndarray] = []
+        recorded: List[np.ndarray] = []
 
         def watch() -> None:
             self._part("qf1_target").register_forward_pre_hook(
-                lambda _, given: seen.append(given[1].detach().double().numpy().flatten())
+                lambda _, given: recorded.append(given[1].detach().double().numpy().flatten())
             )
 
         self._update(watch)
-        return np.concatenate(seen)
+        return np.concatenate(recorded)
 
     def _update(self, before: Callable[[], None]) -> None:
         """Run until an update of values and policy; ``before`` is called ahead of it."""
         size = self._settings.batch_size
-        stage = self._stage()
-        stage.between = lambda steps: before() if steps == size - 1 else None
-        self._play(stage, total_timesteps=size, learning_starts=size - 2, policy_frequency=1)
+        envs = self._envs()
+        envs.between = lambda steps: before() if steps == size - 1 else None
+        self._play(envs, total_timesteps=size, learning_starts=size - 2, policy_frequency=1)
 
-    def run(self, begin: Look = nothing, between: Look = nothing) -> Run:
+    def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
         """The script, from its start to its end."""
-        stage = self._stage()
-        stage.between = between
-        with stage.noted(self._role):
-            self._play(stage, begin)
-        return stage.run()
+        envs = self._envs()
+        envs.between = between
+        with envs.noted(self._role):
+            self._play(envs, begin)
+        return envs.run()
 
     def _role(self, optimizer: Any) -> str:
         return "values" if optimizer is self._part("q_optimizer") else "policy"
 
-    def _stage(self) -> Stage:
-        return Stage(self._settings, low=self._settings.low, high=self._settings.high)
+    def _envs(self) -> ScriptedEnvs:
+        return ScriptedEnvs(self._settings, low=self._settings.low, high=self._settings.high)
 
-    def _play(self, stage: Stage, begin: Look = nothing, **asked: Any) -> None:
+    def _play(self, envs: ScriptedEnvs, begin: Look = nothing, **arguments: Any) -> None:
         settings = self._settings
 
-        def told(steps: int) -> None:
+        def after_step(steps: int) -> None:
             self._runs = True
             self._give_policies()
             begin(steps)
 
-        stage.begin = told
+        envs.begin = after_step
         noise = {} if settings.noise is None else {"exploration_noise": settings.noise}
         overrides = {
             "total_timesteps": settings.steps,
@@ -135,11 +135,11 @@ class Driver:
             "learning_rate": 0.0,
             "learning_starts": settings.starts,
             **noise,
-            **asked,
+            **arguments,
         }
         try:
             with _one_deviation() if noise else nullcontext():
-                run_script(self._source.script(_SCRIPT).path, overrides, make_env=stage.environment)
+                run_script(self._source.script(_SCRIPT).path, overrides, make_env=envs.environment)
         finally:
             self._runs = False
 

@@ -20,14 +20,14 @@ from rlregress.frameworks.cleanrl.stubs import (
     last_linear,
     replaced,
 )
-from rlregress.frameworks.driven import Stage, fill, give_constants
-from rlregress.measurements.agents import Look, Run, Settings, nothing
+from rlregress.frameworks.driven import ScriptedEnvs, fill, give_constants
+from rlregress.measurements.agents import Look, LoopRecord, Settings, nothing
 
 _SCRIPT = "dqn"
 
 
 class Driver:
-    """A script that is run anew for each request (see ``measurements.agents.Chooser``)."""
+    """A script that is run anew for each request (see ``measurements.agents.DiscreteAgent``)."""
 
     def __init__(self, source: Source, settings: Settings) -> None:
         self._source, self._settings = source, settings
@@ -60,20 +60,20 @@ class Driver:
             if steps == size - 1:
                 self.set_values(online, target)
 
-        stage = Stage(self._settings, discrete=self._settings.actions)
+        envs = ScriptedEnvs(self._settings, discrete=self._settings.actions)
         with differentiated() as losses:
             self._play(
-                stage, lambda _: self.set_values(first, first), between,
+                envs, lambda _: self.set_values(first, first), between,
                 total_timesteps=size, learning_starts=size - 2,
             )  # fmt: skip
         return losses[-1]
 
-    def run(self, begin: Look = nothing, between: Look = nothing) -> Run:
+    def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
         """The script, from its start to its end."""
-        stage = Stage(self._settings, discrete=self._settings.actions)
-        with stage.noted():
-            self._play(stage, begin, between)
-        return stage.run()
+        envs = ScriptedEnvs(self._settings, discrete=self._settings.actions)
+        with envs.noted():
+            self._play(envs, begin, between)
+        return envs.run()
 
     def act(self, values: Sequence[float], deterministic: bool) -> Optional[int]:
         """The last action of the script, or the first of its evaluation afterwards."""
@@ -81,8 +81,8 @@ class Driver:
         if deterministic and not evaluates:
             return None
         # the evaluation goes on until episodes have ended
-        stage = Stage(self._settings, discrete=self._settings.actions, terminated=1.0)
-        asked = {"save_model": True} if deterministic else {}
+        envs = ScriptedEnvs(self._settings, discrete=self._settings.actions, terminated=1.0)
+        arguments = {"save_model": True} if deterministic else {}
 
         def begin(_: int) -> None:
             self.set_values(values, values)
@@ -90,14 +90,14 @@ class Driver:
                 # as the writer of TensorBoard does, which is not there
                 os.makedirs(os.path.join("runs", vars(sys.modules["__main__"])["run_name"]))
 
-        self._play(stage, begin, nothing, **asked)
-        played: List[List[float]] = [actions for actions in stage.run().actions if actions]
+        self._play(envs, begin, nothing, **arguments)
+        played: List[List[float]] = [actions for actions in envs.run().actions if actions]
         return int(played[-1][0] if deterministic else played[0][-1])
 
-    def _play(self, stage: Stage, begin: Look, between: Look, **asked: Any) -> None:
+    def _play(self, envs: ScriptedEnvs, begin: Look, between: Look, **arguments: Any) -> None:
         settings = self._settings
         first, last, falls = settings.epsilon
-        stage.begin, stage.between = begin, between
+        envs.begin, envs.between = begin, between
         interval = settings.target_every
         overrides: Mapping[str, Any] = {
             "total_timesteps": settings.steps,
@@ -111,13 +111,13 @@ class Driver:
             "end_e": last,
             "exploration_fraction": falls / settings.steps,
             **({} if interval is None else {"target_network_frequency": interval}),
-            **asked,
+            **arguments,
         }
         patches = ((gymnasium.wrappers, "RecordVideo", _without_video),)
         with self._draws():
             run_script(
                 self._source.script(_SCRIPT).path, overrides,
-                make_env=stage.environment, patches=patches,
+                make_env=envs.environment, patches=patches,
             )  # fmt: skip
 
     def _draws(self) -> Any:

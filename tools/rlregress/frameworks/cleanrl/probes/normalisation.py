@@ -64,7 +64,7 @@ class _Noting:
     """In the place of an agent: writes down what it is given."""
 
     def __init__(self, envs: Any) -> None:
-        self.seen: List[float] = []
+        self.inputs: List[float] = []
         self._shape = (1, *envs.single_action_space.shape)
 
     def to(self, device: Any) -> _Noting:
@@ -80,7 +80,7 @@ class _Noting:
 
     def get_action_and_value(self, observation: torch.Tensor) -> Any:
         """Action 0, and nothing that the evaluator looks at."""
-        self.seen.append(float(observation.reshape(())))
+        self.inputs.append(float(observation.reshape(())))
         return torch.zeros(self._shape), None, None, None
 
 
@@ -113,7 +113,7 @@ def _by_evaluator(source: Source, i: Inputs) -> np.ndarray:
                 Model=made,
                 capture_video=False,
             )
-    return np.array(agents[-1].seen)
+    return np.array(agents[-1].inputs)
 
 
 def _evaluation(source: Source, i: Inputs) -> np.ndarray:

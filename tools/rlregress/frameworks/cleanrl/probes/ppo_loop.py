@@ -11,7 +11,7 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers.ppo_trainings import (
-    WatchedTraining,
+    RecordedTraining,
     counter,
     lower_log_prob,
     no_values,
@@ -26,9 +26,9 @@ from rlregress.frameworks.scripted import end_after
 def minibatches(source: Source, inputs: Inputs) -> np.ndarray:
     """Sizes of the minibatches of an epoch, and how often samples are used."""
     steps = int(inputs["rollout_steps"])
-    seen = train(source, steps, steps, int(inputs["minibatches"])).evaluated
-    sizes = [len(minibatch) for minibatch in seen]
-    used = np.bincount(np.concatenate(seen).astype(int), minlength=steps)
+    training = train(source, steps, steps, int(inputs["minibatches"])).evaluated
+    sizes = [len(minibatch) for minibatch in training]
+    used = np.bincount(np.concatenate(training).astype(int), minlength=steps)
     return np.array([*(sizes + [0] * 4)[:4], min(used.max(), 2), used.min()])
 
 
@@ -48,14 +48,14 @@ def minibatches_parameter(source: Source, inputs: Inputs) -> np.ndarray:
 def epochs_shuffle(source: Source, inputs: Inputs) -> np.ndarray:
     """Whether epochs come in the order of collection, and in the same order."""
     steps, epochs = int(inputs["rollout_steps"]), int(inputs["epochs"])
-    seen = train(source, steps, steps, int(inputs["minibatches"]), update_epochs=epochs)
-    first, second = np.concatenate(seen.evaluated).reshape(2, steps)
+    training = train(source, steps, steps, int(inputs["minibatches"]), update_epochs=epochs)
+    first, second = np.concatenate(training.evaluated).reshape(2, steps)
     return np.array([np.array_equal(first, np.sort(first)), np.array_equal(second, first)])
 
 
 def _with_ratios(
     source: Source, inputs: Inputs, ratios: Sequence[float], **chosen: Any
-) -> WatchedTraining:
+) -> RecordedTraining:
     """Updates on 4 samples each, with these ratios in turn."""
     return train(
         source,
@@ -79,25 +79,25 @@ def early_stop(source: Source, inputs: Inputs) -> np.ndarray:
     threshold: Dict[str, Any] = {"target_kl": float(inputs["target"])}
     if "kle_stop" in defaults(source.script(SCRIPT)):
         threshold["kle_stop"] = True
-    seen = _with_ratios(source, inputs, [float(r) for r in inputs["ratios"]], **threshold)
+    training = _with_ratios(source, inputs, [float(r) for r in inputs["ratios"]], **threshold)
     counts = [
         np.bincount(numbers, minlength=len(inputs["ratios"]))
-        for numbers in (seen.rollout_of_step, seen.rollout_of_evaluated)
+        for numbers in (training.rollout_of_step, training.rollout_of_evaluated)
     ]
     return np.stack(counts, axis=1).ravel()
 
 
-def _by_sample(seen: WatchedTraining, epochs: int, steps: int) -> np.ndarray:
+def _by_sample(training: RecordedTraining, epochs: int, steps: int) -> np.ndarray:
     """Advantages in the order of collection, [epochs, steps]."""
-    order = np.argsort(np.concatenate(seen.evaluated).reshape(epochs, steps), axis=1)
-    advantages = np.concatenate(seen.advantages).reshape(epochs, steps)
+    order = np.argsort(np.concatenate(training.evaluated).reshape(epochs, steps), axis=1)
+    advantages = np.concatenate(training.advantages).reshape(epochs, steps)
     return np.take_along_axis(advantages, order, axis=1)
 
 
 def advantages_recomputed(source: Source, inputs: Inputs) -> np.ndarray:
     """Whether the advantages of later epochs are others."""
     n = len(inputs["rewards"])
-    seen = train(
+    training = train(
         source,
         n,
         n,
@@ -107,14 +107,14 @@ def advantages_recomputed(source: Source, inputs: Inputs) -> np.ndarray:
         learning_rate=0.1,
         norm_adv=False,
     )
-    advantages = _by_sample(seen, 3, n)
+    advantages = _by_sample(training, 3, n)
     return np.array([np.abs(a - advantages[0]).max() > 1e-4 for a in advantages[1:]])
 
 
 def granularity(source: Source, inputs: Inputs) -> np.ndarray:
     """Advantages without scale and offset, and whether ratios have left 1."""
     n = len(inputs["rewards"])
-    seen = train(
+    training = train(
         source,
         n,
         n,
@@ -126,23 +126,23 @@ def granularity(source: Source, inputs: Inputs) -> np.ndarray:
         gae_lambda=1.0,
         norm_adv=False,
     )
-    (a,) = _by_sample(seen, 1, n)
-    moved = [np.abs(log_ratio).max() > 1e-4 for log_ratio in seen.log_ratios]
+    (a,) = _by_sample(training, 1, n)
+    moved = [np.abs(log_ratio).max() > 1e-4 for log_ratio in training.log_ratios]
     return np.array([*(a - a[-1]) / (a[0] - a[-1]), *moved])
 
 
 def iterations(source: Source, inputs: Inputs) -> np.ndarray:
     """Steps of the environment, and updates."""
-    seen = train(source, int(inputs["total_steps"]), int(inputs["rollout_steps"]), 1)
-    return np.array([len(seen.environments[0].received), len(seen.rates)])
+    training = train(source, int(inputs["total_steps"]), int(inputs["rollout_steps"]), 1)
+    return np.array([len(training.environments[0].received), len(training.rates)])
 
 
 def vectorisation(source: Source, inputs: Inputs) -> np.ndarray:
     """Steps of all environments, and of the first."""
     count = int(inputs["environments"])
     steps = int(inputs["rollout_steps"])
-    seen = train(source, int(inputs["total_steps"]), steps, 1, num_envs=count)
-    done = [len(environment.received) for environment in seen.environments]
+    training = train(source, int(inputs["total_steps"]), steps, 1, num_envs=count)
+    done = [len(environment.received) for environment in training.environments]
     return np.array([sum(done), done[0]])
 
 
@@ -165,10 +165,10 @@ def parallel_gradient(source: Source, inputs: Inputs) -> np.ndarray:
     handle = register_optimizer_step_pre_hook(look)
     try:
         with replaced(torch.Tensor, "backward", counted):
-            seen = train(source, 4 * count, 4, 2, num_envs=count)
+            training = train(source, 4 * count, 4, 2, num_envs=count)
     finally:
         handle.remove()
-    return np.array([max(processes), len(backwards) / len(seen.rates)])
+    return np.array([max(processes), len(backwards) / len(training.rates)])
 
 
 def segments(source: Source, inputs: Inputs) -> np.ndarray:
@@ -181,10 +181,10 @@ def segments(source: Source, inputs: Inputs) -> np.ndarray:
         del number
         terminal.append(any(bool((run[name] == limit).any()) for name in names))
 
-    seen = train(
+    training = train(
         source, 15, 5, 1, make_env=lambda: counter(limit, truncated=end_after(limit)), at_end=look
     )
-    return np.array([*np.concatenate(seen.stored), any(terminal)])
+    return np.array([*np.concatenate(training.stored), any(terminal)])
 
 
 PROBES: Dict[str, Callable[[Source, Inputs], np.ndarray]] = {

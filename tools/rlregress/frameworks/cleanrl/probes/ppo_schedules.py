@@ -8,7 +8,7 @@ import numpy as np
 
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers.ppo_trainings import (
-    WatchedTraining,
+    RecordedTraining,
     counter,
     lower_log_prob,
     no_values,
@@ -19,7 +19,7 @@ from rlregress.frameworks.cleanrl.sources import Source
 _NO_CLIP = 1e9
 
 
-def _training(source: Source, inputs: Inputs, **chosen: Any) -> WatchedTraining:
+def _training(source: Source, inputs: Inputs, **chosen: Any) -> RecordedTraining:
     steps = int(inputs["rollout_steps"])
     total = steps * int(inputs["rollouts"])
     return train(source, total, steps, int(inputs["minibatches"]), **chosen)
@@ -31,7 +31,7 @@ def rates(source: Source, inputs: Inputs) -> np.ndarray:
     return np.array(_training(source, inputs, learning_rate=start).rates) / start
 
 
-def rates_asked(source: Source, inputs: Inputs) -> np.ndarray:
+def requested_rates(source: Source, inputs: Inputs) -> np.ndarray:
     """Learning rates of a training with the schedule switched on."""
     start = float(inputs["learning_rate"])
     return np.array(_training(source, inputs, learning_rate=start, anneal_lr=True).rates) / start
@@ -40,7 +40,7 @@ def rates_asked(source: Source, inputs: Inputs) -> np.ndarray:
 def lowest(source: Source, inputs: Inputs) -> np.ndarray:
     """The lowest learning rate of a training that is no multiple of its rollout."""
     start = float(inputs["learning_rate"])
-    seen = train(
+    training = train(
         source,
         int(inputs["total_steps"]),
         int(inputs["rollout_steps"]),
@@ -48,7 +48,7 @@ def lowest(source: Source, inputs: Inputs) -> np.ndarray:
         learning_rate=start,
         anneal_lr=True,
     )
-    return np.array([min(seen.rates) / start])
+    return np.array([min(training.rates) / start])
 
 
 def adaptive(source: Source, inputs: Inputs) -> np.ndarray:
@@ -63,8 +63,8 @@ def adaptive(source: Source, inputs: Inputs) -> np.ndarray:
             lower_log_prob(run, [1.0 - distance, 1.0 + distance])
 
     total = 2 * (len(divergences) + 1)
-    seen = train(source, total, 2, 1, at_end=feed, learning_rate=start, anneal_lr=False)
-    return np.array(seen.rates[1:]) / start
+    training = train(source, total, 2, 1, at_end=feed, learning_rate=start, anneal_lr=False)
+    return np.array(training.rates[1:]) / start
 
 
 def _clip_ranges(source: Source, inputs: Inputs, **chosen: Any) -> np.ndarray:
@@ -73,7 +73,7 @@ def _clip_ranges(source: Source, inputs: Inputs, **chosen: Any) -> np.ndarray:
         no_values(run)
         lower_log_prob(run, 2.0)
 
-    seen = _training(
+    training = _training(
         source,
         inputs,
         make_env=lambda: counter(rewards=[1.0]),
@@ -85,7 +85,7 @@ def _clip_ranges(source: Source, inputs: Inputs, **chosen: Any) -> np.ndarray:
         clip_coef=float(inputs["clip_range"]),
         **chosen,
     )
-    return (-np.array(seen.policy_losses) - 1.0) / float(inputs["clip_range"])
+    return (-np.array(training.policy_losses) - 1.0) / float(inputs["clip_range"])
 
 
 def clip_range(source: Source, inputs: Inputs) -> np.ndarray:
@@ -93,7 +93,7 @@ def clip_range(source: Source, inputs: Inputs) -> np.ndarray:
     return _clip_ranges(source, inputs)
 
 
-def clip_range_asked(source: Source, inputs: Inputs) -> np.ndarray:
+def requested_clip_range(source: Source, inputs: Inputs) -> np.ndarray:
     """Clip ranges of two trainings; what can be asked for is a schedule of the learning rate."""
     alone = _clip_ranges(source, inputs, anneal_lr=False)
     return np.concatenate([alone, _clip_ranges(source, inputs, anneal_lr=True)])
@@ -102,7 +102,7 @@ def clip_range_asked(source: Source, inputs: Inputs) -> np.ndarray:
 def entropy(source: Source, inputs: Inputs) -> np.ndarray:
     """Entropy coefficients of a training; only a schedule of the learning rate can be asked for."""
     start = float(inputs["coefficient"])
-    seen = _training(
+    training = _training(
         source,
         inputs,
         make_env=lambda: counter(rewards=[0.0]),
@@ -113,15 +113,15 @@ def entropy(source: Source, inputs: Inputs) -> np.ndarray:
         ent_coef=start,
         max_grad_norm=_NO_CLIP,
     )
-    return -np.array(seen.log_std_gradients) / start
+    return -np.array(training.log_std_gradients) / start
 
 
 PROBES: Dict[str, Callable[[Source, Inputs], np.ndarray]] = {
     "ppo.learning_rate.schedule": rates,
-    "ppo.learning_rate.schedule.asked": rates_asked,
+    "ppo.learning_rate.schedule.asked": requested_rates,
     "ppo.learning_rate.negative": lowest,
     "ppo.learning_rate.adaptive": adaptive,
     "ppo.clip_range.schedule": clip_range,
-    "ppo.clip_range.schedule.asked": clip_range_asked,
+    "ppo.clip_range.schedule.asked": requested_clip_range,
     "ppo.entropy.schedule": entropy,
 }

@@ -39,7 +39,7 @@ def _first_update(
     actor_losses: List[float] = []
     backward = torch.Tensor.backward
 
-    def watched(tensor: torch.Tensor, *arguments: Any, **keywords: Any) -> Any:
+    def recording(tensor: torch.Tensor, *arguments: Any, **keywords: Any) -> Any:
         losses.append(float(tensor.detach()))
         return backward(tensor, *arguments, **keywords)
 
@@ -69,7 +69,7 @@ def _first_update(
         source, _SCRIPT, start + 2, prepare, look, {"rewards": inputs["reward"]},
         [
             off_policy_runs.regression_targets(torch.nn.functional, targets),
-            (torch.Tensor, "backward", watched),
+            (torch.Tensor, "backward", recording),
         ],
         learning_starts=start, batch_size=size, gamma=float(inputs["discount"]),
         policy_lr=learning_rate, q_lr=learning_rate,
@@ -97,11 +97,11 @@ def _update_schedule(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 def _temperature_rate(source: Source, inputs: Inputs) -> np.ndarray:
-    seen: List[float] = []
+    recorded: List[float] = []
 
     def look(role: str, stepping: Any) -> None:
         if role == "temperature":
-            seen.append(float(stepping.param_groups[0]["params"][0].detach()))
+            recorded.append(float(stepping.param_groups[0]["params"][0].detach()))
 
     journal = off_policy_runs.run(
         source, _SCRIPT, int(inputs["steps"]),
@@ -109,15 +109,15 @@ def _temperature_rate(source: Source, inputs: Inputs) -> np.ndarray:
         batch_size=int(inputs["batch_size"]), policy_lr=float(inputs["policy_rate"]),
         q_lr=float(inputs["critic_rate"]),
     )  # fmt: skip
-    changes = np.abs(np.diff([*seen, float(journal.run["log_alpha"].detach())]))
+    changes = np.abs(np.diff([*recorded, float(journal.run["log_alpha"].detach())]))
     return np.array([np.log10(changes[0]), changes[-1] / changes[0]])
 
 
 def _temperature_initial(source: Source, inputs: Inputs) -> np.ndarray:
-    asked: Dict[str, Any] = {"alpha": float(inputs["asked"])}
+    script_arguments: Dict[str, Any] = {"alpha": float(inputs["asked"])}
     runs = [
         off_policy_runs.run(source, _SCRIPT, 1, batch_size=4, **settings).run
-        for settings in ({}, asked)
+        for settings in ({}, script_arguments)
     ]
     return np.array([float(run["alpha"]) for run in runs])
 

@@ -80,15 +80,15 @@ def policy_delay(source: Source, inputs: Inputs) -> np.ndarray:
     """Whether each of the first updates of the loop moved the policy, and the target critics."""
     agent = Learner(source, SCRIPT, policy_frequency=int(inputs["delay"]), batch_size=8)
     critics.fill(agent, {"batch_size": 8})
-    watched = {
+    recorded = {
         "policy": [agent.actor],
         "targets": [agent.part("qf1_target"), agent.part("qf2_target")],
     }
-    moved: Dict[str, List[float]] = {name: [] for name in watched}
+    moved: Dict[str, List[float]] = {name: [] for name in recorded}
     for number in range(int(inputs["updates"])):
-        before = {name: _parameters(networks) for name, networks in watched.items()}
+        before = {name: _parameters(networks) for name, networks in recorded.items()}
         agent.update(agent.first_update + number)
-        for name, networks in watched.items():
+        for name, networks in recorded.items():
             moved[name].append(float(not torch.equal(before[name], _parameters(networks))))
     return np.array(moved["policy"] + moved["targets"])
 

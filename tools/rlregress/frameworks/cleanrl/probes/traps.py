@@ -54,18 +54,18 @@ def _lambda_zero(source: Source, inputs: Inputs) -> np.ndarray:
 def _stored_values(source: Source, inputs: Inputs) -> np.ndarray:
     script = source.script(_PPO)
     four_values = "gymnasium" not in script.imports
-    said = [inputs["value"]]
-    shown = torch.zeros(1, 1)
+    values = [inputs["value"]]
+    observation = torch.zeros(1, 1)
 
     def step(_: Any) -> Any:
-        said.append(inputs["next_value"])
+        values.append(inputs["next_value"])
         if four_values:
-            return shown, torch.tensor([[inputs["reward"]]]), np.array([True]), [{}]
+            return observation, torch.tensor([[inputs["reward"]]]), np.array([True]), [{}]
         flags = np.array([True]), np.array([False])
-        return (shown.numpy(), np.array([inputs["reward"]]), *flags, {})
+        return (observation.numpy(), np.array([inputs["reward"]]), *flags, {})
 
     def value(x: torch.Tensor) -> torch.Tensor:
-        return torch.full((len(x), 1), float(said[-1]))
+        return torch.full((len(x), 1), float(values[-1]))
 
     zero = torch.zeros(1)
     agent = Bag(
@@ -73,7 +73,7 @@ def _stored_values(source: Source, inputs: Inputs) -> np.ndarray:
         get_action=lambda x, action=None: (torch.zeros(1, 1), zero, zero),
         get_action_and_value=lambda x, action=None: (torch.zeros(1, 1), zero, zero, value(x)),
     )
-    reset = (lambda **_: shown) if four_values else (lambda **_: (shown.numpy(), {}))
+    reset = (lambda **_: observation) if four_values else (lambda **_: (observation.numpy(), {}))
     envs = Bag(step=step, reset=reset, **vars(spaces(-1.0, 1.0)))
     args = arguments(script, num_steps=1, gamma=float(inputs["discount"]))
     given = {"args": args, "device": CPU, "envs": envs, "agent": agent, "writer": None}
@@ -83,24 +83,24 @@ def _stored_values(source: Source, inputs: Inputs) -> np.ndarray:
 
 def _network(source: Source, name: str, *classes: str, low: float, high: float) -> Any:
     script = source.script(name)
-    asked = spaces(low, high)
+    box = spaces(low, high)
     place = script.bound("actor", *classes)
-    make = run(place, {"args": arguments(script), "env": asked, "envs": asked}).any(*classes)
-    return asked, make
+    make = run(place, {"args": arguments(script), "env": box, "envs": box}).any(*classes)
+    return box, make
 
 
 def _deterministic_centre(source: Source, inputs: Inputs) -> np.ndarray:
-    asked, make = _network(source, _TD3, "Actor", low=inputs["low"], high=inputs["high"])
-    actor = make(asked)
+    box, make = _network(source, _TD3, "Actor", low=inputs["low"], high=inputs["high"])
+    actor = make(box)
     make_constant(last_linear(actor), 0.0)
     device = () if "gymnasium" in source.script(_TD3).imports else (CPU,)
     return actor(torch.zeros(1, 1), *device).detach().numpy().reshape(-1)
 
 
 def _gaussian_centre(source: Source, inputs: Inputs) -> np.ndarray:
-    asked, make = _network(source, _SAC, "Actor", "Policy", low=inputs["low"], high=inputs["high"])
+    box, make = _network(source, _SAC, "Actor", "Policy", low=inputs["low"], high=inputs["high"])
     old = "gymnasium" not in source.script(_SAC).imports
-    actor = make(1, 1, asked) if old else make(asked)
+    actor = make(1, 1, box) if old else make(box)
     make_constant(actor.mean if old else actor.fc_mean, 0.0)
     _, _, mode = actor.get_action(torch.zeros(1, 1), *((CPU,) if old else ()))
     return mode.detach().numpy().reshape(-1)
@@ -123,8 +123,8 @@ def _out_of_bounds(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 def _stored_log_prob(source: Source, inputs: Inputs) -> np.ndarray:
-    asked, make = _network(source, _PPO, "Agent", low=-1.0, high=1.0)
-    agent = make(asked)
+    box, make = _network(source, _PPO, "Agent", low=-1.0, high=1.0)
+    agent = make(box)
     make_constant(last_linear(agent.actor_mean), inputs["mean"])
     act = agent.get_action_and_value if hasattr(agent, "get_action_and_value") else agent.get_action
     observations = torch.zeros(int(inputs["count"]), 1)

@@ -2,7 +2,7 @@
 
 A word of a scenario's ``helpers`` names one; its module shows what the library hands back. Small
 inputs stand in the modules; what is asked of them is the library's own code. A function, class or
-argument that a version lacks is NotOffered. Runs inside old environments: Python 3.9 syntax.
+argument that a version lacks is Unsupported. Runs inside old environments: Python 3.9 syntax.
 
 Each module of this folder has ``USED``: word -> function of (agent, environments, folder).
 """
@@ -13,12 +13,12 @@ import importlib
 import pkgutil
 from typing import Any, Callable, Dict
 
-from rlregress.frameworks.base import NotOffered
-from rlregress.frameworks.raised import Refusal
+from rlregress.frameworks.base import Unsupported
+from rlregress.frameworks.raised import ExpectedError
 from rlregress.frameworks.sb3.asked import by_library
-from rlregress.frameworks.sb3.surroundings import Surroundings
+from rlregress.frameworks.sb3.surroundings import Wrappers
 
-Use = Callable[[Any, Surroundings, str], None]
+Use = Callable[[Any, Wrappers, str], None]
 
 
 def known() -> Dict[str, Use]:
@@ -37,15 +37,15 @@ def answer(call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
     """What the library's call returns, or the name of the error that it answers with."""
     try:
         return call(*arguments, **named)
-    except NotOffered:
+    except Unsupported:
         raise
     except Exception as error:
         if not by_library(error):
             raise
-        return Refusal(error)
+        return ExpectedError(error)
 
 
 def accepted(call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
     """Whether the library's call ends without an error, or the name of it."""
-    said = answer(call, *arguments, **named)
-    return said if isinstance(said, Refusal) else "accepted"
+    result = answer(call, *arguments, **named)
+    return result if isinstance(result, ExpectedError) else "accepted"

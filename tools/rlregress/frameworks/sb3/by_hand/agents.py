@@ -9,12 +9,12 @@ import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecEnvWrapper
 
-from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.offered import check_arguments
 from rlregress.frameworks.sb3 import gyms, older, own
 from rlregress.frameworks.sb3.asked import library, silent
 from rlregress.frameworks.sb3.by_hand import accepted, answer
-from rlregress.frameworks.sb3.surroundings import Surroundings
+from rlregress.frameworks.sb3.surroundings import Wrappers
 
 _CALLBACKS = "common.callbacks"
 
@@ -25,22 +25,22 @@ def _callback(model: Any, inner: Any) -> Any:
     return inner
 
 
-def _collect(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _collect(model: Any, wrappers: Wrappers, folder: str) -> None:
     """A rollout by hand: one that ends, and one that a callback ends."""
-    del surroundings, folder
+    del wrappers, folder
     environment = model.get_env()
     for most in (model.num_timesteps + 2 * model.n_envs, 10**6):
         callback = _callback(model, own.CountingCallback(most))
         if hasattr(model, "rollout_buffer"):
             ended = model.collect_rollouts(environment, callback, model.rollout_buffer, 5)
-            own.Shown().value([int(ended), model.num_timesteps, model.rollout_buffer.pos])
+            own.Capture().capture([int(ended), model.num_timesteps, model.rollout_buffer.pos])
             continue
         rows = model.replay_buffer
         found = model.collect_rollouts(environment, callback, model.train_freq, rows)
-        own.Shown().value([*map(int, found), model.num_timesteps, rows.pos])
+        own.Capture().capture([*map(int, found), model.num_timesteps, rows.pos])
 
 
-def _count_more(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _count_more(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Whether more steps or episodes are to be collected; frequencies that are none."""
     del folder
     more = library("common.utils", "should_collect_more_steps")
@@ -48,14 +48,14 @@ def _count_more(model: Any, surroundings: Surroundings, folder: str) -> None:
     unit = library("common.type_aliases", "TrainFrequencyUnit")
     for word in (unit.STEP, unit.EPISODE):
         for steps, episodes in ((0, 0), (2, 0), (0, 2), (3, 1)):
-            own.Shown().value([int(more(frequency(2, word), steps, episodes))])
-    own.Shown().value([answer(more, frequency(2, "month"), 0, 0)])
+            own.Capture().capture([int(more(frequency(2, word), steps, episodes))])
+    own.Capture().capture([answer(more, frequency(2, "month"), 0, 0)])
     kind = type(model)
     for given in (3, (2, "episode"), (2, "month"), (2.5, "step")):
         options = older.taken(kind, train_freq=given, buffer_size=10)
         if options:
-            made = answer(kind, "MlpPolicy", surroundings.made(0), device="cpu", **options)
-            own.Shown().value([repr(getattr(made, "train_freq", made))])
+            made = answer(kind, "MlpPolicy", wrappers.made(0), device="cpu", **options)
+            own.Capture().capture([repr(getattr(made, "train_freq", made))])
 
 
 class _Remembering:
@@ -67,7 +67,7 @@ class _Remembering:
     def predict(self, observation: Any, **named: Any) -> Any:
         """The action of the library's agent; the state counts."""
         for name, value in sorted(named.items()):
-            own.Shown().value([name, "none" if value is None else np.array(value)])
+            own.Capture().capture([name, "none" if value is None else np.array(value)])
         action, _ = self._model.predict(observation, deterministic=named["deterministic"])
         return action, np.array(named.get("state") or 0) + 1
 
@@ -86,36 +86,38 @@ class _Drawn(VecEnvWrapper):
     def render(self, *given: Any, **named: Any) -> Any:
         """Nothing to see."""
         del given, named
-        own.Shown().value(["drawn"])
+        own.Capture().capture(["drawn"])
 
 
-def _evaluate(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _evaluate(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Evaluations of one and several, in a monitor or not, with a callback, under a threshold."""
     del folder
     judge = library("common.evaluation", "evaluate_policy")
     monitor = library("common.monitor", "Monitor")
-    seen: List[Any] = []
+    recorded: List[Any] = []
 
     def look(known: Dict[str, Any], _: Dict[str, Any]) -> None:
-        seen.append([float(known["reward"]), int(known["done"]), int(known["i"])])
+        recorded.append([float(known["reward"]), int(known["done"]), int(known["i"])])
 
-    for around in (lambda each: each, monitor):
+    for around in (lambda item: item, monitor):
         for copies in (1, 2):
-            made = [around(surroundings.made(k)) for k in range(copies)]
+            made = [around(wrappers.made(k)) for k in range(copies)]
             environment = made[0] if copies == 1 else gyms.side_by_side(*made)
             returned = judge(model, environment, 3, callback=look, return_episode_rewards=True)
-            own.Shown().value([[float(number) for number in each] for each in returned])
-            own.Shown().value(list(map(float, judge(model, environment, 2, deterministic=True))))
-    own.Shown().value(seen)
-    environment = _Drawn(gyms.side_by_side(*(surroundings.made(k) for k in range(2))))
+            own.Capture().capture([[float(number) for number in value] for value in returned])
+            own.Capture().capture(
+                list(map(float, judge(model, environment, 2, deterministic=True)))
+            )
+    own.Capture().capture(recorded)
+    environment = _Drawn(gyms.side_by_side(*(wrappers.made(k) for k in range(2))))
     for best in (True, False):
         judge(_Remembering(model), environment, 3, deterministic=best, render=best)
     for threshold in (-1e9, 1e9):
         options = {"reward_threshold": threshold, "n_eval_episodes": 1}
-        own.Shown().value([accepted(judge, model, surroundings.made(0), **options)])
+        own.Capture().capture([accepted(judge, model, wrappers.made(0), **options)])
 
 
-class _Told(BaseCallback):
+class _Counting(BaseCallback):
     """A callback that looks at what is called, and when."""
 
     def __init__(self, name: str, most: int = 10**6) -> None:
@@ -123,57 +125,57 @@ class _Told(BaseCallback):
         self._name, self._most = name, most
 
     def _on_training_start(self) -> None:
-        self._tell("training starts")
+        self._note("training starts")
 
     def _on_rollout_start(self) -> None:
-        self._tell("rollout starts")
+        self._note("rollout starts")
 
     def _on_rollout_end(self) -> None:
-        self._tell("rollout ends")
+        self._note("rollout ends")
 
     def _on_training_end(self) -> None:
-        self._tell("training ends")
+        self._note("training ends")
 
     def _on_step(self) -> bool:
-        self._tell("step")
+        self._note("step")
         return self.n_calls < self._most
 
-    def _tell(self, what: str) -> None:
-        own.Shown().value([self._name, what, self.n_calls, self.num_timesteps])
-        own.Shown().value([len(self.locals.get("rewards", ())), type(self.parent).__name__])
+    def _note(self, what: str) -> None:
+        own.Capture().capture([self._name, what, self.n_calls, self.num_timesteps])
+        own.Capture().capture([len(self.locals.get("rewards", ())), type(self.parent).__name__])
 
 
-def _call_back(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _call_back(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Callbacks in lists, every few steps, as functions; each can end the training."""
-    del surroundings, folder
+    del wrappers, folder
     every = library(_CALLBACKS, "EveryNTimesteps")
     several = library(_CALLBACKS, "CallbackList")
     steps = 4 * model.n_envs
 
     def function(known: Dict[str, Any], others: Dict[str, Any]) -> bool:
-        own.Shown().value([len(known["rewards"]), int("np" in others)])
+        own.Capture().capture([len(known["rewards"]), int("np" in others)])
         return True
 
     cases = [
-        [_Told("first"), _Told("second", 2)],
-        several([_Told("first", 3), several([_Told("inner")])]),
-        every(3, _Told("every", 2)),
+        [_Counting("first"), _Counting("second", 2)],
+        several([_Counting("first", 3), several([_Counting("inner")])]),
+        every(3, _Counting("every", 2)),
         function,
         None,
     ]
     for given in cases:
         model.learn(steps, callback=given, reset_num_timesteps=True)
-        own.Shown().value([model.num_timesteps])
+        own.Capture().capture([model.num_timesteps])
 
 
-def _evaluate_between(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _evaluate_between(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Evaluations in between that keep files, call others, and end the training."""
     kind = library(_CALLBACKS, "EvalCallback")
     stop = library(_CALLBACKS, "StopTrainingOnRewardThreshold")
     stuck = library(_CALLBACKS, "StopTrainingOnNoModelImprovement")
     cases: List[Dict[str, Any]] = [
         {"callback_on_new_best": stop(-1e9)},
-        {"callback_on_new_best": stop(1e9), "callback_after_eval": _Told("after", 3)},
+        {"callback_on_new_best": stop(1e9), "callback_after_eval": _Counting("after", 3)},
         {"callback_after_eval": stuck(1, min_evals=1)},
         {"callback_after_eval": stuck(0, min_evals=2)},
     ]
@@ -181,74 +183,76 @@ def _evaluate_between(model: Any, surroundings: Surroundings, folder: str) -> No
         place = os.path.join(folder, f"between-{number}")
         files = {"log_path": place, "best_model_save_path": os.path.join(place, "best")}
         check_arguments(kind, {**given, **files})
-        environment = surroundings.around(training=False)
-        told = kind(environment, n_eval_episodes=2, eval_freq=3, verbose=0, **files, **given)
-        model.learn(24 * model.n_envs, callback=told)
-        own.Shown().value([model.num_timesteps, told.n_calls, told.best_mean_reward])
-        own.Shown().value([told.last_mean_reward, *sorted(os.listdir(place))])
+        environment = wrappers.wrapped_environment(training=False)
+        callback = kind(environment, n_eval_episodes=2, eval_freq=3, verbose=0, **files, **given)
+        model.learn(24 * model.n_envs, callback=callback)
+        own.Capture().capture([model.num_timesteps, callback.n_calls, callback.best_mean_reward])
+        own.Capture().capture([callback.last_mean_reward, *sorted(os.listdir(place))])
         with np.load(os.path.join(place, "evaluations.npz")) as kept:
-            own.Shown().value([kept[name] for name in sorted(kept.files)])
-    own.Shown().value([accepted(_callback(model, stop(1.0)).on_step)])
-    own.Shown().value([accepted(_callback(model, stuck(1)).on_step)])
+            own.Capture().capture([kept[name] for name in sorted(kept.files)])
+    own.Capture().capture([accepted(_callback(model, stop(1.0)).on_step)])
+    own.Capture().capture([accepted(_callback(model, stuck(1)).on_step)])
 
 
-def _keep_between(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _keep_between(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Files of the agent, its rows and its statistics every few calls."""
-    del surroundings
+    del wrappers
     kind = library(_CALLBACKS, "CheckpointCallback")
     options = {"save_replay_buffer": True, "save_vecnormalize": True}
     check_arguments(kind, options)
     for number, given in enumerate(({}, options)):
         place = os.path.join(folder, f"kept-{number}")
         model.learn(7 * model.n_envs, callback=kind(3, place, name_prefix="agent", **given))
-        own.Shown().value(sorted(os.listdir(place)))
+        own.Capture().capture(sorted(os.listdir(place)))
 
 
-def _make_wrongly(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _make_wrongly(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Agents that are refused: names of policies, spaces, numbers of environments, exploration."""
     del folder
     kind = type(model)
-    dictionary, choices = surroundings.like("dict"), surroundings.like("discrete")
+    dictionary, choices = wrappers.like("dict"), wrappers.like("discrete")
     cases: List[Any] = [
-        ("NoPolicy", surroundings.made(0), {}),
+        ("NoPolicy", wrappers.made(0), {}),
         ("MlpPolicy", dictionary, {}),
         ("CnnPolicy", dictionary, {}),
         ("CnnPolicy", choices, {}),
-        ("MlpPolicy", own.UnboundedActions(surroundings.made(0)), {}),
-        ("MultiInputPolicy", surroundings.made(0), {}),
-        ("MlpPolicy", surroundings.made(0), {"learning_rate": "fast"}),
-        ("MlpPolicy", surroundings.made(0), {"policy_kwargs": {"none": 1}}),
+        ("MlpPolicy", own.UnboundedActions(wrappers.made(0)), {}),
+        ("MultiInputPolicy", wrappers.made(0), {}),
+        ("MlpPolicy", wrappers.made(0), {"learning_rate": "fast"}),
+        ("MlpPolicy", wrappers.made(0), {"policy_kwargs": {"none": 1}}),
     ]
     if "use_sde" in older.keywords(kind):
-        discrete = surroundings.like(actions="discrete")
+        discrete = wrappers.like(actions="discrete")
         cases.append(("MlpPolicy", discrete, {"use_sde": True}))
     if "n_steps" in older.keywords(kind) and "buffer_size" in older.keywords(kind):
         cases.append(("MultiInputPolicy", dictionary, {"n_steps": 2, "buffer_size": 10}))
     if "batch_size" in older.keywords(kind) and "n_epochs" in older.keywords(kind):
         cases += [
-            ("MlpPolicy", surroundings.made(0), {"batch_size": 1}),
-            ("MlpPolicy", surroundings.made(0), {"n_steps": 1}),
-            ("MlpPolicy", surroundings.made(0), {"clip_range_vf": -1.0}),
+            ("MlpPolicy", wrappers.made(0), {"batch_size": 1}),
+            ("MlpPolicy", wrappers.made(0), {"n_steps": 1}),
+            ("MlpPolicy", wrappers.made(0), {"clip_range_vf": -1.0}),
         ]
     for policy, environment, options in cases:
-        own.Shown().value([policy, accepted(kind, policy, environment, device="cpu", **options)])
-    own.Shown().value(
+        own.Capture().capture(
+            [policy, accepted(kind, policy, environment, device="cpu", **options)]
+        )
+    own.Capture().capture(
         [accepted(kind("MlpPolicy", None, device="cpu", _init_setup_model=False).learn, 1)]
     )
 
 
-def _look_at_rates(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _look_at_rates(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Rates of an agent's optimisers before any update, when they fall from the beginning on."""
     del folder
     kind = type(model)
     smaller = older.taken(kind, buffer_size=20)
     for rate in (0.25, own.linear(0.5)):
         options = {"learning_rate": rate, "device": "cpu", **smaller}
-        own.Shown().value(own.rates(kind("MlpPolicy", model.get_env(), **options)))
-    own.Shown().value(own.rates(model))
+        own.Capture().capture(own.rates(kind("MlpPolicy", model.get_env(), **options)))
+    own.Capture().capture(own.rates(model))
 
 
-def _make_by_name(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _make_by_name(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Agents in environments that are made by name, with and without a word on showing them."""
     del folder
     kind = type(model)
@@ -256,60 +260,62 @@ def _make_by_name(model: Any, surroundings: Surroundings, folder: str) -> None:
 
     def making(whole: bool) -> Any:
         def make(**given: Any) -> Any:
-            own.Shown().value([*sorted(given), *map(str, given.values())])
+            own.Capture().capture([*sorted(given), *map(str, given.values())])
             if not whole:
                 # as most environments that were not asked to show themselves
                 given.pop("render_mode", None)
             if given:
                 raise TypeError("no such argument")
-            return surroundings.made(0)
+            return wrappers.made(0)
 
         return make
 
     for whole in (False, True):
         with gyms.registered("RlregressAlone-v0", making(whole)):
             agent = silent(kind("MlpPolicy", "RlregressAlone-v0", device="cpu", seed=1, **smaller))
-        own.Shown().value([agent.get_env().num_envs, type(agent.get_env().envs[0]).__name__])
+        own.Capture().capture([agent.get_env().num_envs, type(agent.get_env().envs[0]).__name__])
         agent.learn(10)
-        own.Shown().value([agent.num_timesteps, agent.predict(agent.get_env().reset())[0].shape])
+        own.Capture().capture(
+            [agent.num_timesteps, agent.predict(agent.get_env().reset())[0].shape]
+        )
 
 
-def _count_successes(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _count_successes(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Successes that an environment tells of, in a training and in evaluations in between."""
     kind = library(_CALLBACKS, "EvalCallback")
     place = os.path.join(folder, "successes")
-    told = kind(
-        gyms.side_by_side(own.Successes(surroundings.made(1))),
+    callback = kind(
+        gyms.side_by_side(own.Successes(wrappers.made(1))),
         n_eval_episodes=3,
         eval_freq=20,
         log_path=place,
         verbose=0,
         **older.taken(kind, deterministic=False),
     )
-    copies = [own.Successes(surroundings.made(k)) for k in range(model.n_envs)]
+    copies = [own.Successes(wrappers.made(k)) for k in range(model.n_envs)]
     model.set_env(gyms.side_by_side(*copies))
-    model.learn(40 * model.n_envs, callback=told)
-    own.Shown().value(list(map(int, model.ep_success_buffer)))
+    model.learn(40 * model.n_envs, callback=callback)
+    own.Capture().capture(list(map(int, model.ep_success_buffer)))
     with np.load(os.path.join(place, "evaluations.npz")) as kept:
-        own.Shown().value([kept[name] for name in sorted(kept.files)])
+        own.Capture().capture([kept[name] for name in sorted(kept.files)])
 
 
-def _offered_training(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _train_with_evaluation(model: Any, wrappers: Wrappers, folder: str) -> None:
     """The environment and the normaliser that an agent has; a new number of steps in each."""
     del folder
     if not hasattr(model, "get_vec_normalize_env"):
-        raise NotOffered("an agent does not tell its normaliser")
+        raise Unsupported("an agent does not tell its normaliser")
     normaliser = library("common.vec_env", "VecNormalize")
-    own.Shown().value(
+    own.Capture().capture(
         [type(model.get_env()).__name__, type(model.get_vec_normalize_env()).__name__]
     )
-    copies = gyms.side_by_side(*(surroundings.made(k) for k in range(model.n_envs)))
+    copies = gyms.side_by_side(*(wrappers.made(k) for k in range(model.n_envs)))
     model.set_env(normaliser(copies))
-    own.Shown().value(
+    own.Capture().capture(
         [type(model.get_env()).__name__, type(model.get_vec_normalize_env()).__name__]
     )
     model.learn(8 * model.n_envs)
-    own.Shown().value([model.num_timesteps, model.get_vec_normalize_env().ret_rms.count])
+    own.Capture().capture([model.num_timesteps, model.get_vec_normalize_env().ret_rms.count])
 
 
 USED = {
@@ -323,5 +329,5 @@ USED = {
     "agents-made-by-name": _make_by_name,
     "successes": _count_successes,
     "rates-before-updates": _look_at_rates,
-    "normaliser-put-around": _offered_training,
+    "normaliser-put-around": _train_with_evaluation,
 }

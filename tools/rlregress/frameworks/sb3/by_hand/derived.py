@@ -11,7 +11,7 @@ import numpy as np
 from rlregress.frameworks.sb3 import gyms, older, own
 from rlregress.frameworks.sb3.asked import library, silent
 from rlregress.frameworks.sb3.by_hand import accepted, answer
-from rlregress.frameworks.sb3.surroundings import Surroundings
+from rlregress.frameworks.sb3.surroundings import Wrappers
 
 #: the variable that says where the library leaves its logs.
 _LOGS = "SB3_LOGDIR"
@@ -30,7 +30,7 @@ def _of_base(policy: Any) -> Any:
             )
 
         def _setup_model(self) -> None:
-            own.Shown().value(["set up"])
+            own.Capture().capture(["set up"])
 
         def learn(self, total_timesteps: int, **options: Any) -> Any:
             del options
@@ -40,71 +40,73 @@ def _of_base(policy: Any) -> Any:
     return Own
 
 
-def _derive(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _derive(model: Any, wrappers: Wrappers, folder: str) -> None:
     """An algorithm for one environment, for several, without any; successes without ends."""
     del folder
     kind, base = _of_base(type(model.policy)), library("common.base_class", "BaseAlgorithm")
-    two = gyms.side_by_side(*(surroundings.made(k) for k in range(2)))
+    two = gyms.side_by_side(*(wrappers.made(k) for k in range(2)))
     options = {"learning_rate": 0.5, "device": "cpu"}
     for given in ({}, {"support_multi_env": True}, {"supported_action_spaces": None}):
-        for environment in (surroundings.made(0), two, None):
+        for environment in (wrappers.made(0), two, None):
             made = answer(kind, environment, **older.taken(base, **given), **options)
             if not isinstance(made, kind):
-                own.Shown().value([repr(given), made])
+                own.Capture().capture([repr(given), made])
                 continue
-            own.Shown().value([repr(given), int(made.env is None), getattr(made, "n_envs", 0)])
-            own.Shown().value(
+            own.Capture().capture([repr(given), int(made.env is None), getattr(made, "n_envs", 0)])
+            own.Capture().capture(
                 [made.num_timesteps, int(made.use_sde), made._current_progress_remaining]
             )
-    agent = silent(kind(surroundings.made(0), **options))
+    agent = silent(kind(wrappers.made(0), **options))
     agent.learn(7)
-    own.Shown().value([agent._total_timesteps, agent.num_timesteps, agent._last_episode_starts])
+    own.Capture().capture([agent._total_timesteps, agent.num_timesteps, agent._last_episode_starts])
     agent._update_info_buffer([{"is_success": True, "episode": {"r": 1.0, "l": 2}}, {}])
     agent._update_info_buffer(
         [{"is_success": True}, {"is_success": False}], np.array([True, False])
     )
-    own.Shown().value([len(agent.ep_info_buffer), *map(int, agent.ep_success_buffer)])
+    own.Capture().capture([len(agent.ep_info_buffer), *map(int, agent.ep_success_buffer)])
     for name in ("dump_logs", "_dump_logs", "_get_torch_save_params"):
-        own.Shown().value([name, accepted(getattr(agent, name, len))])
+        own.Capture().capture([name, accepted(getattr(agent, name, len))])
 
 
-def _left_to_others(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _left_to_others(model: Any, wrappers: Wrappers, folder: str) -> None:
     """What bases leave to the algorithms; an agent that is set up twice, or has no environment."""
     del folder
     for base in type(model).__mro__[1:3]:
         train = getattr(base, "train", None)
         if train is not None:
             options = older.taken(train, gradient_steps=1, batch_size=2)
-            own.Shown().value([base.__name__, accepted(train, model, **options)])
+            own.Capture().capture([base.__name__, accepted(train, model, **options)])
     smaller = older.taken(type(model), buffer_size=20, learning_starts=4, n_steps=8, batch_size=8)
-    agent = type(model)(surroundings.policy, surroundings.made(0), device="cpu", **smaller)
+    agent = type(model)(wrappers.policy, wrappers.made(0), device="cpu", **smaller)
     silent(agent).learn(12)
     rows = getattr(agent, "replay_buffer", None)
     agent._setup_model()
-    own.Shown().value([agent.num_timesteps, int(rows is getattr(agent, "replay_buffer", None))])
+    own.Capture().capture([agent.num_timesteps, int(rows is getattr(agent, "replay_buffer", None))])
     for anew in (False, True):
-        other = gyms.side_by_side(surroundings.made(1))
+        other = gyms.side_by_side(wrappers.made(1))
         # it is not reset once more where that is not asked for
         other.reset()
         agent.set_env(other, **older.taken(agent.set_env, force_reset=anew))
-        own.Shown().value([int(agent._last_obs is None)])
+        own.Capture().capture([int(agent._last_obs is None)])
         agent.learn(8, reset_num_timesteps=False)
-        own.Shown().value([agent.num_timesteps, agent._last_obs])
+        own.Capture().capture([agent.num_timesteps, agent._last_obs])
     agent.env = None
-    own.Shown().value([accepted(agent.learn, 1), int(agent.get_env() is None)])
+    own.Capture().capture([accepted(agent.learn, 1), int(agent.get_env() is None)])
 
 
-def _log(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _log(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Which numbers an agent notes by itself that was given no logger, and what they count."""
     kind = type(model)
     smaller = older.taken(kind, buffer_size=20, learning_starts=4, n_steps=8, batch_size=8)
-    agent = kind(surroundings.policy, surroundings.made(0), device="cpu", seed=3, **smaller)
+    agent = kind(wrappers.policy, wrappers.made(0), device="cpu", seed=3, **smaller)
     with mock.patch.dict(os.environ, {_LOGS: folder}):
         agent.learn(30, log_interval=10**6)
     noted = getattr(agent.logger, "name_to_value", {})
-    own.Shown().value([int(agent._custom_logger), len(agent.logger.output_formats)])
+    own.Capture().capture([int(agent._custom_logger), len(agent.logger.output_formats)])
     # times are not the same twice
-    own.Shown().value([*noted, *(noted[name] for name in noted if not name.startswith("time/"))])
+    own.Capture().capture(
+        [*noted, *(noted[name] for name in noted if not name.startswith("time/"))]
+    )
 
 
 class _Pictured(own.Changed):
@@ -119,18 +121,18 @@ class _Pictured(own.Changed):
         return np.full((1, 2, 3), 7, np.uint8)
 
 
-def _picture(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _picture(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Pictures of environments side by side, of those that have some and those that have none."""
     del model, folder
-    bare = [surroundings.made(k) for k in range(2)]
-    for copies in (bare, [_Pictured(each) for each in bare]):
+    bare = [wrappers.made(k) for k in range(2)]
+    for copies in (bare, [_Pictured(picture) for picture in bare]):
         environment = gyms.side_by_side(*copies)
         images: List[Any] = list(environment.get_images())
-        own.Shown().value([each if each is not None else "none" for each in images])
+        own.Capture().capture([image if image is not None else "none" for image in images])
         together = answer(environment.render)
-        own.Shown().value([together if together is not None else "none"])
-        own.Shown().value([repr(getattr(environment, "render_mode", None))])
-        own.Shown().value([repr(environment.metadata.get("render_fps"))])
+        own.Capture().capture([together if together is not None else "none"])
+        own.Capture().capture([repr(getattr(environment, "render_mode", None))])
+        own.Capture().capture([repr(environment.metadata.get("render_fps"))])
 
 
 USED = {

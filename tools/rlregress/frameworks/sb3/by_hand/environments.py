@@ -8,11 +8,11 @@ from typing import Any, Callable, Dict, Tuple
 
 import numpy as np
 
-from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.sb3 import gyms, own
 from rlregress.frameworks.sb3.asked import library
 from rlregress.frameworks.sb3.by_hand import accepted, answer
-from rlregress.frameworks.sb3.surroundings import Surroundings
+from rlregress.frameworks.sb3.surroundings import Wrappers
 
 _VECTORISED = "common.vec_env"
 #: episodes that are counted, and more steps than the longest has.
@@ -31,35 +31,35 @@ class _Noting(own.Informations):
         return given[0], {**given[1], **named}
 
 
-def _two(surroundings: Surroundings) -> Any:
-    return gyms.side_by_side(*(_Noting(surroundings.made(k)) for k in range(2)))
+def _two(wrappers: Wrappers) -> Any:
+    return gyms.side_by_side(*(_Noting(wrappers.made(k)) for k in range(2)))
 
 
 def _played(environment: Any) -> Any:
     """The informations of the step that ends an episode."""
     for _ in range(_MANY):
         *_, info = stepped = environment.step(environment.action_space.low)
-        if any(bool(each) for each in stepped[2:-1]):
+        if any(bool(value) for value in stepped[2:-1]):
             return info
     raise RuntimeError("no episode has ended")
 
 
-def _monitor(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _monitor(model: Any, wrappers: Wrappers, folder: str) -> None:
     """What a monitor refuses before a reset, in an episode and after its end; what it notes."""
     del model, folder
     kind = library("common.monitor", "Monitor")
     for early in (False, True):
-        inner = own.Informations(surroundings.made(0))
+        inner = own.Informations(wrappers.made(0))
         monitor = kind(inner, allow_early_resets=early, info_keywords=("place",))
         step = [monitor.step, monitor.action_space.low]
-        own.Shown().value([accepted(*step), accepted(monitor.reset), accepted(*step)])
-        own.Shown().value([accepted(monitor.reset), accepted(monitor.reset)])
+        own.Capture().capture([accepted(*step), accepted(monitor.reset), accepted(*step)])
+        own.Capture().capture([accepted(monitor.reset), accepted(monitor.reset)])
         for _ in range(_EPISODES):
             noted = _played(monitor)["episode"]
-            own.Shown().value([noted["r"], noted["l"], noted["place"]])
-            own.Shown().value([accepted(*step), accepted(monitor.reset)])
-        own.Shown().value([monitor.get_total_steps(), *monitor.get_episode_lengths()])
-        own.Shown().value([*monitor.get_episode_rewards(), len(monitor.get_episode_times())])
+            own.Capture().capture([noted["r"], noted["l"], noted["place"]])
+            own.Capture().capture([accepted(*step), accepted(monitor.reset)])
+        own.Capture().capture([monitor.get_total_steps(), *monitor.get_episode_lengths()])
+        own.Capture().capture([*monitor.get_episode_rewards(), len(monitor.get_episode_times())])
 
 
 class _Closed(own.Changed):
@@ -67,213 +67,221 @@ class _Closed(own.Changed):
 
     def close(self) -> None:
         """As it is."""
-        own.Shown().value(["closed"])
+        own.Capture().capture(["closed"])
         super().close()
 
 
-def _close(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _close(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Environments that are closed: in a monitor, side by side, in a wrapper."""
     del model, folder
     kind = library("common.monitor", "Monitor")
-    kind(_Closed(surroundings.made(0))).close()
-    copies = gyms.side_by_side(*(_Closed(surroundings.made(k)) for k in range(2)))
+    kind(_Closed(wrappers.made(0))).close()
+    copies = gyms.side_by_side(*(_Closed(wrappers.made(k)) for k in range(2)))
     library(_VECTORISED, "VecMonitor")(copies).close()
 
 
-def _monitor_of_words(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _monitor_of_words(model: Any, wrappers: Wrappers, folder: str) -> None:
     """A monitor that notes what every reset is given, and refuses one without."""
     del model, folder
     kind = library("common.monitor", "Monitor")
-    monitor = kind(_Noting(surroundings.made(0)), reset_keywords=("options",))
-    own.Shown().value([accepted(monitor.reset)])
+    monitor = kind(_Noting(wrappers.made(0)), reset_keywords=("options",))
+    own.Capture().capture([accepted(monitor.reset)])
     monitor.reset(options={"level": 3})
     noted = _played(monitor)["episode"]
-    own.Shown().value([noted["options"]["level"], noted["l"]])
+    own.Capture().capture([noted["options"]["level"], noted["l"]])
 
 
-def _call_several(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _call_several(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Attributes and methods of environments side by side, of all and of some."""
     del model, folder
-    environment = library(_VECTORISED, "VecMonitor")(_two(surroundings))
+    environment = library(_VECTORISED, "VecMonitor")(_two(wrappers))
     environment.set_attr("mark", 3)
     environment.set_attr("mark", 4, indices=[1])
-    own.Shown().value([environment.get_attr("mark"), environment.get_attr("mark", 1)])
+    own.Capture().capture([environment.get_attr("mark"), environment.get_attr("mark", 1)])
     place = np.array([1.0, 2.0, 3.0])
     for indices in (None, 0, [1, 0]):
-        told = environment.env_method("told", place + 1.0, indices=indices)
-        own.Shown().value([len(told), *told])
+        returned = environment.env_method("extra_info", place + 1.0, indices=indices)
+        own.Capture().capture([len(returned), *returned])
     for kind in (own.Informations, own.MatrixBits):
         found = [environment.env_is_wrapped(kind), environment.env_is_wrapped(kind, indices=0)]
-        own.Shown().value([int(each) for some in found for each in some])
-    own.Shown().value([accepted(environment.get_attr, "nothing")])
+        own.Capture().capture([int(value) for some in found for value in some])
+    own.Capture().capture([accepted(environment.get_attr, "nothing")])
 
 
-def _reset_with_options(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _reset_with_options(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Seeds and options that the next reset passes on, once."""
     del model, folder
-    inner = _two(surroundings)
+    inner = _two(wrappers)
     environment = library(_VECTORISED, "VecMonitor")(inner)
     if not hasattr(environment, "set_options"):
-        raise NotOffered("environments side by side take no options")
+        raise Unsupported("environments side by side take no options")
     for options in ({"level": 1}, [{"level": 2}, {}], None):
         environment.set_options(options)
-        own.Shown().value([list(environment.seed(3)), environment.reset()])
-        own.Shown().value([repr(sorted(each.items())) for each in inner.reset_infos])
+        own.Capture().capture([list(environment.seed(3)), environment.reset()])
+        own.Capture().capture(
+            [repr(sorted(reset_info.items())) for reset_info in inner.reset_infos]
+        )
         environment.reset()
-        own.Shown().value([repr(sorted(each.items())) for each in inner.reset_infos])
+        own.Capture().capture(
+            [repr(sorted(reset_info.items())) for reset_info in inner.reset_infos]
+        )
     np.random.seed(2)
-    own.Shown().value([list(environment.seed(None))])
+    own.Capture().capture([list(environment.seed(None))])
 
 
-def _look_through(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _look_through(model: Any, wrappers: Wrappers, folder: str) -> None:
     """What is found through wrappers; a name that two of them have is refused."""
     del model, folder
-    inner = _two(surroundings)
+    inner = _two(wrappers)
     normaliser, monitor = library(_VECTORISED, "VecNormalize"), library(_VECTORISED, "VecMonitor")
     once = monitor(normaliser(inner, clip_obs=2.5))
     twice = monitor(normaliser(normaliser(inner)))
-    own.Shown().value([once.clip_obs, int(once.unwrapped is inner), once.num_envs])
-    own.Shown().value([accepted(getattr, twice, "clip_obs"), accepted(getattr, once, "nothing")])
+    own.Capture().capture([once.clip_obs, int(once.unwrapped is inner), once.num_envs])
+    own.Capture().capture(
+        [accepted(getattr, twice, "clip_obs"), accepted(getattr, once, "nothing")]
+    )
     found, unwrap = library(_VECTORISED, "is_vecenv_wrapped"), "unwrap_vec_normalize"
     for environment in (once, inner):
         kinds = (normaliser, monitor, library(_VECTORISED, "VecFrameStack"))
-        own.Shown().value([int(found(environment, kind)) for kind in kinds])
-        own.Shown().value([type(library(_VECTORISED, unwrap)(environment)).__name__])
-    single = own.Informations(own.MatrixActions(surroundings.made(0)))
+        own.Capture().capture([int(found(environment, kind)) for kind in kinds])
+        own.Capture().capture([type(library(_VECTORISED, unwrap)(environment)).__name__])
+    single = own.Informations(own.MatrixActions(wrappers.made(0)))
     wrapped = library("common.env_util", "is_wrapped")
     unwrapped = library("common.env_util", "unwrap_wrapper")
     for kind in (own.Informations, own.MatrixActions, own.MatrixBits):
-        own.Shown().value([int(wrapped(single, kind)), type(unwrapped(single, kind)).__name__])
+        own.Capture().capture([int(wrapped(single, kind)), type(unwrapped(single, kind)).__name__])
 
 
 def _moved(environment: Any) -> Any:
     return environment.step(np.stack([environment.action_space.low] * environment.num_envs))
 
 
-def _normalise(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _normalise(model: Any, wrappers: Wrappers, folder: str) -> None:
     """A normaliser before its first step, after it, frozen, saved and loaded; there and back."""
     del model
     kind = library(_VECTORISED, "VecNormalize")
     for observed, rewarded in ((True, True), (False, True), (True, False)):
         options = {"norm_obs": observed, "norm_reward": rewarded, "epsilon": 1e-3}
-        environment = kind(_two(surroundings), clip_obs=1.0, clip_reward=0.5, gamma=0.8, **options)
+        environment = kind(_two(wrappers), clip_obs=1.0, clip_reward=0.5, gamma=0.8, **options)
         environment.seed(1)
-        own.Shown().value([environment.get_original_reward(), environment.reset()])
-        own.Shown().value([environment.get_original_reward(), environment.get_original_obs()])
+        own.Capture().capture([environment.get_original_reward(), environment.reset()])
+        own.Capture().capture([environment.get_original_reward(), environment.get_original_obs()])
         for training in (True, False):
             environment.training = training
-            own.Shown().value(list(_moved(environment)[:3]))
+            own.Capture().capture(list(_moved(environment)[:3]))
             original = [environment.get_original_reward(), environment.get_original_obs()]
-            own.Shown().value([*original, environment.returns, environment.ret_rms.var])
+            own.Capture().capture([*original, environment.returns, environment.ret_rms.var])
         numbers, rewards = np.array([[0.5, -1.0, 9.0]]), np.array([0.25, 7.0])
-        own.Shown().value(
+        own.Capture().capture(
             [environment.normalize_obs(numbers), environment.unnormalize_obs(numbers)]
         )
         there = environment.normalize_reward(rewards)
-        own.Shown().value([there, environment.unnormalize_reward(there)])
+        own.Capture().capture([there, environment.unnormalize_reward(there)])
         path = os.path.join(folder, "normaliser.pkl")
         environment.save(path)
-        again = kind.load(path, _two(surroundings))
-        refused = accepted(getattr, again, "nothing")
-        own.Shown().value([again.returns, refused, int("AttributeError" in repr(refused))])
+        again = kind.load(path, _two(wrappers))
+        error = accepted(getattr, again, "nothing")
+        own.Capture().capture([again.returns, error, int("AttributeError" in repr(error))])
         again.seed(1)
-        own.Shown().value([again.reset(), again.returns, again.normalize_reward(rewards)])
+        own.Capture().capture([again.reset(), again.returns, again.normalize_reward(rewards)])
         again.training = True
         _moved(again)
-        own.Shown().value([again.returns, again.reset(), again.returns])
-        more = gyms.side_by_side(*(_Noting(surroundings.made(k)) for k in range(3)))
+        own.Capture().capture([again.returns, again.reset(), again.returns])
+        more = gyms.side_by_side(*(_Noting(wrappers.made(k)) for k in range(3)))
         more.render_mode = "rgb_array"
         again = kind.load(path, more)
-        own.Shown().value(
+        own.Capture().capture(
             [again.num_envs, again.returns, int(vars(again).get("render_mode") is not None)]
         )
-        own.Shown().value([accepted(again.set_venv, _two(surroundings))])
+        own.Capture().capture([accepted(again.set_venv, _two(wrappers))])
 
 
-def _normalise_wrongly(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _normalise_wrongly(model: Any, wrappers: Wrappers, folder: str) -> None:
     """What a normaliser refuses: names without a dictionary, choices, other spaces, none at all."""
     del model
     kind, stack = library(_VECTORISED, "VecNormalize"), library(_VECTORISED, "VecFrameStack")
-    own.Shown().value([accepted(kind, _two(surroundings), norm_obs_keys=["state"])])
-    dictionary = gyms.side_by_side(surroundings.like("dict"))
+    own.Capture().capture([accepted(kind, _two(wrappers), norm_obs_keys=["state"])])
+    dictionary = gyms.side_by_side(wrappers.like("dict"))
     for keys in (["state"], ["mode"], None):
-        own.Shown().value([accepted(kind, dictionary, norm_obs_keys=keys)])
-    own.Shown().value([accepted(kind, gyms.side_by_side(surroundings.like("multi-binary")))])
-    images = gyms.side_by_side(surroundings.like("dict-image"))
+        own.Capture().capture([accepted(kind, dictionary, norm_obs_keys=keys)])
+    own.Capture().capture([accepted(kind, gyms.side_by_side(wrappers.like("multi-binary")))])
+    images = gyms.side_by_side(wrappers.like("dict-image"))
     both = answer(kind, images, norm_obs_keys=["state", "view"], clip_obs=2.0)
     if isinstance(both, kind):
         view = both.observation_space.spaces["view"]
-        own.Shown().value([str(view.dtype), view.low.min(), view.high.max()])
+        own.Capture().capture([str(view.dtype), view.low.min(), view.high.max()])
         both.seed(1)
-        own.Shown().value([both.reset(), both.get_original_obs()])
-    images = kind(gyms.side_by_side(surroundings.like("image")), clip_obs=2.0)
+        own.Capture().capture([both.reset(), both.get_original_obs()])
+    images = kind(gyms.side_by_side(wrappers.like("image")), clip_obs=2.0)
     space = images.observation_space
-    own.Shown().value([str(space.dtype), space.low.min(), space.high.max()])
+    own.Capture().capture([str(space.dtype), space.low.min(), space.high.max()])
     older_state = kind(dictionary, norm_obs_keys=["state"]).__getstate__()
     older_state.pop("norm_obs_keys", None)
     older_one = kind.__new__(kind)
     older_one.__setstate__(older_state)
-    own.Shown().value(
+    own.Capture().capture(
         [repr(getattr(older_one, "norm_obs_keys", None)), int(older_one.venv is None)]
     )
     path = os.path.join(folder, "normaliser.pkl")
-    kind(_two(surroundings)).save(path)
-    own.Shown().value([accepted(kind.load, path, stack(_two(surroundings), 2))])
+    kind(_two(wrappers)).save(path)
+    own.Capture().capture([accepted(kind.load, path, stack(_two(wrappers), 2))])
     synchronised = library(_VECTORISED, "sync_envs_normalization")
-    bare = gyms.side_by_side(surroundings.made(0))
-    own.Shown().value([accepted(synchronised, kind(_two(surroundings)), bare)])
+    bare = gyms.side_by_side(wrappers.made(0))
+    own.Capture().capture([accepted(synchronised, kind(_two(wrappers)), bare)])
     other = library(_VECTORISED, "VecMonitor")(bare)
-    own.Shown().value([accepted(synchronised, kind(_two(surroundings)), other)])
+    own.Capture().capture([accepted(synchronised, kind(_two(wrappers)), other)])
 
 
-def _stack_frames(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _stack_frames(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Stacked frames in each order, over the end of an episode; orders that are none."""
     del model, folder
     stack = library(_VECTORISED, "VecFrameStack")
     orders: Tuple[Any, ...] = ("first", "last", None)
     for order in orders:
-        environment = stack(_two(surroundings), 3, channels_order=order)
+        environment = stack(_two(wrappers), 3, channels_order=order)
         environment.seed(4)
-        own.Shown().value([environment.observation_space.shape, environment.reset().copy()])
+        own.Capture().capture([environment.observation_space.shape, environment.reset().copy()])
         for _ in range(12):
             observations, _, _, infos = _moved(environment)
-            last = [each.get("terminal_observation") for each in infos]
-            own.Shown().value([observations.copy(), *(each for each in last if each is not None)])
+            last = [info.get("terminal_observation") for info in infos]
+            own.Capture().capture(
+                [observations.copy(), *(frame for frame in last if frame is not None)]
+            )
     for wrong in ("middle", {"state": "last"}):
-        own.Shown().value([accepted(stack, _two(surroundings), 2, channels_order=wrong)])
-    refused = gyms.side_by_side(surroundings.like("multi-binary"))
-    own.Shown().value([accepted(stack, refused, 2)])
+        own.Capture().capture([accepted(stack, _two(wrappers), 2, channels_order=wrong)])
+    unstackable = gyms.side_by_side(wrappers.like("multi-binary"))
+    own.Capture().capture([accepted(stack, unstackable, 2)])
 
 
-def _wrap_wrongly(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _wrap_wrongly(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Images that are none, and dictionaries that are none."""
     del model, folder
-    bare = gyms.side_by_side(surroundings.made(0))
+    bare = gyms.side_by_side(wrappers.made(0))
     transpose = library(_VECTORISED, "VecTransposeImage")
-    first = gyms.side_by_side(surroundings.like("image-channels-first"))
-    for environment in (bare, first, gyms.side_by_side(surroundings.like("multi-binary"))):
-        own.Shown().value(
+    first = gyms.side_by_side(wrappers.like("image-channels-first"))
+    for environment in (bare, first, gyms.side_by_side(wrappers.like("multi-binary"))):
+        own.Capture().capture(
             [accepted(transpose, environment), accepted(transpose, environment, True)]
         )
-    own.Shown().value([accepted(library(_VECTORISED, "VecExtractDictObs"), bare, "state")])
+    own.Capture().capture([accepted(library(_VECTORISED, "VecExtractDictObs"), bare, "state")])
     images = np.arange(24).reshape(2, 3, 4)
-    turned = [transpose.transpose_image(each) for each in (images, images[None])]
-    own.Shown().value(turned)
+    turned = [transpose.transpose_image(array) for array in (images, images[None])]
+    own.Capture().capture(turned)
 
 
 def _warned(call: Callable[[], Any]) -> Any:
     """How often the library warns, and whether it refuses."""
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         kept = accepted(call)
-    return [kept, len([each for each in said if each.category is UserWarning])]
+    return [kept, len([warning for warning in caught if warning.category is UserWarning])]
 
 
-def _check_numbers(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _check_numbers(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Numbers that are none: in actions, said once, every time, or refused."""
     del model, folder
     kind = library(_VECTORISED, "VecCheckNan")
-    shape = (2, *surroundings.spaces.action_space.shape)
+    shape = (2, *wrappers.spaces.action_space.shape)
     actions = [np.full(shape, number) for number in (0.0, np.nan, np.inf)]
     cases = [
         {"raise_exception": True},
@@ -283,18 +291,18 @@ def _check_numbers(model: Any, surroundings: Surroundings, folder: str) -> None:
         {"warn_once": False, "check_inf": False},
     ]
     for options in cases:
-        environment = kind(_two(surroundings), **options)
+        environment = kind(_two(wrappers), **options)
         environment.reset()
         for given in (*actions, actions[1]):
-            own.Shown().value(_warned(lambda: environment.step_async(given)))  # noqa: B023
-    environment = kind(_two(surroundings))
-    found = [environment.check_array_value("name", each) for each in actions]
-    own.Shown().value([repr(each) for each in found])
+            own.Capture().capture(_warned(lambda: environment.step_async(given)))  # noqa: B023
+    environment = kind(_two(wrappers))
+    found = [environment.check_array_value("name", action) for action in actions]
+    own.Capture().capture([repr(problem) for problem in found])
 
 
-def _describe_spaces(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _describe_spaces(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Spaces of several parts, in the words in which environments side by side keep them."""
-    del model, surroundings, folder
+    del model, wrappers, folder
     spaces = gyms.spaces
     box, choice = spaces.Box(-1.0, 1.0, (2,), np.float32), spaces.Discrete(3)
     described = library("common.vec_env.util", "obs_space_info")
@@ -308,25 +316,25 @@ def _describe_spaces(model: Any, surroundings: Surroundings, folder: str) -> Non
         "too long": (box, {None: numbers, "a": numbers}),
     }
     for name, (space, kept) in cases.items():
-        own.Shown().value([name, repr(answer(described, space)), answer(rebuilt, space, kept)])
+        own.Capture().capture([name, repr(answer(described, space)), answer(rebuilt, space, kept)])
 
 
-def _make_several(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _make_several(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Environments side by side by the function for it: seeds, wrappers, monitors, beginnings."""
     del model, folder
     make = getattr(gyms.env_util(), "make_vec_env")  # noqa: B009
     word = {"info_keywords": ("place",)}
-    places = [lambda **given: own.Informations(surroundings.made(given.get("first", 0)))]
+    places = [lambda **given: own.Informations(wrappers.made(given.get("first", 0)))]
     environment = make(
         places[0], 2, seed=7, env_kwargs={"first": 1}, monitor_kwargs=word, start_index=3
     )
-    own.Shown().value([environment.reset(), environment.action_space.sample()])
+    own.Capture().capture([environment.reset(), environment.action_space.sample()])
     for _ in range(12):
         infos = _moved(environment)[3]
-        noted = [each["episode"] for each in infos if "episode" in each]
-        own.Shown().value([[each["r"], each["l"], each["place"]] for each in noted])
+        noted = [info["episode"] for info in infos if "episode" in info]
+        own.Capture().capture([[note["r"], note["l"], note["place"]] for note in noted])
     wrapped = make(places[0], 1, seed=7, wrapper_class=own.MatrixActions)
-    own.Shown().value([wrapped.action_space.shape, wrapped.env_is_wrapped(own.MatrixActions)])
+    own.Capture().capture([wrapped.action_space.shape, wrapped.env_is_wrapped(own.MatrixActions)])
 
 
 USED = {

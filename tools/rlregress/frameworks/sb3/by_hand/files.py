@@ -10,11 +10,11 @@ from typing import Any, Dict
 import numpy as np
 from torch import nn
 
-from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.sb3 import gyms, older, own
 from rlregress.frameworks.sb3.asked import library, silent
 from rlregress.frameworks.sb3.by_hand import accepted, answer
-from rlregress.frameworks.sb3.surroundings import Surroundings
+from rlregress.frameworks.sb3.surroundings import Wrappers
 
 _FILES = "common.save_util"
 #: what may be in a file of an agent: networks are not to be there twice.
@@ -25,28 +25,28 @@ _PARTS = (
 )
 
 
-def _look_into(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _look_into(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Which parts of an agent are in its file: as it is, with fewer, with more."""
-    del surroundings
+    del wrappers
     read = library(_FILES, "load_from_zip_file")
     path = os.path.join(folder, "parts.zip")
     cases: Any = [{}, {"exclude": ["gamma", "seed"]}, {"include": ["device"]}]
     for options in [*cases, {"exclude": ["gamma"], "include": ["gamma", "policy"]}]:
         model.save(path, **options)
         data, parameters, variables = read(path, device="cpu")
-        own.Shown().value([int(name in data) for name in _PARTS])
-        own.Shown().value([*sorted(parameters), *sorted(variables or {})])
+        own.Capture().capture([int(name in data) for name in _PARTS])
+        own.Capture().capture([*sorted(parameters), *sorted(variables or {})])
         with zipfile.ZipFile(path) as archive:
-            own.Shown().value(sorted(archive.namelist()))
+            own.Capture().capture(sorted(archive.namelist()))
     data, parameters, _ = read(path, device="cpu", load_data=False)
-    own.Shown().value([int(data is None), len(parameters)])
+    own.Capture().capture([int(data is None), len(parameters)])
 
 
-def _set_parameters(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _set_parameters(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Parameters of all parts, of some, of none that the agent has; from a file."""
     known = model.get_parameters()
-    observation = gyms.reset(surroundings.made(0))
-    own.Shown().value(sorted(known))
+    observation = gyms.reset(wrappers.made(0))
+    own.Capture().capture(sorted(known))
     halved = {name: 0.5 * value for name, value in known["policy"].items()}
     fewer = dict(list(halved.items())[:-1])
     cases: Any = [known, {"policy": halved}, {"policy": fewer}, {**known, "none": {}}, {}]
@@ -54,59 +54,63 @@ def _set_parameters(model: Any, surroundings: Surroundings, folder: str) -> None
     model.save(path)
     for given in [*cases, path]:
         for exact in (True, False):
-            own.Shown().value([accepted(model.set_parameters, given, exact_match=exact)])
-            own.Shown().value([model.predict(observation, deterministic=True)[0]])
+            own.Capture().capture([accepted(model.set_parameters, given, exact_match=exact)])
+            own.Capture().capture([model.predict(observation, deterministic=True)[0]])
 
 
-def _load_otherwise(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _load_otherwise(model: Any, wrappers: Wrappers, folder: str) -> None:
     """An agent that is loaded without environment, with other arguments, from memory; refusals."""
     path, kind = os.path.join(folder, "otherwise"), type(model)
     model.save(path)
-    own.Shown().value(sorted(name for name in os.listdir(folder) if name.startswith("otherwise")))
-    observation = gyms.reset(surroundings.made(0))
+    own.Capture().capture(
+        sorted(name for name in os.listdir(folder) if name.startswith("otherwise"))
+    )
+    observation = gyms.reset(wrappers.made(0))
     options: Any = [
         {},
         {"gamma": 0.5, "policy_kwargs": model.policy_kwargs},
         {"custom_objects": {"gamma": 0.25, "n_envs": 1}},
-        {"env": surroundings.made(0)},
+        {"env": wrappers.made(0)},
     ]
     for given in options:
         loaded = kind.load(path, device="cpu", **given)
         action, _ = loaded.predict(observation, deterministic=True)
-        own.Shown().value([loaded.gamma, loaded.n_envs, int(loaded.get_env() is None), action])
-        own.Shown().value([loaded.num_timesteps, int(loaded._last_obs is None)])
+        own.Capture().capture([loaded.gamma, loaded.n_envs, int(loaded.get_env() is None), action])
+        own.Capture().capture([loaded.num_timesteps, int(loaded._last_obs is None)])
     memory = io.BytesIO()
     model.save(memory)
-    own.Shown().value([kind.load(memory, device="cpu").predict(observation, deterministic=True)[0]])
+    own.Capture().capture(
+        [kind.load(memory, device="cpu").predict(observation, deterministic=True)[0]]
+    )
     wrong: Any = [
         {"policy_kwargs": {"net_arch": [3]}},
-        {"env": own.UnboundedActions(surroundings.made(0))},
+        {"env": own.UnboundedActions(wrappers.made(0))},
         {"custom_objects": [1]},
     ]
     for given in wrong:
-        own.Shown().value([accepted(kind.load, path, device="cpu", **given)])
+        own.Capture().capture([accepted(kind.load, path, device="cpu", **given)])
     untold = os.path.join(folder, "untold.zip")
     model.save(untold, exclude=["observation_space"])
-    own.Shown().value([accepted(kind.load, untold), accepted(kind.load, path + "-none")])
+    own.Capture().capture([accepted(kind.load, untold), accepted(kind.load, path + "-none")])
     with open(os.path.join(folder, "text.zip"), "w", encoding="utf-8") as file:
         file.write("no archive")
-    own.Shown().value([accepted(kind.load, file.name)])
+    own.Capture().capture([accepted(kind.load, file.name)])
 
 
-def _load_with_environment(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _load_with_environment(model: Any, wrappers: Wrappers, folder: str) -> None:
     """An agent whose environment is in its file, trained on without another."""
     path, kind = os.path.join(folder, "environment.zip"), type(model)
     model.save(path, include=["env"])
-    for given in ({}, {"env": surroundings.made(0)}):
+    for given in ({}, {"env": wrappers.made(0)}):
         loaded = silent(kind.load(path, device="cpu", **given))
-        own.Shown().value([int(loaded.get_env() is None), int(loaded._last_obs is None)])
+        own.Capture().capture([int(loaded.get_env() is None), int(loaded._last_obs is None)])
         loaded.learn(8, reset_num_timesteps=False)
-        own.Shown().value([loaded.num_timesteps, loaded.get_env().num_envs])
+        own.Capture().capture([loaded.num_timesteps, loaded.get_env().num_envs])
 
 
-def _save_networks(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _save_networks(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Networks of a policy that are saved and loaded by themselves."""
-    observation = gyms.reset(surroundings.made(0))
+    observation = gyms.reset(wrappers.made(0))
     for name in ("actor", "critic", "q_net"):
         part = getattr(model.policy, name, None)
         if part is None or not hasattr(part, "save"):
@@ -115,21 +119,21 @@ def _save_networks(model: Any, surroundings: Surroundings, folder: str) -> None:
         part.save(path)
         loaded = answer(type(part).load, path, device="cpu")
         if not isinstance(loaded, type(part)):
-            own.Shown().value([name, loaded])
+            own.Capture().capture([name, loaded])
             continue
-        own.Shown().value([name, *(value.sum() for value in loaded.state_dict().values())])
-        own.Shown().value([answer(getattr(loaded, "predict", len), observation)])
+        own.Capture().capture([name, *(value.sum() for value in loaded.state_dict().values())])
+        own.Capture().capture([answer(getattr(loaded, "predict", len), observation)])
 
 
-def _load_sizes(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _load_sizes(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Layers that were given in a list of one dictionary, as they come back from a file."""
-    del surroundings
+    del wrappers
     path, kind = os.path.join(folder, "sizes.zip"), type(model)
     model.save(path)
-    own.Shown().value([repr(kind.load(path, device="cpu").policy_kwargs["net_arch"])])
+    own.Capture().capture([repr(kind.load(path, device="cpu").policy_kwargs["net_arch"])])
     sizes = model.policy_kwargs["net_arch"][0]
     given = {**model.policy_kwargs, "net_arch": sizes}
-    own.Shown().value([accepted(kind.load, path, device="cpu", policy_kwargs=given)])
+    own.Capture().capture([accepted(kind.load, path, device="cpu", policy_kwargs=given)])
 
 
 def _changed_file(model: Any, folder: str, change: Any) -> str:
@@ -141,7 +145,7 @@ def _changed_file(model: Any, folder: str, change: Any) -> str:
     return path
 
 
-def _load_older(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _load_older(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Files as older versions wrote them: other features, other optimisers, fewer parts."""
 
     def unshared(parameters: Dict[str, Any]) -> Dict[str, Any]:
@@ -171,30 +175,30 @@ def _load_older(model: Any, surroundings: Surroundings, folder: str) -> None:
     def unoptimised(parameters: Dict[str, Any]) -> Dict[str, Any]:
         return {"policy": parameters["policy"]}
 
-    observation = gyms.reset(surroundings.made(0))
+    observation = gyms.reset(wrappers.made(0))
     for change in (unshared, doubled, doubled_alone, longer, fewer, unoptimised):
         path = _changed_file(model, folder, change)
         loaded = answer(type(model).load, path, device="cpu")
         if not isinstance(loaded, type(model)):
-            own.Shown().value([loaded])
+            own.Capture().capture([loaded])
             continue
-        own.Shown().value([loaded.predict(observation, deterministic=True)[0]])
+        own.Capture().capture([loaded.predict(observation, deterministic=True)[0]])
         groups = loaded.policy.optimizer.param_groups
-        own.Shown().value([len(groups[0]["params"])])
+        own.Capture().capture([len(groups[0]["params"])])
 
 
-def _load_rows(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _load_rows(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Rows from a file: going on in an episode, as an older version wrote them, or no rows."""
-    del surroundings
+    del wrappers
     if not hasattr(model, "save_replay_buffer"):
-        raise NotOffered("an agent has no rows to save")
+        raise Unsupported("an agent has no rows to save")
     path = os.path.join(folder, "rows.pkl")
     for cut in older.taken(model.load_replay_buffer, truncate_last_traj=None) and (True, False):
         model.save_replay_buffer(path)
         model.load_replay_buffer(path, truncate_last_traj=cut)
         rows = model.replay_buffer
-        own.Shown().value([rows.pos, int(rows.full), rows.dones, getattr(rows, "timeouts", 0)])
-        own.Shown().value([str(rows.device), getattr(rows, "ep_length", 0)])
+        own.Capture().capture([rows.pos, int(rows.full), rows.dones, getattr(rows, "timeouts", 0)])
+        own.Capture().capture([str(rows.device), getattr(rows, "ep_length", 0)])
     for name in ("handle_timeout_termination", "timeouts"):
         if name in vars(model.replay_buffer):
             delattr(model.replay_buffer, name)
@@ -202,16 +206,16 @@ def _load_rows(model: Any, surroundings: Surroundings, folder: str) -> None:
     model.load_replay_buffer(path)
     known = vars(model.replay_buffer)
     timeouts = known.get("timeouts", "none")
-    own.Shown().value([timeouts, int(known.get("handle_timeout_termination", -1))])
+    own.Capture().capture([timeouts, int(known.get("handle_timeout_termination", -1))])
     library(_FILES, "save_to_pkl")(path, [1, 2])
-    own.Shown().value([accepted(model.load_replay_buffer, path)])
+    own.Capture().capture([accepted(model.load_replay_buffer, path)])
     model.replay_buffer = None
-    own.Shown().value([accepted(model.save_replay_buffer, path)])
+    own.Capture().capture([accepted(model.save_replay_buffer, path)])
 
 
-def _load_odd(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _load_odd(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Files that name a device, lack arguments of the policy, or have variables that are none."""
-    del surroundings
+    del wrappers
     path, kind = os.path.join(folder, "odd.zip"), type(model)
     read, write = library(_FILES, "load_from_zip_file"), library(_FILES, "save_to_zip_file")
     model.save(path)
@@ -228,48 +232,48 @@ def _load_odd(model: Any, surroundings: Surroundings, folder: str) -> None:
         write(path, *case)
         loaded = answer(kind.load, path, device="cpu")
         if not isinstance(loaded, kind):
-            own.Shown().value([loaded])
+            own.Capture().capture([loaded])
             continue
-        own.Shown().value([repr(sorted(loaded.policy_kwargs)), loaded.num_timesteps])
-        own.Shown().value([value.sum() for value in loaded.policy.state_dict().values()])
+        own.Capture().capture([repr(sorted(loaded.policy_kwargs)), loaded.num_timesteps])
+        own.Capture().capture([value.sum() for value in loaded.policy.state_dict().values()])
         for name in ("log_ent_coef", "ent_coef_tensor"):
             value = getattr(loaded, name, None)
-            own.Shown().value(["none" if value is None else value.detach()])
+            own.Capture().capture(["none" if value is None else value.detach()])
 
 
-def _open(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _open(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Files that are opened: with an ending, in folders that are not there yet, closed, refused."""
-    del model, surroundings
+    del model, wrappers
     opened, write = library(_FILES, "open_path"), library(_FILES, "save_to_pkl")
     read = library(_FILES, "load_from_pkl")
     inside = os.path.join(folder, "new", "below", "rows")
     write(inside, {"rows": 3})
-    own.Shown().value([sorted(os.listdir(os.path.dirname(inside))), read(inside)["rows"]])
+    own.Capture().capture([sorted(os.listdir(os.path.dirname(inside))), read(inside)["rows"]])
     os.makedirs(os.path.join(folder, "taken"))
-    own.Shown().value([accepted(lambda: opened(os.path.join(folder, "taken"), "w").close())])
-    own.Shown().value(sorted(name for name in os.listdir(folder) if name.startswith("taken")))
+    own.Capture().capture([accepted(lambda: opened(os.path.join(folder, "taken"), "w").close())])
+    own.Capture().capture(sorted(name for name in os.listdir(folder) if name.startswith("taken")))
     closed = io.BytesIO()
     closed.close()
     wrong = [(inside, "a"), (folder + "/none", "r"), (closed, "r"), (io.BytesIO(), "a"), (3, "r")]
-    own.Shown().value([accepted(opened, *each) for each in wrong])
+    own.Capture().capture([accepted(opened, *argument) for argument in wrong])
     memory = io.BytesIO()
     write(memory, [1, 2])
     memory.seek(0)
-    own.Shown().value(read(memory))
+    own.Capture().capture(read(memory))
 
 
-def _write_words(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _write_words(model: Any, wrappers: Wrappers, folder: str) -> None:
     """What is written in words and read again: numbers, arrays, functions; with own objects."""
-    del model, surroundings, folder
+    del model, wrappers, folder
     there, back = library(_FILES, "data_to_json"), library(_FILES, "json_to_data")
     data = {"number": 3, "list": [1, 2.5], "array": np.arange(3.0), "none": None, "rate": abs}
     text = there(data)
     for own_objects in (None, {"array": np.zeros(1), "other": 1}):
         again = back(text, custom_objects=own_objects)
-        own.Shown().value([*sorted(again), again["number"], again["list"], again["array"]])
+        own.Capture().capture([*sorted(again), again["number"], again["list"], again["array"]])
     serialised = library(_FILES, "is_json_serializable")
-    own.Shown().value([int(serialised(each)) for each in data.values()])
-    own.Shown().value([accepted(back, text, custom_objects=[1])])
+    own.Capture().capture([int(serialised(value)) for value in data.values()])
+    own.Capture().capture([accepted(back, text, custom_objects=[1])])
     _set_deeply()
 
 
@@ -278,19 +282,19 @@ def _set_deeply() -> None:
     read, write = library(_FILES, "recursive_getattr"), library(_FILES, "recursive_setattr")
     policy = own.Compiled(own.Compiled(nn.Linear(1, 1)))
     write(policy, "_orig_mod._orig_mod.mark", 3)
-    own.Shown().value([read(policy, "_orig_mod._orig_mod.mark"), read(policy, "none", 4)])
-    own.Shown().value([accepted(read, policy, "_orig_mod.none.none")])
+    own.Capture().capture([read(policy, "_orig_mod._orig_mod.mark"), read(policy, "none", 4)])
+    own.Capture().capture([accepted(read, policy, "_orig_mod.none.none")])
 
 
-def _keep_policy(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _keep_policy(model: Any, wrappers: Wrappers, folder: str) -> None:
     """A policy that scales actions, and one that has none to scale."""
-    del folder, surroundings
+    del folder, wrappers
     space = model.action_space
     actions = np.stack([space.sample() * 0, space.sample() * 0 + 1])
     scaled = answer(model.policy.scale_action, actions)
-    own.Shown().value([scaled, answer(model.policy.unscale_action, actions)])
+    own.Capture().capture([scaled, answer(model.policy.unscale_action, actions)])
     if "deterministic" not in older.keywords(model.policy.predict):
-        raise NotOffered("a policy does not act by itself")
+        raise Unsupported("a policy does not act by itself")
 
 
 USED = {

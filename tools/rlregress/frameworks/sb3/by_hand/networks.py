@@ -9,11 +9,11 @@ import numpy as np
 import torch
 from torch import nn
 
-from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.sb3 import gyms, older, own
 from rlregress.frameworks.sb3.asked import library
 from rlregress.frameworks.sb3.by_hand import accepted, answer
-from rlregress.frameworks.sb3.surroundings import Surroundings
+from rlregress.frameworks.sb3.surroundings import Wrappers
 
 _MODULE = "common.torch_layers"
 
@@ -25,22 +25,22 @@ def _kinds(layers: Any) -> List[Any]:
     return [f"{kind} {size}" for kind, size in zip(kinds, sizes)]
 
 
-def _make_layers(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _make_layers(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Perceptrons with and without hidden layers and output, and what they answer."""
-    del model, surroundings, folder
+    del model, wrappers, folder
     make = library(_MODULE, "create_mlp")
     for hidden in ([], [5], [5, 4]):
         for output in (-1, 0, 1, 2):
             for squash in (False, True):
                 layers = make(3, output, hidden, nn.Tanh, squash)
-                own.Shown().value(_kinds(layers))
+                own.Capture().capture(_kinds(layers))
     torch.manual_seed(1)
-    own.Shown().value([nn.Sequential(*make(3, 2, [5]))(torch.ones(2, 3)).detach()])
+    own.Capture().capture([nn.Sequential(*make(3, 2, [5]))(torch.ones(2, 3)).detach()])
 
 
-def _make_layers_around(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _make_layers_around(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Perceptrons without bias, and with layers before and after the linear ones."""
-    del model, surroundings, folder
+    del model, wrappers, folder
     make = library(_MODULE, "create_mlp")
     options = {
         "with_bias": False,
@@ -48,46 +48,48 @@ def _make_layers_around(model: Any, surroundings: Surroundings, folder: str) -> 
         "post_linear_modules": [nn.LayerNorm],
     }
     if len(older.taken(make, **options)) < len(options):
-        raise NotOffered("create_mlp takes no layers before and after the linear ones")
+        raise Unsupported("create_mlp takes no layers before and after the linear ones")
     for hidden in ([], [5], [5, 4]):
         for output in (0, 2):
             layers = make(3, output, hidden, **options)
             biased = [float(getattr(layer, "bias", None) is not None) for layer in layers]
-            own.Shown().value([*_kinds(layers), *biased])
+            own.Capture().capture([*_kinds(layers), *biased])
 
 
-def _split_sizes(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _split_sizes(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Sizes of actor and critic, together and apart; what is neither is refused."""
-    del model, surroundings, folder
+    del model, wrappers, folder
     split = library(_MODULE, "get_actor_critic_arch")
     given = [[4, 3], [], {"pi": [4], "qf": [3, 2]}, {"pi": [4]}, {"qf": [4]}, 4]
-    own.Shown().value([answer(split, each) for each in given])
+    own.Capture().capture([answer(split, size) for size in given])
     extractor = library(_MODULE, "MlpExtractor")
     apart = [older.networks({"pi": [4], "vf": [3, 2]}), older.networks({"vf": [3]}), []]
     for sizes in ([4, 3], *apart):
         both = extractor(3, sizes, nn.ReLU, "cpu")
         widths = [both.latent_dim_pi, both.latent_dim_vf]
-        own.Shown().value([*widths, *(tuple(part.shape) for part in both.state_dict().values())])
+        own.Capture().capture(
+            [*widths, *(tuple(part.shape) for part in both.state_dict().values())]
+        )
 
 
-def _extract(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _extract(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Features of flat observations, images and dictionaries; what is no image is refused."""
-    del model, surroundings, folder
+    del model, wrappers, folder
     torch.manual_seed(1)
     spaces = gyms.spaces
     box = spaces.Box(-1.0, 1.0, (2, 3), np.float32)
     flat = library(_MODULE, "FlattenExtractor")(box)
-    own.Shown().value([flat.features_dim, flat(torch.ones(2, 2, 3))])
+    own.Capture().capture([flat.features_dim, flat(torch.ones(2, 2, 3))])
     convolutions = library(_MODULE, "NatureCNN")
     image = spaces.Box(0, 255, (4, 36, 36), np.uint8)
     made = convolutions(image, features_dim=3)
-    own.Shown().value([made.features_dim, made(torch.ones(1, 4, 36, 36)).detach()])
+    own.Capture().capture([made.features_dim, made(torch.ones(1, 4, 36, 36)).detach()])
     looks = spaces.Box(0.0, 1.0, (4, 36, 36), np.float32)
     for space in (box, looks, spaces.Box(0, 255, (3,), np.uint8)):
-        own.Shown().value([accepted(convolutions, space)])
+        own.Capture().capture([accepted(convolutions, space)])
     both = library(_MODULE, "CombinedExtractor")
     joined = both(spaces.Dict({"box": box, "image": image, "looks": looks}), 3)
-    own.Shown().value([joined.features_dim, *_kinds(joined.extractors.values())])
+    own.Capture().capture([joined.features_dim, *_kinds(joined.extractors.values())])
 
 
 def _distribution(name: str) -> Any:
@@ -116,20 +118,20 @@ def _distributions() -> Dict[str, Callable[[float], Any]]:
     }
 
 
-def _ask_distributions(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _ask_distributions(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Samples, modes, probabilities and entropies of every kind of distribution."""
-    del model, surroundings, folder
+    del model, wrappers, folder
     torch.manual_seed(2)
     for name, made in _distributions().items():
         distribution = made(0.0)
         drawn, best = distribution.get_actions(), distribution.get_actions(deterministic=True)
-        probabilities = [distribution.log_prob(each) for each in (drawn, best)]
-        own.Shown().value([name, drawn, best, *probabilities, distribution.entropy()])
+        probabilities = [distribution.log_prob(actions) for actions in (drawn, best)]
+        own.Capture().capture([name, drawn, best, *probabilities, distribution.entropy()])
 
 
-def _ask_with_parameters(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _ask_with_parameters(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Actions, and their probabilities, straight from parameters."""
-    del model, surroundings, folder
+    del model, wrappers, folder
     torch.manual_seed(3)
     rows = torch.tensor([[0.3, -0.7], [1.2, 0.1]])
     logits = torch.cat([rows, -rows, 0.5 * rows], dim=1)
@@ -145,12 +147,12 @@ def _ask_with_parameters(model: Any, surroundings: Surroundings, folder: str) ->
         made = _distribution(name)(size)
         drawn, chances = made.log_prob_from_params(*parameters)
         best = made.actions_from_params(*parameters, deterministic=True)
-        own.Shown().value([name, drawn, chances, best])
+        own.Capture().capture([name, drawn, chances, best])
 
 
-def _ask_with_state(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _ask_with_state(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Exploration that depends on the state: one row, several, and its own matrices."""
-    del model, surroundings, folder
+    del model, wrappers, folder
     kind = _distribution("StateDependentNoiseDistribution")
     for full, expln, squash, learn in (
         (True, False, False, False),
@@ -169,29 +171,31 @@ def _ask_with_state(model: Any, surroundings: Surroundings, folder: str) -> None
             best = made.actions_from_params(mean, log_std, latent, deterministic=True)
             deviations = [made.get_std(by) for by in (log_std, log_std + 1.0, 0.0 * log_std)]
             numbers = [drawn, chances, best, *deviations, made.entropy()]
-            own.Shown().value([each.detach() if each is not None else each for each in numbers])
+            own.Capture().capture(
+                [number.detach() if number is not None else number for number in numbers]
+            )
 
 
-def _compare_distributions(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _compare_distributions(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Divergences between two of a kind; two kinds are refused."""
-    del model, surroundings, folder
+    del model, wrappers, folder
     divergence = _distribution("kl_divergence")
     known = _distributions()
     for name in ("gaussian", "choice", "choices", "bits"):
-        own.Shown().value([name, divergence(known[name](0.0), known[name](0.5))])
-    own.Shown().value([answer(divergence, known["gaussian"](0.0), known["choice"](0.0))])
+        own.Capture().capture([name, divergence(known[name](0.0), known[name](0.5))])
+    own.Capture().capture([answer(divergence, known["gaussian"](0.0), known["choice"](0.0))])
     several = _distribution("MultiCategoricalDistribution")
     other = several([4, 2]).proba_distribution(torch.zeros(3, 6))
-    own.Shown().value([answer(divergence, known["choices"](0.0), other)])
+    own.Capture().capture([answer(divergence, known["choices"](0.0), other)])
     one, two = (several([2] * n).proba_distribution(torch.zeros(3, 2 * n)) for n in (1, 2))
     # as many choices each, of more actions
-    own.Shown().value([answer(divergence, *pair) for pair in ((one, two), (two, one))])
-    own.Shown().value([answer(two.log_prob, torch.zeros(3, columns)) for columns in (1, 2, 3)])
+    own.Capture().capture([answer(divergence, *pair) for pair in ((one, two), (two, one))])
+    own.Capture().capture([answer(two.log_prob, torch.zeros(3, columns)) for columns in (1, 2, 3)])
 
 
-def _choose_distributions(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _choose_distributions(model: Any, wrappers: Wrappers, folder: str) -> None:
     """The distribution that fits a space of actions, and its layer."""
-    del model, surroundings, folder
+    del model, wrappers, folder
     make = _distribution("make_proba_distribution")
     spaces = gyms.spaces
     box = spaces.Box(-1.0, 1.0, (2, 2), np.float32)
@@ -200,25 +204,27 @@ def _choose_distributions(model: Any, surroundings: Surroundings, folder: str) -
         made = make(space)
         layers = made.proba_distribution_net(4)
         layer = layers[0] if isinstance(layers, tuple) else layers
-        own.Shown().value([type(made).__name__, *_kinds([layer])])
+        own.Capture().capture([type(made).__name__, *_kinds([layer])])
     exploring = make(box, use_sde=True, dist_kwargs={"full_std": False})
-    own.Shown().value([type(exploring).__name__, exploring.action_dim, float(exploring.full_std)])
+    own.Capture().capture(
+        [type(exploring).__name__, exploring.action_dim, float(exploring.full_std)]
+    )
     for space in (spaces.MultiBinary([2, 2]), spaces.Tuple((box,))):
-        own.Shown().value([accepted(make, space)])
+        own.Capture().capture([accepted(make, space)])
 
 
-def _sum_dimensions(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _sum_dimensions(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Probabilities of independent numbers, of one action and of several; tanh and back."""
-    del model, surroundings, folder
+    del model, wrappers, folder
     summed = _distribution("sum_independent_dims")
-    own.Shown().value([summed(torch.ones(3)), summed(torch.ones(2, 3))])
+    own.Capture().capture([summed(torch.ones(3)), summed(torch.ones(2, 3))])
     bijector = _distribution("TanhBijector")(1e-6)
     numbers = torch.tensor([-9.0, -0.5, 0.0, 0.7, 9.0])
     there = bijector.forward(numbers)
-    own.Shown().value([there, bijector.inverse(there), bijector.log_prob_correction(numbers)])
+    own.Capture().capture([there, bijector.inverse(there), bijector.log_prob_correction(numbers)])
 
 
-def _make_networks(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _make_networks(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Networks of a policy: none, one and two layers, apart, one critic, features shared."""
     del folder
     kind = type(model)
@@ -230,31 +236,31 @@ def _make_networks(model: Any, surroundings: Surroundings, folder: str) -> None:
     cases += [{"optimizer_kwargs": {"eps": 0.01}}, {"normalize_images": False}]
     cases += [{"optimizer_class": torch.optim.SGD}]
     smaller = older.taken(kind, buffer_size=10)
-    observation = gyms.reset(surroundings.made(0))
+    observation = gyms.reset(wrappers.made(0))
     for given in cases:
         if not set(given) <= set(known):
             continue
         if isinstance(given.get("net_arch"), dict) and "n_critics" not in known:
             given = {"net_arch": older.networks(apart)} if "ortho_init" in known else {}
         made = answer(
-            *(kind, surroundings.policy, surroundings.made(0)),
+            *(kind, wrappers.policy, wrappers.made(0)),
             **{"policy_kwargs": given, "device": "cpu", "seed": 6, **smaller},
         )
         if not isinstance(made, kind):
-            own.Shown().value([repr(sorted(given)), made])
+            own.Capture().capture([repr(sorted(given)), made])
             continue
         weights = made.policy.state_dict()
-        own.Shown().value(
+        own.Capture().capture(
             [repr(sorted(given)), *weights, *(tuple(v.shape) for v in weights.values())]
         )
-        own.Shown().value([value.sum() for value in weights.values()])
-        own.Shown().value([made.predict(observation, deterministic=True)[0]])
+        own.Capture().capture([value.sum() for value in weights.values()])
+        own.Capture().capture([made.predict(observation, deterministic=True)[0]])
         groups = [made.policy, *made.policy.children()]
         sizes = [part.optimizer.state_dict() for part in groups if hasattr(part, "optimizer")]
-        own.Shown().value([repr([group["param_groups"] for group in sizes])])
+        own.Capture().capture([repr([group["param_groups"] for group in sizes])])
 
 
-def _make_alone(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _make_alone(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Actors and critics that a user makes alone, with as few arguments as they take."""
     del folder
     torch.manual_seed(9)
@@ -264,15 +270,18 @@ def _make_alone(model: Any, surroundings: Surroundings, folder: str) -> None:
     given = {"features_extractor": features, "features_dim": features.features_dim}
     sizes = {} if older.keywords(network).get("net_arch", _NEEDED).default is None else _SIZES
     made = network(*spaces, **given, **sizes)
-    own.Shown().value(_kinds(made.modules()))
-    seen = torch.as_tensor(np.stack([gyms.reset(surroundings.made(k)) for k in range(2)]))
+    own.Capture().capture(_kinds(made.modules()))
+    observation = torch.as_tensor(np.stack([gyms.reset(wrappers.made(k)) for k in range(2)]))
     actions = torch.zeros(2, *(model.action_space.shape or ()))
     for call in (made, getattr(made, "q1_forward", None), getattr(made, "_predict", None)):
         if call is not None:
-            asked = (seen,) if hasattr(made, "_predict") else (seen, actions)
-            told = call(*asked)
-            own.Shown().value(
-                [each.detach() for each in (told if type(told) is tuple else (told,))]
+            arguments = (observation,) if hasattr(made, "_predict") else (observation, actions)
+            returned = call(*arguments)
+            own.Capture().capture(
+                [
+                    tensor.detach()
+                    for tensor in (returned if type(returned) is tuple else (returned,))
+                ]
             )
 
 

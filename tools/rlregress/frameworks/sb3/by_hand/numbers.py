@@ -9,72 +9,74 @@ from typing import Any, Dict, Iterator, List
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.sb3 import older, own
 from rlregress.frameworks.sb3.asked import library
 from rlregress.frameworks.sb3.by_hand import accepted
-from rlregress.frameworks.sb3.surroundings import Surroundings
+from rlregress.frameworks.sb3.surroundings import Wrappers
 
 _PROGRESS = (1.0, 0.8, 0.5, 0.2, 0.0)
 
 
-def _ask_rates(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _ask_rates(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Rates that are constant, fall, or are a user's own; what is no rate is refused."""
-    del model, surroundings, folder
+    del model, wrappers, folder
     rate = library("common.utils", "FloatSchedule")
     falling = library("common.utils", "LinearSchedule")(0.5, 0.1, 0.6)
     constant = library("common.utils", "ConstantSchedule")(0.25)
     own_rate = own.linear(0.5, np.float64)
     for given in (0.5, 2, falling, constant, own_rate, rate(falling)):
-        own.Shown().value([rate(given)(left) for left in _PROGRESS])
-    own.Shown().value([falling(left) for left in _PROGRESS])
-    own.Shown().value([accepted(rate, "fast"), accepted(rate, None)])
+        own.Capture().capture([rate(given)(left) for left in _PROGRESS])
+    own.Capture().capture([falling(left) for left in _PROGRESS])
+    own.Capture().capture([accepted(rate, "fast"), accepted(rate, None)])
 
 
-def _ask_old_rates(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _ask_old_rates(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Rates by the functions of older versions."""
-    del model, surroundings, folder
+    del model, wrappers, folder
     rate = library("common.utils", "get_schedule_fn")
     constant = library("common.utils", "constant_fn")
     for given in (0.5, 2, constant(0.25), own.linear(0.5)):
-        own.Shown().value([rate(given)(left) for left in _PROGRESS])
-    own.Shown().value([accepted(rate, "fast")])
+        own.Capture().capture([rate(given)(left) for left in _PROGRESS])
+    own.Capture().capture([accepted(rate, "fast")])
 
 
-def _change_rates(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _change_rates(model: Any, wrappers: Wrappers, folder: str) -> None:
     """The rate of an optimiser with two groups; targets that follow by a share."""
-    del model, surroundings, folder
+    del model, wrappers, folder
     first, second = torch.nn.Parameter(torch.ones(2)), torch.nn.Parameter(torch.zeros(2))
     groups: List[Dict[str, Any]] = [{"params": [first]}, {"params": [second], "lr": 0.3}]
     optimizer = torch.optim.SGD(groups, lr=0.1)
     library("common.utils", "update_learning_rate")(optimizer, 0.05)
-    own.Shown().value([group["lr"] for group in optimizer.param_groups])
+    own.Capture().capture([group["lr"] for group in optimizer.param_groups])
     follow = library("common.utils", "polyak_update")
     for share in (0.0, 0.25, 1.0):
         follow([first], [second], share)
-        own.Shown().value([second.detach().clone()])
-    own.Shown().value([accepted(follow, [first, first], [second], 0.5)])
+        own.Capture().capture([second.detach().clone()])
+    own.Capture().capture([accepted(follow, [first, first], [second], 0.5)])
     together = library("common.utils", "zip_strict")
     for some in ([3, 4], [3]):
         try:
-            own.Shown().value([len(list(together([1, 2], some)))])
+            own.Capture().capture([len(list(together([1, 2], some)))])
         except ValueError:
-            own.Shown().value(["refused"])
+            own.Capture().capture(["refused"])
 
 
-def _summarise(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _summarise(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Means of nothing and of something, explained variance, parameters by name, devices."""
-    del surroundings, folder
+    del wrappers, folder
     mean = library("common.utils", "safe_mean")
     explained = library("common.utils", "explained_variance")
     numbers = np.array([1.0, 2.0, 4.0])
-    own.Shown().value([mean([]), mean([1, 2]), mean(numbers)])
-    own.Shown().value([explained(numbers - 0.5, numbers), explained(numbers[::-1], numbers)])
-    own.Shown().value([explained(numbers, np.ones(3)), accepted(explained, numbers[None], numbers)])
+    own.Capture().capture([mean([]), mean([1, 2]), mean(numbers)])
+    own.Capture().capture([explained(numbers - 0.5, numbers), explained(numbers[::-1], numbers)])
+    own.Capture().capture(
+        [explained(numbers, np.ones(3)), accepted(explained, numbers[None], numbers)]
+    )
     named = library("common.utils", "get_parameters_by_name")(model.policy, ["bias", "log_std"])
-    own.Shown().value([len(named), *named])
+    own.Capture().capture([len(named), *named])
     device = library("common.utils", "get_device")
-    own.Shown().value([str(device("cpu")), str(device(torch.device("cpu")))])
+    own.Capture().capture([str(device("cpu")), str(device(torch.device("cpu")))])
 
 
 @contextlib.contextmanager
@@ -88,24 +90,24 @@ def _flags() -> Iterator[Any]:
         cudnn.deterministic, cudnn.benchmark = before
 
 
-def _seed(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _seed(model: Any, wrappers: Wrappers, folder: str) -> None:
     """What every generator draws after it was seeded, and what is said to cuDNN."""
-    del surroundings, folder
+    del wrappers, folder
     seed = library("common.utils", "set_random_seed")
     with _flags() as cudnn:
         cudnn.deterministic, cudnn.benchmark = False, True
         model.set_random_seed(5)
-        own.Shown().value([int(cudnn.deterministic), int(cudnn.benchmark)])
-        own.Shown().value([model.action_space.sample()])
+        own.Capture().capture([int(cudnn.deterministic), int(cudnn.benchmark)])
+        own.Capture().capture([model.action_space.sample()])
         for options in ({}, older.taken(seed, using_cuda=True)):
             seed(3, **options)
-            own.Shown().value([int(cudnn.deterministic), int(cudnn.benchmark)])
-            own.Shown().value([random.random(), np.random.rand(), torch.rand(2)])
+            own.Capture().capture([int(cudnn.deterministic), int(cudnn.benchmark)])
+            own.Capture().capture([random.random(), np.random.rand(), torch.rand(2)])
 
 
-def _noise_of_several(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _noise_of_several(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Noise of several environments: drawn, reset in some, made of others, and refused."""
-    del model, surroundings, folder
+    del model, wrappers, folder
     module = "common.noise"
     walk, normal = (
         library(module, "OrnsteinUhlenbeckActionNoise"),
@@ -115,43 +117,43 @@ def _noise_of_several(model: Any, surroundings: Surroundings, folder: str) -> No
     zeros, wide = np.zeros(2), 0.3 * np.ones(2)
     np.random.seed(4)
     noise = several(walk(zeros + 0.1, wide, theta=0.5, dt=0.1), 3)
-    own.Shown().value([noise() for _ in range(3)])
+    own.Capture().capture([noise() for _ in range(3)])
     noise.reset([1])
-    own.Shown().value([noise()])
+    own.Capture().capture([noise()])
     noise.reset()
-    own.Shown().value(
+    own.Capture().capture(
         [noise(), noise.n_envs, len(noise.noises), repr(noise), repr(noise.base_noise)]
     )
     others = [walk(zeros, wide, initial_noise=zeros + k) for k in range(3)]
     # they have moved, and begin anew
-    own.Shown().value([other() for other in others])
+    own.Capture().capture([further_noise() for further_noise in others])
     noise.noises = others
-    own.Shown().value([noise()])
+    own.Capture().capture([noise()])
     narrow = normal(zeros, wide)
-    own.Shown().value([narrow(), repr(narrow)])
+    own.Capture().capture([narrow(), repr(narrow)])
     for wrong in ([narrow] * 3, [noise.base_noise] * 2, 3):
-        own.Shown().value([accepted(setattr, noise, "noises", wrong)])
+        own.Capture().capture([accepted(setattr, noise, "noises", wrong)])
     for base, count in ((narrow, 0), (narrow, "two"), (narrow, None), (None, 2), (wide, 2)):
-        own.Shown().value([accepted(several, base, count)])
+        own.Capture().capture([accepted(several, base, count)])
 
 
-def _statistics(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _statistics(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Running means and variances: of batches, of moments, copied and combined."""
-    del model, surroundings, folder
+    del model, wrappers, folder
     kind = library("common.running_mean_std", "RunningMeanStd")
     rows = np.array([[1.0, 2.0], [3.0, -1.0], [0.0, 5.0]])
     first, second = kind(shape=(2,)), kind(epsilon=1.0, shape=(2,))
     first.update(rows)
     first.update(rows[:1] + 4.0)
     second.update_from_moments(np.array([0.5, 0.5]), np.array([2.0, 3.0]), 7)
-    for one in (first, second):
-        own.Shown().value([one.mean, one.var, one.count])
+    for statistics in (first, second):
+        own.Capture().capture([statistics.mean, statistics.var, statistics.count])
     if not hasattr(first, "combine"):
-        raise NotOffered("running statistics cannot be combined")
+        raise Unsupported("running statistics cannot be combined")
     kept = first.copy()
     first.combine(second)
-    for one in (kept, first):
-        own.Shown().value([one.mean, one.var, one.count])
+    for statistics in (kept, first):
+        own.Capture().capture([statistics.mean, statistics.var, statistics.count])
 
 
 USED = {

@@ -10,7 +10,7 @@ import torch
 from rlregress.frameworks.sb3 import gyms, own
 from rlregress.frameworks.sb3.asked import library
 from rlregress.frameworks.sb3.by_hand import accepted, answer
-from rlregress.frameworks.sb3.surroundings import Surroundings
+from rlregress.frameworks.sb3.surroundings import Wrappers
 
 #: edge of the images; the numbers of channels that are tried.
 _EDGE, _CHANNELS = 7, (1, 2, 3, 4, 5)
@@ -53,33 +53,38 @@ def _images() -> List[Any]:
     return [*first, *last, *likely]
 
 
-def _tell_spaces(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _tell_spaces(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Which spaces are images, in which order; how large observations and actions are."""
-    del model, surroundings, folder
+    del model, wrappers, folder
     module = "common.preprocessing"
     is_image = library(module, "is_image_space")
     first = library(module, "is_image_space_channels_first")
     images = _images()
-    own.Shown().value([bool(is_image(each)) for each in images])
-    own.Shown().value([bool(is_image(each, check_channels=True)) for each in images])
-    own.Shown().value([bool(first(each)) for each in images[:-1]])
+    own.Capture().capture([bool(is_image(image)) for image in images])
+    own.Capture().capture([bool(is_image(image, check_channels=True)) for image in images])
+    own.Capture().capture([bool(first(image)) for image in images[:-1]])
     for name in ("get_obs_shape", "get_flattened_obs_dim", "get_action_dim"):
         measure = library(module, name)
-        own.Shown().value([name, *(answer(measure, each) for each in _spaces().values())])
+        own.Capture().capture([name, *(answer(measure, space) for space in _spaces().values())])
     refuse_nested = library(module, "check_for_nested_spaces")
     spaces = gyms.spaces
     inner = _spaces()["dict"]
-    for each in (inner, spaces.Dict({"one": inner}), spaces.Tuple((inner,)), spaces.Discrete(2)):
-        own.Shown().value([accepted(refuse_nested, each)])
+    for image_space in (
+        inner,
+        spaces.Dict({"one": inner}),
+        spaces.Tuple((inner,)),
+        spaces.Discrete(2),
+    ):
+        own.Capture().capture([accepted(refuse_nested, image_space)])
 
 
-def _tell_normalised_images(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _tell_normalised_images(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Which spaces are images whose numbers are normalised already."""
-    del model, surroundings, folder
+    del model, wrappers, folder
     is_image = library("common.preprocessing", "is_image_space")
     for checked in (False, True):
         options = {"check_channels": checked, "normalized_image": True}
-        own.Shown().value([bool(is_image(each, **options)) for each in _images()])
+        own.Capture().capture([bool(is_image(image, **options)) for image in _images()])
 
 
 def _array(space: Any, *rows: int) -> Any:
@@ -94,65 +99,65 @@ def _batched(space: Any, *rows: int) -> Any:
     return _array(space, *rows)
 
 
-def _tell_observations(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _tell_observations(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Whether an observation is one or several, in every kind of space; wrong shapes."""
-    del surroundings, folder
-    told = library("common.utils", "is_vectorized_observation")
+    del wrappers, folder
+    is_vectorized = library("common.utils", "is_vectorized_observation")
     for name, space in _spaces().items():
         if name == "tuple":
-            own.Shown().value([name, answer(told, np.zeros(3), space)])
+            own.Capture().capture([name, answer(is_vectorized, np.zeros(3), space)])
             continue
         rows = [_batched(space), _batched(space, 1), _batched(space, 2), _batched(space, 2, 2)]
         for wrong in (np.zeros(5), np.zeros((2, 5))):
             rows.append({"box": wrong, "mode": wrong} if name == "dict" else wrong)
-        own.Shown().value([name, *(answer(told, each, space) for each in rows)])
-    own.Shown().value([answer(told, 1, _spaces()["discrete"])])
+        own.Capture().capture([name, *(answer(is_vectorized, row, space) for row in rows)])
+    own.Capture().capture([answer(is_vectorized, 1, _spaces()["discrete"])])
     space = _spaces()["dict"]
     alone, both = _batched(space), _batched(space, 2)
     mixed = [{**alone, "box": both["box"]}, {**both, "box": alone["box"]}]
-    own.Shown().value([answer(told, each, space) for each in mixed])
+    own.Capture().capture([answer(is_vectorized, array, space) for array in mixed])
     for observation in (np.zeros(5), np.zeros((2, 2, 3)), {"box": np.zeros(3)}):
-        own.Shown().value([accepted(model.predict, observation)])
+        own.Capture().capture([accepted(model.predict, observation)])
 
 
-def _mix_interfaces(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _mix_interfaces(model: Any, wrappers: Wrappers, folder: str) -> None:
     """An observation with the informations of a reset, which is none."""
     del folder
-    observation = gyms.reset(surroundings.made(0))
-    own.Shown().value([accepted(model.predict, (observation, {}))])
+    observation = gyms.reset(wrappers.made(0))
+    own.Capture().capture([accepted(model.predict, (observation, {}))])
 
 
-def _prepare(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _prepare(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Observations as networks take them: one-hot, scaled, transposed; on a device."""
-    del model, surroundings, folder
+    del model, wrappers, folder
     prepared = library("common.preprocessing", "preprocess_obs")
     for name, space in _spaces().items():
         if name in ("dict", "tuple"):
             continue
         batch = torch.as_tensor(_array(space, 2) if name != "image" else 51 * _array(space, 2))
         for scaled in (True, False):
-            own.Shown().value([name, answer(prepared, batch, space, normalize_images=scaled)])
-    own.Shown().value([answer(prepared, torch.zeros(1), _spaces()["tuple"])])
+            own.Capture().capture([name, answer(prepared, batch, space, normalize_images=scaled)])
+    own.Capture().capture([answer(prepared, torch.zeros(1), _spaces()["tuple"])])
     transposed = library("common.preprocessing", "maybe_transpose")
     space = _image(3, _EDGE, _EDGE)
     for shape in ((3, 7, 7), (7, 7, 3), (2, 3, 7, 7), (2, 7, 7, 3), (7, 7, 2), (7, 3, 7)):
-        own.Shown().value(list(transposed(np.zeros(shape, np.uint8), space).shape))
-    own.Shown().value(list(transposed(np.zeros((7, 7, 3), np.uint8), _image(7, 7, 3)).shape))
+        own.Capture().capture(list(transposed(np.zeros(shape, np.uint8), space).shape))
+    own.Capture().capture(list(transposed(np.zeros((7, 7, 3), np.uint8), _image(7, 7, 3)).shape))
     # as many channels as rows and columns: the shape does not tell the order
     numbers = np.arange(128, dtype=np.uint8).reshape(2, 4, 4, 4)
-    own.Shown().value([transposed(each, _image(4, 4, 4)) for each in (numbers, numbers[0])])
+    own.Capture().capture([transposed(array, _image(4, 4, 4)) for array in (numbers, numbers[0])])
 
 
-def _prepare_dictionaries(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _prepare_dictionaries(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Dictionaries as networks take them, and what is no observation."""
-    del model, surroundings, folder
+    del model, wrappers, folder
     space = _spaces()["dict"]
     tensors = library("common.utils", "obs_as_tensor")
     device = torch.device("cpu")
     observation = tensors(_batched(space, 2), device)
-    own.Shown().value([tensors(np.ones(2), device), observation])
-    own.Shown().value([library("common.preprocessing", "preprocess_obs")(observation, space)])
-    own.Shown().value([answer(tensors, [1.0, 2.0], device)])
+    own.Capture().capture([tensors(np.ones(2), device), observation])
+    own.Capture().capture([library("common.preprocessing", "preprocess_obs")(observation, space)])
+    own.Capture().capture([answer(tensors, [1.0, 2.0], device)])
 
 
 class _Spaced:
@@ -162,27 +167,27 @@ class _Spaced:
         self.observation_space, self.action_space = observation_space, action_space
 
 
-def _compare_spaces(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _compare_spaces(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Environments whose spaces are not those of the agent; another number of environments."""
     del folder
     spaces = list(_spaces().values())
     correct = library("common.utils", "check_for_correct_spaces")
-    for each in ((spaces[0], spaces[3]), (spaces[0], spaces[4]), (spaces[1], spaces[3])):
-        own.Shown().value([accepted(correct, _Spaced(*each), spaces[0], spaces[3])])
+    for pair in ((spaces[0], spaces[3]), (spaces[0], spaces[4]), (spaces[1], spaces[3])):
+        own.Capture().capture([accepted(correct, _Spaced(*pair), spaces[0], spaces[3])])
     stack = library("common.vec_env", "VecFrameStack")
     others = [
-        own.UnboundedActions(surroundings.made(0)),
-        stack(gyms.side_by_side(surroundings.made(0)), 2),
+        own.UnboundedActions(wrappers.made(0)),
+        stack(gyms.side_by_side(wrappers.made(0)), 2),
     ]
-    for other in others:
-        own.Shown().value([accepted(model.set_env, other)])
-    several = gyms.side_by_side(*(surroundings.made(k) for k in range(model.n_envs + 1)))
-    own.Shown().value([accepted(model.set_env, several)])
+    for space in others:
+        own.Capture().capture([accepted(model.set_env, space)])
+    several = gyms.side_by_side(*(wrappers.made(k) for k in range(model.n_envs + 1)))
+    own.Capture().capture([accepted(model.set_env, several)])
 
 
-def _compare_shapes(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _compare_shapes(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Spaces that have to have the same shapes and names."""
-    del model, surroundings, folder
+    del model, wrappers, folder
     same = library("common.utils", "check_shape_equal")
     spaces, known = gyms.spaces, _spaces()
     box, inner = known["box"], known["dict"]
@@ -195,13 +200,16 @@ def _compare_shapes(model: Any, surroundings: Surroundings, folder: str) -> None
         (inner, box),
         (known["discrete"], spaces.Discrete(9)),
     ]
-    own.Shown().value([accepted(same, *pair) for pair in pairs])
+    own.Capture().capture([accepted(same, *pair) for pair in pairs])
 
 
 def _rows(observations: List[Any]) -> Any:
     """Observations side by side."""
     if isinstance(observations[0], dict):
-        return {name: np.stack([each[name] for each in observations]) for name in observations[0]}
+        return {
+            name: np.stack([observation[name] for observation in observations])
+            for name in observations[0]
+        }
     return np.stack(observations)
 
 
@@ -214,46 +222,48 @@ def _meet_epsilon(model: Any, observation: Any) -> None:
         for seed in range(4):
             model.action_space.seed(seed)
             np.random.seed(11)
-            own.Shown().value([model.predict(observation, deterministic=False)[0]])
+            own.Capture().capture([model.predict(observation, deterministic=False)[0]])
 
 
-def _answer(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _answer(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Actions, values and probabilities of one observation, and of one, two and three together."""
     del folder
-    single = [gyms.reset(surroundings.made(k)) for k in range(3)]
-    asked = [single[0], *(_rows(single[:count]) for count in (1, 2, 3))]
+    single = [gyms.reset(wrappers.made(k)) for k in range(3)]
+    inputs = [single[0], *(_rows(single[:count]) for count in (1, 2, 3))]
     policy = model.policy
     torch.manual_seed(7)
     np.random.seed(7)
-    for observation in asked:
+    for observation in inputs:
         for best in (True, False):
             for actor in (model, policy):
-                told = answer(actor.predict, observation, deterministic=best)
-                parts = told if isinstance(told, tuple) else (told, None)
-                shown = [each if each is not None else "none" for each in parts]
-                own.Shown().value([type(parts[0]).__name__, *shown])
+                returned = answer(actor.predict, observation, deterministic=best)
+                parts = returned if isinstance(returned, tuple) else (returned, None)
+                printable = [part if part is not None else "none" for part in parts]
+                own.Capture().capture([type(parts[0]).__name__, *printable])
         if not hasattr(policy, "obs_to_tensor"):
             continue
         alone = {"none": observation} if not isinstance(observation, dict) else observation
-        for each in (observation, alone):
-            own.Shown().value([answer(getattr(policy, "is_vectorized_observation", len), each)])
+        for given in (observation, alone):
+            own.Capture().capture(
+                [answer(getattr(policy, "is_vectorized_observation", len), given)]
+            )
         tensor, together = policy.obs_to_tensor(observation)
-        own.Shown().value([int(together), tensor])
+        own.Capture().capture([int(together), tensor])
         if not hasattr(policy, "evaluate_actions"):
             continue
         with torch.no_grad():
             actions, values, chances = policy(tensor)
             best = policy(tensor, deterministic=True)[0]
-            own.Shown().value([actions, values, chances, best])
-            told = policy.evaluate_actions(tensor, actions)
-            own.Shown().value([each if each is not None else "none" for each in told])
-            own.Shown().value([policy.predict_values(tensor)])
-            own.Shown().value([policy.get_distribution(tensor).mode()])
+            own.Capture().capture([actions, values, chances, best])
+            returned = policy.evaluate_actions(tensor, actions)
+            own.Capture().capture([value if value is not None else "none" for value in returned])
+            own.Capture().capture([policy.predict_values(tensor)])
+            own.Capture().capture([policy.get_distribution(tensor).mode()])
     if hasattr(model, "exploration_rate"):
         _meet_epsilon(model, single[0])
     if hasattr(policy, "action_dist") and hasattr(policy, "evaluate_actions"):
         known, policy.action_dist = policy.action_dist, None
-        own.Shown().value([accepted(policy.predict, single[0])])
+        own.Capture().capture([accepted(policy.predict, single[0])])
         policy.action_dist = known
 
 

@@ -7,11 +7,11 @@ from typing import Any, Dict, List, Tuple
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.sb3 import gyms, older, own
 from rlregress.frameworks.sb3.asked import library
 from rlregress.frameworks.sb3.by_hand import accepted, answer
-from rlregress.frameworks.sb3.surroundings import Surroundings
+from rlregress.frameworks.sb3.surroundings import Wrappers
 
 _BUFFERS = "common.buffers"
 _COPIES = 2
@@ -59,7 +59,7 @@ def _row(kind: str, number: int) -> Tuple[Any, ...]:
 def _replay(name: str, kind: str, rows: int = 6, **options: Any) -> Any:
     made = library(_BUFFERS, name)
     if options.get("n_steps") is None and "handle_timeout_termination" not in older.keywords(made):
-        raise NotOffered(f"{name} does not tell truncation from termination")
+        raise Unsupported(f"{name} does not tell truncation from termination")
     return made(_COPIES * rows, *_spaces(kind), device="cpu", n_envs=_COPIES, **options)
 
 
@@ -74,7 +74,7 @@ def _show(buffer: Any, size: int = 7) -> None:
     counts = [buffer.size(), int(buffer.full), int(buffer.pos)]
     sample = buffer.sample(size)
     parts = [part for part in sample if part is not None]
-    own.Shown().value([*counts, *parts])
+    own.Capture().capture([*counts, *parts])
 
 
 def _fill_and_empty(buffer: Any, kind: str) -> None:
@@ -83,14 +83,14 @@ def _fill_and_empty(buffer: Any, kind: str) -> None:
         _fill(buffer, kind, begin, end)
         _show(buffer)
     buffer.reset()
-    own.Shown().value([buffer.size(), int(buffer.full), int(buffer.pos)])
+    own.Capture().capture([buffer.size(), int(buffer.full), int(buffer.pos)])
     _fill(buffer, kind, 10, 12)
     _show(buffer)
 
 
-def _replay_rows(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _replay_rows(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Replay buffers of numbers, choices and dictionaries, of two environments."""
-    del model, surroundings, folder
+    del model, wrappers, folder
     for kind in ("box", "choices"):
         _fill_and_empty(_replay("ReplayBuffer", kind), kind)
     _fill_and_empty(_replay("DictReplayBuffer", "dict"), "dict")
@@ -101,8 +101,8 @@ def _replay_rows(model: Any, surroundings: Surroundings, folder: str) -> None:
     for name, kind in (("ReplayBuffer", "box"), ("DictReplayBuffer", "dict")):
         buffer = library(_BUFFERS, name)
         options = {"device": "cpu", "optimize_memory_usage": True}
-        own.Shown().value([accepted(buffer, 4, *_spaces(kind), **options)])
-    own.Shown().value([accepted(library(_BUFFERS, "DictReplayBuffer"), 4, *_spaces("box"))])
+        own.Capture().capture([accepted(buffer, 4, *_spaces(kind), **options)])
+    own.Capture().capture([accepted(library(_BUFFERS, "DictReplayBuffer"), 4, *_spaces("box"))])
     for name, kind in (("ReplayBuffer", "box"), ("DictReplayBuffer", "dict")):
         # fewer rows than there are environments
         buffer = library(_BUFFERS, name)(1, *_spaces(kind), device="cpu", n_envs=_COPIES)
@@ -110,42 +110,42 @@ def _replay_rows(model: Any, surroundings: Surroundings, folder: str) -> None:
         _show(buffer)
 
 
-def _many_rows(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _many_rows(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Rows that are added together; too few of one kind are refused; arrays as tensors."""
-    del model, surroundings, folder
+    del model, wrappers, folder
     buffer = _replay("ReplayBuffer", "box")
     rows = list(zip(*(_row("box", number) for number in range(4))))
     buffer.extend(*rows)
     _show(buffer)
-    own.Shown().value([accepted(buffer.extend, *rows[:-1], rows[-1][:2]), buffer.size()])
+    own.Capture().capture([accepted(buffer.extend, *rows[:-1], rows[-1][:2]), buffer.size()])
     numbers = np.zeros(2, np.float32)
     kept = [buffer.to_torch(numbers), buffer.to_torch(numbers, copy=False)]
     numbers += 1.0
-    own.Shown().value(kept)
+    own.Capture().capture(kept)
     flat = [buffer.swap_and_flatten(np.arange(n).reshape(shape)) for n, shape in _SHAPES]
-    own.Shown().value(flat)
+    own.Capture().capture(flat)
 
 
 #: numbers, and how they are laid out: step, environment, and what is left.
 _SHAPES = ((6, (3, 2)), (12, (3, 2, 2)), (24, (3, 2, 2, 2)))
 
 
-def _rows_of_steps(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _rows_of_steps(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Returns of one, two, three and more steps than an episode has."""
-    del model, surroundings, folder
+    del model, wrappers, folder
     for steps in (1, 2, 3, 6):
         buffer = _replay("NStepReplayBuffer", "box", n_steps=steps, gamma=0.5)
         _fill_and_empty(buffer, "box")
     options = {"optimize_memory_usage": True, "handle_timeout_termination": False}
     made = library(_BUFFERS, "NStepReplayBuffer")
-    own.Shown().value([accepted(made, 4, *_spaces("box"), device="cpu", **options)])
+    own.Capture().capture([accepted(made, 4, *_spaces("box"), device="cpu", **options)])
 
 
-def _rows_of_normalised(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _rows_of_normalised(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Rows of observations and rewards that are normalised where they are sampled."""
     del model, folder
     environment = library("common.vec_env", "VecNormalize")(
-        gyms.side_by_side(surroundings.made(0)), clip_obs=1.5, clip_reward=1.0
+        gyms.side_by_side(wrappers.made(0)), clip_obs=1.5, clip_reward=1.0
     )
     environment.obs_rms.mean, environment.ret_rms.var = np.array([0.5, 1.0, -1.0]), np.array(4.0)
     space = environment.observation_space
@@ -157,7 +157,9 @@ def _rows_of_normalised(model: Any, surroundings: Surroundings, folder: str) -> 
             buffer.add(row, row + 1.0, np.zeros((1, 2)), np.array([number - 1.0]), done, [{}])
         np.random.seed(6)
         for given in (environment, None):
-            own.Shown().value([part for part in buffer.sample(4, env=given) if part is not None])
+            own.Capture().capture(
+                [part for part in buffer.sample(4, env=given) if part is not None]
+            )
 
 
 def _rollout(name: str, kind: str, decay: float) -> Any:
@@ -175,39 +177,39 @@ def _step(buffer: Any, kind: str, number: int) -> None:
 def _show_rollout(buffer: Any, size: Any) -> None:
     np.random.seed(7)
     for batch in buffer.get(size):
-        own.Shown().value([part for part in batch if part is not None])
+        own.Capture().capture([part for part in batch if part is not None])
 
 
-def _rollout_rows(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _rollout_rows(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Rollouts that are half full, full, taken in batches, and filled anew."""
-    del model, surroundings, folder
+    del model, wrappers, folder
     cases = [("RolloutBuffer", "box"), ("RolloutBuffer", "choices"), ("DictRolloutBuffer", "dict")]
     for name, kind in cases:
         for decay in (1.0, 0.0, 0.7):
             buffer = _rollout(name, kind, decay)
             for _ in range(2):
                 _step(buffer, kind, 0)
-                own.Shown().value([buffer.size(), accepted(next, buffer.get(2))])
+                own.Capture().capture([buffer.size(), accepted(next, buffer.get(2))])
                 _step(buffer, kind, 1)
                 _step(buffer, kind, 2)
                 buffer.compute_returns_and_advantage(torch.tensor([0.5, 1.0]), np.array([0, 1]))
-                own.Shown().value([buffer.size(), buffer.advantages, buffer.returns])
+                own.Capture().capture([buffer.size(), buffer.advantages, buffer.returns])
                 _show_rollout(buffer, None)
                 _show_rollout(buffer, 4)
                 buffer.reset()
-                own.Shown().value([buffer.size(), buffer.returns, buffer.actions])
-    own.Shown().value([accepted(_rollout, "DictRolloutBuffer", "box", 1.0)])
+                own.Capture().capture([buffer.size(), buffer.returns, buffer.actions])
+    own.Capture().capture([accepted(_rollout, "DictRolloutBuffer", "box", 1.0)])
 
 
 def _first(observation: Any) -> Any:
     if isinstance(observation, dict):
-        return {name: each[:1] for name, each in observation.items()}
+        return {name: array[:1] for name, array in observation.items()}
     return observation[:1]
 
 
-def _single_rows(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _single_rows(model: Any, wrappers: Wrappers, folder: str) -> None:
     """A rollout of one environment, whose probabilities are single numbers."""
-    del model, surroundings, folder
+    del model, wrappers, folder
     for name, kind in (("RolloutBuffer", "choices"), ("DictRolloutBuffer", "dict")):
         buffer = library(_BUFFERS, name)(2, *_spaces(kind), device="cpu", gamma=0.5)
         for number in range(2):
@@ -216,51 +218,53 @@ def _single_rows(model: Any, surroundings: Surroundings, folder: str) -> None:
             numbers = [torch.tensor(0.5), torch.tensor(-0.3 * (number + 1))]
             buffer.add(first, action[:1], reward[:1], done[:1], *numbers)
         buffer.compute_returns_and_advantage(torch.tensor([0.25]), np.zeros(1))
-        own.Shown().value([buffer.log_probs, buffer.advantages, buffer.actions])
+        own.Capture().capture([buffer.log_probs, buffer.advantages, buffer.actions])
 
 
 def _goals(model: Any, **options: Any) -> Any:
     space, actions = model.observation_space, model.action_space
     buffer = library("her", "HerReplayBuffer")
     if "copy_info_dict" not in older.keywords(buffer):
-        raise NotOffered("hindsight keeps its own episodes in this version")
+        raise Unsupported("hindsight keeps its own episodes in this version")
     return buffer(12, space, actions, env=model.get_env(), device="cpu", **options)
 
 
 def _fill_goals(buffer: Any, begin: int, end: int) -> None:
     for number in range(begin, end):
         place = np.array([[number / 10.0, 0.5]], np.float32)
-        seen = {"observation": np.zeros((1, 3), np.float32), "achieved_goal": place}
-        seen["desired_goal"] = np.ones((1, 2), np.float32)
-        after = {**seen, "achieved_goal": place + 0.1}
+        observation = {"observation": np.zeros((1, 3), np.float32), "achieved_goal": place}
+        observation["desired_goal"] = np.ones((1, 2), np.float32)
+        after = {**observation, "achieved_goal": place + 0.1}
         done, reward = np.array([number % 4 == 3]), np.array([-1.0])
-        buffer.add(seen, after, np.zeros((1, 2)), reward, done, [{"number": number}])
+        buffer.add(observation, after, np.zeros((1, 2)), reward, done, [{"number": number}])
 
 
-def _rows_of_goals(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _rows_of_goals(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Hindsight of every kind: before an episode has ended, with none and many goals, cut off."""
-    del surroundings, folder
+    del wrappers, folder
     for strategy, goals in (("future", 4), ("final", 1), ("episode", 2), ("Future", 0)):
         options = {"goal_selection_strategy": strategy, "n_sampled_goal": goals}
         buffer = _goals(model, copy_info_dict=goals == 1, **options)
         _fill_goals(buffer, 0, 2)
-        own.Shown().value([accepted(buffer.sample, 3)])
+        own.Capture().capture([accepted(buffer.sample, 3)])
         _fill_goals(buffer, 2, 6)
         _show_goals(buffer)
         buffer.truncate_last_trajectory()
-        own.Shown().value([buffer.dones, buffer.timeouts, buffer.ep_length])
+        own.Capture().capture([buffer.dones, buffer.timeouts, buffer.ep_length])
         _fill_goals(buffer, 6, 15)
         _show_goals(buffer)
-        own.Shown().value([buffer.ep_start, buffer.ep_length])
-    own.Shown().value([accepted(_goals(model).set_env, model.get_env())])
+        own.Capture().capture([buffer.ep_start, buffer.ep_length])
+    own.Capture().capture([accepted(_goals(model).set_env, model.get_env())])
     for wrong in ("whenever", None):
-        own.Shown().value([answer(_goals, model, goal_selection_strategy=wrong)])
+        own.Capture().capture([answer(_goals, model, goal_selection_strategy=wrong)])
 
 
 def _show_goals(buffer: Any) -> None:
     np.random.seed(8)
     sample = buffer.sample(6)
-    own.Shown().value([sample.observations, sample.next_observations, sample.rewards, sample.dones])
+    own.Capture().capture(
+        [sample.observations, sample.next_observations, sample.rewards, sample.dones]
+    )
 
 
 USED = {

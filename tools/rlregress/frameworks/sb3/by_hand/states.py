@@ -10,11 +10,11 @@ import torch
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecEnvWrapper
 
-from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.sb3 import gyms, older, own
 from rlregress.frameworks.sb3.asked import library, silent
 from rlregress.frameworks.sb3.by_hand import accepted, answer
-from rlregress.frameworks.sb3.surroundings import Surroundings
+from rlregress.frameworks.sb3.surroundings import Wrappers
 
 #: numbers that an agent counts with.
 _COUNTERS = (
@@ -37,23 +37,25 @@ def _steps(optimizer: Any) -> Iterator[float]:
 def _show(model: Any, when: str) -> None:
     """Modes of all networks, counters, how full the rows are, optimisers, what is drawn next."""
     training = [name for name, part in model.policy.named_modules() if part.training]
-    own.Shown().value([when, len(training), *training])
-    own.Shown().value([getattr(model, name, None) for name in _COUNTERS])
+    own.Capture().capture([when, len(training), *training])
+    own.Capture().capture([getattr(model, name, None) for name in _COUNTERS])
     for name in _BUFFERS:
         rows = getattr(model, name, None)
         if rows is not None:
             ready = getattr(rows, "generator_ready", None)
-            own.Shown().value([name, rows.pos, int(rows.full), rows.size(), ready])
+            own.Capture().capture([name, rows.pos, int(rows.full), rows.size(), ready])
     for optimizer in own.optimizers(model):
         steps = list(_steps(optimizer))
         rates = [group["lr"] for group in optimizer.param_groups]
-        own.Shown().value([len(steps), max(steps, default=0.0), min(steps, default=0.0), *rates])
+        own.Capture().capture(
+            [len(steps), max(steps, default=0.0), min(steps, default=0.0), *rates]
+        )
     moved = [int(value.requires_grad) for value in model.policy.parameters()]
-    own.Shown().value([sum(moved), len(moved)])
-    own.Shown().value([copy.deepcopy(model.action_space).sample()])
-    seen = [getattr(model, name, None) for name in ("_last_obs", "_last_episode_starts")]
-    own.Shown().value([each if each is not None else "none" for each in seen])
-    own.Shown().value([len(getattr(model, "ep_info_buffer", None) or ())])
+    own.Capture().capture([sum(moved), len(moved)])
+    own.Capture().capture([copy.deepcopy(model.action_space).sample()])
+    state = [getattr(model, name, None) for name in ("_last_obs", "_last_episode_starts")]
+    own.Capture().capture([value if value is not None else "none" for value in state])
+    own.Capture().capture([len(getattr(model, "ep_info_buffer", None) or ())])
 
 
 class _Looking(BaseCallback):
@@ -76,7 +78,7 @@ class _Looking(BaseCallback):
         return True
 
 
-def _look(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _look(model: Any, wrappers: Wrappers, folder: str) -> None:
     """An agent as it was trained, switched, asked, trained on and anew, and a new one."""
     del folder
     _show(model, "trained")
@@ -92,12 +94,12 @@ def _look(model: Any, surroundings: Surroundings, folder: str) -> None:
     model.predict(model.get_env().reset())
     _show(model, "asked")
     smaller = older.taken(type(model), buffer_size=20, learning_starts=10, n_steps=8, batch_size=8)
-    fresh = type(model)(surroundings.policy, model.get_env(), device="cpu", seed=2, **smaller)
+    fresh = type(model)(wrappers.policy, model.get_env(), device="cpu", seed=2, **smaller)
     _show(fresh, "new")
     silent(fresh).learn(steps, callback=_Looking())
 
 
-def _episodes(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _episodes(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Episodes that are collected between updates: two at a time, and by hand."""
     del folder
     frequency = library("common.type_aliases", "TrainFreq")
@@ -106,7 +108,7 @@ def _episodes(model: Any, surroundings: Surroundings, folder: str) -> None:
     options = older.taken(kind, buffer_size=60, learning_starts=5, batch_size=4)
     agent = kind(
         "MlpPolicy",
-        surroundings.made(0),
+        wrappers.made(0),
         train_freq=(2, "episode"),
         device="cpu",
         seed=4,
@@ -119,10 +121,10 @@ def _episodes(model: Any, surroundings: Surroundings, folder: str) -> None:
         found = agent.collect_rollouts(
             agent.get_env(), callback, frequency(count, unit.EPISODE), agent.replay_buffer
         )
-        own.Shown().value([*map(int, found), agent.num_timesteps, agent._episode_num])
+        own.Capture().capture([*map(int, found), agent.num_timesteps, agent._episode_num])
     for wrong in (frequency(0, unit.STEP), frequency(-1, unit.EPISODE)):
         rows = agent.replay_buffer
-        own.Shown().value(
+        own.Capture().capture(
             [accepted(agent.collect_rollouts, agent.get_env(), callback, wrong, rows)]
         )
 
@@ -145,11 +147,11 @@ class _Untold(VecEnvWrapper):
         return observations, rewards, dones, left
 
 
-def _ends_untold(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _ends_untold(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Environments of a user's whose informations lack words about the end of an episode."""
     del folder
     for words in (("TimeLimit.truncated",), (_NEXT,)):
-        copies = gyms.side_by_side(*(surroundings.made(k) for k in range(model.n_envs)))
+        copies = gyms.side_by_side(*(wrappers.made(k) for k in range(model.n_envs)))
         untold = _Untold(copies, *words)
         if _NEXT in words:
             # it has to do without it, too
@@ -160,52 +162,52 @@ def _ends_untold(model: Any, surroundings: Surroundings, folder: str) -> None:
             rows = getattr(model, name, None)
             if rows is not None:
                 names = ("rewards", "returns", "dones", "timeouts", "next_observations")
-                kept = [getattr(rows, each) for each in names if hasattr(rows, each)]
-                own.Shown().value([np.array(each) for each in kept])
+                kept = [
+                    getattr(rows, known_name) for known_name in names if hasattr(rows, known_name)
+                ]
+                own.Capture().capture([np.array(value) for value in kept])
 
 
-def _name_devices(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _name_devices(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Where an agent puts its networks, rows and temperature that was told of another device."""
     del folder
     kind = type(model)
     smaller = older.taken(kind, buffer_size=20, n_steps=8, batch_size=8)
-    agent = answer(kind, "MlpPolicy", surroundings.made(0), device=_SHAPES_ONLY, **smaller)
+    agent = answer(kind, "MlpPolicy", wrappers.made(0), device=_SHAPES_ONLY, **smaller)
     if not isinstance(agent, kind):
-        own.Shown().value([agent])
+        own.Capture().capture([agent])
         return
-    own.Shown().value([str(agent.device), str(agent.policy.device)])
-    own.Shown().value([str(value.device) for value in agent.policy.state_dict().values()])
+    own.Capture().capture([str(agent.device), str(agent.policy.device)])
+    own.Capture().capture([str(value.device) for value in agent.policy.state_dict().values()])
     for name in _BUFFERS:
         rows = getattr(agent, name, None)
         if rows is not None:
-            own.Shown().value([str(rows.device), str(rows.to_torch(np.ones(2)).device)])
+            own.Capture().capture([str(rows.device), str(rows.to_torch(np.ones(2)).device)])
     for name in ("log_ent_coef", "ent_coef_tensor"):
         value = getattr(agent, name, None)
-        own.Shown().value([name, str(getattr(value, "device", None))])
+        own.Capture().capture([name, str(getattr(value, "device", None))])
 
 
-def _set_entropies(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _set_entropies(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Target entropies and temperatures as numbers, in words, and what is neither."""
     del folder
     kind = type(model)
     if "target_entropy" not in older.keywords(kind):
-        raise NotOffered("an agent has no temperature")
-    cases: List[Any] = [{"target_entropy": each} for each in ("auto", "-1.5", -2, "low", None)]
+        raise Unsupported("an agent has no temperature")
+    cases: List[Any] = [{"target_entropy": target} for target in ("auto", "-1.5", -2, "low", None)]
     words = ("auto", "auto_0.5", "auto_0", "auto_none", "0.25", 0.25, "low")
-    cases += [{"ent_coef": each} for each in words]
+    cases += [{"ent_coef": word} for word in words]
     for given in cases:
-        agent = answer(
-            kind, "MlpPolicy", surroundings.made(0), buffer_size=10, device="cpu", **given
-        )
+        agent = answer(kind, "MlpPolicy", wrappers.made(0), buffer_size=10, device="cpu", **given)
         if not isinstance(agent, kind):
-            own.Shown().value([repr(given), agent])
+            own.Capture().capture([repr(given), agent])
             continue
-        own.Shown().value([repr(given), repr(agent.target_entropy)])
+        own.Capture().capture([repr(given), repr(agent.target_entropy)])
         for name in ("log_ent_coef", "ent_coef_tensor"):
             value = getattr(agent, name, None)
             numbers = "none" if value is None else torch.as_tensor(value).detach()
-            own.Shown().value([name, numbers, int(getattr(value, "requires_grad", False))])
-            own.Shown().value([int(name in vars(agent))])
+            own.Capture().capture([name, numbers, int(getattr(value, "requires_grad", False))])
+            own.Capture().capture([int(name in vars(agent))])
 
 
 USED = {

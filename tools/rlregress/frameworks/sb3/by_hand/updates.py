@@ -11,7 +11,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from rlregress.frameworks.offered import check_arguments
 from rlregress.frameworks.sb3 import gyms, older, own
 from rlregress.frameworks.sb3.asked import library, silent
-from rlregress.frameworks.sb3.surroundings import Surroundings
+from rlregress.frameworks.sb3.surroundings import Wrappers
 
 #: how small advantages are, against those of the training.
 _TRIFLES = (1e-6, 1e-8)
@@ -28,27 +28,27 @@ _SETTINGS = (
 )
 
 
-def _agent(model: Any, surroundings: Surroundings, copies: int = 1, **options: Any) -> Any:
-    """A new agent of the same kind; NotOffered where its class lacks an argument."""
+def _agent(model: Any, wrappers: Wrappers, copies: int = 1, **options: Any) -> Any:
+    """A new agent of the same kind; Unsupported where its class lacks an argument."""
     kind = type(model)
     check_arguments(kind, options)
     smaller = older.taken(kind, buffer_size=_ROWS, batch_size=4, learning_starts=100)
     if hasattr(model, "rollout_buffer"):
         smaller["n_steps"] = 4
-    environment = gyms.side_by_side(*(surroundings.made(k) for k in range(copies)))
+    environment = gyms.side_by_side(*(wrappers.made(k) for k in range(copies)))
     # drawn, so that one that has drawn more than before leaves its mark on those after it
     seed = int(np.random.randint(1000)) + int(torch.randint(1000, ()))
     given = {**smaller, "device": "cpu", "seed": seed, **options}
-    return silent(kind(surroundings.policy, environment, **given))
+    return silent(kind(wrappers.policy, environment, **given))
 
 
 def _show_networks(model: Any) -> None:
-    own.Shown().value([value.sum() for value in model.policy.state_dict().values()])
+    own.Capture().capture([value.sum() for value in model.policy.state_dict().values()])
 
 
-def _update_by_trifles(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _update_by_trifles(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Updates by advantages next to nothing, by two rows, and by all but two."""
-    del surroundings, folder
+    del wrappers, folder
     rows = model.rollout_buffer
     model.normalize_advantage = True
     known = rows.advantages
@@ -63,9 +63,9 @@ def _update_by_trifles(model: Any, surroundings: Surroundings, folder: str) -> N
         _show_networks(model)
 
 
-def _meet_divergence(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _meet_divergence(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Updates that stop where the policies diverge, by none at all and by just so much."""
-    del surroundings, folder
+    del wrappers, folder
     callback = own.CountingCallback(10**6)
     callback.init_callback(model)
     rows = model.rollout_buffer
@@ -80,17 +80,17 @@ def _meet_divergence(model: Any, surroundings: Surroundings, folder: str) -> Non
         rows.log_probs = known - np.float32(away)
         model.target_kl = limit
         model.train()
-        own.Shown().value([model._n_updates])
+        own.Capture().capture([model._n_updates])
         _show_networks(model)
 
 
-def _cut_rows(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _cut_rows(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Rows that hold what follows as well, cut off where a training begins anew."""
     del folder
     for steps in (0, 1, 4, _ROWS, _ROWS + 2):
         agent = _agent(
             model,
-            surroundings,
+            wrappers,
             train_freq=1,
             optimize_memory_usage=True,
             replay_buffer_kwargs={"handle_timeout_termination": False},
@@ -99,33 +99,33 @@ def _cut_rows(model: Any, surroundings: Surroundings, folder: str) -> None:
         rows = agent.replay_buffer
         for anew in (False, True):
             agent.learn(0, reset_num_timesteps=anew)
-            own.Shown().value([steps, rows.pos, int(rows.full), rows.dones])
+            own.Capture().capture([steps, rows.pos, int(rows.full), rows.dones])
 
 
-def _add_noise(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _add_noise(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Noise of an agent with one environment and two, when its trainings begin."""
     del folder
     kind = library("common.noise", "OrnsteinUhlenbeckActionNoise")
     size = model.action_space.shape
     for copies in (1, 2):
         noise = kind(np.zeros(size), 3.0 * np.ones(size), initial_noise=np.full(size, 0.4))
-        agent = _agent(model, surroundings, copies, action_noise=noise)
+        agent = _agent(model, wrappers, copies, action_noise=noise)
         for steps in (3 * copies, 0):
             agent.learn(steps, reset_num_timesteps=False)
             np.random.seed(2)
-            own.Shown().value([type(agent.action_noise).__name__, agent.action_noise()])
-        own.Shown().value([agent.replay_buffer.actions])
+            own.Capture().capture([type(agent.action_noise).__name__, agent.action_noise()])
+        own.Capture().capture([agent.replay_buffer.actions])
 
 
-def _begin_at_once(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _begin_at_once(model: Any, wrappers: Wrappers, folder: str) -> None:
     """Updates from the first step on, from the second, and from none."""
     del folder
     for begin in (0, 1, 2):
         options = {"learning_starts": begin, "train_freq": 1, "gradient_steps": 1}
-        agent = _agent(model, surroundings, batch_size=2, **options)
+        agent = _agent(model, wrappers, batch_size=2, **options)
         for _ in range(3):
             agent.learn(1, reset_num_timesteps=False)
-            own.Shown().value([agent.num_timesteps, agent._n_updates])
+            own.Capture().capture([agent.num_timesteps, agent._n_updates])
             _show_networks(agent)
 
 
@@ -136,15 +136,15 @@ class _Exploring(BaseCallback):
         part = self.model.policy if hasattr(self.model, "rollout_buffer") else self.model.actor
         made: Any = part.action_dist
         matrices = [made.exploration_mat, made.exploration_matrices]
-        own.Shown().value([each.detach() for each in matrices])
+        own.Capture().capture([matrix.detach() for matrix in matrices])
         return True
 
 
-def _explore(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _explore(model: Any, wrappers: Wrappers, folder: str) -> None:
     """State-dependent exploration that is drawn anew never, at every step and at some."""
     del folder
     for frequency in (-1, 0, 1, 3):
-        agent = _agent(model, surroundings, 2, use_sde=True, sde_sample_freq=frequency)
+        agent = _agent(model, wrappers, 2, use_sde=True, sde_sample_freq=frequency)
         agent.learn(16, callback=_Exploring())
 
 
@@ -152,20 +152,22 @@ def _plain(value: Any) -> bool:
     return isinstance(value, (bool, int, float, str, list, tuple))
 
 
-def _set(model: Any, surroundings: Surroundings, folder: str) -> None:
+def _set(model: Any, wrappers: Wrappers, folder: str) -> None:
     """What an agent that is given nothing keeps as its settings, and so do its networks."""
     del folder
     kind = type(model)
     smaller = older.taken(kind, buffer_size=_ROWS)
-    agent = kind(surroundings.policy, surroundings.made(0), device="cpu", **smaller)
+    agent = kind(wrappers.policy, wrappers.made(0), device="cpu", **smaller)
     for name in _SETTINGS:
         value = getattr(agent, name, "none")
         # words that differ weigh less than numbers
-        own.Shown().value([name, value if isinstance(value, (bool, int, float)) else repr(value)])
+        own.Capture().capture(
+            [name, value if isinstance(value, (bool, int, float)) else repr(value)]
+        )
     for part in (agent.policy, *agent.policy.children()):
         kept: Dict[str, Any] = getattr(part, "_get_constructor_parameters", dict)()
         plain: List[Any] = [(name, kept[name]) for name in sorted(kept) if _plain(kept[name])]
-        own.Shown().value([type(part).__name__, *plain])
+        own.Capture().capture([type(part).__name__, *plain])
 
 
 USED = {

@@ -8,23 +8,23 @@ import numpy as np
 from stable_baselines3 import DDPG
 from stable_baselines3.common.noise import NormalActionNoise
 
-from rlregress.frameworks.driven import Stage, fill, give_constants
+from rlregress.frameworks.driven import ScriptedEnvs, fill, give_constants
 from rlregress.frameworks.sb3.probes.helpers import agents, watched_updates
-from rlregress.measurements.agents import Look, Run, Settings, nothing
+from rlregress.measurements.agents import Look, LoopRecord, Settings, nothing
 
 
 class Driver:
-    """An agent of ``DDPG`` with small networks (see ``measurements.agents.Controller``)."""
+    """An agent of ``DDPG`` with small networks (see ``measurements.agents.ContinuousAgent``)."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._stage = Stage(settings, low=settings.low, high=settings.high)
+        self._envs = ScriptedEnvs(settings, low=settings.low, high=settings.high)
         noise = None
         if settings.noise is not None:
             noise = NormalActionNoise(mean=np.full(1, settings.noise), sigma=np.zeros(1))
         self._agent = agents.make(
             DDPG,
-            self._stage.environment(),
+            self._envs.environment(),
             learning_rate=agents.FROZEN,
             buffer_size=256,
             learning_starts=settings.starts,
@@ -78,15 +78,15 @@ class Driver:
     def target_actions(self) -> np.ndarray:
         """What the target critic receives."""
         self._collect()
-        seen = []
+        recorded = []
         handle = self._agent.critic_target.register_forward_pre_hook(
-            lambda _, given: seen.append(given[1].detach().double().numpy().flatten())
+            lambda _, given: recorded.append(given[1].detach().double().numpy().flatten())
         )
         try:
             self._update()
         finally:
             handle.remove()
-        return np.concatenate(seen)
+        return np.concatenate(recorded)
 
     def _update(self) -> None:
         self._agent.train(gradient_steps=1, batch_size=self._settings.batch_size)
@@ -97,16 +97,16 @@ class Driver:
             self._agent.learn(self._settings.batch_size)
             self._collected = True
 
-    def run(self, begin: Look = nothing, between: Look = nothing) -> Run:
+    def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
         """``learn``."""
-        stage = self._stage
+        envs = self._envs
         begin(0)
-        stage.between = between
+        envs.between = between
         roles = {
             id(self._agent.critic.optimizer): "values",
             id(self._agent.actor.optimizer): "policy",
         }
-        with stage.noted(lambda optimizer: roles[id(optimizer)]):
+        with envs.noted(lambda optimizer: roles[id(optimizer)]):
             self._agent.learn(self._settings.steps)
-        between(stage.steps)
-        return stage.run()
+        between(envs.steps)
+        return envs.run()

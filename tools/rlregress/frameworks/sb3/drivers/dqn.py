@@ -8,21 +8,21 @@ from typing import Any, Optional, Sequence
 import numpy as np
 from stable_baselines3 import DQN
 
-from rlregress.frameworks.driven import Stage, fill, give_constants
+from rlregress.frameworks.driven import ScriptedEnvs, fill, give_constants
 from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.probes.helpers import agents, watched_updates
-from rlregress.measurements.agents import Look, Run, Settings, nothing
+from rlregress.measurements.agents import Look, LoopRecord, Settings, nothing
 
 
 class Driver:
-    """An agent of ``DQN`` with small networks (see ``measurements.agents.Chooser``)."""
+    """An agent of ``DQN`` with small networks (see ``measurements.agents.DiscreteAgent``)."""
 
     def __init__(self, settings: Settings) -> None:
         first, last, falls = settings.epsilon
         interval = settings.target_every
         self._settings = settings
-        self._stage = Stage(settings, discrete=settings.actions)
-        made = [self._stage.environment() for _ in range(settings.environments)]
+        self._envs = ScriptedEnvs(settings, discrete=settings.actions)
+        made = [self._envs.environment() for _ in range(settings.environments)]
         self._agent = agents.make(
             DQN,
             gyms.side_by_side(*made) if len(made) > 1 else made[0],
@@ -71,15 +71,15 @@ class Driver:
         )
         return watched_updates.only(losses["values"])
 
-    def run(self, begin: Look = nothing, between: Look = nothing) -> Run:
+    def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
         """``learn``."""
-        stage = self._stage
+        envs = self._envs
         begin(0)
-        stage.between = between
-        with stage.noted(), self._draws():
+        envs.between = between
+        with envs.noted(), self._draws():
             self._agent.learn(self._settings.steps)
-        between(stage.steps)
-        return stage.run()
+        between(envs.steps)
+        return envs.run()
 
     def act(self, values: Sequence[float], deterministic: bool) -> Optional[int]:
         """``predict``, after a run to the end of the schedule."""

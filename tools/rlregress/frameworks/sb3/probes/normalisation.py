@@ -83,17 +83,17 @@ def _evaluated(i: Inputs, **options: Any) -> np.ndarray:
         verbose=0,
         **older.taken(EvalCallback, warn=False),
     )
-    seen: List[float] = []
+    recorded: List[float] = []
     predict = agent.predict
 
-    def watched(observation: np.ndarray, *arguments: Any, **keywords: Any) -> Any:
-        seen.append(float(observation[0, 0]))
+    def recording(observation: np.ndarray, *arguments: Any, **keywords: Any) -> Any:
+        recorded.append(float(observation[0, 0]))
         return predict(observation, *arguments, **keywords)
 
-    agent.predict = watched
+    agent.predict = recording
     callback.init_callback(agent)
     callback.on_step()
-    return np.array(seen)
+    return np.array(recorded)
 
 
 def _evaluation(i: Inputs) -> np.ndarray:

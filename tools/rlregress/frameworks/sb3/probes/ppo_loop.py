@@ -14,24 +14,24 @@ from rlregress.frameworks.sb3.probes.helpers import agents, ppo_trainings, watch
 from rlregress.frameworks.scripted import Scripted, counting, end_after
 
 
-def _one_rollout(steps: int, **arguments: Any) -> ppo_trainings.WatchedTraining:
+def _one_rollout(steps: int, **arguments: Any) -> ppo_trainings.RecordedTraining:
     return ppo_trainings.train(counting(steps), steps, n_steps=steps, **arguments)
 
 
 def _minibatches(inputs: Inputs) -> np.ndarray:
     steps = int(inputs["rollout_steps"])
-    seen = _one_rollout(steps, batch_size=int(inputs["minibatch_size"]))
-    sizes = [len(minibatch) for minibatch in seen.evaluated]
-    used = np.bincount(np.concatenate(seen.evaluated).astype(int), minlength=steps)
+    training = _one_rollout(steps, batch_size=int(inputs["minibatch_size"]))
+    sizes = [len(minibatch) for minibatch in training.evaluated]
+    used = np.bincount(np.concatenate(training.evaluated).astype(int), minlength=steps)
     return np.array([*(sizes + [0] * 4)[:4], min(used.max(), 2), used.min()])
 
 
 def _minibatches_remainder(inputs: Inputs) -> np.ndarray:
     n = int(inputs["rollout_steps"])
-    seen = ppo_trainings.train(
+    training = ppo_trainings.train(
         Scripted(), 2 * n, n_steps=n, batch_size=int(inputs["minibatch_size"])
     )
-    return np.array([len(seen.rates)])
+    return np.array([len(training.rates)])
 
 
 def _minibatches_parameter(inputs: Inputs) -> np.ndarray:
@@ -42,14 +42,14 @@ def _minibatches_parameter(inputs: Inputs) -> np.ndarray:
 
 def _epochs_shuffle(inputs: Inputs) -> np.ndarray:
     steps = int(inputs["rollout_steps"])
-    seen = _one_rollout(
+    training = _one_rollout(
         steps, batch_size=int(inputs["minibatch_size"]), n_epochs=int(inputs["epochs"])
     )
-    first, second = np.concatenate(seen.evaluated).reshape(2, steps)
+    first, second = np.concatenate(training.evaluated).reshape(2, steps)
     return np.array([np.array_equal(first, np.sort(first)), np.array_equal(second, first)])
 
 
-def _with_ratio(ratio: float, inputs: Inputs, **arguments: Any) -> ppo_trainings.WatchedTraining:
+def _with_ratio(ratio: float, inputs: Inputs, **arguments: Any) -> ppo_trainings.RecordedTraining:
     """An update on 4 samples whose ratio is ``ratio``, learning rate 0."""
 
     def lower(buffer: Any) -> None:
@@ -72,8 +72,8 @@ def _early_stop_default(inputs: Inputs) -> np.ndarray:
 def _early_stop(inputs: Inputs) -> np.ndarray:
     counts: List[int] = []
     for ratio in inputs["ratios"]:
-        seen = _with_ratio(float(ratio), inputs, target_kl=float(inputs["target"]))
-        counts += [len(seen.rates), len(seen.evaluated)]
+        training = _with_ratio(float(ratio), inputs, target_kl=float(inputs["target"]))
+        counts += [len(training.rates), len(training.evaluated)]
     return np.array(counts)
 
 
@@ -83,22 +83,22 @@ def _kl_estimator(inputs: Inputs) -> np.ndarray:
     def lower(buffer: Any) -> None:
         buffer.log_probs -= np.log(ratios)[:, None].astype(np.float32)
 
-    seen = _one_rollout(
+    training = _one_rollout(
         len(ratios), batch_size=len(ratios), learning_rate=agents.FROZEN, change=lower
     )
-    return np.array([seen.agent.logger.name_to_value["train/approx_kl"]])
+    return np.array([training.agent.logger.name_to_value["train/approx_kl"]])
 
 
-def _by_sample(seen: ppo_trainings.WatchedTraining, epochs: int, steps: int) -> np.ndarray:
+def _by_sample(training: ppo_trainings.RecordedTraining, epochs: int, steps: int) -> np.ndarray:
     """Advantages in the order of collection, [epochs, steps]."""
-    order = np.argsort(np.concatenate(seen.evaluated).reshape(epochs, steps), axis=1)
-    advantages = np.concatenate(seen.advantages).reshape(epochs, steps)
+    order = np.argsort(np.concatenate(training.evaluated).reshape(epochs, steps), axis=1)
+    advantages = np.concatenate(training.advantages).reshape(epochs, steps)
     return np.take_along_axis(advantages, order, axis=1)
 
 
 def _advantages_recomputed(inputs: Inputs) -> np.ndarray:
     rewards = np.array(inputs["rewards"])
-    seen = ppo_trainings.train(
+    training = ppo_trainings.train(
         counting(len(rewards), rewards=rewards),
         len(rewards),
         n_steps=len(rewards),
@@ -106,14 +106,14 @@ def _advantages_recomputed(inputs: Inputs) -> np.ndarray:
         n_epochs=3,
         learning_rate=0.1,
     )
-    advantages = _by_sample(seen, 3, len(rewards))
+    advantages = _by_sample(training, 3, len(rewards))
     return np.array([np.abs(a - advantages[0]).max() > 1e-4 for a in advantages[1:]])
 
 
 def _granularity(inputs: Inputs) -> np.ndarray:
     rewards = np.array(inputs["rewards"])
     n = len(rewards)
-    seen = ppo_trainings.train(
+    training = ppo_trainings.train(
         counting(n, rewards=rewards, terminated=end_after(n)),
         n,
         n_steps=n,
@@ -123,16 +123,16 @@ def _granularity(inputs: Inputs) -> np.ndarray:
         gae_lambda=1.0,
         prepare=lambda agent: agents.make_constant(agent.policy.value_net, 0.0),
     )
-    (a,) = _by_sample(seen, 1, n)
-    moved = [np.abs(log_ratio).max() > 1e-4 for log_ratio in seen.log_ratios]
+    (a,) = _by_sample(training, 1, n)
+    moved = [np.abs(log_ratio).max() > 1e-4 for log_ratio in training.log_ratios]
     return np.array([*(a - a[-1]) / (a[0] - a[-1]), *moved])
 
 
 def _iterations(inputs: Inputs) -> np.ndarray:
     environment = counting(64)
     n = int(inputs["rollout_steps"])
-    seen = ppo_trainings.train(environment, int(inputs["total_steps"]), n_steps=n, batch_size=n)
-    return np.array([len(environment.received), len(seen.rates)])
+    training = ppo_trainings.train(environment, int(inputs["total_steps"]), n_steps=n, batch_size=n)
+    return np.array([len(environment.received), len(training.rates)])
 
 
 def _vectorisation(inputs: Inputs) -> np.ndarray:
@@ -164,14 +164,14 @@ def _parallel_gradient(inputs: Inputs) -> np.ndarray:
         agent.policy.optimizer.register_step_pre_hook(look)
 
     with watched_updates.replaced(torch.Tensor, "backward", counted):
-        seen = ppo_trainings.train(
+        training = ppo_trainings.train(
             gyms.side_by_side(*environments),
             4 * len(environments),
             n_steps=4,
             batch_size=2 * len(environments),
             prepare=prepare,
         )
-    return np.array([max(processes), len(backwards) / len(seen.rates)])
+    return np.array([max(processes), len(backwards) / len(training.rates)])
 
 
 def _segments(inputs: Inputs) -> np.ndarray:
@@ -183,8 +183,8 @@ def _segments(inputs: Inputs) -> np.ndarray:
         terminal.append(any(np.any(array == limit) for array in arrays))
 
     environment = counting(limit, truncated=end_after(limit), restarts=True)
-    seen = ppo_trainings.train(environment, 15, n_steps=5, batch_size=5, change=look)
-    return np.array([*np.concatenate(seen.stored), any(terminal)])
+    training = ppo_trainings.train(environment, 15, n_steps=5, batch_size=5, change=look)
+    return np.array([*np.concatenate(training.stored), any(terminal)])
 
 
 PROBES = {

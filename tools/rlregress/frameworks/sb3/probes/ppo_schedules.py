@@ -20,7 +20,7 @@ def _falling(start: float) -> Callable[[float], float]:
 
 def _training(
     inputs: Inputs, change: Optional[Callable[[Any], None]] = None, **arguments: Any
-) -> ppo_trainings.WatchedTraining:
+) -> ppo_trainings.RecordedTraining:
     n = int(inputs["rollout_steps"])
     return ppo_trainings.train(
         Scripted(),
@@ -37,21 +37,21 @@ def _rates(inputs: Inputs) -> np.ndarray:
     return np.array(_training(inputs, learning_rate=start).rates) / start
 
 
-def _rates_asked(inputs: Inputs) -> np.ndarray:
+def _requested_rates(inputs: Inputs) -> np.ndarray:
     start = float(inputs["learning_rate"])
     return np.array(_training(inputs, learning_rate=_falling(start)).rates) / start
 
 
 def _negative(inputs: Inputs) -> np.ndarray:
     start, n = float(inputs["learning_rate"]), int(inputs["rollout_steps"])
-    seen = ppo_trainings.train(
+    training = ppo_trainings.train(
         Scripted(),
         int(inputs["total_steps"]),
         n_steps=n,
         batch_size=n,
         learning_rate=_falling(start),
     )
-    return np.array([min(seen.rates) / start])
+    return np.array([min(training.rates) / start])
 
 
 def _adaptive(inputs: Inputs) -> np.ndarray:
@@ -63,7 +63,7 @@ def _adaptive(inputs: Inputs) -> np.ndarray:
         distance = float(np.sqrt(1.0 - np.exp(-2.0 * left.pop(0))))
         buffer.log_probs -= np.log([[1.0 - distance], [1.0 + distance]]).astype(np.float32)
 
-    seen = ppo_trainings.train(
+    training = ppo_trainings.train(
         Scripted(),
         n * (len(left) + 1),
         n_steps=n,
@@ -72,7 +72,7 @@ def _adaptive(inputs: Inputs) -> np.ndarray:
         # one update more shows what the last divergence did; its own does not matter
         change=lambda buffer: lower(buffer) if left else None,
     )
-    return np.array(seen.rates[1:]) / start
+    return np.array(training.rates[1:]) / start
 
 
 def _clip_ranges(inputs: Inputs, **arguments: Any) -> np.ndarray:
@@ -81,21 +81,21 @@ def _clip_ranges(inputs: Inputs, **arguments: Any) -> np.ndarray:
         buffer.log_probs -= float(np.log(2.0))
 
     arguments.setdefault("learning_rate", agents.FROZEN)
-    seen = _training(
+    training = _training(
         inputs, feed, normalize_advantage=False, vf_coef=0.0, ent_coef=0.0, **arguments
     )
-    return (-np.array(seen.losses) - 1.0) / float(inputs["clip_range"])
+    return (-np.array(training.losses) - 1.0) / float(inputs["clip_range"])
 
 
 def _clip_range(inputs: Inputs) -> np.ndarray:
     return _clip_ranges(inputs, clip_range=float(inputs["clip_range"]))
 
 
-def _clip_range_asked(inputs: Inputs) -> np.ndarray:
-    asked = _falling(float(inputs["clip_range"]))
-    alone = _clip_ranges(inputs, clip_range=asked)
+def _requested_clip_range(inputs: Inputs) -> np.ndarray:
+    schedule = _falling(float(inputs["clip_range"]))
+    alone = _clip_ranges(inputs, clip_range=schedule)
     # steps so small that the ratio stays what the feed makes it
-    both = _clip_ranges(inputs, clip_range=asked, learning_rate=_falling(1e-12))
+    both = _clip_ranges(inputs, clip_range=schedule, learning_rate=_falling(1e-12))
     return np.concatenate([alone, both])
 
 
@@ -106,7 +106,7 @@ def _entropy(inputs: Inputs) -> np.ndarray:
         buffer.advantages[:] = 0.0
 
     def coefficients(coefficient: Any) -> np.ndarray:
-        seen = _training(
+        training = _training(
             inputs,
             feed,
             normalize_advantage=False,
@@ -114,7 +114,7 @@ def _entropy(inputs: Inputs) -> np.ndarray:
             learning_rate=agents.FROZEN,
             ent_coef=coefficient,
         )
-        return -np.array(seen.log_std_gradients) / start
+        return -np.array(training.log_std_gradients) / start
 
     try:
         return coefficients(_falling(start))
@@ -137,11 +137,11 @@ def _adam_epsilon_custom(inputs: Inputs) -> np.ndarray:
 
 PROBES = {
     "ppo.learning_rate.schedule": _rates,
-    "ppo.learning_rate.schedule.asked": _rates_asked,
+    "ppo.learning_rate.schedule.asked": _requested_rates,
     "ppo.learning_rate.negative": _negative,
     "ppo.learning_rate.adaptive": _adaptive,
     "ppo.clip_range.schedule": _clip_range,
-    "ppo.clip_range.schedule.asked": _clip_range_asked,
+    "ppo.clip_range.schedule.asked": _requested_clip_range,
     "ppo.entropy.schedule": _entropy,
     "ppo.adam.epsilon.custom": _adam_epsilon_custom,
 }

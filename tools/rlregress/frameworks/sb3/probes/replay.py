@@ -10,7 +10,7 @@ import numpy as np
 from stable_baselines3 import SAC, TD3
 from stable_baselines3.common.buffers import ReplayBuffer
 
-from rlregress.frameworks.base import Inputs, NotOffered, Probe
+from rlregress.frameworks.base import Inputs, Probe, Unsupported
 from rlregress.frameworks.isolation import shifted
 from rlregress.frameworks.sb3 import gyms, older
 from rlregress.frameworks.sb3.probes.helpers import agents, nstep_targets, watched_updates
@@ -83,7 +83,7 @@ def _overwriting(inputs: Inputs) -> np.ndarray:
 def _shared_observations(inputs: Inputs) -> np.ndarray:
     box = gyms.spaces.Box(-1.0, 1.0, (1,), np.float32)
     if "optimize_memory_usage" not in older.keywords(ReplayBuffer):
-        raise NotOffered("the replay buffer of this version stores both observations, always")
+        raise Unsupported("the replay buffer of this version stores both observations, always")
     try:
         buffer = ReplayBuffer(int(inputs["capacity"]), box, box, "cpu", optimize_memory_usage=True)
     except ValueError:

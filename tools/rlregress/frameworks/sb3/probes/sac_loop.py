@@ -68,12 +68,12 @@ def _update_schedule(inputs: Inputs) -> np.ndarray:
 
 
 def _temperature_rate(inputs: Inputs) -> np.ndarray:
-    seen: List[float] = []
+    recorded: List[float] = []
 
     def prepare(agent: Any) -> None:
         agents.fix_log_prob(agent.actor, float(inputs["log_prob"]))
         agent.ent_coef_optimizer.register_step_pre_hook(
-            lambda *_: seen.append(float(agent.log_ent_coef.detach()))
+            lambda *_: recorded.append(float(agent.log_ent_coef.detach()))
         )
 
     _, agent = off_policy_loops.run(
@@ -84,15 +84,15 @@ def _temperature_rate(inputs: Inputs) -> np.ndarray:
         learning_rate=float(inputs["policy_rate"]),
         batch_size=int(inputs["batch_size"]),
     )
-    changes = np.abs(np.diff([*seen, float(agent.log_ent_coef.detach())]))
+    changes = np.abs(np.diff([*recorded, float(agent.log_ent_coef.detach())]))
     return np.array([np.log10(changes[0]), changes[-1] / changes[0]])
 
 
 def _temperature_initial(inputs: Inputs) -> np.ndarray:
-    asked = f"auto_{float(inputs['asked'])}"
+    coefficient = f"auto_{float(inputs['asked'])}"
     made = [
         agents.make_off_policy(SAC, Scripted()),
-        agents.make_off_policy(SAC, Scripted(), ent_coef=asked),
+        agents.make_off_policy(SAC, Scripted(), ent_coef=coefficient),
     ]
     return np.array([float(agent.log_ent_coef.detach().exp()) for agent in made])
 

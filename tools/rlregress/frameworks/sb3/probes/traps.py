@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from stable_baselines3 import DQN, PPO, SAC, TD3
 
-from rlregress.frameworks.base import Inputs, NotOffered, Probe
+from rlregress.frameworks.base import Inputs, Probe, Unsupported
 from rlregress.frameworks.isolation import shifted
 from rlregress.frameworks.raised import raised_in
 from rlregress.frameworks.sb3.probes.helpers import agents, watched_updates
@@ -112,12 +112,12 @@ def _stored_log_prob(inputs: Inputs) -> np.ndarray:
 
 
 def _critic_count(inputs: Inputs) -> np.ndarray:
-    seen = []
+    recorded = []
     for algorithm in (SAC, TD3):
         agent = agents.make_off_policy(algorithm, Scripted())
         observations, actions = torch.zeros(1, 1), torch.zeros(1, 1)
-        seen.append(float(len(agent.critic(observations, actions))))
-    return np.array(seen)
+        recorded.append(float(len(agent.critic(observations, actions))))
+    return np.array(recorded)
 
 
 def _dqn(environment: Any, **arguments: Any) -> Any:
@@ -144,7 +144,7 @@ def _hard_update_period(inputs: Inputs) -> np.ndarray:
     after_step = agent._on_step
     step = 0
 
-    def watched() -> None:
+    def recording() -> None:
         nonlocal step
         step += 1
         # the trained network moves at every step, so that a copy shows
@@ -154,7 +154,7 @@ def _hard_update_period(inputs: Inputs) -> np.ndarray:
         if all(bool((p == step).all()) for p in agent.q_net_target.parameters()):
             copies.append(step)
 
-    with watched_updates.replaced(agent, "_on_step", watched):
+    with watched_updates.replaced(agent, "_on_step", recording):
         agent.learn(int(inputs["steps"]))
     return np.diff(copies[:3]).astype(np.float64)
 
@@ -164,7 +164,7 @@ def _truncated_flags(inputs: Inputs) -> np.ndarray:
     agent = agents.make_off_policy(TD3, Scripted(), train_freq=steps, gradient_steps=0)
     agent.learn(steps)
     if not hasattr(agent.replay_buffer, "timeouts"):
-        raise NotOffered("the replay buffer of this version stores one flag, done")
+        raise Unsupported("the replay buffer of this version stores one flag, done")
     return agent.replay_buffer.timeouts[:steps].flatten().astype(np.float64)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from rlregress.frameworks.driven import Stage, fill
+from rlregress.frameworks.driven import ScriptedEnvs, fill
 from rlregress.frameworks.torchrl.api import (
     Collector,
     DDPGLoss,
@@ -22,7 +22,7 @@ from rlregress.frameworks.torchrl.drivers.common import batch, trainer_of
 from rlregress.frameworks.torchrl.probes.helpers.environments import wrapped
 from rlregress.frameworks.torchrl.probes.helpers.networks import q_network
 from rlregress.frameworks.torchrl.versions import action_spec, entry, made, with_gaussian_noise
-from rlregress.measurements.agents import Look, Run, Settings, nothing
+from rlregress.measurements.agents import Look, LoopRecord, Settings, nothing
 
 
 class _Slope(nn.Module):
@@ -51,13 +51,13 @@ def _give(parameters: Any, number: float) -> None:
 class Driver:
     """``DDPGLoss`` by itself; ``run`` is ``DDPGTrainer`` around it.
 
-    See ``measurements.agents.Controller``.
+    See ``measurements.agents.ContinuousAgent``.
     """
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._stage = Stage(settings, low=settings.low, high=settings.high)
-        self._environment = wrapped(self._stage.environment())
+        self._envs = ScriptedEnvs(settings, low=settings.low, high=settings.high)
+        self._environment = wrapped(self._envs.environment())
         self._spec = action_spec(self._environment)
         self._policy = TensorDictSequential(
             TensorDictModule(nn.Linear(1, 1), in_keys=["observation"], out_keys=["param"]),
@@ -118,9 +118,9 @@ class Driver:
     def _batch(self) -> Any:
         return batch(self._settings, torch.zeros(self._settings.batch_size, 1))
 
-    def run(self, begin: Look = nothing, between: Look = nothing) -> Run:
+    def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
         """``train``."""
-        settings, stage = self._settings, self._stage
+        settings, envs = self._settings, self._envs
         exploring = self._policy
         if settings.noise is not None:
             _, noise = with_gaussian_noise(self._policy, self._spec)
@@ -140,10 +140,10 @@ class Driver:
         trainer = trainer_of(
             DDPGTrainer, settings, collector, self._loss, target_net_updater=updater
         )
-        stage.environments[0].received.clear()
+        envs.environments[0].received.clear()
         begin(0)
-        stage.between = between
-        with stage.noted(lambda optimizer: "both"):
+        envs.between = between
+        with envs.noted(lambda optimizer: "both"):
             trainer.train()
-        between(stage.steps)
-        return stage.run()
+        between(envs.steps)
+        return envs.run()

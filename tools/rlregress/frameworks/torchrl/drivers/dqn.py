@@ -8,7 +8,7 @@ from typing import Any, Iterator, List, Optional, Sequence, Tuple
 import torch
 from torch import nn
 
-from rlregress.frameworks.driven import Stage, fill
+from rlregress.frameworks.driven import ScriptedEnvs, fill
 from rlregress.frameworks.torchrl.api import (
     Collector,
     DQNLoss,
@@ -26,7 +26,7 @@ from rlregress.frameworks.torchrl.drivers.common import batch, trainer_of
 from rlregress.frameworks.torchrl.probes.helpers.environments import wrapped
 from rlregress.frameworks.torchrl.versions import action_spec, made
 from rlregress.frameworks.torchrl.versions import deterministic as without_chance
-from rlregress.measurements.agents import Look, Run, Settings, nothing
+from rlregress.measurements.agents import Look, LoopRecord, Settings, nothing
 
 
 class _Values(nn.Module):
@@ -44,14 +44,14 @@ class _Values(nn.Module):
 class Driver:
     """``DQNLoss`` and ``EGreedyModule`` by themselves; ``run`` is ``DQNTrainer`` around them.
 
-    See ``measurements.agents.Chooser``.
+    See ``measurements.agents.DiscreteAgent``.
     """
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._stage = Stage(settings, discrete=settings.actions)
+        self._envs = ScriptedEnvs(settings, discrete=settings.actions)
         first, last, falls = settings.epsilon
-        environments = [wrapped(self._stage.environment()) for _ in range(settings.environments)]
+        environments = [wrapped(self._envs.environment()) for _ in range(settings.environments)]
         self._spec = action_spec(environments[0])
         self._environments = environments
         self._actor = QValueActor(
@@ -70,7 +70,11 @@ class Driver:
     def set_values(self, online: Sequence[float], target: Sequence[float]) -> None:
         """Make the last layers constant."""
         for parameters, numbers in zip(self._parameters(), (online, target)):
-            last = {key[-1]: one for key, one in parameters.items(True, True) if "last" in key}
+            last = {
+                key[-1]: parameter
+                for key, parameter in parameters.items(True, True)
+                if "last" in key
+            }
             with torch.no_grad():
                 last["weight"].data.zero_()
                 last["bias"].data.copy_(torch.tensor(list(numbers)))
@@ -78,7 +82,7 @@ class Driver:
     def fill(self, online: float, target: float) -> None:
         """Set all parameters."""
         for parameters, number in zip(self._parameters(), (online, target)):
-            fill([one.data for one in parameters.values(True, True)], number)
+            fill([parameter.data for parameter in parameters.values(True, True)], number)
 
     def target_parameter(self) -> float:
         """The first one."""
@@ -106,16 +110,16 @@ class Driver:
         draw = self._settings.draw
         return nullcontext() if draw is None else _drawing(draw)
 
-    def run(self, begin: Look = nothing, between: Look = nothing) -> Run:
+    def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
         """``train``."""
-        settings, stage = self._settings, self._stage
+        settings, envs = self._settings, self._envs
         several = len(self._environments)
         interval = settings.target_every
         collector = made(
             Collector,
             self._environments[0]
             if several == 1
-            else SerialEnv(several, [lambda one=one: one for one in self._environments]),
+            else SerialEnv(several, [lambda env=one: env for one in self._environments]),
             self._exploring,
             frames_per_batch=max(settings.every, several),
             total_frames=settings.steps,
@@ -132,15 +136,15 @@ class Driver:
             ),
             greedy_module=self._exploration,
         )
-        for environment in stage.environments:
+        for environment in envs.environments:
             # making them side by side tries them out
             environment.received.clear()
         begin(0)
-        stage.between = between
-        with stage.noted(), self._draws():
+        envs.between = between
+        with envs.noted(), self._draws():
             trainer.train()
-        between(stage.steps)
-        return stage.run()
+        between(envs.steps)
+        return envs.run()
 
 
 @contextmanager

@@ -2,9 +2,10 @@
 
 A scenario whose feature ``part`` names one runs it instead of a training. What a part returns is an
 event of the trace, item by item: numbers, tensors, and trees of them. A part runs the library's own
-code on small inputs that stand in it, and raises NotOffered where a version lacks what it is about.
+code on small inputs that stand in it, and raises Unsupported where a version lacks what it is
+about.
 
-Each module of this folder has ``PARTS``: name -> function of (make_env, seed).
+Each module of this folder has ``API_CASES``: name -> function of (make_env, seed).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any, Callable, Dict
 import numpy as np
 import torch
 
-from rlregress.frameworks.raised import Refusal
+from rlregress.frameworks.raised import ExpectedError
 
 Part = Callable[[Callable[..., Any], int], Dict[str, Any]]
 
@@ -25,7 +26,7 @@ def known() -> Dict[str, Part]:
     """All parts by name; the modules are imported when one is asked for."""
     by_name: Dict[str, Part] = {}
     for module in pkgutil.iter_modules(__path__):
-        parts = importlib.import_module(f"{__name__}.{module.name}").PARTS
+        parts = importlib.import_module(f"{__name__}.{module.name}").API_CASES
         twice = sorted(set(parts) & set(by_name))
         if twice:
             raise ValueError(f"two parts of TorchRL are called {twice[0]}")
@@ -45,4 +46,4 @@ def refused(call: Callable[[], Any]) -> Any:
     try:
         return call()
     except Exception as error:
-        return Refusal(error)
+        return ExpectedError(error)

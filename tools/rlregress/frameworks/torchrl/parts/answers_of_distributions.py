@@ -50,7 +50,7 @@ _READ = (
 )  # fmt: skip
 
 
-def _as_told(item: Any) -> Any:
+def _as_output(item: Any) -> Any:
     """What has no numbers, by its name."""
     return (
         item if isinstance(item, (torch.Tensor, float, int, tuple, list)) else type(item).__name__
@@ -61,7 +61,7 @@ def _questions(make_env: Any, seed: int) -> Dict[str, Any]:
     """Every distribution: its shapes and moments, draws with and without gradients, scores."""
 
     def read(label: str, name: str) -> Any:
-        return _as_told(getattr(_MADE[label](), name))
+        return _as_output(getattr(_MADE[label](), name))
 
     def shapes(label: str, *wider: int) -> Any:
         made = _MADE[label]()
@@ -132,12 +132,15 @@ def _known(make_env: Any, seed: int) -> Dict[str, Any]:
         "logarithms": lambda: d.LogNormal(_PLACE, _SCALE),
     }
     calls: Dict[str, Any] = {
-        label: partial(lambda each: str(entropy(each())), each) for label, each in made.items()
+        label: partial(lambda tensor: str(entropy(tensor())), distribution)
+        for label, distribution in made.items()
     }
-    for first, one in made.items():
-        for second, other in made.items():
+    for first, left in made.items():
+        for second, right in made.items():
             calls[f"{first}.{second}"] = partial(
-                lambda one, other: str(divergence(one(), other())), one, other
+                lambda make_left, make_right: str(divergence(make_left(), make_right())),
+                left,
+                right,
             )
     return answers(seed, **calls)
 
@@ -152,13 +155,15 @@ def _drawn_and_scored(make_env: Any, seed: int) -> Dict[str, Any]:
     def several() -> Any:
         parameters = {"move": {"loc": _PLACE, "scale": _SCALE}, "turn": {"logits": _SCORES}}
         return composite(
-            dictionary({name: dictionary(each, (2,)) for name, each in parameters.items()}, (2,)),
+            dictionary(
+                {name: dictionary(parameter, (2,)) for name, parameter in parameters.items()}, (2,)
+            ),
             distribution_map={
                 "move": _modules("IndependentNormal"), "turn": _modules("OneHotCategorical")
             },
         )  # fmt: skip
 
-    def told(make: Callable[[], Any], total: bool, *shape: int, **options: Any) -> Any:
+    def outputs(make: Callable[[], Any], total: bool, *shape: int, **options: Any) -> Any:
         with summed(total):
             draw, score = both(make(), shape, **options)
         return {"draw": draw, "score": score}
@@ -169,11 +174,11 @@ def _drawn_and_scored(make_env: Any, seed: int) -> Dict[str, Any]:
 
     calls: Dict[str, Any] = {}
     for label in ("normal", "tanh", "truncated", "one_hot"):
-        calls[label] = partial(told, _MADE[label], True)
-        calls[f"{label}.several"] = partial(told, _MADE[label], True, 3)
-    calls["moved"] = partial(told, _MADE["tanh"], True, reparameterize=True)
+        calls[label] = partial(outputs, _MADE[label], True)
+        calls[f"{label}.several"] = partial(outputs, _MADE[label], True, 3)
+    calls["moved"] = partial(outputs, _MADE["tanh"], True, reparameterize=True)
     for total in (True, False):
-        calls[f"composite.{total}"] = partial(told, several, total)
+        calls[f"composite.{total}"] = partial(outputs, several, total)
         calls[f"entropy.{total}"] = partial(disorder, total)
     return answers(seed, **calls)
 
@@ -199,7 +204,7 @@ def _squashed(make_env: Any, seed: int) -> Dict[str, Any]:
     )
 
 
-PARTS = {
+API_CASES = {
     "questions-to-distributions": _questions,
     "known-entropies": _known,
     "drawn-and-scored": _drawn_and_scored,

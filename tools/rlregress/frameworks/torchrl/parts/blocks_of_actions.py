@@ -56,12 +56,12 @@ _CHOICES = (
 )  # fmt: skip
 
 
-def _told(make: Callable[[], Any], question: str) -> Any:
+def _answers(make: Callable[[], Any], question: str) -> Any:
     """What a distribution answers, the draws from the same random state."""
     distribution = make()
     if question == "shapes":
         own = [distribution.batch_shape, distribution.event_shape]
-        return str([list(each) for each in own])
+        return str([list(value) for value in own])
     if question == "drawn":
         draw, several = distribution.sample(), distribution.sample((2,))
         return {"one": draw, "several": several, "score": distribution.log_prob(draw),
@@ -83,10 +83,10 @@ _SILENT = {"TanhNormal": ("entropy", "mode", "mean"), "Delta": ("entropy",),
            "Ordinal": ("moved", "deterministic_sample")}  # fmt: skip
 
 
-def _asked(name: str) -> List[str]:
+def _queried(name: str) -> List[str]:
     """Questions to a distribution, of which one alone can be made wider."""
     wider = ["wider"] if name == "Delta" else []
-    return [each for each in (*_QUESTIONS, *wider) if each not in _SILENT.get(name, ())]
+    return [question for question in (*_QUESTIONS, *wider) if question not in _SILENT.get(name, ())]
 
 
 def _blocks(make_env: Any, seed: int) -> Dict[str, Any]:
@@ -108,21 +108,21 @@ def _blocks(make_env: Any, seed: int) -> Dict[str, Any]:
                 if boundless and case != "plain":
                     continue
                 make = partial(_continuous, name, shape, **given)
-                for question in _asked(name):
-                    calls[f"{name}.{label}.{case}.{question}"] = partial(_told, make, question)
+                for question in _queried(name):
+                    calls[f"{name}.{label}.{case}.{question}"] = partial(_answers, make, question)
                 calls[f"{name}.{label}.{case}.outside"] = partial(outside, name, shape, given)
                 calls[f"{name}.{label}.{case}.beside"] = partial(beside, name, shape, given)
         for name in _CHOICES:
             make = partial(_choosing, name, shape[:-1])
-            for question in _asked(name):
-                calls[f"{name}.{label}.{question}"] = partial(_told, make, question)
+            for question in _queried(name):
+                calls[f"{name}.{label}.{question}"] = partial(_answers, make, question)
     return answers(seed, **calls)
 
 
 def _squashed(make_env: Any, seed: int) -> Dict[str, Any]:
     """Locations that are squashed, or not, by every bound, with numbers and scales of tensors."""
 
-    def told(name: str, label: str, given: Dict[str, Any], upscale: Any, tanh: bool) -> Any:
+    def outputs(name: str, label: str, given: Dict[str, Any], upscale: Any, tanh: bool) -> Any:
         options = {**given, "upscale": upscale, "tanh_loc": tanh}
         parameters = [3.0 * _spread(_SHAPES[label], -0.9, 1.2), _spread(_SHAPES[label], 0.3, 1.1)]
         made_one = _kind(name)(*parameters, **options)
@@ -140,7 +140,7 @@ def _squashed(make_env: Any, seed: int) -> Dict[str, Any]:
             ):
                 for tanh in (False, True):
                     calls[f"{name}.{case}.{number}.{tanh}"] = partial(
-                        told, name, "blocks", given, upscale, tanh
+                        outputs, name, "blocks", given, upscale, tanh
                     )
     return answers(seed, **calls)
 
@@ -153,7 +153,7 @@ def _aside(make_env: Any, seed: int) -> Dict[str, Any]:
         held = {n: getattr(made_one, n) for n in read if hasattr(made_one, n)}
         return str({n: str(v.device) for n, v in held.items() if isinstance(v, torch.Tensor)})
 
-    def told(name: str, *aside: str, **given: Any) -> Any:
+    def outputs(name: str, *aside: str, **given: Any) -> Any:
         numbers = {"loc": _spread((3, 2), -0.9, 1.2), "scale": _spread((3, 2), 0.3, 1.1), **given}
         numbers = {n: v.to("meta") if n in aside else v for n, v in numbers.items()}
         place = numbers.pop("loc")
@@ -175,7 +175,7 @@ def _aside(make_env: Any, seed: int) -> Dict[str, Any]:
         affine = torch.distributions.AffineTransform(torch.zeros(2), torch.ones(2))
         both: Any = torch.distributions.ComposeTransform([affine, affine])
         library(_HELPERS, "_cast_transform_device")(both, "meta")
-        return str([str(each.loc.device) for each in both.parts])
+        return str([str(part.loc.device) for part in both.parts])
 
     calls: Dict[str, Any] = {
         "cast.none": lambda: str(library(_HELPERS, "_cast_transform_device")(None, "cpu")),
@@ -188,12 +188,12 @@ def _aside(make_env: Any, seed: int) -> Dict[str, Any]:
     limits = {"low": torch.tensor([-2.0, -2.0]), "high": torch.tensor([2.0, 2.0])}
     for name in ("IndependentNormal", "TanhNormal", "TruncatedNormal"):
         for aside in ("loc", "scale"):
-            calls[f"{name}.{aside}"] = partial(told, name, aside)
+            calls[f"{name}.{aside}"] = partial(outputs, name, aside)
             calls[f"{name}.{aside}.updated"] = partial(updated, name, aside)
-        calls[f"{name}.both"] = partial(told, name, "loc", "scale")
+        calls[f"{name}.both"] = partial(outputs, name, "loc", "scale")
         if name != "IndependentNormal":
             for aside in ("loc", "low", "high"):
-                calls[f"{name}.bounds.{aside}"] = partial(told, name, aside, **limits)
+                calls[f"{name}.bounds.{aside}"] = partial(outputs, name, aside, **limits)
     return answers(seed, **calls)
 
 
@@ -216,14 +216,14 @@ def _starts(make_env: Any, seed: int) -> Dict[str, Any]:
         if start is not None:
             items["is_init"] = first(start)
         noise = made(kind, spec=bounds(), action_key=key, **{"sigma": 0.5, "dt": 0.1, **given})
-        seen: Dict[str, Any] = {}
+        recorded: Dict[str, Any] = {}
         batch = dictionary(items, shape)
         for number in range(3):
             # some episodes start anew at the second step, others go on
             batch = exploring("random", partial(noise, batch.clone()))
-            seen.update({f"{number}.{k}": v.clone() for k, v in entries(batch).items()})
+            recorded.update({f"{number}.{k}": v.clone() for k, v in entries(batch).items()})
             noise.step(2)
-        return seen
+        return recorded
 
     shapes: Dict[str, Sequence[int]] = {
         "row": (4,), "single": (1,), "rows": (2, 3), "column": (3, 1), "line": (1, 3),
@@ -306,7 +306,7 @@ def _rows(make_env: Any, seed: int) -> Dict[str, Any]:
     return answers(seed, **calls)
 
 
-PARTS = {
+API_CASES = {
     "blocks-of-distributions": _blocks,
     "squashed-blocks": _squashed,
     "distributions-aside": _aside,

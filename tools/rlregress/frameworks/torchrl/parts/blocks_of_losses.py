@@ -46,7 +46,7 @@ def _blocks(make_env: Any, seed: int) -> Dict[str, Any]:
             batch["shifted_valid"] = (torch.arange(batch.numel()) < counting).reshape(shape)
         return with_gradients(loss, batch)
 
-    def told(label: str, mode: str) -> Any:
+    def outputs(label: str, mode: str) -> Any:
         loss = LOSSES[label](reduction="none", scalar_output_mode=mode)
         returned = loss(batch_for(label, 6))
         kept = {key: returned.get(key, None) for key in ("alpha", "entropy")}
@@ -74,7 +74,7 @@ def _blocks(make_env: Any, seed: int) -> Dict[str, Any]:
                     )
     for label in _SCALARS:
         for mode in ("exclude", "non_tensor"):
-            calls[f"{label}.told.{mode}"] = partial(told, label, mode)
+            calls[f"{label}.told.{mode}"] = partial(outputs, label, mode)
     return answers(seed, **calls)
 
 
@@ -91,7 +91,7 @@ def _coefficients(make_env: Any, seed: int) -> Dict[str, Any]:
 
     def critic(label: str, **options: Any) -> Any:
         found = LOSSES[label](**options).loss_critic(batch_for(label, 2, 6))
-        return str([None if each is None else round(float(each.sum()), 5) for each in found])
+        return str([None if tensor is None else round(float(tensor.sum()), 5) for tensor in found])
 
     def taken_away(label: str) -> Any:
         loss = LOSSES[label]()
@@ -138,7 +138,7 @@ def _criticless() -> Dict[str, Any]:
     sides = ("actor_network", "critic_network")
     trees = [f"{prefix}{side}_params" for side in sides for prefix in ("", "target_")]
 
-    def asked(name: str, network: Any, **options: Any) -> Any:
+    def results(name: str, network: Any, **options: Any) -> Any:
         actor = stochastic(library("torchrl.modules", "TanhNormal"))
         loss = made(library("torchrl.objectives", name), actor, network and network(), **options)
         loss.make_value_estimator(gamma=0.9)
@@ -153,7 +153,7 @@ def _criticless() -> Dict[str, Any]:
             for number in (None, 0, 0.0, 0.5, 1):
                 for functional in (True, False):
                     calls[f"{name}.{label}.{number}.{functional}"] = partial(
-                        asked, name, network, critic_coeff=number, functional=functional
+                        results, name, network, critic_coeff=number, functional=functional
                     )
     return calls
 
@@ -223,7 +223,7 @@ def _derived(make_env: Any, seed: int) -> Dict[str, Any]:
     def modes() -> List[str]:
         return [str(exploration_type()), str(recurrent())]
 
-    def asked(name: str) -> Any:
+    def outputs(name: str) -> Any:
         with set_exploration_type(ExplorationType.RANDOM):
             loss = Child()
             within = refused(getattr(loss, name))
@@ -235,7 +235,7 @@ def _derived(make_env: Any, seed: int) -> Dict[str, Any]:
         return str([float(getattr(loss, name)), sorted(dict(loss.named_buffers()))])
 
     calls: Dict[str, Any] = {
-        name: partial(asked, name)
+        name: partial(outputs, name)
         for name in ("forward", "actor_loss", "_hidden_loss", "loss_of", "failing_loss")
     }
     for name in ("rate", "share", "fixed"):
@@ -261,7 +261,7 @@ def _taken_out() -> Dict[str, Any]:
     def put(label: str, name: str) -> Any:
         loss, other = LOSSES[label](functional=False), LOSSES[label](functional=False)
         loss.from_stateful_net(name, getattr(other, name))
-        ours, theirs = (next(iter(getattr(one, name).parameters())) for one in (loss, other))
+        ours, theirs = (next(iter(getattr(module, name).parameters())) for module in (loss, other))
         return {"ours": ours.detach().clone(), "theirs": theirs.detach().clone()}
 
     calls: Dict[str, Any] = {}
@@ -276,7 +276,7 @@ def _taken_out() -> Dict[str, Any]:
     return calls
 
 
-PARTS = {
+API_CASES = {
     "losses-in-blocks": _blocks,
     "coefficients-of-zero": _coefficients,
     "derived-losses": _derived,

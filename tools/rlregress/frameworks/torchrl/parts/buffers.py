@@ -29,12 +29,12 @@ def _settled(buffer: Any) -> None:
 def _prefetched_samples(make_env: Any, seed: int) -> Dict[str, Any]:
     """A buffer that prefetches, filled further between samples."""
     buffer = _buffer(24, 4, prefetch=1)
-    seen: List[Any] = []
+    recorded: List[Any] = []
     for k in range(4):
         buffer.extend(steps("...t", first=10 * k))
-        seen.append(buffer.sample()["observation"].flatten().clone())
+        recorded.append(buffer.sample()["observation"].flatten().clone())
         _settled(buffer)
-    return {"filled": torch.stack(seen)}
+    return {"filled": torch.stack(recorded)}
 
 
 def _prefetched_passes(make_env: Any, seed: int) -> Dict[str, Any]:
@@ -44,14 +44,14 @@ def _prefetched_passes(make_env: Any, seed: int) -> Dict[str, Any]:
     def passes(ahead: int) -> List[Any]:
         buffer = _buffer(12, 4, prefetch=ahead, sampler=sampler(shuffle=False))
         buffer.extend(steps("....t......t"))
-        seen: List[Any] = []
+        recorded: List[Any] = []
         for _ in range(2):
-            seen.append([])
+            recorded.append([])
             # three are a pass: one that never ends is told, too
             for batch in islice(buffer, 9):
-                seen[-1].append(batch["observation"].flatten().clone())
+                recorded[-1].append(batch["observation"].flatten().clone())
                 _settled(buffer)
-        return seen
+        return recorded
 
     def observations() -> Any:
         return torch.cat([torch.cat([*of, torch.tensor([-1.0])]) for of in passes(1)])
@@ -77,7 +77,7 @@ def _restored_buffer(make_env: Any, seed: int) -> Dict[str, Any]:
         second.extend(steps("...", first=50))
         third = _buffer(6, 3)
         third.load_state_dict(state)
-        return torch.cat([one[:]["observation"].flatten() for one in (first, second, third)])
+        return torch.cat([number[:]["observation"].flatten() for number in (first, second, third)])
 
     def lists() -> Any:
         one, two, three = (ReplayBuffer(storage=ListStorage(4), batch_size=2) for _ in range(3))
@@ -92,8 +92,8 @@ def _restored_buffer(make_env: Any, seed: int) -> Dict[str, Any]:
 
     def orders() -> Any:
         first, second = (_buffer(6, 2, sampler=sampler()) for _ in range(2))
-        for one in (first, second):
-            one.extend(steps("..t..."))
+        for buffer in (first, second):
+            buffer.extend(steps("..t..."))
         first.sample()
         state = first.state_dict()
         second.load_state_dict(state)
@@ -144,14 +144,14 @@ def _filled_by_steps(make_env: Any, seed: int) -> Dict[str, Any]:
             self.shapes.append(shape(tensordict.batch_size))
             return tensordict
 
-    def filled(buffer: Any, seen: Any) -> Dict[str, Any]:
+    def filled(buffer: Any, observation: Any) -> Dict[str, Any]:
         rows = steps("..t...")
         added = refused(lambda: [int(buffer.add(row)) for row in rows[:3].unbind(0)])
         extended = refused(lambda: buffer.extend(rows[3:]))
         return {
             "added": torch.as_tensor(added) if isinstance(added, list) else added,
             "extended": torch.as_tensor(extended) if not isinstance(extended, str) else extended,
-            "shapes": " ".join(seen.shapes),
+            "shapes": " ".join(observation.shapes),
             **read("sample", buffer.sample(), "observation"),
         }
 
@@ -162,7 +162,7 @@ def _filled_by_steps(make_env: Any, seed: int) -> Dict[str, Any]:
     return outputs
 
 
-PARTS = {
+API_CASES = {
     "prefetched-samples": _prefetched_samples,
     "prefetched-passes": _prefetched_passes,
     "restored-buffer": _restored_buffer,

@@ -8,7 +8,7 @@ from typing import Any, Dict
 import torch
 from torch import nn
 
-from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.torchrl.api import (
     Collector,
     GymWrapper,
@@ -143,7 +143,7 @@ def _first_call(make_env: Any, seed: int) -> Dict[str, Any]:
     try:
         from torchrl.modules import SafeModule
     except ImportError:
-        raise NotOffered("this version has no SafeModule") from None
+        raise Unsupported("this version has no SafeModule") from None
 
     def collected(entries: int, described: bool, **options: Any) -> Any:
         keys = ["action", "sum", "more"][:entries]
@@ -283,7 +283,7 @@ def _random_policy(make_env: Any, seed: int) -> Dict[str, Any]:
     )
 
 
-PARTS = {
+API_CASES = {
     "random-policy": _random_policy,
     "resets-in-between": _resets_in_between,
     "collected-into-a-buffer": _into_a_buffer,

@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict
 
 import torch
 
-from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.torchrl.api import (
     GymWrapper,
     LazyTensorStorage,
@@ -27,12 +27,12 @@ def _module(name: str) -> Any:
     """A module of configuration classes.
 
     Raises:
-        NotOffered: the version has none, or what they are made with is not installed.
+        Unsupported: the version has none, or what they are made with is not installed.
     """
     try:
         return importlib.import_module(f"torchrl.trainers.algorithms.configs.{name}")
     except ImportError as error:
-        raise NotOffered(f"no configuration classes: {error}") from None
+        raise Unsupported(f"no configuration classes: {error}") from None
 
 
 def _described(module: str, fields: Dict[str, str]) -> Dict[str, Any]:
@@ -41,9 +41,9 @@ def _described(module: str, fields: Dict[str, str]) -> Dict[str, Any]:
     for name, own in fields.items():
         owner = getattr(_module(module), name, None)
         if owner is None:
-            raise NotOffered(f"this version has no {name}")
-        told = {field.name: repr(field.default) for field in dataclasses.fields(owner)}
-        defaults.update({f"{name}.{field}": told.get(field, "absent") for field in own.split()})
+            raise Unsupported(f"this version has no {name}")
+        returned = {field.name: repr(field.default) for field in dataclasses.fields(owner)}
+        defaults.update({f"{name}.{field}": returned.get(field, "absent") for field in own.split()})
     return defaults
 
 
@@ -103,7 +103,7 @@ def _loss(configuration: str, maker: str, **given: Any) -> Any:
     """A loss that the maker of a configuration class makes of its fields."""
     module = _module("objectives")
     if not hasattr(module, configuration):
-        raise NotOffered(f"this version has no {configuration}")
+        raise Unsupported(f"this version has no {configuration}")
     made = getattr(module, configuration)(**given)
     fields = {
         field.name: getattr(made, field.name)
@@ -113,7 +113,7 @@ def _loss(configuration: str, maker: str, **given: Any) -> Any:
     return getattr(module, maker)(**fields)
 
 
-def _told(loss: Any) -> str:
+def _described_loss(loss: Any) -> str:
     """Kind of a loss and discount of its estimator."""
     estimator = getattr(loss, "_value_estimator", None)
     gamma = getattr(estimator, "gamma", None)
@@ -138,8 +138,8 @@ def _discount(make_env: Any, seed: int, algorithm: str) -> Dict[str, Any]:
     make = partial(_loss, f"{title}LossConfig", f"_make_{algorithm}_loss", **names[algorithm])
     _module("objectives")
     calls: Dict[str, Callable[[], Any]] = {
-        "with": lambda: _told(make(gamma=0.8)),
-        "without": lambda: _told(make()),
+        "with": lambda: _described_loss(make(gamma=0.8)),
+        "without": lambda: _described_loss(make()),
     }
     return {label: refused(call) for label, call in calls.items()}
 
@@ -164,7 +164,7 @@ def _kinds_of_sac(make_env: Any, seed: int) -> Dict[str, Any]:
 
     def made(kind: str, **given: Any) -> str:
         networks = _networks(make_env, seed, kind)
-        return _told(
+        return _described_loss(
             _loss(
                 "SACLossConfig",
                 "_make_sac_loss",
@@ -186,7 +186,7 @@ def _bounds_of_td3(make_env: Any, seed: int) -> Dict[str, Any]:
     """TD3's trainer made of its configuration, with bounds, a specification, or neither."""
     trainers, objectives = _module("trainers"), _module("objectives")
     if not hasattr(trainers, "_make_td3_trainer"):
-        raise NotOffered("this version has no configuration of TD3's trainer")
+        raise Unsupported("this version has no configuration of TD3's trainer")
 
     def made(**given: Any) -> Any:
         networks = _networks(make_env, seed, "deterministic")
@@ -219,7 +219,7 @@ def _bounds_of_td3(make_env: Any, seed: int) -> Dict[str, Any]:
     }
 
 
-PARTS = {
+API_CASES = {
     "configured-defaults": _defaults_on_policy,
     "configured-collectors": _defaults_of_collectors,
     "configured-ppo": _discount_ppo,

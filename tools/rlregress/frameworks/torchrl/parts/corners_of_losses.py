@@ -49,7 +49,7 @@ def _discounts(make_env: Any, seed: int) -> Dict[str, Any]:
     """Losses that hold a discount of their own, as derived ones do, for every estimator."""
     kinds = library("torchrl.objectives", "ValueEstimators")
 
-    def told(label: str, number: Any, *kind: Any, **given: Any) -> Any:
+    def outputs(label: str, number: Any, *kind: Any, **given: Any) -> Any:
         loss = LOSSES[label]()
         loss.gamma = number
         loss.make_value_estimator(*kind, **given)
@@ -65,11 +65,11 @@ def _discounts(make_env: Any, seed: int) -> Dict[str, Any]:
 
     calls: Dict[str, Any] = {}
     for label in LOSSES:
-        calls[f"{label}.default"] = partial(told, label, 0.4)
-        calls[f"{label}.tensor"] = partial(told, label, torch.tensor(0.3))
-        calls[f"{label}.given"] = partial(told, label, 0.4, gamma=0.6)
+        calls[f"{label}.default"] = partial(outputs, label, 0.4)
+        calls[f"{label}.tensor"] = partial(outputs, label, torch.tensor(0.3))
+        calls[f"{label}.given"] = partial(outputs, label, 0.4, gamma=0.6)
         for kind in ("TD0", "TD1", "TDLambda", "GAE", "VTrace"):
-            calls[f"{label}.{kind}"] = partial(told, label, 0.4, getattr(kinds, kind, kind))
+            calls[f"{label}.{kind}"] = partial(outputs, label, 0.4, getattr(kinds, kind, kind))
         calls[f"{label}.dispatched"] = partial(dispatched, label, 0.4)
         calls[f"{label}.dispatched.given"] = partial(dispatched, label, 0.4, gamma=0.6)
     return answers(seed, **calls)
@@ -146,7 +146,7 @@ def _by_itself(make_env: Any, seed: int) -> Dict[str, Any]:
         loss = built(label, **options)
         found = loss.loss_critic(batch_for(label, 2, 6))
         found = found if isinstance(found, tuple) else (found,)
-        return [each.detach() for each in found if isinstance(each, torch.Tensor)]
+        return [tensor.detach() for tensor in found if isinstance(tensor, torch.Tensor)]
 
     def held(label: str, name: str, **options: Any) -> Any:
         found = getattr(built(label, **options), name)
@@ -177,7 +177,7 @@ def _by_itself(make_env: Any, seed: int) -> Dict[str, Any]:
         with_gradients(loss, batch_for(label, 2, 6))
         loss.reset()
         numbers = [getattr(loss, n) for n in ("beta", "clip_epsilon") if hasattr(loss, n)]
-        return str([float(each) for each in numbers])
+        return str([float(number) for number in numbers])
 
     calls: Dict[str, Any] = {}
     clipped = {"clip_value": 0.2}
@@ -237,7 +237,7 @@ def _broadcasts() -> Dict[str, Any]:
     """Advantages beside log-weights of every shape."""
 
     def checked(*shapes: Sequence[int]) -> Any:
-        library(_PPO, "_check_advantage_broadcast")(*(torch.ones(*each) for each in shapes))
+        library(_PPO, "_check_advantage_broadcast")(*(torch.ones(*shape) for shape in shapes))
         return "accepted"
 
     def widened(*shapes: Sequence[int]) -> Any:
@@ -291,7 +291,7 @@ def _of_critics(make_env: Any, seed: int) -> Dict[str, Any]:
             ),
         )  # fmt: skip
 
-    def asked(loss: Any, *shape: int) -> Any:
+    def outputs(loss: Any, *shape: int) -> Any:
         loss.make_value_estimator(gamma=0.9)
         return with_gradients(loss, batch_for("sac", *(shape or (2, 6))))
 
@@ -332,10 +332,10 @@ def _of_critics(make_env: Any, seed: int) -> Dict[str, Any]:
 
     def unlearned(name: str, **options: Any) -> Any:
         policy = TensorDictModule(
-            lambda seen: seen[..., :ACTIONS].tanh(), ["observation"], ["action"]
+            lambda observation: observation[..., :ACTIONS].tanh(), ["observation"], ["action"]
         )
         critic = TensorDictModule(
-            lambda seen, action: (seen.sum(-1) + action.sum(-1)).unsqueeze(-1),
+            lambda observation, action: (observation.sum(-1) + action.sum(-1)).unsqueeze(-1),
             ["observation", "action"], ["state_action_value"],
         )  # fmt: skip
         loss = made(_objective(name), policy, critic, **options)
@@ -362,13 +362,13 @@ def _of_critics(make_env: Any, seed: int) -> Dict[str, Any]:
         "sac.unkeyed": lambda: unkeyed(sac()), "sac_1.unkeyed": lambda: unkeyed(sac(value())),
         "discrete.unkeyed": lambda: unkeyed(discrete_alone()),
         "sac.unversioned": lambda: unversioned(sac()),
-        "sac_1.apart": lambda: asked(sac(value(), separate_losses=True)),
-        "sac.apart": lambda: asked(sac(separate_losses=True)),
-        "sac.bare": lambda: asked(sac(actor=bare())),
-        "sac.specless": lambda: asked(sac(actor=bare(), action_spec=None)),
-        "sac.unaimed": lambda: asked(sac(target_entropy=None)),
-        "sac.skipping": lambda: asked(sac(skip_done_states=True)),
-        "sac.skipping.row": lambda: asked(sac(skip_done_states=True), 6),
+        "sac_1.apart": lambda: outputs(sac(value(), separate_losses=True)),
+        "sac.apart": lambda: outputs(sac(separate_losses=True)),
+        "sac.bare": lambda: outputs(sac(actor=bare())),
+        "sac.specless": lambda: outputs(sac(actor=bare(), action_spec=None)),
+        "sac.unaimed": lambda: outputs(sac(target_entropy=None)),
+        "sac.skipping": lambda: outputs(sac(skip_done_states=True)),
+        "sac.skipping.row": lambda: outputs(sac(skip_done_states=True), 6),
         "td3.unlearned": lambda: unlearned("TD3Loss", bounds=(-1.0, 1.0)),
         "ddpg.unlearned": lambda: unlearned("DDPGLoss"),
         "td3.stacked": lambda: stacked("_cached_stack_actor_params"),
@@ -404,7 +404,7 @@ def _utilities(make_env: Any, seed: int) -> Dict[str, Any]:
         inputs = torch.arange(4.0 * count).reshape(count, 2, 2)
         found = run(network, options.pop("dims", (0, 0)), **options)(inputs, tree)
         found = found if isinstance(found, tuple) else (found,)
-        return [each.detach() for each in found]
+        return [tensor.detach() for tensor in found]
 
     class Twice(nn.Linear):
         """A layer with another method, and with two outputs."""
@@ -428,13 +428,13 @@ def _utilities(make_env: Any, seed: int) -> Dict[str, Any]:
         """What computes something once."""
 
         def __init__(self) -> None:
-            self.asked = 0
+            self.calls = 0
 
         @library(_UTILITIES, "_cache_values")
         def number(self, name: Any = None) -> Any:
             """How often it was asked."""
-            self.asked += 1
-            return [self.asked, str(name)]
+            self.calls += 1
+            return [self.calls, str(name)]
 
     def kept() -> Any:
         one = Keeping()
@@ -454,8 +454,8 @@ def _utilities(make_env: Any, seed: int) -> Dict[str, Any]:
         updater = library("torchrl.objectives", name)(
             loss, **({"eps": 0.9} if name == "SoftUpdate" else {"value_network_update_interval": 1})
         )
-        for each in entries(updater._targets).values():
-            each.requires_grad_()
+        for entry in entries(updater._targets).values():
+            entry.requires_grad_()
         updater.step()
 
     def parameters_of(*given: Any, **options: Any) -> Any:
@@ -538,7 +538,7 @@ def _utilities(make_env: Any, seed: int) -> Dict[str, Any]:
     return answers(seed, **calls)
 
 
-PARTS = {
+API_CASES = {
     "discounts-of-losses": _discounts,
     "heads-told-otherwise": _heads,
     "losses-by-themselves": _by_itself,

@@ -52,7 +52,7 @@ def _estimators(make_env: Any, seed: int) -> Dict[str, Any]:
         tree = TensorDict.from_module(network)
         more: Dict[str, Any] = {"params": tree} if given else {}
         if given == "both":
-            more["target_params"] = tree.apply(lambda one: 2 * one.data)
+            more["target_params"] = tree.apply(lambda tensor: 2 * tensor.data)
         return entries(estimator(batch, **more).exclude("observation", "action").detach())
 
     def corrected(label: str) -> Any:
@@ -82,8 +82,8 @@ def _by_function() -> Dict[str, Any]:
 
     def elsewhere(name: str, *numbers: Any) -> Any:
         aside = [reward, ends, ends]
-        given = [each.to("meta") for each in aside]
-        discounts = [torch.as_tensor(each) for each in numbers]
+        given = [module.to("meta") for module in aside]
+        discounts = [torch.as_tensor(number) for number in numbers]
         found = library(_FUNCTIONS, name)(*discounts, given[0], *given)
         return str([tuple(found.shape), str(found.device)])
 
@@ -118,17 +118,17 @@ def _odd(make_env: Any, seed: int) -> Dict[str, Any]:
     normal = library("torchrl.modules", "IndependentNormal")
     summed = library("tensordict.nn", "set_composite_lp_aggregate")
 
-    def composite(together: bool, ask: str) -> Any:
+    def composite(together: bool, method: str) -> Any:
         leaf = dictionary({"loc": torch.ones(3, ACTIONS), "scale": torch.ones(3, ACTIONS)}, (3,))
         inner = dictionary({"arm": leaf.clone(), "leg": 2 * leaf}, (3,))
         tree = dictionary({"body": dictionary({"params": inner}, (3,)), "head": leaf}, (3,))
         body = partial(CompositeDistribution, distribution_map={"arm": normal, "leg": normal})
         with summed(together):
             dist = CompositeDistribution(tree, distribution_map={"body": body, "head": normal})
-            if ask == "entropy":
+            if method == "entropy":
                 found = library(_DISTRIBUTIONS, "composite_entropy")(dist, 4)
             else:
-                call = library(_DISTRIBUTIONS, ask)
+                call = library(_DISTRIBUTIONS, method)
                 found = call(dist, (2,))
                 found = dictionary({"sample": found[0], "score": found[1]}, (2,))
         return entries(found) if hasattr(found, "keys") else found
@@ -145,8 +145,8 @@ def _odd(make_env: Any, seed: int) -> Dict[str, Any]:
 
     calls: Dict[str, Any] = {}
     for together in (True, False):
-        for ask in ("entropy", "sample_and_log_prob", "rsample_and_log_prob"):
-            calls[f"composite.{together}.{ask}"] = partial(composite, together, ask)
+        for query in ("entropy", "sample_and_log_prob", "rsample_and_log_prob"):
+            calls[f"composite.{together}.{query}"] = partial(composite, together, query)
     for name in ("safetanh", "safeatanh", "_safetanh", "_safeatanh"):
         for size in (1e-3, 0.1, None):
             calls[f"{name}.{size}"] = partial(inverse, name, size)
@@ -172,7 +172,7 @@ def _specified(make_env: Any, seed: int) -> Dict[str, Any]:
         policy.set_action_spec_from_env(surroundings())
         return policy(dictionary({}, ()))["action"]
 
-    def told(*lacking: str, own: bool = False) -> Any:
+    def outputs(*lacking: str, own: bool = False) -> Any:
         from tensordict.nn import TensorDictSequential
 
         modules: List[Any] = [noise(spec=bounds(-2.0, 2.0) if own else None) for _ in range(2)]
@@ -182,12 +182,12 @@ def _specified(make_env: Any, seed: int) -> Dict[str, Any]:
         library(_EXPLORATION, "set_exploration_modules_spec_from_env")(
             policy, surroundings(*lacking)
         )
-        return str([repr(each.spec) for each in modules])
+        return str([repr(module.spec) for module in modules])
 
     return answers(
         seed, drawn=drawn, own=lambda: drawn(bounds(-0.1, 0.1)), undrawn=lambda: random()(None),
-        told=told, told_batched=lambda: told("action_spec_unbatched"),
-        told_own=lambda: told(own=True),
+        told=outputs, told_batched=lambda: outputs("action_spec_unbatched"),
+        told_own=lambda: outputs(own=True),
     )  # fmt: skip
 
 
@@ -272,7 +272,7 @@ def _held(make_env: Any, seed: int) -> Dict[str, Any]:
     )
 
 
-PARTS = {
+API_CASES = {
     "held-by-others": _held,
     "hints-of-estimators": _estimators,
     "odd-distributions": _odd,

@@ -13,7 +13,7 @@ from torch import nn
 
 from rlregress.frameworks.torchrl.api import LazyTensorStorage, TensorDict, TensorDictReplayBuffer
 from rlregress.frameworks.torchrl.parts.estimators import estimator_of
-from rlregress.frameworks.torchrl.parts.hooks import Log, hook_of, told_by
+from rlregress.frameworks.torchrl.parts.hooks import Log, hook_of, logged_values
 from rlregress.frameworks.torchrl.parts.stages import _in_words
 from rlregress.frameworks.torchrl.parts.trainers import SETTINGS, built_by, trainer_of
 from rlregress.frameworks.torchrl.small import answers, scored, value
@@ -29,13 +29,13 @@ class _Steep(nn.Module):
         super().__init__()
         self.first = nn.Parameter(torch.tensor([1.0, -2.0]))
         self.second = nn.Parameter(torch.tensor([0.5]))
-        self._steep, self.asked = steep, 0
+        self._steep, self.calls = steep, 0
 
     def forward(self, batch: Any) -> Any:
         """Squares; where it is steep, the root of nothing, whose slope has no bound."""
-        self.asked += 1
+        self.calls += 1
         root = (self.second - self.second.detach()).clamp_min(0.0).sqrt().sum()
-        more = root if self.asked in self._steep else 0.0 * self.second.sum()
+        more = root if self.calls in self._steep else 0.0 * self.second.sum()
         return TensorDict(
             {"loss_first": (self.first**2).sum() + more, "loss_second": 0.5 * self.second.sum(),
              "penalty": (self.second**2).sum(), "several": self.first.detach()}, [],
@@ -43,7 +43,7 @@ class _Steep(nn.Module):
 
 
 def _numbers(loss: nn.Module) -> torch.Tensor:
-    return torch.cat([each.detach().flatten() for each in loss.parameters()])
+    return torch.cat([parameter.detach().flatten() for parameter in loss.parameters()])
 
 
 def _steps(make_env: Any, seed: int) -> Dict[str, Any]:
@@ -56,10 +56,10 @@ def _steps(make_env: Any, seed: int) -> Dict[str, Any]:
         # of a trainer these steps read no more than its loss, its optimiser and its cuts
         trainer = trainer_of(make_env, seed, **options)[0] if options else plain
         trainer.loss_module = loss
-        told: List[Any] = []
+        observed: List[Any] = []
         for _ in range(count):
-            told.append(_in_words(dict(stepper.step(trainer, scored(2, 6)).items())))
-        return {"numbers": _numbers(loss), "told": str(told)}
+            observed.append(_in_words(dict(stepper.step(trainer, scored(2, 6)).items())))
+        return {"numbers": _numbers(loss), "told": str(observed)}
 
     def mixed(*steep: int, count: int = 4, **options: Any) -> Any:
         loss = _Steep(steep)
@@ -185,7 +185,7 @@ def _padded(make_env: Any, seed: int) -> Dict[str, Any]:
         taken = hook(given)
         return {"shape": str(list(taken.shape)), "seen": taken["observation"]}
 
-    def told(given: Any, reduction: str) -> Any:
+    def outputs(given: Any, reduction: str) -> Any:
         hook = hook_of("LogScalar", ("next", "reward"), "r", reduction=reduction, log_pbar=True)
         return str(hook(given))
 
@@ -216,7 +216,7 @@ def _padded(make_env: Any, seed: int) -> Dict[str, Any]:
                 sampled, scored(2, 2, 6), size, sub_traj_len=length
             )
     for reduction in ("mean", "sum", "min", "max", "median"):
-        calls[f"told.{reduction}"] = partial(told, batch(), reduction)
+        calls[f"told.{reduction}"] = partial(outputs, batch(), reduction)
     return answers(seed, **calls)
 
 
@@ -376,7 +376,7 @@ def _corners(make_env: Any, seed: int) -> Dict[str, Any]:
             trainer.register_op(stage, lambda batch: None)
         trainer.register_op("post_optim_complete_log", lambda steps, losses: None)
         trainer.train()
-        return {"number": loss.pulled.detach(), **told_by(log)}
+        return {"number": loss.pulled.detach(), **logged_values(log)}
 
     def timed() -> Any:
         clock = library("torchrl._utils", "timeit")
@@ -386,7 +386,7 @@ def _corners(make_env: Any, seed: int) -> Dict[str, Any]:
         clock.erase()
         # times differ from run to run: their names do not
         own = sorted(name for name in trainer._log_dict if "hook" in name)
-        return str([own, loss.asked])
+        return str([own, loss.calls])
 
     def unepoched(**options: Any) -> Any:
         trainer, loss = trainer_of(make_env, seed, **options)
@@ -476,7 +476,7 @@ def _corners(make_env: Any, seed: int) -> Dict[str, Any]:
     return answers(seed, **calls)
 
 
-PARTS = {
+API_CASES = {
     "steep-losses": _steps,
     "padded-batches-in-hooks": _padded,
     "loaded-trainers": _loaded,

@@ -241,7 +241,7 @@ def _scaled_means(make_env: Any, seed: int) -> Dict[str, Any]:
     place, scale = torch.tensor([[2.1, -7.0]]), torch.tensor([[0.3, 0.6]])
     inside = torch.tensor([[0.4, -0.6]])
 
-    def told(name: str, **options: Any) -> Any:
+    def outputs(name: str, **options: Any) -> Any:
         kind = library("torchrl.modules", name)
         check_arguments(kind, options)
         given = kind(place, scale, **options)
@@ -254,10 +254,10 @@ def _scaled_means(make_env: Any, seed: int) -> Dict[str, Any]:
 
     calls: Dict[str, Any] = {}
     for name in ("TanhNormal", "TruncatedNormal", "IndependentNormal"):
-        calls[name] = lambda name=name: told(name, tanh_loc=True, upscale=2.0)
-        calls[f"{name}_unscaled"] = lambda name=name: told(name, upscale=1.0, tanh_loc=True)
-    calls["unsafe"] = lambda: told("TanhNormal", safe_tanh=False)
-    calls["no_event"] = lambda: told("TanhNormal", event_dims=0)
+        calls[name] = lambda name=name: outputs(name, tanh_loc=True, upscale=2.0)
+        calls[f"{name}_unscaled"] = lambda name=name: outputs(name, upscale=1.0, tanh_loc=True)
+    calls["unsafe"] = lambda: outputs("TanhNormal", safe_tanh=False)
+    calls["no_event"] = lambda: outputs("TanhNormal", event_dims=0)
     return answers(seed, **calls)
 
 
@@ -280,7 +280,7 @@ def _kinds_of_choices(make_env: Any, seed: int) -> Dict[str, Any]:
     strategies = library("torchrl.modules", "ReparamGradientStrategy")
     numbers = torch.tensor([[0.1, 1.4, -0.3], [2.0, 0.2, 0.4]])
 
-    def told(name: str, **options: Any) -> Any:
+    def results(name: str, **options: Any) -> Any:
         kind = library("torchrl.modules", name)
         given = numbers.clone().requires_grad_()
         way = options.pop("given", "logits")
@@ -296,15 +296,15 @@ def _kinds_of_choices(make_env: Any, seed: int) -> Dict[str, Any]:
 
     return answers(
         seed,
-        passed=lambda: told("OneHotCategorical", grad_method=strategies.PassThrough),
-        relaxed=lambda: told("OneHotCategorical", grad_method=strategies.RelaxedOneHot),
-        probabilities=lambda: told("OneHotCategorical", given="probs"),
-        ordinal=lambda: told("Ordinal", given="scores"),
-        ordinal_one_hot=lambda: told("OneHotOrdinal", given="scores"),
+        passed=lambda: results("OneHotCategorical", grad_method=strategies.PassThrough),
+        relaxed=lambda: results("OneHotCategorical", grad_method=strategies.RelaxedOneHot),
+        probabilities=lambda: results("OneHotCategorical", given="probs"),
+        ordinal=lambda: results("Ordinal", given="scores"),
+        ordinal_one_hot=lambda: results("OneHotOrdinal", given="scores"),
     )
 
 
-PARTS = {
+API_CASES = {
     "tanh-normal": _tanh_normal,
     "tanh-normal-policy": _tanh_normal_policy,
     "scale-as-a-number": _scale_as_a_number,

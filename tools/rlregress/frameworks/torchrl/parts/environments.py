@@ -33,13 +33,13 @@ def _vector(make_env: Any, copies: int, **options: Any) -> Any:
 
 def _finite(outputs: Dict[str, Any]) -> Dict[str, Any]:
     """Numbers, and beside them where they are none."""
-    told: Dict[str, Any] = {}
+    finite: Dict[str, Any] = {}
     for name, value in outputs.items():
         if isinstance(value, torch.Tensor) and value.is_floating_point() and value.isnan().any():
-            told[f"{name}.missing"] = value.isnan()
+            finite[f"{name}.missing"] = value.isnan()
             value = torch.nan_to_num(value)
-        told[name] = value
-    return told
+        finite[name] = value
+    return finite
 
 
 def _side_by_side(make_env: Any, seed: int) -> Dict[str, Any]:
@@ -201,12 +201,12 @@ def _wrapped(make_env: Any, seed: int) -> Dict[str, Any]:
     """How often an environment is reset when it is wrapped, seeded and reset."""
     counted = _Counted(make_env())
     environment = GymWrapper(counted, device="cpu")
-    seen = [counted.resets]
+    observed = [counted.resets]
     environment.set_seed(seed)
-    seen.append(counted.resets)
+    observed.append(counted.resets)
     first = environment.reset()
-    seen.append(counted.resets)
-    return {"resets": torch.tensor(seen), **read("first", first, "observation")}
+    observed.append(counted.resets)
+    return {"resets": torch.tensor(observed), **read("first", first, "observation")}
 
 
 def _information(make_env: Any, seed: int) -> Dict[str, Any]:
@@ -239,14 +239,14 @@ def _seeds(make_env: Any, seed: int) -> Dict[str, Any]:
     for given in (seed, seed + 1):
         torch.manual_seed(7)
         environment = GymWrapper(make_env(), device="cpu")
-        told = environment.set_seed(given)
-        outputs[f"{given}.told"] = -1 if told is None else int(told)
+        returned = environment.set_seed(given)
+        outputs[f"{given}.told"] = -1 if returned is None else int(returned)
         outputs[f"{given}.draw"] = torch.rand(3)
         outputs.update(read(str(given), environment.reset(), "observation"))
     return outputs
 
 
-PARTS = {
+API_CASES = {
     "side-by-side": _side_by_side,
     "unknown-ends": _unknown_ends,
     "resets-of-a-vector": _resets_of_a_vector,

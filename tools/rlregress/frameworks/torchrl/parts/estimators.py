@@ -297,7 +297,7 @@ def _options(make_env: Any, seed: int) -> Dict[str, Any]:
     return answers(seed, **calls)
 
 
-PARTS = {
+API_CASES = {
     "ends-within": _ends_within,
     "standardised-rewards": _standardised_rewards,
     "v-trace-ends": _v_trace,

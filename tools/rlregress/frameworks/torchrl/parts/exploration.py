@@ -26,7 +26,9 @@ def exploring(name: str, call: Callable[[], Any]) -> Any:
     exploration = library("torchrl.envs.utils", "set_exploration_type")
     types = library("torchrl.envs.utils", "ExplorationType")
     names = {"deterministic": ("DETERMINISTIC", "MODE"), "random": ("RANDOM",), "mean": ("MEAN",)}
-    kind = next(getattr(types, each) for each in names[name] if hasattr(types, each))
+    kind = next(
+        getattr(types, known_name) for known_name in names[name] if hasattr(types, known_name)
+    )
     with exploration(kind), torch.no_grad():
         return call()
 
@@ -204,13 +206,13 @@ def _options(make_env: Any, seed: int) -> Dict[str, Any]:
     def acted(kind: Any, batch: Any, rounds: int = 3, **options: Any) -> Any:
         check_arguments(kind, options)
         noise = kind(**options)
-        seen = []
+        recorded = []
         for _ in range(rounds):
             # what a process has left in the batch is its state
             exploring("random", partial(noise, batch))
-            seen.append(batch["action"].clone())
+            recorded.append(batch["action"].clone())
             noise.step(3)
-        return seen
+        return recorded
 
     def moves() -> Any:
         given = {"action": torch.zeros(4, ACTIONS), "is_init": torch.zeros(4, 1, dtype=torch.bool)}
@@ -265,7 +267,7 @@ def _options_of_noisy_layers(make_env: Any, seed: int) -> Dict[str, Any]:
     )
 
 
-PARTS = {
+API_CASES = {
     "noisy-layers": _noisy_layers,
     "ornstein-uhlenbeck": _ornstein_uhlenbeck,
     "noise-at-evaluation": _noise_at_evaluation,

@@ -50,9 +50,9 @@ def _called(
 ) -> Any:
     """A function of these numbers; what returns several returns them by number."""
     call = library(_FUNCTIONS, name)
-    first = [numbers[each] for each in (*_TARGETS[name], "reward")]
+    first = [numbers[key] for key in (*_TARGETS[name], "reward")]
     given = {"terminated": numbers["terminated"]} if name == "td0_return_estimate" else {
-        each: numbers[each] for each in ends
+        end: numbers[end] for end in ends
     }  # fmt: skip
     output = call(*first, **given, **options)
     return dict(enumerate(output)) if isinstance(output, tuple) else output
@@ -61,8 +61,8 @@ def _called(
 def _moved(numbers: Dict[str, Any], move: Callable[[torch.Tensor], torch.Tensor]) -> Dict[str, Any]:
     """The same numbers in tensors of another form."""
     return {
-        name: move(each) if isinstance(each, torch.Tensor) else each
-        for name, each in numbers.items()
+        name: move(number) if isinstance(number, torch.Tensor) else number
+        for name, number in numbers.items()
     }
 
 
@@ -164,9 +164,9 @@ def _vanishing(make_env: Any, seed: int) -> Dict[str, Any]:
 
     def numbers(*shape: int, gamma: float, lmbda: float) -> Dict[str, Any]:
         given = {
-            name: each.double() if isinstance(each, torch.Tensor) and each.is_floating_point()
-            else each
-            for name, each in _numbers(*shape).items()
+            name: array.double() if isinstance(array, torch.Tensor) and array.is_floating_point()
+            else array
+            for name, array in _numbers(*shape).items()
         }  # fmt: skip
         # what is far away counts for something all the same
         given["reward"] = 1e5 * given["reward"]
@@ -272,7 +272,7 @@ def _to_go() -> Dict[str, Any]:
     }  # fmt: skip
 
 
-PARTS = {
+API_CASES = {
     "vanishing-discounts": _vanishing,
     "refusals-of-functions": _wrong,
     "targets-by-function": _targets,

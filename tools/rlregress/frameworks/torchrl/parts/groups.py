@@ -98,12 +98,12 @@ def _in_chunks(make_env: Any, seed: int) -> Dict[str, Any]:
 
         def __init__(self) -> None:
             super().__init__()
-            self.asked: List[Any] = []
+            self.inputs: List[Any] = []
 
-        def forward(self, seen: torch.Tensor) -> torch.Tensor:
+        def forward(self, observation: torch.Tensor) -> torch.Tensor:
             """Of shape [..., 1]."""
-            self.asked.append(list(seen.shape))
-            return seen.sum(-1, keepdim=True)
+            self.inputs.append(list(observation.shape))
+            return observation.sum(-1, keepdim=True)
 
     def estimated(name: str, **options: Any) -> Any:
         from tensordict.nn import TensorDictModule
@@ -111,7 +111,7 @@ def _in_chunks(make_env: Any, seed: int) -> Dict[str, Any]:
         noting = Noting()
         critic = TensorDictModule(noting, ["observation"], ["state_value"])
         estimator_of(name, critic, **options)(_batch())
-        return {"asked": str(noting.asked),
+        return {"asked": str(noting.inputs),
                 **written(estimator_of(name, value(), **options)(_batch()))}  # fmt: skip
 
     calls: Dict[str, Any] = {}
@@ -140,9 +140,9 @@ def _with_gradients(make_env: Any, seed: int) -> Dict[str, Any]:
             given = {"params": own, "target_params": own.apply(lambda p: 0.5 * p.detach())}
         batch = estimator(_batch(), **given)
         target, advantage = batch["value_target"], batch["advantage"]
-        for each in (advantage.sum(), (target**2).sum()):
-            if each.requires_grad:
-                each.backward(retain_graph=True)
+        for scalar in (advantage.sum(), (target**2).sum()):
+            if scalar.requires_grad:
+                scalar.backward(retain_graph=True)
         moved = {
             f"gradient.{key}": parameter.grad
             for key, parameter in critic.named_parameters()
@@ -201,7 +201,7 @@ def _by_themselves(make_env: Any, seed: int) -> Dict[str, Any]:
     return answers(seed, **calls)
 
 
-PARTS = {
+API_CASES = {
     "averages-of-groups": _over_groups,
     "values-of-agents": _over_agents,
     "values-in-chunks": _in_chunks,

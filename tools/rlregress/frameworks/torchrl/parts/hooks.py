@@ -50,7 +50,7 @@ def _batch(marked: bool = False) -> Any:
 def _numbers_of_the_log(make_env: Any, seed: int) -> Dict[str, Any]:
     """What hooks tell the log: rewards in every reduction, of all steps and of those collected."""
 
-    def told(marked: bool, **options: Any) -> Any:
+    def outputs(marked: bool, **options: Any) -> Any:
         return hook_of("LogScalar", **options)(_batch(marked))
 
     def counted(marked: bool) -> Any:
@@ -61,15 +61,15 @@ def _numbers_of_the_log(make_env: Any, seed: int) -> Dict[str, Any]:
         return [first, second, other(_batch())]
 
     calls: Dict[str, Any] = {
-        "action": lambda: told(False, key="action", logname="move", include_std=False),
-        "unknown": lambda: told(False, reduction="median"),
+        "action": lambda: outputs(False, key="action", logname="move", include_std=False),
+        "unknown": lambda: outputs(False, reduction="median"),
         "selected": lambda: sorted(map(str, hook_of("SelectKeys", ["action"])(_batch()).keys())),
         "word": lambda: hook_of("SelectKeys", "action"),
     }
     for marked in (False, True):
         calls[f"count.{marked}"] = partial(counted, marked)
         for reduction in ("mean", "sum", "min", "max"):
-            calls[f"{reduction}.{marked}"] = partial(told, marked, reduction=reduction)
+            calls[f"{reduction}.{marked}"] = partial(outputs, marked, reduction=reduction)
     return answers(seed, **calls)
 
 
@@ -87,7 +87,7 @@ def _rewards_of_a_validation(make_env: Any, seed: int) -> Dict[str, Any]:
             policy_exploration=TensorDictModule(Drawn(), ["observation"], ["action"]), **options,
         )  # fmt: skip
 
-    def told(**options: Any) -> Any:
+    def outputs(**options: Any) -> Any:
         one = hook(**options)
         return [one(_batch()) for _ in range(3)]
 
@@ -98,14 +98,14 @@ def _rewards_of_a_validation(make_env: Any, seed: int) -> Dict[str, Any]:
         return [one(_batch()), other(_batch())]
 
     return answers(
-        seed, told=told, bar=lambda: told(log_pbar=True),
-        keys=lambda: told(log_keys=[("next", "reward"), ("next", "done")]), saved=saved,
+        seed, told=outputs, bar=lambda: outputs(log_pbar=True),
+        keys=lambda: outputs(log_keys=[("next", "reward"), ("next", "done")]), saved=saved,
     )  # fmt: skip
 
 
 def numbers_of(loss: Any) -> Any:
     """All parameters of a loss in a row."""
-    return torch.cat([one.detach().flatten() for one in loss.parameters()])
+    return torch.cat([parameter.detach().flatten() for parameter in loss.parameters()])
 
 
 class _Two(nn.Module):
@@ -169,13 +169,14 @@ def _steppers(make_env: Any, seed: int) -> Dict[str, Any]:
         stepping = stepper(loss, **options)
         trainer, _ = trainer_of(make_env, seed)
         trainer.loss_module = loss
-        told = []
+        observed = []
         for k in range(count):
             if broken and k == 0:
                 with torch.no_grad():
                     loss.second[0] = float("inf")
-            told.append(dict(stepping.step(trainer, _batch()).items()))
-        return {"numbers": numbers_of(loss), "steps": stepping.optimizer_step_count, "told": told,
+            observed.append(dict(stepping.step(trainer, _batch()).items()))
+        steps = stepping.optimizer_step_count
+        return {"numbers": numbers_of(loss), "steps": steps, "told": observed,
                 "state": stepping.state_dict()}  # fmt: skip
 
     return answers(
@@ -255,13 +256,15 @@ def _rates_and_ends(make_env: Any, seed: int) -> Dict[str, Any]:
     """Learning rates that fall batch by batch and update by update; trainings that end early."""
 
     def falling(**options: Any) -> Any:
-        seen: List[float] = []
+        recorded: List[float] = []
         trainer, loss = trainer_of(make_env, seed, init_random_frames=options.pop("random", 0))
         scheduler = torch.optim.lr_scheduler.ExponentialLR(trainer.optimizer, 0.5)
         hook_of("LRSchedulerHook", scheduler, **options).register(trainer)
-        trainer.register_op("post_steps", lambda: seen.append(float(scheduler.get_last_lr()[0])))
+        trainer.register_op(
+            "post_steps", lambda: recorded.append(float(scheduler.get_last_lr()[0]))
+        )
         trainer.train()
-        return torch.tensor([*seen, float(loss.pulled.detach())])
+        return torch.tensor([*recorded, float(loss.pulled.detach())])
 
     def ended(**options: Any) -> Any:
         trainer, loss = trainer_of(make_env, seed)
@@ -269,8 +272,8 @@ def _rates_and_ends(make_env: Any, seed: int) -> Dict[str, Any]:
         hook = hook_of("EarlyStopping", monitor="seen", wait_for=0, **options)
         hook.register(trainer)
         trainer.train()
-        told = str(hook.stop_reason), str(hook.best_score)
-        return {"frames": trainer.collected_frames, "number": loss.pulled.detach(), "why": told}
+        reason = str(hook.stop_reason), str(hook.best_score)
+        return {"frames": trainer.collected_frames, "number": loss.pulled.detach(), "why": reason}
 
     return answers(
         seed,
@@ -291,20 +294,20 @@ class Log:
     exp_name = "part"
 
     def __init__(self) -> None:
-        self.told: Dict[str, List[float]] = {}
+        self.values: Dict[str, List[float]] = {}
 
     def log_scalar(self, name: str, value: Any, step: Any = None) -> None:
         """Note a number; times differ from run to run."""
         if "time" not in name and "fps" not in name:
-            self.told.setdefault(name, []).append(float(value))
+            self.values.setdefault(name, []).append(float(value))
 
-    def log_hparams(self, told: Any) -> None:
+    def log_hparams(self, parameters: Any) -> None:
         """Nothing."""
 
 
-def told_by(log: Log) -> Dict[str, Any]:
+def logged_values(log: Log) -> Dict[str, Any]:
     """What a log was told, each name an item: in a mapping within an item numbers do not count."""
-    return {f"log.{name}": numbers for name, numbers in sorted(log.told.items())}
+    return {f"log.{name}": numbers for name, numbers in sorted(log.values.items())}
 
 
 def again(built: Any, loss: Any, algorithm: str, **options: Any) -> Any:
@@ -325,19 +328,21 @@ def again(built: Any, loss: Any, algorithm: str, **options: Any) -> Any:
 def _logged_trainings(make_env: Any, seed: int) -> Dict[str, Any]:
     """What the trainers of the algorithms log of rewards, actions and observations."""
 
-    def told(algorithm: str, **options: Any) -> Any:
+    def outputs(algorithm: str, **options: Any) -> Any:
         built, loss = built_by(make_env, seed, algorithm, SETTINGS[algorithm], summing=True)
         log = Log()
         given = {"logger": log, "log_interval": 1, "enable_logging": True, **options}
         again(built, loss, algorithm, **given).train()
-        return log.told
+        return log.values
 
     calls: Dict[str, Any] = {}
     for algorithm in SETTINGS:
-        calls[algorithm] = partial(told, algorithm)
+        calls[algorithm] = partial(outputs, algorithm)
         for name in ("log_rewards", "log_actions", "log_observations"):
             for wanted in (True, False):
-                calls[f"{algorithm}.{name}.{wanted}"] = partial(told, algorithm, **{name: wanted})
+                calls[f"{algorithm}.{name}.{wanted}"] = partial(
+                    outputs, algorithm, **{name: wanted}
+                )
     return answers(seed, **calls)
 
 
@@ -358,7 +363,7 @@ def _whole_files(make_env: Any, seed: int) -> Dict[str, Any]:
             second, other, _built = trainer(algorithm, Path(folder))
             before = numbers_of(other)
             second.load_from_file(Path(folder) / "state")
-            found = sorted(str(each.relative_to(folder)) for each in Path(folder).glob("state/*"))
+            found = sorted(str(path.relative_to(folder)) for path in Path(folder).glob("state/*"))
         return {"own": numbers_of(loss), "before": before, "after": numbers_of(other),
                 "frames": second.collected_frames, "optim": second._optim_count,
                 "log": str(second._last_log), "files": str(found)}  # fmt: skip
@@ -370,7 +375,7 @@ def _logged_values(make_env: Any, seed: int) -> Dict[str, Any]:
     """What the trainer of DDPG logs, under its own keys and under others."""
     hard = library("torchrl.objectives", "HardUpdate")
 
-    def told(**options: Any) -> Any:
+    def outputs(**options: Any) -> Any:
         loss = library("torchrl.objectives", "DDPGLoss")(deterministic(), action_value())
         loss.make_value_estimator(gamma=0.9)
         log = Log()
@@ -384,16 +389,16 @@ def _logged_values(make_env: Any, seed: int) -> Dict[str, Any]:
             **options,
         )  # fmt: skip
         trainer.train()
-        return log.told
+        return log.values
 
     calls: Dict[str, Any] = {
-        "plain": told,
-        "done": partial(told, done_key="terminated"),
-        "seen": partial(told, observation_key="action", log_observations=True),
+        "plain": outputs,
+        "done": partial(outputs, done_key="terminated"),
+        "seen": partial(outputs, observation_key="action", log_observations=True),
     }
     for name in ("log_rewards", "log_actions", "log_observations"):
         for wanted in (True, False):
-            calls[f"{name}.{wanted}"] = partial(told, **{name: wanted})
+            calls[f"{name}.{wanted}"] = partial(outputs, **{name: wanted})
     return answers(seed, **calls)
 
 
@@ -432,7 +437,7 @@ def _files(make_env: Any, seed: int) -> Dict[str, Any]:
     )
 
 
-PARTS = {
+API_CASES = {
     "numbers-of-the-log": _numbers_of_the_log,
     "rewards-of-a-validation": _rewards_of_a_validation,
     "updates-by-hooks": _updates_by_hooks,

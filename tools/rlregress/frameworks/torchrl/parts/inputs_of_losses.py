@@ -39,8 +39,8 @@ def _set_back(make_env: Any, seed: int) -> Dict[str, Any]:
         found: List[Any] = [sorted(map(str, loss.in_keys))]
         for key in ("other", None):
             # an estimator refuses the name of a value that its network does not write
-            said = refused(partial(loss.set_keys, **{name: key}))
-            found.append([str(said), _read(loss.tensor_keys)])
+            reason = refused(partial(loss.set_keys, **{name: key}))
+            found.append([str(reason), _read(loss.tensor_keys)])
             found.append(_read(loss.value_estimator.tensor_keys))
             found.append(sorted(map(str, loss.in_keys)))
         return str(found)
@@ -52,8 +52,8 @@ def _set_back(make_env: Any, seed: int) -> Dict[str, Any]:
 
     calls: Dict[str, Any] = {}
     for label, loss in LOSSES.items():
-        for each in dataclasses.fields(loss()._AcceptedKeys):
-            calls[f"{label}.{each.name}"] = partial(back, label, each.name)
+        for field in dataclasses.fields(loss()._AcceptedKeys):
+            calls[f"{label}.{field.name}"] = partial(back, label, field.name)
         for name in ("in_keys", "out_keys"):
             calls[f"{label}.{name}"] = partial(given, label, name)
     return answers(seed, **calls)
@@ -61,7 +61,7 @@ def _set_back(make_env: Any, seed: int) -> Dict[str, Any]:
 
 def _read(keys: Any) -> List[str]:
     """What each key of a loss or of an estimator is."""
-    return [f"{each.name}={getattr(keys, each.name)}" for each in dataclasses.fields(keys)]
+    return [f"{field.name}={getattr(keys, field.name)}" for field in dataclasses.fields(keys)]
 
 
 #: what users read of losses.
@@ -176,24 +176,24 @@ def hinted(kind: str) -> Any:
             return NormalParamExtractor()(super().forward(*inputs))
 
     hint = f"hint_of_{kind}"
-    seen = ["observation", hint]
+    in_keys = ["observation", hint]
     if kind == "value":
-        return ValueOperator(Hinted(OBSERVATIONS, 1), seen)
+        return ValueOperator(Hinted(OBSERVATIONS, 1), in_keys)
     if kind == "action_value":
         return ValueOperator(
             Hinted(OBSERVATIONS + ACTIONS, 1), in_keys=["observation", "action", hint]
         )
     if kind == "q_values":
-        return QValueActor(Hinted(OBSERVATIONS, CHOICES), in_keys=seen, action_space="one_hot")
+        return QValueActor(Hinted(OBSERVATIONS, CHOICES), in_keys=in_keys, action_space="one_hot")
     if kind == "choice_values":
-        return TensorDictModule(Hinted(OBSERVATIONS, CHOICES), seen, ["action_value"])
+        return TensorDictModule(Hinted(OBSERVATIONS, CHOICES), in_keys, ["action_value"])
     if kind == "deterministic":
-        return TensorDictModule(Hinted(OBSERVATIONS, ACTIONS), seen, ["action"])
+        return TensorDictModule(Hinted(OBSERVATIONS, ACTIONS), in_keys, ["action"])
     choosing = kind == "choosing"
     layer = Hinted(OBSERVATIONS, CHOICES) if choosing else Spread(OBSERVATIONS, 2 * ACTIONS)
     keys = ["logits"] if choosing else ["loc", "scale"]
     return ProbabilisticActor(
-        TensorDictModule(layer, seen, keys),
+        TensorDictModule(layer, in_keys, keys),
         in_keys=keys,
         distribution_class=library(
             "torchrl.modules", "OneHotCategorical" if choosing else "TanhNormal"
@@ -224,7 +224,7 @@ _HINTED: Dict[str, Any] = {
 def _made(label: str, networks: List[Any], more: Dict[str, Any]) -> Any:
     """The loss of a label with these networks."""
     name, _, given = _HINTED[label]
-    options = {key: one() if callable(one) else one for key, one in given.items()}
+    options = {key: number() if callable(number) else number for key, number in given.items()}
     return made(library("torchrl.objectives", name), *networks, **{**options, **more})
 
 
@@ -264,9 +264,9 @@ class Judging(nn.Module):
         super().__init__()
         self.layer = layer
 
-    def forward(self, seen: torch.Tensor, *action: torch.Tensor) -> torch.Tensor:
+    def forward(self, observation: torch.Tensor, *action: torch.Tensor) -> torch.Tensor:
         """The sum of what the layer returns, and of the action where there is one."""
-        total = self.layer(seen).sum(-1, keepdim=True)
+        total = self.layer(observation).sum(-1, keepdim=True)
         return total + action[0].sum(-1, keepdim=True) if action else total
 
 
@@ -318,8 +318,8 @@ def _frozen(make_env: Any, seed: int) -> Dict[str, Any]:
 
     def needs(loss: Any, batch: Any) -> Any:
         returned = entries(loss(batch))
-        needed = {f"needed.{key}": float(one.requires_grad) for key, one in returned.items()}
-        return {**{key: one.detach() for key, one in returned.items()}, **needed}
+        needed = {f"needed.{key}": float(tensor.requires_grad) for key, tensor in returned.items()}
+        return {**{key: tensor.detach() for key, tensor in returned.items()}, **needed}
 
     calls: Dict[str, Any] = {}
     networks = ("actor_network", "critic_network", "value_network", "qvalue_network")
@@ -387,12 +387,12 @@ class Blind(nn.Linear):
 
     def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
         """The layer on what is seen, and the sum."""
-        seen, action = inputs
-        added = action.reshape(*seen.shape[:-1], -1).sum(-1, keepdim=True)
-        return super().forward(seen) + added
+        observation, action = inputs
+        added = action.reshape(*observation.shape[:-1], -1).sum(-1, keepdim=True)
+        return super().forward(observation) + added
 
 
-PARTS = {
+API_CASES = {
     "keys-set-back": _set_back,
     "held-by-losses": _held,
     "named-by-policies": _named,

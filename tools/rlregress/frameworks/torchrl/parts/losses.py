@@ -93,7 +93,7 @@ def _raise(network: Any) -> None:
 def _keys(make_env: Any, seed: int) -> Dict[str, Any]:
     """What every loss says that it reads and writes: as it is made, without entropy, renamed."""
 
-    def told(label: str, reward: str = "", **options: Any) -> Any:
+    def outputs(label: str, reward: str = "", **options: Any) -> Any:
         loss = LOSSES[label](**options)
         if reward:
             loss.set_keys(reward=reward)
@@ -101,13 +101,13 @@ def _keys(make_env: Any, seed: int) -> Dict[str, Any]:
 
     calls: Dict[str, Any] = {}
     for label in LOSSES:
-        calls[label] = partial(told, label)
-        calls[f"{label}.renamed"] = partial(told, label, reward="gain")
+        calls[label] = partial(outputs, label)
+        calls[f"{label}.renamed"] = partial(outputs, label, reward="gain")
     for label in ("ppo", "clip", "kl", "a2c"):
-        calls[f"{label}.silent"] = partial(told, label, entropy_bonus=False)
+        calls[f"{label}.silent"] = partial(outputs, label, entropy_bonus=False)
     for label in ("clip", "a2c"):
-        calls[f"{label}.clipped"] = partial(told, label, clip_value=0.2)
-    calls["sac.fixed"] = partial(told, "sac", fixed_alpha=True)
+        calls[f"{label}.clipped"] = partial(outputs, label, clip_value=0.2)
+    calls["sac.fixed"] = partial(outputs, "sac", fixed_alpha=True)
     return answers(seed, **calls)
 
 
@@ -138,7 +138,7 @@ def _networks(make_env: Any, seed: int) -> Dict[str, Any]:
     def again(label: str) -> Any:
         loss = LOSSES[label]()
         loss.reset_parameters_recursive()
-        return {name: one.detach().clone() for name, one in loss.named_parameters()}
+        return {name: parameter.detach().clone() for name, parameter in loss.named_parameters()}
 
     calls: Dict[str, Any] = {}
     for label, name in (
@@ -273,7 +273,7 @@ def _estimators(make_env: Any, seed: int) -> Dict[str, Any]:
     gae = library("torchrl.objectives.value", "GAE")
     td0 = library("torchrl.objectives.value", "TD0Estimator")
 
-    def told(label: str, *given: Any, **options: Any) -> Any:
+    def outputs(label: str, *given: Any, **options: Any) -> Any:
         loss = LOSSES[label]()
         loss.make_value_estimator(*given, **options)
         estimator = loss.value_estimator
@@ -297,14 +297,14 @@ def _estimators(make_env: Any, seed: int) -> Dict[str, Any]:
     }
     for label in LOSSES:
         for kind in ("TD0", "TD1", "TDLambda", "GAE", "VTrace"):
-            calls[f"{label}.{kind}"] = lambda label=label, kind=kind: told(
+            calls[f"{label}.{kind}"] = lambda label=label, kind=kind: outputs(
                 label, getattr(names, kind), gamma=0.7
             )
-        calls[f"{label}.unknown"] = partial(told, label, "mean")
-        calls[f"{label}.class"] = lambda label=label: told(
+        calls[f"{label}.unknown"] = partial(outputs, label, "mean")
+        calls[f"{label}.class"] = lambda label=label: outputs(
             label, td0, gamma=0.6, value_network=value()
         )
-        calls[f"{label}.made"] = lambda label=label: told(
+        calls[f"{label}.made"] = lambda label=label: outputs(
             label, gae(gamma=0.6, lmbda=0.5, value_network=value())
         )
     return answers(seed, **calls)
@@ -425,7 +425,7 @@ def _helpers(make_env: Any, seed: int) -> Dict[str, Any]:
     )  # fmt: skip
 
 
-PARTS = {
+API_CASES = {
     "estimators-of-losses": _estimators,
     "keys-of-losses-again": _keys_again,
     "advantages-by-returns": _scaled_by_returns,

@@ -221,7 +221,7 @@ def _joint_networks(make_env: Any, seed: int) -> Dict[str, Any]:
     )
 
 
-PARTS = {
+API_CASES = {
     "perceptron": _perceptron,
     "specification-as-space": _specification_as_space,
     "shape-of-choices": _shape_of_choices,

@@ -8,7 +8,7 @@ from typing import Any, Dict
 import torch
 from torch import nn
 
-from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.offered import check_arguments
 from rlregress.frameworks.torchrl.small import (
     CHOICES,
@@ -262,7 +262,7 @@ def _registered_layers(make_env: Any, seed: int) -> Dict[str, Any]:
     common = "torchrl.objectives.common"
     try:
         register = library("torchrl.objectives", "add_random_module", "add_ramdom_module")
-    except NotOffered:
+    except Unsupported:
         register = library(common, "add_random_module", "add_ramdom_module")
 
     def forward() -> Any:
@@ -502,7 +502,7 @@ def _rates_of_targets(make_env: Any, seed: int) -> Dict[str, Any]:
     )
 
 
-PARTS = {
+API_CASES = {
     "off-policy-losses": _defaults,
     "losses-of-trajectories": _trajectories,
     "weighted-losses": _weighted,

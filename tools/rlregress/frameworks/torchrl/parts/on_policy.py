@@ -213,7 +213,7 @@ def _assigned_coefficients(make_env: Any, seed: int) -> Dict[str, Any]:
     def forward(name: str, *options: str) -> Any:
         loss = _loss(name)
         for option in options:
-            known = [each for each in (option, option[:-1]) if hasattr(loss, each)]
+            known = [values for values in (option, option[:-1]) if hasattr(loss, values)]
             setattr(loss, known[0], 0.3)
         return with_gradients(loss, scored(8))
 
@@ -526,7 +526,7 @@ def _penalties(make_env: Any, seed: int) -> Dict[str, Any]:
     )
 
 
-PARTS = {
+API_CASES = {
     "ppo-losses": _ppo,
     "clip-ranges": _clip_ranges,
     "ppo-without-entropy": _without_entropy,

@@ -101,7 +101,7 @@ def _collected(make_env: Any, seed: int) -> Dict[str, Any]:
     return outputs
 
 
-PARTS = {
+API_CASES = {
     "environments-in-processes": _parallel,
     "collected-in-a-process": _collected,
 }

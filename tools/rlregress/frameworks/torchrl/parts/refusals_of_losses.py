@@ -285,12 +285,12 @@ def _updaters(make_env: Any, seed: int) -> Dict[str, Any]:
         updater.init_()
         return targets(loss)
 
-    def told() -> Any:
+    def outputs() -> Any:
         return type(soft(LOSSES["dqn"](delay_value=True), eps=0.9)).__name__ in repr(
             soft(LOSSES["dqn"](delay_value=True), eps=0.9)
         )
 
-    calls: Dict[str, Any] = {"twice": twice, "told": told}
+    calls: Dict[str, Any] = {"twice": twice, "told": outputs}
     for label in delays:
         calls[f"{label}.soft"] = partial(moved, label, soft, eps=0.8)
         calls[f"{label}.tau"] = partial(moved, label, soft, tau=0.1)
@@ -334,7 +334,7 @@ def _registry(make_env: Any, seed: int) -> Dict[str, Any]:
     register(_Kind.PLAIN, default_kwargs={"gamma": 0.6})(type("Plain", (td0,), {}))
     register("own words")(td0)
 
-    def told(kind: Any) -> Any:
+    def outputs(kind: Any) -> Any:
         found = entry(kind)
         return str([found.cls.__name__, sorted(found.default_kwargs.items())])
 
@@ -362,7 +362,7 @@ def _registry(make_env: Any, seed: int) -> Dict[str, Any]:
         "words": "own words", "unknown": "best", "never": _Kind.NEVER, "number": 3, "list": ["gae"],
     })  # fmt: skip
     for label, kind in wanted.items():
-        calls[f"{label}.entry"] = partial(told, kind)
+        calls[f"{label}.entry"] = partial(outputs, kind)
         calls[f"{label}.defaults"] = partial(given, kind)
         calls[f"{label}.built"] = partial(built, kind, gamma=0.7)
         calls[f"{label}.dispatched"] = partial(dispatched, "a2c", kind, gamma=0.7)
@@ -386,7 +386,7 @@ def _randomness(make_env: Any, seed: int) -> Dict[str, Any]:
     def dropping() -> Any:
         return action_value(nn.Dropout(0.5))
 
-    def told(label: str, mode: Any, dropped: bool = False, **options: Any) -> Any:
+    def outputs(label: str, mode: Any, dropped: bool = False, **options: Any) -> Any:
         if dropped:
             loss = _RAW[label](_networks(label)[0], dropping(), **options)
             loss.make_value_estimator(gamma=0.9)
@@ -401,12 +401,12 @@ def _randomness(make_env: Any, seed: int) -> Dict[str, Any]:
     calls: Dict[str, Any] = {}
     for label in LOSSES:
         for mode in (None, "error", "same", "different", "any"):
-            calls[f"{label}.{mode}"] = partial(told, label, mode)
+            calls[f"{label}.{mode}"] = partial(outputs, label, mode)
     for label in ("sac", "td3"):
         for mode in (None, "error", "same", "different"):
-            calls[f"{label}.{mode}.dropped"] = partial(told, label, mode, True)
+            calls[f"{label}.{mode}.dropped"] = partial(outputs, label, mode, True)
             calls[f"{label}.{mode}.in_turn"] = partial(
-                told, label, mode, True, deactivate_vmap=True
+                outputs, label, mode, True, deactivate_vmap=True
             )
     return answers(seed, **calls)
 
@@ -440,11 +440,11 @@ def _own_losses(make_env: Any, seed: int) -> Dict[str, Any]:
 
         def __init__(self, network: Any, **given: Any) -> None:
             super().__init__()
-            self.told: List[str] = []
+            self.reward_keys: List[str] = []
             self.convert_to_functional(network, "value_network", **given)
 
         def _set_in_keys(self) -> None:
-            self.told.append(str(self.tensor_keys.reward))
+            self.reward_keys.append(str(self.tensor_keys.reward))
 
         def forward(self, batch: Any) -> Any:
             """The squared values of what was observed."""
@@ -469,9 +469,9 @@ def _own_losses(make_env: Any, seed: int) -> Dict[str, Any]:
             self.layers = nn.ModuleList([nn.Linear(OBSERVATIONS, 4), nn.Linear(4, 1)])
             self.norm = nn.BatchNorm1d(4)
 
-        def forward(self, seen: torch.Tensor) -> torch.Tensor:
+        def forward(self, observation: torch.Tensor) -> torch.Tensor:
             """Of shape [..., 1]."""
-            hidden = self.layers[0](seen)
+            hidden = self.layers[0](observation)
             return self.layers[1](self.norm(hidden.flatten(0, -2)).reshape(hidden.shape))
 
     def critic(network: Any = None) -> Any:
@@ -479,9 +479,11 @@ def _own_losses(make_env: Any, seed: int) -> Dict[str, Any]:
 
         return ValueOperator(network or nn.Linear(OBSERVATIONS, 1), ["observation"])
 
-    def asked(network: Any = None, **given: Any) -> Any:
+    def outputs(network: Any = None, **given: Any) -> Any:
         loss = Own(critic(network), **given)
-        parameters = {name: one.detach().clone() for name, one in loss.named_parameters()}
+        parameters = {
+            name: parameter.detach().clone() for name, parameter in loss.named_parameters()
+        }
         shapes = {k: str(list(v.shape)) for k, v in entries(loss.value_network_params).items()}
         return {**parameters, "shapes": str(sorted(shapes.items()))}
 
@@ -508,7 +510,7 @@ def _own_losses(make_env: Any, seed: int) -> Dict[str, Any]:
         loss.make_value_estimator(*kind, **given)
         loss.set_keys(reward="gain")
         found = loss.value_estimator
-        keys = [str(found.tensor_keys.reward), str(found.tensor_keys.value), *loss.told]
+        keys = [str(found.tensor_keys.reward), str(found.tensor_keys.value), *loss.reward_keys]
         return {"kind": type(found).__name__, "gamma": found.gamma, "keys": str(keys)}
 
     def replaced() -> Any:
@@ -537,17 +539,18 @@ def _own_losses(make_env: Any, seed: int) -> Dict[str, Any]:
             super().__init__()
             self._modules["a.b"] = nn.Linear(OBSERVATIONS, 1)
 
-        def forward(self, seen: torch.Tensor) -> torch.Tensor:
+        def forward(self, observation: torch.Tensor) -> torch.Tensor:
             """Of shape [..., 1]."""
-            return self._modules["a.b"](seen)  # type: ignore[misc]
+            return self._modules["a.b"](observation)  # type: ignore[misc]
 
     calls: Dict[str, Any] = {
         "lost": lost, "lost.target": lambda: lost(create_target_params=True), "shared": shared,
-        "plain": asked, "copies": lambda: asked(expand_dim=3), "twice": lambda: asked(expand_dim=1),
-        "normalised": lambda: asked(Normalised()), "list": lambda: listed(2, expand_dim=2),
-        "normalised.copies": lambda: asked(Normalised(), expand_dim=2),
+        "plain": outputs, "copies": lambda: outputs(expand_dim=3),
+        "twice": lambda: outputs(expand_dim=1),
+        "normalised": lambda: outputs(Normalised()), "list": lambda: listed(2, expand_dim=2),
+        "normalised.copies": lambda: outputs(Normalised(), expand_dim=2),
         "list.short": lambda: listed(2, expand_dim=3), "list.alone": lambda: listed(2),
-        "unknown": lambda: asked(wanted=1), "dotted": lambda: asked(Dotted()),
+        "unknown": lambda: outputs(wanted=1), "dotted": lambda: outputs(Dotted()),
         "misnamed": lambda: sorted(k for k, _ in Misnamed().named_parameters()),
         "replaced": replaced, "bare": lambda: Bare()(steps(2)),
         "bare.keys": lambda: Bare().set_keys(reward="gain"),
@@ -580,7 +583,7 @@ def _odd_helpers(make_env: Any, seed: int) -> Dict[str, Any]:
     def out(given: Any) -> Any:
         with hold(given) as parameters:
             items = list(parameters.values()) if hasattr(parameters, "values") else parameters
-            return str([each.requires_grad for each in items])
+            return str([item.requires_grad for item in items])
 
     def tree() -> Any:
         from tensordict import TensorDict
@@ -598,11 +601,11 @@ def _odd_helpers(make_env: Any, seed: int) -> Dict[str, Any]:
     def rates(target: float = 0.01, **given: Any) -> Any:
         layer = nn.Linear(1, 1)
         rate = adaptive(torch.optim.SGD(layer.parameters(), lr=1e-3), target, **given)
-        seen: List[float] = []
+        recorded: List[float] = []
         for divergence in (0.0, 0.004, 0.005, 0.01, 0.02, 0.021, torch.tensor(1.0)):
             rate.step(divergence)
-            seen += rate.get_last_lr()
-        return {"rates": torch.tensor(seen), "state": str(sorted(rate.state_dict().items()))}
+            recorded += rate.get_last_lr()
+        return {"rates": torch.tensor(recorded), "state": str(sorted(rate.state_dict().items()))}
 
     def joined(*kinds: Any) -> Any:
         layers = [nn.Linear(1, 1) for _ in kinds]
@@ -625,7 +628,7 @@ def _odd_helpers(make_env: Any, seed: int) -> Dict[str, Any]:
     )  # fmt: skip
 
 
-PARTS = {
+API_CASES = {
     "constructors-of-losses": _constructors,
     "batches-that-lack": _batches,
     "scheduled-coefficients": _schedules,

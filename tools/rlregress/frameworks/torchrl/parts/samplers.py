@@ -7,7 +7,7 @@ from typing import Any, Callable, Dict
 
 import torch
 
-from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.torchrl.parts import refused
 from rlregress.frameworks.torchrl.rows import library, read, steps
 
@@ -87,7 +87,7 @@ def _slices_over_edges(make_env: Any, seed: int) -> Dict[str, Any]:
     rows = steps("....t..l.t......t.........")
     sampled = partial(_sliced, rows, size=40, batch_size=12, traj_key="episode")
     if "span" not in library("SliceSampler", *_SAMPLERS).__init__.__code__.co_varnames:
-        raise NotOffered("SliceSampler takes no span")
+        raise Unsupported("SliceSampler takes no span")
     return _each(
         seed,
         {
@@ -133,11 +133,11 @@ def _schedule_bounds(make_env: Any, seed: int) -> Dict[str, Any]:
         # any attribute of a sampler can follow a schedule
         buffer.sampler.beta = start
         schedule = scheduler(buffer, param_name="beta", lambda_fn=factor, **bounds)
-        seen = []
+        recorded = []
         for _ in range(4):
             schedule.step()
-            seen.append(float(buffer.sampler.beta))
-        return torch.tensor(seen)
+            recorded.append(float(buffer.sampler.beta))
+        return torch.tensor(recorded)
 
     return {
         "least-zero": refused(partial(scheduled, 0.5, lambda n: 1.0 - 0.6 * n, min_value=0)),
@@ -157,8 +157,8 @@ def _without_repetition(make_env: Any, seed: int) -> Dict[str, Any]:
             storage=LazyTensorStorage(10), sampler=sampler(**options), batch_size=4
         )
         buffer.extend(steps("....t....."))
-        seen = [buffer.sample()["observation"].flatten() for _ in range(5)]
-        return torch.cat([torch.tensor([len(one) for one in seen]).float(), *seen])
+        samples = [buffer.sample()["observation"].flatten() for _ in range(5)]
+        return torch.cat([torch.tensor([len(sample) for sample in samples]).float(), *samples])
 
     return {
         "shuffled": refused(passes),
@@ -167,7 +167,7 @@ def _without_repetition(make_env: Any, seed: int) -> Dict[str, Any]:
     }
 
 
-PARTS = {
+API_CASES = {
     "slices-of-trajectories": _slices_of_trajectories,
     "slices-of-a-ring": _slices_of_a_ring,
     "slices-over-edges": _slices_over_edges,

@@ -55,13 +55,13 @@ def _transformed(make_env: Any, seed: int) -> Dict[str, Any]:
         "word": lambda: "tanh",
     }
 
-    def told(base: str, transform: str) -> Any:
+    def outputs(base: str, transform: str) -> Any:
         distribution = kind(bases[base](), transforms[transform]())
         draw = distribution.rsample((2,))
         below = distribution.base_dist
         shapes = [distribution.batch_shape, distribution.event_shape, below.batch_shape,
                   below.event_shape]  # fmt: skip
-        return {"shapes": str([list(each) for each in shapes]), "draw": draw}
+        return {"shapes": str([list(shape) for shape in shapes]), "draw": draw}
 
     def scored(base: str, transform: str) -> Any:
         distribution = kind(bases[base](), transforms[transform]())
@@ -70,7 +70,7 @@ def _transformed(make_env: Any, seed: int) -> Dict[str, Any]:
     calls: Dict[str, Any] = {}
     for base in bases:
         for transform in transforms:
-            calls[f"{base}.{transform}"] = partial(told, base, transform)
+            calls[f"{base}.{transform}"] = partial(outputs, base, transform)
             calls[f"{base}.{transform}.score"] = partial(scored, base, transform)
     return answers(seed, **calls)
 
@@ -111,7 +111,7 @@ def _at_bounds(make_env: Any, seed: int) -> Dict[str, Any]:
         score.sum().backward()
         return {"score": score.detach(), "gradient": actions.grad}
 
-    def told(name: str, given: Any) -> Any:
+    def outputs(name: str, given: Any) -> Any:
         made_one = _bounded(name, **given)
         trivial = [str(getattr(made_one, n, "")) for n in ("non_trivial_min", "non_trivial_max")]
         return {"draw": made_one.rsample((2,)), "sure": made_one.deterministic_sample,
@@ -120,7 +120,7 @@ def _at_bounds(make_env: Any, seed: int) -> Dict[str, Any]:
     calls: Dict[str, Any] = {}
     for name in _BOUNDED:
         for label, given in _BOUNDS.items():
-            calls[f"{name}.{label}"] = partial(told, name, given)
+            calls[f"{name}.{label}"] = partial(outputs, name, given)
             for old in ("min", "max"):
                 calls[f"{name}.{label}.{old}"] = partial(
                     lambda name, given, old: getattr(_bounded(name, **given), old), name, given, old
@@ -128,7 +128,7 @@ def _at_bounds(make_env: Any, seed: int) -> Dict[str, Any]:
             for place in (-0.1, 0.0, 1e-7, 0.5, 1.0 - 1e-6, 1.0, 1.1):
                 calls[f"{name}.{label}.{place}"] = partial(scored, name, given, place)
         for label, given in _WRONG.items():
-            calls[f"{name}.{label}"] = partial(told, name, given)
+            calls[f"{name}.{label}"] = partial(outputs, name, given)
     return answers(seed, **calls)
 
 
@@ -137,7 +137,7 @@ def _updated(make_env: Any, seed: int) -> Dict[str, Any]:
     other, wider = 0.5 * _PLACE + 0.1, torch.linspace(-1.0, 1.0, 24).reshape(4, 3, 2)
     scales: Dict[str, Any] = {"tensor": 0.5 * _SCALE, "number": 0.7, "function": torch.ones_like}
 
-    def told(made_one: Any) -> Any:
+    def outputs(made_one: Any) -> Any:
         shapes = str([list(made_one.batch_shape), list(made_one.event_shape)])
         draw = made_one.rsample((2,))
         return {"shapes": shapes, "draw": draw, "score": made_one.log_prob(draw)}
@@ -145,12 +145,12 @@ def _updated(make_env: Any, seed: int) -> Dict[str, Any]:
     def again(name: str, first: Any, place: Any, scale: Any, **given: Any) -> Any:
         made_one = _kind(name)(_PLACE, first, **given)
         made_one.update(place, scale)
-        return told(made_one)
+        return outputs(made_one)
 
     def moved(name: str, place: Any, **given: Any) -> Any:
         made_one = _kind(name)(_PLACE, **given)
         made_one.update(place)
-        return told(made_one)
+        return outputs(made_one)
 
     def estimated(**given: Any) -> Any:
         return _kind("TanhNormal")(0.3 * _PLACE, _SCALE, **given).get_mode()
@@ -185,7 +185,7 @@ def _updated(make_env: Any, seed: int) -> Dict[str, Any]:
         calls[f"TanhDelta.{label}"] = partial(moved, "TanhDelta", other, **given)
     calls["Delta"] = partial(moved, "Delta", other)
     calls["Delta.tolerant"] = partial(moved, "Delta", other, atol=0.3, rtol=0.5)
-    calls["TanhNormal.of_a_number"] = lambda: told(_kind("TanhNormal")(0.3, 0.5))
+    calls["TanhNormal.of_a_number"] = lambda: outputs(_kind("TanhNormal")(0.3, 0.5))
     calls["TanhNormal.mode"] = estimated
     calls["TanhNormal.mode_between"] = lambda: estimated(
         low=torch.tensor([-2.0, 0.0]), high=torch.tensor([2.0, 1.0])
@@ -353,7 +353,7 @@ def _actors(make_env: Any, seed: int) -> Dict[str, Any]:
         made_one = actor(spec, **given)
         return entries(exploring(exploration, lambda: made_one(parameters())))
 
-    def told(spec: str) -> Any:
+    def outputs(spec: str) -> Any:
         made_one = actor(spec)
         keys = {"spec": str(sorted(map(str, made_one.spec.keys(True, True))))}
         return {**keys, **entries(made_one.random(parameters())),
@@ -375,7 +375,7 @@ def _actors(make_env: Any, seed: int) -> Dict[str, Any]:
 
     calls: Dict[str, Any] = {"whole": lambda: whole(False), "whole.safe": lambda: whole(True)}
     for spec in specs:
-        calls[f"{spec}.told"] = partial(told, spec)
+        calls[f"{spec}.told"] = partial(outputs, spec)
         for exploration in ("random", "deterministic", "mean"):
             for safe in (False, True):
                 calls[f"{spec}.{exploration}.{safe}"] = partial(acted, spec, exploration, safe=safe)
@@ -433,8 +433,8 @@ def _noise(make_env: Any, seed: int) -> Dict[str, Any]:
         first = exploring(exploration, lambda: noise(batch(key, 3, start=start)))
         # the noise of the second step goes on from the first
         second = exploring(exploration, lambda: noise(first.clone()))
-        return {f"{number}.{k}": v.clone() for number, each in (("0", first), ("1", second))
-                for k, v in entries(each).items()}  # fmt: skip
+        return {f"{number}.{k}": v.clone() for number, process in (("0", first), ("1", second))
+                for k, v in entries(process).items()}  # fmt: skip
 
     calls: Dict[str, Any] = {}
     for name in _NOISE:
@@ -500,12 +500,12 @@ def _later(make_env: Any) -> Dict[str, Any]:
         own = gaussian(spec=bounds(-0.1, 0.1))
         policy: Any = nn.Sequential(gaussian(spec=None), own)
         call(policy, GymWrapper(make_env(), device="cpu"))
-        return str([str(each.spec["action"].space) for each in policy])
+        return str([str(module.spec["action"].space) for module in policy])
 
     def stepped(kind: Any, frames: List[int], **given: Any) -> Any:
         noise = made(kind, spec=bounds(), **given)
-        for each in frames:
-            noise.step(each)
+        for frame in frames:
+            noise.step(frame)
         return [item.clone() for _, item in sorted(noise.state_dict().items())]
 
     def integers() -> Any:
@@ -526,7 +526,7 @@ def _later(make_env: Any) -> Dict[str, Any]:
     return calls
 
 
-PARTS = {
+API_CASES = {
     "transformed-shapes": _transformed,
     "actions-at-bounds": _at_bounds,
     "updated-distributions": _updated,

@@ -38,8 +38,8 @@ def _batch(*shape: int, time: int = -1, **more: Any) -> Any:
     cut, end = (batch["next", name].clone() for name in ("done", "terminated"))
     time = time % len(shape)
     for place, flags in ((2, (cut,)), (4, (cut, end))):
-        for each in flags:
-            each.select(time, place).fill_(True)
+        for flag in flags:
+            flag.select(time, place).fill_(True)
     batch["next", "done"], batch["next", "terminated"] = cut, end
     return batch
 
@@ -53,7 +53,7 @@ def _shapes(make_env: Any, seed: int) -> Dict[str, Any]:
             batch.names = ["time" if k == time else None for k in range(len(shape))]
         return written(_estimator(name, shifted=shifted)(batch))
 
-    def told(name: str, time: int) -> Any:
+    def outputs(name: str, time: int) -> Any:
         # the dimension of time is said where the estimator is called, or where it is made
         return written(_estimator(name)(_batch(6, 7, time=time), time_dim=time))
 
@@ -70,7 +70,7 @@ def _shapes(make_env: Any, seed: int) -> Dict[str, Any]:
                 calls[f"{name}.{label}.{shifted}"] = partial(estimated, name, shape, shifted, time)
         for time in (0, 1, -1, -2):
             if name in ("GAE", "VTrace"):
-                calls[f"{name}.told_{time}"] = partial(told, name, time)
+                calls[f"{name}.told_{time}"] = partial(outputs, name, time)
             if name != "TD0Estimator":
                 calls[f"{name}.kept_{time}"] = partial(kept, name, time)
     return answers(seed, **calls)
@@ -96,9 +96,9 @@ def _budgets(make_env: Any, seed: int) -> Dict[str, Any]:
                 super().__init__()
                 self.layer = nn.Linear(OBSERVATIONS, 1)
 
-            def forward(self, seen: Any, first: Any, second: Any) -> Any:
+            def forward(self, observation: Any, first: Any, second: Any) -> Any:
                 """Of shape [..., 1]."""
-                return self.layer(seen) + first - second
+                return self.layer(observation) + first - second
 
         keys = [("kept", "first"), ("kept", "second")] if nested else ["first", "second"]
         critic = TensorDictModule(Recalling(), ["observation", *keys], ["state_value"])
@@ -232,7 +232,7 @@ def _modes(make_env: Any, seed: int) -> Dict[str, Any]:
         critic = value()
         estimator = _estimator(name, critic, **options)
         own = TensorDict.from_module(critic)
-        target = own.apply(lambda each: 0.5 * each.detach())
+        target = own.apply(lambda tensor: 0.5 * tensor.detach())
         batch = _batch(3, 6)
         batch["steps_to_next_obs"] = 1 + torch.arange(18).reshape(3, 6, 1) % 3
         call = estimator if method == "forward" else estimator.value_estimate
@@ -278,14 +278,16 @@ def _modes(make_env: Any, seed: int) -> Dict[str, Any]:
 def _wrong(make_env: Any, seed: int) -> Dict[str, Any]:
     """What estimators refuse: options, keys, batches; and the keys that they have."""
 
-    def told(name: str, **keys: Any) -> Any:
+    def outputs(name: str, **keys: Any) -> Any:
         estimator = _estimator(name)
         estimator.set_keys(**keys)
         read = (
             "advantage_key", "value_key", "value_target_key", "reward_key", "done_key",
             "terminated_key", "steps_to_next_obs_key", "sample_log_prob_key",
         )  # fmt: skip
-        return str([str(getattr(estimator, each)) for each in read if hasattr(estimator, each)])
+        return str(
+            [str(getattr(estimator, number)) for number in read if hasattr(estimator, number)]
+        )
 
     def summed(name: str, total: bool) -> Any:
         with library("tensordict.nn", "set_composite_lp_aggregate")(total):
@@ -315,18 +317,18 @@ def _wrong(make_env: Any, seed: int) -> Dict[str, Any]:
 
     calls: Dict[str, Any] = {}
     for name in NAMES:
-        for label, each in options.items():
-            calls[f"{name}.{label}"] = partial(with_options, name, each)
+        for label, option in options.items():
+            calls[f"{name}.{label}"] = partial(with_options, name, option)
         calls[f"{name}.outside"] = partial(
             with_options, name, {"num_chunks": 2, "value_chunk_dim": 3}
         )
-        calls[f"{name}.keys"] = partial(told, name)
+        calls[f"{name}.keys"] = partial(outputs, name)
         for label, keys in (
             ("list", {"reward": ["one", "two"]}), ("nested", {"reward": ("own", ("gain",))}),
             ("nothing", {"reward": None}), ("number", {"reward": 3}), ("unknown", {"wanted": "a"}),
             ("other", {"value": "worth"}),
         ):  # fmt: skip
-            calls[f"{name}.keys.{label}"] = partial(told, name, **keys)
+            calls[f"{name}.keys.{label}"] = partial(outputs, name, **keys)
         for total in (True, False):
             calls[f"{name}.summed.{total}"] = partial(summed, name, total)
         calls[f"{name}.random"] = partial(started, name)
@@ -381,7 +383,7 @@ def _corrected(make_env: Any, seed: int) -> Dict[str, Any]:
     )  # fmt: skip
 
 
-PARTS = {
+API_CASES = {
     "shapes-of-estimates": _shapes,
     "rooms-for-shifted-values": _budgets,
     "ids-of-groups": _groups,

@@ -49,7 +49,7 @@ def _summed(total: bool) -> Any:
 def _default_keys(make_env: Any, seed: int) -> Dict[str, Any]:
     """The keys that every loss has by default, with log-probabilities summed and apart."""
 
-    def told(label: str, total: bool) -> Any:
+    def outputs(label: str, total: bool) -> Any:
         with _summed(total):
             keys = dataclasses.asdict(_objective(_NAMES[label]).default_keys())
         return str(sorted(keys.items()))
@@ -67,7 +67,7 @@ def _default_keys(make_env: Any, seed: int) -> Dict[str, Any]:
     calls: Dict[str, Any] = {}
     for label in _NAMES:
         for total in (True, False):
-            calls[f"{label}.{total}"] = partial(told, label, total)
+            calls[f"{label}.{total}"] = partial(outputs, label, total)
             if label in LOSSES:
                 calls[f"{label}.{total}.held"] = partial(held, label, total)
         if label in LOSSES:
@@ -78,7 +78,7 @@ def _default_keys(make_env: Any, seed: int) -> Dict[str, Any]:
 def _devices(make_env: Any, seed: int) -> Dict[str, Any]:
     """Where estimators of losses are: beside all parameters, or nowhere; double precision."""
 
-    def told(label: str, *moved: int) -> Any:
+    def outputs(label: str, *moved: int) -> Any:
         networks = [
             network.to("meta") if k in moved else network
             for k, network in enumerate(_networks(label))
@@ -96,14 +96,16 @@ def _devices(make_env: Any, seed: int) -> Dict[str, Any]:
         before = with_gradients(loss, batch.clone())
         loss.zero_grad()
         loss.double()
-        after = batch.apply(lambda each: each.double() if each.is_floating_point() else each)
+        after = batch.apply(
+            lambda tensor: tensor.double() if tensor.is_floating_point() else tensor
+        )
         return {**{f"before.{k}": v for k, v in before.items()}, **with_gradients(loss, after)}
 
     calls: Dict[str, Any] = {}
     for label in ("ppo", "clip", "a2c", "reinforce", "sac", "td3", "ddpg", "dqn"):
-        calls[f"{label}.here"] = partial(told, label)
-        calls[f"{label}.elsewhere"] = partial(told, label, 0, 1)
-        calls[f"{label}.split"] = partial(told, label, 1)
+        calls[f"{label}.here"] = partial(outputs, label)
+        calls[f"{label}.elsewhere"] = partial(outputs, label, 0, 1)
+        calls[f"{label}.split"] = partial(outputs, label, 1)
         calls[f"{label}.sent"] = partial(sent, label)
         calls[f"{label}.double"] = partial(doubled, label)
     return answers(seed, **calls)
@@ -423,7 +425,7 @@ def _masks(make_env: Any, seed: int) -> Dict[str, Any]:
     return answers(seed, **calls)
 
 
-PARTS = {
+API_CASES = {
     "default-keys-of-losses": _default_keys,
     "devices-of-losses": _devices,
     "specifications-of-losses": _specifications,

@@ -57,7 +57,7 @@ def _one_side(make_env: Any, seed: int) -> Dict[str, Any]:
         critic = _of_agents() if name == "MultiAgentGAE" else value()
         estimator = _estimator(name, critic, shifted=shifted, **options)
         own = TensorDict.from_module(critic)
-        target = own.apply(lambda each: 0.5 * each.detach())
+        target = own.apply(lambda tensor: 0.5 * tensor.detach())
         parameters = {"params": own, "target_params": target}
         more = {k: v for k, v in parameters.items() if k.split("_")[0] in sides.split()}
         call = estimator if method == "forward" else estimator.value_estimate
@@ -83,7 +83,7 @@ def _one_side(make_env: Any, seed: int) -> Dict[str, Any]:
 def _aside(make_env: Any, seed: int) -> Dict[str, Any]:
     """Discounts on another device than the batch: where they are afterwards."""
 
-    def told(name: str, method: str, moved: str, **options: Any) -> Any:
+    def outputs(name: str, method: str, moved: str, **options: Any) -> Any:
         critic = _of_agents() if name == "MultiAgentGAE" else value()
         estimator = _estimator(name, critic, device=torch.device("cpu"), **options)
         batch = _batch(2, 6)
@@ -98,16 +98,16 @@ def _aside(make_env: Any, seed: int) -> Dict[str, Any]:
         except Exception as error:
             ended = type(error).__name__
         held = [getattr(estimator, n, None) for n in ("gamma", "lmbda")]
-        return str([ended, *(str(each.device) for each in held if each is not None)])
+        return str([ended, *(str(tensor.device) for tensor in held if tensor is not None)])
 
     calls: Dict[str, Any] = {}
     for name in (*NAMES, "MultiAgentGAE"):
         for moved in ("batch", "gamma", "lmbda"):
             for method in ("forward", "value_estimate"):
-                calls[f"{name}.{moved}.{method}"] = partial(told, name, method, moved)
+                calls[f"{name}.{moved}.{method}"] = partial(outputs, name, method, moved)
         if name.startswith("TD"):
             calls[f"{name}.averaged"] = partial(
-                told, name, "value_estimate", "batch", **averaging(name)
+                outputs, name, "value_estimate", "batch", **averaging(name)
             )
     return answers(seed, **calls)
 
@@ -164,7 +164,8 @@ def _odd_batches(make_env: Any, seed: int) -> Dict[str, Any]:
     def gone(name: str) -> Any:
         batch = _batch(2, 6)
         critic = TensorDictModule(
-            lambda seen, kept=None: seen.sum(-1, keepdim=True), ["observation", "kept"],
+            lambda observation, kept=None: observation.sum(-1, keepdim=True),
+            ["observation", "kept"],
             ["state_value"],
         )  # fmt: skip
         return written(_estimator(name, critic, shifted=True)(batch))
@@ -306,7 +307,7 @@ def _thin(make_env: Any, seed: int) -> Dict[str, Any]:
     return answers(seed, **calls)
 
 
-PARTS = {
+API_CASES = {
     "parameters-of-one-side": _one_side,
     "discounts-aside": _aside,
     "odd-batches-of-estimators": _odd_batches,

@@ -16,4 +16,4 @@ def _bounded_integers(make_env: Any, seed: int) -> Dict[str, Any]:
     return {"draws": torch.stack([spec.rand() for _ in range(16)])}
 
 
-PARTS = {"bounded-integers": _bounded_integers}
+API_CASES = {"bounded-integers": _bounded_integers}

@@ -11,7 +11,7 @@ from torch import nn
 from rlregress.frameworks.torchrl.api import LazyTensorStorage, TensorDict, TensorDictReplayBuffer
 from rlregress.frameworks.torchrl.parts import refused
 from rlregress.frameworks.torchrl.parts.estimators import estimator_of
-from rlregress.frameworks.torchrl.parts.hooks import Log, hook_of, told_by
+from rlregress.frameworks.torchrl.parts.hooks import Log, hook_of, logged_values
 from rlregress.frameworks.torchrl.parts.trainers import trainer_of
 from rlregress.frameworks.torchrl.small import answers, q_values, scored, value
 from rlregress.frameworks.torchrl.versions import library, made
@@ -19,7 +19,7 @@ from rlregress.frameworks.torchrl.versions import library, made
 #: stages whose hooks are given nothing, a batch, and a batch of which they tell the log.
 _SILENT = ("pre_optim_steps", "post_steps", "post_optim", "post_epoch", "setup", "shutdown")
 _BATCHES = ("batch_process", "process_optim_batch", "pre_epoch", "post_loss")
-_TELLING = (
+_COMPARED_STATE = (
     "pre_steps_log", "post_steps_log", "post_optim_log", "pre_epoch_log", "post_epoch_log",
 )  # fmt: skip
 
@@ -34,7 +34,7 @@ def _noted(trainer: Any, stages: List[str]) -> None:
         stages.append(f"{stage} {list(given.shape)}")
         return given
 
-    def telling(stage: str, given: Any, **more: Any) -> Any:
+    def compared(stage: str, given: Any, **more: Any) -> Any:
         stages.append(stage)
         return {f"told_{stage}": float(given["observation"].sum())}
 
@@ -46,8 +46,8 @@ def _noted(trainer: Any, stages: List[str]) -> None:
         trainer.register_op(stage, partial(silent, stage))
     for stage in _BATCHES:
         trainer.register_op(stage, partial(batch, stage))
-    for stage in _TELLING:
-        trainer.register_op(stage, partial(telling, stage))
+    for stage in _COMPARED_STATE:
+        trainer.register_op(stage, partial(compared, stage))
     trainer.register_op("post_optim_complete_log", ending)
 
 
@@ -60,7 +60,7 @@ def _order(make_env: Any, seed: int) -> Dict[str, Any]:
         trainer, loss = trainer_of(make_env, seed, **given)
         _noted(trainer, stages)
         trainer.train()
-        return {"stages": str(stages), **told_by(log), "number": loss.pulled.detach(),
+        return {"stages": str(stages), **logged_values(log), "number": loss.pulled.detach(),
                 "steps": trainer._optim_count, "frames": trainer.collected_frames}  # fmt: skip
 
     def stepper() -> Any:
@@ -87,16 +87,16 @@ def _changes(make_env: Any, seed: int) -> Dict[str, Any]:
             trainer.register_op(stage, op, **given)
         trainer.train()
         steps = trainer._optim_count
-        return {"number": loss.pulled.detach(), "asked": loss.asked, "steps": steps}
+        return {"number": loss.pulled.detach(), "asked": loss.calls, "steps": steps}
 
     def moved(batch: Any, by: float = 1.0) -> Any:
         return batch.set("observation", batch["observation"] + by)
 
     def scaled(batch: Any, losses: Any, by: float = 3.0) -> Any:
-        return losses.apply(lambda each: by * each)
+        return losses.apply(lambda tensor: by * tensor)
 
     def halved(losses: Any, norm: bool, limit: Any, number: int) -> Any:
-        return losses.apply(lambda each: 0.5 * each)
+        return losses.apply(lambda tensor: 0.5 * tensor)
 
     def nothing(*given: Any) -> None:
         return None
@@ -193,8 +193,8 @@ def _registered(make_env: Any, seed: int) -> Dict[str, Any]:
             return {"parts": str(before), "state": refused(lambda: _in_words(hook.state_dict()))}
         trainer.train()
         # times differ from run to run
-        told = sorted(key for key in trainer._log_dict if "clock" not in key)
-        return {"parts": str(before), "told": str(told), "number": loss.pulled.detach(),
+        observed = sorted(key for key in trainer._log_dict if "clock" not in key)
+        return {"parts": str(before), "told": str(observed), "number": loss.pulled.detach(),
                 "state": refused(lambda: _in_words(hook.state_dict()))}  # fmt: skip
 
     def twice(label: str) -> Any:
@@ -261,12 +261,12 @@ class _Faltering(nn.Module):
     def __init__(self, broken: Any, name: str = "loss_pull") -> None:
         super().__init__()
         self.pulled = nn.Parameter(torch.tensor([1.0, -2.0]))
-        self._broken, self._name, self._asked = broken, name, 0
+        self._broken, self._name, self._calls = broken, name, 0
 
     def forward(self, batch: Any) -> Any:
         """The squared numbers, each time a little heavier."""
-        self._asked += 1
-        weight = float("inf") if self._asked in self._broken else 0.1 * self._asked
+        self._calls += 1
+        weight = float("inf") if self._calls in self._broken else 0.1 * self._calls
         return TensorDict({self._name: weight * (self.pulled**2).sum()}, [])
 
 
@@ -282,12 +282,12 @@ def _faltering(make_env: Any, seed: int) -> Dict[str, Any]:
         stepping = stepper(loss, **options)
         trainer, _ = trainer_of(make_env, seed)
         trainer.loss_module = loss
-        told = [dict(stepping.step(trainer, scored(2, 6)).items()) for _ in range(count)]
+        observed = [dict(stepping.step(trainer, scored(2, 6)).items()) for _ in range(count)]
         state = stepping.state_dict()
         other = stepper(_Faltering(()), **options)
         other.load_state_dict(state)
         return {"numbers": loss.pulled.detach(), "steps": other.optimizer_step_count,
-                "told": told, "state": _in_words(state)}  # fmt: skip
+                "told": observed, "state": _in_words(state)}  # fmt: skip
 
     calls: Dict[str, Any] = {}
     for label, broken in (("never", ()), ("first", (1,)), ("second", (2,)), ("third", (3,))):
@@ -324,7 +324,7 @@ def _weights(make_env: Any, seed: int) -> Dict[str, Any]:
     def sent(interval: int = 1, **options: Any) -> Any:
         trainer, _ = trainer_of(make_env, seed)
         sender, counts = _Sender(), []  # type: _Sender, List[int]
-        options = {name: trainer if each == "it" else each for name, each in options.items()}
+        options = {name: trainer if option == "it" else option for name, option in options.items()}
         hook = hook_of("UpdateWeights", update_weights_interval=interval, sender=sender, **options)
         hook.register(trainer)
         trainer.register_op("post_steps", lambda: counts.append(sender.sent))
@@ -334,7 +334,9 @@ def _weights(make_env: Any, seed: int) -> Dict[str, Any]:
     def alone(**options: Any) -> Any:
         trainer, _ = trainer_of(make_env, seed)
         own = {"collector": trainer.collector, "trainer": trainer, "sender": _Sender()}
-        options = {name: own[name] if each == "it" else each for name, each in options.items()}
+        options = {
+            name: own[name] if option == "it" else option for name, option in options.items()
+        }
         hook = hook_of("UpdateWeights", **options)
         return [hook.update_weights_interval, hook.counter]
 
@@ -429,13 +431,13 @@ def _wrong(make_env: Any, seed: int) -> Dict[str, Any]:
         buffer.extend(scored(12))
         hook = hook_of("ReplayBufferTrainer", buffer, iterate=True)
         torch.manual_seed(seed)
-        seen: List[Any] = []
+        recorded: List[Any] = []
         for _ in range(6):
             try:
-                seen.append(hook.sample(None)["observation"])
+                recorded.append(hook.sample(None)["observation"])
             except StopIteration:
-                seen.append(torch.zeros(0))
-        return seen
+                recorded.append(torch.zeros(0))
+        return recorded
 
     return answers(
         seed,
@@ -458,7 +460,7 @@ def _wrong(make_env: Any, seed: int) -> Dict[str, Any]:
     )  # fmt: skip
 
 
-PARTS = {
+API_CASES = {
     "stages-of-a-trainer": _order,
     "changes-of-hooks": _changes,
     "registered-hooks": _registered,

@@ -55,11 +55,11 @@ class Pull(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.pulled = nn.Parameter(torch.tensor(1.0))
-        self.asked = 0
+        self.calls = 0
 
     def forward(self, batch: Any) -> Any:
         """The squared distance to what is observed."""
-        self.asked += 1
+        self.calls += 1
         return TensorDict({"loss_pull": (self.pulled - batch["observation"].mean()) ** 2}, [])
 
 
@@ -94,10 +94,10 @@ def _first_updates(make_env: Any, seed: int) -> Dict[str, Any]:
 
     def trained(frames: int) -> Any:
         trainer, loss = trainer_of(make_env, seed, init_random_frames=frames)
-        asked: List[int] = []
-        trainer.register_op("post_steps", lambda: asked.append(loss.asked))
+        call_counts: List[int] = []
+        trainer.register_op("post_steps", lambda: call_counts.append(loss.calls))
         trainer.train()
-        return torch.tensor([*asked, float(loss.pulled)])
+        return torch.tensor([*call_counts, float(loss.pulled)])
 
     return {str(frames): refused(partial(trained, frames)) for frames in (0, 20, 24)}
 
@@ -189,8 +189,10 @@ def _normalised_rewards(make_env: Any, seed: int) -> Dict[str, Any]:
         second.load_state_dict(state)
         second.update_reward_stats(steps("...t....", first=40))
         third.load_state_dict(state)
-        given = [one.normalize_reward(steps("....")) for one in (first, second, third)]
-        return torch.stack([one["next", "reward"] for one in given])
+        given = [
+            normaliser_.normalize_reward(steps("....")) for normaliser_ in (first, second, third)
+        ]
+        return torch.stack([reward["next", "reward"] for reward in given])
 
     return {"rewards": refused(statistics)}
 
@@ -254,14 +256,14 @@ def built_by(
 def _entropy_of_a_trainer(make_env: Any, seed: int) -> Dict[str, Any]:
     """What SAC's trainer tells its loss of the actions: with a number, and where it is computed."""
 
-    def told(target: Any) -> Any:
+    def results(target: Any) -> Any:
         _, loss = built_by(make_env, seed, "sac", {**_SAC, "target_entropy": target})
         return float(loss.target_entropy), str(loss._action_spec is None)
 
     library("SACTrainer", "torchrl.trainers.algorithms")
     outputs: Dict[str, Any] = {}
     for label, target in (("number", -1.5), ("automatic", "auto")):
-        answer = refused(partial(told, target))
+        answer = refused(partial(results, target))
         if isinstance(answer, str):
             outputs[label] = answer
         else:
@@ -348,7 +350,7 @@ def _steps_of_a_trainer(make_env: Any, seed: int) -> Dict[str, Any]:
 def _trained(make_env: Any, seed: int, *hooks: Any, **options: Any) -> Any:
     """What a trainer makes of three numbers, and the rewards of the batches that it had."""
     loss = _Pulls()
-    seen: List[Any] = []
+    recorded: List[Any] = []
     trainer = made(
         library("Trainer", *_TRAINERS),
         collector=small_collector(make_env, seed),
@@ -363,16 +365,16 @@ def _trained(make_env: Any, seed: int, *hooks: Any, **options: Any) -> Any:
         hook.register(trainer)
 
     def noted(batch: Any) -> Any:
-        seen.append(batch)
+        recorded.append(batch)
         return batch
 
     trainer.register_op("process_optim_batch", noted)
     trainer.train()
-    rewards = [each["next", "reward"].flatten() for each in seen]
+    rewards = [value["next", "reward"].flatten() for value in recorded]
     return torch.cat([loss.pulled.detach(), *rewards])
 
 
-PARTS = {
+API_CASES = {
     "first-updates": _first_updates,
     "saved-trainer": _saved_trainer,
     "parts-of-batches": _parts_of_batches,

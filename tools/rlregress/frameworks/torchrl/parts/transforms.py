@@ -343,7 +343,7 @@ def _around_an_environment(
 
 
 def _offered(name: str, **options: Any) -> Callable[[], Any]:
-    """Makes a transform; NotOffered at once for one that the version lacks, or for an option."""
+    """Makes a transform; Unsupported at once for one that the version lacks, or for an option."""
     kind = library(name, *_ENVS)
     check_arguments(kind, options)
     return partial(kind, **options)
@@ -391,31 +391,31 @@ def _running_statistics(make_env: Any, seed: int) -> Dict[str, Any]:
 
 def _shapes_and_keys(make_env: Any, seed: int) -> Dict[str, Any]:
     """Observations joined, renamed, clipped, counted; resets by chance; the greatest of frames."""
-    seen = {"in_keys": ["observation"]}
+    keys = {"in_keys": ["observation"]}
     return _around_an_environment(
         make_env,
         seed,
         {
-            "unsqueezed": _offered("UnsqueezeTransform", dim=-1, **seen),
-            "renamed": _offered("RenameTransform", **seen, out_keys=["seen"]),
-            "copied": _offered("RenameTransform", **seen, out_keys=["seen"], create_copy=True),
-            "clipped": _offered("ClipTransform", **seen, low=-0.3, high=0.2),
-            "greatest": _offered("TimeMaxPool", **seen, T=3),
+            "unsqueezed": _offered("UnsqueezeTransform", dim=-1, **keys),
+            "renamed": _offered("RenameTransform", **keys, out_keys=["seen"]),
+            "copied": _offered("RenameTransform", **keys, out_keys=["seen"], create_copy=True),
+            "clipped": _offered("ClipTransform", **keys, low=-0.3, high=0.2),
+            "greatest": _offered("TimeMaxPool", **keys, T=3),
             "tracked": _offered("InitTracker"),
             "only-counted": _offered("StepCounter", max_steps=4, update_done=False),
             "noops": _offered("NoopResetEnv", noops=2, random=False),
-            "joined": _offered("CatTensors", **seen, out_key="all", del_keys=False),
+            "joined": _offered("CatTensors", **keys, out_key="all", del_keys=False),
         },
     )
 
 
 def _pictures(make_env: Any, seed: int) -> Dict[str, Any]:
     """Images that are stacked, made grey, and normalised by fixed numbers."""
-    seen = {"in_keys": ["observation"]}
-    tensor = _offered("ToTensorImage", **seen)
-    stacked = _offered("CatFrames", N=3, dim=-3, **seen)
-    grey = _offered("GrayScale", **seen)
-    normalised = _offered("ObservationNorm", loc=0.2, scale=0.4, **seen)
+    keys = {"in_keys": ["observation"]}
+    tensor = _offered("ToTensorImage", **keys)
+    stacked = _offered("CatFrames", N=3, dim=-3, **keys)
+    grey = _offered("GrayScale", **keys)
+    normalised = _offered("ObservationNorm", loc=0.2, scale=0.4, **keys)
     return _around_an_environment(
         make_env,
         seed,
@@ -427,7 +427,7 @@ def _pictures(make_env: Any, seed: int) -> Dict[str, Any]:
     )
 
 
-PARTS = {
+API_CASES = {
     "discretized-actions": _positions,
     "frames-of-batches": _frames_of_batches,
     "frames-in-a-buffer": _frames_in_a_buffer,

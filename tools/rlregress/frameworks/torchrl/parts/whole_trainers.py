@@ -22,7 +22,7 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictReplayBuffer,
 )
 from rlregress.frameworks.torchrl.parts.collectors import small_collector
-from rlregress.frameworks.torchrl.parts.hooks import Log, again, hook_of, numbers_of, told_by
+from rlregress.frameworks.torchrl.parts.hooks import Log, again, hook_of, logged_values, numbers_of
 from rlregress.frameworks.torchrl.parts.trainers import SETTINGS, built_by, summed, trainer_of
 from rlregress.frameworks.torchrl.small import answers, scored, steps
 from rlregress.frameworks.torchrl.versions import library, made
@@ -88,8 +88,8 @@ def _dqn(make_env: Any, seed: int) -> Dict[str, Any]:
         trainer.train()
         target = loss.target_value_network_params.flatten_keys(".").values()
         return {
-            "numbers": numbers_of(loss), "rate": chance.eps.clone(), **told_by(log),
-            "target": torch.cat([each.detach().flatten() for each in target]),
+            "numbers": numbers_of(loss), "rate": chance.eps.clone(), **logged_values(log),
+            "target": torch.cat([parameter.detach().flatten() for parameter in target]),
         }  # fmt: skip
 
     def aggregated(strategy: str, **options: Any) -> Any:
@@ -105,7 +105,7 @@ def _dqn(make_env: Any, seed: int) -> Dict[str, Any]:
         names = sorted(map(str, found["next"].keys()))
         if "reward_all" not in names:
             return str(names)
-        return {"names": str(names), "reward": found["next", "reward_all"], **told_by(log)}
+        return {"names": str(names), "reward": found["next", "reward_all"], **logged_values(log)}
 
     without = dict.fromkeys(("aggregated_reward_key", "aggregated_episode_reward_key"))
     calls: Dict[str, Any] = {
@@ -153,7 +153,7 @@ def _elsewhere(make_env: Any, seed: int) -> Dict[str, Any]:
         trainer._pre_steps_log_hook(None)
         trainer.optim_steps(None)
         trainer._post_steps_hook()
-        return {"numbers": numbers_of(loss), **told_by(log)}
+        return {"numbers": numbers_of(loss), **logged_values(log)}
 
     def choices(**options: Any) -> Any:
         trainer, log, loss, _ = _dqn_trainer(
@@ -164,7 +164,7 @@ def _elsewhere(make_env: Any, seed: int) -> Dict[str, Any]:
         trainer.collected_frames = 12
         trainer._pre_steps_log_hook(None)
         trainer.optim_steps(None)
-        return {"numbers": numbers_of(loss), **told_by(log)}
+        return {"numbers": numbers_of(loss), **logged_values(log)}
 
     calls: Dict[str, Any] = {"dqn": choices, "dqn.observed": lambda: choices(log_observations=True)}
     for algorithm in SETTINGS:
@@ -183,15 +183,15 @@ def _written_by_collectors(make_env: Any, seed: int) -> Dict[str, Any]:
     def trained(own: bool, **options: Any) -> Any:
         buffer = _buffer()
         collector = small_collector(make_env, seed, replay_buffer=buffer)
-        seen: List[int] = []
+        recorded: List[int] = []
         trainer, loss = trainer_of(
             make_env, seed, collector=collector, **({"replay_buffer": buffer} if own else {}),
             **options,
         )  # fmt: skip
         trainer.register_op("process_optim_batch", lambda batch: buffer.sample())
-        trainer.register_op("post_steps", lambda: seen.append(trainer.collected_frames))
+        trainer.register_op("post_steps", lambda: recorded.append(trainer.collected_frames))
         trainer.train()
-        return {"frames": seen, "number": loss.pulled.detach(), "steps": trainer._optim_count}
+        return {"frames": recorded, "number": loss.pulled.detach(), "steps": trainer._optim_count}
 
     def ratio(batch_size: Any) -> Any:
         buffer = TensorDictReplayBuffer(storage=LazyTensorStorage(60), batch_size=batch_size)
@@ -252,7 +252,7 @@ def _on_policy(make_env: Any, seed: int) -> Dict[str, Any]:
             progress_bar=False, **given,
         )  # fmt: skip
         trainer.train()
-        return {"numbers": numbers_of(loss), **told_by(log),
+        return {"numbers": numbers_of(loss), **logged_values(log),
                 "rate": optimizer.param_groups[0]["lr"], "epochs": trainer.num_epochs,
                 "steps": trainer._optim_count}  # fmt: skip
 
@@ -304,8 +304,8 @@ def _folders(make_env: Any, seed: int) -> Dict[str, Any]:
 
     def described(folder: str) -> str:
         # files of tensors have names that differ between versions of the library below
-        found = (each.relative_to(folder) for each in Path(folder).rglob("*"))
-        return str(sorted(str(each) for each in found if len(each.parts) < 3))
+        found = (path.relative_to(folder) for path in Path(folder).rglob("*"))
+        return str(sorted(str(path) for path in found if len(path.parts) < 3))
 
     def written(backend: str, **load: Any) -> Any:
         with tempfile.TemporaryDirectory() as folder, _backend(backend):
@@ -334,7 +334,7 @@ def _folders(make_env: Any, seed: int) -> Dict[str, Any]:
             trainer.train()
             other, moved = trainer_of(make_env, seed, checkpoint=checkpoint())
             other.load_from_file(kept.latest())
-            files = sorted(each.name for each in Path(folder).iterdir())
+            files = sorted(path.name for path in Path(folder).iterdir())
             return {"own": loss.pulled.detach(), "loaded": moved.pulled.detach(),
                     "frames": other.collected_frames, "files": str(files),
                     "notes": str(trainer._checkpoint_manifest_metadata())}  # fmt: skip
@@ -355,7 +355,7 @@ def _folders(make_env: Any, seed: int) -> Dict[str, Any]:
             return trainer_of(
                 make_env, seed, checkpoint=checkpoint(), save_trainer_file=Path(folder) / "one",
                 checkpoint_rotation=rotation(folder, keep_last=1),
-            )[1].asked  # fmt: skip
+            )[1].calls  # fmt: skip
 
     return answers(
         seed,
@@ -373,10 +373,10 @@ def _folders(make_env: Any, seed: int) -> Dict[str, Any]:
     )  # fmt: skip
 
 
-def _told(make_env: Any, seed: int) -> Dict[str, Any]:
+def _logged_training(make_env: Any, seed: int) -> Dict[str, Any]:
     """What a trainer says of itself: its bar, its log by intervals, numbers that are none."""
 
-    def shown(**options: Any) -> Any:
+    def with_options(**options: Any) -> Any:
         with contextlib.redirect_stderr(io.StringIO()):
             trainer, _ = trainer_of(make_env, seed, progress_bar=True, **options)
             trainer.register_op(
@@ -393,7 +393,7 @@ def _told(make_env: Any, seed: int) -> Dict[str, Any]:
         trainer, _ = trainer_of(make_env, seed, logger=log, log_interval=interval)
         trainer.register_op("post_steps_log", lambda batch: {"seen": number})
         trainer.train()
-        return {"told": log.told.get("seen", []), "kept": len(trainer._log_dict["seen"]),
+        return {"told": log.values.get("seen", []), "kept": len(trainer._log_dict["seen"]),
                 "last": str(sorted(trainer._last_log.items()))}  # fmt: skip
 
     def described() -> Any:
@@ -420,8 +420,9 @@ def _told(make_env: Any, seed: int) -> Dict[str, Any]:
         return str([state, fresh.state_dict(), [given for _, given in hooks]])
 
     calls: Dict[str, Any] = {
-        "shown": shown, "shown.epochs": lambda: shown(num_epochs=2), "described": described,
-        "shown.skipping": lambda: shown(frame_skip=3), "ended": ended, "listed": listed,
+        "shown": with_options, "shown.epochs": lambda: with_options(num_epochs=2),
+        "described": described,
+        "shown.skipping": lambda: with_options(frame_skip=3), "ended": ended, "listed": listed,
     }  # fmt: skip
     for interval in (0, 11, 12, 13, 100):
         calls[f"logged.{interval}"] = partial(logged, interval, 1.5)
@@ -432,11 +433,11 @@ def _told(make_env: Any, seed: int) -> Dict[str, Any]:
     return answers(seed, **calls)
 
 
-PARTS = {
+API_CASES = {
     "trainer-of-dqn": _dqn,
     "trainers-of-batches-elsewhere": _elsewhere,
     "batches-written-by-collectors": _written_by_collectors,
     "options-of-on-policy-trainers": _on_policy,
     "folders-of-trainers": _folders,
-    "words-of-a-trainer": _told,
+    "words-of-a-trainer": _logged_training,
 }

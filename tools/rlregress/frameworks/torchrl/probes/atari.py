@@ -137,12 +137,12 @@ def _clip_reward(inputs: Inputs) -> np.ndarray:
 
 def _scaled_by_transform(inputs: Inputs) -> np.ndarray:
     """Policy and value read the same entry, so that both see what the transform writes."""
-    seen = []
+    recorded = []
     for pixel in inputs["pixels"]:
         game = AtariGame(first_pixel=int(pixel))
-        shown = float(atari_games.part(ToTensorImage(), game=game).reset()[0, 0, 0])
-        seen += [shown, shown]
-    return np.array(seen)
+        observation = float(atari_games.part(ToTensorImage(), game=game).reset()[0, 0, 0])
+        recorded += [observation, observation]
+    return np.array(recorded)
 
 
 def _scaled_by_program(inputs: Inputs) -> np.ndarray:
@@ -150,11 +150,11 @@ def _scaled_by_program(inputs: Inputs) -> np.ndarray:
     # making the environments has started the game once
     player = atari_games.whole(lambda: AtariGame(first_pixel=first))
     with atari_games.luck(most=False):
-        shown = [player.reset()]
+        observation = [player.reset()]
     for _ in range(_SKIP):
         player.game.play(pixel=second)
-    shown.append(player.step(0).observation)
-    pictures = [torch.as_tensor(s, dtype=torch.float32).reshape(_STACK) for s in shown]
+    observation.append(player.step(0).observation)
+    pictures = [torch.as_tensor(s, dtype=torch.float32).reshape(_STACK) for s in observation]
     return np.concatenate([atari_vision.entering(atari_games.vision(p)) for p in pictures])
 
 
@@ -184,8 +184,8 @@ PROBES: Mapping[Tuple[str, str], Probe] = {
     ("atari.max_and_skip", "script"): _program_skips(atari_play.one_action),
     ("atari.max_and_skip.end", "library"): _wrapper_skips(atari_play.end_within_action),
     ("atari.max_and_skip.end", "script"): _program_skips(atari_play.end_within_action),
-    ("atari.max_and_skip.stale", "library"): _wrapper_skips(atari_play.shown_at_end),
-    ("atari.max_and_skip.stale", "script"): _program_skips(atari_play.shown_at_end),
+    ("atari.max_and_skip.stale", "library"): _wrapper_skips(atari_play.final_observation),
+    ("atari.max_and_skip.stale", "script"): _program_skips(atari_play.final_observation),
     ("atari.frame_skip.past_end", "library"): _past_end,
     ("atari.warp_frame", "script"): _warp_frame,
     ("atari.frame_stack", "library"): _frame_stack(lambda: CatFrames(N=4, dim=-3)),
@@ -194,7 +194,7 @@ PROBES: Mapping[Tuple[str, str], Probe] = {
     ("atari.image_scaling", "library"): _scaled_by_transform,
     ("atari.image_scaling", "script"): _scaled_by_program,
     ("atari.activation", "script"): _network(atari_vision.activations),
-    ("atari.shared_trunk", "script"): _network(atari_vision.reached),
+    ("atari.shared_trunk", "script"): _network(atari_vision.used_pixels),
     ("atari.networks", "script"): _network(atari_vision.sizes),
     ("atari.wrapper_order", "script"): _wrapper_order,
 }

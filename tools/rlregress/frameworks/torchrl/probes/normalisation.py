@@ -91,8 +91,8 @@ def _episode_return(i: Inputs) -> float:
 def _default(i: Inputs) -> np.ndarray:
     x = np.append(0.0, i["observations"])
     rollout = of_script(showing(x, rewards=i["rewards"])).rollout(len(x) - 1)["next"]
-    seen = [rollout[key][[3, -1], 0] for key in ("observation", "reward")]
-    return torch.cat(seen).double().numpy()
+    observed = [rollout[key][[3, -1], 0] for key in ("observation", "reward")]
+    return torch.cat(observed).double().numpy()
 
 
 def _default_off_policy(i: Inputs) -> np.ndarray:
@@ -102,8 +102,8 @@ def _default_off_policy(i: Inputs) -> np.ndarray:
         settings = SimpleNamespace(env=SimpleNamespace(library="gymnasium", name=name))
         environment = program.apply_env_transforms(program.env_maker(settings))
         rollout = environment.rollout(len(x) - 1)["next"]
-    seen = [rollout[key][[-2, -1], 0] for key in ("observation", "reward")]
-    return torch.cat(seen).double().numpy()
+    observed = [rollout[key][[-2, -1], 0] for key in ("observation", "reward")]
+    return torch.cat(observed).double().numpy()
 
 
 def _evaluation(i: Inputs) -> np.ndarray:

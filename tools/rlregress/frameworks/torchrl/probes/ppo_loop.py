@@ -15,7 +15,7 @@ from rlregress.frameworks.scripted import Scripted, end_after
 from rlregress.frameworks.torchrl.probes.helpers import ppo_trainings
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 
-WatchedTraining = ppo_trainings.WatchedTraining
+RecordedTraining = ppo_trainings.RecordedTraining
 
 
 def _train(
@@ -25,37 +25,42 @@ def _train(
     frames: int,
     minibatch: int,
     **more: Any,
-) -> WatchedTraining:
+) -> RecordedTraining:
     """A training in one environment, by the trainer or by the program."""
     if scope == "trainer":
         return ppo_trainings.trainer([make()], total_steps, frames, minibatch, **more)
     return ppo_trainings.program(make, total_steps, frames, minibatch, **more)
 
 
-def _one_rollout(scope: str, steps: int, minibatch: int, **more: Any) -> WatchedTraining:
+def _one_rollout(scope: str, steps: int, minibatch: int, **more: Any) -> RecordedTraining:
     return _train(scope, ppo_trainings.counting(steps), steps, steps, minibatch, **more)
 
 
 def _minibatches(scope: str, i: Inputs) -> List[float]:
     steps = int(i["rollout_steps"])
-    seen = _one_rollout(scope, steps, int(i["minibatch_size"])).evaluated
-    sizes = [len(minibatch) for minibatch in seen]
-    used = np.bincount(np.concatenate(seen).astype(int), minlength=steps)
+    training = _one_rollout(scope, steps, int(i["minibatch_size"])).evaluated
+    sizes = [len(minibatch) for minibatch in training]
+    used = np.bincount(np.concatenate(training).astype(int), minlength=steps)
     return [*(sizes + [0] * 4)[:4], min(used.max(), 2), used.min()]
 
 
 def _minibatches_remainder(scope: str, i: Inputs) -> int:
     steps = int(i["rollout_steps"])
-    seen = WatchedTraining()
+    training = RecordedTraining()
     # the program keeps its losses in a table that has no row for what does not fill a minibatch
     try:
         _train(
-            scope, ppo_trainings.playing(), 2 * steps, steps, int(i["minibatch_size"]), seen=seen
+            scope,
+            ppo_trainings.playing(),
+            2 * steps,
+            steps,
+            int(i["minibatch_size"]),
+            recorded=training,
         )
     except IndexError as error:
         if not raised_in(error, "tensordict"):
             raise
-    return len(seen.rates)
+    return len(training.rates)
 
 
 def _minibatches_parameter(scope: str, i: Inputs) -> List[float]:
@@ -66,17 +71,17 @@ def _minibatches_parameter(scope: str, i: Inputs) -> List[float]:
 
 def _epochs_shuffle(scope: str, i: Inputs) -> List[bool]:
     steps = int(i["rollout_steps"])
-    seen = _one_rollout(scope, steps, int(i["minibatch_size"]), epochs=int(i["epochs"]))
-    first, second = np.concatenate(seen.evaluated).reshape(2, steps)
+    training = _one_rollout(scope, steps, int(i["minibatch_size"]), epochs=int(i["epochs"]))
+    first, second = np.concatenate(training.evaluated).reshape(2, steps)
     return [np.array_equal(first, np.sort(first)), np.array_equal(second, first)]
 
 
-def _with_ratios(scope: str, i: Inputs, ratios: Sequence[float]) -> WatchedTraining:
+def _with_ratios(scope: str, i: Inputs, ratios: Sequence[float]) -> RecordedTraining:
     """Updates on 4 samples each, with these ratios in turn; there is no threshold to set."""
-    seen = WatchedTraining()
+    training = RecordedTraining()
 
     def change(batch: Any) -> None:
-        ppo_trainings.lower_log_prob(float(ratios[len(seen.rollouts) - 1]))(batch)
+        ppo_trainings.lower_log_prob(float(ratios[len(training.rollouts) - 1]))(batch)
 
     epochs, size = int(i["epochs"]), 4 // int(i["minibatches"])
     return _train(
@@ -87,7 +92,7 @@ def _with_ratios(scope: str, i: Inputs, ratios: Sequence[float]) -> WatchedTrain
         size,
         epochs=epochs,
         change=change,
-        seen=seen,
+        recorded=training,
     )
 
 
@@ -96,26 +101,26 @@ def _early_stop_default(scope: str, i: Inputs) -> int:
 
 
 def _early_stop(scope: str, i: Inputs) -> np.ndarray:
-    seen = _with_ratios(scope, i, i["ratios"])
+    training = _with_ratios(scope, i, i["ratios"])
     counts = [
         np.bincount(numbers, minlength=len(i["ratios"]))
-        for numbers in (seen.rollout_of_step, seen.rollout_of_evaluated)
+        for numbers in (training.rollout_of_step, training.rollout_of_evaluated)
     ]
     return np.stack(counts, axis=1).ravel()
 
 
-def _by_sample(seen: WatchedTraining, epochs: int, steps: int) -> np.ndarray:
+def _by_sample(training: RecordedTraining, epochs: int, steps: int) -> np.ndarray:
     """Advantages in the order of collection, [epochs, steps]."""
-    order = np.argsort(np.concatenate(seen.evaluated).reshape(epochs, steps), axis=1)
-    advantages = np.concatenate(seen.advantages).reshape(epochs, steps)
+    order = np.argsort(np.concatenate(training.evaluated).reshape(epochs, steps), axis=1)
+    advantages = np.concatenate(training.advantages).reshape(epochs, steps)
     return np.take_along_axis(advantages, order, axis=1)
 
 
 def _advantages_recomputed(scope: str, i: Inputs) -> List[bool]:
     n = len(i["rewards"])
     make = ppo_trainings.counting(n, rewards=i["rewards"])
-    seen = _train(scope, make, n, n, 2, epochs=3, learning_rate=0.1)
-    advantages = _by_sample(seen, 3, n)
+    training = _train(scope, make, n, n, 2, epochs=3, learning_rate=0.1)
+    advantages = _by_sample(training, 3, n)
     return [bool(np.abs(a - advantages[0]).max() > 1e-4) for a in advantages[1:]]
 
 
@@ -124,9 +129,9 @@ def _granularity(scope: str, i: Inputs) -> List[float]:
     make = ppo_trainings.counting(n, rewards=i["rewards"], terminated=end_after(n))
     names = {"trainer": ("gamma", "lmbda"), "script": ("gamma", "gae_lambda")}[scope]
     ones = dict.fromkeys(names, 1.0)
-    seen = _train(scope, make, n, n, 2, learning_rate=0.1, **ones)
-    (a,) = _by_sample(seen, 1, n)
-    moved = [abs(divergence) > 1e-4 for divergence in seen.divergences]
+    training = _train(scope, make, n, n, 2, learning_rate=0.1, **ones)
+    (a,) = _by_sample(training, 1, n)
+    moved = [abs(divergence) > 1e-4 for divergence in training.divergences]
     return [*(a - a[-1]) / (a[0] - a[-1]), *moved]
 
 
@@ -134,8 +139,8 @@ def _iterations(scope: str, i: Inputs) -> List[int]:
     frames = int(i["rollout_steps"])
     received: List[Any] = []
     make = ppo_trainings.playing(received=received)
-    seen = _train(scope, make, int(i["total_steps"]), frames, frames)
-    return [len(received), len(seen.rates)]
+    training = _train(scope, make, int(i["total_steps"]), frames, frames)
+    return [len(received), len(training.rates)]
 
 
 def _side_by_side(count: int) -> List[Scripted]:
@@ -171,12 +176,12 @@ def _parallel_gradient(i: Inputs) -> List[float]:
     frames = 4 * len(environments)
     torch.Tensor.backward = counted  # type: ignore[method-assign]
     try:
-        seen = ppo_trainings.trainer(
+        training = ppo_trainings.trainer(
             environments, frames, frames, frames // 2, before_training=before_training
         )
     finally:
         torch.Tensor.backward = backward  # type: ignore[method-assign]
-    return [max(processes), len(backwards) / len(seen.rates)]
+    return [max(processes), len(backwards) / len(training.rates)]
 
 
 def _segments(scope: str, i: Inputs) -> List[float]:

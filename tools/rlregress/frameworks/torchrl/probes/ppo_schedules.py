@@ -15,7 +15,7 @@ from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 _NO_CLIP = 1e9
 
 
-def _trainer(i: Inputs, **settings: Any) -> ppo_trainings.WatchedTraining:
+def _trainer(i: Inputs, **settings: Any) -> ppo_trainings.RecordedTraining:
     frames = int(i["rollout_steps"])
     return ppo_trainings.trainer(
         [Scripted(rewards=[1.0, -1.0])],
@@ -26,7 +26,7 @@ def _trainer(i: Inputs, **settings: Any) -> ppo_trainings.WatchedTraining:
     )
 
 
-def _program(i: Inputs, **settings: Any) -> ppo_trainings.WatchedTraining:
+def _program(i: Inputs, **settings: Any) -> ppo_trainings.RecordedTraining:
     frames = int(i["rollout_steps"])
     return ppo_trainings.program(
         ppo_trainings.playing(),
@@ -47,20 +47,20 @@ def _rates(i: Inputs) -> np.ndarray:
     return np.array(_trainer(i, learning_rate=start).rates) / start
 
 
-def _trainer_rates_asked(i: Inputs) -> np.ndarray:
+def _trainer_requested_rates(i: Inputs) -> np.ndarray:
     start = i["learning_rate"]
-    seen = _trainer(i, learning_rate=start, schedule=_to_zero(int(i["rollouts"])))
-    return np.array(seen.rates) / start
+    training = _trainer(i, learning_rate=start, schedule=_to_zero(int(i["rollouts"])))
+    return np.array(training.rates) / start
 
 
-def _program_rates_asked(i: Inputs) -> np.ndarray:
+def _program_requested_rates(i: Inputs) -> np.ndarray:
     start = i["learning_rate"]
     return np.array(_program(i, learning_rate=start, anneal_lr=True).rates) / start
 
 
 def _program_lowest(i: Inputs) -> float:
     frames, start = int(i["rollout_steps"]), i["learning_rate"]
-    seen = ppo_trainings.program(
+    training = ppo_trainings.program(
         ppo_trainings.playing(),
         int(i["total_steps"]),
         frames,
@@ -68,7 +68,7 @@ def _program_lowest(i: Inputs) -> float:
         learning_rate=start,
         anneal_lr=True,
     )
-    return min(seen.rates) / start
+    return min(training.rates) / start
 
 
 def _library_adaptive(i: Inputs) -> List[float]:
@@ -98,8 +98,8 @@ def _trainer_adaptive(i: Inputs) -> np.ndarray:
     steps = 2 * (len(left) + 1)
     # one update more shows what the last divergence did; its own does not matter
     environment = Scripted(rewards=[1.0, -1.0])
-    seen = ppo_trainings.trainer([environment], steps, 2, 2, learning_rate=start, change=change)
-    return np.array(seen.rates[1:]) / start
+    training = ppo_trainings.trainer([environment], steps, 2, 2, learning_rate=start, change=change)
+    return np.array(training.rates[1:]) / start
 
 
 def _feed(batch: Any) -> None:
@@ -107,16 +107,16 @@ def _feed(batch: Any) -> None:
     batch["advantage"] = torch.ones_like(batch["advantage"])
 
 
-def _range(seen: ppo_trainings.WatchedTraining) -> np.ndarray:
+def _range(training: ppo_trainings.RecordedTraining) -> np.ndarray:
     # both run with the range that the details ask for
-    return (-np.array(seen.objectives) - 1.0) / 0.2
+    return (-np.array(training.objectives) - 1.0) / 0.2
 
 
 def _trainer_clip_range(i: Inputs) -> np.ndarray:
     return _range(_trainer(i, change=_feed))
 
 
-def _trainer_clip_range_asked(i: Inputs) -> np.ndarray:
+def _trainer_requested_clip_range(i: Inputs) -> np.ndarray:
     # the trainer offers a schedule of the learning rate only
     both = _trainer(i, change=_feed, schedule=_to_zero(int(i["rollouts"])))
     return np.concatenate([_trainer_clip_range(i), _range(both)])
@@ -132,15 +132,15 @@ class _Unnormalised:
 
 
 def _program_ranges(i: Inputs, anneal_lr: bool) -> np.ndarray:
-    seen = _program(i, change=_Unnormalised(), anneal_lr=anneal_lr, anneal_clip_epsilon=True)
+    training = _program(i, change=_Unnormalised(), anneal_lr=anneal_lr, anneal_clip_epsilon=True)
     size = int(i["rollout_steps"]) // int(i["minibatches"])
     # normalised with the divisor n - 1; a sample of ratio 2 and negative advantage is not clipped
     deviation = np.sqrt(size / (size - 1))
-    ranges = 1.0 - 2.0 * deviation * np.array(seen.objectives)
+    ranges = 1.0 - 2.0 * deviation * np.array(training.objectives)
     return ranges / 0.2
 
 
-def _program_clip_range_asked(i: Inputs) -> np.ndarray:
+def _program_requested_clip_range(i: Inputs) -> np.ndarray:
     return np.concatenate([_program_ranges(i, False), _program_ranges(i, True)])
 
 
@@ -149,19 +149,19 @@ def _trainer_entropy(i: Inputs) -> np.ndarray:
         batch["advantage"] = torch.zeros_like(batch["advantage"])
 
     # neither the loss nor the trainer takes anything but a number
-    seen = _trainer(i, change=no_advantage, entropy=i["coefficient"], clip_norm=_NO_CLIP)
-    return -np.array(seen.log_std_gradients) / i["coefficient"]
+    training = _trainer(i, change=no_advantage, entropy=i["coefficient"], clip_norm=_NO_CLIP)
+    return -np.array(training.log_std_gradients) / i["coefficient"]
 
 
 PROBES: Dict[Tuple[str, str], Raw] = {
     ("ppo.learning_rate.schedule", "trainer"): _rates,
-    ("ppo.learning_rate.schedule.asked", "trainer"): _trainer_rates_asked,
-    ("ppo.learning_rate.schedule.asked", "script"): _program_rates_asked,
+    ("ppo.learning_rate.schedule.asked", "trainer"): _trainer_requested_rates,
+    ("ppo.learning_rate.schedule.asked", "script"): _program_requested_rates,
     ("ppo.learning_rate.negative", "script"): _program_lowest,
     ("ppo.learning_rate.adaptive", "library"): _library_adaptive,
     ("ppo.learning_rate.adaptive", "trainer"): _trainer_adaptive,
     ("ppo.clip_range.schedule", "trainer"): _trainer_clip_range,
-    ("ppo.clip_range.schedule.asked", "trainer"): _trainer_clip_range_asked,
-    ("ppo.clip_range.schedule.asked", "script"): _program_clip_range_asked,
+    ("ppo.clip_range.schedule.asked", "trainer"): _trainer_requested_clip_range,
+    ("ppo.clip_range.schedule.asked", "script"): _program_requested_clip_range,
     ("ppo.entropy.schedule", "trainer"): _trainer_entropy,
 }

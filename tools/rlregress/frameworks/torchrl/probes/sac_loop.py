@@ -89,12 +89,12 @@ def _update_schedule(i: Inputs) -> List[float]:
 
 
 def _temperature_rate(i: Inputs) -> List[float]:
-    seen: List[float] = []
+    recorded: List[float] = []
     made: List[Any] = []
 
     def look(optimizer: Any, parts: List[str]) -> None:
         if "temperature" in parts:
-            seen.append(float(made[0].log_alpha.detach()))
+            recorded.append(float(made[0].log_alpha.detach()))
 
     with _fixed_draws():
         journal = off_policy_programs.run(
@@ -102,7 +102,7 @@ def _temperature_rate(i: Inputs) -> List[float]:
             frames_per_batch=int(i["collected_at_once"]), batch_size=int(i["batch_size"]),
             lr=i["policy_rate"],
         )  # fmt: skip
-    changes = np.abs(np.diff([*seen, float(journal.loss.log_alpha.detach())]))
+    changes = np.abs(np.diff([*recorded, float(journal.loss.log_alpha.detach())]))
     return [float(np.log10(changes[0])), float(changes[-1] / changes[0])]
 
 

@@ -79,9 +79,9 @@ def _library_agent(environment: Scripted) -> Tuple[nn.Linear, Any, Any, Any]:
 def _script_agent(environment: Scripted) -> Tuple[nn.Linear, Any, Any, Any]:
     """The same, as ``make_td3_agent`` of the TD3 script builds them."""
     settings = programs.Settings(network=programs.Settings(hidden_sizes=[4], activation="relu"))
-    seen = wrapped(environment)
+    wrapped_environment = wrapped(environment)
     make = programs.load("td3", "utils").make_td3_agent
-    model, exploring = make(settings, seen, seen, torch.device("cpu"))
+    model, exploring = make(settings, wrapped_environment, wrapped_environment, torch.device("cpu"))
     layer = [m for m in model[0].modules() if isinstance(m, nn.Linear)][-1]
     noise = [m for m in exploring.modules() if isinstance(m, AdditiveGaussianModule)][0]
     return layer, model[0], exploring, noise

@@ -80,7 +80,7 @@ def _reset_env(i: Inputs) -> float:
 def _kernel(i: Inputs) -> float:
     called: List[str] = []
 
-    def watched(name: str) -> Any:
+    def recording(name: str) -> Any:
         original = getattr(advantages, name)
 
         def watch(*arguments: Any, **keywords: Any) -> Any:
@@ -93,7 +93,7 @@ def _kernel(i: Inputs) -> float:
     originals = {name: getattr(advantages, name) for name in names}
     try:
         for name in names:
-            setattr(advantages, name, watched(name))
+            setattr(advantages, name, recording(name))
         estimator = GAE(gamma=i["discount"], lmbda=i["trace"], value_network=v_network(identity()))
         estimator(_segment([0.0, 1.0], [1.0, 2.0], [1.0, 1.0]))
     finally:

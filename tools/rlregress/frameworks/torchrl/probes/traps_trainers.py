@@ -12,7 +12,7 @@ from typing import Any, Dict, Iterator, List, Tuple
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import Inputs, NotOffered
+from rlregress.frameworks.base import Inputs, Unsupported
 from rlregress.frameworks.raised import raised_in
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import IndependentNormal
@@ -44,10 +44,10 @@ def _clipped(gradient: Any, switch: bool, bound: Any) -> List[float]:
 
     weights = torch.nn.Parameter(torch.zeros(2, dtype=torch.float64))
     optimizer = torch.optim.SGD([weights], lr=0.0)
-    seen: List[Any] = []
-    optimizer.register_step_pre_hook(lambda *_: seen.append(weights.grad))
+    recorded: List[Any] = []
+    optimizer.register_step_pre_hook(lambda *_: recorded.append(weights.grad))
     OptimizerHook(optimizer)({"loss": (weights * gradient).sum()}, switch, bound, 0)
-    return seen[0].tolist()
+    return recorded[0].tolist()
 
 
 def _clip_switch(i: Inputs) -> List[float]:
@@ -68,7 +68,7 @@ def _without_hydra() -> Iterator[None]:
     try:
         algorithms: Any = importlib.import_module("torchrl.trainers.algorithms")
     except ModuleNotFoundError as error:
-        raise NotOffered(str(error)) from error
+        raise Unsupported(str(error)) from error
     folder = Path(algorithms.__file__).parent
     package, settings = ModuleType(_CONFIGS), ModuleType("omegaconf")
     package.__path__ = [str(folder / "configs")]

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.torchrl import parts
-from rlregress.frameworks.torchrl.scenarios.asked import ON_POLICY, Asked
+from rlregress.frameworks.torchrl.scenarios.asked import ON_POLICY, ScenarioOptions
 from rlregress.frameworks.torchrl.scenarios.environments import make_environment
 from rlregress.frameworks.torchrl.scenarios.off_policy import OffPolicy
 from rlregress.frameworks.torchrl.scenarios.on_policy import OnPolicy
@@ -29,10 +29,10 @@ def trace(
         warnings.simplefilter("ignore")
         torch.manual_seed(seed)
         np.random.seed(seed)
-        asked = Asked(scenario)
-        part = asked.take("part")
+        options = ScenarioOptions(scenario)
+        part = options.take("part")
         if part is not None:
             return parts.use(part, make_env, seed)
-        environment = make_environment(asked, make_env, seed)
-        (OnPolicy if asked.algorithm in ON_POLICY else OffPolicy)(asked, environment).run()
+        environment = make_environment(options, make_env, seed)
+        (OnPolicy if options.algorithm in ON_POLICY else OffPolicy)(options, environment).run()
         return {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, Mapping
 
-from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.base import Unsupported
 
 ON_POLICY = ("ppo", "a2c", "reinforce")
 _OFF_POLICY = ("sac", "td3", "ddpg", "dqn")
@@ -30,13 +30,13 @@ _DEFAULTS: Dict[str, Dict[str, Any]] = {
 }
 
 
-class Asked:
+class ScenarioOptions:
     """What a scenario asks for, each name once: what is left over in the end is not offered."""
 
     def __init__(self, scenario: Mapping[str, Any]) -> None:
         self.algorithm = str(scenario["algorithm"])
         if self.algorithm not in _DEFAULTS:
-            raise NotOffered(f"TorchRL's {self.algorithm.upper()} is not among what is traced")
+            raise Unsupported(f"TorchRL's {self.algorithm.upper()} is not among what is traced")
         self.environment = dict(scenario.get("environment", {}))
         given = {**scenario.get("settings", {}), **scenario.get("features", {})}
         self.given = {**_DEFAULTS[self.algorithm], **given}
@@ -47,7 +47,7 @@ class Asked:
         return self.given.pop(name, default)
 
     def nothing_left(self) -> None:
-        """Raise NotOffered for what nobody took."""
+        """Raise Unsupported for what nobody took."""
         if self.given:
             left = ", ".join(sorted(self.given))
-            raise NotOffered(f"a training with TorchRL's {self.algorithm.upper()} has no {left}")
+            raise Unsupported(f"a training with TorchRL's {self.algorithm.upper()} has no {left}")

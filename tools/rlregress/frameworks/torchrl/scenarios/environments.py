@@ -7,38 +7,40 @@ from typing import Any, Callable, Dict, List
 
 import torch
 
-from rlregress.frameworks.base import NotOffered
-from rlregress.frameworks.torchrl.scenarios.asked import Asked
+from rlregress.frameworks.base import Unsupported
+from rlregress.frameworks.torchrl.scenarios.asked import ScenarioOptions
 from rlregress.frameworks.torchrl.versions import library
 
 
-def make_environment(asked: Asked, make_env: Callable[..., Any], seed: int) -> Any:
+def make_environment(scenario: ScenarioOptions, make_env: Callable[..., Any], seed: int) -> Any:
     """Copies of a scenario's environment, in the transforms that it needs and names."""
     from torchrl.envs import GymWrapper, SerialEnv
 
-    options = asked.environment
+    options = scenario.environment
     copies = int(options.pop("copies", 1))
     if options.get("observations", "box") not in ("box", "float64", "integer", "image", "dict"):
-        raise NotOffered(f"no networks are put together for {options['observations']} observations")
+        raise Unsupported(
+            f"no networks are put together for {options['observations']} observations"
+        )
     if options.get("actions", "box") not in ("box", "discrete"):
-        raise NotOffered(f"no networks are put together for {options['actions']} actions")
+        raise Unsupported(f"no networks are put together for {options['actions']} actions")
 
     def made(first: int) -> Any:
         return GymWrapper(make_env(**{"first": first, **options}), device="cpu")
 
     makers = [partial(made, k) for k in range(copies)]
     environment: Any = makers[0]() if copies == 1 else SerialEnv(copies, makers)
-    environment = _transformed(environment, asked, options.get("observations", "box"))
+    environment = _transformed(environment, scenario, options.get("observations", "box"))
     environment.set_seed(seed)
     return environment
 
 
-def _transformed(environment: Any, asked: Asked, observations: str) -> Any:
+def _transformed(environment: Any, options: ScenarioOptions, observations: str) -> Any:
     """The environment in the transforms that its observations need and the scenario names."""
-    names: List[str] = list(asked.take("transforms", []))
-    normalize = asked.take("normalize")
-    clips = {name: asked.take(name) for name in ("observation_clip", "reward_clip")}
-    stack = asked.take("frame_stack")
+    names: List[str] = list(options.take("transforms", []))
+    normalize = options.take("normalize")
+    clips = {name: options.take(name) for name in ("observation_clip", "reward_clip")}
+    stack = options.take("frame_stack")
     needed = {"float64": ["double-to-float"], "integer": ["to-float"], "image": ["to-image"]}
     first = needed.get(observations, [])
     if observations == "dict":
@@ -72,23 +74,23 @@ def _transformed(environment: Any, asked: Asked, observations: str) -> Any:
 
 
 def make_transform(name: str) -> Any:
-    """A transform by its name in a scenario; NotOffered for one that nobody knows."""
-    seen = ["observation"]
+    """A transform by its name in a scenario; Unsupported for one that nobody knows."""
+    keys = ["observation"]
     makers: Dict[str, Any] = {
-        "double-to-float": ("DoubleToFloat", {"in_keys": seen}),
+        "double-to-float": ("DoubleToFloat", {"in_keys": keys}),
         "to-float": ("DTypeCastTransform", {
-            "dtype_in": torch.int64, "dtype_out": torch.float32, "in_keys": seen,
+            "dtype_in": torch.int64, "dtype_out": torch.float32, "in_keys": keys,
         }),
         "choices-to-float": ("DTypeCastTransform", {
             "dtype_in": torch.int64, "dtype_out": torch.float32, "in_keys": ["mode"],
         }),
-        "to-image": ("ToTensorImage", {"in_keys": seen}),
+        "to-image": ("ToTensorImage", {"in_keys": keys}),
         "cat-tensors": ("CatTensors", {
             # a dictionary's first vector is called so by the wrapper of gymnasium
             "in_keys": ["mode", "observation"], "out_key": "observation", "del_keys": False,
         }),
-        "observation-norm": ("ObservationNorm", {"in_keys": seen, "standard_normal": True}),
-        "vecnorm": ("VecNorm", {"in_keys": seen, "decay": 0.9}),
+        "observation-norm": ("ObservationNorm", {"in_keys": keys, "standard_normal": True}),
+        "vecnorm": ("VecNorm", {"in_keys": keys, "decay": 0.9}),
         "vecnorm-rewards": ("VecNorm", {"in_keys": ["reward"], "decay": 0.9}),
         "reward-scaling": ("RewardScaling", {"loc": 0.1, "scale": 0.5}),
         "reward-sum": ("RewardSum", {}),
@@ -97,6 +99,6 @@ def make_transform(name: str) -> Any:
         "init-tracker": ("InitTracker", {}),
     }  # fmt: skip
     if name not in makers:
-        raise NotOffered(f"TorchRL has no transform {name}")
+        raise Unsupported(f"TorchRL has no transform {name}")
     kind, options = makers[name]
     return library("torchrl.envs", kind)(**options)

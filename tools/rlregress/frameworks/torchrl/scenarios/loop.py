@@ -7,7 +7,7 @@ from typing import Any, List
 import torch
 
 from rlregress.frameworks.offered import check_arguments
-from rlregress.frameworks.torchrl.scenarios.asked import Asked
+from rlregress.frameworks.torchrl.scenarios.asked import ScenarioOptions
 from rlregress.frameworks.torchrl.scenarios.networks import Networks
 from rlregress.frameworks.torchrl.versions import library
 
@@ -18,19 +18,19 @@ _STEPS = 96
 class Loop:
     """What every loop has: a collector, a loss, optimisers, and what comes at the end."""
 
-    def __init__(self, asked: Asked, environment: Any) -> None:
-        self.asked, self.environment = asked, environment
-        self.networks = Networks(asked, environment)
-        self.steps = min(int(asked.take("steps", _STEPS)), _STEPS)
-        self.rate = float(asked.take("learning_rate"))
-        self.batch = int(asked.take("minibatch_size"))
-        self.evaluations = list(asked.take("evaluate", []))
+    def __init__(self, options: ScenarioOptions, environment: Any) -> None:
+        self.options, self.environment = options, environment
+        self.networks = Networks(options, environment)
+        self.steps = min(int(options.take("steps", _STEPS)), _STEPS)
+        self.rate = float(options.take("learning_rate"))
+        self.batch = int(options.take("minibatch_size"))
+        self.evaluations = list(options.take("evaluate", []))
         #: in between, as a callback does it elsewhere.
         self.evaluates = "callback" in self.evaluations
-        self.max_norm = asked.take("max_gradient_norm")
-        self.scheduled = bool(asked.take("schedules"))
-        self.save_load = bool(asked.take("save_load"))
-        self.masked = bool(asked.take("masked"))
+        self.max_norm = options.take("max_gradient_norm")
+        self.scheduled = bool(options.take("schedules"))
+        self.save_load = bool(options.take("save_load"))
+        self.masked = bool(options.take("masked"))
         self.updates = 0
 
     def collector(self, policy: Any, frames: int, random_frames: int = 0, **options: Any) -> Any:

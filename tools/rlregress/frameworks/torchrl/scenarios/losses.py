@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 from typing import Any, Dict
 
-from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.offered import check_arguments
-from rlregress.frameworks.torchrl.scenarios.asked import Asked
+from rlregress.frameworks.torchrl.scenarios.asked import ScenarioOptions
 from rlregress.frameworks.torchrl.versions import library
 
 #: setting -> arguments of a loss, of which versions know one.
@@ -37,45 +37,45 @@ _ESTIMATORS = {
 }  # fmt: skip
 
 
-def loss_arguments(asked: Asked, loss: Any) -> Dict[str, Any]:
-    """What a scenario asks of the arguments of a loss; NotOffered for one that it lacks."""
+def loss_arguments(options: ScenarioOptions, loss: Any) -> Dict[str, Any]:
+    """What a scenario asks of the arguments of a loss; Unsupported for one that it lacks."""
     known = inspect.signature(loss.__init__).parameters
     made = {}
     for setting, names in _LOSS_ARGUMENTS.items():
-        if setting in asked.given:
+        if setting in options.given:
             name = next((name for name in names if name in known), None)
             if name is None:
-                raise NotOffered(f"{loss.__name__} takes no {names[0]}")
-            made[name] = asked.take(setting)
-    temperature = asked.take("fixed_temperature")
+                raise Unsupported(f"{loss.__name__} takes no {names[0]}")
+            made[name] = options.take(setting)
+    temperature = options.take("fixed_temperature")
     if temperature is not None:
         made.update(alpha_init=temperature, fixed_alpha=True)
         check_arguments(loss, made)
     return made
 
 
-def set_estimator(asked: Asked, loss: Any, default: str) -> None:
+def set_estimator(scenario_options: ScenarioOptions, loss: Any, default: str) -> None:
     """Set the value estimator that a scenario names; ``own`` leaves that of the loss."""
-    name = asked.take("value_estimator", default)
-    discount, decay = asked.take("discount"), asked.take("gae_lambda")
+    name = scenario_options.take("value_estimator", default)
+    discount, decay = scenario_options.take("discount"), scenario_options.take("gae_lambda")
     if name == "own":
         return
     kinds = library("torchrl.objectives", "ValueEstimators")
     kind = getattr(kinds, _ESTIMATORS[name], None)
     if kind is None:
-        raise NotOffered(f"this version has no value estimator {name}")
+        raise Unsupported(f"this version has no value estimator {name}")
     options: Dict[str, Any] = {"gamma": discount}
     if name in ("gae", "td-lambda"):
         options["lmbda"] = 0.95 if decay is None else decay
-    vectorized = asked.take("vectorized")
+    vectorized = scenario_options.take("vectorized")
     if vectorized is not None:
         options["vectorized"] = vectorized
-    if asked.take("average_advantage"):
+    if scenario_options.take("average_advantage"):
         options["average_gae"] = True
     try:
         loss.make_value_estimator(kind, **options)
     except NotImplementedError:
-        raise NotOffered(f"{type(loss).__name__} has no value estimator {name}") from None
+        raise Unsupported(f"{type(loss).__name__} has no value estimator {name}") from None
 
 
 def sum_of_losses(losses: Any) -> Any:

@@ -8,8 +8,8 @@ from typing import Any, Dict
 import torch
 from torch import nn
 
-from rlregress.frameworks.base import NotOffered
-from rlregress.frameworks.torchrl.scenarios.asked import Asked
+from rlregress.frameworks.base import Unsupported
+from rlregress.frameworks.torchrl.scenarios.asked import ScenarioOptions
 from rlregress.frameworks.torchrl.versions import library
 
 _DISTRIBUTIONS = {
@@ -22,7 +22,7 @@ _DISTRIBUTIONS = {
 class Networks:
     """What the networks are built from: sizes, bounds and the kind of the observations."""
 
-    def __init__(self, asked: Asked, environment: Any) -> None:
+    def __init__(self, options: ScenarioOptions, environment: Any) -> None:
         self.shape = environment.observation_spec["observation"].shape[
             len(environment.batch_size) :
         ]
@@ -33,12 +33,12 @@ class Networks:
             for _ in environment.batch_size:
                 self.spec = self.spec[0]
         self.actions = int(self.spec.shape[-1])
-        self.discrete = asked.discrete
-        self._sizes = list(asked.take("hidden_sizes"))
-        self.atoms = 11 if asked.given.get("distributional") else 1
-        self._dueling = bool(asked.take("dueling"))
-        if asked.take("batch_norm"):
-            raise NotOffered("no networks with batch normalisation are put together")
+        self.discrete = options.discrete
+        self._sizes = list(options.take("hidden_sizes"))
+        self.atoms = 11 if options.given.get("distributional") else 1
+        self._dueling = bool(options.take("dueling"))
+        if options.take("batch_norm"):
+            raise Unsupported("no networks with batch normalisation are put together")
 
     def network(self, outputs: int, with_actions: bool = False) -> Any:
         """A multilayer perceptron, behind convolutions where there are images."""
@@ -103,7 +103,7 @@ class Networks:
                 return_log_prob=True,
             )
         if distribution not in _DISTRIBUTIONS:
-            raise NotOffered(f"TorchRL has no distribution {distribution}")
+            raise Unsupported(f"TorchRL has no distribution {distribution}")
         kind = library("torchrl.modules", _DISTRIBUTIONS[distribution])
         return ProbabilisticActor(
             TensorDictModule(

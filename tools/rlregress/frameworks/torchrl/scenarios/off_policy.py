@@ -8,9 +8,9 @@ from typing import Any, Dict
 
 import torch
 
-from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.offered import check_arguments
-from rlregress.frameworks.torchrl.scenarios.asked import Asked
+from rlregress.frameworks.torchrl.scenarios.asked import ScenarioOptions
 from rlregress.frameworks.torchrl.scenarios.environments import make_transform
 from rlregress.frameworks.torchrl.scenarios.loop import Loop
 from rlregress.frameworks.torchrl.scenarios.losses import (
@@ -25,61 +25,64 @@ from rlregress.frameworks.torchrl.versions import library
 class OffPolicy(Loop):
     """Collect into a replay buffer, sample, and step every loss with its own optimiser."""
 
-    def __init__(self, asked: Asked, environment: Any) -> None:
-        super().__init__(asked, environment)
+    def __init__(self, options: ScenarioOptions, environment: Any) -> None:
+        super().__init__(options, environment)
         self.schedules = []
-        self.delay = int(asked.take("policy_delay", 1))
-        self.frames = int(asked.take("steps_per_collection"))
+        self.delay = int(options.take("policy_delay", 1))
+        self.frames = int(options.take("steps_per_collection"))
         copies = math.prod(environment.batch_size) if environment.batch_size else 1
         self.frames = -(-self.frames // copies) * copies
-        self.repeats = int(asked.take("updates_per_collection"))
+        self.repeats = int(options.take("updates_per_collection"))
         if self.repeats < 0:
             self.repeats = self.frames
-        self.random = int(asked.take("learning_starts"))
+        self.random = int(options.take("learning_starts"))
         self._make_loss()
         self._make_buffer()
         self._make_exploration()
         self._make_updater()
-        asked.nothing_left()
+        options.nothing_left()
         self._make_optimizers()
 
     def _make_loss(self) -> None:
-        asked, networks = self.asked, self.networks
-        getattr(self, f"_make_{asked.algorithm}")(asked, networks)
-        estimator = "own" if asked.given.get("distributional") else "td0"
-        asked.take("distributional")
-        if asked.algorithm == "sac":
+        options, networks = self.options, self.networks
+        getattr(self, f"_make_{options.algorithm}")(options, networks)
+        estimator = "own" if options.given.get("distributional") else "td0"
+        options.take("distributional")
+        if options.algorithm == "sac":
             # a decay that only returns of several steps need
-            asked.given.setdefault("gae_lambda", 0.95)
-        set_estimator(asked, self.loss, estimator)
+            options.given.setdefault("gae_lambda", 0.95)
+        set_estimator(options, self.loss, estimator)
 
-    def _make_dqn(self, asked: Asked, networks: Networks) -> None:
-        if not asked.discrete:
-            raise NotOffered("DQNLoss has no continuous actions")
+    def _make_dqn(self, scenario_options: ScenarioOptions, networks: Networks) -> None:
+        if not scenario_options.discrete:
+            raise Unsupported("DQNLoss has no continuous actions")
         self.actor = networks.choices()
-        if asked.given.get("distributional"):
+        if scenario_options.given.get("distributional"):
             kind = library("torchrl.objectives", "DistributionalDQNLoss")
-            options = {"gamma": asked.given["discount"], **loss_arguments(asked, kind)}
+            options = {
+                "gamma": scenario_options.given["discount"],
+                **loss_arguments(scenario_options, kind),
+            }
         else:
             kind = library("torchrl.objectives", "DQNLoss")
-            options = loss_arguments(asked, kind)
+            options = loss_arguments(scenario_options, kind)
         self.loss = kind(self.actor, delay_value=True, **options)
 
-    def _make_ddpg(self, asked: Asked, networks: Networks) -> None:
-        self.actor = networks.deterministic(asked.take("distribution", ""))
+    def _make_ddpg(self, scenario_options: ScenarioOptions, networks: Networks) -> None:
+        self.actor = networks.deterministic(scenario_options.take("distribution", ""))
         kind = library("torchrl.objectives", "DDPGLoss")
-        options = loss_arguments(asked, kind)
+        options = loss_arguments(scenario_options, kind)
         self.loss = kind(self.actor, networks.action_value(), delay_value=True, **options)
 
-    def _make_td3(self, asked: Asked, networks: Networks) -> None:
-        self.actor = networks.deterministic(asked.take("distribution", ""))
+    def _make_td3(self, scenario_options: ScenarioOptions, networks: Networks) -> None:
+        self.actor = networks.deterministic(scenario_options.take("distribution", ""))
         kind = library("torchrl.objectives", "TD3Loss")
-        options = loss_arguments(asked, kind)
+        options = loss_arguments(scenario_options, kind)
         self.loss = kind(self.actor, networks.action_value(), action_spec=networks.spec, **options)
 
-    def _make_sac(self, asked: Asked, networks: Networks) -> None:
-        self.actor = networks.stochastic(asked.take("distribution", "tanh-normal"))
-        if asked.discrete:
+    def _make_sac(self, scenario_options: ScenarioOptions, networks: Networks) -> None:
+        self.actor = networks.stochastic(scenario_options.take("distribution", "tanh-normal"))
+        if scenario_options.discrete:
             kind = library("torchrl.objectives", "DiscreteSACLoss")
             from tensordict.nn import TensorDictModule
 
@@ -88,12 +91,12 @@ class OffPolicy(Loop):
             )
             options = {"num_actions": networks.actions, "action_space": "one_hot"}
             check_arguments(kind, options)
-            options.update(loss_arguments(asked, kind))
+            options.update(loss_arguments(scenario_options, kind))
             self.loss = kind(self.actor, values, **options)
             return
         kind = library("torchrl.objectives", "SACLoss")
-        options = loss_arguments(asked, kind)
-        if asked.take("state_value_network"):
+        options = loss_arguments(scenario_options, kind)
+        if scenario_options.take("state_value_network"):
             options["value_network"] = networks.value()
         if "action_spec" in inspect.signature(kind.__init__).parameters:
             options["action_spec"] = networks.spec
@@ -102,9 +105,9 @@ class OffPolicy(Loop):
     def _make_buffer(self) -> None:
         from torchrl.data import LazyTensorStorage, TensorDictReplayBuffer
 
-        asked = self.asked
-        size, kind = int(asked.take("replay_size")), asked.take("sampler", "random")
-        self.slices = int(asked.take("slice_length", 0))
+        requested = self.options
+        size, kind = int(requested.take("replay_size")), requested.take("sampler", "random")
+        self.slices = int(requested.take("slice_length", 0))
         options: Dict[str, Any] = {}
         if kind == "slices":
             sampler = library("torchrl.data.replay_buffers.samplers", "SliceSampler")
@@ -114,19 +117,19 @@ class OffPolicy(Loop):
         elif kind == "without-replacement":
             samplers = "torchrl.data.replay_buffers.samplers"
             options["sampler"] = library(samplers, "SamplerWithoutReplacement")()
-        if asked.take("prioritised"):
+        if requested.take("prioritised"):
             samplers = "torchrl.data.replay_buffers.samplers"
             try:
                 options["sampler"] = library(samplers, "PrioritizedSampler")(size, 0.7, 0.5)
             except (ImportError, NameError, RuntimeError, AttributeError, TypeError) as error:
                 # built on the library's compiled part, which may not fit the installed torch
-                raise NotOffered(f"its prioritised sampler cannot be made here: {error}") from None
+                raise Unsupported(f"its prioritised sampler cannot be made here: {error}") from None
             options["priority_key"] = "td_error"
         self.prioritised = "priority_key" in options
         self.buffer = TensorDictReplayBuffer(
             storage=LazyTensorStorage(size), batch_size=self.batch, **options
         )
-        n_step = asked.take("n_step")
+        n_step = requested.take("n_step")
         self.several = None
         if n_step:
             several = library("torchrl.data", "MultiStep")
@@ -135,15 +138,15 @@ class OffPolicy(Loop):
     def _make_exploration(self) -> None:
         from tensordict.nn import TensorDictSequential
 
-        asked, spec = self.asked, self.networks.spec
-        deviation = asked.take("exploration_noise")
-        kind = asked.take("noise", "gaussian" if deviation is not None else None)
+        options, spec = self.options, self.networks.spec
+        deviation = options.take("exploration_noise")
+        kind = options.take("noise", "gaussian" if deviation is not None else None)
         deviation = 0.3 if deviation is None else deviation
-        rates = {name: asked.take(f"exploration_{name}") for name in ("initial", "final")}
-        asked.take("exploration_fraction")
+        rates = {name: options.take(f"exploration_{name}") for name in ("initial", "final")}
+        options.take("exploration_fraction")
         self.exploration: Any = None
         exploring = "torchrl.modules"
-        if asked.algorithm == "dqn":
+        if options.algorithm == "dqn":
             greedy = library(exploring, "EGreedyModule")
             self.exploration = greedy(
                 spec=spec,
@@ -164,7 +167,7 @@ class OffPolicy(Loop):
             tracked = self.environment.append_transform(make_transform("init-tracker"))
             self.environment = tracked or self.environment
         elif kind is not None:
-            raise NotOffered(f"TorchRL has no {kind} noise of actions")
+            raise Unsupported(f"TorchRL has no {kind} noise of actions")
         self.acting = self.actor
         if self.exploration is not None:
             self.acting = TensorDictSequential(self.actor, self.exploration)
@@ -172,9 +175,12 @@ class OffPolicy(Loop):
     def _make_updater(self) -> None:
         from torchrl.objectives import HardUpdate, SoftUpdate
 
-        asked = self.asked
-        polyak, interval = asked.take("polyak_coefficient"), asked.take("target_update_interval")
-        if asked.take("target_update", "soft") == "hard" or interval:
+        options = self.options
+        polyak, interval = (
+            options.take("polyak_coefficient"),
+            options.take("target_update_interval"),
+        )
+        if options.take("target_update", "soft") == "hard" or interval:
             self.updater: Any = HardUpdate(
                 self.loss, value_network_update_interval=int(interval or 3)
             )

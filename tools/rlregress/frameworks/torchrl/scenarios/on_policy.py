@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from rlregress.frameworks.torchrl.scenarios.asked import Asked
+from rlregress.frameworks.torchrl.scenarios.asked import ScenarioOptions
 from rlregress.frameworks.torchrl.scenarios.loop import Loop
 from rlregress.frameworks.torchrl.scenarios.losses import (
     loss_arguments,
@@ -20,22 +20,22 @@ from rlregress.frameworks.torchrl.versions import library
 class OnPolicy(Loop):
     """Collect, estimate advantages, and go over the batch in minibatches a few times."""
 
-    def __init__(self, asked: Asked, environment: Any) -> None:
-        super().__init__(asked, environment)
+    def __init__(self, options: ScenarioOptions, environment: Any) -> None:
+        super().__init__(options, environment)
         self.schedules = []
-        self.actor = self.networks.stochastic(asked.take("distribution", "tanh-normal"))
+        self.actor = self.networks.stochastic(options.take("distribution", "tanh-normal"))
         value = self.networks.value()
-        penalty = asked.take("penalty")
+        penalty = options.take("penalty")
         kinds = {"kl": "KLPENPPOLoss", "none": "PPOLoss", None: "ClipPPOLoss"}
         names = {"ppo": kinds[penalty], "a2c": "A2CLoss", "reinforce": "ReinforceLoss"}
-        kind = library("torchrl.objectives", names[asked.algorithm])
-        self.loss = kind(self.actor, value, **loss_arguments(asked, kind))
-        set_estimator(asked, self.loss, "gae")
-        self.rollout, self.epochs = asked.take("rollout_steps"), asked.take("epochs")
-        self.target_kl = asked.take("target_kl")
+        kind = library("torchrl.objectives", names[options.algorithm])
+        self.loss = kind(self.actor, value, **loss_arguments(options, kind))
+        set_estimator(options, self.loss, "gae")
+        self.rollout, self.epochs = options.take("rollout_steps"), options.take("epochs")
+        self.target_kl = options.take("target_kl")
         copies = math.prod(environment.batch_size) if environment.batch_size else 1
         self.frames = int(self.rollout) * copies
-        asked.nothing_left()
+        options.nothing_left()
         self.optimizers = [self.optimizer(self.loss.parameters())]
 
     def run(self) -> None:

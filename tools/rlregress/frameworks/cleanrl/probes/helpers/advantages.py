@@ -39,26 +39,26 @@ class _Showing:
         ended = terminated or truncated
         last = np.array([i["next_values"][t]], dtype=np.float32)
         following = i["values"][t + 1] if t + 1 < len(i["values"]) else i["next_values"][t]
-        shown = np.full((1, 1), following, dtype=np.float32)
+        observation = np.full((1, 1), following, dtype=np.float32)
         reward = float(i["rewards"][t])
         if self._four_values:
             info = {"TimeLimit.truncated": truncated, "terminal_observation": last}
             infos = [info if ended else {}]
-            return torch.as_tensor(shown), torch.tensor([[reward]]), np.array([ended]), infos
+            return torch.as_tensor(observation), torch.tensor([[reward]]), np.array([ended]), infos
         finals = np.empty(1, dtype=object)
         finals[0] = last
         about = {"final_observation": finals, "_final_observation": np.array([True])}
         flags = np.array([terminated]), np.array([truncated])
-        return (shown, np.array([reward]), *flags, about if ended else {})
+        return (observation, np.array([reward]), *flags, about if ended else {})
 
 
 def _advantages(source: Source, inputs: Inputs) -> Sliced:
     """Collect the steps with the script's own rollout, then its own advantages of them."""
     script = source.script(SCRIPT)
-    asked = spaces(-1.0, 1.0, 1)
+    box = spaces(-1.0, 1.0, 1)
     four_values = "gymnasium" not in script.imports
     showing = _Showing(inputs, four_values)
-    envs = Bag(step=showing.step, reset=showing.reset, **vars(asked))
+    envs = Bag(step=showing.step, reset=showing.reset, **vars(box))
     zero = torch.zeros(1)
     agent = Bag(
         get_value=lambda x: x,

@@ -82,9 +82,9 @@ def layers(source: Source, game: Any, *names: str) -> Any:
     return inner
 
 
-def _pictures(shown: Any) -> np.ndarray:
+def _pictures(observation: Any) -> np.ndarray:
     """[frames or colours, height, width]: pictures may have their colours last, or be single."""
-    pictures = np.asarray(shown, dtype=np.float64)
+    pictures = np.asarray(observation, dtype=np.float64)
     if pictures.ndim == 2:
         return pictures[None]
     return np.moveaxis(pictures, -1, 0) if pictures.shape[-1] in (1, 3) else pictures
@@ -98,8 +98,8 @@ class _Played:
         self.reported = float("nan")
 
     def reset(self) -> np.ndarray:
-        shown = self._environment.reset()
-        return _pictures(shown[0] if isinstance(shown, tuple) else shown)
+        observation = self._environment.reset()
+        return _pictures(observation[0] if isinstance(observation, tuple) else observation)
 
     def step(self, action: int) -> Step:
         observation, reward, *ends, info = self._environment.step(action)
@@ -110,8 +110,8 @@ class _Played:
 
 def play(environment: Any, game: Any) -> Player:
     """Through an environment, which is reset when a scene says so."""
-    seen = _Played(environment)
-    return Player(game, seen.reset, seen.step, lambda: seen.reported)
+    played = _Played(environment)
+    return Player(game, played.reset, played.step, lambda: played.reported)
 
 
 def part(source: Source, names: Sequence[str], game: Any = None) -> Player:
@@ -145,12 +145,12 @@ def vision(source: Source, pixel: float) -> Vision:
     actions = gymnasium.spaces.Discrete(4)
     with quickly():
         agent = make(Bag(action_space=actions, single_action_space=actions))
-    ask = getattr(agent, "get_action_and_value", None) or agent.get_action
-    seen = torch.full((1, 4, 84, 84), float(pixel))
+    query = getattr(agent, "get_action_and_value", None) or agent.get_action
+    observation = torch.full((1, 4, 84, 84), float(pixel))
     chosen = torch.arange(4)
 
     def logits() -> torch.Tensor:
         # of each action in turn: the scripts answer with its log-probability only
-        return ask(seen.expand(4, -1, -1, -1), chosen)[1]
+        return query(observation.expand(4, -1, -1, -1), chosen)[1]
 
-    return Vision(agent, logits, lambda: agent.get_value(seen))
+    return Vision(agent, logits, lambda: agent.get_value(observation))

@@ -64,8 +64,8 @@ class Learner:
     ) -> None:
         self.script = source.script(script)
         self.args = arguments(self.script, **{"buffer_size": 64, **chosen})
-        asked = spaces(low, high, observations)
-        self.spaces = Bag(unpacked=_unpacked(self.script), **vars(asked))
+        box = spaces(low, high, observations)
+        self.spaces = Bag(unpacked=_unpacked(self.script), **vars(box))
         given: Dict[str, Any] = {
             **Playing(self.spaces).names,
             "args": self.args,
@@ -170,26 +170,26 @@ class Learner:
         if global_step is None:
             period = int(self.args.policy_frequency)
             global_step = -(-self.first_update // period) * period
-        seen = Update({n: [] for n in self.optimizers}, {n: [] for n in self.optimizers}, [])
-        with differentiated() as parts, _hooked(self.optimizers, parts, seen):
+        recorded = Update({n: [] for n in self.optimizers}, {n: [] for n in self.optimizers}, [])
+        with differentiated() as parts, _hooked(self.optimizers, parts, recorded):
             after = run(self.block, {**self.names, "global_step": global_step})
-        if not seen.losses["critic"]:
+        if not recorded.losses["critic"]:
             raise SliceFailed(
                 f"{self.script}: training: nothing was updated at step {global_step} with "
                 f"{int(self.args.batch_size)} samples a batch",
                 self.script.known,
             )
         self.names.update((name, after[name]) for name in self.names if name in after)
-        return seen
+        return recorded
 
 
 @contextmanager
 def _hooked(
-    optimizers: Mapping[str, torch.optim.Optimizer], parts: List[float], seen: Update
+    optimizers: Mapping[str, torch.optim.Optimizer], parts: List[float], recorded: Update
 ) -> Iterator[None]:
     def hook(name: str) -> Any:
         def look(optimizer: torch.optim.Optimizer, *_: Any) -> None:
-            seen.losses[name].append(sum(parts))
+            recorded.losses[name].append(sum(parts))
             parts.clear()
             squares = [
                 float(p.grad.double().pow(2).sum())
@@ -197,8 +197,8 @@ def _hooked(
                 for p in group["params"]
                 if p.grad is not None
             ]
-            seen.gradient_norms[name].append(float(np.sqrt(sum(squares))))
-            seen.order.append(name)
+            recorded.gradient_norms[name].append(float(np.sqrt(sum(squares))))
+            recorded.order.append(name)
 
         return look
 

@@ -69,11 +69,11 @@ def environments(
     **chosen: Any,
 ) -> Any:
     """The environments of a script around these playbacks, ready to be walked through."""
-    asked = source.script(script)
-    place = asked.bound("environments", "envs", "env")
+    program = source.script(script)
+    place = program.bound("environments", "envs", "env")
     with playing(*playbacks) as given:
         args = arguments(
-            asked,
+            program,
             **{
                 "env_id": _ENVIRONMENT,
                 "gym_id": _ENVIRONMENT,

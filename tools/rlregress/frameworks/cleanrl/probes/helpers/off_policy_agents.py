@@ -41,8 +41,10 @@ def networks(source: Source, inputs: Inputs, script: str) -> np.ndarray:
 def _activation(actor: Any) -> List[float]:
     """What the second layer receives where the first one outputs -0.5, and 0.5."""
     first, second = _linear(actor)[:2]
-    seen: List[float] = []
-    handle = second.register_forward_pre_hook(lambda _, given: seen.append(given[0][0, 0].item()))
+    recorded: List[float] = []
+    handle = second.register_forward_pre_hook(
+        lambda _, given: recorded.append(given[0][0, 0].item())
+    )
     # one version is told the device at every call
     device = [torch.device("cpu")] if actor.forward.__code__.co_argcount > 2 else []
     with torch.no_grad():
@@ -50,7 +52,7 @@ def _activation(actor: Any) -> List[float]:
             make_constant(first, number)
             actor(torch.zeros(1, first.in_features), *device)
     handle.remove()
-    return seen
+    return recorded
 
 
 def gradient_clip(source: Source, inputs: Inputs, script: str) -> np.ndarray:

@@ -72,7 +72,7 @@ def _held(names: Mapping[str, Any], role: str) -> Dict[int, Any]:
     return {id(p): p for group in groups for p in group["params"]}
 
 
-class Watched(Scripted):
+class RecordedEnv(Scripted):
     """When it is reset for the first time, the script has made its networks: it prepares them."""
 
     def __init__(self, prepare: Prepare, **script: Any) -> None:
@@ -98,7 +98,7 @@ class Journal(Updates):
 
     def __init__(self) -> None:
         super().__init__()
-        self.environments: List[Watched] = []
+        self.environments: List[RecordedEnv] = []
         self.run: Any = None
 
     @property
@@ -141,9 +141,9 @@ def run(
     """
     journal = Journal()
 
-    def make() -> Watched:
+    def make() -> RecordedEnv:
         first = prepare if not journal.environments else _leave
-        journal.environments.append(Watched(first, **(environment or {})))
+        journal.environments.append(RecordedEnv(first, **(environment or {})))
         return journal.environments[-1]
 
     # one version cannot draw more transitions than it has
@@ -199,7 +199,7 @@ def learning_starts(source: Source, inputs: Inputs, script: str, **settings: Any
     return np.array([random, journal.first("critic")], dtype=np.float64)
 
 
-def _asked(run_: ScriptRun, name: str) -> int:
+def _requested(run_: ScriptRun, name: str) -> int:
     given = run_["args"]
     if not hasattr(given, name):
         raise Script(run_.path).lost("arguments of the script", name)
@@ -211,13 +211,13 @@ def update_ratio(source: Source, inputs: Inputs, script: str, roles: Sequence[st
     steps, counted = int(inputs["steps"]), int(inputs["counted"])
     settings: Dict[str, Any] = {"batch_size": int(inputs["batch_size"])}
     default = run(source, script, steps, **settings)
-    frequency = _asked(default.run, "policy_frequency")
+    frequency = _requested(default.run, "policy_frequency")
     runs = [
         default,
         run(source, script, steps, policy_frequency=2 * frequency, **settings),
         run(source, script, steps, policy_frequency=1, **settings),
     ]
-    rates = [[each.count(r, after=steps - counted) / counted for r in roles] for each in runs]
+    rates = [[run_.count(r, after=steps - counted) / counted for r in roles] for run_ in runs]
     return np.array(rates).flatten()
 
 
@@ -245,12 +245,12 @@ def vectorisation(source: Source, inputs: Inputs, script: str) -> np.ndarray:
     )
 
 
-def regression_targets(functional: Any, seen: List[float]) -> Any:
+def regression_targets(functional: Any, targets: List[float]) -> Any:
     """A patch for ``run``: the targets that predictions are compared with, in order."""
     original = functional.mse_loss
 
-    def watched(input: torch.Tensor, target: torch.Tensor, *rest: Any, **keywords: Any) -> Any:
-        seen.append(float(target.detach().reshape(-1)[0]))
+    def recording(input: torch.Tensor, target: torch.Tensor, *rest: Any, **keywords: Any) -> Any:
+        targets.append(float(target.detach().reshape(-1)[0]))
         return original(input, target, *rest, **keywords)
 
-    return (functional, "mse_loss", watched)
+    return (functional, "mse_loss", recording)

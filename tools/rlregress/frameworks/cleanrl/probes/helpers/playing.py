@@ -20,21 +20,21 @@ class Playing:
     four.
 
     Args:
-        asked: its spaces, and ``unpacked``, the number of values.
+        box: its spaces, and ``unpacked``, the number of values.
         reward, terminated, truncated: of every step.
     """
 
     def __init__(
-        self, asked: Bag, reward: float = 1.0, terminated: bool = False, truncated: bool = False
+        self, box: Bag, reward: float = 1.0, terminated: bool = False, truncated: bool = False
     ) -> None:
-        self._unpacked = asked.unpacked
-        self._dimensions = asked.observation_space.shape[0]
+        self._unpacked = box.unpacked
+        self._dimensions = box.observation_space.shape[0]
         self._reward = float(reward)
         self._flags = bool(terminated), bool(truncated)
         self.received: List[np.ndarray] = []
-        shown = self.observation
-        one = Bag(step=self._step_one, reset=lambda: shown, **vars(asked))
-        many = Bag(step=self._step_many, reset=lambda seed=None: (shown[None], {}), **vars(asked))
+        first = self.observation
+        one = Bag(step=self._step_one, reset=lambda: first, **vars(box))
+        many = Bag(step=self._step_many, reset=lambda seed=None: (first[None], {}), **vars(box))
         self.names = {"env": one, "envs": many}
 
     @property

@@ -31,7 +31,7 @@ def counter(steps: int = 1000, **script: Any) -> Scripted:
 
 
 @dataclass
-class WatchedTraining:
+class RecordedTraining:
     """What was seen.
 
     Attributes:
@@ -77,9 +77,9 @@ def spelled(script: Script, chosen: Dict[str, Any]) -> Dict[str, Any]:
 
 class _Watch:
     def __init__(
-        self, seen: WatchedTraining, steps: int, at_end: Optional[Callable[..., None]]
+        self, training: RecordedTraining, steps: int, at_end: Optional[Callable[..., None]]
     ) -> None:
-        self._seen, self._steps, self._at_end = seen, steps, at_end
+        self._training, self._steps, self._at_end = training, steps, at_end
         self._run: Any = None
         self._vector_steps = 0
         self._handles: List[Any] = []
@@ -93,14 +93,14 @@ class _Watch:
                 register_optimizer_step_pre_hook(self._step),
             ]
         observations, rewards = run.outcome[:2]
-        for row, environment in enumerate(self._seen.environments):
+        for row, environment in enumerate(self._training.environments):
             observations[row] = environment.observation[0]
             rewards[row] = environment.reward
         self._vector_steps += 1
         if self._vector_steps % self._steps == 0:
-            self._seen.stored.append(run["obs"][:, 0].reshape(-1).numpy().copy())
+            self._training.stored.append(run["obs"][:, 0].reshape(-1).numpy().copy())
             if self._at_end is not None:
-                self._at_end(run, len(self._seen.stored) - 1)
+                self._at_end(run, len(self._training.stored) - 1)
 
     def _indices(self) -> Any:
         return _either(self._run, "mb_inds", "minibatch_ind")
@@ -108,18 +108,20 @@ class _Watch:
     def _evaluated(self, *_: Any) -> None:
         # a rollout is collected without gradients
         if torch.is_grad_enabled():
-            seen = self._seen
-            seen.evaluated.append(self._run["b_obs"][self._indices()].reshape(-1).numpy().copy())
-            seen.rollout_of_evaluated.append(len(seen.stored) - 1)
+            training = self._training
+            training.evaluated.append(
+                self._run["b_obs"][self._indices()].reshape(-1).numpy().copy()
+            )
+            training.rollout_of_evaluated.append(len(training.stored) - 1)
 
     def _step(self, optimizer: torch.optim.Optimizer, *_: Any) -> None:
-        seen, run = self._seen, self._run
-        seen.rates.append(float(optimizer.param_groups[0]["lr"]))
-        seen.rollout_of_step.append(len(seen.stored) - 1)
-        seen.advantages.append(run["mb_advantages"].reshape(-1).numpy().copy())
-        seen.policy_losses.append(float(run["pg_loss"].detach()))
-        seen.log_ratios.append(run["ratio"].detach().log().numpy().copy())
-        seen.log_std_gradients.append(float(run["agent"].actor_logstd.grad.sum()))
+        training, run = self._training, self._run
+        training.rates.append(float(optimizer.param_groups[0]["lr"]))
+        training.rollout_of_step.append(len(training.stored) - 1)
+        training.advantages.append(run["mb_advantages"].reshape(-1).numpy().copy())
+        training.policy_losses.append(float(run["pg_loss"].detach()))
+        training.log_ratios.append(run["ratio"].detach().log().numpy().copy())
+        training.log_std_gradients.append(float(run["agent"].actor_logstd.grad.sum()))
 
     def remove(self) -> None:
         """Take all hooks away."""
@@ -136,7 +138,7 @@ def train(
     make_env: Callable[[], Scripted] = counter,
     at_end: Optional[Callable[[ScriptRun, int], None]] = None,
     **chosen: Any,
-) -> WatchedTraining:
+) -> RecordedTraining:
     """Run the script; one epoch in one environment if not told otherwise.
 
     Args:
@@ -145,13 +147,13 @@ def train(
         chosen: further arguments of the script.
     """
     script = source.script(SCRIPT)
-    seen = WatchedTraining()
+    training = RecordedTraining()
 
     def make() -> Scripted:
-        seen.environments.append(make_env())
-        return seen.environments[-1]
+        training.environments.append(make_env())
+        return training.environments[-1]
 
-    watch = _Watch(seen, num_steps, at_end)
+    watch = _Watch(training, num_steps, at_end)
     arguments = {
         "total_timesteps": total_steps,
         "num_steps": num_steps,
@@ -163,7 +165,7 @@ def train(
         run_script(script.path, spelled(script, arguments), make_env=make, on_step=watch.on_step)
     finally:
         watch.remove()
-    return seen
+    return training
 
 
 def lower_log_prob(run: ScriptRun, ratios: Any) -> None:

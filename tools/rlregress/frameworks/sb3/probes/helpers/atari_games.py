@@ -70,8 +70,8 @@ class _Vectorised:
         self.reported = float("nan")
 
     def reset(self) -> np.ndarray:
-        shown, self._next = self._next, None
-        return first((self._environments.reset() if shown is None else shown)[0])
+        observation, self._next = self._next, None
+        return first((self._environments.reset() if observation is None else observation)[0])
 
     def step(self, action: int) -> Step:
         observations, rewards, dones, infos = self._environments.step(np.array([action]))
@@ -82,8 +82,8 @@ class _Vectorised:
 
 
 def _vectorised(environments: Any, game: Any) -> Player:
-    seen = _Vectorised(environments)
-    return Player(game, seen.reset, seen.step, lambda: seen.reported)
+    played = _Vectorised(environments)
+    return Player(game, played.reset, played.step, lambda: played.reported)
 
 
 def stacked(game: AtariGame) -> Player:
@@ -124,9 +124,9 @@ def vision(pixel: float) -> Vision:
         made = older.policy_class(PPO, "CnnPolicy")
         policy = made(images, spaces.Discrete(4), lambda _: 0.0, **older.taken(made, device="cpu"))
         older.add_parts(policy)
-    seen = torch.full((1, *images.shape), int(pixel), dtype=torch.uint8)
+    observation = torch.full((1, *images.shape), int(pixel), dtype=torch.uint8)
     return Vision(
         policy,
-        lambda: policy.get_distribution(seen).distribution.logits[0],
-        lambda: policy.predict_values(seen),
+        lambda: policy.get_distribution(observation).distribution.logits[0],
+        lambda: policy.predict_values(observation),
     )

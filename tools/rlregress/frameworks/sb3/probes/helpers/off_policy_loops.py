@@ -109,13 +109,13 @@ def learning_starts(algorithm: Any, inputs: Inputs) -> np.ndarray:
 def update_ratio(algorithm: Any, roles: List[str], inputs: Inputs) -> np.ndarray:
     """Updates per step: by default, for half of them, for twice as many."""
     steps, counted = int(inputs["steps"]), int(inputs["counted"])
-    asked: List[Dict[str, Any]] = [
+    variants: List[Dict[str, Any]] = [
         {},
         {"train_freq": 2, "gradient_steps": 1},
         {"train_freq": 1, "gradient_steps": 2},
     ]
     measured = []
-    for settings in asked:
+    for settings in variants:
         # In older versions the default is a round of updates an episode: episodes have to end.
         ends = {"truncated": np.eye(int(inputs["collected_at_once"]))[-1]}
         journal, _ = run(
@@ -199,15 +199,17 @@ def _linear(network: nn.Module) -> List[nn.Linear]:
 def _activation(actor: Any) -> List[float]:
     """What the second layer receives where the first one outputs -0.5, and 0.5."""
     first, second = _linear(actor)[:2]
-    seen: List[float] = []
-    handle = second.register_forward_pre_hook(lambda _, given: seen.append(given[0][0, 0].item()))
+    recorded: List[float] = []
+    handle = second.register_forward_pre_hook(
+        lambda _, given: recorded.append(given[0][0, 0].item())
+    )
     with torch.no_grad():
         for number in (-0.5, 0.5):
             first.weight.zero_()
             first.bias.fill_(number)
             actor(torch.zeros(1, first.in_features))
     handle.remove()
-    return seen
+    return recorded
 
 
 def adam_epsilon(algorithm: Any, inputs: Inputs) -> np.ndarray:

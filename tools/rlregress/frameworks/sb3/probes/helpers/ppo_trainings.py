@@ -16,7 +16,7 @@ from rlregress.frameworks.sb3.probes.helpers import agents, watched_updates
 
 
 @dataclass
-class WatchedTraining:
+class RecordedTraining:
     """What was seen.
 
     Attributes:
@@ -43,13 +43,13 @@ class WatchedTraining:
 class _Change(BaseCallback):
     """Notes a rollout, then lets a probe change it, before the update uses it."""
 
-    def __init__(self, seen: WatchedTraining, change: Optional[Callable[[Any], None]]) -> None:
+    def __init__(self, training: RecordedTraining, change: Optional[Callable[[Any], None]]) -> None:
         super().__init__()
-        self._seen, self._change = seen, change
+        self._training, self._change = training, change
 
     def _on_rollout_end(self) -> None:
         buffer = self.model.rollout_buffer
-        self._seen.stored.append(
+        self._training.stored.append(
             np.array(buffer.observations).reshape(buffer.buffer_size, -1)[:, 0]
         )
         if self._change is not None:
@@ -60,29 +60,29 @@ class _Change(BaseCallback):
 
 
 @contextlib.contextmanager
-def _watched(agent: Any, seen: WatchedTraining) -> Iterator[None]:
+def _recording(agent: Any, training: RecordedTraining) -> Iterator[None]:
     policy, buffer = agent.policy, agent.rollout_buffer
     evaluate, get = policy.evaluate_actions, buffer.get
     minibatch: List[Any] = []
 
-    def watched_get(*arguments: Any, **keywords: Any) -> Any:
+    def recorded_get(*arguments: Any, **keywords: Any) -> Any:
         for sampled in get(*arguments, **keywords):
             minibatch[:] = [sampled]
             yield sampled
 
-    def watched_evaluate(observations: torch.Tensor, actions: torch.Tensor) -> Any:
+    def recorded_evaluate(observations: torch.Tensor, actions: torch.Tensor) -> Any:
         values, log_prob, entropy = evaluate(observations, actions)
         (sampled,) = minibatch
-        seen.evaluated.append(observations.detach().numpy()[:, 0].copy())
-        seen.log_ratios.append((log_prob.detach() - sampled.old_log_prob).numpy())
-        seen.advantages.append(sampled.advantages.numpy().copy())
+        training.evaluated.append(observations.detach().numpy()[:, 0].copy())
+        training.log_ratios.append((log_prob.detach() - sampled.old_log_prob).numpy())
+        training.advantages.append(sampled.advantages.numpy().copy())
         return values, log_prob, entropy
 
     def look() -> None:
-        seen.rates.append(float(policy.optimizer.param_groups[0]["lr"]))
-        seen.log_std_gradients.append(policy.log_std.grad.sum().item())
+        training.rates.append(float(policy.optimizer.param_groups[0]["lr"]))
+        training.log_std_gradients.append(policy.log_std.grad.sum().item())
 
-    policy.evaluate_actions, buffer.get = watched_evaluate, watched_get
+    policy.evaluate_actions, buffer.get = recorded_evaluate, recorded_get
     try:
         with watched_updates.before_steps(policy.optimizer, look):
             yield
@@ -98,7 +98,7 @@ def train(
     change: Optional[Callable[[Any], None]] = None,
     prepare: Optional[Callable[[Any], None]] = None,
     **arguments: Any,
-) -> WatchedTraining:
+) -> RecordedTraining:
     """Train for ``total_steps``; one epoch if not told otherwise.
 
     Args:
@@ -106,17 +106,17 @@ def train(
         prepare: called with the agent before the training.
     """
     arguments.setdefault("n_epochs", 1)
-    seen = WatchedTraining()
+    training = RecordedTraining()
     with warnings.catch_warnings():
         # a rollout that is no multiple of the minibatch is what some probes are about
         warnings.simplefilter("ignore")
-        seen.agent = agents.make(PPO, environment, n_steps=n_steps, **arguments)
+        training.agent = agents.make(PPO, environment, n_steps=n_steps, **arguments)
     if prepare is not None:
-        prepare(seen.agent)
-    with _watched(seen.agent, seen):
+        prepare(training.agent)
+    with _recording(training.agent, training):
         losses = watched_updates.losses_of_update(
-            lambda: seen.agent.learn(total_steps, callback=_Change(seen, change)),
-            {"policy": seen.agent.policy.optimizer},
+            lambda: training.agent.learn(total_steps, callback=_Change(training, change)),
+            {"policy": training.agent.policy.optimizer},
         )
-    seen.losses = losses["policy"]
-    return seen
+    training.losses = losses["policy"]
+    return training

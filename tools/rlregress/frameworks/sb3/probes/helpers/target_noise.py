@@ -23,13 +23,13 @@ def smoothed_actions(inputs: Inputs, **arguments: Any) -> np.ndarray:
     inside = np.clip(inputs["squashed"], -1.0 + 1e-12, 1.0 - 1e-12)
     agents.make_constant(agent.actor_target.mu, np.arctanh(inside))
     agents.add_transitions(agent, 8)
-    seen: List[torch.Tensor] = []
+    recorded: List[torch.Tensor] = []
     handle = agent.critic_target.register_forward_pre_hook(
-        lambda _, arguments: seen.append(arguments[1].detach().clone())
+        lambda _, arguments: recorded.append(arguments[1].detach().clone())
     )
     try:
         agent.train(gradient_steps=1, batch_size=int(inputs["samples"]))
     finally:
         handle.remove()
-    (actions,) = seen
+    (actions,) = recorded
     return agent.policy.unscale_action(actions.double().numpy())

@@ -36,7 +36,7 @@ def losses_of_update(
     losses: Dict[str, List[float]] = {name: [] for name in optimizers}
     backward = torch.Tensor.backward
 
-    def watched(tensor: torch.Tensor, *arguments: Any, **keywords: Any) -> Any:
+    def recording(tensor: torch.Tensor, *arguments: Any, **keywords: Any) -> Any:
         parts.append(float(tensor.detach()))
         return backward(tensor, *arguments, **keywords)
 
@@ -49,7 +49,7 @@ def losses_of_update(
 
     handles = [o.register_step_pre_hook(take(name)) for name, o in optimizers.items()]
     try:
-        with replaced(torch.Tensor, "backward", watched):
+        with replaced(torch.Tensor, "backward", recording):
             update()
     finally:
         for handle in handles:
@@ -63,14 +63,16 @@ def regression_target(update: Callable[[], Any]) -> float:
     Raises:
         RuntimeError: no distance function was called, or with targets that are not all equal.
     """
-    seen: List[torch.Tensor] = []
+    recorded: List[torch.Tensor] = []
 
     def watch(distance: Callable[..., Any]) -> Callable[..., Any]:
-        def watched(input: torch.Tensor, target: torch.Tensor, *rest: Any, **keywords: Any) -> Any:
-            seen.append((input if target.requires_grad else target).detach().flatten())
+        def recording(
+            input: torch.Tensor, target: torch.Tensor, *rest: Any, **keywords: Any
+        ) -> Any:
+            recorded.append((input if target.requires_grad else target).detach().flatten())
             return distance(input, target, *rest, **keywords)
 
-        return watched
+        return recording
 
     functional = torch.nn.functional
     originals = {name: getattr(functional, name) for name in _DISTANCES}
@@ -81,7 +83,7 @@ def regression_target(update: Callable[[], Any]) -> float:
     finally:
         for name, distance in originals.items():
             setattr(functional, name, distance)
-    numbers = torch.cat(seen).tolist() if seen else []
+    numbers = torch.cat(recorded).tolist() if recorded else []
     if not numbers:
         raise RuntimeError("the update called none of PyTorch's distance functions")
     if len(set(numbers)) > 1:

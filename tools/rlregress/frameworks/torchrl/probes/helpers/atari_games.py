@@ -99,11 +99,11 @@ def luck(most: bool) -> Iterator[None]:
     drawn: Dict[str, torch.Tensor] = {}
 
     def lucky(*arguments: Any, **options: Any) -> torch.Tensor:
-        asked = repr((arguments, options))
-        if asked not in drawn:
+        key = repr((arguments, options))
+        if key not in drawn:
             draws = torch.stack([draw(*arguments, **options) for _ in range(DRAWS)])
-            drawn[asked] = draws.amax(0) if most else draws.amin(0)
-        return drawn[asked].clone()
+            drawn[key] = draws.amax(0) if most else draws.amin(0)
+        return drawn[key].clone()
 
     torch.randint = lucky
     try:
@@ -146,8 +146,8 @@ class _Played:
 
 def play(environment: Any, game: Any) -> Player:
     """Through an environment, which is reset when a scene says so."""
-    seen = _Played(environment)
-    return Player(game, seen.reset, seen.step, lambda: seen.reported)
+    played = _Played(environment)
+    return Player(game, played.reset, played.step, lambda: played.reported)
 
 
 def wrapped(game: Any, *transforms: Any, frame_skip: int = 1) -> Any:
@@ -173,8 +173,8 @@ def in_colours(player: Player) -> Player:
     """Observations in the units of the game, 0 to 255, after ``ToTensorImage`` has scaled them."""
 
     def step(action: int) -> Step:
-        seen = player.step(action)
-        return seen._replace(observation=seen.observation * 255.0)
+        observation = player.step(action)
+        return observation._replace(observation=observation.observation * 255.0)
 
     return player._replace(reset=lambda: player.reset() * 255.0, step=step)
 
@@ -239,11 +239,11 @@ def vision(pictures: torch.Tensor) -> Vision:
     """Actor and critic of the program, looking at these pictures [1, 4, 84, 84], as floats."""
     actor, critic = _models()
 
-    def seen() -> TensorDict:
+    def observed() -> TensorDict:
         return TensorDict({"pixels": pictures}, [1])
 
     return Vision(
         torch.nn.ModuleList([actor, critic]),
-        lambda: actor(seen())["logits"][0],
-        lambda: critic(seen())["state_value"],
+        lambda: actor(observed())["logits"][0],
+        lambda: critic(observed())["state_value"],
     )

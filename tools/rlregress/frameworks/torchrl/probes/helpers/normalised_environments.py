@@ -72,10 +72,10 @@ class _Noting(Numbers):
 
     def __init__(self) -> None:
         super().__init__([0.0], [0.1], trainers.SINGLE)
-        self.seen: List[np.ndarray] = []
+        self.inputs: List[np.ndarray] = []
 
     def forward(self, observation: torch.Tensor) -> Any:
-        self.seen.append(observation.detach().double().numpy().reshape(-1))
+        self.inputs.append(observation.detach().double().numpy().reshape(-1))
         return super().forward(observation)
 
 
@@ -105,10 +105,10 @@ class Trained:
         program.make_ppo_models = lambda *arguments, **options: (actor, critic)
         evaluate = program.eval_model
 
-        def watched(*arguments: Any, **options: Any) -> Any:
-            before = len(network.seen)
+        def recording(*arguments: Any, **options: Any) -> Any:
+            before = len(network.inputs)
             result = evaluate(*arguments, **options)
-            self.evaluated = np.concatenate(network.seen[before:])
+            self.evaluated = np.concatenate(network.inputs[before:])
             return result
 
         make, playbacks = program.make_env, [showing(training), evaluation]
@@ -118,7 +118,7 @@ class Trained:
             with programs.registered(**playbacks.pop(0), dtype=np.float64):
                 return make(*arguments, **options)
 
-        program.eval_model, program.make_env = watched, made
+        program.eval_model, program.make_env = recording, made
         with tempfile.TemporaryDirectory(prefix="rlregress-") as folder:
             path = Path(folder) / "agent.pt"
             program.main(_settings(programs.PLAYBACK, len(training) - 1, str(path)))

@@ -40,9 +40,9 @@ def _made(
     """Policy and Q network of a program, and its settings."""
     settings = off_policy_programs.settings("", hidden_sizes=hidden, **more)
     bound = np.ones(actions)
-    seen = wrapped(Scripted(-bound, bound, observation_dimensions=observations))
+    environment = wrapped(Scripted(-bound, bound, observation_dimensions=observations))
     make = getattr(programs.load(family, "utils"), f"make_{family}_agent")
-    model, exploring = make(settings, seen, seen, torch.device("cpu"))
+    model, exploring = make(settings, environment, environment, torch.device("cpu"))
     return settings, model, exploring
 
 
@@ -86,15 +86,17 @@ def _activation(module: Any) -> List[float]:
     from rlregress.frameworks.torchrl.api import TensorDict
 
     first, second = linear_layers(module)[:2]
-    seen: List[float] = []
-    handle = second.register_forward_pre_hook(lambda _, given: seen.append(float(given[0][0, 0])))
+    recorded: List[float] = []
+    handle = second.register_forward_pre_hook(
+        lambda _, given: recorded.append(float(given[0][0, 0]))
+    )
     with torch.no_grad():
         for number in (-0.5, 0.5):
             nn.init.zeros_(first.weight)
             nn.init.constant_(first.bias, number)
             module(TensorDict({"observation": torch.zeros(1, first.in_features)}, [1]))
     handle.remove()
-    return seen
+    return recorded
 
 
 def initialisation(i: Inputs) -> List[float]:

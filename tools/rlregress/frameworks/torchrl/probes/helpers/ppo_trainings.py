@@ -32,7 +32,7 @@ Make = Callable[..., Scripted]
 
 
 @dataclass
-class WatchedTraining:
+class RecordedTraining:
     """What was seen.
 
     Attributes:
@@ -145,17 +145,17 @@ def trainer(
     learning_rate: float = 0.0,
     schedule: Any = None,
     change: Optional[Change] = None,
-    seen: Optional[WatchedTraining] = None,
+    recorded: Optional[RecordedTraining] = None,
     before_training: Optional[Callable[[Any, Any], None]] = None,
     entropy: float = 0.0,
     **settings: Any,
-) -> WatchedTraining:
+) -> RecordedTraining:
     """A whole training by PPOTrainer.
 
     Args:
         frames: of a rollout, over all environments.
         schedule: makes a scheduler of the learning rate out of the optimiser.
-        seen: where to note what is seen.
+        recorded: where to note what is seen.
         before_training: called with the trainer and the optimiser.
         settings: further ones of PPOTrainer.
     """
@@ -168,16 +168,16 @@ def trainer(
         TensorDictReplayBuffer,
     )
 
-    seen = WatchedTraining() if seen is None else seen
+    recorded = RecordedTraining() if recorded is None else recorded
     actor, critic, log_std = models()
     loss = ppo_loss(actor, critic, clip_epsilon=0.2, entropy_coeff=entropy)
-    seen.watch_loss(loss, change)
+    recorded.watch_loss(loss, change)
     optimizer = torch.optim.SGD(loss.parameters(), lr=learning_rate)
-    seen.watch_optimizer(optimizer, log_std)
+    recorded.watch_optimizer(optimizer, log_std)
     playing = [wrapped(environment) for environment in environments]
     environment = playing[0]
     if len(playing) > 1:
-        environment = SerialEnv(len(playing), [lambda one=one: one for one in playing])
+        environment = SerialEnv(len(playing), [lambda env=one: env for one in playing])
     if schedule is not None:
         settings["lr_scheduler"] = schedule(optimizer)
     training = made(
@@ -201,17 +201,17 @@ def trainer(
     )
 
     def keep(batch: Any) -> Any:
-        seen.rollouts.append(batch.clone())
+        recorded.rollouts.append(batch.clone())
         return batch
 
     training.register_op("batch_process", keep)
     if before_training is not None:
         before_training(training, optimizer)
     training.train()
-    return seen
+    return recorded
 
 
-def _watch(program: Any, seen: WatchedTraining, change: Optional[Change]) -> None:
+def _watch(program: Any, recorded: RecordedTraining, change: Optional[Change]) -> None:
     """Let a fresh copy of the program use models of ours, and note what it does."""
     loss_class, group_optimizers = program.ClipPPOLoss, program.group_optimizers
     # its name until 0.11
@@ -219,23 +219,23 @@ def _watch(program: Any, seen: WatchedTraining, change: Optional[Change]) -> Non
     collector_class: Any = getattr(program, collector_name)
     actor, critic, log_std = models()
 
-    def watched_loss(*arguments: Any, **options: Any) -> Any:
+    def recorded_loss(*arguments: Any, **options: Any) -> Any:
         loss = loss_class(*arguments, **options)
-        seen.watch_loss(loss, change)
+        recorded.watch_loss(loss, change)
         return loss
 
-    def watched_optimizer(*optimizers: Any) -> Any:
+    def recorded_optimizer(*optimizers: Any) -> Any:
         optimizer = group_optimizers(*optimizers)
-        seen.watch_optimizer(optimizer, log_std)
+        recorded.watch_optimizer(optimizer, log_std)
         return optimizer
 
     class Collector(collector_class):
         def __iter__(self) -> Any:
             for batch in super().__iter__():
-                seen.rollouts.append(batch.clone())
+                recorded.rollouts.append(batch.clone())
                 yield batch
 
-    program.ClipPPOLoss, program.group_optimizers = watched_loss, watched_optimizer
+    program.ClipPPOLoss, program.group_optimizers = recorded_loss, recorded_optimizer
     setattr(program, collector_name, Collector)
     program.tqdm = types.SimpleNamespace(tqdm=programs._NoBar)
     program.make_ppo_models = lambda *arguments, **options: (actor, critic)
@@ -252,22 +252,22 @@ def program(
     epochs: int = 1,
     learning_rate: float = 0.0,
     change: Optional[Change] = None,
-    seen: Optional[WatchedTraining] = None,
+    recorded: Optional[RecordedTraining] = None,
     **chosen: Any,
-) -> WatchedTraining:
+) -> RecordedTraining:
     """A whole training by ``main`` of the PPO program.
 
     Args:
         make: makes the environment.
         frames: of a rollout.
-        seen: where to note what is seen.
+        recorded: where to note what is seen.
         chosen: ``anneal_lr``, ``anneal_clip_epsilon``, ``gamma``, ``gae_lambda``.
     """
-    seen = WatchedTraining() if seen is None else seen
+    recorded = RecordedTraining() if recorded is None else recorded
     loaded = programs.load("ppo", "ppo_mujoco")
     programs.without_normalisation(loaded)
     Settings = programs.Settings
-    _watch(loaded, seen, change)
+    _watch(loaded, recorded, change)
     with _registered(make) as environment:
         loaded.main(
             Settings(
@@ -290,4 +290,4 @@ def program(
                 checkpoint=Settings(path=None, interval=0),
             )
         )  # fmt: skip
-    return seen
+    return recorded

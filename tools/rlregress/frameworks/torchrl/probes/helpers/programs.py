@@ -26,7 +26,7 @@ import gymnasium
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.isolation import shifted
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import Compose
@@ -122,7 +122,7 @@ def directory() -> Path:
     What stands on the path behind the installed package belongs to another version of it.
 
     Raises:
-        NotOffered: this version of the package does not install its programs.
+        Unsupported: this version of the package does not install its programs.
     """
     installed = Path(str(distribution("torchrl").locate_file("")))
     for entry in sys.path:
@@ -131,14 +131,14 @@ def directory() -> Path:
             return folder
         if Path(entry) == installed:
             break
-    raise NotOffered(f"torchrl {version('torchrl')} does not install sota-implementations")
+    raise Unsupported(f"torchrl {version('torchrl')} does not install sota-implementations")
 
 
 def load(folder: str, name: str) -> Any:
     """A fresh copy of ``sota-implementations/<folder>/<name>.py``; leaves no trace of the import.
 
     Raises:
-        NotOffered: this version of the package does not install this program.
+        Unsupported: this version of the package does not install this program.
     """
     # these modules ask once, when they are imported, which packages are installed: they must not
     # see the stand-ins
@@ -147,7 +147,7 @@ def load(folder: str, name: str) -> Any:
     path = directory() / folder / f"{name}.py"
     spec = importlib.util.spec_from_file_location(f"torchrl_{folder}_{name}", path)
     if spec is None or spec.loader is None or not path.is_file():
-        raise NotOffered(f"torchrl {version('torchrl')} has no program {folder}/{name}.py")
+        raise Unsupported(f"torchrl {version('torchrl')} has no program {folder}/{name}.py")
     module = importlib.util.module_from_spec(spec)
     with _importing_from(path.parent):
         # a program of the framework that is asked
@@ -184,12 +184,12 @@ def part(program: Any, *names: str) -> str:
     """The first of these names that a program has.
 
     Raises:
-        NotOffered: it has none of them.
+        Unsupported: it has none of them.
     """
     for name in names:
         if hasattr(program, name):
             return name
-    raise NotOffered(f"{program.__name__} of torchrl {version('torchrl')} has no {names[0]}")
+    raise Unsupported(f"{program.__name__} of torchrl {version('torchrl')} has no {names[0]}")
 
 
 @contextlib.contextmanager

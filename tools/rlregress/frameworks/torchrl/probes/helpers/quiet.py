@@ -14,7 +14,7 @@ from unittest import mock
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import Inputs, NotOffered, Probe, Unprobed
+from rlregress.frameworks.base import Inputs, Probe, Unprobed, Unsupported
 
 #: inputs -> numbers in any form; :func:`quietly` makes a vector of them.
 Raw = Callable[[Inputs], Any]
@@ -93,7 +93,7 @@ def quietly(probe: Raw) -> Probe:
         with quiet():
             try:
                 return np.atleast_1d(np.asarray(probe(inputs), dtype=np.float64))
-            except NotOffered as error:
+            except Unsupported as error:
                 raise Unprobed(str(error), known=False) from error
 
     return run

@@ -1,0 +1,98 @@
+"""The words of the library: none of those that it was written without."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from rlregress import suite
+
+LIBRARY = suite.root() / "tools" / "rlregress"
+DATA: dict[str, Any] = tomllib.loads((Path(__file__).parent / "language.toml").read_text("utf-8"))
+WORDS = frozenset(DATA["identifiers"])
+EXCEPTIONS = {(entry["word"], name) for entry in DATA["exception"] for name in entry["files"]}
+#: the modules of another change still have their old names
+_MODULES = (ast.Import, ast.ImportFrom)
+
+
+def identifiers(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Names of classes, functions, parameters, variables and attributes, with their lines."""
+    modules = {
+        (alias.asname or alias.name).partition(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, _MODULES)
+        for alias in node.names
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.lineno, node.name
+        elif isinstance(node, ast.arg):
+            yield node.lineno, node.arg
+        elif isinstance(node, ast.Name) and node.id not in modules:
+            yield node.lineno, node.id
+        elif isinstance(node, ast.Attribute):
+            yield node.lineno, node.attr
+
+
+def texts(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """String literals that are no docstrings, with their lines."""
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    docstrings = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, documented) and node.body and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if is_text and id(node) not in docstrings:
+            yield node.lineno, node.value
+
+
+def avoided(text: str, name: str = "") -> list[str]:
+    """Words and phrases to avoid that a file holds, with their lines."""
+    tree = ast.parse(text)
+    found = [
+        f"{name}:{line} {word}"
+        for line, word in identifiers(tree)
+        if word in WORDS and (word, name) not in EXCEPTIONS
+    ]
+    return found + [
+        f"{name}:{line} {phrase!r}"
+        for line, words in texts(tree)
+        for phrase in DATA["phrases"]
+        if phrase in words.lower()
+    ]
+
+
+def test_the_library_has_no_word_to_avoid():
+    """Identifiers are exact; strings are those that a user may read."""
+    paths = sorted(LIBRARY.rglob("*.py"))
+    names = {path: path.relative_to(LIBRARY).as_posix() for path in paths}
+    found = [row for path in paths for row in avoided(path.read_text("utf-8"), names[path])]
+    assert len(paths) > 100
+    assert found == []
+
+
+def test_a_word_to_avoid_is_found():
+    """As a variable, a parameter, an attribute and a class; within another word it is none."""
+    assert avoided("said = 1", "a.py") == ["a.py:1 said"]
+    assert avoided("def f(told): pass", "a.py") == ["a.py:1 told"]
+    assert avoided("x = y.asked", "a.py") == ["a.py:1 asked"]
+    assert avoided("class Refusal: pass", "a.py") == ["a.py:1 Refusal"]
+    assert avoided(f"x = {DATA['phrases'][0]!r}", "a.py") == [f"a.py:1 {DATA['phrases'][0]!r}"]
+    assert avoided("aforesaid = untold", "a.py") == []
+    assert avoided(f'"""{DATA["phrases"][0]}"""', "a.py") == []
+
+
+def test_exceptions_are_few_and_have_reasons():
+    """Each is used: its word occurs in its files."""
+    assert len(DATA["exception"]) <= 20
+    for entry in DATA["exception"]:
+        assert entry["reason"]
+        for name in entry["files"]:
+            tree = ast.parse((LIBRARY / name).read_text("utf-8"))
+            words = {word for _, word in identifiers(tree)}
+            assert entry["word"] in words, f"{name} has no {entry['word']}: drop the exception"
