@@ -12,7 +12,7 @@ from rlregress.frameworks.base import Adapter, TrainingRequest
 from rlregress.frameworks.heads import Heads
 from rlregress.frameworks.isolation import shifted
 from rlregress.frameworks.scripted import Scripted
-from tests_behavior.settings import setting
+from tests_behavior.toy_settings import setting
 
 ACTIONS, GREEDY = 1000, 0
 

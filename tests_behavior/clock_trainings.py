@@ -11,9 +11,9 @@ import numpy as np
 
 from rlregress.frameworks.base import PLAIN, Adapter, Minibatch, TrainingRequest, TrainingVariant
 from rlregress.frameworks.isolation import shifted
-from tests_behavior.actions import made_for
+from tests_behavior.action_spaces import made_for
 from tests_behavior.counter import numbered
-from tests_behavior.settings import setting
+from tests_behavior.toy_settings import setting
 
 
 def joined(minibatches: Sequence[Minibatch]) -> Minibatch:

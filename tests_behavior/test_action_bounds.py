@@ -28,7 +28,7 @@ from tests_behavior.bounds import (
     share_inside,
 )
 from tests_behavior.questions import asked
-from tests_behavior.settings import Setting, setting
+from tests_behavior.toy_settings import Setting, setting
 
 pytestmark = pytest.mark.without_cells
 

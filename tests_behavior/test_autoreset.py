@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from rlregress.frameworks.base import Adapter, Minibatch, TrainingVariant
-from tests_behavior import sources
+from tests_behavior import value_sources
 from tests_behavior.assertions import assert_one_step_returns, assert_one_transition
 from tests_behavior.clock import Clock, Notes
 from tests_behavior.clock_trainings import (
@@ -26,7 +26,7 @@ from tests_behavior.clock_trainings import (
 )
 from tests_behavior.limit import LimitIs
 from tests_behavior.questions import asked
-from tests_behavior.settings import setting
+from tests_behavior.toy_settings import setting
 
 #: (environment, time) -> the step ended an episode
 Steps = dict[tuple[float, float], bool]
@@ -78,12 +78,12 @@ def assert_rows_of_steps(
         discount = hyperparameters(framework, algorithm)["discount"]
         has_value = not (terminates or chosen.truncation_is_termination)
         assert_one_step_returns(who, rows, met, discount, value_after_end=has_value)
-        found = sources.of_returns(rows, met, discount, environments)
+        found = value_sources.of_returns(rows, met, discount, environments)
     else:
-        found = sources.of_rows(rows, met, environments)
+        found = value_sources.of_rows(rows, met, environments)
     no_value = terminates or chosen.truncation_is_termination
-    expected = sources.NOTHING if no_value else sources.FINAL
-    sources.assert_from(who, "an end", found, expected)
+    expected = value_sources.NOTHING if no_value else value_sources.FINAL
+    value_sources.assert_from(who, "an end", found, expected)
 
 
 @pytest.mark.parametrize("environments", [pytest.param(1, marks=NIGHTLY), 3])

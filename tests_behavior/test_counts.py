@@ -21,9 +21,9 @@ from rlregress.frameworks.base import Adapter, TrainingRequest
 from rlregress.frameworks.heads import Heads
 from rlregress.frameworks.isolation import shifted
 from rlregress.frameworks.scripted import Scripted
-from tests_behavior.actions import CHOOSING
+from tests_behavior.action_spaces import CHOOSING
 from tests_behavior.questions import asked
-from tests_behavior.settings import ONE_ENVIRONMENT, setting
+from tests_behavior.toy_settings import ONE_ENVIRONMENT, setting
 
 pytestmark = pytest.mark.without_cells
 

@@ -12,9 +12,9 @@ import torch
 from rlregress.frameworks.base import Adapter, Checkpoint, TrainingRequest
 from rlregress.frameworks.isolation import shifted
 from rlregress.training.evaluation import Evaluator
-from tests_behavior.actions import task
+from tests_behavior.action_spaces import task
 from tests_behavior.assertions import assert_other_parameters, assert_same_parameters
-from tests_behavior.settings import setting
+from tests_behavior.toy_settings import setting
 
 pytestmark = pytest.mark.without_cells
 

@@ -14,7 +14,7 @@ import pytest
 from rlregress.frameworks.base import Adapter
 from tests_behavior import choices
 from tests_behavior import test_action_bounds as bounded
-from tests_behavior.actions import CHOOSING
+from tests_behavior.action_spaces import CHOOSING
 from tests_behavior.questions import asked
 
 pytestmark = pytest.mark.without_cells

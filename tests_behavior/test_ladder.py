@@ -24,11 +24,11 @@ import torch
 from rlregress.frameworks.base import Adapter, TrainingRequest, Unsupported
 from rlregress.frameworks.heads import Heads
 from rlregress.frameworks.isolation import shifted
-from rlregress.frameworks.seeded import SeededTraining, Seeds
+from rlregress.frameworks.seeded_training import SeededTraining, Seeds
 from tests_behavior.assertions import assert_climbed
 from tests_behavior.ladder import RUNGS, Ladder, Rung, observations
 from tests_behavior.questions import asked
-from tests_behavior.settings import SEEDED, setting
+from tests_behavior.toy_settings import SEEDED, setting
 
 #: what a fault changes: hyperparameters, the environment, the output layer of policy or Q network
 Changes = Mapping[str, Any]

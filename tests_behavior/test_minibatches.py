@@ -26,7 +26,7 @@ from tests_behavior.assertions import (
 from tests_behavior.clock import Clock, FinalOfAnother, RewardOfAnother, played
 from tests_behavior.clock_trainings import environments_of, is_on_policy, joined
 from tests_behavior.limit import LimitIs
-from tests_behavior.settings import ONE_ENVIRONMENT, Setting, setting
+from tests_behavior.toy_settings import ONE_ENVIRONMENT, Setting, setting
 
 pytestmark = pytest.mark.without_cells
 

@@ -15,7 +15,7 @@ from tests_behavior.clock import Clock, Notes, played
 from tests_behavior.clock_trainings import hyperparameters, read
 from tests_behavior.limit import LimitIs
 from tests_behavior.questions import asked
-from tests_behavior.settings import SEEDED, setting
+from tests_behavior.toy_settings import SEEDED, setting
 from tests_behavior.windows import assert_windows, windows
 
 pytestmark = pytest.mark.without_cells

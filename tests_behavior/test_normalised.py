@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from rlregress.frameworks.base import Adapter, Minibatch, TrainingVariant
-from tests_behavior import sources
+from tests_behavior import value_sources
 from tests_behavior.clock import Clock, played
 from tests_behavior.clock_trainings import hyperparameters, is_on_policy, joined, read
 from tests_behavior.counter import ResetAsFinal
@@ -60,9 +60,9 @@ def found_source(framework: Adapter, algorithm: str, make) -> set[str]:
     """What the value behind an end is found to be of."""
     rows, met = in_units(framework, algorithm, make)
     if not is_on_policy(framework, algorithm):
-        return sources.of_rows(rows, met, ENVIRONMENTS)
+        return value_sources.of_rows(rows, met, ENVIRONMENTS)
     discount = hyperparameters(framework, algorithm)["discount"]
-    return sources.of_returns(rows, met, discount, ENVIRONMENTS)
+    return value_sources.of_returns(rows, met, discount, ENVIRONMENTS)
 
 
 def test_a_final_observation_is_normalised(framework, algorithm):
@@ -70,7 +70,7 @@ def test_a_final_observation_is_normalised(framework, algorithm):
     who = f"{framework.title} {algorithm}"
     with asked("truncation.normalised", framework.name, algorithm):
         found = found_source(framework, algorithm, Clock)
-        sources.assert_from(who, "a truncation", found, sources.FINAL)
+        value_sources.assert_from(who, "a truncation", found, value_sources.FINAL)
 
 
 class NotNormalised(Clock):
@@ -98,4 +98,4 @@ def test_another_final_observation_is_seen(framework, algorithm, fault):
     with asked("truncation.normalised", framework.name, algorithm):
         found = found_source(framework, algorithm, partial(fault))
     with pytest.raises(AssertionError, match="to be of its final observation, found it of"):
-        sources.assert_from(who, "a truncation", found, sources.FINAL)
+        value_sources.assert_from(who, "a truncation", found, value_sources.FINAL)

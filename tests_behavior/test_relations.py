@@ -18,7 +18,7 @@ import pytest
 from rlregress.frameworks.base import Adapter, Minibatch, Trained, TrainingRequest, Unsupported
 from rlregress.frameworks.isolation import shifted
 from tests_behavior import clock
-from tests_behavior.actions import task
+from tests_behavior.action_spaces import task
 from tests_behavior.assertions import (
     assert_same_in_each_row,
     assert_same_parameters,
@@ -32,7 +32,7 @@ from tests_behavior.clock_trainings import (
     read,
 )
 from tests_behavior.questions import asked
-from tests_behavior.settings import setting
+from tests_behavior.toy_settings import setting
 
 ENVIRONMENTS = 3
 #: environment steps of each: two rollouts, or three collections

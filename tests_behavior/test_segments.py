@@ -13,7 +13,7 @@ import pytest
 
 from rlregress.frameworks.base import Adapter, TrainingRequest, Transitions
 from rlregress.frameworks.isolation import shifted
-from tests_behavior.actions import made_for
+from tests_behavior.action_spaces import made_for
 from tests_behavior.assertions import assert_stored
 from tests_behavior.counter import (
     STEP,
@@ -22,7 +22,7 @@ from tests_behavior.counter import (
     StepCounter,
 )
 from tests_behavior.limit import LimitIs
-from tests_behavior.settings import setting
+from tests_behavior.toy_settings import setting
 
 pytestmark = pytest.mark.without_cells
 

@@ -23,7 +23,7 @@ import pytest
 
 from rlregress.frameworks.base import Adapter, TrainingRequest
 from rlregress.frameworks.isolation import shifted
-from tests_behavior.actions import made_for
+from tests_behavior.action_spaces import made_for
 from tests_behavior.assertions import assert_values_far, assert_values_near
 from tests_behavior.limit import LimitIs
 from tests_behavior.ring import (
@@ -32,7 +32,7 @@ from tests_behavior.ring import (
     infinite_horizon_value,
     observations,
 )
-from tests_behavior.settings import SEEDED, setting
+from tests_behavior.toy_settings import SEEDED, setting
 
 DISCOUNT = 0.98
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from rlregress.frameworks.base import Adapter
-from tests_behavior import sources
+from tests_behavior import value_sources
 from tests_behavior.assertions import assert_each_row_read, assert_one_transition
 from tests_behavior.clock import BeforeAsFinal, Clock, FinalOfAnother, played
 from tests_behavior.clock_trainings import (
@@ -26,7 +26,7 @@ from tests_behavior.clock_trainings import (
 from tests_behavior.counter import ResetAsFinal
 from tests_behavior.limit import LimitIs
 from tests_behavior.questions import asked
-from tests_behavior.settings import setting
+from tests_behavior.toy_settings import setting
 
 pytestmark = pytest.mark.without_cells
 
@@ -50,9 +50,9 @@ def found_source(
     rows = joined(read(framework, algorithm, make, environments, steps, **changes))
     met = played(environments, steps)
     if not on_policy:
-        return sources.of_rows(rows, met, environments)
+        return value_sources.of_rows(rows, met, environments)
     discount = hyperparameters(framework, algorithm)["discount"]
-    return sources.of_returns(rows, met, discount, environments)
+    return value_sources.of_returns(rows, met, discount, environments)
 
 
 @pytest.mark.parametrize("environments", [pytest.param(1, marks=NIGHTLY), 3])
@@ -61,7 +61,7 @@ def test_a_truncated_step_is_worth_its_final_observation(framework, algorithm, e
     who = f"{framework.title} {algorithm}"
     found = found_source(framework, algorithm, Clock, environments)
     with asked("truncation.source", framework.name, algorithm):
-        sources.assert_from(who, "a truncation", found, sources.FINAL)
+        value_sources.assert_from(who, "a truncation", found, value_sources.FINAL)
 
 
 @pytest.mark.parametrize("environments", [pytest.param(1, marks=NIGHTLY), 3])
@@ -74,21 +74,23 @@ def test_no_value_is_behind_a_termination(framework, algorithm, make, environmen
     who = f"{framework.title} {algorithm}"
     found = found_source(framework, algorithm, make, environments)
     with asked("truncation.both_flags", framework.name, algorithm):
-        sources.assert_from(who, "a termination", found, sources.NOTHING)
+        value_sources.assert_from(who, "a termination", found, value_sources.NOTHING)
 
 
 @pytest.mark.parametrize(
     ("fault", "source"),
     [
-        pytest.param(lambda n: ResetAsFinal(Clock(n)), sources.RESET, id="reset"),
-        pytest.param(lambda n: BeforeAsFinal(Clock(n)), sources.BEFORE, id="before", marks=NIGHTLY),
+        pytest.param(lambda n: ResetAsFinal(Clock(n)), value_sources.RESET, id="reset"),
+        pytest.param(
+            lambda n: BeforeAsFinal(Clock(n)), value_sources.BEFORE, id="before", marks=NIGHTLY
+        ),
         pytest.param(
             lambda n: FinalOfAnother(Clock(n), by=1 if n < 2 else -2),
-            sources.ANOTHER,
+            value_sources.ANOTHER,
             id="another",
             marks=NIGHTLY,
         ),
-        pytest.param(TERMINATED, sources.NOTHING, id="nothing", marks=NIGHTLY),
+        pytest.param(TERMINATED, value_sources.NOTHING, id="nothing", marks=NIGHTLY),
     ],
 )
 def test_a_wrong_source_is_named(framework, algorithm, fault, source):
@@ -97,10 +99,10 @@ def test_a_wrong_source_is_named(framework, algorithm, fault, source):
     found = found_source(framework, algorithm, fault, 3)
     if setting(framework.name, "minibatches", algorithm).truncation_is_termination:
         # whatever the final observation is, no value of it is asked
-        sources.assert_from(who, "a truncation", found, sources.NOTHING)
+        value_sources.assert_from(who, "a truncation", found, value_sources.NOTHING)
         return
     with pytest.raises(AssertionError, match=f"to be of its final .*, found it of {source}$"):
-        sources.assert_from(who, "a truncation", found, sources.FINAL)
+        value_sources.assert_from(who, "a truncation", found, value_sources.FINAL)
 
 
 def test_a_truncation_ends_a_rollout(framework, algorithm):
@@ -112,10 +114,10 @@ def test_a_truncation_ends_a_rollout(framework, algorithm):
     rollout = {"steps": 9, "rollout_steps": 3, "minibatch_size": 3}
     with asked("truncation.rollout_end", framework.name, algorithm):
         found = found_source(framework, algorithm, Clock, 1, **rollout)
-        sources.assert_from(who, "a truncation", found, sources.FINAL)
+        value_sources.assert_from(who, "a truncation", found, value_sources.FINAL)
     ended = found_source(framework, algorithm, TERMINATED, 1, **rollout)
     with pytest.raises(AssertionError, match="found it of nothing"):
-        sources.assert_from(who, "control", ended, sources.FINAL)
+        value_sources.assert_from(who, "control", ended, value_sources.FINAL)
 
 
 @pytest.mark.parametrize("environments", [1, pytest.param(3, marks=NIGHTLY)])

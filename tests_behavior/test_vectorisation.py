@@ -9,10 +9,10 @@ import pytest
 
 from rlregress.frameworks.base import Adapter, TrainingRequest, Transitions
 from rlregress.frameworks.isolation import shifted
-from tests_behavior.actions import made_for
+from tests_behavior.action_spaces import made_for
 from tests_behavior.assertions import assert_rows_belong_together, assert_stored
 from tests_behavior.counter import EPISODE, STEP, ResetAsFinal, StepCounter, numbered
-from tests_behavior.settings import ONE_ENVIRONMENT, setting
+from tests_behavior.toy_settings import ONE_ENVIRONMENT, setting
 
 pytestmark = pytest.mark.without_cells
 

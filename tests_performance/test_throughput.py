@@ -6,9 +6,9 @@ import resource
 
 import pytest
 
-from rlregress.gate.throughput import how_to_record
+from rlregress.gate.stored_throughput import how_to_record
 from rlregress.model.verdict import REGRESSED
-from rlregress.training.throughput import processes
+from rlregress.training.throughput_measurement import processes
 
 pytestmark = pytest.mark.nightly
 

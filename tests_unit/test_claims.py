@@ -11,11 +11,11 @@ from functools import cache
 import pytest
 
 from rlregress import suite
-from rlregress.claims import settle, sources, statements
+from rlregress.claims import claim_files, settle, source_index
 from rlregress.details import catalogue, expectations
 from rlregress.errors import UserError
-from rlregress.gate import selection
-from rlregress.reporting.claims import report
+from rlregress.gate import cell_selection
+from rlregress.reporting.claims_text import report
 
 #: what has to be answered for every framework: the numbered lists and the boxes.
 EVERYWHERE = ("ppo32.", "tricks.", "thesis.box")
@@ -27,10 +27,10 @@ def pytest_generate_tests(metafunc):
         return
     try:
         given = metafunc.config.getoption("--framework")
-        chosen = selection.adapters(selection.names("--framework", given))
+        chosen = cell_selection.adapters(cell_selection.names("--framework", given))
         pairs = [
             (claim, adapter)
-            for claim in statements.load(suite.baselines() / "claims")
+            for claim in claim_files.load(suite.baselines() / "claims")
             for adapter in chosen
             if claim.framework == adapter.name and not claim.not_checkable
         ]
@@ -42,7 +42,7 @@ def pytest_generate_tests(metafunc):
 
 @cache
 def _items():
-    return sources.load(suite.baselines() / "sources")
+    return source_index.load(suite.baselines() / "sources")
 
 
 def test_claim_has_the_recorded_verdict(claim, framework_of_claim):
@@ -63,7 +63,7 @@ def test_every_item_of_the_numbered_lists_is_there():
 def test_every_item_is_asked_by_details_that_exist():
     """A detail that the index names is in the catalogue."""
     known = {detail.id for detail in catalogue.all_details()}
-    assert sources.without_answer(_items(), known, ("",)) == []
+    assert source_index.without_answer(_items(), known, ("",)) == []
 
 
 @pytest.mark.parametrize(
@@ -73,11 +73,11 @@ def test_every_box_detail_and_trick_is_documented(folder):
     """What a box, one of the 32 details or a trick asks is documented for every framework."""
     entries = expectations.load(suite.baselines() / "details" / folder)
     documented = {entry.id for entry in entries}
-    assert sources.without_answer(_items(), documented, EVERYWHERE) == []
+    assert source_index.without_answer(_items(), documented, EVERYWHERE) == []
 
 
 @pytest.mark.usefixtures("of_this_suite")
 def test_every_box_detail_and_trick_is_probed(framework):
     """What a box, one of the 32 details or a trick asks is probed, and not left out as absent."""
     probed = {detail for detail, _ in framework.probes()}
-    assert sources.without_answer(_items(), probed, EVERYWHERE) == []
+    assert source_index.without_answer(_items(), probed, EVERYWHERE) == []

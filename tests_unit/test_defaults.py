@@ -11,7 +11,7 @@ from functools import cache
 import pytest
 
 from rlregress import suite
-from rlregress.details import defaults, tables
+from rlregress.details import documented_defaults, hyperparameter_names
 from rlregress.hyperparameters import hyperparameter_set
 
 SETS = sorted(path.stem for path in (suite.baselines() / "hyperparameters").glob("*.yaml"))
@@ -26,17 +26,18 @@ def _names(framework):
 def _check(framework, found, part):
     """What was found of every algorithm and scope is what is documented."""
     __tracebackhide__ = True
-    documented = defaults.documented(framework)
+    documented = documented_defaults.documented(framework)
     clauses = [
         f"{algorithm}, scope {scope}: {clause}"
         for algorithm, scope in sorted(set(found) | set(documented))
-        for clause in defaults.differences(
+        for clause in documented_defaults.differences(
             found.get((algorithm, scope), {}), part(documented.get((algorithm, scope)))
         )
     ]
     assert not clauses, (
         f"{framework.full_name} {framework.version()}: {'; '.join(clauses)}; if the change is "
-        f"intended, give the old table an until and add one to {defaults.path_of(framework)}"
+        "intended, give the old table an until and add one to "
+        f"{documented_defaults.path_of(framework)}"
     )
 
 
@@ -45,7 +46,9 @@ def _without(given, keys):
 
 
 def _spelled(given, without=()):
-    return {key: defaults.spelled(value) for key, value in _without(given, without).items()}
+    return {
+        key: documented_defaults.spelled(value) for key, value in _without(given, without).items()
+    }
 
 
 @pytest.mark.usefixtures("of_this_suite")
@@ -67,7 +70,7 @@ def test_printed_names_are_right_or_recorded_as_wrong(framework):
     wrong = [
         f"{cell.table}, {cell.row}: '{cell.printed}' is "
         f"{'right' if cell.right(names) else 'wrong'}, recorded as the opposite"
-        for cell in tables.cells(framework.name)
+        for cell in hyperparameter_names.cells(framework.name)
         if cell.right(names) != cell.recorded(version)
     ]
     assert not wrong, f"{framework.full_name} {version}: {'; '.join(wrong)}"
@@ -77,7 +80,7 @@ def test_printed_names_are_right_or_recorded_as_wrong(framework):
 @pytest.mark.parametrize("name", SETS)
 def test_set_goes_there_and_back(framework, name):
     """A hyperparameter set in a framework's own names and numbers, and back, is the same set."""
-    for (algorithm, _), entry in defaults.documented(framework).items():
+    for (algorithm, _), entry in documented_defaults.documented(framework).items():
         # of an algorithm without cells there is no set, and its own values take the way
         given = hyperparameter_set(name).get(algorithm, entry.values)
         kept = {key: value for key, value in given.items() if key in entry.names}
@@ -96,7 +99,7 @@ def test_set_goes_there_and_back(framework, name):
 def test_set_of_a_framework_holds_its_defaults(framework):
     """The hyperparameter set of a framework holds its defaults, where its values are documented."""
     given, found = hyperparameter_set(framework.name), framework.defaults()
-    for (algorithm, scope), entry in defaults.documented(framework).items():
+    for (algorithm, scope), entry in documented_defaults.documented(framework).items():
         if entry.set:
             fixed = set(given[algorithm]) - set(entry.names)
             assert found[algorithm, scope] == _without(given[algorithm], fixed)

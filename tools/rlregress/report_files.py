@@ -7,12 +7,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rlregress.gate import evidence, night
-from rlregress.model.gate import GateResult
-from rlregress.reporting import brief, gate_findings, harmless, platforms, summary
-from rlregress.reporting import gate as gate_report
-from rlregress.reporting.html import gate as page
-from rlregress.training.record import write_atomically
+from rlregress.gate import evidence, nightly_record
+from rlregress.model.gate_result import GateResult
+from rlregress.reporting import (
+    ci_formats,
+    gate_findings,
+    gate_report,
+    harmless,
+    short_summary,
+    summary,
+)
+from rlregress.reporting.html import gate_page
+from rlregress.training.run_record import write_atomically
 
 
 def judged(result: GateResult, entries: Sequence[dict[str, Any]], folder: Path, top: Path) -> str:
@@ -23,19 +29,19 @@ def judged(result: GateResult, entries: Sequence[dict[str, Any]], folder: Path, 
         top: of the repository, below which places are named.
     """
     text = summary.markdown(result)
-    write_atomically(folder / "report.html", page.page(result))
+    write_atomically(folder / "report.html", gate_page.page(result))
     write_atomically(folder / "summary.md", harmless.markdown(text))
     verdict = json.dumps(evidence.plain(gate_report.as_json(result)), indent=1)
     write_atomically(folder / "verdict.json", verdict + "\n")
-    of_night = json.dumps(night.of_gate(result, entries), separators=(",", ":"))
-    write_atomically(folder / night.FILE, of_night + "\n")
-    in_brief = brief.lines(page.facts(result), page.cards(result), "report.html")
-    comment = platforms.comment(platforms.GATE, in_brief, text)
+    of_night = json.dumps(nightly_record.of_gate(result, entries), separators=(",", ":"))
+    write_atomically(folder / nightly_record.FILE, of_night + "\n")
+    in_brief = short_summary.lines(gate_page.facts(result), gate_page.cards(result), "report.html")
+    comment = ci_formats.comment(ci_formats.GATE, in_brief, text)
     write_atomically(folder / "comment.md", comment)
     found = gate_findings.findings(result, top)
     for name, data in (
-        ("code-quality.json", platforms.code_quality(found)),
-        ("gate.sarif", platforms.sarif(found)),
+        ("code-quality.json", ci_formats.code_quality(found)),
+        ("gate.sarif", ci_formats.sarif(found)),
     ):
         write_atomically(folder / name, json.dumps(data, indent=1) + "\n")
     return text

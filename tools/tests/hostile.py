@@ -19,10 +19,10 @@ import yaml
 
 from rlregress.cluster import manifest
 from rlregress.tracing.events import SCHEMA
-from rlregress.training import record
+from rlregress.training import run_record
 from rlregress.training.cell import Cell, Job, Protocol
 from rlregress.training.lease import Holder
-from tools.tests.gate import nightly
+from tools.tests.gate import night_files
 
 #: in the place of any value
 VALUES = (
@@ -153,7 +153,7 @@ def _trace(content: Any) -> bytes:
 
 
 RECORD = {
-    "schema": record.SCHEMA, "job": {**JOB.as_dict(), "key": JOB.key}, "key": JOB.key,
+    "schema": run_record.SCHEMA, "job": {**JOB.as_dict(), "key": JOB.key}, "key": JOB.key,
     "status": "finished", "failure": "", "curve": [[1024, [1.0, 2.0]], [2048, [1.0, None]]],
     "final_return": 1.5, "episode_returns": [1.0, 2.0], "steps": 2048, "parameters_sha256": "0",
     "platform": {"cpu": "EPYC", "torch_threads": 1},
@@ -170,7 +170,7 @@ RECORD = {
 HOLDER = asdict(
     Holder("host-1-ab", "host", "boot pid", 1, 2, {"SLURM_ARRAY_TASK_ID": "3"}, 1, "stopped")
 )
-NIGHTS = list(nightly.nights(2, 2))
+NIGHTS = list(night_files.nights(2, 2))
 ENTRY = {
     "test": "tests_performance/t.py::t[x]", "tier": "performance", "outcome": "passed",
     "seconds": 1.0, "message": "", "framework": "sb3", "cell": "sb3-ppo-Env0-v4-short",

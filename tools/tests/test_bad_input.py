@@ -18,11 +18,10 @@ from rlregress.cli import commands
 from rlregress.cli import trace as traces
 from rlregress.cli.parsing import Lazy
 from rlregress.details import catalogue
-from rlregress.gate import baseline, recording, selection
-from rlregress.gate import run as gate_run
+from rlregress.gate import baseline_runs, cell_selection, gate_run, recording
 from rlregress.tracing.events import SCHEMA
 from rlregress.training.store import Store
-from rlregress.upgrade import pair
+from rlregress.upgrade import resolved
 from tools.tests.gate.stored import with_returns_alone
 
 ADAPTER = """
@@ -60,8 +59,8 @@ def copied_suite(tmp_path, monkeypatch):
 @pytest.fixture
 def stored():
     """Some stored cell of the short budget, which can be trained here."""
-    cell = selection.choose(selection.Selection("short", cells="all"))[0]
-    return next(found for found in baseline.every() if found.cell == cell)
+    cell = cell_selection.choose(cell_selection.Selection("short", cells="all"))[0]
+    return next(found for found in baseline_runs.every() if found.cell == cell)
 
 
 @pytest.mark.parametrize("name", ["gate", "plan", "probe"])
@@ -239,7 +238,7 @@ def test_a_recording_of_which_every_run_failed_stores_nothing(
             "time": {},
         }  # fmt: skip
 
-    monkeypatch.setattr(recording.launch, "run_all", failing)
+    monkeypatch.setattr(recording.worker_launch, "run_all", failing)
     path = copied_suite / "baselines" / "returns" / "sb3-ppo-Hopper-v4-short.toml"
     before = path.read_text()
     code, out, error = command(
@@ -596,7 +595,7 @@ def test_a_baseline_that_cannot_be_written(command, copied_suite, tmp_path, monk
     """A recording looks at the folder of stored runs before it trains."""
     shutil.rmtree(copied_suite / "baselines" / "returns")
     (copied_suite / "baselines" / "returns").write_text("")
-    monkeypatch.setattr(recording.launch, "run_all", _not_to_be_called)
+    monkeypatch.setattr(recording.worker_launch, "run_all", _not_to_be_called)
     code, _, error = command(
         "record", "--framework", "sb3", "--algorithm", "ppo", "--environment", "Hopper-v4",
         "--store", str(tmp_path / "runs"),
@@ -655,9 +654,9 @@ def test_an_interrupt_says_what_is_kept(tmp_path, name, message):
         # which the processes of a shell's background ignore
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from rlregress import cli\n"
-        "from rlregress.gate import recording, selection\n"
+        "from rlregress.gate import recording, cell_selection\n"
         "def interrupt(*_):\n    os.kill(os.getpid(), signal.SIGINT)\n"
-        "selection.choose = selection.adapters = interrupt\n"
+        "cell_selection.choose = cell_selection.adapters = interrupt\n"
         "recording.load_budget = interrupt\n"
         "import rlregress.gate.session as session\n"
         "session.choose = interrupt\n"
@@ -740,7 +739,7 @@ def test_a_selection_that_leaves_no_test(options, message):
 )
 def test_a_wrong_threshold_of_an_upgrade(command, tmp_path, monkeypatch, option, given, message):
     """A wrong threshold or file is named before a side is made."""
-    monkeypatch.setattr(pair, "with_versions", _not_to_be_called)
+    monkeypatch.setattr(resolved, "with_versions", _not_to_be_called)
     package = frameworks.get("sb3").packages[0]
     code, _, error = command(
         "gate", "--from", f"{package}==0.0.1", option, given, "--report", str(tmp_path)
@@ -757,7 +756,7 @@ def test_a_wrong_threshold_of_an_upgrade(command, tmp_path, monkeypatch, option,
 )
 def test_a_wrong_name_of_an_upgrade(command, tmp_path, monkeypatch, option, message):
     """A wrong algorithm or scenario is named before a side is made."""
-    monkeypatch.setattr(pair, "with_versions", _not_to_be_called)
+    monkeypatch.setattr(resolved, "with_versions", _not_to_be_called)
     package = frameworks.get("sb3").packages[0]
     code, _, error = command(
         "gate", "--from", f"{package}==0.0.1", option, "nope", "--report", str(tmp_path)
@@ -799,7 +798,7 @@ def test_returns_too_large_to_be_compared(command, tmp_path):
 
 def test_a_group_of_cells_that_cannot_be_tested_is_none(command, tmp_path, monkeypatch):
     """One new run beside ten rejects no cell: no gate of one run is said to see a common drop."""
-    cells = [item.cell for item in baseline.every() if len(item.runs) >= 10]
+    cells = [item.cell for item in baseline_runs.every() if len(item.runs) >= 10]
     with_returns_alone(cells, tmp_path / "stored", monkeypatch)
     code, out, _ = command("plan", "--framework", "sb3", "--algorithm", "ppo", "--seeds", "1")
     assert code == 0

@@ -12,9 +12,9 @@ import pytest
 
 from rlregress import frameworks
 from rlregress.cli import check, commands, upgrade
-from rlregress.gate import run
+from rlregress.gate import gate_run
 from rlregress.model import option
-from rlregress.upgrade.options import Options
+from rlregress.upgrade.upgrade_options import Options
 
 UPGRADE = "upgrade installed"
 ROOT = Path(__file__).resolve().parents[2]
@@ -188,6 +188,6 @@ def test_what_a_check_was_given_is_written_as_it_was_typed(command, monkeypatch,
     given = []
     monkeypatch.setattr(check, "judge", lambda options, *_: given.append(options) or 0)
     command("check", *words.split())
-    assert run.repeat_command(given[0]) == f"rlregress check {words}"
+    assert gate_run.repeat_command(given[0]) == f"rlregress check {words}"
     typed = [word for word in words.split() if word != "--throughput"]
-    assert set(typed) <= set(run.pytest_command(given[0]))
+    assert set(typed) <= set(gate_run.pytest_command(given[0]))

@@ -21,13 +21,12 @@ from rlregress import frameworks, suite
 from rlregress.cli import commands
 from rlregress.cli import trace as traces
 from rlregress.errors import UserError
-from rlregress.gate import recording, return_faults
-from rlregress.gate import run as gate_run
-from rlregress.training import launch
-from rlregress.upgrade import pair
+from rlregress.gate import gate_run, recording, return_faults
+from rlregress.training import worker_launch
+from rlregress.upgrade import resolved
 
 from . import hostile
-from .gate import nightly
+from .gate import night_files
 from .hostile import CONTENTS, FORMATS, PLACES, as_nobody
 
 #: CPU seconds of one command, and of one that does not end by itself.
@@ -49,11 +48,11 @@ def _started(*_arguments, **_named):
 @pytest.fixture(autouse=True)
 def nothing_is_started(monkeypatch):
     """No training, no process and no environment of an upgrade."""
-    monkeypatch.setattr(launch, "_train", _started)
-    monkeypatch.setattr(recording.launch, "run_all", _started)
+    monkeypatch.setattr(worker_launch, "_train", _started)
+    monkeypatch.setattr(recording.worker_launch, "run_all", _started)
     monkeypatch.setattr(traces, "record_twice", _started)
     monkeypatch.setattr(gate_run.subprocess, "Popen", _started)
-    monkeypatch.setattr(pair, "with_versions", _started)
+    monkeypatch.setattr(resolved, "with_versions", _started)
     monkeypatch.setattr(return_faults, "load", list)
 
 
@@ -324,7 +323,7 @@ def test_a_name_that_leads_nowhere_is_answered(house, monkeypatch, capfd, about,
         path = house.folder / f"sound-{of.path}"
         path.write_bytes(of.dump(of.sample))
         names[name] = str(path)
-    nightly.written(house.folder / "sound-nights", hostile.NIGHTS)
+    night_files.written(house.folder / "sound-nights", hostile.NIGHTS)
     names["nights"] = str(house.folder / "sound-nights")
     bad = house.given / ("n" * 300 if about == "300 letters" else "bad")
     house.names = lambda what: {**names, "bad": str(bad)}

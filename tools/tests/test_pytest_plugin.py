@@ -15,11 +15,11 @@ from rlregress import frameworks, pytest_plugin, suite
 from rlregress.details import catalogue
 from rlregress.details.implementation import Implementation
 from rlregress.errors import UserError
-from rlregress.faults import probed
+from rlregress.faults import probed_faults
 from rlregress.frameworks.base import Adapter
-from rlregress.gate import asked, evidence, selection
+from rlregress.gate import cell_selection, evidence, probe_counts
 from rlregress.pytest_plugin import subjects
-from rlregress.training import launch
+from rlregress.training import worker_launch
 from rlregress.training.cell import Cell
 
 
@@ -227,7 +227,7 @@ def test_a_test_of_several_details_is_refused(arguments):
 
 def test_details_are_named_whole_or_by_their_beginning():
     """A family, a part of it, an id; a name that only begins the same way is another one."""
-    chosen = selection.details(["sac.critic_loss", "gae.truncation"])
+    chosen = cell_selection.details(["sac.critic_loss", "gae.truncation"])
     assert chosen == {
         "gae.truncation",
         "sac.critic_loss.distance",
@@ -235,11 +235,11 @@ def test_details_are_named_whole_or_by_their_beginning():
         "sac.critic_loss.scale",
     }
     sac = {detail.id for detail in catalogue.all_details() if detail.family == "sac"}
-    assert selection.details(["sac"]) == sac
+    assert cell_selection.details(["sac"]) == sac
     # ppo.value_clip has details below it, and is one itself
-    assert "ppo.value_clip" in selection.details(["ppo.value_clip"])
-    assert "ppo.value_loss.scale" not in selection.details(["ppo.value_clip"])
-    assert selection.details([]) == frozenset()
+    assert "ppo.value_clip" in cell_selection.details(["ppo.value_clip"])
+    assert "ppo.value_loss.scale" not in cell_selection.details(["ppo.value_clip"])
+    assert cell_selection.details([]) == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -256,7 +256,7 @@ def test_details_are_named_whole_or_by_their_beginning():
 def test_a_detail_that_does_not_exist_is_an_error(name, message):
     """The nearest names are offered, or the families."""
     with pytest.raises(UserError) as raised:
-        selection.details(["sac", name])
+        cell_selection.details(["sac", name])
     assert str(raised.value).startswith(message)
     assert "(a family lists its details: sac, td3, " in str(raised.value)
 
@@ -284,9 +284,10 @@ def test_the_folder_of_formulas_asks_every_detail():
     command = [sys.executable, "-m", "pytest", "tests_unit", "--collect-only", "-q"]
     listed = subprocess.run(
         [*command, "-p", "no:cacheprovider", "--framework", "sb3"],
-        cwd=suite.root(), env=launch.environment(), capture_output=True, text=True, check=True,
+        cwd=suite.root(), env=worker_launch.environment(),
+        capture_output=True, text=True, check=True,
     )  # fmt: skip
-    wanted = {f"{id}-sb3-{scope}" for id, scope in asked.to_probe(frameworks.get("sb3"))}
+    wanted = {f"{id}-sb3-{scope}" for id, scope in probe_counts.to_probe(frameworks.get("sb3"))}
     collected = {
         line.partition("test_detail[")[2].removesuffix("]") for line in listed.stdout.splitlines()
     }
@@ -300,10 +301,11 @@ def test_a_bare_pytest_writes_the_report_of_the_gate(tmp_path):
     ended = subprocess.run(
         [*command, "-m", "sac and sb3 and not slow", "--detail", "sac.critic_loss.scale"]
         + ["--framework", "sb3", "--rlregress-report", str(tmp_path / "report"), "-q"],
-        cwd=suite.root(), env=launch.environment(), capture_output=True, text=True, check=False,
+        cwd=suite.root(), env=worker_launch.environment(),
+        capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert ended.returncode == 0, ended.stdout
-    every = len({id for id, _ in asked.to_probe(frameworks.get("sb3"))})
+    every = len({id for id, _ in probe_counts.to_probe(frameworks.get("sb3"))})
     assert f"verdict sb3: could not judge ({every - 1} of {every} details were not" in ended.stdout
     verdict = json.loads((tmp_path / "report" / "verdict.json").read_text())
     assert verdict["exit_code"] == 2
@@ -353,9 +355,9 @@ def test_a_session_says_how_many_details_it_asked(monkeypatch):
 
 def test_failures_are_folded_by_detail_with_the_code_that_decides_it():
     """Of a copy with a fault: the file that was imported, once for all tests of the detail."""
-    [fault] = [of for of in probed.load("sb3") if of.name == "sac_critic_loss_not_halved"]
+    [fault] = [of for of in probed_faults.load("sb3") if of.name == "sac_critic_loss_not_halved"]
     only = ["--framework", "sb3", "--detail", "sac.critic_loss", "-p", "no:cacheprovider"]
-    ended = probed.run_seeded("sb3", fault, ["-m", "pytest", "tests_unit", *only])
+    ended = probed_faults.run_seeded("sb3", fault, ["-m", "pytest", "tests_unit", *only])
     header, _, rest = ended.stdout.partition("rootdir")
     folder = re.search(r"^sb3: stable-baselines3 [\d.]+, .*\((.*)\)$", header, re.MULTILINE)[1]
     _, _, folded = rest.partition("failed tests are about 1 detail:\n")
@@ -376,7 +378,7 @@ def test_torch_gets_one_thread_unless_the_user_says_otherwise(tmp_path, given, o
         "import os\n"
         f"def test_threads():\n    assert os.environ.get('OMP_NUM_THREADS') == {used!r}\n"
     )
-    mine = launch.environment(pinned=False)
+    mine = worker_launch.environment(pinned=False)
     outside = {name: value for name, value in mine.items() if name != "OMP_NUM_THREADS"}
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "rlregress.pytest_plugin",

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from rlregress.tracing.run import Side
+from rlregress.tracing.recording_processes import Side
 from tests_performance import warm
 from tests_performance.conftest import begins_warm
 

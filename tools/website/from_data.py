@@ -14,13 +14,11 @@ from rlregress.details import catalogue, expectations
 from rlregress.details.catalogue import Detail
 from rlregress.details.expectations import Expectation
 from rlregress.details.implementation import expectations_path
-from rlregress.faults import behavior, probed, traced
+from rlregress.faults import behavior_faults, probed_faults, traced_faults
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import return_faults, throughput_faults
-from rlregress.reporting import histories as histories_report
-from rlregress.reporting import tables
-from rlregress.upgrade import changes, optional_faults
-from rlregress.upgrade import histories as kept
+from rlregress.reporting import histories_text, tables
+from rlregress.upgrade import known_changes, optional_faults, release_histories
 
 
 def _adapters() -> list[Adapter]:
@@ -145,9 +143,13 @@ def _documented_of(id: str, variant: str, known: dict[str, list[Expectation]]) -
 def histories() -> Pages:
     """The gate held against real releases: a page for each framework, a row for each change."""
     pages: Pages = {}
-    for name in changes.known():
-        title, pairs, judged = frameworks.get(name).title, changes.pairs(name), kept.load(name)
-        shown = histories_report.lines(title, len(pairs), judged)
+    for name in known_changes.known():
+        title, pairs, judged = (
+            frameworks.get(name).title,
+            known_changes.pairs(name),
+            release_histories.load(name),
+        )
+        shown = histories_text.lines(title, len(pairs), judged)
         outcome = {seen.id: seen for row in judged for seen in row.changes}
         counts = shown[1 : next(i for i, line in enumerate(shown) if line.startswith("- "))]
         text = [
@@ -175,7 +177,7 @@ def histories() -> Pages:
                         outcome[change.id].outcome if change.id in outcome else "out of scope",
                         _code(outcome[change.id].by) if change.id in outcome else "",
                     )
-                    for change in changes.load(name)
+                    for change in known_changes.load(name)
                 ),
             ),
         ]
@@ -187,10 +189,10 @@ def faults() -> Pages:
     """The suite's own power: every fault that is seeded to see whether it is noticed."""
     by_name = {adapter.name: adapter.title for adapter in _adapters()}
     catalogues = {
-        "details": {name: len(probed.load(name)) for name in by_name},
-        "traces": _counted(traced.load(), by_name),
+        "details": {name: len(probed_faults.load(name)) for name in by_name},
+        "traces": _counted(traced_faults.load(), by_name),
         "options": _counted(optional_faults.load(), by_name),
-        "behaviour": _counted(behavior.load(), by_name),
+        "behaviour": _counted(behavior_faults.load(), by_name),
         "returns": _counted(return_faults.load(), by_name),
         "throughput": _counted(throughput_faults.load(), by_name),
     }
@@ -238,7 +240,7 @@ def _faults_of(name: str, title: str) -> Iterator[str]:
         ("fault, in file", "change", "turns", "into"),
         (
             (f"{f.name}<br>{f.file}", _change(f), "<br>".join(f.turns), _code(f.finds))
-            for f in probed.load(name)
+            for f in probed_faults.load(name)
         ),
     )
     yield from ("## Seen by traces", "")
@@ -246,7 +248,7 @@ def _faults_of(name: str, title: str) -> Iterator[str]:
         ("fault", "algorithm", "change", "parts at", "in"),
         (
             (f.name, f.algorithm, _change(f), f.kind, "<br>".join(f.at))
-            for f in traced.load()
+            for f in traced_faults.load()
             if f.framework == name
         ),
     )
@@ -264,7 +266,7 @@ def _faults_of(name: str, title: str) -> Iterator[str]:
         ("fault", "algorithm", "change", "turns"),
         (
             (f.name, f.algorithm, _change(f), "<br>".join(map(_code, f.turns)))
-            for f in behavior.load()
+            for f in behavior_faults.load()
             if f.framework == name
         ),
     )

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rlregress import frameworks, suite
-from rlregress.claims.names import settle_names
+from rlregress.claims.claim_files import load
+from rlregress.claims.name_claims import settle_names
 from rlregress.claims.settle import probe, settle, settled
-from rlregress.claims.statements import load
 from rlregress.frameworks.base import Adapter
-from rlregress.model.claims import NOT_CHECKABLE, Answers, Item, Settled
+from rlregress.model.settled_claims import NOT_CHECKABLE, Answers, Item, Settled
 
 
 def collect(adapters: Sequence[Adapter]) -> list[Settled]:

@@ -7,12 +7,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from rlregress.claims.statements import recorded
-from rlregress.details import defaults
+from rlregress.claims.claim_files import recorded
+from rlregress.details import documented_defaults
 from rlregress.details.implementation import AdapterKey, adapter_key, implementations, stated
 from rlregress.details.judge import Judgement
 from rlregress.frameworks.base import Adapter
-from rlregress.model.claims import NOT_CHECKABLE, UNPROBED, Claim, Settled
+from rlregress.model.settled_claims import NOT_CHECKABLE, UNPROBED, Claim, Settled
 
 ABSENT = "absent"
 
@@ -44,8 +44,8 @@ def _values(adapter: Adapter) -> Mapping[tuple[str, str], Mapping[str, Any]]:
 
 
 @cache
-def _stated_defaults(path: Path) -> tuple[defaults.Defaults, ...]:
-    return defaults.load(path)
+def _stated_defaults(path: Path) -> tuple[documented_defaults.Defaults, ...]:
+    return documented_defaults.load(path)
 
 
 def settled(
@@ -77,7 +77,10 @@ def settle(claim: Claim, adapter: Adapter) -> Settled:
         for scope, answer in probe(adapter, claim.detail, claim.default).items()
         if not claim.scope or scope == claim.scope
     }
-    says = [statement if claim.detail else defaults.spelled(statement) for statement in claim.says]
+    says = [
+        statement if claim.detail else documented_defaults.spelled(statement)
+        for statement in claim.says
+    ]
     fitting = [scope for scope, answer in by_scope.items() if answer in says]
     others = [scope for scope in by_scope if scope not in fitting]
     if fitting:
@@ -99,7 +102,7 @@ def probe(adapter: Adapter, detail: str = "", default: str = "") -> dict[str, st
         return {scope: judgement.variant or judgement.reason for scope, judgement in judged.items()}
     algorithm, _, name = default.partition(".")
     return {
-        scope: defaults.spelled(values.get(name, ABSENT))
+        scope: documented_defaults.spelled(values.get(name, ABSENT))
         for (of, scope), values in _values(adapter).items()
         if of == algorithm
     }
@@ -118,7 +121,7 @@ def _elsewhere(
             and entry.variant in says
             and not entry.holds_for(version)
         )
-    path = defaults.path_of(adapter)
+    path = documented_defaults.path_of(adapter)
     if not path.exists():  # a framework of a third party
         return ""
     algorithm, _, name = claim.default.partition(".")
@@ -128,7 +131,7 @@ def _elsewhere(
         if entry.algorithm == algorithm
         and entry.scope in scopes
         and not entry.holds_for(version)
-        and defaults.spelled(entry.values.get(name, ABSENT)) in says
+        and documented_defaults.spelled(entry.values.get(name, ABSENT)) in says
     )
 
 

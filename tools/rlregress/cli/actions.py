@@ -13,11 +13,10 @@ from rlregress.cli import output, waiting
 from rlregress.cli.options import names
 from rlregress.errors import UserError
 from rlregress.files import absolute
-from rlregress.gate import selection
-from rlregress.reporting import actions as report
-from rlregress.reporting import next_steps
-from rlregress.training import actions as rollouts
-from rlregress.training.record import check_writable, write_atomically
+from rlregress.gate import cell_selection
+from rlregress.reporting import actions_text, next_steps
+from rlregress.training import action_execution
+from rlregress.training.run_record import check_writable, write_atomically
 
 
 def show(
@@ -27,17 +26,19 @@ def show(
     if variance <= 0.0:
         raise UserError(f"--variance is {variance:g}; expected a number above 0")
     check_writable(folder, "the report")
-    adapters = selection.adapters(frameworks)
+    adapters = cell_selection.adapters(frameworks)
     who = ", ".join(adapter.full_name for adapter in adapters)
     waiting.say(f"a rollout of {steps} steps of {who}, for each of {len(means)} means")
     counted = waiting.progress(len(adapters) * len(means), "rollouts", first=1)
-    found = rollouts.every(adapters, means, variance, steps, 0, counted.done)
+    found = action_execution.every(adapters, means, variance, steps, 0, counted.done)
     if not found:
         raise UserError("none of the frameworks trains PPO here; expected at least one that does")
-    write_atomically(folder / "actions.json", json.dumps(report.as_plain(found), indent=1) + "\n")
-    for line in report.lines(found):
+    write_atomically(
+        folder / "actions.json", json.dumps(actions_text.as_plain(found), indent=1) + "\n"
+    )
+    for line in actions_text.lines(found):
         typer.echo(line)
-    write_atomically(folder / "actions.svg", report.figure(found))
+    write_atomically(folder / "actions.svg", actions_text.figure(found))
     typer.echo(f"report: {folder} (actions.json, actions.svg)")
     output.next_steps([next_steps.after_actions()])
     return 0

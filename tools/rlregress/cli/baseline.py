@@ -19,10 +19,8 @@ from rlregress.cli.options import (
     names,
 )
 from rlregress.errors import UserError, nearest
-from rlregress.gate import recording, selection
-from rlregress.gate import throughput as throughputs
-from rlregress.reporting import terminal
-from rlregress.reporting import throughput as throughput_report
+from rlregress.gate import cell_selection, recording, stored_throughput
+from rlregress.reporting import terminal, throughput_text
 
 
 def record(
@@ -104,15 +102,17 @@ def show_throughput(
         processes: to be stored of each algorithm; 0: nothing is measured.
     """
     if processes:
-        adapters = selection.adapters(frameworks)
-        selection.check_algorithms(adapters, algorithms)
-        for line in throughputs.record(throughputs.pairs(adapters, algorithms), processes, replace):
+        adapters = cell_selection.adapters(frameworks)
+        cell_selection.check_algorithms(adapters, algorithms)
+        for line in stored_throughput.record(
+            stored_throughput.pairs(adapters, algorithms), processes, replace
+        ):
             typer.echo(line)
     # the table is that of all copies of a framework; one that is named has to be here
     for name in frameworks:
         if "@" in name:
-            selection.adapters([name])
-    every = throughputs.every()
+            cell_selection.adapters([name])
+    every = stored_throughput.every()
     known = sorted({framework for framework, _ in every})
     names = {framework.partition("@")[0] for framework in frameworks}
     for given, stored in ((names, known), (algorithms, sorted({of for _, of in every}))):
@@ -131,6 +131,6 @@ def show_throughput(
             "throughput "
             "--record 10"
         )
-    for line in throughput_report.lines(measured):
+    for line in throughput_text.lines(measured):
         typer.echo(line)
     output.next_steps(["Judge the installed frameworks by it: rlregress check --throughput"])

@@ -15,11 +15,10 @@ from rlregress.cli.options import (
     takes,
     with_budget,
 )
-from rlregress.gate import run
-from rlregress.gate.run import GateOptions
-from rlregress.reporting import brief, gate_findings
-from rlregress.reporting import gate as gate_report
-from rlregress.reporting.html import gate as gate_page
+from rlregress.gate import gate_run
+from rlregress.gate.gate_run import GateOptions
+from rlregress.reporting import gate_findings, gate_report, short_summary
+from rlregress.reporting.html import gate_page
 
 Brief = Annotated[bool, typer.Option("--brief", help="End in five lines, for a chat or a mail.")]
 
@@ -40,28 +39,30 @@ def check(
     raise typer.Exit(gate_code(judge(with_budget(options), in_brief), inconclusive))
 
 
-def judge(options: run.GateOptions, in_brief: bool = False) -> int:
+def judge(options: gate_run.GateOptions, in_brief: bool = False) -> int:
     """Judge the installed frameworks; writes the report, prints the summary; the exit code.
 
     Args:
         in_brief: print five lines in place of the summary.
     """
-    with run.new_report(options) as new:
-        result = run.judge(new, typer.echo)
-        text = report_files.judged(result, run.evidence_of(new), new.report, ci_annotations.top())
+    with gate_run.new_report(options) as new:
+        result = gate_run.judge(new, typer.echo)
+        text = report_files.judged(
+            result, gate_run.evidence_of(new), new.report, ci_annotations.top()
+        )
     output.decided()
     ci_annotations.annotate(gate_findings.findings(result, ci_annotations.top()))
     ci_annotations.summarise(text)
     cards = gate_page.cards(result)
     if in_brief:
         page = str(options.report / "report.html")
-        for line in brief.lines(gate_page.facts(result), cards, page):
+        for line in short_summary.lines(gate_page.facts(result), cards, page):
             typer.echo(line)
         return result.exit_code
     typer.echo("\n" + text)
-    written = [name for name in run.REPORT_FILES if (options.report / name).exists()]
+    written = [name for name in gate_run.REPORT_FILES if (options.report / name).exists()]
     typer.echo(f"report: {options.report} ({', '.join(written)})")
-    output.next_steps(brief.steps(cards))
+    output.next_steps(short_summary.steps(cards))
     for line in gate_report.verdict_lines(result):
         typer.echo(line)
     return result.exit_code

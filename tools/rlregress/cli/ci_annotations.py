@@ -9,8 +9,8 @@ from pathlib import Path
 from rlregress import files
 from rlregress.cli import output
 from rlregress.errors import UserError
-from rlregress.reporting import harmless, platforms
-from rlregress.reporting.findings import Finding
+from rlregress.reporting import ci_formats, harmless
+from rlregress.reporting.upgrade_findings import Finding
 
 #: set by GitHub Actions: the file of the summary, that it is GitHub Actions.
 _SUMMARY, _ON_GITHUB = "GITHUB_STEP_SUMMARY", "GITHUB_ACTIONS"
@@ -27,7 +27,7 @@ def top() -> Path:
 def annotate(found: Sequence[Finding]) -> None:
     """Print annotations, in a job of GitHub alone."""
     if os.environ.get(_ON_GITHUB) == "true":
-        for line in platforms.annotated(found):
+        for line in ci_formats.annotated(found):
             print(line, file=output.unfiltered(), flush=True)
 
 
@@ -40,6 +40,6 @@ def summarise(text: str) -> None:
         files.check_target(path)
         with path.open("a", encoding="utf-8") as stream:
             safe = harmless.markdown(text)
-            stream.write(platforms.cut(safe, platforms.SUMMARY - stream.tell()))
+            stream.write(ci_formats.cut(safe, ci_formats.SUMMARY - stream.tell()))
     except OSError as error:
         raise UserError(f"the file that {_SUMMARY} names cannot be written: {error}") from None

@@ -8,14 +8,13 @@ from typing import Annotated
 import typer
 
 from rlregress import suite
-from rlregress.claims import collect, sources
+from rlregress.claims import collect, source_index
 from rlregress.cli import output, waiting
 from rlregress.cli.options import Frameworks, names
 from rlregress.frameworks.base import Adapter
-from rlregress.gate import selection
-from rlregress.model.claims import Framework
-from rlregress.reporting import claims as claims_report
-from rlregress.reporting import next_steps
+from rlregress.gate import cell_selection
+from rlregress.model.settled_claims import Framework
+from rlregress.reporting import claims_text, next_steps
 
 
 def claims(
@@ -29,7 +28,7 @@ def claims(
     Probes whether what papers and blogs say of the installed frameworks is true. Exit code 0: every
     verdict is the recorded one, 1: some verdict is another, 2: could not judge.
     """
-    raise typer.Exit(settle(selection.adapters(names("--framework", framework)), write))
+    raise typer.Exit(settle(cell_selection.adapters(names("--framework", framework)), write))
 
 
 def settle(adapters: Sequence[Adapter], write: bool) -> int:
@@ -38,15 +37,15 @@ def settle(adapters: Sequence[Adapter], write: bool) -> int:
     waiting.probe_all(adapters)
     settled = collect.collect(adapters)
     output.decided()
-    claims_report.show(settled)
+    claims_text.show(settled)
     if top is not None:
-        items = sources.load(suite.baselines() / "sources")
+        items = source_index.load(suite.baselines() / "sources")
         probed_adapters = [
             Framework(name=adapter.name, title=adapter.title, version=adapter.version())
             for adapter in adapters
         ]
-        page = claims_report.page(settled, items, collect.answers(items, adapters), probed_adapters)
+        page = claims_text.page(settled, items, collect.answers(items, adapters), probed_adapters)
         (top / "docs" / "claims.md").write_text(page, encoding="utf-8")
-    differing = claims_report.differing(settled)
+    differing = claims_text.differing(settled)
     output.next_steps([next_steps.after_claims(differing)])
     return 1 if differing else 0

@@ -10,10 +10,9 @@ from rlregress.cli import complete, html_option, output, waiting
 from rlregress.cli.details import Details
 from rlregress.cli.options import Algorithms, Html, as_typed, names
 from rlregress.errors import UserError
-from rlregress.gate import comparison, selection
-from rlregress.reporting import brief
-from rlregress.reporting import compare as compare_report
-from rlregress.reporting.html import compare as compare_page
+from rlregress.gate import cell_selection, comparison
+from rlregress.reporting import comparison_text, short_summary
+from rlregress.reporting.html import comparison_page
 
 
 def compare(
@@ -44,24 +43,26 @@ def compare(
     if as_markdown and as_json:
         raise UserError("--markdown and --json are two formats; give one of them")
     new_page = html_option.begin(html, as_typed())
-    adapters = selection.adapters(frameworks)
+    adapters = cell_selection.adapters(frameworks)
     comparison.check(adapters)
-    chosen = selection.details(names("--detail", detail))
+    chosen = cell_selection.details(names("--detail", detail))
     algorithms = names("--algorithm", algorithm)
-    selection.check_algorithms(adapters, algorithms)
-    left_out = selection.other_algorithms(algorithms)
+    cell_selection.check_algorithms(adapters, algorithms)
+    left_out = cell_selection.other_algorithms(algorithms)
     if not chosen and not left_out:
         waiting.probe_all(adapters)
     compared = comparison.compare(adapters, chosen, left_out)
     if only_different:
         compared = compared.only_different()
     output.decided()
-    new_page.write(compare_page.title(compared), lambda facts: compare_page.page(compared, facts))
+    new_page.write(
+        comparison_page.title(compared), lambda facts: comparison_page.page(compared, facts)
+    )
     if as_json:
-        typer.echo(compare_report.as_json(compared))
+        typer.echo(comparison_text.as_json(compared))
     elif as_markdown:
-        typer.echo(compare_report.markdown(compared))
+        typer.echo(comparison_text.markdown(compared))
     else:
-        compare_report.show(compared)
-        output.next_steps(brief.steps([compare_page.card(compared)]))
+        comparison_text.show(compared)
+        output.next_steps(short_summary.steps([comparison_page.card(compared)]))
     raise typer.Exit(1 if compared.undecided else 0)

@@ -9,17 +9,15 @@ from typing import Annotated
 import typer
 
 from rlregress import suite
-from rlregress.claims import sources
+from rlregress.claims import source_index
 from rlregress.cli import complete, output, waiting
 from rlregress.cli.options import Frameworks, names
 from rlregress.details import catalogue
 from rlregress.details.implementation import documented
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
-from rlregress.gate import asked, fingerprint, selection
-from rlregress.reporting import details as details_report
-from rlregress.reporting import fingerprint as fingerprint_report
-from rlregress.reporting import next_steps
+from rlregress.gate import cell_selection, installed_fingerprints, probe_counts
+from rlregress.reporting import details_text, fingerprint_text, next_steps
 
 Details = Annotated[
     str | None,
@@ -57,9 +55,9 @@ def details(
     exit code is 0 if all are as documented in baselines/details, 1 if one is not. 2: there is no
     such detail, or nothing could be probed.
     """
-    adapters = selection.adapters(names("--framework", framework))
+    adapters = cell_selection.adapters(names("--framework", framework))
     if installed:
-        chosen = selection.details([*names("--detail", detail), *([which] if which else [])])
+        chosen = cell_selection.details([*names("--detail", detail), *([which] if which else [])])
         raise typer.Exit(probe(adapters, chosen, as_json))
     if detail is not None or as_json:
         raise UserError("--detail and --json go with --installed; give it, or leave them out")
@@ -85,13 +83,13 @@ def probe(adapters: Sequence[Adapter], chosen: frozenset[str], as_json: bool) ->
         raise UserError(f"no framework can be asked what --detail names; {'; '.join(why)}")
     if not chosen:
         waiting.probe_all(adapters)
-    probed_ = fingerprint.collect(adapters, chosen)
-    differing = fingerprint.differing(probed_)
+    probed_ = installed_fingerprints.collect(adapters, chosen)
+    differing = installed_fingerprints.differing(probed_)
     output.decided()
     if as_json:
         typer.echo(json.dumps(probed_, indent=1))
     else:
-        fingerprint_report.show(probed_, differing)
+        fingerprint_text.show(probed_, differing)
         output.next_steps([next_steps.after_probe(differing)])
     return 1 if differing else 0
 
@@ -107,14 +105,14 @@ def show(id: str | None, adapters: Sequence[Adapter]) -> None:
             is printed.
     """
     if id is None:
-        items = sources.load(suite.baselines() / "sources")
-        counted = [asked.count(adapter) for adapter in adapters]
-        details_report.counts(catalogue.all_details(), items, counted)
+        items = source_index.load(suite.baselines() / "sources")
+        counted = [probe_counts.count(adapter) for adapter in adapters]
+        details_text.counts(catalogue.all_details(), items, counted)
     elif id not in catalogue.ids() and (several := catalogue.of_family(id) or catalogue.naming(id)):
-        details_report.several(several)
+        details_text.several(several)
     else:
         known = {
             adapter.full_name: {of: entry.variant for of, entry in documented(adapter).items()}
             for adapter in adapters
         }
-        details_report.one(catalogue.get(id), known)
+        details_text.one(catalogue.get(id), known)

@@ -19,27 +19,27 @@ from rlregress.environments import discrete
 from rlregress.errors import UserError, nearest
 from rlregress.files import absolute
 from rlregress.frameworks.base import Unsupported
-from rlregress.gate import selection, shown
-from rlregress.reporting import brief
-from rlregress.reporting import determinism as report
-from rlregress.reporting.html import determinism as page
+from rlregress.gate import cell_selection, report_data
+from rlregress.reporting import determinism_text, short_summary
+from rlregress.reporting.html import determinism_page
 from rlregress.reporting.html.page import Facts
-from rlregress.training import chance
-from rlregress.training import determinism as groups
-from rlregress.training.record import check_writable, write_atomically
+from rlregress.training import chance, determinism_study
+from rlregress.training.run_record import check_writable, write_atomically
 from rlregress.training.starts import Protocol, Starts
 
 
 def checked(names: Sequence[str]) -> tuple[str, ...]:
     """The groups in the order of the figure; UserError for one that there is not."""
     for name in names:
-        if name not in groups.GROUPS:
-            raise UserError(f"--vary names '{name}'; {nearest(name, groups.GROUPS)}")
-    wanted = {groups.HELD, *(names or groups.GROUPS)}
-    return tuple(group for group in groups.GROUPS if group in wanted)
+        if name not in determinism_study.GROUPS:
+            raise UserError(f"--vary names '{name}'; {nearest(name, determinism_study.GROUPS)}")
+    wanted = {determinism_study.HELD, *(names or determinism_study.GROUPS)}
+    return tuple(group for group in determinism_study.GROUPS if group in wanted)
 
 
-def measure(frameworks: Sequence[str], plan: groups.DeterminismPlan, folder: Path) -> int:
+def measure(
+    frameworks: Sequence[str], plan: determinism_study.DeterminismPlan, folder: Path
+) -> int:
     """Train, print the table and write the report; 1 if something is not as it has to be."""
     if plan.steps < 100 or plan.steps < plan.checkpoints:
         raise UserError(
@@ -48,16 +48,16 @@ def measure(frameworks: Sequence[str], plan: groups.DeterminismPlan, folder: Pat
         )
     discrete.check(plan.environment)
     check_writable(folder, "the report")
-    started, date = time.monotonic(), shown.now()
-    adapters = selection.adapters(frameworks)
+    started, date = time.monotonic(), report_data.now()
+    adapters = cell_selection.adapters(frameworks)
     starts = Starts(partial(discrete.make, plan.environment, training=False), plan.protocol)
-    kept = groups.Kept(folder / "runs")
+    kept = determinism_study.Kept(folder / "runs")
     found, drawn, absent = {}, {}, {}
     try:
         for adapter in adapters:
             name = f"{adapter.title} {adapter.label}".rstrip()
             try:
-                runs = groups.every(adapter, plan, starts, kept, typer.echo)
+                runs = determinism_study.every(adapter, plan, starts, kept, typer.echo)
             except Unsupported as error:
                 absent[name] = str(error)
                 continue
@@ -74,36 +74,36 @@ def measure(frameworks: Sequence[str], plan: groups.DeterminismPlan, folder: Pat
     lines = [
         f"DQN on {plan.environment}, {plan.steps} steps, after the last of which:",
         "",
-        *report.table(found),
+        *determinism_text.table(found),
         "",
-        *report.sources(drawn),
+        *determinism_text.sources(drawn),
         *(f"- {name} was not asked: {why}" for name, why in absent.items()),
         *wrong,
     ]
-    plain = report.as_plain(asdict(plan), found, drawn, absent, wrong)
+    plain = determinism_text.as_plain(asdict(plan), found, drawn, absent, wrong)
     write_atomically(folder / "determinism.json", json.dumps(plain, indent=1) + "\n")
     for line in lines:
         typer.echo(line)
     for name, spread in found.items():
         figure = folder / f"determinism-{name.lower().replace(' ', '-')}.svg"
-        write_atomically(figure, report.figure(name, spread))
+        write_atomically(figure, determinism_text.figure(name, spread))
     facts = Facts(
         f"Chance in DQN on {plan.environment}, {plan.steps} steps",
         date,
         round(time.monotonic() - started, 1),
-        shown.machine(),
+        report_data.machine(),
         _command(frameworks, plan),
     )
-    written = page.page(found, drawn, absent, wrong_of, facts)
+    written = determinism_page.page(found, drawn, absent, wrong_of, facts)
     write_atomically(folder / "determinism.html", written)
     typer.echo(
         f"report: {folder} (determinism.html, determinism.json, and a figure for each framework)"
     )
-    output.next_steps(brief.steps(page.cards(found, wrong_of)))
+    output.next_steps(short_summary.steps(determinism_page.cards(found, wrong_of)))
     return 1 if wrong else 0
 
 
-def _command(frameworks: Sequence[str], plan: groups.DeterminismPlan) -> str:
+def _command(frameworks: Sequence[str], plan: determinism_study.DeterminismPlan) -> str:
     """The command that measures the same again."""
     usual, protocol = Protocol(), plan.protocol
     command = ["rlregress", "study", "determinism"]
@@ -113,7 +113,7 @@ def _command(frameworks: Sequence[str], plan: groups.DeterminismPlan) -> str:
         ("--steps", plan.steps, 0),
         ("--runs", plan.runs, 0),
         ("--checkpoints", plan.checkpoints, 0),
-        ("--vary", ",".join(group for group in plan.groups if group != groups.HELD), ""),
+        ("--vary", ",".join(group for group in plan.groups if group != determinism_study.HELD), ""),
         ("--sticky", plan.sticky, 0.0),
         ("--starts", protocol.starts, usual.starts),
         ("--cap", protocol.cap, usual.cap),
@@ -171,7 +171,7 @@ def determinism(
     Exit code 0; 1 if trainings with all held differ, or a source that is varied changes nothing.
     """
     folder = absolute(report)
-    plan = groups.DeterminismPlan(
+    plan = determinism_study.DeterminismPlan(
         environment=environment,
         sticky=sticky,
         steps=steps,

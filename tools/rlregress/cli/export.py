@@ -15,9 +15,9 @@ from rlregress import datafiles, files
 from rlregress.cli import output
 from rlregress.errors import UserError
 from rlregress.files import absolute
-from rlregress.gate import export as exports
+from rlregress.gate import exported_scalars
 from rlregress.reporting import harmless, next_steps
-from rlregress.training.record import check_writable, write_atomically
+from rlregress.training.run_record import check_writable, write_atomically
 
 #: how TensorBoard's files begin
 _EVENTS = "events.out.tfevents"
@@ -63,7 +63,7 @@ def write(given: Sequence[Path], tables: Path | None, events: Path | None) -> No
     for folder, what in ((tables, "tables"), (events, "TensorBoard events")):
         if folder is not None:
             check_writable(folder, what)
-    made = exports.of(given)
+    made = exported_scalars.of(given)
     for sentence in made.left_out:
         typer.echo(sentence)
     if tables is not None:
@@ -110,14 +110,14 @@ def _writer() -> Any:
     return SummaryWriter
 
 
-def write_events(scalars: Sequence[exports.Scalar], folder: Path) -> int:
+def write_events(scalars: Sequence[exported_scalars.Scalar], folder: Path) -> int:
     """Write event files, a folder for each run, below ``folder``; how many runs there are.
 
     An export is written once: what an earlier one left there under the same name is removed, as
     TensorBoard would show both.
     """
     writer = _writer()
-    by_run: dict[str, list[exports.Scalar]] = {}
+    by_run: dict[str, list[exported_scalars.Scalar]] = {}
     for scalar in scalars:
         by_run.setdefault(scalar.run, []).append(scalar)
     for run, points in by_run.items():

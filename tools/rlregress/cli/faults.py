@@ -13,20 +13,24 @@ from rlregress.cli import html_option, output, waiting
 from rlregress.cli.html_option import Page
 from rlregress.cli.options import Algorithms, Frameworks, Html, Workers, as_typed, names
 from rlregress.errors import UserError
-from rlregress.faults import behavior, generated, probed, seeding, traced
-from rlregress.gate import return_faults, selection, throughput_faults
-from rlregress.model.faults import (
+from rlregress.faults import (
+    behavior_faults,
+    generated_faults,
+    probed_faults,
+    seeding,
+    traced_faults,
+)
+from rlregress.gate import cell_selection, return_faults, throughput_faults
+from rlregress.model.fault_results import (
     BehaviorResult,
     GateOnFault,
     ProbedResult,
     ThroughputResult,
     TracedResult,
 )
-from rlregress.reporting import faults as faults_report
-from rlregress.reporting import next_steps
-from rlregress.reporting import tiers as tiers_report
-from rlregress.reporting.html import faults as faults_page
-from rlregress.upgrade import optional_faults, tiers
+from rlregress.reporting import faults_text, next_steps, power_page
+from rlregress.reporting.html import faults_page
+from rlregress.upgrade import optional_faults, tier_power
 
 
 def _write(page: Page, rows: Sequence[faults_page.Row], summary: str) -> None:
@@ -36,7 +40,7 @@ def _write(page: Page, rows: Sequence[faults_page.Row], summary: str) -> None:
 
 def by_probes(of: Sequence[str], only: Sequence[str], workers: int, page: Page) -> bool:
     """Seed, probe and print, fault by fault; whether all of them were seen as expected."""
-    pairs = probed.chosen(of, only)
+    pairs = probed_faults.chosen(of, only)
     results: list[ProbedResult] = []
     for name in of:
         faults = [fault for owner, fault in pairs if owner == name]
@@ -45,10 +49,10 @@ def by_probes(of: Sequence[str], only: Sequence[str], workers: int, page: Page) 
         typer.echo(f"{name}: {len(faults)} faults; first, which probe reaches which line", err=True)
         progress = waiting.progress(len(faults), "faults asked of probes")
         for result in seeding.seed(name, faults, workers or os.cpu_count() or 1):
-            typer.echo(faults_report.probed_line(name, result))
+            typer.echo(faults_text.probed_line(name, result))
             results.append(result)
             progress.done()
-    summary = faults_report.probed_summary(results)
+    summary = faults_text.probed_summary(results)
     typer.echo(summary)
     _write(page, [faults_page.probed(outcome) for outcome in results], summary)
     return all(outcome.detected for outcome in results)
@@ -57,28 +61,28 @@ def by_probes(of: Sequence[str], only: Sequence[str], workers: int, page: Page) 
 def by_traces(of: Sequence[str], only: Sequence[str], workers: int, page: Page) -> bool:
     """Seed, trace and print, fault by fault; whether enough were found in the right place."""
     results: list[TracedResult] = []
-    faults = traced.chosen(of, only)
+    faults = traced_faults.chosen(of, only)
     progress = waiting.progress(len(faults), "faults traced")
-    for result in traced.seed(faults, workers or os.cpu_count() or 1):
-        typer.echo(faults_report.traced_line(result))
+    for result in traced_faults.seed(faults, workers or os.cpu_count() or 1):
+        typer.echo(faults_text.traced_line(result))
         results.append(result)
         progress.done()
-    summary = faults_report.traced_summary(results)
+    summary = faults_text.traced_summary(results)
     typer.echo(summary)
     _write(page, [faults_page.traced(outcome) for outcome in results], summary)
-    return traced.enough(results)
+    return traced_faults.enough(results)
 
 
 def by_behavior(of: Sequence[str], only: Sequence[str], workers: int, page: Page) -> bool:
     """Seed, run the behaviour tests and print, fault by fault; whether all of them turned red."""
     results: list[BehaviorResult] = []
-    faults = behavior.chosen(of, only)
+    faults = behavior_faults.chosen(of, only)
     progress = waiting.progress(len(faults), "faults asked of behaviour tests")
-    for result in behavior.seed(faults, workers or os.cpu_count() or 1):
-        typer.echo(faults_report.behavior_line(result))
+    for result in behavior_faults.seed(faults, workers or os.cpu_count() or 1):
+        typer.echo(faults_text.behavior_line(result))
         results.append(result)
         progress.done()
-    summary = faults_report.behavior_summary(results)
+    summary = faults_text.behavior_summary(results)
     typer.echo(summary)
     _write(page, [faults_page.behavior(outcome) for outcome in results], summary)
     return all(outcome.detected for outcome in results)
@@ -88,7 +92,7 @@ def under_options(of: Sequence[str], only: Sequence[str], workers: int, page: Pa
     """Seed faults that show only under an option, and print what the scenarios say of each."""
     chosen = optional_faults.chosen(of, only)
     results = optional_faults.seed(chosen, workers or os.cpu_count() or 1, typer.echo)
-    lines = faults_report.optional_lines(results)
+    lines = faults_text.optional_lines(results)
     for line in lines:
         typer.echo(line)
     rows = zip(results, lines, strict=False)
@@ -120,9 +124,9 @@ def by_returns(
     for session in sessions:
         for result in session:
             judged.append(result)
-            for line in faults_report.returns_lines(result):
+            for line in faults_text.returns_lines(result):
                 typer.echo(line)
-    summary = faults_report.returns_summary(judged)
+    summary = faults_text.returns_summary(judged)
     typer.echo(summary)
     rows = [faults_page.returns(outcome, outcome.regressed != bool(gates)) for outcome in judged]
     _write(page, rows, summary)
@@ -139,9 +143,9 @@ def by_throughput(of: Sequence[str], only: Sequence[str], workers: int, page: Pa
     judged: list[ThroughputResult] = []
     for result in throughput_faults.seed(throughput_faults.chosen(of, only)):
         judged.append(result)
-        for line in faults_report.throughput_lines(result):
+        for line in faults_text.throughput_lines(result):
             typer.echo(line)
-    summary = faults_report.throughput_summary(judged)
+    summary = faults_text.throughput_summary(judged)
     typer.echo(summary)
     _write(page, [faults_page.throughput(outcome) for outcome in judged], summary)
     return all(outcome.detected for outcome in judged)
@@ -150,34 +154,36 @@ def by_throughput(of: Sequence[str], only: Sequence[str], workers: int, page: Pa
 def by_tiers(of: Sequence[str], count: int, draw: int, workers: int) -> bool:
     """Draw faults, ask the tiers, and print which sees how many; whether they see enough."""
     results = [
-        tiers.judge(frameworks.get(name), count, draw, workers or os.cpu_count() or 1, typer.echo)
+        tier_power.judge(
+            frameworks.get(name), count, draw, workers or os.cpu_count() or 1, typer.echo
+        )
         for name in of
     ]
-    typer.echo(tiers_report.page(results, generated.explained()))
-    typer.echo(tiers_report.summary(results))
-    return tiers.enough(results)
+    typer.echo(power_page.page(results, generated_faults.explained()))
+    typer.echo(power_page.summary(results))
+    return tier_power.enough(results)
 
 
 def missed_by_tiers(of: Sequence[str], workers: int) -> bool:
     """Ask again what no tier saw, and print the page; whether the tiers see enough now."""
     processes = workers or os.cpu_count() or 1
-    draws_of = (tiers.probe_again(frameworks.get(name), processes, typer.echo) for name in of)
+    draws_of = (tier_power.probe_again(frameworks.get(name), processes, typer.echo) for name in of)
     results = [drawn for draws in draws_of for drawn in draws]
-    typer.echo(tiers_report.page(results, generated.explained()))
-    typer.echo(tiers_report.summary(results))
-    return tiers.enough(results)
+    typer.echo(power_page.page(results, generated_faults.explained()))
+    typer.echo(power_page.summary(results))
+    return tier_power.enough(results)
 
 
 def kept_tiers() -> bool:
     """Print the page of what was judged before; whether the tiers see enough."""
-    results = generated.kept()
+    results = generated_faults.kept()
     if not results:
         raise UserError(
             "no generated faults were judged yet; run rlregress selftest faults --tiers without "
             "--show"
         )
-    typer.echo(tiers_report.page(results, generated.explained()), nl=False)
-    return tiers.enough(results)
+    typer.echo(power_page.page(results, generated_faults.explained()), nl=False)
+    return tier_power.enough(results)
 
 
 def faults(
@@ -237,7 +243,7 @@ def faults(
     and of --unchanged no gate reports a regression; 1: not so; 2: a name is unknown.
     """
     # of several copies of a framework, the one that its name alone means
-    chosen = selection.adapters(names("--framework", framework))
+    chosen = cell_selection.adapters(names("--framework", framework))
     adapters = list(dict.fromkeys(adapter.name for adapter in chosen))
     catalogues = {
         "--traced": (traced, by_traces),

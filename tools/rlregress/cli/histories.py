@@ -12,13 +12,11 @@ from rlregress import frameworks
 from rlregress.cli import output
 from rlregress.cli.options import Workers, names
 from rlregress.errors import UserError
-from rlregress.reporting import histories as histories_report
-from rlregress.reporting import next_steps, upgrade_data
-from rlregress.training.record import write_atomically
-from rlregress.upgrade import cached_folders, changes, gate
-from rlregress.upgrade import histories as judged_histories
-from rlregress.upgrade.changes import ReleasePair
-from rlregress.upgrade.options import Options
+from rlregress.reporting import histories_text, next_steps, upgrade_data
+from rlregress.training.run_record import write_atomically
+from rlregress.upgrade import cached_folders, cascade, known_changes, release_histories
+from rlregress.upgrade.known_changes import ReleasePair
+from rlregress.upgrade.upgrade_options import Options
 
 
 def histories(
@@ -60,7 +58,7 @@ def histories(
         raise UserError(
             "--scenario adds to the results of pairs that were judged; say which with --only"
         )
-    chosen = names("--framework", framework) or list(changes.known())
+    chosen = names("--framework", framework) or list(known_changes.known())
     if not show:
         judge_histories(chosen, names("--only", only), names("--scenario", scenario), workers)
     show_histories(chosen)
@@ -76,8 +74,8 @@ def judge_histories(
     """
     for name in names:
         judge = _judge_pair(name, scenarios, workers)
-        for row in judged_histories.run(name, judge, only, typer.echo, further=bool(scenarios)):
-            for line in histories_report.pair_lines(row):
+        for row in release_histories.run(name, judge, only, typer.echo, further=bool(scenarios)):
+            for line in histories_text.pair_lines(row):
                 typer.echo(line)
 
 
@@ -100,7 +98,7 @@ def _judge_pair(
             keep=kept,
             say=lambda line: typer.echo(f"  {line}"),
         )
-        report = upgrade_data.as_json(gate.run(options))
+        report = upgrade_data.as_json(cascade.run(options))
         mark = "-scenarios" if scenarios else ""
         path = kept / f"{name}-{pair.release}{mark}.json"
         write_atomically(path, json.dumps(report, indent=1))
@@ -113,9 +111,9 @@ def show_histories(names: Sequence[str]) -> None:
     """Print what is kept of the histories of frameworks."""
     unjudged: list[str] = []
     for name in names:
-        published = len(changes.pairs(name))
-        rows = judged_histories.load(name)
-        for line in histories_report.lines(frameworks.get(name).title, published, rows):
+        published = len(known_changes.pairs(name))
+        rows = release_histories.load(name)
+        for line in histories_text.lines(frameworks.get(name).title, published, rows):
             typer.echo(line)
         if len(rows) < published:
             unjudged.append(name)

@@ -10,9 +10,9 @@ from pathlib import Path
 import typer
 
 from rlregress import files
-from rlregress.gate import shown
+from rlregress.gate import report_data
 from rlregress.reporting.html.page import Facts
-from rlregress.training.record import check_file, write_atomically
+from rlregress.training.run_record import check_file, write_atomically
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Page:
         if self.path is None:
             return
         seconds = round(time.monotonic() - self.clock, 1)
-        text = made(Facts(title, self.started, seconds, shown.machine(), self.command))
+        text = made(Facts(title, self.started, seconds, report_data.machine(), self.command))
         write_atomically(self.path, text)
         typer.echo(f"page: {self.path}", err=True)
 
@@ -48,4 +48,4 @@ def begin(path: str, command: str) -> Page:
     place = files.absolute(path) if path else None
     if place is not None:
         check_file(place, "the page")
-    return Page(place, command, shown.now(), time.monotonic())
+    return Page(place, command, report_data.now(), time.monotonic())

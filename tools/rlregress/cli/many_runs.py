@@ -15,18 +15,15 @@ from rich.live import Live
 from rich.text import Text
 
 from rlregress.cli import output
-from rlregress.cluster import audit, one, survey
-from rlregress.cluster import chosen as choice
+from rlregress.cluster import audit, run_one, run_selection, slurm_arrays, store_status
 from rlregress.cluster import local as local_runs
-from rlregress.cluster import slurm as slurm_arrays
 from rlregress.cluster.manifest import Manifest, ManifestRun
 from rlregress.errors import UserError
 from rlregress.files import absolute
-from rlregress.gate.selection import Selection, excluded
-from rlregress.model.cluster import LEFT, Survey
-from rlregress.reporting import cluster as report
-from rlregress.reporting import harmless, next_steps
-from rlregress.training.record import check_writable
+from rlregress.gate.cell_selection import Selection, excluded
+from rlregress.model.store_state import LEFT, Survey
+from rlregress.reporting import cluster_text, harmless, next_steps
+from rlregress.training.run_record import check_writable
 from rlregress.training.store import SLURM, Store, renamed_as_damaged, store_in
 
 
@@ -41,18 +38,18 @@ def _manifest(path: str | Path) -> Manifest:
 
 def run(manifest: Path, index: int, store: str) -> int:
     """Do one run of a manifest; the exit code."""
-    return one.do(_manifest(manifest), index, store_in(store), say)
+    return run_one.do(_manifest(manifest), index, store_in(store), say)
 
 
 def listed(manifest: Path, store: str) -> Manifest:
     """The manifest of a file, and its runs for the store to know."""
     check_writable(store_in(store).folder, "run records")
-    return choice.kept(_manifest(manifest), store_in(store))
+    return run_selection.kept(_manifest(manifest), store_in(store))
 
 
 def chosen(selection: Selection, seeds: int, first_seed: int, store: str) -> Manifest:
     """The manifest of the runs that options choose; says what is left out of them."""
-    made = choice.of_selection(selection, seeds, first_seed, store_in(store))
+    made = run_selection.of_selection(selection, seeds, first_seed, store_in(store))
     for left_out in excluded(selection):
         typer.echo(f"left out: {left_out}")
     return made
@@ -70,8 +67,8 @@ def show(manifest: Manifest, store: str) -> None:
     """Say where the manifest is, what is left of it, and how one run is started."""
     folder = store_in(store)
     _left(manifest, folder.contents().done)
-    rows = [f"{name}={shlex.quote(value)}" for name, value in one.variables().items()]
-    say(f"one run: {' '.join([*rows, one.in_shell(manifest, 'INDEX', folder)])}")
+    rows = [f"{name}={shlex.quote(value)}" for name, value in run_one.variables().items()]
+    say(f"one run: {' '.join([*rows, run_one.in_shell(manifest, 'INDEX', folder)])}")
     say(f"INDEX is 0 to {manifest.size - 1}; one that is done ends at once")
 
 
@@ -92,7 +89,7 @@ def local(manifest: Manifest, folder: Store, workers: int, done: Collection[str]
             f"{counts.done} runs done, {counts.left} stopped or done by others, {counts.failed} "
             "could not be done; launch again to do what is left"
         )
-    return 1 if counts.failed else one.RESUMABLE if counts.left else 0
+    return 1 if counts.failed else run_one.RESUMABLE if counts.left else 0
 
 
 def launch_here(manifest: Manifest, folder: Store, workers: int) -> int:
@@ -152,12 +149,12 @@ def _existing(given: str) -> Store:
 
 def _look(manifest: str, store: str) -> tuple[Survey, list[str]]:
     folder = _existing(store)
-    listed = [_manifest(manifest)] if manifest else choice.of_store(folder)
+    listed = [_manifest(manifest)] if manifest else run_selection.of_store(folder)
     # only what was submitted from here is asked for, before the store: it tells what has ended
     submitted = (folder.folder / SLURM).is_dir()
     queue = slurm_arrays.queue(folder) if submitted else slurm_arrays.Queue()
-    looked = survey.survey(folder, listed, queue.gone, queue.runs)
-    return looked, report.status(looked, queue.states, queue.silent)
+    looked = store_status.survey(folder, listed, queue.gone, queue.runs)
+    return looked, cluster_text.status(looked, queue.states, queue.silent)
 
 
 def status(manifest: str, store: str) -> None:
@@ -196,7 +193,7 @@ def verify(manifest: str, store: str, set_aside: bool) -> int:
         check_writable(folder.folder, "names of damaged records")
     checked = audit.verify(folder, listed)
     output.decided()
-    for line in report.audit(checked):
+    for line in cluster_text.audit(checked):
         typer.echo(line)
     for path in checked.damaged if set_aside else ():
         typer.echo(f"set aside: {renamed_as_damaged(path)}; launch does its run again")
@@ -212,7 +209,7 @@ def merge(stores: Sequence[str], into: Path) -> int:
     check_writable(target.folder, "run records")
     merged = audit.merge(sources, target)
     output.decided()
-    for line in report.merged(merged, str(target.folder)):
+    for line in cluster_text.merged(merged, str(target.folder)):
         typer.echo(line)
     output.next_steps([next_steps.after_launch(target.folder)])
     return 1 if merged.differing or merged.damaged else 0

@@ -16,9 +16,9 @@ import typer
 from rlregress.cli import complete
 from rlregress.errors import UserError, nearest
 from rlregress.files import absolute
-from rlregress.gate.run import GateOptions
-from rlregress.gate.selection import names as names
-from rlregress.gate.selection import usual_budget
+from rlregress.gate.cell_selection import names as names
+from rlregress.gate.cell_selection import usual_budget
+from rlregress.gate.gate_run import GateOptions
 from rlregress.model import option as options
 from rlregress.model.differences import FAIL_ON, ORDER
 from rlregress.model.option import Option

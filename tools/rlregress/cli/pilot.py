@@ -12,10 +12,9 @@ from rlregress.cli import output
 from rlregress.cli.options import Algorithms, Environments, Frameworks, Store, Workers, names
 from rlregress.errors import UserError
 from rlregress.files import absolute
-from rlregress.gate import pilot as study
-from rlregress.gate.selection import Selection
-from rlregress.reporting import next_steps
-from rlregress.reporting import pilot as report
+from rlregress.gate import pilot_trainings
+from rlregress.gate.cell_selection import Selection
+from rlregress.reporting import next_steps, pilot_text
 
 
 def pilot(
@@ -42,7 +41,7 @@ def pilot(
     chosen = None
     if environment is not None:
         chosen = Selection(
-            study.BUDGET,
+            pilot_trainings.BUDGET,
             names("--framework", framework),
             names("--algorithm", algorithm),
             names("--environment", environment),
@@ -58,16 +57,16 @@ def run(selection: Selection | None, seeds: int, workers: int, store: str) -> No
     """
     folder = absolute(store or suite.workplace() / "runs" / "pilot")
     if selection is not None:
-        study.train(selection, seeds, folder, workers or os.cpu_count() or 1, typer.echo)
-    if not (folder / study.UNCHANGED).is_dir():
+        pilot_trainings.train(selection, seeds, folder, workers or os.cpu_count() or 1, typer.echo)
+    if not (folder / pilot_trainings.UNCHANGED).is_dir():
         raise UserError(
             f"there are no runs of a pilot study in {folder}; train some: rlregress study pilot "
             "--framework NAME --environment ID"
         )
-    for line in report.legend():
+    for line in pilot_text.legend():
         typer.echo(line)
-    for cell, prices in study.study(folder):
+    for cell, prices in pilot_trainings.study(folder):
         typer.echo()
-        for line in report.lines(cell, prices):
+        for line in pilot_text.lines(cell, prices):
             typer.echo(line)
     output.next_steps([next_steps.after_pilot()])

@@ -10,11 +10,10 @@ import typer
 
 from rlregress.cli import output
 from rlregress.cli.options import share_of, takes, with_budget
-from rlregress.gate import planning, run, selection, tiers
-from rlregress.gate.run import GateOptions
-from rlregress.model.planning import Gate
-from rlregress.reporting import plan as plan_report
-from rlregress.reporting import summary
+from rlregress.gate import cell_selection, gate_run, session_planning, tier_progress
+from rlregress.gate.gate_run import GateOptions
+from rlregress.model.planned_session import Gate
+from rlregress.reporting import plan_text, summary
 
 _TAKEN = (
     "frameworks", "algorithms", "environments", "budget", "cells", "hyperparameters", "seeds",
@@ -45,23 +44,23 @@ def show(options: GateOptions, must_detect: float | None = None) -> None:
     """Print what a session would do, and the command that does it."""
     workers = options.workers or os.cpu_count() or 1
     chosen = options.selection()
-    planned = planning.plan(
+    planned = session_planning.plan(
         chosen, options.seeds, options.store, options.one_look, must_detect, workers
     )
-    collected = run.pytest_command(options, tiers=run.TIERS[:2])
-    tests = tiers.seconds_of_tests(tuple(collected))
-    for line in (*plan_report.answer(planned, workers, tests), ""):
+    collected = gate_run.pytest_command(options, tiers=gate_run.TIERS[:2])
+    tests = tier_progress.seconds_of_tests(tuple(collected))
+    for line in (*plan_text.answer(planned, workers, tests), ""):
         typer.echo(line)
-    for line in plan_report.lines(planned, workers):
+    for line in plan_text.lines(planned, workers):
         typer.echo(line)
-    study = selection.is_study(chosen.cells)
+    study = cell_selection.is_study(chosen.cells)
     name, more = ("runs launch", ", as docs/cluster.md shows") if study else ("check", "")
     if not planned.wanted:
-        output.next_steps([f"{run.repeat_command(options, name)}{more}"])
+        output.next_steps([f"{gate_run.repeat_command(options, name)}{more}"])
         return
     plain = replace(options, seeds=0, one_look=False)
     commands = {
-        of.what: f"{run.repeat_command(_proposed(plain, of.gate, planned.begun), name)}{more}"
+        of.what: f"{gate_run.repeat_command(_proposed(plain, of.gate, planned.begun), name)}{more}"
         for of in planned.wanted
         if of.gate is not None
     }
@@ -72,7 +71,7 @@ def show(options: GateOptions, must_detect: float | None = None) -> None:
         output.next_steps(f"{what}: {command}" for what, command in commands.items())
 
 
-def _proposed(options: run.GateOptions, gate: Gate, begun: bool) -> run.GateOptions:
+def _proposed(options: gate_run.GateOptions, gate: Gate, begun: bool) -> gate_run.GateOptions:
     """The options of a proposed gate, with fresh seeds where another one has begun."""
     first = summary.CONFIRM_SEED if begun and not gate.chosen else options.first_seed
     return replace(options, seeds=gate.seeds, first_seed=first)

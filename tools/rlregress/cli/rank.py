@@ -17,16 +17,13 @@ from rlregress.cli import output
 from rlregress.cli.options import Budget, as_typed, names, refuse
 from rlregress.errors import UserError, nearest
 from rlregress.files import absolute
-from rlregress.gate import baseline, ranking, shown
-from rlregress.gate import study as thesis_study
-from rlregress.reporting import brief, next_steps
-from rlregress.reporting import rank as rank_report
-from rlregress.reporting import study as study_report
-from rlregress.reporting.html import rank as rank_page
+from rlregress.gate import baseline_runs, report_data, run_ranking, thesis_questions
+from rlregress.reporting import next_steps, ranking_text, short_summary, study_text
+from rlregress.reporting.html import ranking_page
 from rlregress.reporting.html.page import Facts
 from rlregress.training import budgets
 from rlregress.training.cell import Cell
-from rlregress.training.record import check_writable, write_atomically
+from rlregress.training.run_record import check_writable, write_atomically
 
 #: what chooses among stored runs.
 _OF_STORED = ("framework", "algorithm", "budget", "store")
@@ -51,7 +48,7 @@ class Kept:
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line says of the comparison; see ``ranking.rank``.
+    """What the command line says of the comparison; see ``run_ranking.rank``.
 
     Attributes:
         command: that says so, for the page.
@@ -67,7 +64,7 @@ class Options:
 
 def of_csv(path: Path, environments: Sequence[str], options: Options) -> int:
     """Rank the runs of a CSV file."""
-    return _rank(ranking.chosen(ranking.of_csv(path), environments), options)
+    return _rank(run_ranking.chosen(run_ranking.of_csv(path), environments), options)
 
 
 def of_stored(store: str, kept: Kept, environments: Sequence[str], options: Options) -> int:
@@ -76,23 +73,23 @@ def of_stored(store: str, kept: Kept, environments: Sequence[str], options: Opti
     for name in kept.frameworks:
         frameworks.get(name)
     if store:
-        records = ranking.records(Path(store))
+        records = run_ranking.records(Path(store))
         cells = {job.cell for job, _ in records}
-        runs = ranking.of_records([record for record in records if kept.cell(record[0].cell)])
+        runs = run_ranking.of_records([record for record in records if kept.cell(record[0].cell)])
     else:
-        stored = baseline.every()
+        stored = baseline_runs.every()
         cells = {stored_cell.cell for stored_cell in stored}
-        runs = ranking.of_stored(
+        runs = run_ranking.of_stored(
             stored_cell for stored_cell in stored if kept.cell(stored_cell.cell)
         )
-    place = store or str(baseline.folder())
+    place = store or str(baseline_runs.folder())
     _check_known(kept, cells, place)
     if not runs:
         raise UserError(
             f"no runs of budget '{kept.budget}' are left after --framework and --algorithm in "
             f"{place}; record some with: rlregress baseline record"
         )
-    runs = ranking.chosen(runs, environments)
+    runs = run_ranking.chosen(runs, environments)
     if lacking := _lacking(kept, cells, environments):
         typer.echo(f"{place} has no runs of budget '{kept.budget}' of {', '.join(lacking)}")
     return _rank(runs, options)
@@ -145,35 +142,35 @@ def _json(plain: Any) -> str:
     return json.dumps(plain, indent=1) + "\n"
 
 
-def _rank(runs: Sequence[ranking.ImplementationRun], options: Options) -> int:
+def _rank(runs: Sequence[run_ranking.ImplementationRun], options: Options) -> int:
     """Print and write; 0, or 3 where a pair needs more runs."""
     check_writable(options.report, "the report")
-    started, date = time.monotonic(), shown.now()
-    ranked = ranking.rank(
+    started, date = time.monotonic(), report_data.now()
+    ranked = run_ranking.rank(
         runs, options.runs, options.looks, options.alpha, options.beta, say=typer.echo
     )
-    figure = rank_report.figure(ranked)
+    figure = ranking_text.figure(ranked)
     seconds = round(time.monotonic() - started, 1)
-    facts = Facts(rank_page.title(ranked), date, seconds, shown.machine(), options.command)
+    facts = Facts(ranking_page.title(ranked), date, seconds, report_data.machine(), options.command)
     files = {
-        "rank.json": _json(ranking.as_dict(ranked)),
+        "rank.json": _json(run_ranking.as_dict(ranked)),
         "rank.svg": figure,
-        "rank.html": rank_page.page(ranked, facts),
+        "rank.html": ranking_page.page(ranked, facts),
     }
     _write(options.report, files)
-    for line in rank_report.lines(ranked):
+    for line in ranking_text.lines(ranked):
         typer.echo(line)
     typer.echo(f"report: {options.report} (rank.html, rank.json, rank.svg)")
-    output.next_steps(brief.steps(rank_page.cards(ranked)))
+    output.next_steps(short_summary.steps(ranking_page.cards(ranked)))
     return 3 if ranked.undecided else 0
 
 
 def answer(report: Path) -> None:
     """Print and write the answers."""
     check_writable(report, "the report")
-    answered = thesis_study.study()
-    _write(report, {"study.json": _json(thesis_study.as_plain(answered))})
-    for line in study_report.lines(answered):
+    answered = thesis_questions.study()
+    _write(report, {"study.json": _json(thesis_questions.as_plain(answered))})
+    for line in study_text.lines(answered):
         typer.echo(line)
     typer.echo(f"report: {report} (study.json)")
     output.next_steps([next_steps.after_study()])

@@ -9,7 +9,7 @@ import typer
 
 from rlregress import suite
 from rlregress.cli.parsing import script_arguments
-from rlregress.training import launch
+from rlregress.training import worker_launch
 
 #: folders of tests; without one of them the first two run.
 _FOLDERS = ("tests_unit", "tests_behavior", "tests_performance")
@@ -33,4 +33,4 @@ def test(context: typer.Context) -> None:
     paths = [str(top / word) for word in named or _FOLDERS[:2]]
     sys.stdout.flush()
     command = [sys.executable, "-m", "pytest", *settings, *paths, *rest]
-    os.execve(sys.executable, command, {**launch.environment(), **suite.safe_path()})
+    os.execve(sys.executable, command, {**worker_launch.environment(), **suite.safe_path()})

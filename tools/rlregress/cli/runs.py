@@ -21,9 +21,9 @@ from rlregress.cli.options import (
     takes,
     with_budget,
 )
-from rlregress.cluster.slurm import Site
+from rlregress.cluster.slurm_arrays import Site
 from rlregress.errors import UserError
-from rlregress.gate.run import GateOptions
+from rlregress.gate.gate_run import GateOptions
 from rlregress.training.store import store_in
 
 #: fields of ``launch`` that choose runs, which a manifest has chosen already.

@@ -14,13 +14,11 @@ from rlregress.cli.options import Packages, Steps, names
 from rlregress.cli.parsing import script_arguments
 from rlregress.errors import UserError
 from rlregress.model import explain
-from rlregress.reporting import next_steps
-from rlregress.reporting import traces as traces_report
-from rlregress.tracing import compare, jobs
-from rlregress.tracing import trace as trace_file
-from rlregress.tracing.processes import last_words
-from rlregress.tracing.run import current, record_twice
-from rlregress.training.record import check_file
+from rlregress.reporting import next_steps, traces_text
+from rlregress.tracing import jobs, trace_comparison, trace_reader
+from rlregress.tracing.child_processes import last_words
+from rlregress.tracing.recording_processes import current, record_twice
+from rlregress.training.run_record import check_file
 
 
 def trace(
@@ -79,7 +77,7 @@ def record(job: Mapping[str, Any], path: Path) -> int:
             f"{last_words(repeated.trace.failure)}"
         )
     output.decided()
-    for line in traces_report.recorded(repeated, path, path.stat().st_size):
+    for line in traces_text.recorded(repeated, path, path.stat().st_size):
         typer.echo(line)
     output.next_steps([next_steps.after_trace(path, repeated.repeats)])
     return 0 if repeated.repeats else 3
@@ -87,7 +85,7 @@ def record(job: Mapping[str, Any], path: Path) -> int:
 
 def compared(a: Path, b: Path) -> int:
     """Compare two traces and say where they differ first; 0 if equal or close, 1 if diverged."""
-    one, other = trace_file.load(a), trace_file.load(b)
+    one, other = trace_reader.load(a), trace_reader.load(b)
     for path, side in ((a, one), (b, other)):
         if side.failure:
             raise UserError(
@@ -96,7 +94,7 @@ def compared(a: Path, b: Path) -> int:
             )
         if not side.events:
             raise UserError(f"{path} holds no events, and nothing is compared; record it again")
-    comparison = compare.compare(one, other)
+    comparison = trace_comparison.compare(one, other)
     output.decided()
     for line in explain.comparison(comparison, one, other):
         typer.echo(line)

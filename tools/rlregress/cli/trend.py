@@ -17,13 +17,11 @@ from rlregress.cli import output
 from rlregress.cli.options import Inconclusive, check_inconclusive, gate_code
 from rlregress.errors import UserError
 from rlregress.files import absolute
-from rlregress.gate import evidence, shown
-from rlregress.gate import trend as trends
-from rlregress.reporting import brief, harmless
-from rlregress.reporting import trend as trend_report
-from rlregress.reporting.html import trend as trend_page
+from rlregress.gate import evidence, nightly_trend, report_data
+from rlregress.reporting import harmless, short_summary, trend_text
+from rlregress.reporting.html import trend_page
 from rlregress.reporting.html.page import Facts
-from rlregress.training.record import check_writable, write_atomically
+from rlregress.training.run_record import check_writable, write_atomically
 
 
 def trend(
@@ -64,27 +62,29 @@ def trend(
 
 def judge(given: Sequence[Path], since: str, alpha: float, report: Path) -> int:
     """Judge the nights below these folders; the exit code."""
-    started, begun = time.monotonic(), shown.now()
+    started, begun = time.monotonic(), report_data.now()
     # a thousand nights are a million small objects without a cycle: there is nothing to collect
     gc.disable()
     try:
-        nights, left_out = trends.read(given, since)
-        judged = trends.judge(nights, left_out, alpha)
+        nights, left_out = nightly_trend.read(given, since)
+        judged = nightly_trend.judge(nights, left_out, alpha)
     finally:
         gc.enable()
     check_writable(report, "the report")
     output.decided()
-    text = "\n".join(trend_report.lines(judged)) + "\n"
+    text = "\n".join(trend_text.lines(judged)) + "\n"
     write_atomically(report / "trend.md", harmless.markdown(text))
-    data = json.dumps(evidence.plain(trend_report.as_json(judged)), separators=(",", ":"))
+    data = json.dumps(evidence.plain(trend_text.as_json(judged)), separators=(",", ":"))
     write_atomically(report / "trend.json", data + "\n")
     # what was found is read while the page is drawn
     typer.echo(text)
     command = ["rlregress", "trend", *map(str, given)] + ["--since", since] * bool(since)
     seconds = round(time.monotonic() - started, 1)
-    facts = Facts(trend_page.title(judged), begun, seconds, shown.machine(), shlex.join(command))
+    facts = Facts(
+        trend_page.title(judged), begun, seconds, report_data.machine(), shlex.join(command)
+    )
     write_atomically(report / "trend.html", trend_page.page(judged, facts))
     typer.echo(f"report: {report} (trend.html, trend.md, trend.json)")
-    output.next_steps(brief.steps([trend_page.card(judged)]))
+    output.next_steps(short_summary.steps([trend_page.card(judged)]))
     typer.echo(f"verdict: {judged.verdict}")
     return judged.exit_code

@@ -27,17 +27,24 @@ from rlregress.cli.options import (
 )
 from rlregress.cli.parsing import script_arguments
 from rlregress.errors import UserError
-from rlregress.gate import shown
+from rlregress.gate import report_data
 from rlregress.model import option
-from rlregress.model.upgrades import Upgrade
+from rlregress.model.upgrade_result import Upgrade
 from rlregress.model.verdict import INCONCLUSIVE
-from rlregress.reporting import brief, findings, harmless, platforms, upgrade_data, upgrade_text
-from rlregress.reporting.html import upgrade as upgrade_page
+from rlregress.reporting import (
+    ci_formats,
+    harmless,
+    short_summary,
+    upgrade_data,
+    upgrade_findings,
+    upgrade_text,
+)
+from rlregress.reporting.html import upgrade_page
 from rlregress.reporting.html.page import Facts
 from rlregress.tracing import jobs
-from rlregress.training.record import check_writable, write_atomically
-from rlregress.upgrade import gate
-from rlregress.upgrade.options import Options
+from rlregress.training.run_record import check_writable, write_atomically
+from rlregress.upgrade import cascade
+from rlregress.upgrade.upgrade_options import Options
 
 Versions = Annotated[
     list[str],
@@ -112,21 +119,21 @@ def judge(options: Options, in_brief: bool = False, inconclusive: str = "code") 
     """
     # the last report stays until there is another
     check_writable(options.report, "the report")
-    started, date = time.monotonic(), shown.now()
-    result = gate.run(options)
+    started, date = time.monotonic(), report_data.now()
+    result = cascade.run(options)
     seconds = round(time.monotonic() - started, 1)
     title = upgrade_page.title(result)
-    facts = Facts(title, date, seconds, shown.machine(), _command(options))
+    facts = Facts(title, date, seconds, report_data.machine(), _command(options))
     write(result, options.report, facts)
     output.decided()
-    ci_annotations.annotate(findings.findings(result, _repository(result)))
+    ci_annotations.annotate(upgrade_findings.findings(result, _repository(result)))
     if in_brief:
         for line in _brief(result, options.report, facts):
             options.say(line)
         return _exit_code(result, inconclusive)
     options.say("")
     report, verdict = upgrade_text.last_lines(result, options.report)
-    steps = [f"next: {step}" for step in brief.steps(upgrade_page.cards(result, facts))]
+    steps = [f"next: {step}" for step in short_summary.steps(upgrade_page.cards(result, facts))]
     for line in (*upgrade_text.lines(result), report, *steps, verdict):
         options.say(line)
     return _exit_code(result, inconclusive)
@@ -148,21 +155,23 @@ def _command(options: Options) -> str:
 
 
 def _brief(result: Upgrade, folder: Path, facts: Facts) -> list[str]:
-    return brief.lines(facts, upgrade_page.cards(result, facts), str(folder / "upgrade.html"))
+    return short_summary.lines(
+        facts, upgrade_page.cards(result, facts), str(folder / "upgrade.html")
+    )
 
 
-def _repository(result: Upgrade) -> findings.Repository:
+def _repository(result: Upgrade) -> upgrade_findings.Repository:
     """The repository that the command runs in, and where side B is pinned in it."""
     top = ci_annotations.top()
     lock = result.b.lock and files.absolute(result.b.lock)
     if lock is None or not lock.is_relative_to(top):
-        return findings.Repository(top)
+        return upgrade_findings.Repository(top)
     pins: dict[str, int] = {}
     for number, line in enumerate(lock.read_text("utf-8", "replace").splitlines(), start=1):
         name = re.match(r"[\w.-]+", line.strip())
         if name is not None:
             pins.setdefault(canonicalize_name(name[0]), number)
-    return findings.Repository(top, lock.relative_to(top).as_posix(), pins)
+    return upgrade_findings.Repository(top, lock.relative_to(top).as_posix(), pins)
 
 
 def write(result: Upgrade, folder: Path, facts: Facts) -> None:
@@ -176,18 +185,18 @@ def write(result: Upgrade, folder: Path, facts: Facts) -> None:
     text = "\n".join(upgrade_text.lines(result)) + "\n"
     data = json.dumps(upgrade_data.as_json(result), indent=1, default=str) + "\n"
     page = upgrade_page.page(result, facts)
-    found = findings.findings(result, _repository(result))
+    found = upgrade_findings.findings(result, _repository(result))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         write_atomically(folder / "upgrade.json", data)
         write_atomically(folder / "upgrade.md", harmless.markdown(text))
         write_atomically(folder / "upgrade.html", page)
-        comment = platforms.comment(platforms.UPGRADE, _brief(result, folder, facts), text)
+        comment = ci_formats.comment(ci_formats.UPGRADE, _brief(result, folder, facts), text)
         write_atomically(folder / "upgrade-comment.md", comment)
-        write_atomically(folder / "upgrade.xml", platforms.junit(result, facts.seconds))
+        write_atomically(folder / "upgrade.xml", ci_formats.junit(result, facts.seconds))
         for name, plain in (
-            ("upgrade-code-quality.json", platforms.code_quality(found)),
-            ("upgrade.sarif", platforms.sarif(found)),
+            ("upgrade-code-quality.json", ci_formats.code_quality(found)),
+            ("upgrade.sarif", ci_formats.sarif(found)),
         ):
             write_atomically(folder / name, json.dumps(plain, indent=1) + "\n")
         ci_annotations.summarise(text)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import typer
 
 from rlregress.frameworks.base import Adapter
-from rlregress.gate import asked
+from rlregress.gate import probe_counts
 from rlregress.progress import Progress
 
 
@@ -29,4 +29,4 @@ def probe_all(adapters: Sequence[Adapter]) -> None:
     total = sum(len(adapter.probes()) for adapter in adapters)
     say(f"asking {', '.join(adapter.full_name for adapter in adapters)} for {total} details")
     counted = progress(total, "details asked")
-    asked.everything(adapters, counted.done)
+    probe_counts.everything(adapters, counted.done)

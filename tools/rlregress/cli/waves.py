@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from rlregress.cli import check, many_runs
-from rlregress.cluster import chosen, one, slurm
-from rlregress.gate.run import GateOptions
+from rlregress.cluster import run_one, run_selection, slurm_arrays
+from rlregress.gate.gate_run import GateOptions
 from rlregress.gate.session import Session
-from rlregress.gate.waves import Wave, next_wave, standing
-from rlregress.reporting import waves as report
+from rlregress.gate.session_waves import Wave, next_wave, standing
+from rlregress.reporting import waves_text
 from rlregress.training.lease import Lease, holder
-from rlregress.training.record import check_writable
+from rlregress.training.run_record import check_writable
 from rlregress.training.store import MANIFESTS
 
 #: between two looks at the files of a wave that others do, and between two questions to Slurm.
@@ -33,7 +33,7 @@ class Waves:
     """
 
     gate: GateOptions
-    site: slurm.Site | None
+    site: slurm_arrays.Site | None
     wait: bool
 
 
@@ -51,7 +51,7 @@ def run(waves: Waves) -> int:
     with _alone(session, waves.wait) as other:
         if other:
             many_runs.say(f"{other}; call again for the verdict")
-            return one.RESUMABLE
+            return run_one.RESUMABLE
         code = _train(waves, session)
         return check.judge(waves.gate) if code is None else code
 
@@ -71,7 +71,7 @@ def _alone(session: Session, wait: bool) -> Iterator[str]:
     """Keep others from the same waves; who does them, in words, if somebody does already."""
     keys = " ".join(job.key for cell in session.cells for job in session.jobs(cell))
     name = f"{hashlib.sha256(keys.encode()).hexdigest()[:12]}.lease"
-    folder = chosen.folder_in(session.store, MANIFESTS, "manifests")
+    folder = run_selection.folder_in(session.store, MANIFESTS, "manifests")
     lease = Lease(folder / name)
     while not lease.take():
         if not wait:
@@ -88,7 +88,7 @@ def _alone(session: Session, wait: bool) -> Iterator[str]:
 def _train(waves: Waves, session: Session) -> int | None:
     """Have the runs done that the verdict needs; None: all are, else the exit code."""
     before: tuple[int, int] | None = None
-    for line in report.standing(standing(session)):
+    for line in waves_text.standing(standing(session)):
         many_runs.say(line)
     wave = next_wave(session)
     while wave is not None:
@@ -100,13 +100,13 @@ def _train(waves: Waves, session: Session) -> int | None:
             return 1
         before = wave.number, len(wave.left)
         left = len(wave.left)
-        many_runs.say(report.wave(wave.number, wave.of, len(wave.jobs), wave.cells, left))
+        many_runs.say(waves_text.wave(wave.number, wave.of, len(wave.jobs), wave.cells, left))
         code = _do(waves, session, wave)
         if code is not None:
             return code
         following = next_wave(session)
         if following is None or following.number > wave.number:
-            for line in report.standing(standing(session)):
+            for line in waves_text.standing(standing(session)):
                 many_runs.say(line)
         # asked once: it reads every record of the wave
         wave = following
@@ -119,13 +119,13 @@ def _do(waves: Waves, session: Session, wave: Wave) -> int | None:
         _submit(waves, session, wave)
         if not waves.wait:
             many_runs.say(f"wave {wave.number} goes on: call again for the verdict")
-            return one.RESUMABLE
+            return run_one.RESUMABLE
         _wait(session, wave)
         return None
     done = {job.name for job in wave.jobs} - {job.name for job in wave.left}
-    manifest = chosen.of_wave(wave, session)
+    manifest = run_selection.of_wave(wave, session)
     code = many_runs.local(manifest, session.store, waves.gate.workers, done)
-    if code == one.RESUMABLE and waves.wait:
+    if code == run_one.RESUMABLE and waves.wait:
         time.sleep(_LOOK_SECONDS)
         return None
     return code or None
@@ -136,8 +136,8 @@ def _submit(waves: Waves, session: Session, wave: Wave, dry_run: bool = False) -
         # by reading them: a damaged record is done again
         return {job.name for job in wave.jobs if session.store.find(job) is not None}
 
-    manifest = chosen.of_wave(wave, session)
-    site = waves.site or slurm.Site()
+    manifest = run_selection.of_wave(wave, session)
+    site = waves.site or slurm_arrays.Site()
     many_runs.slurm(manifest, session.store, site, dry_run, done)
 
 
@@ -149,7 +149,7 @@ def _wait(session: Session, wave: Wave) -> None:
         time.sleep(_LOOK_SECONDS)
         if time.monotonic() - asked_at < _QUEUE_SECONDS:
             continue
-        queue = slurm.queue(session.store)
+        queue = slurm_arrays.queue(session.store)
         if not queue.silent and names.isdisjoint(queue.runs):
             return
         asked_at = time.monotonic()

@@ -10,11 +10,11 @@ from typing import NoReturn
 
 from rlregress import files, suite
 from rlregress.errors import UserError
-from rlregress.tracing.run import Side
+from rlregress.tracing.recording_processes import Side
 from rlregress.training.checkpoint import TRUST
-from rlregress.training.record import check_writable
+from rlregress.training.run_record import check_writable
 from rlregress.training.store import Store
-from rlregress.upgrade import affected, cached_folders, environments, pair, requested
+from rlregress.upgrade import affected, cached_folders, requested, resolved, side_environments
 
 OPTION = "--with"
 
@@ -40,8 +40,8 @@ def environment(versions: str, store: Store) -> Side:
         for folder in (store.folder, made):
             _check_owner(folder)
         os.environ[cached_folders.CACHE_VARIABLE] = str(made)
-    _, side = pair.with_versions(base, wanted, concerned, _say)
-    prepared = environments.prepared(side, concerned, _say)
+    _, side = resolved.with_versions(base, wanted, concerned, _say)
+    prepared = side_environments.prepared(side, concerned, _say)
     _, *rest = prepared.lines
     origin = f"{prepared.how}{', made before' if prepared.cached else ''}"
     place = prepared.side.paths[0] if prepared.how == "overlay" else prepared.side.python

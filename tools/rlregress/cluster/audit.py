@@ -10,8 +10,8 @@ from typing import Any
 
 from rlregress.cluster.manifest import Manifest
 from rlregress.errors import UserError
-from rlregress.model.cluster import Audit, Merged
-from rlregress.training import machine, record, recorded
+from rlregress.model.store_state import Audit, Merged
+from rlregress.training import machine, recorded_runs, run_record
 from rlregress.training.budgets import budget
 from rlregress.training.cell import Job
 from rlregress.training.store import Store
@@ -24,7 +24,7 @@ def _each(
     for name in names:
         path = store.folder / f"{name}.json"
         try:
-            job, content = recorded.read(path)
+            job, content = recorded_runs.read(path)
         except UserError as error:
             damaged[path] = str(error)
         else:
@@ -97,10 +97,10 @@ def merge(sources: Sequence[Store], into: Store) -> Merged:
     for source in sources:
         for path, job, content in _each(source, sorted(source.contents().done), damaged):
             there = into.find(job)
-            if there is None or record.outcome(there) != record.outcome(content):
+            if there is None or run_record.outcome(there) != run_record.outcome(content):
                 origin = content.get("attempt") or {}
                 # the name of a duplicate is made of who made it
-                name = origin.get("id") or record.checksum(content).replace(":", "-")
+                name = origin.get("id") or run_record.checksum(content).replace(":", "-")
                 if into.put(job, content, name):
                     new += 1
                 else:

@@ -12,9 +12,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 
-from rlregress.cluster import one
+from rlregress.cluster import run_one
 from rlregress.cluster.manifest import Manifest, ManifestRun
-from rlregress.training import launch
+from rlregress.training import worker_launch
 from rlregress.training.store import Store
 from rlregress.training.worker import end_with_parent
 
@@ -24,7 +24,7 @@ _PAUSE_SECONDS = 2.0
 
 
 #: exit codes of a process that was ended from outside, by itself or by the signal.
-_ENDED = {code for number in one.FROM_OUTSIDE for code in (-number, 128 + number)}
+_ENDED = {code for number in run_one.FROM_OUTSIDE for code in (-number, 128 + number)}
 
 
 @dataclass
@@ -56,7 +56,7 @@ def run_all(
     """
     waiting, held, counts = deque(runs), deque[ManifestRun](), Counts()
     started: dict[subprocess.Popen[bytes], ManifestRun] = {}
-    environment = launch.environment()
+    environment = worker_launch.environment()
     try:
         while waiting or started or held:
             if not (waiting or started):
@@ -65,14 +65,14 @@ def run_all(
                 time.sleep(_PAUSE_SECONDS)
             while waiting and len(started) < workers:
                 run = waiting.popleft()
-                started[_start(one.command(manifest, run.number, store), environment)] = run
+                started[_start(run_one.command(manifest, run.number, store), environment)] = run
             time.sleep(_POLL_SECONDS)
             for process in [process_ for process_ in started if process_.poll() is not None]:
                 run, code = started.pop(process), process.returncode
-                if code == one.RESUMABLE and held.maxlen is None:
+                if code == run_one.RESUMABLE and held.maxlen is None:
                     held.append(run)
                     continue
-                left = code == one.RESUMABLE or code in _ENDED
+                left = code == run_one.RESUMABLE or code in _ENDED
                 counts.done += code == 0
                 counts.left += left
                 counts.failed += not (code == 0 or left)
@@ -88,7 +88,7 @@ def run_all(
 
 def _start(command: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
     """Start a process that ends with this one."""
-    with _later(one.FROM_OUTSIDE):
+    with _later(run_one.FROM_OUTSIDE):
         return subprocess.Popen(
             command,
             env=environment,

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from rlregress.errors import UserError, nearest
-from rlregress.model.details import Entry, NamedVariant
+from rlregress.model.detail_answers import Entry, NamedVariant
 
 #: name -> float64 array, float, int or str.
 Inputs = Mapping[str, Any]

@@ -14,7 +14,7 @@ import numpy as np
 from rlregress.details import critics
 from rlregress.details.catalogue import Detail, Formula, Inputs
 from rlregress.details.measured import measured_detail
-from rlregress.formulas import actions, td3
+from rlregress.formulas import action_transforms, td3
 from rlregress.formulas import critics as distances
 from rlregress.measurements import ddpg as measured
 from rlregress.measurements.spread import SILENT
@@ -172,22 +172,25 @@ def _noise() -> Detail:
         ("Lillicrap et al. 2016, equation 7", "documentation of each framework"),
         {"low": -2.0, "high": 6.0, "pre_tanh": 0.5, "noise": [0.25, 5.0]},
         {
-            "scaled": ("added in [-1, 1], clipped, unscaled", explore(actions.explore_scaled)),
+            "scaled": (
+                "added in [-1, 1], clipped, unscaled",
+                explore(action_transforms.explore_scaled),
+            ),
             "environment": (
                 "added in the environment's units, clipped",
-                explore(actions.explore_environment),
+                explore(action_transforms.explore_environment),
             ),
             "unclipped_scaled": (
                 "added in [-1, 1], not clipped",
-                explore(actions.explore_scaled, False),
+                explore(action_transforms.explore_scaled, False),
             ),
             "unclipped_environment": (
                 "added in the environment's units, not clipped",
-                explore(actions.explore_environment, False),
+                explore(action_transforms.explore_environment, False),
             ),
             "none": (
                 "no noise is added",
-                lambda i: [actions.tanh_unscale(i["pre_tanh"], i["low"], i["high"])] * 2,
+                lambda i: [action_transforms.tanh_unscale(i["pre_tanh"], i["low"], i["high"])] * 2,
             ),
         },
         "The same number explores another share of the action range.",

@@ -5,7 +5,8 @@ first version it is stated for) and ``source``, and optionally ``until`` (the fi
 which it no longer holds) and ``note``; all are strings. ``deviation`` marks a known deviation, a
 behaviour that is pinned although nobody wants it, and says whom it hurts; ``upstream`` links to
 where it is discussed. ``code`` is the line that decides the detail, ``"file: fragment"``. After an
-entry stand the faults that prove it, in ``[[fault]]`` tables: see ``rlregress.faults.probed``.
+entry stand the faults that prove it, in ``[[fault]]`` tables: see
+``rlregress.faults.probed_faults``.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from rlregress.details import catalogue
 from rlregress.details.judge import Judgement, judge
 from rlregress.frameworks.base import Probe, Unprobed
 from rlregress.frameworks.isolation import observe
-from rlregress.model.details import UNPROBED
+from rlregress.model.detail_answers import UNPROBED
 
 
 class Probed(Protocol):

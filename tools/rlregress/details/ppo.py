@@ -9,7 +9,7 @@ import numpy as np
 
 from rlregress.details import ppo_value
 from rlregress.details.catalogue import Detail, Formula, Inputs, make_detail
-from rlregress.formulas import actions, initialisation, ppo
+from rlregress.formulas import action_transforms, initialisation, ppo
 
 _NO_NORMALISATION = "Advantages are not normalised (the option is switched off). "
 
@@ -163,10 +163,10 @@ def _bounding() -> Detail:
         return np.asarray(i["samples"])
 
     def clipped(i: Inputs) -> np.ndarray:
-        return actions.hard_clip(i["samples"], i["low"], i["high"])
+        return action_transforms.hard_clip(i["samples"], i["low"], i["high"])
 
     def squashed(i: Inputs) -> np.ndarray:
-        return actions.tanh_unscale(i["samples"], i["low"], i["high"])
+        return action_transforms.tanh_unscale(i["samples"], i["low"], i["high"])
 
     return make_detail(
         "ppo.action.bounding",

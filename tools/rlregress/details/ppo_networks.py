@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rlregress.details.catalogue import Detail, Formula, Inputs, make_detail
-from rlregress.formulas import actions
+from rlregress.formulas import action_transforms
 
 
 def _always(*numbers: float) -> Formula:
@@ -89,17 +89,20 @@ def _networks() -> list[Detail]:
             {
                 "clipped_mean": (
                     "clip(mean)",
-                    lambda i: actions.hard_clip(i["means"], i["low"], i["high"]),
+                    lambda i: action_transforms.hard_clip(i["means"], i["low"], i["high"]),
                 ),
                 "tanh_of_mean": (
                     "unscale(tanh(mean))",
-                    lambda i: actions.tanh_unscale(i["means"], i["low"], i["high"]),
+                    lambda i: action_transforms.tanh_unscale(i["means"], i["low"], i["high"]),
                 ),
                 "mean_of_tanh": (
                     "mean of unscale(tanh(x))",
-                    lambda i: _mean(i, actions.tanh_unscale),
+                    lambda i: _mean(i, action_transforms.tanh_unscale),
                 ),
-                "mean_of_clipped": ("mean of clip(x)", lambda i: _mean(i, actions.hard_clip)),
+                "mean_of_clipped": (
+                    "mean of clip(x)",
+                    lambda i: _mean(i, action_transforms.hard_clip),
+                ),
                 "unscaled_clip": (
                     "unscale(clip(mean, -1, 1))",
                     lambda i: (

@@ -8,7 +8,7 @@ import numpy as np
 
 from rlregress.details import critics, sac_policy
 from rlregress.details.catalogue import Detail, Formula, Inputs, make_detail
-from rlregress.formulas import actions, sac
+from rlregress.formulas import action_transforms, sac
 
 _POLICY = """The policy reports log-probability ``log_prob`` for every action that it samples, in
     every state (replace its sampling by a constant action 0 with that log-probability); the
@@ -140,7 +140,7 @@ def _actor_loss() -> Detail:
 
 def _replay_action() -> Detail:
     def executed(i: Inputs) -> np.ndarray:
-        return actions.tanh_unscale(i["pre_tanh"], i["low"], i["high"])
+        return action_transforms.tanh_unscale(i["pre_tanh"], i["low"], i["high"])
 
     return make_detail(
         "sac.replay.action",

@@ -9,7 +9,7 @@ import numpy as np
 
 from rlregress.details import critics
 from rlregress.details.catalogue import Detail, Formula, Inputs, make_detail
-from rlregress.formulas import actions, td3
+from rlregress.formulas import action_transforms, td3
 
 _SMOOTHED = """The target policy is constant at the squashed action ``squashed`` in [-1, 1] (0 is
     the centre of the bounds, 1 the upper bound) in every state. One update with a batch of
@@ -169,16 +169,18 @@ def _bounding() -> Detail:
         ("thesis, Box 4", "Fujimoto et al. 2018, appendix"),
         {"low": -2.0, "high": 6.0, "pre_activation": [0.5, -3.0, 10.0]},
         {
-            "tanh_unscale": ("unscale(tanh(x))", of(actions.tanh_unscale)),
-            "hard_clip": ("clip(x, low, high)", of(actions.hard_clip)),
+            "tanh_unscale": ("unscale(tanh(x))", of(action_transforms.tanh_unscale)),
+            "hard_clip": ("clip(x, low, high)", of(action_transforms.hard_clip)),
             "clip_unscale": (
                 "unscale(clip(x, -1, 1))",
-                lambda i: actions.unscale(np.clip(i["pre_activation"], -1, 1), i["low"], i["high"]),
+                lambda i: action_transforms.unscale(
+                    np.clip(i["pre_activation"], -1, 1), i["low"], i["high"]
+                ),
             ),
             "tanh_only": ("tanh(x), never unscaled", lambda i: np.tanh(i["pre_activation"])),
             "centre_inside_tanh": (
                 "the centre of the bounds is added before the tanh as well",
-                of(actions.centre_inside_tanh),
+                of(action_transforms.centre_inside_tanh),
             ),
             "none": ("x itself", lambda i: i["pre_activation"]),
         },
@@ -204,28 +206,31 @@ def _exploration() -> Detail:
         ("thesis, Box 4", "Fujimoto et al. 2018, algorithm 1"),
         {"low": -2.0, "high": 6.0, "pre_tanh": 0.5, "noise": [0.25, 5.0]},
         {
-            "scaled": ("added in [-1, 1], clipped, unscaled", explore(actions.explore_scaled)),
+            "scaled": (
+                "added in [-1, 1], clipped, unscaled",
+                explore(action_transforms.explore_scaled),
+            ),
             "environment": (
                 "added in the environment's units, clipped",
-                explore(actions.explore_environment),
+                explore(action_transforms.explore_environment),
             ),
             "unclipped_scaled": (
                 "added in [-1, 1], not clipped",
-                explore(actions.explore_scaled, False),
+                explore(action_transforms.explore_scaled, False),
             ),
             "unclipped_environment": (
                 "added in the environment's units, not clipped",
-                explore(actions.explore_environment, False),
+                explore(action_transforms.explore_environment, False),
             ),
             "tanh_only_upper_bound": (
                 "added to a tanh that is never unscaled, in multiples of the upper bound, clipped",
-                lambda i: actions.hard_clip(
+                lambda i: action_transforms.hard_clip(
                     np.tanh(i["pre_tanh"]) + i["high"] * np.asarray(i["noise"]), i["low"], i["high"]
                 ),
             ),
             "none": (
                 "no noise is added",
-                lambda i: [actions.tanh_unscale(i["pre_tanh"], i["low"], i["high"])] * 2,
+                lambda i: [action_transforms.tanh_unscale(i["pre_tanh"], i["low"], i["high"])] * 2,
             ),
         },
         consequence="The same number explores another share of the action range.",

@@ -9,7 +9,7 @@ import numpy as np
 
 from rlregress.details import off_policy, off_policy_agent
 from rlregress.details.catalogue import Detail, Formula, Inputs, make_detail
-from rlregress.formulas import actions
+from rlregress.formulas import action_transforms
 from rlregress.measurements.spread import SILENT
 
 _DELAY = "thesis, section 5.2, Update delay"
@@ -19,7 +19,7 @@ _MODEL = "thesis, section 5.2, Model definition"
 
 def _replay_action() -> Detail:
     def executed(i: Inputs) -> Any:
-        return actions.tanh_unscale(i["pre_tanh"], i["low"], i["high"])
+        return action_transforms.tanh_unscale(i["pre_tanh"], i["low"], i["high"])
 
     return make_detail(
         "td3.replay.action",

@@ -10,14 +10,14 @@ import ast
 from functools import cache
 
 from rlregress.details.implementation import Implementation
-from rlregress.faults import probed
+from rlregress.faults import probed_faults
 from rlregress.frameworks.base import Adapter
-from rlregress.model.details import SourceLine
+from rlregress.model.detail_answers import SourceLine
 
 
 @cache
-def _faults(framework: str) -> tuple[probed.Fault, ...]:
-    return tuple(probed.load(framework))
+def _faults(framework: str) -> tuple[probed_faults.Fault, ...]:
+    return tuple(probed_faults.load(framework))
 
 
 def _candidates(implementation: Implementation) -> list[tuple[str, str, int]]:

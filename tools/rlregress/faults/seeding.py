@@ -20,9 +20,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rlregress.errors import UserError
-from rlregress.faults.probed import Fault, fault_line, result, seeded
-from rlregress.model.faults import ProbedResult
-from rlregress.training import launch
+from rlregress.faults.probed_faults import Fault, fault_line, result, seeded
+from rlregress.model.fault_results import ProbedResult
+from rlregress.training import worker_launch
 
 _MODULE = "rlregress.faults.seeding"
 #: seconds after which a process that asks with a fault in place is ended: some faults never end.
@@ -34,7 +34,7 @@ def seed(framework: str, faults: Sequence[Fault], workers: int) -> Iterator[Prob
     measured = subprocess.run(
         [sys.executable, "-W", "ignore", "-m", _MODULE, "measure", framework],
         input=json.dumps([fault.__dict__ for fault in faults]),
-        env=launch.environment(),
+        env=worker_launch.environment(),
         stdout=subprocess.PIPE,
         text=True,
         check=True,
@@ -43,7 +43,7 @@ def seed(framework: str, faults: Sequence[Fault], workers: int) -> Iterator[Prob
     command = [sys.executable, "-W", "ignore", "-m", _MODULE, "serve", framework, str(workers)]
     serving = subprocess.Popen(
         command,
-        env=launch.environment(),
+        env=worker_launch.environment(),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -68,22 +68,22 @@ def _fault(fields: Mapping[str, Any]) -> Fault:
 def _measure(framework: str) -> None:
     """Print the plan: what to import first, and of each fault which probes to ask."""
     from rlregress import frameworks
-    from rlregress.faults import reach
+    from rlregress.faults import probe_coverage
 
     adapter = frameworks.get(framework)
-    executed = reach.measure(adapter)
+    executed = probe_coverage.measure(adapter)
     jobs = []
     for fields in json.load(sys.stdin):
         fault = _fault(fields)
         place = fault_line(adapter, fault)
         probes = None
         if place is not None:
-            probes = reach.probes_at(executed, *place, script=not adapter.modules)
+            probes = probe_coverage.probes_at(executed, *place, script=not adapter.modules)
         if probes is not None:
             named = {*fault.turns, *fault.also}
             probes |= {probe for probe in adapter.probes() if probe[0] in named}
         jobs.append({"fault": fields, "probes": None if probes is None else sorted(probes)})
-    plan = {"modules": reach.foreign_modules(adapter), "jobs": jobs}
+    plan = {"modules": probe_coverage.foreign_modules(adapter), "jobs": jobs}
     print(json.dumps(plan), flush=True)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import log_expit
 
-from rlregress.formulas.actions import softplus
+from rlregress.formulas.action_transforms import softplus
 from rlregress.formulas.critics import over_networks
 
 #: added inside the logarithm of the tanh correction by many implementations (thesis, Box 5).

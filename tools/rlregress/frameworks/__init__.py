@@ -10,7 +10,7 @@ from typing import FrozenSet, List
 
 from rlregress import files
 from rlregress.errors import UserError, nearest
-from rlregress.frameworks import metadata
+from rlregress.frameworks import installed_metadata
 from rlregress.frameworks.base import Adapter
 
 ENTRY_POINT_GROUP = "rlregress.frameworks"
@@ -18,7 +18,7 @@ ENTRY_POINT_GROUP = "rlregress.frameworks"
 
 def names() -> List[str]:
     """Names of all known frameworks, installed or not, sorted."""
-    return sorted(_own() | set(metadata.entry_points(ENTRY_POINT_GROUP)))
+    return sorted(_own() | set(installed_metadata.entry_points(ENTRY_POINT_GROUP)))
 
 
 @lru_cache(maxsize=None)
@@ -40,7 +40,7 @@ def get(name: str) -> Adapter:
         return get(name).at(label)
     if name not in names():
         raise UserError(f"unknown framework '{name}'; {_meant(name)}")
-    third_party = metadata.entry_points(ENTRY_POINT_GROUP)
+    third_party = installed_metadata.entry_points(ENTRY_POINT_GROUP)
     if name in third_party:
         made = third_party[name].load()
         return made() if isinstance(made, type) else made

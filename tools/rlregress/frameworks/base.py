@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from rlregress.errors import UserError
-from rlregress.frameworks import families, metadata
+from rlregress.frameworks import families, installed_metadata
 
 if TYPE_CHECKING:
     # not at run time: what names a framework, such as a shell's completion, starts without it
@@ -369,7 +369,7 @@ class Adapter:
     def versions(self) -> Mapping[str, str]:
         """Versions of ``packages``; raises UserError that names the first missing one."""
         try:
-            return metadata.versions(self.packages)
+            return installed_metadata.versions(self.packages)
         except importlib.metadata.PackageNotFoundError as error:
             missing = error.args[0]
             raise UserError(
@@ -499,7 +499,7 @@ class Adapter:
         """Train DQN or DDPG with the framework's own loop, each source of chance with its own seed.
 
         Args:
-            request: a ``rlregress.frameworks.seeded.SeededTraining``.
+            request: a ``rlregress.frameworks.seeded_training.SeededTraining``.
 
         Raises:
             Unsupported: the framework, in this version, has no such algorithm.
@@ -507,7 +507,7 @@ class Adapter:
         return self._sibling("seeded").train_seeded(request)
 
     def sources_of_chance(self) -> Mapping[str, str]:
-        """Source, in the names of ``seeded.Seeds`` -> what draws it, and how it is set apart."""
+        """Source, named as in ``seeded_training.Seeds`` -> what draws it, how it is set apart."""
         return self._sibling("seeded").SOURCES
 
     def trace_trainings(self) -> Mapping[str, TraceTraining]:
@@ -535,7 +535,7 @@ class Adapter:
 
         Returns:
             What is recorded beside the training: name -> numbers, tensors, words, trees of them,
-            or a ``raised.ExpectedError`` where the framework answers with an error.
+            or a ``framework_errors.ExpectedError`` where the framework answers with an error.
 
         Raises:
             Unsupported: this framework, in this version, lacks an algorithm, setting or feature.

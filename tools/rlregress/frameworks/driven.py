@@ -10,7 +10,7 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from rlregress.frameworks.scripted import Scripted
-from rlregress.measurements.agents import LoopRecord, Settings
+from rlregress.measurements.driven_agents import LoopRecord, Settings
 
 
 class ScriptedEnvs:

@@ -11,7 +11,7 @@ from rlregress.gate.judging import (
     smallest_visible_drop,
 )
 from rlregress.gate.session import Session
-from rlregress.model.planning import Gate
+from rlregress.model.planned_session import Gate
 from rlregress.model.quantities import CRITIC, ONE_SIDED, RETURNS, TRAINING, Quantity
 from rlregress.verdicts.looks import SEQUENTIAL, Looks, fixed
 

@@ -9,7 +9,7 @@ from rlregress.details.implementation import implementations
 from rlregress.errors import UserError
 from rlregress.faults.places import place
 from rlregress.frameworks.base import Adapter
-from rlregress.model.details import Comparison, FoundVariant, Row
+from rlregress.model.detail_answers import Comparison, FoundVariant, Row
 
 
 def _answers(adapter: Adapter, detail: catalogue.Detail) -> tuple[FoundVariant, ...]:

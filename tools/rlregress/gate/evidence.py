@@ -14,11 +14,11 @@ from pydantic import ConfigDict
 
 from rlregress import datafiles
 from rlregress.datafiles import Component, Line, Natural, Number, Value, expected
-from rlregress.gate.baseline import FINISHED
-from rlregress.training import recorded
+from rlregress.gate.baseline_runs import FINISHED
+from rlregress.training import recorded_runs
 from rlregress.training.cell import Seed
 from rlregress.training.critic import Critic
-from rlregress.training.record import write_atomically
+from rlregress.training.run_record import write_atomically
 
 SCHEMA = 1
 #: property of a test that ended in a user error: it says nothing about the framework
@@ -178,13 +178,13 @@ class _RunSummary:
     final_return: Number | None
     steps: Natural
     parameters_sha256: Line | None = None
-    time: recorded.Times
+    time: recorded_runs.Times
     training_return: Number | None = None
     critic: Critic | None = None
     diagnostics: Mapping[Line, Number | None] | None = None
     protocol: Mapping[Line, Natural] = field(default_factory=dict)
     hyperparameters: Mapping[Line, Value] = field(default_factory=dict)
-    platform: Mapping[Line, recorded.Described | None] = field(default_factory=dict)
+    platform: Mapping[Line, recorded_runs.Described | None] = field(default_factory=dict)
     learning_curve: tuple[tuple[Number, Number], ...] | None = None
 
 

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from rlregress.gate import baseline, published
+from rlregress.gate import baseline_runs, published
 from rlregress.gate.session import Session
 from rlregress.model.cells import Band, Verdict
 from rlregress.model.quantities import ONE_SIDED, RETURNS, SECONDARY, Quantity, shares
@@ -120,7 +120,7 @@ def _all_returns(session: Session, cell: Cell) -> list[float]:
 def worst_returns() -> dict[str, float]:
     """The worst recorded return per environment: what a run that failed counts as."""
     worst: dict[str, float] = {}
-    for stored in baseline.every():
+    for stored in baseline_runs.every():
         environment = stored.cell.environment
         if stored.returns:
             worst[environment] = min([*stored.returns, worst.get(environment, math.inf)])

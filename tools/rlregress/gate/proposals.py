@@ -9,7 +9,7 @@ import numpy as np
 from rlregress.gate.candidates import looks_allowed
 from rlregress.gate.judging import family, relative_sds, smallest_common_drop
 from rlregress.gate.session import Session
-from rlregress.model.planning import Gate, Wanted
+from rlregress.model.planned_session import Gate, Wanted
 from rlregress.model.quantities import RETURNS, TRAINING, Quantity, cell_of, percent
 from rlregress.training.cell import Cell
 from rlregress.verdicts.missing import seeds_for_cell, seeds_for_group

@@ -10,11 +10,11 @@ from typing import Any
 
 from rlregress import suite
 from rlregress.errors import UserError
-from rlregress.gate import baseline
-from rlregress.training import launch, plan
+from rlregress.gate import baseline_runs
+from rlregress.training import job_plan, worker_launch
 from rlregress.training.budgets import budget as load_budget
 from rlregress.training.cell import Cell, Job
-from rlregress.training.record import check_writable
+from rlregress.training.run_record import check_writable
 from rlregress.training.store import store_in
 from rlregress.verdicts.stability import self_check
 
@@ -70,24 +70,24 @@ def record(
     Args:
         on_done: called with the record of each run, how many are done, and of how many.
     """
-    if not 2 <= requested.seeds <= baseline.FIRST_NEW_SEED:
+    if not 2 <= requested.seeds <= baseline_runs.FIRST_NEW_SEED:
         raise UserError(
-            f"--seeds is {requested.seeds}, expected 2 to {baseline.FIRST_NEW_SEED} stored runs of "
-            "each cell"
+            f"--seeds is {requested.seeds}, expected 2 to {baseline_runs.FIRST_NEW_SEED} stored runs "
+            "of each cell"
         )
     suite.checkout("recording stored runs")
     cells = requested.cells()
     of_budget = load_budget(requested.budget)
-    of_cell = {cell: plan.jobs(cell, range(requested.seeds)) for cell in cells}
+    of_cell = {cell: job_plan.jobs(cell, range(requested.seeds)) for cell in cells}
     if not requested.replace:
         for jobs in of_cell.values():
-            baseline.check_replaceable(jobs)
-    earlier: dict[Cell, Mapping[int, baseline.StoredRun]] = {}
+            baseline_runs.check_replaceable(jobs)
+    earlier: dict[Cell, Mapping[int, baseline_runs.StoredRun]] = {}
     for cell, jobs in of_cell.items():
-        earlier[cell] = {} if requested.replace else baseline.kept(jobs)
-        baseline.check_machine(cell, earlier[cell])
+        earlier[cell] = {} if requested.replace else baseline_runs.kept(jobs)
+        baseline_runs.check_machine(cell, earlier[cell])
         of_cell[cell] = [job for job in jobs if job.seed not in earlier[cell]]
-    check_writable(baseline.folder(), "stored runs")
+    check_writable(baseline_runs.folder(), "stored runs")
     folder = store_in(requested.store)
     check_writable(folder.folder, "run records")
     # seed by seed, so that a recording that is ended has some runs of every cell
@@ -97,11 +97,12 @@ def record(
     def count(job: Job, run_record: dict[str, Any]) -> None:
         on_done({**run_record, "cell": job.cell.id, "seed": job.seed}, next(done), len(queue))
 
-    launch.run_all(queue, folder, workers or os.cpu_count() or 1, count)
+    worker_launch.run_all(queue, folder, workers or os.cpu_count() or 1, count)
     useless = []
     for cell, jobs in of_cell.items():
         if not jobs:
-            yield f"{baseline.path_of(cell)} holds all of them already; --replace does them again"
+            path = baseline_runs.path_of(cell)
+            yield f"{path} holds all of them already; --replace does them again"
             continue
         records = [of_job for job in jobs if (of_job := folder.find(job)) is not None]
         failed = {job.seed: why for job in jobs if (why := folder.why_failed(job.name))}
@@ -110,9 +111,9 @@ def record(
         if len(failed) == len(jobs) and not earlier[cell]:
             useless.append(cell.id)
             continue
-        path = baseline.write(jobs, records, earlier[cell])
+        path = baseline_runs.write(jobs, records, earlier[cell])
         yield f"wrote {path}"
-        returns = baseline.load(path).returns
+        returns = baseline_runs.load(path).returns
         if len(returns) >= 2:
             yield f"  {self_check(returns, of_budget.seeds)}"
     if useless:

@@ -12,12 +12,12 @@ from typing import Annotated, Any
 from rlregress import datafiles, frameworks, suite
 from rlregress.datafiles import Text, one_of
 from rlregress.errors import UserError, nearest
-from rlregress.faults import probed
-from rlregress.faults.probed import Fault
-from rlregress.gate import evidence, outcome, run
-from rlregress.gate.baseline import FIRST_NEW_SEED
-from rlregress.model.faults import GateOnFault
-from rlregress.training import launch
+from rlregress.faults import probed_faults
+from rlregress.faults.probed_faults import Fault
+from rlregress.gate import evidence, gate_run, outcome
+from rlregress.gate.baseline_runs import FIRST_NEW_SEED
+from rlregress.model.fault_results import GateOnFault
+from rlregress.training import worker_launch
 from rlregress.verdicts.looks import SEQUENTIAL
 
 #: cell -> what a run of it came to, as its record says.
@@ -30,7 +30,7 @@ class ReturnFault:
 
     Attributes:
         name: of one of the framework's probed faults, or of a change that stands here.
-        file, old, new: of a change that stands here; see ``rlregress.faults.probed.Fault``.
+        file, old, new: of a change that stands here; see ``rlregress.faults.probed_faults.Fault``.
     """
 
     framework: Annotated[str, one_of(frameworks.names)]
@@ -45,7 +45,7 @@ class ReturnFault:
         """The change of the framework's code; UserError if no probed fault has the name."""
         if self.file:
             return Fault(self.name, self.file, self.old, self.new, turns=(), finds="")
-        return probed.chosen([self.framework], [self.name])[0][1]
+        return probed_faults.chosen([self.framework], [self.name])[0][1]
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,9 @@ def chosen(
         if name not in known:
             raise UserError(f"there is no fault of algorithm '{name}'; {nearest(name, known)}")
     # a name that the algorithms filter out is no unknown one
-    left = [fault for fault in probed.named(of, only) if fault.algorithm in (algorithms or known)]
+    left = [
+        fault for fault in probed_faults.named(of, only) if fault.algorithm in (algorithms or known)
+    ]
     if not left:
         requested = ", ".join([*names, *algorithms, *only])
         raise UserError(f"no fault is left of {requested}; {nearest('', [f.name for f in of])}")
@@ -89,9 +91,9 @@ def seed(faults: Sequence[ReturnFault], workers: int, cells: str = "all") -> Ite
             if of not in sound:
                 with TemporaryDirectory(prefix="rlregress-returns-") as folder:
                     options = _options(*of, cells, workers, folder)
-                    sound[of] = _first_runs(options, launch.environment())
+                    sound[of] = _first_runs(options, worker_launch.environment())
             with (
-                probed.seeded(fault.framework, fault.change) as environment,
+                probed_faults.seeded(fault.framework, fault.change) as environment,
                 TemporaryDirectory(prefix="rlregress-returns-") as folder,
             ):
                 options = _options(*of, cells, workers, folder)
@@ -114,14 +116,14 @@ def unchanged(
         with TemporaryDirectory(prefix="rlregress-returns-") as folder:
             options = _options(framework, algorithm, cells, workers, folder)
             options = replace(options, first_seed=first)
-            yield _judged(framework, algorithm, name, options, launch.environment())
+            yield _judged(framework, algorithm, name, options, worker_launch.environment())
 
 
 def _options(
     framework: str, algorithm: str, cells: str, workers: int, folder: str
-) -> run.GateOptions:
+) -> gate_run.GateOptions:
     """Runs and report are in a folder."""
-    return run.GateOptions(
+    return gate_run.GateOptions(
         report=Path(folder) / "report",
         frameworks=framework,
         algorithms=algorithm,
@@ -131,10 +133,10 @@ def _options(
     )
 
 
-def _first_runs(options: run.GateOptions, environment: Mapping[str, str]) -> Outcomes:
+def _first_runs(options: gate_run.GateOptions, environment: Mapping[str, str]) -> Outcomes:
     """What the run of the first seed of each cell comes to; its record stays in the store."""
     one = replace(options, seeds=1, one_look=True)
-    entries = run.returns_alone(sys.executable, one, environment)
+    entries = gate_run.returns_alone(sys.executable, one, environment)
     if isinstance(entries, str):
         raise UserError(entries)
     records = [entry["record"] for entry in entries if "record" in entry]
@@ -145,10 +147,10 @@ def _judged(
     framework: str,
     algorithm: str,
     name: str,
-    options: run.GateOptions,
+    options: gate_run.GateOptions,
     environment: Mapping[str, str],
 ) -> GateOnFault:
-    entries = run.returns_alone(sys.executable, options, environment)
+    entries = gate_run.returns_alone(sys.executable, options, environment)
     if isinstance(entries, str):
         return _not_judged(framework, algorithm, name, entries)
     broken = [str(entry["message"]).splitlines()[0] for entry in outcome.broken(entries)]

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rlregress.gate.baseline import FINISHED, Baseline
-from rlregress.model.planning import Makespan
+from rlregress.gate.baseline_runs import FINISHED, Baseline
+from rlregress.model.planned_session import Makespan
 from rlregress.training.cell import Cell
 
 #: CPU seconds of a run beside those in its record: two processes start, and import torch. Measured

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rlregress.errors import UserError
-from rlregress.gate import baseline, published
-from rlregress.gate.baseline import FINISHED, FIRST_NEW_SEED, Baseline
-from rlregress.gate.selection import Selection, choose
+from rlregress.gate import baseline_runs, published
+from rlregress.gate.baseline_runs import FINISHED, FIRST_NEW_SEED, Baseline
+from rlregress.gate.cell_selection import Selection, choose
 from rlregress.model.cells import Band
 from rlregress.model.quantities import RETURNS, SECONDARY, Quantity, quantity_of
-from rlregress.training import launch, plan
+from rlregress.training import job_plan, worker_launch
 from rlregress.training.budgets import MOST_SEEDS, budget
 from rlregress.training.cell import Cell, Job
 from rlregress.training.store import Store, store_in
@@ -57,7 +57,7 @@ def check_numbers(seeds: int, alpha: float, first_seed: int) -> None:
     """UserError that names the option whose number makes no sense."""
     if not 1 <= seeds <= MOST_SEEDS:
         raise UserError(f"--seeds is {seeds}, expected 1 to {MOST_SEEDS} new runs of each cell")
-    plan.check_first_seed(first_seed, FIRST_NEW_SEED)
+    job_plan.check_first_seed(first_seed, FIRST_NEW_SEED)
     if not 0 < alpha < 1:
         raise UserError(f"--alpha is {alpha}, expected a probability between 0 and 1, such as 0.05")
 
@@ -98,14 +98,14 @@ class Session:
         self._jobs: dict[Cell, list[Job]] = {}
         self._seconds: dict[Cell, float] = {}
         self._numbers: dict[str, Mapping[Quantity, float]] = {}
-        known = baseline.every()
+        known = baseline_runs.every()
         most = max(seeds, SEQUENTIAL.most) if sequential else seeds
         for cell in cells:
-            self._jobs[cell] = plan.jobs(cell, range(first_seed, first_seed + most))
+            self._jobs[cell] = job_plan.jobs(cell, range(first_seed, first_seed + most))
             job = self._jobs[cell][0]
             if self.judged:
                 self._compare_with(cell, job, of_budget.published)
-            per_step = baseline.seconds_per_step(cell, known)
+            per_step = baseline_runs.seconds_per_step(cell, known)
             self._seconds[cell] = per_step * job.protocol.total_steps
         if self.bands and seeds < LEAST_AGAINST_BAND:
             raise UserError(
@@ -120,7 +120,7 @@ class Session:
             self._jobs[cell] = self._jobs[cell][: self.looks.most]
 
     def _compare_with(self, cell: Cell, job: Job, table: str) -> None:
-        stored = baseline.find(cell, job.protocol)
+        stored = baseline_runs.find(cell, job.protocol)
         band = published.band_of(cell, table) if table else None
         few = stored is None or len(stored.runs) < LEAST_STORED
         if band is not None and few:
@@ -129,22 +129,22 @@ class Session:
         elif stored is not None:
             if stored.failed == len(stored.runs):
                 raise UserError(
-                    f"{baseline.path_of(cell)} holds {stored.failed} runs, all failed; record it "
-                    "again, with --replace"
+                    f"{baseline_runs.path_of(cell)} holds {stored.failed} runs, all failed; record "
+                    "it again, with --replace"
                 )
-            baseline.check_hyperparameters(stored, job.hyperparameters)
+            baseline_runs.check_hyperparameters(stored, job.hyperparameters)
             self.stored[cell] = stored
-            for quantity in baseline.secondary_quantities(cell.algorithm):
+            for quantity in baseline_runs.secondary_quantities(cell.algorithm):
                 if not stored.why_not(quantity):
                     self.secondary_cells[quantity].append(cell)
         else:
-            raise UserError(baseline.how_to_record(cell))
+            raise UserError(baseline_runs.how_to_record(cell))
 
     def _too_little_stored(self) -> str:
         """What keeps the session from several looks, in words; empty: nothing does."""
         if self.bands:
             cell = next(iter(self.bands))
-            stored = baseline.find(cell, self._jobs[cell][0].protocol)
+            stored = baseline_runs.find(cell, self._jobs[cell][0].protocol)
             count = len(stored.runs) if stored else "no"
             return f"{cell.id} has {count} stored runs and is judged by its published band"
         for cell, stored in self.stored.items():
@@ -191,7 +191,7 @@ class Session:
         """What a cell with stored runs could be judged by and is not -> why."""
         reasons = {
             quantity.name: self.stored[cell].why_not(quantity)
-            for quantity in baseline.secondary_quantities(cell.algorithm)
+            for quantity in baseline_runs.secondary_quantities(cell.algorithm)
         }
         return {name: reason for name, reason in reasons.items() if reason}
 
@@ -337,13 +337,13 @@ class Session:
                 run_record = self.store.find(job)
                 if run_record is None:
                     break
-                self._numbers[job.key] = baseline.numbers_of(run_record)
+                self._numbers[job.key] = baseline_runs.numbers_of(run_record)
             values.append(self._numbers[job.key][quantity])
         return values
 
     def train(self, job: Job) -> dict[str, Any]:
         """Do the run unless it is done; its record."""
-        return launch.run(job, self.store, self.pinned)
+        return worker_launch.run(job, self.store, self.pinned)
 
     def help_with(self, jobs: Sequence[Job]) -> None:
         """Do one of the runs that others wait for too, or sleep while all of them are being done.

@@ -11,11 +11,11 @@ from pydantic import Field
 from rlregress import datafiles, frameworks, suite
 from rlregress.datafiles import Text, one_of
 from rlregress.errors import UserError
-from rlregress.faults import probed
-from rlregress.faults.probed import Fault
-from rlregress.gate import throughput
-from rlregress.model.faults import ThroughputResult
-from rlregress.model.throughput import ThroughputVerdict
+from rlregress.faults import probed_faults
+from rlregress.faults.probed_faults import Fault
+from rlregress.gate import stored_throughput
+from rlregress.model.fault_results import ThroughputResult
+from rlregress.model.throughput_verdict import ThroughputVerdict
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +23,7 @@ class ThroughputFault:
     """A fault that changes how fast a training is, or how much memory it needs.
 
     Attributes:
-        file, old, new, occurrence: see ``rlregress.faults.probed.Fault``.
+        file, old, new, occurrence: see ``rlregress.faults.probed_faults.Fault``.
         turns: the quantity that must then be ``regressed``.
     """
 
@@ -33,7 +33,7 @@ class ThroughputFault:
     file: Text
     old: Text
     new: Text
-    turns: Annotated[str, one_of(throughput.QUANTITIES)]
+    turns: Annotated[str, one_of(stored_throughput.QUANTITIES)]
     occurrence: Annotated[int, Field(ge=0)] = 0
 
     @property
@@ -56,7 +56,7 @@ def load() -> tuple[ThroughputFault, ...]:
 
 def chosen(names: Sequence[str], only: Sequence[str]) -> list[ThroughputFault]:
     """The faults of the frameworks, all or the named ones; UserError for an unknown name."""
-    return probed.named([fault for fault in load() if fault.framework in names], only)
+    return probed_faults.named([fault for fault in load() if fault.framework in names], only)
 
 
 def seed(faults: Sequence[ThroughputFault], alpha: float = 0.05) -> Iterator[ThroughputResult]:
@@ -64,13 +64,13 @@ def seed(faults: Sequence[ThroughputFault], alpha: float = 0.05) -> Iterator[Thr
     for fault in faults:
         of = fault.framework, fault.algorithm
         try:
-            if throughput.stored(*of) is None:
+            if stored_throughput.stored(*of) is None:
                 raise UserError(
                     f"no throughput of {' '.join(of)} is stored; measure it with: "
-                    f"{throughput.how_to_record(fault.framework)}"
+                    f"{stored_throughput.how_to_record(fault.framework)}"
                 )
-            with probed.seeded(fault.framework, fault.change) as environment:
-                measured = throughput.Measured([of], alpha, environment)
+            with probed_faults.seeded(fault.framework, fault.change) as environment:
+                measured = stored_throughput.Measured([of], alpha, environment)
                 yield _result(fault, measured.verdicts(*of))
         except UserError as error:
             yield _result(fault, {}, str(error))
@@ -80,5 +80,5 @@ def _result(
     fault: ThroughputFault, verdicts: Mapping[str, ThroughputVerdict], trouble: str = ""
 ) -> ThroughputResult:
     return ThroughputResult(
-        fault=probed.described(fault), turns=fault.turns, verdicts=verdicts, trouble=trouble
+        fault=probed_faults.described(fault), turns=fault.turns, verdicts=verdicts, trouble=trouble
     )

@@ -9,8 +9,8 @@ from typing import Any, List, Mapping, Tuple
 
 import numpy as np
 
-from rlregress.measurements.agents import MakeContinuousAgent, Settings
-from rlregress.measurements.losses import inverse, lowest
+from rlregress.measurements.driven_agents import MakeContinuousAgent, Settings
+from rlregress.measurements.loss_minimum import inverse, lowest
 from rlregress.measurements.spread import log2_spread
 
 Inputs = Mapping[str, Any]

@@ -9,8 +9,13 @@ from typing import Any, List, Mapping, Sequence, Tuple
 
 import numpy as np
 
-from rlregress.measurements.agents import DiscreteAgent, LoopRecord, MakeDiscreteAgent, Settings
-from rlregress.measurements.losses import apart, inverse, lowest
+from rlregress.measurements.driven_agents import (
+    DiscreteAgent,
+    LoopRecord,
+    MakeDiscreteAgent,
+    Settings,
+)
+from rlregress.measurements.loss_minimum import apart, inverse, lowest
 
 Inputs = Mapping[str, Any]
 

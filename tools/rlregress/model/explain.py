@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rlregress.model.traces import Comparison, Divergence, Event, Growth, Part, Trace
+from rlregress.model.recorded_traces import Comparison, Divergence, Event, Growth, Part, Trace
 
 #: kind of event -> what happened there.
 _EVENTS = {

@@ -35,19 +35,17 @@ from rlregress.errors import UserError, nearest, refuse_empty, warn_in_words
 from rlregress.faults import places
 from rlregress.frameworks.base import Adapter
 from rlregress.frameworks.isolation import shift_seeds
-from rlregress.gate import asked, run, selection, shown
+from rlregress.gate import cell_selection, gate_run, probe_counts, report_data
 from rlregress.gate import evidence as evidence_file
 from rlregress.gate.session import Session, open_session
-from rlregress.gate.throughput import Measured, pairs
-from rlregress.gate.tiers import TiersProgress, recorded
-from rlregress.model.gate import GateResult
+from rlregress.gate.stored_throughput import Measured, pairs
+from rlregress.gate.tier_progress import TiersProgress, recorded
+from rlregress.model.gate_result import GateResult
 from rlregress.model.quantities import CRITIC, TRAINING
-from rlregress.pytest_plugin import options, subjects
-from rlregress.reporting import gate as gate_report
-from rlregress.reporting import harmless, terminal, words
-from rlregress.reporting import throughput as throughput_report
+from rlregress.pytest_plugin import subjects, suite_options
+from rlregress.reporting import gate_report, harmless, terminal, throughput_text, words
 from rlregress.training.budgets import budget
-from rlregress.training.record import check_writable
+from rlregress.training.run_record import check_writable
 
 _ADAPTERS = pytest.StashKey[list[Adapter]]()
 _SESSION = pytest.StashKey[Session]()
@@ -63,8 +61,8 @@ _TIERS = pytest.StashKey[TiersProgress]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Those of ``options``."""
-    options.add(parser)
+    """Those of ``suite_options``."""
+    suite_options.add(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -98,23 +96,26 @@ def pytest_configure(config: pytest.Config) -> None:
         # and the training that runs here ends with this process
         signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))
     try:
-        refuse_empty(map(str, config.invocation_params.args), options.NAMING)
+        refuse_empty(map(str, config.invocation_params.args), suite_options.NAMING)
         for adapter in map(frameworks.get, frameworks.names()):
             if adapter.checkout and config.getoption(f"--{adapter.name}"):
                 frameworks.use_checkout(adapter, config.getoption(f"--{adapter.name}"))
-        for chosen in selection.adapters(_names(config, "--framework")):
+        for chosen in cell_selection.adapters(_names(config, "--framework")):
             documented(chosen)
         for name in _names(config, "--framework"):
             frameworks.get(name).versions()
         budget(config.getoption("--budget"))
-        selection.details(_names(config, "--detail"))
-        if any(config.getoption(name) != default for name, default in options.OF_TRAININGS.items()):
+        cell_selection.details(_names(config, "--detail"))
+        if any(
+            config.getoption(name) != default
+            for name, default in suite_options.OF_TRAININGS.items()
+        ):
             session_of(config)
         if config.getoption("--evidence"):
             check_writable(Path(config.getoption("--evidence")).parent, "the evidence")
         if config.getoption("--rlregress-report"):
             check_writable(Path(config.getoption("--rlregress-report")), "the report")
-        known = selection.algorithms() | selection.behavior_only()
+        known = cell_selection.algorithms() | cell_selection.behavior_only()
         for algorithm in _names(config, "--algorithm"):
             if algorithm not in known:
                 raise UserError(f"unknown algorithm '{algorithm}'; {nearest(algorithm, known)}")
@@ -151,26 +152,28 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
             folders = ", ".join(map(str, adapter.code_folders()))
             lines.append(f"{adapter.full_name}: {versions} ({folders})")
     if _SESSION in config.stash:
-        lines += [f"left out: {sentence}" for sentence in selection.excluded(_selection(config))]
+        lines += [
+            f"left out: {sentence}" for sentence in cell_selection.excluded(_selection(config))
+        ]
     return lines
 
 
 def _names(config: pytest.Config, option: str) -> list[str]:
-    return selection.names(option, config.getoption(option))
+    return cell_selection.names(option, config.getoption(option))
 
 
 def _adapters(config: pytest.Config) -> list[Adapter]:
     """The frameworks that the options select, found once per process."""
     if _ADAPTERS not in config.stash:
         try:
-            config.stash[_ADAPTERS] = selection.adapters(_names(config, "--framework"))
+            config.stash[_ADAPTERS] = cell_selection.adapters(_names(config, "--framework"))
         except UserError as error:
             raise pytest.Collector.CollectError(str(error)) from None
     return config.stash[_ADAPTERS]
 
 
-def _selection(config: pytest.Config) -> selection.Selection:
-    return selection.Selection(
+def _selection(config: pytest.Config) -> cell_selection.Selection:
+    return cell_selection.Selection(
         budget=config.getoption("--budget"),
         frameworks=_names(config, "--framework"),
         algorithms=_names(config, "--algorithm"),
@@ -303,8 +306,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     That is a framework, and of trainings what is judged.
     """
     empty = {item for item in items if subjects.is_empty(item)}
-    details = selection.details(_names(config, "--detail"))
-    others = selection.other_algorithms(_names(config, "--algorithm"))
+    details = cell_selection.details(_names(config, "--detail"))
+    others = cell_selection.other_algorithms(_names(config, "--algorithm"))
     left_out = [
         item
         for item in items
@@ -469,8 +472,10 @@ def _details_lines(config: pytest.Config, entries: list[dict[str, Any]]) -> Iter
         return
     by = " ".join(_selected_by(config, "--detail", "-k", "-m", "--deselect"))
     for adapter in _adapters(config):
-        wanted = asked.to_probe(adapter, _names(config, "--algorithm"))
-        missing = asked.not_probed(wanted, evidence_file.answered(entries, adapter.full_name))
+        wanted = probe_counts.to_probe(adapter, _names(config, "--algorithm"))
+        missing = probe_counts.not_probed(
+            wanted, evidence_file.answered(entries, adapter.full_name)
+        )
         details = len({id for id, _ in wanted})
         yield f"{adapter.full_name}: {words.details_probed(details, missing, by)}"
 
@@ -518,7 +523,7 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pyte
         terminalreporter.write_line(line)
     for line in words.not_judged(evidence_file.not_judged(entries)):
         terminalreporter.write_line(line)
-    for line in throughput_report.lines(evidence_file.throughput(entries)):
+    for line in throughput_text.lines(evidence_file.throughput(entries)):
         terminalreporter.write_line(line)
     if _is_xdist_worker():
         return
@@ -539,15 +544,15 @@ def _result(config: pytest.Config, entries: list[dict[str, Any]]) -> GateResult:
     """What the gate says of a session of pytest, whatever it was asked."""
     algorithms = _names(config, "--algorithm")
     # frameworks are to be asked everything that their algorithms have: -k and -m leave out some
-    wanted = {of.full_name: asked.to_probe(of, algorithms) for of in _adapters(config)}
+    wanted = {of.full_name: probe_counts.to_probe(of, algorithms) for of in _adapters(config)}
     # under xdist its workers have made theirs, and this process none
     trained = any(entry["tier"] == "performance" for entry in entries)
     session = session_of(config) if trained else None
     seconds = time.monotonic() - config.stash[_STARTED]
-    info = run.SessionInfo(
+    info = gate_run.SessionInfo(
         config.getoption("--alpha"),
         config.getoption("--budget"),
-        shown.now(seconds),
+        report_data.now(seconds),
         shlex.join(["pytest", *map(str, config.invocation_params.args)]),
     )
-    return run.conclude(_adapters(config), session, entries, wanted, info, seconds)
+    return gate_run.conclude(_adapters(config), session, entries, wanted, info, seconds)

@@ -13,8 +13,8 @@ from rlregress import frameworks
 from rlregress.details import catalogue
 from rlregress.details.implementation import Implementation
 from rlregress.frameworks.base import Adapter
+from rlregress.gate import cell_selection
 from rlregress.gate import evidence as evidence_file
-from rlregress.gate import selection
 from rlregress.gate.judging import judge, why_not_needed
 from rlregress.gate.session import Session
 from rlregress.model.cells import Verdict
@@ -143,7 +143,7 @@ def detail_of_item(item: pytest.Item) -> str:
 def selectable_names() -> set[str]:
     """The names that -m knows: frameworks, algorithms, and families of details."""
     families = {detail.family for detail in catalogue.all_details()}
-    return {*frameworks.names(), *selection.algorithms(), *families}
+    return {*frameworks.names(), *cell_selection.algorithms(), *families}
 
 
 def marks_of(item: pytest.Item, selectable: set[str]) -> set[str]:

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from rlregress.model.gate import FrameworkOutcome, GateResult
+from rlregress.model.gate_result import FrameworkOutcome, GateResult
 from rlregress.model.verdict import IMPROVED, MOVED, REGRESSED
-from rlregress.reporting.findings import ERROR, NOTICE, WARNING, Finding, below, ordered
+from rlregress.reporting.upgrade_findings import ERROR, NOTICE, WARNING, Finding, below, ordered
 
 _LEVELS = {REGRESSED: ERROR, IMPROVED: NOTICE, MOVED: NOTICE}
 

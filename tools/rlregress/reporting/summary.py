@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rlregress.model.gate import AlgorithmCoverage, FrameworkOutcome, GateResult
+from rlregress.model.gate_result import AlgorithmCoverage, FrameworkOutcome, GateResult
 from rlregress.model.quantities import cell_of
 from rlregress.model.verdict import COULD_NOT_JUDGE, FORMULAS_HOLD
-from rlregress.reporting import alike, descriptive, harmless, throughput, words
+from rlregress.reporting import descriptive_text, grouped_failures, harmless, throughput_text, words
 
 #: where every detail is asked.
 TESTS_OF_DETAILS = "tests_unit/test_details.py"
@@ -61,10 +61,10 @@ def _critics_alone(outcome: FrameworkOutcome) -> list[str]:
 
 def _failed(head: str, failures: Sequence[Mapping[str, Any]]) -> list[str]:
     lines = []
-    for group in alike.together(failures, lambda failure: str(failure["message"])):
+    for group in grouped_failures.together(failures, lambda failure: str(failure["message"])):
         names = [f"`{failure['test']}`" for failure in group]
         lines += [f"{head}: {names[0]}", "", *_quoted(group[0]), ""]
-        if text := alike.others(names):
+        if text := grouped_failures.others(names):
             lines += [f"{text}.", ""]
     return lines
 
@@ -110,14 +110,16 @@ def markdown(result: GateResult) -> str:
             for name, verdict in sorted(outcome.verdicts.items()):
                 lines += [f"- {words.line(name, verdict)}", f"  - {verdict['reason']}"]
                 runs = result.report_data.runs.get(cell_of(name))
-                lines += [f"  - {sentence}" for sentence in descriptive.lines(name, verdict, runs)]
+                lines += [
+                    f"  - {sentence}" for sentence in descriptive_text.lines(name, verdict, runs)
+                ]
             lines += [f"- {sentence}" for sentence in words.not_judged(outcome.not_judged)]
             lines.append("")
         if outcome.throughput:
             measured = {
                 (outcome.framework, of): of_pair for of, of_pair in outcome.throughput.items()
             }
-            lines += ["Throughput and memory:", "", *throughput.lines(measured), ""]
+            lines += ["Throughput and memory:", "", *throughput_text.lines(measured), ""]
         if any(verdict["verdict"] == "regressed" for verdict in outcome.verdicts.values()):
             lines += [f"Confirm with fresh seeds: rlregress check {CONFIRM}.", ""]
     lines += _failed("The suite itself failed", result.broken)

@@ -8,8 +8,8 @@ from typing import Any
 
 from rlregress.model import differences as model
 from rlregress.model.differences import Entry
-from rlregress.model.traces import NotTraced, Traced, share
-from rlregress.model.upgrades import (
+from rlregress.model.recorded_traces import NotTraced, Traced, share
+from rlregress.model.upgrade_result import (
     UNDOCUMENTED,
     Cause,
     MutationTest,

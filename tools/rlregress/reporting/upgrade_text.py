@@ -10,8 +10,8 @@ from rlregress.model import differences as model
 from rlregress.model import explain
 from rlregress.model.code import Changed
 from rlregress.model.differences import Entry, Judgement
-from rlregress.model.traces import NotTraced, Traced, share
-from rlregress.model.upgrades import (
+from rlregress.model.recorded_traces import NotTraced, Traced, share
+from rlregress.model.upgrade_result import (
     ABSENT,
     ERROR,
     FRAMEWORK,
@@ -33,7 +33,7 @@ from rlregress.model.upgrades import (
     Upgrade,
     findings,
 )
-from rlregress.reporting import causes, tables
+from rlregress.reporting import causes_text, tables
 from rlregress.reporting.words import counted
 
 #: why a probe gave no answer, in words
@@ -154,7 +154,7 @@ def _reasons(result: Upgrade) -> list[str]:
                 text += [f"{traced.name}{more}: {traced.word}", ""]
                 first = traced.comparison.first
                 text += [f"    {line}" for line in (explain.divergence(first)[:3] if first else ())]
-                text += [f"    {line}" for line in causes.lines(cause, ())[:1]]
+                text += [f"    {line}" for line in causes_text.lines(cause, ())[:1]]
                 rows = of.differences.get(function, ())
                 text += [f"        {row}" for row in rows[:_FIRST]]
                 if len(rows) > _FIRST:
@@ -307,11 +307,11 @@ def _framework(result: Upgrade, of: OfFramework) -> list[str]:
         text += ["### Traces", ""]
     changed = of.details.changed
     differing = [t for t in of.traced if t.comparison.verdict != "equal" or t.plain]
-    for group in causes.together(differing, of.causes, changed):
+    for group in causes_text.together(differing, of.causes, changed):
         text += _traced(group[0], of.causes.get(group[0].name), changed, of.differences)
         if len(group) > 1:
             names = ", ".join(traced.name for traced in group[1:])
-            text += [f"{causes.others(group)}: {names}.", ""]
+            text += [f"{causes_text.others(group)}: {names}.", ""]
     equal = [t.name for t in of.traced if t.comparison.verdict == "equal" and not t.plain]
     if equal:
         text += [f"Equal to the bit: {', '.join(equal)}.", ""]
@@ -367,7 +367,7 @@ def _traced(
     text = [f"**{traced.name}: {traced.word}**", ""]
     text += [f"    {note}" for note in traced.notes]
     text += [f"    {line}" for line in explain.comparison(traced.comparison, traced.a, traced.b)]
-    text += [f"    {line}" for line in causes.lines(cause, details)]
+    text += [f"    {line}" for line in causes_text.lines(cause, details)]
     if cause is not None and cause.functions:
         text += ["", *(f"        {row}" for row in differences.get(cause.functions[0], ()))]
     return [*text, ""]

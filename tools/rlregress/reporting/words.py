@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rlregress.model.gate import AlgorithmCoverage
+from rlregress.model.gate_result import AlgorithmCoverage
 from rlregress.model.quantities import BY_NAME, CRITIC, DIAGNOSTICS, RETURNS
 
 #: details that were not asked are named up to this many.

@@ -13,7 +13,7 @@ from typing import Any, Callable, Dict, List, Set, Tuple
 import numpy as np
 import torch
 
-from rlregress.frameworks.raised import through
+from rlregress.frameworks.framework_errors import through
 from rlregress.tracing.events import Places, readable
 from rlregress.tracing.lines import WAYS
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from rlregress.model.traces import Event, difference
+from rlregress.model.recorded_traces import Event, difference
 
 #: events to look ahead for the place where both sides go on alike.
 WINDOW = 400

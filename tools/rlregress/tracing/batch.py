@@ -3,9 +3,10 @@
 Everything is imported once; each training runs in a child of its own, which begins where all
 others begin. Runs inside foreign and old environments: Python 3.9 syntax.
 
-The file holds ``jobs``, each as for ``tracing.record``, with ``name``; none begins after ``until``,
-in seconds since the epoch. After each comes a line on standard output, "<name>\\t<status>\\t
-<seconds>"; where there is no trace, ``<output>.error`` holds what was said last.
+The file holds ``jobs``, each as for ``tracing.trace_worker``, with ``name``; none begins after
+``until``, in seconds since the epoch. After each comes a line on standard output,
+"<name>\\t<status>\\t <seconds>"; where there is no trace, ``<output>.error`` holds what was said
+last.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import traceback
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from rlregress import source
-from rlregress.tracing import events, hooks, loading, record
+from rlregress.tracing import events, loading, recorder, trace_worker
 
 #: seconds after which a training that has not ended is ended.
 PATIENCE = 300
@@ -39,7 +40,7 @@ def prepare(job: Dict[str, Any]) -> None:
     torch.optim.Adam([torch.nn.Parameter(torch.zeros(1))])
     adapter = frameworks.get(job["framework"])
     # each recorder asks all adapters, which are imported here once
-    hooks.named_by_adapters()
+    recorder.named_by_adapters()
     folders: Tuple[str, ...] = ()
     try:
         folders = tuple(adapter.code_folders())
@@ -85,7 +86,7 @@ def main(arguments: List[str]) -> int:
     jobs = job["jobs"]
     if jobs:
         prepare(jobs[0])
-    return forked(jobs, record.record, job.get("until"))
+    return forked(jobs, trace_worker.record, job.get("until"))
 
 
 def forked(

@@ -33,10 +33,10 @@ import types
 from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
 from rlregress import source
-from rlregress.tracing import batch, bindings, events, record, swap
+from rlregress.tracing import batch, bindings, events, swap, trace_worker
 from rlregress.tracing.copies import NoCopy
-from rlregress.tracing.hooks import Recorder
 from rlregress.tracing.methods import Defaults, Misfit
+from rlregress.tracing.recorder import Recorder
 
 #: which calls of a function are captured, from 1: a training changes as it goes on.
 CAPTURED = (1, 3, 20)
@@ -436,8 +436,8 @@ def _sets(code: types.CodeType) -> bool:
 
 def _train(job: Dict[str, Any], request: Dict[str, Any]) -> None:
     """Train as under a recorder, with calls captured."""
-    record.prepare(job)
-    roots = [*request["folders"], *record.roots_of(job.get("packages", []))]
+    trace_worker.prepare(job)
+    roots = [*request["folders"], *trace_worker.roots_of(job.get("packages", []))]
     roots += [os.path.abspath(job["script"])] if job.get("script") else []
     places = events.Places(roots)
     mutant = job.get("mutant")
@@ -450,7 +450,7 @@ def _train(job: Dict[str, Any], request: Dict[str, Any]) -> None:
     with recorder, capture:
         recorder.rebind()
         try:
-            record.run_of(job)(recorder)
+            trace_worker.run_of(job)(recorder)
         except BaseException as error:  # how it ends, its trace says
             ended = repr(error)
     with open(f"{job['output']}.new", "w", encoding="utf-8") as file:

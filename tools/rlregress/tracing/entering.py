@@ -21,9 +21,9 @@ import sys
 from typing import Any, Dict, List, Tuple
 
 from rlregress.frameworks.base import Unsupported
-from rlregress.tracing import batch, events, loading, record
-from rlregress.tracing.hooks import Recorder
+from rlregress.tracing import batch, events, loading, trace_worker
 from rlregress.tracing.marks import Function, Marks
+from rlregress.tracing.recorder import Recorder
 
 
 def _write(path: str, answer: Dict[str, Any]) -> None:
@@ -53,7 +53,7 @@ def _train(job: Dict[str, Any], marks: Marks, places: events.Places) -> None:
     with recorder:
         recorder.rebind()
         try:
-            record.built_in(job)(recorder)
+            trace_worker.built_in(job)(recorder)
         except Unsupported as error:
             unsupported = str(error)
         except Exception as error:  # whatever ends it, it is recorded and says so there

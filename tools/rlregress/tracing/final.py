@@ -18,7 +18,7 @@ from typing import Any, Dict, Iterable, List, Optional, Tuple
 import numpy as np
 import torch
 
-from rlregress.frameworks.raised import through
+from rlregress.frameworks.framework_errors import through
 from rlregress.tracing.events import Part, as_array, parts_of, readable
 
 

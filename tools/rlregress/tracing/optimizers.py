@@ -13,10 +13,10 @@ import numpy as np
 import torch
 from torch.optim import optimizer as module
 
-from rlregress.frameworks.raised import through
+from rlregress.frameworks.framework_errors import through
 from rlregress.tracing.events import as_array, part, parts_of
+from rlregress.tracing.recorded_methods import hook_method
 from rlregress.tracing.replaced import Hook
-from rlregress.tracing.watched import hook_method
 
 
 def install(recorder: Any) -> None:

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rlregress.model.traces import Comparison, Divergence, Event, Trace
+from rlregress.model.recorded_traces import Comparison, Divergence, Event, Trace
 from rlregress.tracing.align import event_differences
-from rlregress.tracing.compare import EXACT, GROWN, INCIDENTAL, KINDS, WORDS
+from rlregress.tracing.trace_comparison import EXACT, GROWN, INCIDENTAL, KINDS, WORDS
 
 #: copies of the old version, and how many times further than those the new one may go.
 COPIES, FURTHER = 8, 4.0

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from rlregress import datafiles, frameworks, suite
 from rlregress.datafiles import Count, Line, Value
-from rlregress.details import tables
+from rlregress.details import hyperparameter_names
 from rlregress.errors import UserError, nearest
 from rlregress.hyperparameters import hyperparameter_set, names
 from rlregress.training.cell import Cell, Protocol
@@ -93,7 +93,7 @@ def hyperparameters(cell: Cell, of_budget: Budget) -> dict[str, Any]:
     """
     given = _of_algorithm(cell.hyperparameters, cell.algorithm)
     if cell.hyperparameters in frameworks.names() and cell.hyperparameters != cell.framework:
-        shared = tables.named(cell.algorithm)
+        shared = hyperparameter_names.named(cell.algorithm)
         given = {name: value for name, value in given.items() if name in shared}
     own = _of_algorithm(cell.framework, cell.algorithm) if cell.framework in names() else given
     rates = {name: given["learning_rate"] for name in _FURTHER_RATES if name in own}

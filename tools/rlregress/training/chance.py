@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from rlregress.model.determinism import Spread
-from rlregress.training.determinism import HELD, THREADS, Runs
+from rlregress.model.chance_spread import Spread
+from rlregress.training.determinism_study import HELD, THREADS, Runs
 
 #: sources that may be without effect, and nothing is wrong: the environment draws nothing, threads
 #: add in the same order

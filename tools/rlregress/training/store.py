@@ -19,7 +19,7 @@ from pydantic import Field
 from rlregress import datafiles, files, suite
 from rlregress.datafiles import Number
 from rlregress.errors import DamagedRecord, UserError
-from rlregress.training import checkpoint, lease, record, recorded
+from rlregress.training import checkpoint, lease, recorded_runs, run_record
 from rlregress.training.cell import Job
 from rlregress.training.lease import Holder, Lease
 
@@ -223,13 +223,13 @@ class Store:
         path = self.path(job)
         path.parent.mkdir(parents=True, exist_ok=True)
         source = path.with_name(f".{path.stem}.{attempt}")
-        record.write(source, content)
+        run_record.write(source, content)
         mark = path.with_suffix(_FAILED)
         # before the record, so that no failed run is without it; a result is not lost for it
         with suppress(IsADirectoryError):
             if content["status"] == "failed":
                 reason = (str(content["failure"]).strip().splitlines() or ["?"])[-1]
-                record.write_atomically(mark, reason[:_REASON] + "\n")
+                run_record.write_atomically(mark, reason[:_REASON] + "\n")
             elif not path.exists():
                 mark.unlink(missing_ok=True)
         while not lease.put_once(source, path):
@@ -245,7 +245,9 @@ class Store:
             if there["status"] != "failed":
                 with suppress(IsADirectoryError):
                     mark.unlink(missing_ok=True)
-            if record.outcome(there) == record.outcome(content) or _has_duplicate(path, content):
+            if run_record.outcome(there) == run_record.outcome(content) or _has_duplicate(
+                path, content
+            ):
                 source.unlink()
             else:
                 _set_aside(source, f"{path.stem}.{attempt}", _DUPLICATE)
@@ -307,7 +309,7 @@ class Store:
                 return None
         except OSError as error:
             raise UserError(f"the run record {path} cannot be read: {error.strerror}") from None
-        _, stored = recorded.read(path)
+        _, stored = recorded_runs.read(path)
         expected = json.loads(json.dumps({**job.as_dict(), "key": job.key}))
         if stored["key"] != job.key or stored["job"] != expected:
             other = [name for name, of in expected.items() if stored["job"].get(name) != of]
@@ -328,7 +330,7 @@ def _has_duplicate(path: Path, content: Mapping[str, Any]) -> bool:
     for duplicate in datafiles.listed(path.parent, f"*{_DUPLICATE}"):
         if duplicate.name.startswith(f"{path.stem}."):
             with suppress(UserError):
-                if record.outcome(record.read(duplicate)) == record.outcome(content):
+                if run_record.outcome(run_record.read(duplicate)) == run_record.outcome(content):
                     return True
     return False
 

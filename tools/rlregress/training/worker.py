@@ -227,7 +227,7 @@ def run(job: Dict[str, Any], progress: Path, checkpoint: Path) -> Dict[str, Any]
     from rlregress.training.episodes import Episodes, late_return
     from rlregress.training.evaluation import Evaluator
     from rlregress.training.identity import source_digest
-    from rlregress.training.record import SCHEMA, finite_or_none
+    from rlregress.training.run_record import SCHEMA, finite_or_none
 
     cell, protocol = job["cell"], job["protocol"]
     adapter = frameworks.get(cell["framework"])
@@ -358,7 +358,7 @@ def main(arguments: List[str]) -> int:
             return NOT_DONE
     from rlregress import files
     from rlregress.training.checkpoint import Distrusted
-    from rlregress.training.record import write
+    from rlregress.training.run_record import write
 
     name = f"{job['cell']['framework']}-{job['cell']['algorithm']} seed {job['seed']}"
     try:

@@ -13,7 +13,7 @@ from rlregress.datafiles import Text, expected
 from rlregress.errors import UserError
 from rlregress.model import differences
 from rlregress.model.differences import Entry
-from rlregress.model.upgrades import Upgrade
+from rlregress.model.upgrade_result import Upgrade
 
 
 def _is_key(text: str) -> bool:

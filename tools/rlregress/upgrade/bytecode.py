@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rlregress.upgrade import cached_folders, metadata, wheels
+from rlregress.upgrade import cached_folders, distribution_metadata, wheels
 
 #: modules for which processes of their own pay.
 _MANY = 100
@@ -23,7 +23,7 @@ _MANY = 100
 
 def keep(overlay: Path) -> None:
     """Give every module in an overlay its bytecode."""
-    distributions = metadata.in_folder(overlay).values()
+    distributions = distribution_metadata.in_folder(overlay).values()
     stores = {_store(overlay, x): [*_modules(overlay, x)] for x in distributions}
     new = {store: paths for store, paths in stores.items() if cached_folders.ready(store) is None}
     _compile([path for paths in new.values() for path in paths])
@@ -43,7 +43,8 @@ def _store(overlay: Path, distribution: importlib.metadata.Distribution) -> Path
     """Where the bytecode of a package is kept; it holds for files of one time of unpacking."""
     first = next(_modules(overlay, distribution), overlay)
     unpacked = first.stat().st_mtime_ns
-    name = f"{wheels.TAG}-{metadata.name_of(distribution)}-{distribution.version}-{unpacked}"
+    own = distribution_metadata.name_of(distribution)
+    name = f"{wheels.TAG}-{own}-{distribution.version}-{unpacked}"
     return cached_folders.cache() / "bytecode" / name
 
 

@@ -16,8 +16,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from rlregress.errors import UserError
-from rlregress.tracing.run import Side
-from rlregress.upgrade import metadata
+from rlregress.tracing.recording_processes import Side
+from rlregress.upgrade import distribution_metadata
 
 Distributions = Mapping[str, importlib.metadata.Distribution]
 
@@ -44,14 +44,16 @@ class Absent:
 def on_path(side: Side) -> Distributions:
     """Canonical name -> the distribution that a side finds."""
     if side.python == sys.executable:
-        base = {metadata.name_of(d): d for d in _named(importlib.metadata.distributions())}
+        base = {
+            distribution_metadata.name_of(d): d for d in _named(importlib.metadata.distributions())
+        }
     else:
         lib = Path(side.python).parents[1] / "lib"
         base = {}
         for folder in lib.glob("python*/site-packages"):
-            base.update(metadata.in_folder(folder))
+            base.update(distribution_metadata.in_folder(folder))
     for path in reversed(side.paths):
-        base.update(metadata.in_folder(Path(path)))
+        base.update(distribution_metadata.in_folder(Path(path)))
     return base
 
 
@@ -79,7 +81,7 @@ def closure(roots: Iterable[str], there: Distributions) -> dict[str, set[str]]:
         for extra in {"", *requirement.extras}:
             if (name, extra) not in read:
                 read.add((name, extra))
-                waiting += [(r, name) for r in metadata.required(there[name], extra)]
+                waiting += [(r, name) for r in distribution_metadata.required(there[name], extra)]
     return users
 
 

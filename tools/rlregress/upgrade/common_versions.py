@@ -17,9 +17,9 @@ from typing import Any
 from packaging.version import InvalidVersion, Version
 
 from rlregress.errors import UserError
-from rlregress.training.record import write_atomically
-from rlregress.upgrade import cached_folders, installed, installer, resolving, wheels
-from rlregress.upgrade.resolving import Problem, Resolved
+from rlregress.training.run_record import write_atomically
+from rlregress.upgrade import cached_folders, installed, installer, version_resolution, wheels
+from rlregress.upgrade.version_resolution import Problem, Resolved
 
 
 def resolve(problems: Mapping[str, Problem], say: cached_folders.Say) -> dict[str, Resolved]:
@@ -57,7 +57,9 @@ def together(wanted: Mapping[str, Problem], say: cached_folders.Say) -> dict[str
         UserError: a side cannot be resolved.
     """
     with ThreadPoolExecutor() as pool:
-        answers = pool.map(lambda problem: resolving.resolve(problem, say), wanted.values())
+        answers = pool.map(
+            lambda problem: version_resolution.resolve(problem, say), wanted.values()
+        )
         solved = dict(zip(wanted, answers, strict=True))
     resolved = {label: side for label, (_, side) in solved.items()}
     if len(resolved) < 2:
@@ -88,14 +90,14 @@ def together(wanted: Mapping[str, Problem], say: cached_folders.Say) -> dict[str
 
 def _pinned_apart(old: Problem, new: Problem) -> set[str]:
     """What the user pins on a side, and what the two sides' stacks pin differently."""
-    users = resolving.versions([*old.pins, *new.pins]).keys()
+    users = version_resolution.versions([*old.pins, *new.pins]).keys()
     a, b = old.exact, new.exact
     return {"torch", *users, *(name for name in a.keys() & b.keys() if a[name] != b[name])}
 
 
 def _older_versions(old: Resolved, new: Resolved) -> dict[str, str]:
     """The older version of what is on both sides in two."""
-    a, b = (resolving.versions(side.rows.values()) for side in (old, new))
+    a, b = (version_resolution.versions(side.rows.values()) for side in (old, new))
     older = {}
     for name in a.keys() & b.keys():
         if a[name] != b[name]:
@@ -122,7 +124,7 @@ def _joined(
 ) -> dict[str, Resolved]:
     """Both sides, each with what only the other needs, and a note of what stays apart."""
     (a, one), (b, other) = resolved.items()
-    users = resolving.versions([*problems[a].pins, *problems[b].pins]).keys()
+    users = version_resolution.versions([*problems[a].pins, *problems[b].pins]).keys()
     if not problems[a].complete and not problems[b].complete:
         shared = {**other.rows, **one.rows}
         shared = {name: row for name, row in shared.items() if name not in users}
@@ -130,7 +132,7 @@ def _joined(
         other = replace(other, rows={**shared, **other.rows})
     left = sorted(_older_versions(one, other).keys() - users)
     if left:
-        versions = [resolving.versions(side.rows.values()) for side in (one, other)]
+        versions = [version_resolution.versions(side.rows.values()) for side in (one, other)]
         words = ", ".join(f"{n} ({versions[0][n]} and {versions[1][n]})" for n in left)
         note = f"the sides differ in {words}: no one version fits both"
         one, other = (replace(side, notes=(*side.notes, note)) for side in (one, other))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from rlregress.gate import baseline
+from rlregress.gate import baseline_runs
 from rlregress.gate.judging import worst_returns
 from rlregress.model.quantities import CRITIC, quantity_of, scale_of
 from rlregress.model.verdict import INCONCLUSIVE, REGRESSED
@@ -58,14 +58,14 @@ def numbers_of(entries: Sequence[Mapping[str, Any]], name: str) -> list[float]:
         name: of a cell, or of what is judged beside its returns; see ``Quantity.named``.
 
     Returns:
-        Numbers of ``baseline.numbers_of``, nan for a run that has none.
+        Numbers of ``baseline_runs.numbers_of``, nan for a run that has none.
     """
     records = [entry["record"] for entry in entries if "record" in entry]
     own = sorted(
         (r for r in records if quantity_of(name).named(r["cell"]) == name),
         key=lambda record: record["seed"],
     )
-    return [baseline.numbers_of(record)[quantity_of(name)] for record in own]
+    return [baseline_runs.numbers_of(record)[quantity_of(name)] for record in own]
 
 
 def confirm(
@@ -102,7 +102,7 @@ def confirm(
     every += [of.verdict for of in verdicts.groups.values()]
     verdict = REGRESSED if REGRESSED in every else INCONCLUSIVE
     stored = {
-        name: baseline.load(baseline.path_of(cell)).numbers(quantity_of(name))
+        name: baseline_runs.load(baseline_runs.path_of(cell)).numbers(quantity_of(name))
         for name, cell in cells.items()
     }
     lines = [_line(name, stored[name], old[name], new[name]) for name in cells]

@@ -13,12 +13,12 @@ from types import MappingProxyType
 from typing import Any
 
 from rlregress.model.code import ADDED, BODY, MODULE, REMOVED, WORDING, Changed, Function
-from rlregress.model.traces import Trace, ranges
-from rlregress.model.upgrades import Branch, PieceExecution
+from rlregress.model.recorded_traces import Trace, ranges
+from rlregress.model.upgrade_result import Branch, PieceExecution
 from rlregress.source import UNREADABLE
 from rlregress.tracing import bindings
 from rlregress.tracing.lines import WAYS
-from rlregress.upgrade import functions, statements
+from rlregress.upgrade import changed_functions, changed_statements
 
 #: what a statement at import may do one way or another.
 _CONDITIONAL = ("If", "IfExp", "Try", "While", "Match", "Lambda", "BoolOp")
@@ -34,7 +34,7 @@ class Users:
     """
 
     def __init__(self, folders: Sequence[str]) -> None:
-        self._paths = functions.files(folders)
+        self._paths = changed_functions.files(folders)
         self._texts: dict[str, bytes] = {}
         #: file -> module -> what it imports from there.
         self._imports: dict[str, Mapping[str, Sequence[tuple[str, str]]]] = {}
@@ -100,7 +100,7 @@ class Users:
         return self._texts[file]
 
     def _pieces(self, file: str) -> Mapping[str, Function]:
-        return functions.of_text(self._text(file))
+        return changed_functions.of_text(self._text(file))
 
 
 def _uses(code: str, name: str) -> bool:
@@ -179,7 +179,7 @@ class ExecutedCode:
         """
         if function.how in (REMOVED, WORDING, ADDED):
             return "", []
-        differs = statements.difference(function)
+        differs = changed_statements.difference(function)
         if not self.measured(function):
             idle = self._idle(users.of(function, differs.binds))
             return (f"imported; nothing that ran uses {', '.join(idle[:3])}" if idle else ""), []

@@ -12,8 +12,8 @@ from packaging.specifiers import SpecifierSet
 from rlregress.model import differences as model
 from rlregress.model.code import ADDED, BODY, MODULE, REMOVED, WORDING, Changed
 from rlregress.model.differences import Entry
-from rlregress.model.traces import Crash, NotTraced, Traced
-from rlregress.model.upgrades import (
+from rlregress.model.recorded_traces import Crash, NotTraced, Traced
+from rlregress.model.upgrade_result import (
     Cause,
     ChangedDefault,
     Details,
@@ -22,7 +22,7 @@ from rlregress.model.upgrades import (
     PieceExecution,
 )
 from rlregress.model.verdict import COULD_NOT_JUDGE, HOLDS
-from rlregress.upgrade import functions, metadata, outside
+from rlregress.upgrade import changed_functions, distribution_metadata, outside_training
 from rlregress.upgrade.inventory import COMPILED, Inventory
 from rlregress.upgrade.public_names import PublicChange
 from rlregress.upgrade.requirements import RequirementChange
@@ -247,7 +247,7 @@ def of_pieces(
     executions: Sequence[PieceExecution],
     checks: Mapping[str, tuple[str, Cause | None]],
     unnamed: Collection[str],
-    known: Sequence[outside.Outside],
+    known: Sequence[outside_training.Outside],
     framework: str = "",
 ) -> list[Entry]:
     """Pieces of code that differ, each in the state that its trainings leave it in.
@@ -260,7 +260,7 @@ def of_pieces(
     ran = {_name(execution.function) for execution in executions if execution.trainings}
     # what can have no effect would only make the others look few
     names = [_name(x.function) for x in executions if x.function.how not in (WORDING, ADDED)]
-    reasons = outside.reasons([name for name in names if name not in unnamed], ran, known)
+    reasons = outside_training.reasons([name for name in names if name not in unnamed], ran, known)
     return [_piece(execution, checks, unnamed, reasons, framework) for execution in executions]
 
 
@@ -400,7 +400,7 @@ def unnamed(pieces: Iterable[Changed], folders: Sequence[str]) -> set[str]:
     for piece in pieces:
         if piece.how == REMOVED and (simple := _private(piece)):
             wanted.setdefault(simple, []).append(_name(piece))
-    for path in functions.files(folders).values():
+    for path in changed_functions.files(folders).values():
         text = path.read_text(encoding="utf-8", errors="replace")
         for simple in [simple for simple in wanted if simple in text]:
             del wanted[simple]
@@ -506,7 +506,9 @@ def _harmless(row: RequirementChange, inventory: Inventory) -> str:
             return ""
         bounds = new.specifier
     return (
-        f"{row.package} {here} here satisfies it" if here and metadata.admits(bounds, here) else ""
+        f"{row.package} {here} here satisfies it"
+        if here and distribution_metadata.admits(bounds, here)
+        else ""
     )
 
 

@@ -11,8 +11,8 @@ import sys
 from packaging.utils import canonicalize_name
 
 from rlregress.errors import UserError
-from rlregress.tracing.processes import last_words
-from rlregress.tracing.run import Side
+from rlregress.tracing.child_processes import last_words
+from rlregress.tracing.recording_processes import Side
 
 
 @functools.cache

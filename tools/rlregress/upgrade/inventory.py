@@ -19,20 +19,20 @@ from rlregress.model.code import WORDING, Changed
 from rlregress.source import below
 from rlregress.upgrade import (
     affected,
+    changed_functions,
     closures,
-    functions,
     installed,
     interpreters,
     public_names,
     requirements,
-    selection,
+    training_selection,
     working_tree,
 )
 from rlregress.upgrade.closures import Distributions
-from rlregress.upgrade.environments import Prepared
-from rlregress.upgrade.pair import Pair
 from rlregress.upgrade.public_names import PublicChange
 from rlregress.upgrade.requirements import RequirementChange
+from rlregress.upgrade.resolved import Pair
+from rlregress.upgrade.side_environments import Prepared
 
 #: what a working tree declares its requirements in.
 _PROJECT = ("pyproject.toml", "setup.cfg", "setup.py")
@@ -133,7 +133,7 @@ def inventory(pair: Pair, a: Prepared, b: Prepared) -> Inventory:
     packages = _packages(pair, a, b, own)
     moved = [package for package in packages if package.old != package.new]
     folders = [[str(f) for p in moved if (f := getattr(p, side))] for side in ("old", "new")]
-    pieces = functions.changed(*folders)
+    pieces = changed_functions.changed(*folders)
     public: list[PublicChange] = []
     for line in moved:
         # scripts, and what only one version has, offer no names to compare
@@ -399,4 +399,4 @@ def _harmless(file: str, texts: Sequence[bytes]) -> str:
     """Why a file that differs can have no effect; empty: it may have one."""
     if Path(file).suffix == ".py":
         return "comments or formatting only, or no statement of its own"
-    return selection.without_effect(file, texts)
+    return training_selection.without_effect(file, texts)

@@ -15,10 +15,10 @@ from pydantic import Field
 
 from rlregress import datafiles, frameworks, source, suite
 from rlregress.datafiles import Text
-from rlregress.faults import probed
+from rlregress.faults import probed_faults
 from rlregress.frameworks.base import Adapter
-from rlregress.model.faults import Mutant, OptionalResult
-from rlregress.upgrade import cached_folders, proof
+from rlregress.model.fault_results import Mutant, OptionalResult
+from rlregress.upgrade import cached_folders, mutation_test
 
 #: share of the faults that have to be found.
 SHARE = 0.9
@@ -59,7 +59,7 @@ def load() -> tuple[OptionalFault, ...]:
 
 def chosen(names: Sequence[str], only: Sequence[str]) -> list[OptionalFault]:
     """The faults of the frameworks, all or the named ones; UserError for an unknown name."""
-    return probed.named([fault for fault in load() if fault.framework in names], only)
+    return probed_faults.named([fault for fault in load() if fault.framework in names], only)
 
 
 def seed(
@@ -78,11 +78,11 @@ def _seed(
 ) -> list[OptionalResult]:
     fitting = {fault: _fault(adapter, fault) for fault in faults}
     every = [made for made in fitting.values() if made is not None]
-    seeded = proof.seed_installed(adapter, every, workers, say)
+    seeded = mutation_test.seed_installed(adapter, every, workers, say)
     by_fault = {result.fault: result for result in seeded}
     return [
         OptionalResult(
-            fault=probed.described(of),
+            fault=probed_faults.described(of),
             option=of.option,
             function=of.function,
             seeded=by_fault[made] if made is not None else None,

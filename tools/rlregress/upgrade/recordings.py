@@ -11,14 +11,19 @@ from pathlib import Path
 from rlregress.frameworks.base import Adapter
 from rlregress.model.code import Changed
 from rlregress.model.explain import Repeated
-from rlregress.model.traces import Comparison, NotTraced, Trace, Traced
-from rlregress.model.upgrades import Cause
+from rlregress.model.recorded_traces import Comparison, NotTraced, Trace, Traced
+from rlregress.model.upgrade_result import Cause
 from rlregress.tracing import rounding
-from rlregress.upgrade import causes, groups, selection, traced
+from rlregress.upgrade import (
+    compared_trainings,
+    culprit_search,
+    diverging_groups,
+    training_selection,
+)
+from rlregress.upgrade.compared_trainings import Training
 from rlregress.upgrade.inventory import Inventory
-from rlregress.upgrade.options import Options
 from rlregress.upgrade.sides import ExecutedFunctions, Noted, Sides
-from rlregress.upgrade.traced import Training
+from rlregress.upgrade.upgrade_options import Options
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +44,7 @@ class SameCode:
     def left(self, trainings: Iterable[Training]) -> list[Training]:
         """Those that have to be recorded, in the order in which they say most."""
         settled = {*self.functions, *(lost.name for lost in self.unsupported)}
-        return groups.ordered(
+        return diverging_groups.ordered(
             [training for training in trainings if training.name not in settled], self.met
         )
 
@@ -53,7 +58,9 @@ def same_code(
     options: Options,
 ) -> SameCode:
     """Which trainings run no code by which the sides differ."""
-    triggers = selection.triggers(found.folders("old"), found.folders("new"), _sources(adapter))
+    triggers = training_selection.triggers(
+        found.folders("old"), found.folders("new"), _sources(adapter)
+    )
     if triggers.because:
         options.say(f"{adapter.full_name}: every training is traced, as {triggers.because}")
         return SameCode()
@@ -72,7 +79,9 @@ def same_code(
         if of.functions is not None
     }
     unsupported = [
-        traced.unsupported(name, of.unsupported) for name, of in executed.items() if of.unsupported
+        compared_trainings.unsupported(name, of.unsupported)
+        for name, of in executed.items()
+        if of.unsupported
     ]
     options.say(
         f"{adapter.full_name}: {len(same)} of {len(trainings)} trainings run no code that differs"
@@ -101,20 +110,22 @@ def compared(
 ]:
     """What is compared with the other version, what could not be, and the traces themselves.
 
-    Also, of each training for which another one stands, that one; see ``groups``.
+    Also, of each training for which another one stands, that one; see ``diverging_groups``.
     """
     if not trainings:
         return [], [], ({}, {}), {}
     a, b = sides.record(trainings, lines, until=options.until(0.5))
     late = [training for training in trainings if training.name not in a or training.name not in b]
     trainings = [training for training in trainings if training not in late]
-    once = {t.name: traced.compared_once(t.name, a[t.name], b[t.name]) for t in trainings}
+    once = {
+        t.name: compared_trainings.compared_once(t.name, a[t.name], b[t.name]) for t in trainings
+    }
     diverging = {
         n: trace
         for n, trace in once.items()
-        if isinstance(trace, Comparison) and traced.diverges(trace)
+        if isinstance(trace, Comparison) and compared_trainings.diverges(trace)
     }
-    of = groups.representatives(
+    of = diverging_groups.representatives(
         diverging, (a, b), {traced_training.key for traced_training in differing}
     )
     again: dict[str, tuple[Repeated, Repeated]] = {}
@@ -123,9 +134,11 @@ def compared(
         options.say(
             f"recording {len(wanted)} trainings again, to see whether they repeat themselves"
         )
-        one, other = sides.record([traced.naming(t, once[t.name]) for t in wanted], again=True)
+        one, other = sides.record(
+            [compared_trainings.naming(t, once[t.name]) for t in wanted], again=True
+        )
         names = [training.name for training in wanted]
-        again |= {n: traced.repeated((a[n], b[n]), (one[n], other[n])) for n in names}
+        again |= {n: compared_trainings.repeated((a[n], b[n]), (one[n], other[n])) for n in names}
         # what stands for others has to repeat itself
         loose = {
             n for n in names if not all(traced_training.repeats for traced_training in again[n])
@@ -140,7 +153,7 @@ def compared(
         sentence = f"{noisy} of {len(again)} do not" if noisy else "all do: no difference is noise"
         options.say(f"do they repeat themselves? {sentence}")
     held: list[Traced] = []
-    lost = [traced.too_late(training, options.minutes) for training in late]
+    lost = [compared_trainings.too_late(training, options.minutes) for training in late]
     if late:
         options.say(f"{len(late)} trainings were not recorded: --minutes are over")
     for training in trainings:
@@ -151,7 +164,9 @@ def compared(
             if comparison.counts:
                 options.say(f"{training.owner} {comparison}")
             continue
-        both = traced.with_repetitions(name, comparison, a[name], b[name], again.get(name))
+        both = compared_trainings.with_repetitions(
+            name, comparison, a[name], b[name], again.get(name)
+        )
         held.append(both)
         if both.plain:
             options.say(f"{training.owner} {name}: {both.word}")
@@ -160,7 +175,7 @@ def compared(
         counts = ", ".join(f"{count} {word}" for word, count in words.most_common())
         options.say(f"{trainings[0].owner} scenarios: {counts}")
     stand_ins = {name: cause for name, cause in of.items() if cause != name}
-    return groups.likewise(held, stand_ins), lost, (a, b), stand_ins
+    return diverging_groups.likewise(held, stand_ins), lost, (a, b), stand_ins
 
 
 def _measured(
@@ -183,7 +198,7 @@ def _measured(
         ):
             begin = rounding.begin(found)
             if begin is not None:
-                copies[training.name] = traced.copies(training, begin)
+                copies[training.name] = compared_trainings.copies(training, begin)
     if not copies:
         return {}
     options.say(f"measuring rounding: {rounding.COPIES} copies of {len(copies)} trainings")
@@ -219,14 +234,14 @@ def causes_of(
     if parted and differing:
         of = "a training differ" if len(parted) == 1 else f"{len(parted)} trainings differ"
         options.say(f"looking for the functions that make {of}")
-    found = causes.causes(
+    found = culprit_search.causes(
         parted,
         by_name,
         differing,
         lambda jobs: sides.record_once("B", list(jobs)),
         until=options.until(0.75),
     )
-    return {name: causes.with_new(cause, pieces) for name, cause in found.items()}
+    return {name: culprit_search.with_new(cause, pieces) for name, cause in found.items()}
 
 
 def lines_of(traces: Mapping[str, Trace]) -> dict[str, set[int]]:

@@ -26,7 +26,7 @@ from pydantic import ConfigDict, Field
 
 from rlregress import datafiles
 from rlregress.errors import UserError
-from rlregress.upgrade import metadata
+from rlregress.upgrade import distribution_metadata
 
 #: fields of a declaration, as ``Declared.unread`` names them.
 REQUIRES, PYTHON, EXTRAS, ENTRY_POINTS = "requires", "requires_python", "extras", "entry_points"
@@ -80,12 +80,12 @@ class RequirementChange:
 def declared(distribution: importlib.metadata.Distribution) -> Declared:
     """What an installed or unpacked distribution declares."""
     rows = distribution.requires or []
-    unreadable = [row for row in rows if metadata.readable(row) is None]
+    unreadable = [row for row in rows if distribution_metadata.readable(row) is None]
     facts = distribution.metadata
     return Declared(
-        name=metadata.name_of(distribution),
+        name=distribution_metadata.name_of(distribution),
         version=distribution.version,
-        requires=tuple(r for r in map(metadata.readable, rows) if r is not None),
+        requires=tuple(r for r in map(distribution_metadata.readable, rows) if r is not None),
         requires_python=next(iter(facts.get_all("Requires-Python") or ()), ""),
         extras=frozenset(canonicalize_name(x) for x in facts.get_all("Provides-Extra") or ()),
         entry_points={(e.group, e.name): e.value for e in distribution.entry_points},

@@ -9,9 +9,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from rlregress.errors import UserError
-from rlregress.tracing import processes
-from rlregress.tracing.run import Side
-from rlregress.training.record import write_atomically
+from rlregress.tracing import child_processes
+from rlregress.tracing.recording_processes import Side
+from rlregress.training.run_record import write_atomically
 
 
 def run_module(side: Side, module: str, job: Mapping[str, Any], kept: Path) -> Any:
@@ -29,11 +29,11 @@ def run_module(side: Side, module: str, job: Mapping[str, Any], kept: Path) -> A
         # an answer may be asked for as an argument or in the job
         given.write_text(json.dumps({**job, "output": str(answered)}), encoding="utf-8")
         command = [side.python, "-W", "ignore", "-m", module, str(given), str(answered)]
-        ended = processes.call(command, side.environment(), folder)
+        ended = child_processes.call(command, side.environment(), folder)
         if ended.returncode or not answered.is_file():
             raise UserError(
                 f"side {side.label} gave no answers ({module.rpartition('.')[2]} ended with status "
-                f"{ended.returncode}): {processes.last_words(ended.stderr)}"
+                f"{ended.returncode}): {child_processes.last_words(ended.stderr)}"
             )
         text = answered.read_text(encoding="utf-8")
     write_atomically(kept, text)

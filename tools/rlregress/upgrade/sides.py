@@ -14,18 +14,18 @@ from typing import Any
 
 from rlregress import frameworks
 from rlregress.errors import UserError
-from rlregress.model.traces import Trace
+from rlregress.model.recorded_traces import Trace
 from rlregress.progress import Progress
-from rlregress.tracing import errors, processes, run, trace
-from rlregress.tracing.run import Side
-from rlregress.upgrade import cached_folders, traced
-from rlregress.upgrade.selection import Triggers
-from rlregress.upgrade.traced import Training
+from rlregress.tracing import child_processes, error_origin, recording_processes, trace_reader
+from rlregress.tracing.recording_processes import Side
+from rlregress.upgrade import cached_folders, compared_trainings
+from rlregress.upgrade.compared_trainings import Training
+from rlregress.upgrade.training_selection import Triggers
 
 #: marks of the two sides, as the files of their answers carry them.
 MARKS = ("a", "b")
 #: whether it is noted what is reached: the lines of all functions, or of some; see
-#: ``tracing.record``.
+#: ``tracing.trace_worker``.
 Noted = bool | Sequence[Sequence[str]]
 NOTHING: Mapping[str, Noted] = {}
 #: seconds that a training which a signal has ended may have taken.
@@ -59,7 +59,7 @@ class Sides:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None:
-            processes.end()
+            child_processes.end()
         self._pool.shutdown(cancel_futures=True)
 
     def run(self, name: str, question: Callable[..., Any], *arguments: Any) -> Answers:
@@ -110,17 +110,23 @@ class Sides:
     ) -> tuple[dict[str, Trace], dict[str, Trace]]:
         """The traces; where the two end differently, errors are tried again without recording."""
         differing = [t for t in trainings if t.name in a and t.name in b
-                     and not traced.same_end(a[t.name], b[t.name])]  # fmt: skip
+                     and not compared_trainings.same_end(a[t.name], b[t.name])]  # fmt: skip
         with TemporaryDirectory(prefix="rlregress-plain-") as folder:
             tasks = []
             for label, side, traces in zip("AB", self._sides, (a, b), strict=True):
-                tried = [t for t in differing if traced.own_error(traces[t.name])]
+                tried = [t for t in differing if compared_trainings.own_error(traces[t.name])]
                 plain = [
                     replace(t, job={**t.job, "plain": _patience(traces[t.name])}) for t in tried
                 ]
                 tasks.append(self._pool.submit(recorded, plain, side, Path(folder), f"-{label}"))
             return tuple(  # type: ignore[return-value]
-                {**traces, **{n: traced.confirmed(traces[n], t) for n, t in task.result().items()}}
+                {
+                    **traces,
+                    **{
+                        n: compared_trainings.confirmed(traces[n], t)
+                        for n, t in task.result().items()
+                    },
+                }
                 for traces, task in zip((a, b), tasks, strict=True)
             )
 
@@ -203,7 +209,7 @@ def recorded(
         path = _path(training, folder, mark)
         if path.is_file():
             try:
-                traces[training.name] = trace.load(path)
+                traces[training.name] = trace_reader.load(path)
                 _advance(progress, kept=True)
             except UserError:
                 path.unlink()
@@ -262,8 +268,8 @@ def executed_functions(
             "folders": list(folders),
         }
         path.write_text(json.dumps(request), encoding="utf-8")
-        command = run.start("entering", side, path)
-        processes.follow(command, side.environment(), made, lambda _: _advance(progress))
+        command = recording_processes.start("entering", side, path)
+        child_processes.follow(command, side.environment(), made, lambda _: _advance(progress))
         return {str(job["name"]): _executed(Path(str(job["output"]))) for job in jobs}
 
 
@@ -284,12 +290,12 @@ def _script(training: Training, side: Side, path: Path, lines: Noted) -> Trace:
     """A new trace of a script, in a process of its own."""
     part = path.with_suffix(".part")
     try:
-        new = run.record({**training.job, "lines": lines}, part, side)
-    except run.Killed as error:
+        new = recording_processes.record({**training.job, "lines": lines}, part, side)
+    except recording_processes.Killed as error:
         return _killed(training, error.signal, error.last_words)
     except UserError as error:
         # such as a fault that does not fit: the others go on
-        return trace.failed(str(error))
+        return trace_reader.failed(str(error))
     part.replace(path)
     return new
 
@@ -297,11 +303,11 @@ def _script(training: Training, side: Side, path: Path, lines: Noted) -> Trace:
 def _killed(training: Training, signal: str, message: str) -> Trace:
     """In place of a trace, by what its process was ended."""
     text = f"the process was ended by {signal}"
-    if signal not in errors.SIGNALS:
-        return trace.failed(text)
+    if signal not in error_origin.SIGNALS:
+        return trace_reader.failed(text)
     script = str(training.job.get("script", ""))
     packages = tuple(training.job.get("packages") or frameworks.get(training.owner).modules)
-    return trace.failed(text, errors.of_signal(signal, message, script, packages))
+    return trace_reader.failed(text, error_origin.of_signal(signal, message, script, packages))
 
 
 def _advance(progress: Progress | None, kept: bool = False) -> None:
@@ -341,23 +347,25 @@ def _batch(
     with TemporaryDirectory(prefix="rlregress-trace-") as made:
         path = Path(made) / "jobs.json"
         path.write_text(json.dumps({"jobs": jobs, "until": until}), encoding="utf-8")
-        process = processes.follow(run.start("batch", side, path), side.environment(), made, ended)
+        process = child_processes.follow(
+            recording_processes.start("batch", side, path), side.environment(), made, ended
+        )
     for name, output in paths.items():
         error_file = Path(f"{output}.part.error")
         if output.is_file():
-            traces[name] = trace.load(output)
+            traces[name] = trace_reader.load(output)
         elif error_file.is_file():
             text = error_file.read_text(encoding="utf-8", errors="replace")
             killed = _ENDED.search(text)
             traces[name] = (
                 _killed(by_name[name], killed.group(1), text)
-                if killed is not None and killed.group(1) in errors.SIGNALS
-                else trace.failed(text)
+                if killed is not None and killed.group(1) in error_origin.SIGNALS
+                else trace_reader.failed(text)
             )
         elif process.returncode or until is None or time.time() <= until:
-            traces[name] = trace.failed(
+            traces[name] = trace_reader.failed(
                 f"the process ended with status {process.returncode}: "
-                f"{processes.last_words(process.stderr)}"
+                f"{child_processes.last_words(process.stderr)}"
             )
         error_file.unlink(missing_ok=True)
     return traces

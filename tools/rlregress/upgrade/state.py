@@ -14,15 +14,15 @@ from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.source import below
 from rlregress.training import identity
-from rlregress.upgrade import interpreters, metadata
-from rlregress.upgrade.environments import Prepared
+from rlregress.upgrade import distribution_metadata, interpreters
+from rlregress.upgrade.side_environments import Prepared
 
 
 def versions(prepared: Prepared) -> dict[str, str]:
     """Name -> version of everything on a side, "python" included."""
     by_name = dict(interpreters.distributions(prepared.side.python))
     for path in reversed(prepared.side.paths):
-        here = metadata.in_folder(Path(path))
+        here = distribution_metadata.in_folder(Path(path))
         by_name.update({name: distribution.version for name, distribution in here.items()})
     return {name: v for name, v in by_name.items() if name not in prepared.side.hidden}
 

@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from packaging.utils import parse_wheel_filename
 
 from rlregress.errors import UserError
-from rlregress.upgrade import cached_folders, installer, metadata
+from rlregress.upgrade import cached_folders, distribution_metadata, installer
 
 #: the last pip that builds what has invalid metadata.
 _PIP = "pip==24.0"
@@ -123,5 +123,5 @@ def _readable(line: str) -> str | None:
     key, _, row = line.partition(": ")
     if key != "Requires-Dist":
         return line
-    requirement = metadata.readable(row)
+    requirement = distribution_metadata.readable(row)
     return None if requirement is None else f"{key}: {requirement}"

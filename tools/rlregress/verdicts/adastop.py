@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlregress.errors import UserError
-from rlregress.model.ranking import GREATER, NOT_SEPARATED, SMALLER, UNDECIDED, Design
+from rlregress.model.ranking_result import GREATER, NOT_SEPARATED, SMALLER, UNDECIDED, Design
 from rlregress.verdicts.permutation import TIE, all_arrangements, random_arrangements
 
 FloatArray = NDArray[np.float64]

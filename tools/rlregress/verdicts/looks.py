@@ -62,7 +62,8 @@ def fixed(n: int) -> Looks:
     return Looks((n,), (1.0,))
 
 
-#: The default: a healthy cell uses seven runs on average (``simulate.py``), a doubtful one twenty.
+#: The default: a healthy cell uses seven runs on average (``simulate_gates.py``), a doubtful one
+#: twenty.
 SEQUENTIAL = Looks((5, 10, 20), (0.1, 0.2, 0.7), (0.2, 0.1), (0.1, 0.05))
 #: Stored runs that a cell needs for more than one look: below, no verdict can be ``holds``.
 LEAST_STORED = 5

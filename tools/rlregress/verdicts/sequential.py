@@ -32,7 +32,7 @@ from rlregress.model.cells import CellVerdict, GroupVerdict, Verdicts
 from rlregress.model.quantities import RETURNS, Quantity, shares
 from rlregress.model.verdict import HOLDS, INCONCLUSIVE, REGRESSED
 from rlregress.verdicts import ceiling
-from rlregress.verdicts.descriptive import interquartile_mean, probability_of_improvement
+from rlregress.verdicts.descriptive_statistics import interquartile_mean, probability_of_improvement
 from rlregress.verdicts.effect import group_interval, welch_interval
 from rlregress.verdicts.family import holm, stouffer
 from rlregress.verdicts.looks import SEQUENTIAL, Looks, fixed

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rlregress.model.ranking import GREATER, SMALLER
+from rlregress.model.ranking_result import GREATER, SMALLER
 from rlregress.verdicts.adastop import AdastopPlan, compare
 from rlregress.verdicts.laws import LAWS
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rlregress.verdicts.changes import DRAWS, Found, History, find
+from rlregress.verdicts.change_points import DRAWS, Found, History, find
 from rlregress.verdicts.laws import LAWS
 
 FloatArray = NDArray[np.float64]

@@ -15,7 +15,7 @@ from typing import TypeVar
 import scipy
 
 from rlregress.model.cells import Band
-from rlregress.model.study import Difference
+from rlregress.model.study_answers import Difference
 from rlregress.verdicts.family import holm
 
 Name = TypeVar("Name")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rlregress.frameworks.base import Minibatch
-from tests_behavior import sources
+from tests_behavior import value_sources
 from tests_behavior.bounds import (
     Bounds,
     critical_distance,
@@ -75,7 +75,7 @@ def _rows(source: str, discount: float) -> Minibatch:
     values = {place: 1.0 + k / 7 for k, place in enumerate(steps)}
     returns = []
     for (number, time), ends in steps.items():
-        place = sources.places(number, time, 2)[source if ends else sources.FINAL]
+        place = value_sources.places(number, time, 2)[source if ends else value_sources.FINAL]
         returns.append(number + time + discount * values.get(place, 0.0))
     return Minibatch(
         observations=np.array(list(steps)),
@@ -85,21 +85,21 @@ def _rows(source: str, discount: float) -> Minibatch:
     )
 
 
-@pytest.mark.parametrize("source", [sources.FINAL, sources.RESET, sources.BEFORE])
+@pytest.mark.parametrize("source", [value_sources.FINAL, value_sources.RESET, value_sources.BEFORE])
 def test_the_source_of_a_value_is_found(source):
     """Whatever the value behind an end was made of is found, and nothing else."""
-    found = sources.of_returns(_rows(source, 0.9), played(2, 12), 0.9, 2)
+    found = value_sources.of_returns(_rows(source, 0.9), played(2, 12), 0.9, 2)
     assert found == {source}
-    if source != sources.FINAL:
+    if source != value_sources.FINAL:
         with pytest.raises(AssertionError, match=f"to be of its final .*, found it of {source}"):
-            sources.assert_from("F ppo", "a truncation", found, sources.FINAL)
+            value_sources.assert_from("F ppo", "a truncation", found, value_sources.FINAL)
 
 
 def test_rows_without_ends_tell_no_source():
     """Where no end was read, the test fails instead of passing for want of rows."""
-    rows = _rows(sources.FINAL, 0.9)
+    rows = _rows(value_sources.FINAL, 0.9)
     with pytest.raises(AssertionError, match="expected ends of episodes"):
-        sources.of_returns(rows, dict.fromkeys(played(2, 12), False), 0.9, 2)
+        value_sources.of_returns(rows, dict.fromkeys(played(2, 12), False), 0.9, 2)
 
 
 def test_a_faulty_clock_shows_what_was_before():

@@ -11,8 +11,8 @@ import pytest
 from rlregress.claims.settle import settle
 from rlregress.details import catalogue
 from rlregress.frameworks.base import Adapter
-from rlregress.model.claims import Claim
-from rlregress.reporting.claims import report
+from rlregress.model.settled_claims import Claim
+from rlregress.reporting.claims_text import report
 
 DETAIL = "sac.critic_loss.scale"
 NUMBER = itertools.count()

@@ -14,10 +14,10 @@ from pathlib import Path
 import tomli_w
 
 from rlregress import suite
-from rlregress.training import plan
+from rlregress.training import job_plan
 from rlregress.training.cell import Cell, Job
 
-from .runs import SHORT
+from .short_runs import SHORT
 
 CELL = Cell("sb3", "sac", "InvertedPendulum-v4", "sb3", "short")
 _COPIED = ("tools/rlregress", "baselines", "tests_performance")
@@ -34,7 +34,7 @@ class Copy:
 
     def jobs(self, seeds: range) -> list[Job]:
         """The judged runs, as the copy lists them."""
-        return [replace(job, protocol=SHORT) for job in plan.jobs(CELL, seeds)]
+        return [replace(job, protocol=SHORT) for job in job_plan.jobs(CELL, seeds)]
 
 
 def copied(folder: Path, environment: dict[str, str]) -> Copy:

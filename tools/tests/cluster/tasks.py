@@ -13,8 +13,8 @@ from rlregress.cluster.manifest import Manifest
 from rlregress.training.lease import Holder
 from rlregress.training.store import Store
 
-from .runs import rlregress
-from .slurm import until
+from .short_runs import rlregress
+from .slurm_daemons import until
 
 
 def launched(manifest: Manifest, store: Store, *more: str) -> str:

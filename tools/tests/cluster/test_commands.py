@@ -11,19 +11,19 @@ from contextlib import suppress
 
 import pytest
 
-from rlregress.cluster import chosen, one
-from rlregress.gate.selection import Selection
+from rlregress.cluster import run_one, run_selection
+from rlregress.gate.cell_selection import Selection
 from rlregress.gate.session import open_session
-from rlregress.training import launch
+from rlregress.training import worker_launch
 from rlregress.training.store import Store
 
-from .runs import jobs, listed
+from .short_runs import jobs, listed
 
 
 def test_what_is_launched_is_what_a_gate_judges(tmp_path):
     """The runs of a launch are those of the first look of a gate with the same options."""
     selection = Selection("short", cells="sb3-ppo-*")
-    manifest = chosen.of_selection(selection, 0, 1000, Store(tmp_path))
+    manifest = run_selection.of_selection(selection, 0, 1000, Store(tmp_path))
     session = open_session(selection, 0, str(tmp_path))
     first = [job for job in session.ordered_jobs() if session.number(job) < 5]
     assert {run.name for run in manifest.runs()} == {job.name for job in first}
@@ -142,7 +142,7 @@ def test_what_a_watch_shows_is_harmless(tmp_path, terminal):
     store.path(job).with_suffix(".failed").write_text("bad \x1b]0;title\x07 \x1b[2J\n")
     reader, writer = pty.openpty() if terminal else os.pipe()
     command = [sys.executable, "-m", "rlregress.cli", "watch", "--store", str(tmp_path)]
-    process = subprocess.Popen(command, env=launch.environment(), stdout=writer)
+    process = subprocess.Popen(command, env=worker_launch.environment(), stdout=writer)
     os.close(writer)
     text = b""
     # a terminal that nobody writes to any more is an error to its reader
@@ -159,6 +159,6 @@ def test_what_a_watch_shows_is_harmless(tmp_path, terminal):
 def test_an_index_may_be_a_variable_of_the_shell(tmp_path):
     """The command is the same for every scheduler."""
     store = Store(tmp_path)
-    call = one.command(listed(store, jobs([0])), "$I", store)
+    call = run_one.command(listed(store, jobs([0])), "$I", store)
     assert call[1:5] == ["-m", "rlregress.cli", "runs", "run"]
     assert call[-4:] == ["--index", "$I", "--store", str(tmp_path)]

@@ -21,13 +21,13 @@ from pathlib import Path
 import pytest
 
 from rlregress.cluster.manifest import Manifest
-from rlregress.training import record
+from rlregress.training import run_record
 from rlregress.training.lease import Holder
 from rlregress.training.store import Store
 
-from . import slurm
-from .runs import has_ended, jobs, listed, rlregress, started
-from .slurm import Cluster, Site, until
+from . import slurm_daemons
+from .short_runs import has_ended, jobs, listed, rlregress, started
+from .slurm_daemons import Cluster, Site, until
 from .tasks import caught, go_on, launched, logs, task_of
 
 RUNS = int(os.environ.get("RLREGRESS_RUNS", "1440"))
@@ -41,7 +41,7 @@ MOST_LAUNCHES = 5
 pytestmark = [
     pytest.mark.nightly,
     pytest.mark.usefixtures("warm_python"),
-    pytest.mark.skipif(bool(slurm.missing()), reason=slurm.missing()),
+    pytest.mark.skipif(bool(slurm_daemons.missing()), reason=slurm_daemons.missing()),
 ]
 
 
@@ -49,7 +49,7 @@ pytestmark = [
 def cluster(tmp_path, monkeypatch) -> Iterator[Cluster]:
     """Four nodes of 24 cores each; its commands find it."""
     (tmp_path / "slurm").mkdir()
-    with slurm.running(tmp_path / "slurm", Site()) as running:
+    with slurm_daemons.running(tmp_path / "slurm", Site()) as running:
         for name in ("PATH", "SLURM_CONF"):
             monkeypatch.setenv(name, running.environment[name])
         yield running
@@ -252,5 +252,5 @@ def test_one_machine_killed_three_times_comes_to_the_same(store, tmp_path):
     assert (there.failed, there.duplicates, there.leases) == (set(), [], set())
     for run in runs:
         names = [of.folder / f"{run.name}.json" for of in (store, here)]
-        one, other = (record.outcome(record.read(name)) for name in names)
+        one, other = (run_record.outcome(run_record.read(name)) for name in names)
         assert one == other, run.name

@@ -23,13 +23,13 @@ from itertools import cycle, product
 import pytest
 
 from rlregress.cluster.manifest import Manifest
-from rlregress.training import launch
+from rlregress.training import worker_launch
 from rlregress.training.cell import Job, Protocol
 from rlregress.training.store import Store
 
-from . import slurm
-from .runs import has_ended, jobs, listed, rlregress, workers
-from .slurm import Site, until
+from . import slurm_daemons
+from .short_runs import has_ended, jobs, listed, rlregress, workers
+from .slurm_daemons import Site, until
 from .tasks import launched, logs
 
 HIT = 40
@@ -134,7 +134,7 @@ def launched_here(store: Store, manifest: Manifest, workers: int) -> subprocess.
     with open(store.folder / "said", "ab") as text:
         return subprocess.Popen(
             [*command, "--manifest", str(manifest.path), "--store", str(store.folder)],
-            env=launch.environment(),
+            env=worker_launch.environment(),
             stdout=text,
             stderr=text,
         )
@@ -158,10 +158,10 @@ def test_runs_on_one_machine_that_are_hit_are_done_once(store):
 @pytest.fixture
 def cluster(tmp_path, monkeypatch) -> Iterator[None]:
     """A Slurm that runs; its commands are found."""
-    if slurm.missing():
-        pytest.skip(slurm.missing())
+    if slurm_daemons.missing():
+        pytest.skip(slurm_daemons.missing())
     (tmp_path / "slurm").mkdir()
-    with slurm.running(tmp_path / "slurm", Site(nodes=2, cores=4, kill_wait=30)) as running:
+    with slurm_daemons.running(tmp_path / "slurm", Site(nodes=2, cores=4, kill_wait=30)) as running:
         for name in ("PATH", "SLURM_CONF"):
             monkeypatch.setenv(name, running.environment[name])
         yield

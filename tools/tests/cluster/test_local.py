@@ -9,12 +9,12 @@ import sys
 
 import pytest
 
-from rlregress.cluster import local, one
-from rlregress.training import launch
+from rlregress.cluster import local, run_one
+from rlregress.training import worker_launch
 from rlregress.training.store import Store
 
-from .runs import has_ended, holder, jobs, listed
-from .slurm import until
+from .short_runs import has_ended, holder, jobs, listed
+from .slurm_daemons import until
 
 pytestmark = pytest.mark.usefixtures("warm_python")
 
@@ -24,7 +24,7 @@ def launched(store: Store, manifest, workers: int = 2) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "rlregress.cli", "launch", "--local", "-j", str(workers)]
     return subprocess.Popen(
         [*command, "--manifest", str(manifest.path), "--store", str(store.folder)],
-        env=launch.environment(),
+        env=worker_launch.environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -72,7 +72,9 @@ def test_a_run_that_is_ended_from_outside_is_left(tmp_path, monkeypatch, code, e
     if code < 0:
         default = f"signal.signal({-code}, signal.SIG_DFL)" if code != -signal.SIGKILL else ""
         end = f"import os, signal; {default}; os.kill(os.getpid(), {-code})"
-    monkeypatch.setattr(one, "command", lambda *_: [sys.executable, "-c", end.replace("; ;", ";")])
+    monkeypatch.setattr(
+        run_one, "command", lambda *_: [sys.executable, "-c", end.replace("; ;", ";")]
+    )
     monkeypatch.setattr(local, "_PAUSE_SECONDS", 0.0)
     store = Store(tmp_path)
     manifest = listed(store, jobs([0]))
@@ -92,7 +94,7 @@ def test_a_signal_is_not_lost_while_a_run_is_started(tmp_path, monkeypatch):
     # a process of a parallel test run has another handler
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     os.register_at_fork(after_in_parent=interrupt)
-    monkeypatch.setattr(one, "command", lambda *_: [sys.executable, "-c", "pass"])
+    monkeypatch.setattr(run_one, "command", lambda *_: [sys.executable, "-c", "pass"])
     store = Store(tmp_path)
     manifest = listed(store, jobs([0]))
     try:

@@ -11,7 +11,7 @@ from contextlib import suppress
 
 import pytest
 
-from rlregress.cluster import chosen, manifest, slurm
+from rlregress.cluster import manifest, run_selection, slurm_arrays
 from rlregress.cluster.manifest import Manifest
 from rlregress.errors import UserError
 from rlregress.training.cell import Job
@@ -60,11 +60,11 @@ def test_a_line_is_one_run_in_json(written):
 def test_a_store_keeps_its_own_copy(written, tmp_path):
     """So that tasks find it where the records are, whatever becomes of the first."""
     store = Store(tmp_path / "runs")
-    copy = chosen.kept(written, store)
+    copy = run_selection.kept(written, store)
     assert copy.path.parent == tmp_path / "runs" / "manifests"
     written.path.unlink()
     assert copy.job(0) == job(1000)
-    assert [each.path for each in chosen.of_store(store)] == [copy.path]
+    assert [each.path for each in run_selection.of_store(store)] == [copy.path]
 
 
 @pytest.mark.parametrize(
@@ -167,10 +167,10 @@ def test_a_pipe_in_the_place_of_a_manifest_is_not_waited_for(written, tmp_path):
     with pytest.raises(UserError, match="cannot be read: it is a pipe, not a file; expected a fil"):
         Manifest(pipe)
     store = Store(tmp_path / "runs")
-    chosen.kept(written, store)
+    run_selection.kept(written, store)
     pipe.rename(tmp_path / "runs" / "manifests" / "pipe.jsonl")
     with pytest.raises(UserError, match="it is a pipe, not a file"):
-        chosen.of_store(store)
+        run_selection.of_store(store)
 
 
 @pytest.mark.parametrize("index", [-1, 3])
@@ -203,7 +203,10 @@ def test_what_has_the_name_of_a_list_is_set_aside(written, tmp_path, planted):
     path.parent.mkdir(parents=True)
     PLANTED[planted](path)
     jobs = [(written.job(number), run.seconds) for number, run in enumerate(written.runs())]
-    for made in (lambda: chosen.kept(written, store), lambda: manifest.write(jobs, path.parent)):
+    for made in (
+        lambda: run_selection.kept(written, store),
+        lambda: manifest.write(jobs, path.parent),
+    ):
         of = made()
         assert (of.path, of.digest, list(of.runs())) == (path, written.digest, list(written.runs()))
         assert len(list(path.parent.glob("*.damaged"))) == 1
@@ -213,9 +216,9 @@ def test_what_has_the_name_of_a_list_is_set_aside(written, tmp_path, planted):
 def test_an_edited_list_with_the_right_header_is_set_aside(written, tmp_path):
     """Its header alone says nothing."""
     store = Store(tmp_path / "runs")
-    path = chosen.kept(written, store).path
+    path = run_selection.kept(written, store).path
     path.write_text(path.read_text().replace('"learning_rate": 0.1', '"learning_rate": 0.2'))
-    assert chosen.kept(written, store).job(2) == job(1)
+    assert run_selection.kept(written, store).job(2) == job(1)
 
 
 @pytest.mark.parametrize("name", ["manifests", "slurm"])
@@ -226,10 +229,13 @@ def test_a_folder_that_leads_out_of_the_store_is_not_written_to(written, tmp_pat
     store.folder.mkdir()
     (store.folder / name).symlink_to(outside)
     text = f"{name}.* lies outside of .*runs, where a link leads; .*remove the link"
-    calls = [lambda: slurm.submit(lambda _: [], store, print), lambda: slurm.queue(store)]
+    calls = [
+        lambda: slurm_arrays.submit(lambda _: [], store, print),
+        lambda: slurm_arrays.queue(store),
+    ]
     if name == "manifests":
-        calls = [lambda: chosen.kept(written, store), lambda: chosen.of_store(store),
-                 lambda: chosen._listed([(job(0), 1.0)], store)]  # fmt: skip
+        calls = [lambda: run_selection.kept(written, store), lambda: run_selection.of_store(store),
+                 lambda: run_selection._listed([(job(0), 1.0)], store)]  # fmt: skip
     for call in calls:
         with pytest.raises(UserError, match=text):
             call()

@@ -11,10 +11,10 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from rlregress.training import launch, lease
+from rlregress.training import lease, worker_launch
 from rlregress.training.store import Store
 
-from .runs import jobs, listed
+from .short_runs import jobs, listed
 
 #: prctl(2), and what capabilities(7) lets root do: write, search and change the files of anybody.
 _DROP, _OF_ROOT = 24, (1, 2, 3)
@@ -30,7 +30,7 @@ def called(*arguments: str) -> subprocess.CompletedProcess[str]:
     """A command of somebody who obeys the modes of files."""
     return subprocess.run(
         [sys.executable, "-m", "rlregress.cli", *arguments],
-        env=launch.environment(),
+        env=worker_launch.environment(),
         preexec_fn=_as_others,
         capture_output=True,
         text=True,
@@ -74,7 +74,7 @@ def test_a_store_that_can_only_be_read_is_looked_at(store):
         # until all is done
         subprocess.run(
             [sys.executable, "-m", "rlregress.cli", "watch", "--store", str(store.folder)],
-            env=launch.environment(),
+            env=worker_launch.environment(),
             preexec_fn=_as_others,
             timeout=5,
             check=True,

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from rlregress.cluster import manifest, one, slurm
+from rlregress.cluster import manifest, run_one, slurm_arrays
 from rlregress.errors import UserError
-from rlregress.gate import throughput
+from rlregress.gate import stored_throughput
 from rlregress.training.lease import Lease
 from rlregress.training.store import Store
 
@@ -32,8 +32,10 @@ def made(of: manifest.Manifest, folder: Path, site=None, size=1001, done=()) -> 
     """The scripts of what is left, and what was said about time and memory."""
     runs, lines = list(of.runs()), []
     left = [run for run in runs if run.name not in done]
-    site = slurm.Site() if site is None else site
-    return slurm.scripts(of, runs, left, done, Store(folder), site, size, lines.append), lines
+    site = slurm_arrays.Site() if site is None else site
+    return slurm_arrays.scripts(
+        of, runs, left, done, Store(folder), site, size, lines.append
+    ), lines
 
 
 @pytest.mark.parametrize(
@@ -42,22 +44,22 @@ def made(of: manifest.Manifest, folder: Path, site=None, size=1001, done=()) -> 
 )
 def test_indices_are_written_short(indices, text):
     """As sbatch takes them."""
-    assert slurm.ranges(indices) == text
+    assert slurm_arrays.ranges(indices) == text
 
 
 def test_a_piece_fits_into_an_array():
     """1440 runs at the usual size: indices end at 1000, and what is done leaves holes."""
-    assert [len(piece) for piece in slurm.split(range(1440), 1001)] == [1001, 439]
-    pieces = list(slurm.split([0, 999, 1000, 1001, 1439, 2002], 1001))
+    assert [len(piece) for piece in slurm_arrays.split(range(1440), 1001)] == [1001, 439]
+    pieces = list(slurm_arrays.split([0, 999, 1000, 1001, 1439, 2002], 1001))
     assert pieces == [[0, 999, 1000], [1001, 1439], [2002]]
     assert all(piece[-1] - piece[0] <= 1000 for piece in pieces)
 
 
 def test_a_list_of_indices_is_not_too_long_for_a_line():
     """Every second run of 100 000 is named in lines of a few thousand characters."""
-    pieces = list(slurm.split(range(0, 100_000, 2), 4_000_001))
+    pieces = list(slurm_arrays.split(range(0, 100_000, 2), 4_000_001))
     assert sum(map(len, pieces)) == 50_000
-    assert max(len(slurm.ranges(piece)) for piece in pieces) <= 8000
+    assert max(len(slurm_arrays.ranges(piece)) for piece in pieces) <= 8000
 
 
 def test_a_script_names_its_runs_and_nothing_else(tmp_path):
@@ -111,7 +113,7 @@ def test_time_and_memory_are_those_of_recorded_runs(tmp_path):
 
 def test_memory_is_that_of_stored_throughput_where_no_run_is_recorded(tmp_path):
     """And without any measurement the site's own limits hold."""
-    framework, algorithm = next(iter(throughput.every()))
+    framework, algorithm = next(iter(stored_throughput.every()))
     cell = type(job().cell)(framework, algorithm, "Ring-v0", framework, "smoke")
     of = manifest.write([(job(cell=cell), 0.0)], tmp_path / "manifests")
     ((script,), (text,)) = made(of, tmp_path)
@@ -123,7 +125,9 @@ def test_memory_is_that_of_stored_throughput_where_no_run_is_recorded(tmp_path):
 
 def test_a_site_has_its_own_options_and_lines(tmp_path):
     """They replace ours of the same name; modules are loaded before the run."""
-    site = slurm.Site(("account=x", "time=3-0", "exclusive"), "module load python\n", at_once=24)
+    site = slurm_arrays.Site(
+        ("account=x", "time=3-0", "exclusive"), "module load python\n", at_once=24
+    )
     ((script,), _) = made(listed(tmp_path, {0: 60.0, 2: 60.0}), tmp_path, site)
     assert "#SBATCH --account=x\n" in script.text
     assert "#SBATCH --exclusive\n" in script.text
@@ -144,7 +148,7 @@ def test_a_site_has_its_own_options_and_lines(tmp_path):
 def test_an_option_that_cannot_be_passed_is_refused(option, reason):
     """In one sentence, before anything is submitted."""
     with pytest.raises(UserError, match=reason):
-        slurm.Site((option,))
+        slurm_arrays.Site((option,))
 
 
 @pytest.mark.parametrize(
@@ -215,10 +219,10 @@ def test_a_slurm_that_answers_nonsense_or_never_is_one_sentence(
     tmp_path, monkeypatch, text, message
 ):
     """Whatever it is that answers."""
-    monkeypatch.setattr(one, "ANSWERS_IN_SECONDS", 0.5)
+    monkeypatch.setattr(run_one, "ANSWERS_IN_SECONDS", 0.5)
     answers(tmp_path, monkeypatch, scontrol=text)
     with pytest.raises(UserError, match=message) as raised:
-        slurm.array_size()
+        slurm_arrays.array_size()
     assert len(str(raised.value).splitlines()) == 1
 
 
@@ -228,7 +232,7 @@ def test_a_command_that_cannot_be_started_is_one_sentence(tmp_path, monkeypatch)
     (tmp_path / "scontrol").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UserError, match="scontrol cannot be started: Exec format error"):
-        slurm.array_size()
+        slurm_arrays.array_size()
 
 
 def test_rows_of_a_queue_that_are_not_ours_are_passed_over(tmp_path, monkeypatch):
@@ -243,7 +247,7 @@ def test_rows_of_a_queue_that_are_not_ours_are_passed_over(tmp_path, monkeypatch
     (tmp_path / "rows").write_text("\n".join([*rows, ""]))
     text = f"echo $* >> {tmp_path}/asked; cat {tmp_path}/rows; printf '\\xff|\\n'"
     answers(tmp_path, monkeypatch, squeue=text)
-    found = slurm.queue(store)
+    found = slurm_arrays.queue(store)
     assert (found.silent, found.states) == ("", {("PENDING", "(a|b)"): 1})
     assert found.runs == {run.name for run in of.runs() if run.number == 1}
     assert f" -u {os.getuid()} " in (tmp_path / "asked").read_text()
@@ -254,26 +258,26 @@ def test_what_was_submitted_and_has_no_task_is_gone(tmp_path, monkeypatch):
     of, store = listed(tmp_path, {0: 60.0, 2: 50.0, 4: 40.0}), Store(tmp_path)
     ((script,), _) = made(of, tmp_path)
     answers(tmp_path, monkeypatch, squeue=f"echo '{script.name}|1|PENDING|None'", sbatch="echo 5")
-    slurm.submit(lambda _: [script], store, print)
+    slurm_arrays.submit(lambda _: [script], store, print)
     digest = of.digest[: manifest.NAMED]
-    assert slurm.queue(store).gone == {digest: {0, 2}}
+    assert slurm_arrays.queue(store).gone == {digest: {0, 2}}
     path = tmp_path / "slurm" / f"{script.name}.sh"
     for array in ("0-99999999999", "2,1", "5-1", "-"):
         path.write_text(re.sub("--array=.*", f"--array={array}", script.text))
-        assert slurm.queue(store).gone in ({}, {digest: set()})
+        assert slurm_arrays.queue(store).gone in ({}, {digest: set()})
     # not the millions that a script may name, which take a GiB
     path.write_text(re.sub("--array=.*", "--array=0-4000000", script.text))
     tracemalloc.start()
-    assert slurm.queue(store).gone == {digest: {0, 2}}
+    assert slurm_arrays.queue(store).gone == {digest: {0, 2}}
     assert tracemalloc.get_traced_memory()[1] < 10_000_000
     tracemalloc.stop()
     path.write_text(script.text)
     lease = Lease(tmp_path / "slurm" / "launch.lease")
     assert lease.take()
-    assert slurm.queue(store).gone == {}
+    assert slurm_arrays.queue(store).gone == {}
     lease.give_back()
     answers(tmp_path, monkeypatch, squeue="exit 1")
-    assert slurm.queue(store).gone == {}
+    assert slurm_arrays.queue(store).gone == {}
 
 
 def test_an_answer_of_sbatch_that_is_none_is_one_sentence(tmp_path, monkeypatch):
@@ -283,13 +287,13 @@ def test_an_answer_of_sbatch_that_is_none_is_one_sentence(tmp_path, monkeypatch)
     answers(tmp_path, monkeypatch, squeue="", sbatch="echo welcome")
     text = "sbatch answered 'welcome', expected the number of a job; the script is .*refused; subm"
     with pytest.raises(UserError, match=text):
-        slurm.submit(lambda _: [script], store, print)
-    assert slurm.queue(store).gone == {}
+        slurm_arrays.submit(lambda _: [script], store, print)
+    assert slurm_arrays.queue(store).gone == {}
 
 
 def test_where_no_slurm_is_nothing_is_submitted(tmp_path, monkeypatch):
     """It is said what is missing; the queue is known to be unknown."""
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UserError, match="there is no scontrol here; .*--dry-run"):
-        slurm.array_size()
-    assert "there is no squeue here" in slurm.queue(Store(tmp_path)).silent
+        slurm_arrays.array_size()
+    assert "there is no squeue here" in slurm_arrays.queue(Store(tmp_path)).silent

@@ -13,15 +13,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from rlregress.cluster import chosen, survey
-from rlregress.cluster import slurm as arrays
+from rlregress.cluster import run_selection, slurm_arrays, store_status
 from rlregress.training.cell import Job
 from rlregress.training.lease import Holder
 from rlregress.training.store import Store
 
-from . import slurm
-from .runs import ENDLESS, PACKAGE, begun, jobs, listed, other_code, rlregress
-from .slurm import Site, until
+from . import slurm_daemons
+from .short_runs import ENDLESS, PACKAGE, begun, jobs, listed, other_code, rlregress
+from .slurm_daemons import Site, until
 from .tasks import go_on, launched, logs, task_of
 
 #: arrays are small, so that few runs are split; a frozen task is not killed before it goes on.
@@ -29,14 +28,14 @@ SITE = Site(nodes=2, cores=8, max_array_size=3, kill_wait=30)
 
 pytestmark = [
     pytest.mark.usefixtures("warm_python"),
-    pytest.mark.skipif(bool(slurm.missing()), reason=slurm.missing()),
+    pytest.mark.skipif(bool(slurm_daemons.missing()), reason=slurm_daemons.missing()),
 ]
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory) -> Iterator[dict[str, str]]:
     """A Slurm that runs: the environment of its commands."""
-    with slurm.running(tmp_path_factory.mktemp("slurm"), SITE) as running:
+    with slurm_daemons.running(tmp_path_factory.mktemp("slurm"), SITE) as running:
         yield running.environment
 
 
@@ -119,8 +118,10 @@ def test_after_every_accident_a_launch_completes_the_runs(ask, store, number):
 
 def states(store: Store) -> dict[str, int]:
     """How many runs of a store are in which state."""
-    queue = arrays.queue(store)
-    return dict(survey.survey(store, chosen.of_store(store), queue.gone, queue.runs).total)
+    queue = slurm_arrays.queue(store)
+    return dict(
+        store_status.survey(store, run_selection.of_store(store), queue.gone, queue.runs).total
+    )
 
 
 def test_a_run_that_is_cancelled_is_stopped(ask, store):
@@ -150,7 +151,7 @@ def test_a_store_may_lie_anywhere(ask, tmp_path):
     every = jobs(range(4))
     manifest = listed(store, every)
     launched(manifest, store, "--sbatch", "begin=now+1hour")
-    assert arrays.queue(store).runs == {job.name for job in every}
+    assert slurm_arrays.queue(store).runs == {job.name for job in every}
     for task in ask("squeue", "-h", "-o", "%A").split():
         ask("scontrol", "update", f"jobid={task}", "StartTime=now")
     until(lambda: not ask("squeue", "-h").strip(), 300, "tasks are still in the queue")

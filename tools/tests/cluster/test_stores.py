@@ -9,10 +9,10 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from rlregress.cluster import audit, manifest, survey
-from rlregress.model.cluster import Survey
-from rlregress.reporting import cluster as report
-from rlregress.training import budgets, lease, record
+from rlregress.cluster import audit, manifest, store_status
+from rlregress.model.store_state import Survey
+from rlregress.reporting import cluster_text
+from rlregress.training import budgets, lease, run_record
 from rlregress.training.cell import Protocol
 from rlregress.training.store import Store
 
@@ -66,7 +66,7 @@ def store(tmp_path) -> Store:
 def looked(store: Store) -> Survey:
     """The survey of all that is listed."""
     listed = [manifest.Manifest(path) for path in (store.folder / "manifests").glob("*")]
-    return survey.survey(store, listed)
+    return store_status.survey(store, listed)
 
 
 def test_a_status_counts_every_run_once(store):
@@ -75,7 +75,7 @@ def test_a_status_counts_every_run_once(store):
     assert of["some-ppo"] == {
         "done": 1, "failed": 1, "running": 2, "stuck": 1, "stopped": 1, "waiting": 3,
     }  # fmt: skip
-    assert of[survey.UNLISTED] == {"done": 1}
+    assert of[store_status.UNLISTED] == {"done": 1}
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_a_run_whose_lease_is_over_is_stopped(tmp_path, silent, changes, state):
     made = Store(tmp_path)
     made.path(job(0)).parent.mkdir()
     attempt(made, 0, silent=silent, **{"begun": lease.this_process().begun, **changes})
-    (found,) = survey.survey(made, []).attempts
+    (found,) = store_status.survey(made, []).attempts
     assert (found.state, bool(found.why)) == (state, state == "stopped")
     assert lease.is_over(made.path(job(0)).with_suffix(".lease")) == (state == "stopped")
 
@@ -106,7 +106,7 @@ def test_a_run_that_has_only_a_checkpoint_is_stopped(tmp_path):
     listed = manifest.write([(job(n), 1.0) for n in (0, 1)], made.folder / "manifests")
     made.path(job(0)).parent.mkdir()
     made.path(job(0)).with_suffix(".checkpoint").write_text("{}")
-    assert survey.survey(made, [listed]).total == {"stopped": 1, "waiting": 1}
+    assert store_status.survey(made, [listed]).total == {"stopped": 1, "waiting": 1}
 
 
 def test_a_run_that_slurm_has_ended_before_it_began_is_stopped(tmp_path):
@@ -115,9 +115,9 @@ def test_a_run_that_slurm_has_ended_before_it_began_is_stopped(tmp_path):
     listed = manifest.write([(job(n), 1.0) for n in range(4)], made.folder / "manifests")
     put(made, 0)
     gone = {listed.digest[: manifest.NAMED]: {0, 1, 2}}
-    of = survey.survey(made, [listed], gone, {job(2).name})
+    of = store_status.survey(made, [listed], gone, {job(2).name})
     assert (of.total, of.unbegun) == ({"done": 1, "stopped": 1, "waiting": 2}, 1)
-    assert "stopped: 1 runs before they began" in "\n".join(report.status(of, {}, ""))
+    assert "stopped: 1 runs before they began" in "\n".join(cluster_text.status(of, {}, ""))
 
 
 def test_a_status_reckons_the_time_left(store):
@@ -134,21 +134,21 @@ def test_the_time_left_is_at_least_that_of_the_longest_run(tmp_path):
     for seed in (0, 1):
         made.path(job(seed)).parent.mkdir(exist_ok=True)
         attempt(made, seed)
-    assert survey.survey(made, [listed]).seconds_left == 1000.0
+    assert store_status.survey(made, [listed]).seconds_left == 1000.0
 
 
 def test_without_a_running_run_no_time_is_known(tmp_path):
     """It is said that nothing is running."""
     made = Store(tmp_path)
     listed = manifest.write([(job(0), 100.0)], made.folder / "manifests")
-    of = survey.survey(made, [listed])
+    of = store_status.survey(made, [listed])
     assert of.seconds_left is None
-    assert "nothing is running: launch again to do what is left" in report.status(of, {}, "")
+    assert "nothing is running: launch again to do what is left" in cluster_text.status(of, {}, "")
 
 
 def test_a_status_is_one_screen(store):
     """A table, the time left, and what is stuck, stopped, failed and running, and where."""
-    lines = report.status(looked(store), {("PENDING", "Resources"): 3}, "")
+    lines = cluster_text.status(looked(store), {("PENDING", "Resources"): 3}, "")
     assert [line.split() for line in lines[:4]] == [
         ["done", "failed", "running", "stuck", "stopped", "waiting", "all"],
         ["not", "listed", "1", "-", "-", "-", "-", "-", "1"],
@@ -173,7 +173,7 @@ def test_a_long_status_is_cut(tmp_path):
     for seed in range(20):
         made.path(job(seed)).parent.mkdir(exist_ok=True)
         attempt(made, seed, silent=200.0)
-    lines = report.status(survey.survey(made, []), {}, "it is away")
+    lines = cluster_text.status(store_status.survey(made, []), {}, "it is away")
     assert sum(line.startswith("stuck: ") for line in lines) == 8
     assert "  and 12 more" in lines
     assert "Slurm was asked, and said nothing: it is away" in lines
@@ -184,7 +184,7 @@ def test_a_sound_store_is_verified(store):
     (listed,) = (store.folder / "manifests").glob("*")
     of = audit.verify(store, manifest.Manifest(listed))
     assert (of.records, of.failed, of.wrong, of.notes, of.missing) == (3, 1, [], [], 7)
-    assert report.audit(of) == [
+    assert cluster_text.audit(of) == [
         "3 records are whole, 1 of them of failed runs; nothing wrong",
         "7 of the manifest's runs without a record",
     ]
@@ -205,11 +205,11 @@ def _move(store):
 
 
 def _key(store):
-    record.write(store.path(job(0)), {**content(job(0)), "key": job(6).key})
+    run_record.write(store.path(job(0)), {**content(job(0)), "key": job(6).key})
 
 
 def _no_job(store):
-    record.write(store.path(job(0)), {**content(job(0)), "job": {}})
+    run_record.write(store.path(job(0)), {**content(job(0)), "job": {}})
 
 
 def _protocol(store):

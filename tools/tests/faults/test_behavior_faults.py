@@ -8,16 +8,16 @@ import pytest
 
 from rlregress import frameworks, suite
 from rlregress.errors import UserError
-from rlregress.faults import behavior
+from rlregress.faults import behavior_faults
 from rlregress.frameworks.base import Adapter
-from rlregress.reporting import faults as faults_report
+from rlregress.reporting import faults_text
 
 pytestmark = pytest.mark.usefixtures("warm_python")
 
 INSTALLED = sorted(
     {adapter.name for adapter in frameworks.installed() if adapter.expectations() is None}
 )
-FAULTS = behavior.chosen(INSTALLED, [])
+FAULTS = behavior_faults.chosen(INSTALLED, [])
 LISTED = [
     pytest.param(
         fault,
@@ -34,13 +34,13 @@ def test_a_seeded_fault_turns_its_behaviour_test_red(fault):
     adapter = frameworks.get(fault.framework)
     if fault.algorithm not in (*adapter.algorithms, *adapter.behavior_only) or not fault.fits:
         pytest.skip(f"the fault was chosen on another copy of {fault.framework}")
-    (result,) = behavior.seed([fault], 1)
-    assert result.detected, faults_report.behavior_line(result)
+    (result,) = behavior_faults.seed([fault], 1)
+    assert result.detected, faults_text.behavior_line(result)
 
 
 def test_faults_name_algorithms_and_tests_that_there_are():
     """Each fault is of a known framework, and turns a function of a file of behaviour tests."""
-    for fault in behavior.load():
+    for fault in behavior_faults.load():
         assert fault.framework in frameworks.names(), fault.name
         for name in fault.turns:
             file, _, function = name.partition("::")
@@ -51,16 +51,16 @@ def test_faults_name_algorithms_and_tests_that_there_are():
 def test_a_fault_that_changes_nothing_is_not_detected():
     """Control: if the line is put in the place of itself, no test fails, and the report says so."""
     fault = next(fault for fault in FAULTS if fault.essential and fault.fits)
-    same = behavior.BehaviorFault(**{**vars(fault), "new": fault.old})
-    (result,) = behavior.seed([same], 1)
+    same = behavior_faults.BehaviorFault(**{**vars(fault), "new": fault.old})
+    (result,) = behavior_faults.seed([same], 1)
     assert (result.failed, result.trouble, result.detected) == ({}, "", False)
-    assert "NOT AS EXPECTED" in faults_report.behavior_line(result)
-    assert "no test failed (expected: test_" in faults_report.behavior_line(result)
+    assert "NOT AS EXPECTED" in faults_text.behavior_line(result)
+    assert "no test failed (expected: test_" in faults_text.behavior_line(result)
 
 
-def _fault(**changed: object) -> behavior.BehaviorFault:
+def _fault(**changed: object) -> behavior_faults.BehaviorFault:
     fields = {"framework": "a", "algorithm": "ppo", "name": "n", "file": "a/b.py", "old": "x"}
-    return behavior.BehaviorFault(
+    return behavior_faults.BehaviorFault(
         **{**fields, "new": "y", "turns": ("t.py::a", "t.py::b"), "says": "wrong", **changed}
     )
 
@@ -77,9 +77,9 @@ def _fault(**changed: object) -> behavior.BehaviorFault:
 )
 def test_all_named_tests_have_to_fail_with_the_words(failed, detected):
     """One that does not fail, or other words in all of them, is not what was expected."""
-    result = behavior.result(_fault(), failed)
+    result = behavior_faults.result(_fault(), failed)
     assert result.detected is detected
-    total = faults_report.behavior_summary([result])
+    total = faults_text.behavior_summary([result])
     assert total == f"{int(detected)} of 1 seeded faults turned their behaviour tests red"
 
 
@@ -93,9 +93,9 @@ def test_a_fault_of_another_version_is_not_seeded(monkeypatch):
             return None
 
     monkeypatch.setattr(frameworks, "get", lambda name: Without())
-    (result,) = behavior.seed([_fault()], 1)
+    (result,) = behavior_faults.seed([_fault()], 1)
     assert not result.detected
-    assert faults_report.behavior_line(result) == (
+    assert faults_text.behavior_line(result) == (
         f"{'NOT SEEDED':<16}a ppo n: does not fit this version of a"
     )
 
@@ -112,5 +112,5 @@ def test_a_damaged_fault_is_one_sentence(tmp_path, monkeypatch):
         rows = [f"{key} = {json.dumps(value)}" for key, value in {**good, **changes}.items()]
         (tmp_path / "faults" / "behavior.toml").write_text("\n".join(["[[fault]]", *rows]))
         with pytest.raises(UserError, match="behavior.toml") as error:
-            behavior.load()
+            behavior_faults.load()
         assert text in str(error.value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rlregress.faults import mutation
-from rlregress.model.faults import Mutant
+from rlregress.model.fault_results import Mutant
 
 
 def faults(*body, head="def f(self, x, y=1):"):

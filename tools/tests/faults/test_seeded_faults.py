@@ -13,7 +13,7 @@ from rlregress import frameworks, suite
 from rlregress.cli import faults as commands
 from rlregress.details import catalogue
 from rlregress.errors import UserError
-from rlregress.faults import probed
+from rlregress.faults import probed_faults
 from rlregress.frameworks.base import Adapter
 
 pytestmark = pytest.mark.usefixtures("warm_python")
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("warm_python")
 INSTALLED = sorted(
     {adapter.name for adapter in frameworks.installed() if adapter.expectations() is None}
 )
-ESSENTIAL = [pair for pair in probed.chosen(INSTALLED, []) if pair[1].essential]
+ESSENTIAL = [pair for pair in probed_faults.chosen(INSTALLED, []) if pair[1].essential]
 
 
 def _beside(fault):
@@ -34,10 +34,10 @@ def _beside(fault):
 )
 def test_a_seeded_fault_turns_its_test_red(name, fault, tmp_path):
     """``pytest tests_unit`` fails for the fault's details and names detail, variants, numbers."""
-    if probed.fault_line(frameworks.get(name), fault) is None:
+    if probed_faults.fault_line(frameworks.get(name), fault) is None:
         pytest.skip(f"the faults of {name} were chosen on another version than the installed one")
     evidence = tmp_path / "evidence.json"
-    ended = probed.run_seeded(
+    ended = probed_faults.run_seeded(
         name,
         fault,
         ["-m", "pytest", "tests_unit", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
@@ -59,16 +59,16 @@ def test_a_seeded_fault_turns_its_test_red(name, fault, tmp_path):
 @pytest.mark.parametrize("name", INSTALLED)
 def test_every_detail_has_a_seeded_fault(name):
     """For each detail that a framework is probed for there is a fault that moves it."""
-    known = probed.load(name)
+    known = probed_faults.load(name)
     covered = {id for fault in known for id in fault.turns + fault.also}
     chosen = {id for id, _ in frameworks.get(name).probes()}
-    assert chosen - covered == set(probed.without(name))
+    assert chosen - covered == set(probed_faults.without(name))
 
 
 @pytest.mark.parametrize("name", INSTALLED)
 def test_faults_name_known_variants(name):
     """What a fault turns a detail into is a variant of that detail."""
-    for fault in probed.load(name):
+    for fault in probed_faults.load(name):
         for id in fault.turns:
             assert not fault.finds or fault.finds in catalogue.get(id).variants, fault.name
 
@@ -117,7 +117,7 @@ def load(tmp_path, monkeypatch):
         path = tmp_path / "some.toml"
         path.write_text(text)
         monkeypatch.setattr(frameworks, "get", lambda name: Other(path))
-        return probed.load("other")
+        return probed_faults.load("other")
 
     return loaded
 
@@ -157,29 +157,31 @@ def test_a_framework_without_faults_is_named(load):
     """There is nothing to seed, and the file that would hold it is named."""
     assert load("") == []
     with pytest.raises(UserError, match="no faults of other to seed; .* in .*some.toml"):
-        probed.chosen(["other"], [])
+        probed_faults.chosen(["other"], [])
 
 
 def test_a_fault_that_does_not_fit_says_so():
     """A fault whose text is not in this version's code names file, text and number of matches."""
     name, fault = next(
         (of, one)
-        for of, one in probed.chosen(INSTALLED, [])
+        for of, one in probed_faults.chosen(INSTALLED, [])
         if frameworks.get(of).locate(one.file) is not None
     )
-    other = probed.Fault(fault.name, fault.file, "no such text", "", fault.turns, fault.finds)
+    other = probed_faults.Fault(
+        fault.name, fault.file, "no such text", "", fault.turns, fault.finds
+    )
     with (
         pytest.raises(UserError, match="does not fit this version: .* 'no such text' 0 times"),
-        probed.seeded(name, other),
+        probed_faults.seeded(name, other),
     ):
         pass
 
 
 def test_an_unknown_fault_is_named():
     """A name that no fault has is answered with the nearest one."""
-    name = probed.chosen(INSTALLED, [])[0][1].name
+    name = probed_faults.chosen(INSTALLED, [])[0][1].name
     with pytest.raises(UserError, match=f"did you mean .*{name}"):
-        probed.chosen(INSTALLED, [name[:-1]])
+        probed_faults.chosen(INSTALLED, [name[:-1]])
 
 
 def test_a_framework_with_several_copies_is_seeded_once(monkeypatch):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from rlregress.formulas import actions, critics, sac, target_update, td3
+from rlregress.formulas import action_transforms, critics, sac, target_update, td3
 
 RNG = np.random.default_rng(0)
 
@@ -147,35 +147,40 @@ def test_the_action_scale_enters_as_the_logarithm_of_half_the_range() -> None:
 
 def test_scaling_and_unscaling_are_inverse_and_map_the_bounds() -> None:
     """On [-2, 6] the centre is 2; unscaling 0.5 gives 4."""
-    np.testing.assert_allclose(actions.unscale([-1.0, 0.0, 0.5, 1.0], -2.0, 6.0), [-2, 2, 4, 6])
+    np.testing.assert_allclose(
+        action_transforms.unscale([-1.0, 0.0, 0.5, 1.0], -2.0, 6.0), [-2, 2, 4, 6]
+    )
     a = RNG.uniform(-2, 6, 20)
-    np.testing.assert_allclose(actions.unscale(actions.scale(a, -2.0, 6.0), -2.0, 6.0), a)
+    np.testing.assert_allclose(
+        action_transforms.unscale(action_transforms.scale(a, -2.0, 6.0), -2.0, 6.0), a
+    )
 
 
 def test_the_two_ways_to_bound_agree_far_out_and_differ_inside() -> None:
     """x = 100 is the upper bound for both; x = 0 is the centre for tanh, and 0 for the clip."""
-    np.testing.assert_allclose(actions.tanh_unscale([100.0, 0.0], -2.0, 6.0), [6.0, 2.0])
-    np.testing.assert_allclose(actions.hard_clip([100.0, 0.0], -2.0, 6.0), [6.0, 0.0])
+    np.testing.assert_allclose(action_transforms.tanh_unscale([100.0, 0.0], -2.0, 6.0), [6.0, 2.0])
+    np.testing.assert_allclose(action_transforms.hard_clip([100.0, 0.0], -2.0, 6.0), [6.0, 0.0])
 
 
 def test_a_centre_inside_the_tanh_changes_nothing_on_symmetric_bounds() -> None:
     """On [-2, 2] the centre is 0; on [-2, 6] the fault moves the action of 0 from 2 to 5.9."""
     x = np.array([-0.3, 0.0, 2.0])
     np.testing.assert_array_equal(
-        actions.centre_inside_tanh(x, -2.0, 2.0), actions.tanh_unscale(x, -2.0, 2.0)
+        action_transforms.centre_inside_tanh(x, -2.0, 2.0),
+        action_transforms.tanh_unscale(x, -2.0, 2.0),
     )
-    assert actions.centre_inside_tanh(0.0, -2.0, 6.0) == pytest.approx(5.856, abs=1e-3)
+    assert action_transforms.centre_inside_tanh(0.0, -2.0, 6.0) == pytest.approx(5.856, abs=1e-3)
 
 
 def test_noise_means_the_same_in_both_units_only_when_half_the_range_is_one() -> None:
     """0.25 moves the action by 1 on a range of 8 if scaled, by 0.25 if not; on [-1, 1] alike."""
-    assert actions.explore_scaled(0.0, 0.25, -2.0, 6.0) == 3.0
-    assert actions.explore_environment(0.0, 0.25, -2.0, 6.0) == 2.25
-    assert actions.explore_scaled(0.0, 0.25, -1.0, 1.0) == 0.25
-    assert actions.explore_environment(0.0, 0.25, -1.0, 1.0) == 0.25
-    assert actions.explore_scaled(0.0, 5.0, -2.0, 6.0) == 6.0
-    assert actions.explore_scaled(0.0, 5.0, -2.0, 6.0, clip=False) == 22.0
-    assert actions.explore_environment(0.0, 5.0, -2.0, 6.0, clip=False) == 7.0
+    assert action_transforms.explore_scaled(0.0, 0.25, -2.0, 6.0) == 3.0
+    assert action_transforms.explore_environment(0.0, 0.25, -2.0, 6.0) == 2.25
+    assert action_transforms.explore_scaled(0.0, 0.25, -1.0, 1.0) == 0.25
+    assert action_transforms.explore_environment(0.0, 0.25, -1.0, 1.0) == 0.25
+    assert action_transforms.explore_scaled(0.0, 5.0, -2.0, 6.0) == 6.0
+    assert action_transforms.explore_scaled(0.0, 5.0, -2.0, 6.0, clip=False) == 22.0
+    assert action_transforms.explore_environment(0.0, 5.0, -2.0, 6.0, clip=False) == 7.0
 
 
 def test_the_standard_deviation_of_clipped_noise_is_that_of_its_integral() -> None:

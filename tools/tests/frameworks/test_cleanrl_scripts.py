@@ -10,13 +10,13 @@ import pytest
 from rlregress.details import catalogue
 from rlregress.errors import UserError
 from rlregress.frameworks import cleanrl
-from rlregress.frameworks.cleanrl import sources
+from rlregress.frameworks.cleanrl import script_sources
 from rlregress.frameworks.cleanrl.script import AnchorLost
 
 
 def _labels() -> list[str]:
     try:
-        return [found.label for found in sources.all_sources()]
+        return [found.label for found in script_sources.all_sources()]
     except UserError:
         return []
 
@@ -37,9 +37,9 @@ HERE = [
 @pytest.mark.parametrize("name", ["ppo", "sac", "td3"])
 def test_the_scripts_are_those_that_the_suite_was_written_for(label, name):
     """Their digests are in the list, so that an anchor that is lost in them is a failure."""
-    if label == "HEAD" and sources.find_source(label).version != "2.0.0b1":
+    if label == "HEAD" and script_sources.find_source(label).version != "2.0.0b1":
         pytest.skip("a checkout of another version: its scripts are new to the suite")
-    assert sources.find_source(label).script(f"{name}_continuous_action").known
+    assert script_sources.find_source(label).script(f"{name}_continuous_action").known
 
 
 @pytest.mark.parametrize("label", HERE)
@@ -48,7 +48,7 @@ def test_a_renamed_part_of_the_script_is_named_by_what_is_asked_of_its_rollout(
     label, name, tmp_path
 ):
     """No numbers of a network or an environment that the probe did not choose."""
-    source = sources.find_source(label)
+    source = script_sources.find_source(label)
     copy = dataclasses.replace(source, root=source.copy_into(tmp_path))
     path = copy.folder / "ppo_continuous_action.py"
     text = path.read_text()

@@ -25,7 +25,7 @@ from rlregress.frameworks.cleanrl.script import (
 )
 from rlregress.frameworks.cleanrl.slices import context, run
 from rlregress.frameworks.cleanrl.stubs import Fn, arguments, defaults
-from rlregress.frameworks.raised import raised_in
+from rlregress.frameworks.framework_errors import raised_in
 
 TOY = """
 import random

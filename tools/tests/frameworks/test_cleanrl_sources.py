@@ -10,7 +10,7 @@ from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.frameworks import cleanrl
 from rlregress.frameworks.base import Unprobed
-from rlregress.frameworks.cleanrl import sources
+from rlregress.frameworks.cleanrl import script_sources
 from rlregress.frameworks.cleanrl.script import known_scripts
 
 
@@ -26,7 +26,7 @@ def checkout(tmp_path):
 
 def test_a_checkout_is_found_by_the_environment_variable(checkout, monkeypatch):
     """Its label is HEAD, its version the one that it states."""
-    monkeypatch.setenv(sources.VARIABLE, str(checkout))
+    monkeypatch.setenv(script_sources.VARIABLE, str(checkout))
     adapter = cleanrl.CleanRL()
     assert adapter.available()[0] == "HEAD"
     assert adapter.versions()["cleanrl"] == "2.0.0b1"
@@ -42,7 +42,7 @@ def test_a_folder_made_by_pip_has_the_label_of_its_version(checkout, monkeypatch
     (other / "cleanrl-0.4.8.dist-info" / "METADATA").write_text(
         "Metadata-Version: 2.1\nName: cleanrl\nVersion: 0.4.8\n"
     )
-    monkeypatch.setenv(sources.VARIABLE, f"{checkout}{os.pathsep}{other}")
+    monkeypatch.setenv(script_sources.VARIABLE, f"{checkout}{os.pathsep}{other}")
     adapter = cleanrl.CleanRL()
     assert adapter.available()[:2] == ["HEAD", "0.4.8"]
     assert adapter.at("0.4.8").versions()["cleanrl"] == "0.4.8"
@@ -50,36 +50,36 @@ def test_a_folder_made_by_pip_has_the_label_of_its_version(checkout, monkeypatch
 
 def test_a_folder_without_scripts_is_refused(tmp_path, monkeypatch):
     """The message names the variable, the folder and what was expected in it."""
-    monkeypatch.setenv(sources.VARIABLE, str(tmp_path))
+    monkeypatch.setenv(script_sources.VARIABLE, str(tmp_path))
     with pytest.raises(UserError, match=r"CLEANRL_HOME names .* expected a checkout"):
-        sources.find_source()
+        script_sources.find_source()
 
 
 def test_no_scripts_at_all_is_an_error_that_says_how_to_get_some(monkeypatch):
     """Neither a checkout nor an installed distribution."""
-    monkeypatch.delenv(sources.VARIABLE, raising=False)
-    monkeypatch.setattr(sources, "_installed", lambda: None)
+    monkeypatch.delenv(script_sources.VARIABLE, raising=False)
+    monkeypatch.setattr(script_sources, "_installed", lambda: None)
     with pytest.raises(UserError, match=r"there are no scripts; set CLEANRL_HOME .* pip install"):
         cleanrl.CleanRL().versions()
 
 
 def test_a_copy_of_another_label_is_not_taken_instead(checkout, monkeypatch):
     """The labels that are here are listed."""
-    monkeypatch.setenv(sources.VARIABLE, str(checkout))
+    monkeypatch.setenv(script_sources.VARIABLE, str(checkout))
     with pytest.raises(UserError, match=r"cleanrl@1\.0\.0 is not here, only HEAD"):
-        sources.find_source("1.0.0")
+        script_sources.find_source("1.0.0")
 
 
 def test_a_script_that_a_copy_does_not_have_is_named(checkout, monkeypatch):
     """The copy, the script and the folder stand in the message."""
-    monkeypatch.setenv(sources.VARIABLE, str(checkout))
+    monkeypatch.setenv(script_sources.VARIABLE, str(checkout))
     with pytest.raises(UserError, match=r"CleanRL HEAD has no script dqn\.py in "):
-        sources.find_source().script("dqn")
+        script_sources.find_source().script("dqn")
 
 
 def test_a_copy_to_be_changed_is_found_as_the_original_is(checkout, monkeypatch, tmp_path):
     """Its files can be replaced without touching the original."""
-    monkeypatch.setenv(sources.VARIABLE, str(checkout))
+    monkeypatch.setenv(script_sources.VARIABLE, str(checkout))
     folder = tmp_path / "copy"
     folder.mkdir()
     name = "cleanrl/ppo_continuous_action.py"
@@ -88,8 +88,10 @@ def test_a_copy_to_be_changed_is_found_as_the_original_is(checkout, monkeypatch,
     (folder / name).write_text("import gymnasium as gym  # changed\n")
     for key, value in variables.items():
         monkeypatch.setenv(key, value)
-    assert sources.find_source().label == "HEAD"
-    assert "changed" in sources.find_source().script("ppo_continuous_action").path.read_text()
+    assert script_sources.find_source().label == "HEAD"
+    assert (
+        "changed" in script_sources.find_source().script("ppo_continuous_action").path.read_text()
+    )
     assert "changed" not in (checkout / name).read_text()
 
 
@@ -124,8 +126,8 @@ def test_a_script_that_is_no_python_is_an_error_that_names_its_path(
     checkout, monkeypatch, content, found
 ):
     """A truncated, binary or missing file is one sentence, for the command line and for a probe."""
-    monkeypatch.setenv(sources.VARIABLE, str(checkout))
-    source = sources.find_source()
+    monkeypatch.setenv(script_sources.VARIABLE, str(checkout))
+    source = script_sources.find_source()
     path = source.folder / "ppo_continuous_action.py"
     if content is None:
         path.unlink()
@@ -142,8 +144,8 @@ def test_a_script_that_is_no_python_is_an_error_that_names_its_path(
 @pytest.mark.parametrize("content", [b"\xff\xfe\x00\x80", None])
 def test_which_gym_an_unreadable_script_needs_is_an_error(checkout, monkeypatch, content):
     """What is looked into first is reported as what is looked into later."""
-    monkeypatch.setenv(sources.VARIABLE, str(checkout))
-    source = sources.find_source()
+    monkeypatch.setenv(script_sources.VARIABLE, str(checkout))
+    source = script_sources.find_source()
     path = source.folder / "ppo_continuous_action.py"
     path.unlink() if content is None else path.write_bytes(content)
     with pytest.raises(UserError, match="ppo_continuous_action.py cannot be read as a script"):

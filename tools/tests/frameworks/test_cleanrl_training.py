@@ -11,7 +11,7 @@ from rlregress.frameworks.base import TrainingRequest
 from rlregress.frameworks.cleanrl import probes, shim
 from rlregress.frameworks.cleanrl.probes import ddpg
 from rlregress.frameworks.cleanrl.running import run_script
-from rlregress.frameworks.cleanrl.sources import find_source
+from rlregress.frameworks.cleanrl.script_sources import find_source
 from rlregress.frameworks.cleanrl.training import (
     arguments_of,
     as_observed,

@@ -13,7 +13,7 @@ import pytest
 
 import rlregress
 from rlregress.details import catalogue
-from rlregress.frameworks import ask, families
+from rlregress.frameworks import families, probe_worker
 from rlregress.frameworks.base import Unsupported
 
 ADAPTER = {
@@ -135,8 +135,8 @@ import json, sys
 import stable_baselines3
 from stable_baselines3.common import noise
 del stable_baselines3.DQN, noise.NormalActionNoise
-from rlregress.frameworks import ask
-print(json.dumps(ask.answers("sb3", json.loads(sys.argv[1]))))
+from rlregress.frameworks import probe_worker
+print(json.dumps(probe_worker.answers("sb3", json.loads(sys.argv[1]))))
 """
 
 
@@ -214,8 +214,8 @@ def _of_nobody(inputs):
 )
 def test_an_error_says_where_it_was_raised(monkeypatch, probe, error_origin, file):
     """The innermost frame is named, below the folder of its package, and so is whose code it is."""
-    monkeypatch.setattr(ask.frameworks, "get", lambda name: _Asked(probe))
-    given = ask.answers("some", {"some.detail": {}})["observed"]["some.detail library"]
+    monkeypatch.setattr(probe_worker.frameworks, "get", lambda name: _Asked(probe))
+    given = probe_worker.answers("some", {"some.detail": {}})["observed"]["some.detail library"]
     assert given["whose"] == error_origin
     assert given["place"]["file"].endswith(file)
     assert given["place"]["line"] > 0
@@ -224,8 +224,8 @@ def test_an_error_says_where_it_was_raised(monkeypatch, probe, error_origin, fil
 
 def test_what_cannot_be_read_of_an_adapter_is_said(monkeypatch):
     """Defaults are read cell by cell; trainings that cannot be listed keep nothing else back."""
-    monkeypatch.setattr(ask.frameworks, "get", lambda name: _Asked(_of_nobody))
-    given = ask.answers("some", {})
+    monkeypatch.setattr(probe_worker.frameworks, "get", lambda name: _Asked(_of_nobody))
+    given = probe_worker.answers("some", {})
     assert given["defaults"] == {"ppo library": {"x": "0.5"}}
     assert given["defaults_unread"] == {"sac library": "gone"}
     assert (given["algorithms"], given["algorithms_unread"]) == ([], "RuntimeError: no trainings")

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from rlregress import frameworks
-from rlregress.details import defaults
+from rlregress.details import documented_defaults
 from rlregress.errors import UserError
 from rlregress.frameworks.base import TrainingRequest
 from rlregress.frameworks.isolation import isolated
 from rlregress.hyperparameters import hyperparameter_set, names
-from rlregress.training import plan
+from rlregress.training import job_plan
 from rlregress.training.budgets import budget, hyperparameters
 from rlregress.training.cell import Cell
 
@@ -72,7 +72,7 @@ def given_to(cell: Cell) -> dict:
 def test_a_set_is_taken_or_it_is_said_what_is_not(combination):
     """A framework takes a set, or one sentence names exactly the hyperparameters that it cannot."""
     cell = cell_of(*combination)
-    reason = plan.exclusion_reason(cell)
+    reason = job_plan.exclusion_reason(cell)
     error = REFUSED.get(combination, set())
     assert bool(reason) == bool(error), reason
     assert "\n" not in reason
@@ -96,7 +96,9 @@ def test_an_agent_of_any_set_has_its_values(combination):
     for key, value in applied.items():
         known = given.get(key, False if key == "anneal_learning_rate" else None)
         # no noise and noise of deviation 0 are the same
-        assert defaults.spelled(_as_built(value)) == defaults.spelled(_as_built(known)), key
+        assert documented_defaults.spelled(_as_built(value)) == documented_defaults.spelled(
+            _as_built(known)
+        ), key
 
 
 def _differently(given: dict, key: str) -> dict:

@@ -11,7 +11,7 @@ import torch
 from rlregress import frameworks
 from rlregress.details import catalogue
 from rlregress.details.fingerprint import run_probe
-from rlregress.frameworks import ask
+from rlregress.frameworks import probe_worker
 from rlregress.frameworks.isolation import observe
 
 #: a detail whose probes draw at random, in every framework that has TD3.
@@ -63,8 +63,10 @@ def by_judgement():
 
 def in_a_foreign_environment(monkeypatch):
     """What an upgrade observes of one of its sides."""
-    monkeypatch.setattr(ask.frameworks, "get", lambda name: Adapter())
-    return ask.answers("any", {STOCHASTIC: {}})["observed"][f"{STOCHASTIC} library"]["observed"]
+    monkeypatch.setattr(probe_worker.frameworks, "get", lambda name: Adapter())
+    return probe_worker.answers("any", {STOCHASTIC: {}})["observed"][f"{STOCHASTIC} library"][
+        "observed"
+    ]
 
 
 def test_whoever_asks_gets_the_same_draws_and_leaves_the_generators(monkeypatch):

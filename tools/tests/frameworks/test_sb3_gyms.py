@@ -8,7 +8,7 @@ import pytest
 from gymnasium import spaces
 
 from rlregress.frameworks.base import Unsupported
-from rlregress.frameworks.sb3 import gyms, older
+from rlregress.frameworks.sb3 import compat, gyms
 
 OLD = gyms.library.__name__ == "gym"
 on_gym = pytest.mark.skipif(not OLD, reason="the installed Stable-Baselines3 stands on gymnasium")
@@ -129,7 +129,7 @@ def test_advantages_are_left_as_they_are_by_a_normalisation():
     """Their mean and deviation are said to be 0 and 1; what comes out is an ordinary tensor."""
     torch = pytest.importorskip("torch")
     given = torch.tensor([1.0, 5.0])
-    as_they_are = given.as_subclass(older._AsTheyAre)
+    as_they_are = given.as_subclass(compat._AsTheyAre)
     normalised = (as_they_are - as_they_are.mean()) / (as_they_are.std() + 1e-8)
     assert type(normalised) is torch.Tensor
     assert normalised.tolist() == given.tolist()

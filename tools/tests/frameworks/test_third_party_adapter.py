@@ -11,7 +11,7 @@ import tomllib
 import pytest
 
 from rlregress import suite
-from rlregress.training import launch
+from rlregress.training import worker_launch
 
 pytestmark = pytest.mark.usefixtures("warm_python")
 
@@ -31,7 +31,7 @@ def example(tmp_path_factory):
         f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
     )
     (metadata / "entry_points.txt").write_text(f"[rlregress.frameworks]\n{name} = {target}\n")
-    environment = launch.environment()
+    environment = worker_launch.environment()
     environment["PYTHONPATH"] = os.pathsep.join(
         [str(EXAMPLE), str(folder), environment["PYTHONPATH"]]
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rlregress.gate import baseline, selection
-from rlregress.training import launch, record
+from rlregress.gate import baseline_runs, cell_selection
+from rlregress.training import run_record, worker_launch
 
 from .stored import (
     critic,
@@ -29,10 +29,10 @@ FAILED = {
 def chosen(tmp_path, monkeypatch):
     """Three stored cells of one group: ten returns of each."""
     cells = [f"*-ppo-{name}-v4-short" for name in ("HalfCheetah", "Hopper", "InvertedPendulum")]
-    here = selection.choose(selection.Selection("short", cells=",".join(cells)))
+    here = cell_selection.choose(cell_selection.Selection("short", cells=",".join(cells)))
     group = [cell for cell in here if cell.group == here[0].group]
     with_returns_alone(group, tmp_path / "returns alone", monkeypatch)
-    return selection.Selection("short", cells=",".join(cell.id for cell in group))
+    return cell_selection.Selection("short", cells=",".join(cell.id for cell in group))
 
 
 @pytest.fixture
@@ -52,16 +52,17 @@ def trained(monkeypatch):
             raise Ended
         dial["left"] -= 1
         done.append((job.cell.id, job.seed))
-        stored = np.array(baseline.load(baseline.path_of(job.cell)).returns)
+        stored = np.array(baseline_runs.load(baseline_runs.path_of(job.cell)).returns)
         rng = np.random.default_rng([job.seed, len(job.cell.id)])
         value = float(rng.choice(stored) - dial["lost"] * abs(stored.mean()))
         of_training = dial["training"]
         if of_training is not None:
             of_training = training_return(rng, of_training)
-        record.write(
+        run_record.write(
             attempt.record,
             {
-                "schema": record.SCHEMA, "job": job.as_dict() | {"key": job.key}, "key": job.key,
+                "schema": run_record.SCHEMA,
+                "job": job.as_dict() | {"key": job.key}, "key": job.key,
                 "status": "finished", "failure": "", "curve": [], "final_return": value,
                 "episode_returns": [value], "steps": job.protocol.total_steps,
                 "parameters_sha256": "", "platform": {}, "time": {},
@@ -72,7 +73,7 @@ def trained(monkeypatch):
             | (FAILED if job.seed in dial["failing"] else {}),
         )  # fmt: skip
 
-    monkeypatch.setattr(launch, "_train", train)
+    monkeypatch.setattr(worker_launch, "_train", train)
     monkeypatch.setattr("rlregress.gate.session._POLL_SECONDS", 0.01)
     return done, dial
 
@@ -81,7 +82,7 @@ def trained(monkeypatch):
 def with_stored_critics(chosen, tmp_path, monkeypatch):
     """The cells of ``chosen``, whose stored runs have critics."""
     ids = chosen.cells.split(",")
-    cells = [item.cell for item in baseline.every() if item.cell.id in ids]
+    cells = [item.cell for item in baseline_runs.every() if item.cell.id in ids]
     with_critics(cells, tmp_path / "stored", monkeypatch)
     return cells
 
@@ -90,6 +91,6 @@ def with_stored_critics(chosen, tmp_path, monkeypatch):
 def with_stored_training(chosen):
     """The cells of ``chosen``, whose stored runs tell what their training episodes returned."""
     ids = chosen.cells.split(",")
-    cells = [item.cell for item in baseline.every() if item.cell.id in ids]
+    cells = [item.cell for item in baseline_runs.every() if item.cell.id in ids]
     with_training(cells)
     return cells

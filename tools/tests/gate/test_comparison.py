@@ -13,7 +13,7 @@ from rlregress.details import catalogue, expectations
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.gate.comparison import compare
-from rlregress.reporting import compare as report
+from rlregress.reporting import comparison_text
 
 #: details whose variants the adapters of this file answer by their formulas
 SCALE, DISTANCE, MINIMUM = "sac.critic_loss.scale", "sac.critic_loss.distance", "td3.target.minimum"
@@ -90,7 +90,7 @@ def test_a_probe_without_a_variant_is_not_compared(pair):
 
 def test_markdown_has_differences_first_with_their_consequences(pair):
     """The page opens with the differences; each says what follows from it."""
-    text = report.markdown(compare(pair))
+    text = comparison_text.markdown(compare(pair))
     assert text.index(f"## `{SCALE}`") < text.index("## Done alike") < text.index("## Only one")
     assert catalogue.get(SCALE).consequence in text
     assert "| one | library | `half` |" in text
@@ -98,7 +98,7 @@ def test_markdown_has_differences_first_with_their_consequences(pair):
 
 def test_json_says_the_same(pair):
     """The JSON form carries variants and what is absent, differences first."""
-    found = json.loads(report.as_json(compare(pair)))
+    found = json.loads(comparison_text.as_json(compare(pair)))
     first = found["details"][0]
     assert first["id"] == SCALE
     assert first["differs"]
@@ -120,7 +120,7 @@ def test_a_comparison_can_be_of_some_details_alone(pair):
 def test_a_path_is_broken_between_its_words(width):
     """Lines are no wider than the column, unless one word is."""
     place = "stable_baselines3/common/off_policy_algorithm.py:270"
-    lines = report._broken(place, width).splitlines()
+    lines = comparison_text._broken(place, width).splitlines()
     assert "".join(lines) == place
     words = re.findall(r"[a-z0-9:]+", place)
     assert [word for line in lines for word in re.findall(r"[a-z0-9:]+", line)] == words

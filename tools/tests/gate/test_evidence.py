@@ -11,7 +11,7 @@ import pytest
 from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.gate import evidence, outcome
-from rlregress.training import launch
+from rlregress.training import worker_launch
 
 from .test_outcome import cell
 
@@ -25,7 +25,7 @@ def session(tmp_path, warm_python):
     def run(text: str, *options: str) -> list[dict]:
         (tmp_path / "conftest.py").write_text(CONFTEST)
         (tmp_path / "test_some.py").write_text(text)
-        environment = launch.environment()
+        environment = worker_launch.environment()
         subprocess.run(
             [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_some.py"]
             + ["--evidence", "evidence.json", "--rootdir", str(tmp_path)]

@@ -9,20 +9,20 @@ import pytest
 from rlregress import frameworks
 from rlregress.cli import check as gate_command
 from rlregress.cli import upgrade as upgrade_command
-from rlregress.gate import asked, run, selection
+from rlregress.gate import cell_selection, gate_run, probe_counts
 from rlregress.gate.session import open_session
-from rlregress.model.upgrades import Upgrade
+from rlregress.model.upgrade_result import Upgrade
 from rlregress.reporting.html.page import Facts
-from rlregress.tracing.run import current
+from rlregress.tracing.recording_processes import current
 from rlregress.upgrade import requested
-from rlregress.upgrade.environments import Prepared
+from rlregress.upgrade.side_environments import Prepared
 
 from .test_outcome import cell, entry
 
 
 def answers(adapter):
     """One entry for every detail and scope that a framework is asked."""
-    for detail, scope in asked.to_probe(adapter):
+    for detail, scope in probe_counts.to_probe(adapter):
         of = entry(f"tests_unit::t[{detail}-{adapter.full_name}-{scope}]", adapter.full_name)
         yield {**of, "detail": detail, "scope": scope, "found": "half"}
 
@@ -35,8 +35,8 @@ def judged(tmp_path, monkeypatch):
     """
 
     def judge(without="nothing"):
-        monkeypatch.setattr(run, "run", lambda options: evidence(options, without))
-        options = run.GateOptions(report=tmp_path, store=str(tmp_path / "runs"))
+        monkeypatch.setattr(gate_run, "run", lambda options: evidence(options, without))
+        options = gate_run.GateOptions(report=tmp_path, store=str(tmp_path / "runs"))
         return gate_command.judge(options), tmp_path
 
     def evidence(options, without):
@@ -51,7 +51,7 @@ def judged(tmp_path, monkeypatch):
             for answer in answers(adapter)
             if not answer["detail"].startswith(without)
         ]
-        session = open_session(selection.Selection("short"), 0, "", 0.05, 1000)
+        session = open_session(cell_selection.Selection("short"), 0, "", 0.05, 1000)
         for name in session.verdict_names():
             passed = {**cell(name, "holds"), "framework": session.framework_of(name)}
             found.append({**passed, "tier": "performance"})
@@ -106,7 +106,7 @@ def test_details_that_were_not_asked_are_said_first(judged, capsys):
     assert (code, {of["verdict"] for of in verdicts.values()}) == (2, {"could not judge"})
     text, printed = (report / "summary.md").read_text(), capsys.readouterr().out
     for name, adapter in names.items():
-        ids = {id for id, _ in asked.to_probe(adapter)}
+        ids = {id for id, _ in probe_counts.to_probe(adapter)}
         gae = {id for id in ids if id.startswith("gae.")}
         message = f"{len(gae)} of {len(ids)} details were not checked: gae."
         assert f"## {name}: could not judge\n\n{message}" in text

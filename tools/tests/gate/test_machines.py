@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rlregress.gate import baseline
+from rlregress.gate import baseline_runs
+from rlregress.gate.cell_selection import Selection
 from rlregress.gate.machines import other_machines
-from rlregress.gate.selection import Selection
 from rlregress.gate.session import open_session
-from rlregress.model.gate import GateResult
-from rlregress.reporting import gate as gate_report
-from rlregress.reporting import summary
+from rlregress.model.gate_result import GateResult
+from rlregress.reporting import gate_report, summary
 
 from ..training.test_records import content
 
@@ -20,7 +19,9 @@ def test_runs_of_another_class_of_machine_are_said(tmp_path):
 
     What nobody noted of the stored runs' machine is not compared.
     """
-    (stored,) = [item for item in baseline.every() if item.cell.id == "sb3-ppo-Hopper-v4-short"]
+    (stored,) = [
+        item for item in baseline_runs.every() if item.cell.id == "sb3-ppo-Hopper-v4-short"
+    ]
     session = open_session(Selection("short", cells=stored.cell.id), 4, str(tmp_path))
     of = dict(stored.provenance)
     assert "instructions" not in of

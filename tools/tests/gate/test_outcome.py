@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from rlregress.gate import evidence, outcome
-from rlregress.model.gate import FrameworkOutcome, GateResult
+from rlregress.model.gate_result import FrameworkOutcome, GateResult
 from rlregress.model.verdict import FORMULAS_HOLD
 from rlregress.reporting import summary, words
-from rlregress.upgrade.returns import of_evidence
+from rlregress.upgrade.return_gate import of_evidence
 
 
 def entry(test: str, framework: str = "some", result: str = "passed", **more) -> dict:

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from rlregress import frameworks
-from rlregress.faults.probed import fault_line
+from rlregress.faults.probed_faults import fault_line
 from rlregress.gate import return_faults, throughput_faults
 from rlregress.gate.return_faults import ReturnFault
-from rlregress.model.faults import GateOnFault
-from rlregress.reporting import faults as report
+from rlregress.model.fault_results import GateOnFault
+from rlregress.reporting import faults_text
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_gates_on_unchanged_code_have_seeds_of_their_own(monkeypatch):
         requested.append(options.first_seed)
         return "nothing is trained here"
 
-    monkeypatch.setattr(return_faults.run, "returns_alone", alone)
+    monkeypatch.setattr(return_faults.gate_run, "returns_alone", alone)
     judged = list(return_faults.unchanged("sb3", "ppo", 3, workers=1))
     assert requested == [1000, 1020, 1040]
     assert [gate_result.trouble for gate_result in judged] == ["nothing is trained here"] * 3
@@ -107,11 +107,11 @@ def test_what_a_gate_said_is_told_with_its_cost():
         cpu_minutes=0.0,
         trouble="there is no a/sac.py",
     )
-    first, *rest = report.returns_lines(found)
+    first, *rest = faults_text.returns_lines(found)
     assert " ".join(first.split()) == "regressed a ppo no_entropy: 15 runs, 6.2 CPU minutes"
     assert "a-ppo-X: 200 -> 100 (-50%" in rest[0]
-    assert report.returns_lines(missed)[0].startswith("not regressed")
-    assert report.returns_lines(broken) == ["COULD NOT JUDGE a sac gone: there is no a/sac.py"]
-    assert report.returns_summary([found, missed, broken]) == (
+    assert faults_text.returns_lines(missed)[0].startswith("not regressed")
+    assert faults_text.returns_lines(broken) == ["COULD NOT JUDGE a sac gone: there is no a/sac.py"]
+    assert faults_text.returns_summary([found, missed, broken]) == (
         "1 of 3 gates ended in regressed, 14 CPU minutes in all; 1 could not judge"
     )

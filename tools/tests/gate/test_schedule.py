@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rlregress.gate import baseline, planning
+from rlregress.gate import baseline_runs, session_planning
+from rlregress.gate.cell_selection import Selection
 from rlregress.gate.schedule import (
     STARTUP_SECONDS,
     draw,
@@ -18,8 +19,7 @@ from rlregress.gate.schedule import (
     spread,
     tighter_bound,
 )
-from rlregress.gate.selection import Selection
-from rlregress.reporting import plan as plan_report
+from rlregress.reporting import plan_text
 from rlregress.training.cell import Cell
 
 
@@ -90,7 +90,7 @@ def test_nothing_is_predicted_of_a_run_that_nobody_knows(expected):
 
 def test_lengths_vary_as_the_stored_runs_of_a_cell():
     """Each over the mean of its cell and budget; without stored runs as the framework's others."""
-    known = baseline.every()
+    known = baseline_runs.every()
     for stored in known:
         expected = []
         for each in known:  # of one budget or several
@@ -114,8 +114,8 @@ def test_what_is_drawn_is_a_ratio_of_the_same_cell():
 def test_a_plan_says_when_the_last_run_ends(tmp_path):
     """With each run's start, between the bound and what one worker would take."""
     chosen = Selection("short", ("sb3",), cells="sb3-ppo-*")
-    one = planning.plan(chosen, 2, str(tmp_path), workers=1).makespan
-    planned = planning.plan(chosen, 2, str(tmp_path), workers=2)
+    one = session_planning.plan(chosen, 2, str(tmp_path), workers=1).makespan
+    planned = session_planning.plan(chosen, 2, str(tmp_path), workers=2)
     two = planned.makespan
     assert one is not None
     assert two is not None
@@ -123,6 +123,6 @@ def test_a_plan_says_when_the_last_run_ends(tmp_path):
     assert one.bound == pytest.approx(planned.seconds + runs * STARTUP_SECONDS)
     assert two.bound == pytest.approx(one.bound / 2)
     assert two.bound <= two.seconds < one.seconds
-    [line] = [line for line in plan_report.lines(planned, 2) if line.startswith("makespan")]
+    [line] = [line for line in plan_text.lines(planned, 2) if line.startswith("makespan")]
     assert f"with 2 at a time, longest first, starts included: {two.seconds / 60:.1f} min" in line
     assert line.endswith(f"no order takes less than {two.bound / 60:.1f}")

@@ -19,14 +19,14 @@ import pytest
 import tomli_w
 
 from rlregress.errors import UserError
-from rlregress.gate import baseline, planning, published, selection
+from rlregress.gate import baseline_runs, cell_selection, published, session_planning
 from rlregress.gate.judging import band_samples, judge
 from rlregress.gate.session import open_session
-from rlregress.gate.simulate import stored_laws
+from rlregress.gate.simulate_stored import stored_laws
 from rlregress.model.cells import CellVerdict
 from rlregress.model.quantities import CRITIC
-from rlregress.reporting import plan as plan_report
-from rlregress.training import plan
+from rlregress.reporting import plan_text
+from rlregress.training import job_plan
 from rlregress.training.cell import Cell
 
 from .stored import with_critics
@@ -117,7 +117,7 @@ def test_a_number_of_seeds_or_fixed_is_one_look(chosen, tmp_path):
     assert open_session(chosen, 0, str(tmp_path)).looks.seeds == (5, 10, 20)
     assert open_session(chosen, 3, str(tmp_path)).looks.seeds == (3,)
     assert open_session(chosen, 0, str(tmp_path), one_look=True).looks.seeds == (5,)
-    smoke = selection.Selection("smoke", environments=["InvertedPendulum-v4"])
+    smoke = cell_selection.Selection("smoke", environments=["InvertedPendulum-v4"])
     assert open_session(smoke, 0, str(tmp_path)).looks.seeds == (1,)
 
 
@@ -136,16 +136,18 @@ def test_a_published_band_is_preferred_to_fewer_runs_than_it_has(
 ):
     """Four stored runs of a cell of the thesis leave it to the band of five; five stand for it."""
     hopper = Cell("sb3", "ppo", "Hopper-v4", "sb3", "full")
-    job = plan.jobs(hopper, [0])[0]
+    job = job_plan.jobs(hopper, [0])[0]
     folder = tmp_path / "few"
     folder.mkdir()
-    content = tomllib.loads(baseline.path_of(replace(hopper, budget="short")).read_text())
-    monkeypatch.setattr(baseline, "folder", lambda: folder)
+    content = tomllib.loads(baseline_runs.path_of(replace(hopper, budget="short")).read_text())
+    monkeypatch.setattr(baseline_runs, "folder", lambda: folder)
     content.update(
         seeds=count, run=content["run"][:count], cell=asdict(hopper), protocol=asdict(job.protocol)
     )
-    baseline.path_of(hopper).write_text(tomli_w.dumps(content))
-    session = open_session(selection.Selection("full", cells=hopper.id), 0, str(tmp_path / "runs"))
+    baseline_runs.path_of(hopper).write_text(tomli_w.dumps(content))
+    session = open_session(
+        cell_selection.Selection("full", cells=hopper.id), 0, str(tmp_path / "runs")
+    )
     assert (hopper in session.bands, hopper in session.stored) == (by_band, not by_band)
     text = f"{hopper.id} has 4 stored runs and is judged by its published band" if by_band else ""
     assert session.one_look_because == text
@@ -153,7 +155,7 @@ def test_a_published_band_is_preferred_to_fewer_runs_than_it_has(
 
 def test_one_new_run_is_refused_where_a_published_band_judges(tmp_path):
     """A t-test takes two, and that is said before anything is trained."""
-    chosen = selection.Selection("full", cells="sb3-sac-Hopper-v4-full")
+    chosen = cell_selection.Selection("full", cells="sb3-sac-Hopper-v4-full")
     with pytest.raises(UserError, match=r"--seeds is 1, but sb3-sac-Hopper-v4-full .* takes 2 new"):
         open_session(chosen, 1, str(tmp_path))
 
@@ -172,30 +174,30 @@ def test_a_failed_run_against_a_band_counts_as_the_worst_that_is_known():
 
 def test_a_study_of_which_nothing_is_left_is_said():
     """A set that the published table does not have."""
-    mine = selection.Selection("full", cells="thesis", hyperparameters="mine")
+    mine = cell_selection.Selection("full", cells="thesis", hyperparameters="mine")
     with pytest.raises(UserError, match="'thesis' is left .* it has the sets cleanrl, original, "):
-        selection._of_study(mine, "thesis_returns")
+        cell_selection._of_study(mine, "thesis_returns")
 
 
 @pytest.mark.parametrize("others", [False, True])
 def test_stored_runs_that_all_failed_are_one_sentence(tmp_path, monkeypatch, others):
     """There is no return to compare with, whether or not others know the environment's worst."""
-    every = baseline.every()
-    texts = {item.cell: baseline.path_of(item.cell).read_text() for item in every}
-    cell = selection.choose(selection.Selection("short", cells="all"))[0]
+    every = baseline_runs.every()
+    texts = {item.cell: baseline_runs.path_of(item.cell).read_text() for item in every}
+    cell = cell_selection.choose(cell_selection.Selection("short", cells="all"))[0]
     content = tomllib.loads(texts[cell])
     for run in content["run"]:
         run.update(status="failed", failure="out of memory")
         del run["return"]
     texts[cell] = tomli_w.dumps(content)
-    monkeypatch.setattr(baseline, "folder", lambda: tmp_path)
+    monkeypatch.setattr(baseline_runs, "folder", lambda: tmp_path)
     for each, text in texts.items():
         if others or each == cell:
-            baseline.path_of(each).write_text(text)
-    selected = selection.Selection("short", cells=cell.id)
-    holds = f"{baseline.path_of(cell)} holds {len(content['run'])} runs, all failed"
+            baseline_runs.path_of(each).write_text(text)
+    selected = cell_selection.Selection("short", cells=cell.id)
+    holds = f"{baseline_runs.path_of(cell)} holds {len(content['run'])} runs, all failed"
     held = f"{holds}; record it again, with --replace"
-    for query in (planning.plan, open_session):
+    for query in (session_planning.plan, open_session):
         with pytest.raises(UserError, match=f"^{re.escape(held)}$"):
             query(selected, 0, str(tmp_path / "runs"))
 
@@ -261,7 +263,7 @@ def test_a_failed_run_says_nothing_of_a_critic(chosen, trained, tmp_path, with_s
     """Where half of the new runs fail it is inconclusive; one stored run blinds it to nothing."""
     _, dial = trained
     dial |= {"worse": 0.0, "failing": range(1000, 1020, 2)}
-    path = baseline.path_of(with_stored_critics[0])
+    path = baseline_runs.path_of(with_stored_critics[0])
     content = tomllib.loads(path.read_text())
     content["run"][0] = {
         k: v for k, v in content["run"][0].items() if k not in ("return", "critic")
@@ -284,10 +286,10 @@ def test_critics_that_cannot_get_worse_are_not_judged(
 ):
     """Where an error 1.65 times as large is beyond what is counted, no growth is looked for."""
     cell = with_stored_critics[0]
-    content = tomllib.loads(baseline.path_of(cell).read_text())
+    content = tomllib.loads(baseline_runs.path_of(cell).read_text())
     for number, run in enumerate(content["run"]):
         run["critic"]["bias"] = error * (1 + 0.01 * (number % 2))
-    baseline.path_of(cell).write_text(tomli_w.dumps(content))
+    baseline_runs.path_of(cell).write_text(tomli_w.dumps(content))
     session = open_session(chosen, 0, str(tmp_path))
     assert (cell not in session.judged_by(CRITIC)) == far
     text = session.not_judged(cell).get("critic")
@@ -317,7 +319,7 @@ def test_what_a_framework_logs_is_judged_beside_returns(chosen, trained, tmp_pat
     done, dial = trained
     dial["worse"], dial["entropy"] = 0.0, 1.1
     ids = chosen.cells.split(",")
-    cells = [item.cell for item in baseline.every() if item.cell.id in ids]
+    cells = [item.cell for item in baseline_runs.every() if item.cell.id in ids]
     with_critics(cells, tmp_path / "stored", monkeypatch, entropies=True)
     verdicts = whole(chosen, tmp_path / "runs")
     session = open_session(chosen, 0, str(tmp_path / "runs"))
@@ -340,11 +342,11 @@ def test_critics_are_judged_where_all_stored_runs_have_one(chosen, trained, tmp_
     _, dial = trained
     dial["worse"] = 0.0
     ids = chosen.cells.split(",")
-    before = {item.cell.id: item for item in baseline.every()}
-    originals = {id: baseline.path_of(before[id].cell).read_text() for id in ids}
+    before = {item.cell.id: item for item in baseline_runs.every()}
+    originals = {id: baseline_runs.path_of(before[id].cell).read_text() for id in ids}
     with_critics([before[ids[0]].cell], tmp_path / "stored", monkeypatch)
     for id in ids[1:]:
-        baseline.path_of(before[id].cell).write_text(originals[id])
+        baseline_runs.path_of(before[id].cell).write_text(originals[id])
     session = open_session(chosen, 0, str(tmp_path / "runs"))
     assert [cell.id for cell in session.judged_by(CRITIC)] == ids[:1]
     assert session.verdict_names() == [*ids, *session.groups(), f"{ids[0]} critic"]
@@ -353,9 +355,9 @@ def test_critics_are_judged_where_all_stored_runs_have_one(chosen, trained, tmp_
     assert "critic" not in why[ids[0]]
     older = "its stored runs are older and tell nothing about it; record them again"
     assert all(of["critic"] == older for id, of in why.items() if id != ids[0])
-    planned = planning.plan(chosen, 0, str(tmp_path / "runs"))
+    planned = session_planning.plan(chosen, 0, str(tmp_path / "runs"))
     assert planned.not_judged == why
-    text = plan_report.lines(planned, 1)
+    text = plan_text.lines(planned, 1)
     assert (
         f"training, critic, entropy, kl not judged of {', '.join(sorted(ids[1:]))}: {older}" in text
     )
@@ -374,7 +376,7 @@ def test_a_session_owes_verdicts_on_groups_of_tested_cells_alone(
     cells = with_stored_critics[:3]
     for cell in cells[:few]:
         with_three_runs(cell)
-    two = selection.Selection("short", cells=",".join(cell.id for cell in cells))
+    two = cell_selection.Selection("short", cells=",".join(cell.id for cell in cells))
     session = open_session(two, seeds, str(tmp_path / "runs"), alpha)
     verdicts = judge(session)
     assert session.groups() == session.groups(CRITIC) == []

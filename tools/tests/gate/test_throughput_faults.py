@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from rlregress import frameworks
-from rlregress.gate import throughput, throughput_faults
-from rlregress.reporting import faults as report
-from rlregress.training.throughput import Measurement
+from rlregress.gate import stored_throughput, throughput_faults
+from rlregress.reporting import faults_text
+from rlregress.training.throughput_measurement import Measurement
 
 SOUND = [Measurement(0.5 + number / 1000, 400.0, 60.0, 250.0, 400.0) for number in range(10)]
 
@@ -24,9 +24,9 @@ def fault():
 @pytest.fixture
 def measured(monkeypatch, fault):
     """Store ten processes; of each new one the quantity of the fault is a fifth or more worse."""
-    here = throughput._here(fault.framework, fault.algorithm)
+    here = stored_throughput._here(fault.framework, fault.algorithm)
     known = replace(here, process=tuple(SOUND))
-    monkeypatch.setattr(throughput, "load", lambda framework: {fault.algorithm: known})
+    monkeypatch.setattr(stored_throughput, "load", lambda framework: {fault.algorithm: known})
     requested = []
 
     def measure(framework, algorithm, seed, environment):
@@ -34,10 +34,10 @@ def measured(monkeypatch, fault):
         sound = SOUND[seed % 10]
         return replace(sound, **{attribute: getattr(sound, attribute) * factor})
 
-    attribute, factor = throughput.QUANTITIES[fault.turns], 0.8
+    attribute, factor = stored_throughput.QUANTITIES[fault.turns], 0.8
     if fault.turns == "peak memory":
         factor = 1.25
-    monkeypatch.setattr(throughput.throughput, "measure", measure)
+    monkeypatch.setattr(stored_throughput.throughput_measurement, "measure", measure)
     return requested
 
 
@@ -46,19 +46,19 @@ def test_what_a_fault_slows_down_is_seen(fault, measured):
     (judged,) = throughput_faults.seed([fault])
     assert judged.detected, judged
     assert all("rlregress-fault-" in environment["PYTHONPATH"] for environment in measured)
-    assert len(measured) == throughput.throughput.processes()
-    first, *lines = report.throughput_lines(judged)
+    assert len(measured) == stored_throughput.throughput_measurement.processes()
+    first, *lines = faults_text.throughput_lines(judged)
     assert first.startswith("seen ")
     assert any("regressed" in line for line in lines)
-    assert report.throughput_summary([judged]).startswith("1 of 1")
+    assert faults_text.throughput_summary([judged]).startswith("1 of 1")
 
 
 def test_a_fault_that_slows_nothing_down_is_not_seen(fault, measured, monkeypatch):
     """What is as it was is no evidence of a fault, whatever another quantity does."""
-    other = next(name for name in throughput.QUANTITIES if name != fault.turns)
+    other = next(name for name in stored_throughput.QUANTITIES if name != fault.turns)
     (judged,) = throughput_faults.seed([replace(fault, turns=other)])
     assert not judged.detected
-    assert report.throughput_lines(judged)[0].startswith("NOT SEEN")
+    assert faults_text.throughput_lines(judged)[0].startswith("NOT SEEN")
 
 
 def test_a_fault_that_cannot_be_measured_is_said(fault, measured):
@@ -66,13 +66,13 @@ def test_a_fault_that_cannot_be_measured_is_said(fault, measured):
     elsewhere = replace(fault, old="no such line")
     unfit, found = throughput_faults.seed([elsewhere, fault])
     assert "does not fit this version" in unfit.trouble
-    assert report.throughput_lines(unfit)[0].startswith("COULD NOT JUDGE")
+    assert faults_text.throughput_lines(unfit)[0].startswith("COULD NOT JUDGE")
     assert found.detected
 
 
 def test_a_fault_without_stored_processes_says_how_to_measure_them(fault, monkeypatch):
     """It is no fault that was not seen."""
-    monkeypatch.setattr(throughput, "load", lambda framework: {})
+    monkeypatch.setattr(stored_throughput, "load", lambda framework: {})
     (judged,) = throughput_faults.seed([fault])
     assert "measure it with: rlregress baseline throughput --framework" in judged.trouble
     assert not judged.detected

@@ -6,7 +6,7 @@ import tomllib
 
 import tomli_w
 
-from rlregress.gate import baseline
+from rlregress.gate import baseline_runs
 from rlregress.gate.judging import judge, why_not_needed
 from rlregress.gate.session import open_session
 
@@ -35,6 +35,6 @@ def whole(chosen, store):
 
 def with_three_runs(cell):
     """Leave three of the stored runs of a cell."""
-    content = tomllib.loads(baseline.path_of(cell).read_text())
+    content = tomllib.loads(baseline_runs.path_of(cell).read_text())
     content |= {"run": content["run"][:3], "seeds": 3}
-    baseline.path_of(cell).write_text(tomli_w.dumps(content))
+    baseline_runs.path_of(cell).write_text(tomli_w.dumps(content))

@@ -14,7 +14,7 @@ from rlregress.cli import commands
 from rlregress.details import catalogue
 from rlregress.errors import UserError
 
-from .pages import ROOT, Command
+from .page_contents import ROOT, Command
 
 #: typer carries a copy of click, or takes the installed one
 _UsageError = typer.BadParameter.__base__ or Exception

@@ -49,7 +49,7 @@ NOT_IMPORTED = {
     "types-pyyaml": "mypy reads it",
 }
 # What is started inside a foreign or old environment; with it goes all that it imports.
-FOREIGN = ("frameworks/**/*.py", "training/worker.py", "tracing/record.py")
+FOREIGN = ("frameworks/**/*.py", "training/worker.py", "tracing/trace_worker.py")
 
 
 def imports(path: Path, library: Path) -> Iterator[tuple[int, str]]:
@@ -277,7 +277,11 @@ def lint_imports(tools: Path) -> subprocess.CompletedProcess[str]:
         ("verdicts/__init__.py", "import rlregress.reporting", "Imports go down"),
         ("frameworks/base.py", "import rlregress.formulas", "The oracle and the measured thing"),
         ("formulas/__init__.py", "import torch", "References and statistics know no framework"),
-        ("reporting/words.py", "from rlregress.gate import run", "Reports turn data into text"),
+        (
+            "reporting/words.py",
+            "from rlregress.gate import gate_run",
+            "Reports turn data into text",
+        ),
         ("reporting/words.py", "import subprocess", "Reports turn data into text"),
         ("model/verdict.py", "import subprocess", "Results are plain data"),
         ("rogue.py", "", "Imports go down"),
@@ -309,8 +313,8 @@ def parsers_beside_the_reader(library: Path) -> list[str]:
     # pyproject.toml is no data file, what a session or a process answers is none either, nor is
     # what is only written
     others = (
-        *("upgrade/needs.py", "upgrade/requirements.py"),
-        *("faults/behavior.py", "training/throughput.py"),
+        *("upgrade/dependencies.py", "upgrade/requirements.py"),
+        *("faults/behavior_faults.py", "training/throughput_measurement.py"),
         "cli/export.py",
     )
     files = [path for path in files if path.relative_to(library).as_posix() not in others]

@@ -11,7 +11,7 @@ import pytest
 from rlregress.reporting import next_steps as after
 
 from .command_lines import why_not_understood
-from .pages import Command
+from .page_contents import Command
 
 FOLDER = Path("runs")
 STEPS = [

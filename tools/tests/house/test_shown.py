@@ -12,15 +12,20 @@ from typing import Any
 import pytest
 
 from rlregress import suite
-from rlregress.faults import probed
+from rlregress.faults import probed_faults
 
-from . import pages
+from . import page_contents
 from .command_lines import why_not_understood
-from .pages import PAGES, Block, Command
+from .page_contents import PAGES, Block, Command
 
-COMMANDS = [command for page in PAGES for command in pages.commands(page)]
+COMMANDS = [command for page in PAGES for command in page_contents.commands(page)]
 TEXTS = sorted({command.text for command in COMMANDS})
-BLOCKS = [block for page in PAGES if page.name not in pages.WRITTEN for block in pages.blocks(page)]
+BLOCKS = [
+    block
+    for page in PAGES
+    if page.name not in page_contents.WRITTEN
+    for block in page_contents.blocks(page)
+]
 DATA: dict[str, list[dict[str, Any]]] = tomllib.loads(
     (Path(__file__).parent / "shown.toml").read_text("utf-8")
 )
@@ -71,7 +76,7 @@ def test_a_command_that_is_none_is_found(pytestconfig, line, tmp_path):
     """Names, options, values, paths, markers and modules that are not there."""
     page = tmp_path / "page.md"
     page.write_text(f"Do\n\n    {line}  # so\n")
-    [command] = pages.commands(page)
+    [command] = page_contents.commands(page)
     assert command.text == line
     try:
         why = why_not_understood(command, pytestconfig)
@@ -138,7 +143,7 @@ def test_a_shown_command_runs(text, command, tmp_path, monkeypatch):
     else:
         ended = subprocess.run(
             [sys.executable, "-m", program, *words],
-            cwd=pages.ROOT, capture_output=True, text=True,
+            cwd=page_contents.ROOT, capture_output=True, text=True,
         )  # fmt: skip
         code, output, error = ended.returncode, ended.stdout, ended.stderr
     assert code == 0, output[-2000:] + error[-2000:]
@@ -155,9 +160,9 @@ FAULTY = [block for block in BLOCKS if " with the fault " in block.output_of]
 def test_an_output_is_as_it_is_kept(block):
     """A part of a page that a command writes is a part of that page."""
     text, _, page = block.output_of.partition(" kept in ")
-    assert page.rpartition("/")[2] in pages.WRITTEN
+    assert page.rpartition("/")[2] in page_contents.WRITTEN
     assert text in TEXTS
-    assert not_said(block, (pages.ROOT / page).read_text("utf-8")) == ""
+    assert not_said(block, (page_contents.ROOT / page).read_text("utf-8")) == ""
 
 
 @pytest.mark.nightly
@@ -167,8 +172,10 @@ def test_an_output_is_that_of_a_fault(block):
     """With the fault in a copy of the framework, the command says what the page shows."""
     text, _, name = block.output_of.partition(" with the fault ")
     program, *words = Command("", 0, text, False).words()
-    [(framework, fault)] = probed.chosen(["sb3"], [name])
-    ended = probed.run_seeded(framework, fault, ["-m", program, *words, "-p", "no:cacheprovider"])
+    [(framework, fault)] = probed_faults.chosen(["sb3"], [name])
+    ended = probed_faults.run_seeded(
+        framework, fault, ["-m", program, *words, "-p", "no:cacheprovider"]
+    )
     assert ended.returncode == 1, ended.stdout[-2000:] + ended.stderr[-2000:]
     assert not_said(block, ended.stdout) == ""
 
@@ -186,7 +193,7 @@ def test_another_output_is_found(tmp_path):
     def listed(text: str) -> Block:
         page = tmp_path / "page.md"
         page.write_text(f"<!-- output of rlregress --version -->\n\n{text}\n")
-        [block] = pages.blocks(page)
+        [block] = page_contents.blocks(page)
         assert block.output_of == "rlregress --version"
         return block
 
@@ -201,7 +208,7 @@ def test_another_output_is_found(tmp_path):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page):
     """Every link within the project leads to a file that is there, and to a heading of it."""
-    assert pages.dead_links(page) == []
+    assert page_contents.dead_links(page) == []
 
 
 def test_a_dead_link_is_found(tmp_path):
@@ -213,7 +220,7 @@ def test_a_dead_link_is_found(tmp_path):
         "[e](other.md#again-2) ![f](none.svg) [g](https://example.org/none)\n\n"
         "| [h](none.md) |\n|---|\n"
     )
-    dead = [line.partition(" ")[2].partition(":")[0] for line in pages.dead_links(page)]
+    dead = [line.partition(" ")[2].partition(":")[0] for line in page_contents.dead_links(page)]
     assert dead == ["#none", "other.md#again-2", "none.svg", "none.md"]
 
 
@@ -223,7 +230,7 @@ def test_every_page_is_reached():
     while new:
         page = new.pop()
         found.add(page)
-        names = [target.partition("#")[0] for _, target in pages.links(page)]
+        names = [target.partition("#")[0] for _, target in page_contents.links(page)]
         executed = {(page.parent / name).resolve() for name in names if name.endswith(".md")}
         new += sorted(executed - found - set(new))
     assert [page.name for page in PAGES if page.resolve() not in found] == []

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rlregress.formulas import critics
-from rlregress.measurements.agents import LoopRecord, nothing
+from rlregress.measurements.driven_agents import LoopRecord, nothing
 
 
 @dataclass

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rlregress.model import differences as model
 from rlregress.model.code import ADDED, CHANGED, REMOVED, WORDING, Changed, Function
 from rlregress.model.differences import Entry, judge
-from rlregress.model.upgrades import Branch, PieceExecution
+from rlregress.model.upgrade_result import Branch, PieceExecution
 from rlregress.upgrade import entries
 
 #: what a training can come to; without a result it was never executed.

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rlregress.cli import check as gate_command
-from rlregress.gate import run
+from rlregress.gate import gate_run
 
 from . import simulated
 
@@ -34,7 +34,7 @@ def night(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tupl
         frameworks: str | None = "sb3",
         in_brief: bool = False,
     ) -> tuple[int, str, Path]:
-        def evidence(options: run.GateOptions) -> None:
+        def evidence(options: gate_run.GateOptions) -> None:
             session = options.session()
             known = {cell.id: stored for cell, stored in session.stored.items()}
             found = simulated.of_details(without, frameworks) + simulated.of_runs(known, lost or {})
@@ -42,9 +42,9 @@ def night(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tupl
             options.evidence.write_text(text)
             options.junit.write_text("<testsuites/>")
 
-        monkeypatch.setattr(run, "run", evidence)
+        monkeypatch.setattr(gate_run, "run", evidence)
         report = tmp_path / "report"
-        options = run.GateOptions(
+        options = gate_run.GateOptions(
             report=report, store=str(tmp_path / "runs"), cells=cells, frameworks=frameworks
         )
         code = gate_command.judge(options, in_brief)

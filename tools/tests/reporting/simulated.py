@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.gate import asked, baseline, evidence, selection
-from rlregress.gate.baseline import FIRST_NEW_SEED, Baseline
+from rlregress.gate import baseline_runs, cell_selection, evidence, probe_counts
+from rlregress.gate.baseline_runs import FIRST_NEW_SEED, Baseline
 from rlregress.model.quantities import DIAGNOSTICS, RETURNS
 from rlregress.verdicts.looks import SEQUENTIAL
 from rlregress.verdicts.rules import CellSample, Rules
@@ -24,7 +24,7 @@ _SEED = 1
 
 def stored_cells() -> dict[str, Baseline]:
     """The stored cells of the short budget, by id."""
-    return {s.cell.id: s for s in baseline.every() if s.cell.budget == "short"}
+    return {s.cell.id: s for s in baseline_runs.every() if s.cell.budget == "short"}
 
 
 def new_records(name: str, stored: Baseline, lost: float, seeds: int) -> list[dict[str, Any]]:
@@ -63,12 +63,12 @@ def of_runs(cells: Mapping[str, Baseline], lost: Mapping[str, float]) -> list[di
     samples = {
         quantity.named(name): CellSample(
             stored.numbers(quantity),
-            [baseline.numbers_of(record)[quantity] for record in records[name]],
+            [baseline_runs.numbers_of(record)[quantity] for record in records[name]],
             group=quantity.named(stored.cell.group),
             quantity=quantity,
         )
         for name, stored in cells.items()
-        for quantity in (RETURNS, *baseline.secondary_quantities(stored.cell.algorithm))
+        for quantity in (RETURNS, *baseline_runs.secondary_quantities(stored.cell.algorithm))
         if not stored.why_not(quantity)
     }
     judged = judge_cells(samples, SEQUENTIAL, Rules())
@@ -114,10 +114,10 @@ def of_details(without: str, names: str | None) -> list[dict[str, Any]]:
         names: of frameworks, comma-separated; None: the installed ones.
     """
     entries = []
-    for adapter in selection.adapters(names.split(",") if names else ()):
+    for adapter in cell_selection.adapters(names.split(",") if names else ()):
         name = adapter.full_name
         entries.append(_entry(f"tests_behavior::t[{name}]", name, "behavior"))
-        for id, scope in sorted(asked.to_probe(adapter)):
+        for id, scope in sorted(probe_counts.to_probe(adapter)):
             if not id.startswith(without):
                 entry = _entry(f"tests_unit::test_detail[{id}-{name}-{scope}]", name, "unit")
                 entries.append({**entry, "detail": id, "scope": scope, "found": "as documented"})

@@ -10,12 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from rlregress.faults import probed
-from rlregress.faults.probed import Fault
-from rlregress.reporting.html import faults as faults_page
-from rlregress.reporting.html import upgrade as upgrade_page
+from rlregress.faults import probed_faults
+from rlregress.faults.probed_faults import Fault
+from rlregress.reporting.html import faults_page, upgrade_page
 
-from ..gate import nightly
+from ..gate import night_files
 from ..gate.stored import with_returns_alone
 from ..upgrade import test_result as upgrades
 from . import browser, simulated
@@ -101,7 +100,9 @@ def page(request, night, tmp_path, monkeypatch, command) -> Path:
         made.write_text(determinism())
         return made
     if request.param == "trend":
-        folder = nightly.written(tmp_path / "nights", nightly.nights(40, 4, drop=0.3, begin=25))
+        folder = night_files.written(
+            tmp_path / "nights", night_files.nights(40, 4, drop=0.3, begin=25)
+        )
         assert command("trend", str(folder), "--report", str(tmp_path))[0] == 1
         return tmp_path / "trend.html"
     if request.param == "compare":
@@ -110,8 +111,8 @@ def page(request, night, tmp_path, monkeypatch, command) -> Path:
         return made
     if request.param == "faults":
         fault = Fault("a_fault", "a.py", "x = 0.5 * y" * 9, "x = 1.0", (CRITIC_DETAIL,), "none")
-        found = probed.result(fault, {CRITIC_DETAIL: {"library": "none"}})
-        rows = [faults_page.probed(each) for each in (found, probed.result(fault, {}))]
+        found = probed_faults.result(fault, {CRITIC_DETAIL: {"library": "none"}})
+        rows = [faults_page.probed(each) for each in (found, probed_faults.result(fault, {}))]
         made.write_text(faults_page.page(rows, "1 of 2 were seen", FACTS))
         return made
     of = upgrades.of(upgrades.traced(), not_probed=upgrades.missing())

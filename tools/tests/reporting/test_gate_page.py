@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rlregress.gate import baseline, run, shown
+from rlregress.gate import baseline_runs, gate_run, report_data
 from rlregress.gate.outcome import outcomes
-from rlregress.model.gate import GateResult, ReportData
+from rlregress.model.gate_result import GateResult, ReportData
 from rlregress.model.quantities import CRITIC, TRAINING
 from rlregress.reporting import words
-from rlregress.reporting.html import gate as gate_page
+from rlregress.reporting.html import gate_page
 
 from ..gate.stored import with_returns_alone
 from . import simulated
@@ -69,7 +69,7 @@ def test_every_figure_has_its_numbers_as_a_table(night):
     assert all(of.get("aria-label") for tag, of in page.tags if tag == "svg")
     tests = json.loads((report / "evidence.json").read_text())["tests"]
     new = [e["record"] for e in tests if e.get("cell") == HOPPER and "record" in e]
-    stored = next(s for s in baseline.every() if s.cell.id == HOPPER)
+    stored = next(s for s in baseline_runs.every() if s.cell.id == HOPPER)
     (cell,) = [of for of in page.texts("article", "cell") if of.startswith(HOPPER)]
     for run_ in stored.runs:
         assert f"stored {run_.seed} {words.number(run_.final_return)}" in cell
@@ -97,7 +97,7 @@ def test_a_drop_is_said_first_with_what_to_do(night):
 
 def test_an_inconclusive_night_says_how_many_seeds_would_decide(night, tmp_path, monkeypatch):
     """Returns that vary too much, and nothing beside them: the numbers of seeds stand in front."""
-    cell = next(s.cell for s in baseline.every() if s.cell.id == "sb3-sac-Pendulum-v1-short")
+    cell = next(s.cell for s in baseline_runs.every() if s.cell.id == "sb3-sac-Pendulum-v1-short")
     with_returns_alone([cell], tmp_path / "returns alone", monkeypatch)
     code, text, _ = night(cells=cell.id)
     (card,) = stands_alone(text).texts("article", "card")
@@ -207,7 +207,9 @@ def test_runs_that_came_after_a_verdict_are_told_apart(night):
     share = words.percent((mean - of["stored_mean"]) / of["scale"])
     message = f"{later} later runs, trained for other verdicts on this cell; the mean of all "
     message = f"not judged here: {message}{len(new)} is {words.number(mean)} ({share})"
-    judged_by = [baseline.numbers_of({**record, "status": "finished"})[CRITIC] for record in new]
+    judged_by = [
+        baseline_runs.numbers_of({**record, "status": "finished"})[CRITIC] for record in new
+    ]
     factor = np.exp(values[f"{HOPPER} critic"]["stored_mean"] - np.mean(judged_by))
     markdown = (report / "summary.md").read_text()
     assert f"- {message}" in markdown
@@ -243,10 +245,10 @@ def test_a_report_is_written_whole_or_not_at_all(night, monkeypatch):
         options.evidence.write_text("half of it")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(run, "run", ends)
-    options = run.GateOptions(report=report, cells=HOPPER, frameworks="sb3")
-    with pytest.raises(KeyboardInterrupt), run.new_report(options) as new:
-        run.judge(new, lambda line: None)
+    monkeypatch.setattr(gate_run, "run", ends)
+    options = gate_run.GateOptions(report=report, cells=HOPPER, frameworks="sb3")
+    with pytest.raises(KeyboardInterrupt), gate_run.new_report(options) as new:
+        gate_run.judge(new, lambda line: None)
     assert {path.name: path.read_bytes() for path in report.iterdir()} == before
 
 
@@ -292,8 +294,8 @@ def test_72_cells_fit_into_two_megabytes():
     cells = {f"{name}-{n}": stored for n, (name, stored) in enumerate((known * 72)[:72])}
     # a loss that most cells are long in doubt about
     entries = simulated.of_runs(cells, dict.fromkeys(cells, 0.1))
-    new, found = shown.runs(entries), outcomes(entries)
-    like = shown.runs([{"cell": stored.cell.id} for stored in cells.values()])
+    new, found = report_data.runs(entries), outcomes(entries)
+    like = report_data.runs([{"cell": stored.cell.id} for stored in cells.values()])
     runs = {name: replace(like[of.cell.id], new=new[name].new) for name, of in cells.items()}
     versions = {of.framework: {} for of in found}
     result = GateResult(

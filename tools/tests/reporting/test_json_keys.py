@@ -8,8 +8,8 @@ from typing import Any
 
 from rlregress.reporting import upgrade_data
 
-from ..upgrade.test_platforms import CHANGED
 from ..upgrade.test_result import upgrade
+from ..upgrade.test_upgrade_ci_formats import CHANGED
 
 #: one key a line, as paths; of what was written before the names of the code changed.
 KEPT = Path(__file__).with_name("json_keys.txt")

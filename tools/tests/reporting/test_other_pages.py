@@ -7,22 +7,20 @@ from dataclasses import replace
 
 import pytest
 
-from rlregress.faults import probed
-from rlregress.faults.probed import Fault
-from rlregress.gate.passages import hunk
+from rlregress.faults import probed_faults
+from rlregress.faults.probed_faults import Fault
+from rlregress.gate.source_diff import hunk
 from rlregress.model import differences as model
-from rlregress.model.determinism import Spread
+from rlregress.model.chance_spread import Spread
 from rlregress.model.differences import Entry
-from rlregress.model.faults import GateOnFault
-from rlregress.model.traces import Growth
-from rlregress.model.upgrades import Cause
+from rlregress.model.fault_results import GateOnFault
+from rlregress.model.recorded_traces import Growth
+from rlregress.model.upgrade_result import Cause
 from rlregress.reporting import words
-from rlregress.reporting.html import determinism as determinism_page
-from rlregress.reporting.html import faults as faults_page
+from rlregress.reporting.html import determinism_page, faults_page, upgrade_page
 from rlregress.reporting.html import page as pages
-from rlregress.reporting.html import upgrade as upgrade_page
 from rlregress.reporting.html.page import Facts, Step
-from rlregress.upgrade import returns
+from rlregress.upgrade import return_gate
 
 from ..upgrade import test_result as upgrades
 from . import simulated
@@ -143,7 +141,7 @@ def test_returns_of_side_b_are_shown_run_by_run(tmp_path):
     """What the trainings say, and each of them beside the stored ones, without side A's again."""
     known = {HOPPER: simulated.stored_cells()[HOPPER]}
     entries = simulated.of_runs(known, {HOPPER: 0.5})
-    judged = returns.of_evidence("sb3", entries, ["ppo"], tmp_path)
+    judged = return_gate.of_evidence("sb3", entries, ["ppo"], tmp_path)
     page = page_of(replace(upgrades.of(upgrades.PARTED), returns=judged))
     _, card = page.texts("article", "card")
     assert "Returns of side B: regressed." in card
@@ -188,7 +186,7 @@ def test_a_ranking_has_a_page_with_every_decision(command, tmp_path):
 def test_faults_that_were_not_seen_come_first():
     """The change of each is shown line by line; what could not be asked is not called unseen."""
     fault = Fault("a_fault", "a.py", "x = 0.5 * y", "x = 1.0 * y", ("sac.actor_loss",), "other")
-    found = probed.result(fault, {"sac.actor_loss": {"library": "other"}})
+    found = probed_faults.result(fault, {"sac.actor_loss": {"library": "other"}})
     unseen = replace(found, fault=replace(found.fault, name="unseen"), changed={})
     broken = replace(
         found, fault=replace(found.fault, name="broken"), changed={"": {"": "it ended"}}

@@ -96,7 +96,7 @@ def recorded_here(
 ) -> tuple[Any, dict[str, Any]]:
     """The recorder and the names of a script that ran in this process."""
     from rlregress.tracing.events import Places
-    from rlregress.tracing.hooks import Recorder
+    from rlregress.tracing.recorder import Recorder
 
     script = folder / "here.py"
     script.write_text(text, encoding="utf-8")

@@ -8,7 +8,7 @@ import torch
 
 from rlregress.tracing.activity import Activity
 from rlregress.tracing.events import Places
-from rlregress.tracing.hooks import Recorder
+from rlregress.tracing.recorder import Recorder
 
 
 def seen(call):

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from rlregress.tracing import batch, run, trace
-from rlregress.tracing.compare import compare
-from rlregress.tracing.run import Side
+from rlregress.tracing import batch, recording_processes, trace_reader
+from rlregress.tracing.recording_processes import Side
+from rlregress.tracing.trace_comparison import compare
 
 # but the batch itself is a process that is new in every respect: a fixture of the module
 pytestmark = pytest.mark.usefixtures("warm_python")
@@ -38,7 +38,10 @@ def recorded(tmp_path_factory):
     path.write_text(json.dumps({"jobs": jobs}))
     side = Side("A")
     process = subprocess.run(
-        run.start("batch", side, path), env=side.environment(), capture_output=True, text=True
+        recording_processes.start("batch", side, path),
+        env=side.environment(),
+        capture_output=True,
+        text=True,
     )
     return process, folder
 
@@ -47,8 +50,10 @@ def recorded(tmp_path_factory):
 def test_trainings_of_a_batch_are_those_of_processes_of_their_own(recorded, tmp_path):
     """The first and the last one are equal to the bit to each other, and to one recorded alone."""
     _, folder = recorded
-    one, other = (trace.load(folder / f"{name}.trace") for name in ("one", "other"))
-    alone = run.record({**PLAIN, "lines": False}, tmp_path / "alone.trace", Side("A"))
+    one, other = (trace_reader.load(folder / f"{name}.trace") for name in ("one", "other"))
+    alone = recording_processes.record(
+        {**PLAIN, "lines": False}, tmp_path / "alone.trace", Side("A")
+    )
     assert (one.failure, one.count("optimizer") > 1, one.count("step") > 1) == ("", True, True)
     assert compare(one, other).verdict == "equal"
     assert compare(one, alone).verdict == "equal"
@@ -63,7 +68,7 @@ def test_a_training_that_fails_leaves_what_it_said(recorded):
         ("one", True), ("lost", False), ("failed", True), ("other", True)
     ]  # fmt: skip
     assert "'none'" in (folder / "lost.trace.error").read_text().strip().splitlines()[-1]
-    assert "none" in trace.load(folder / "failed.trace").failure
+    assert "none" in trace_reader.load(folder / "failed.trace").failure
     made = sorted(path.name for path in folder.iterdir())
     assert made == ["failed.trace", "jobs.json", "lost.trace.error", "one.trace", "other.trace"]
 
@@ -82,7 +87,7 @@ def record(job):
     print("noise")
     open(job["output"], "w").close()
 
-batch.record.record, batch.PATIENCE, batch.prepare = record, 1, lambda job: None
+batch.trace_worker.record, batch.PATIENCE, batch.prepare = record, 1, lambda job: None
 sys.exit(batch.main(sys.argv[1:]))
 """
 

@@ -16,9 +16,9 @@ import pytest
 from rlregress import frameworks
 from rlregress.tracing import events
 from rlregress.tracing.marks import Marks
-from rlregress.tracing.run import Side
-from rlregress.upgrade import sides, traced
-from rlregress.upgrade.selection import Triggers
+from rlregress.tracing.recording_processes import Side
+from rlregress.upgrade import compared_trainings, sides
+from rlregress.upgrade.training_selection import Triggers
 
 pytestmark = pytest.mark.usefixtures("warm_python")
 
@@ -30,7 +30,7 @@ SAC = ("stable_baselines3/sac/sac.py", "SAC.train")
 def test_the_same_is_entered_as_in_a_recording(tmp_path: Path) -> None:
     """Unseen generators are seeded alike, so that the same way is gone."""
     names = ("ppo kl-stop", "a2c gsde-simple")
-    requested = [item for item in traced.every(SB3) if item.name in names]
+    requested = [item for item in compared_trainings.every(SB3) if item.name in names]
     recorded = sides.recorded(requested, Side("B"), tmp_path, lines=True)
     light = sides.recorded(requested, Side("B"), tmp_path, "-2", lines=[])
     every = {name: recorded[name].header["functions"] for name in names}
@@ -42,7 +42,7 @@ def test_the_same_is_entered_as_in_a_recording(tmp_path: Path) -> None:
 
 def test_a_training_is_ended_at_the_first_function_that_tells() -> None:
     """SAC enters what differs; PPO does not, and all that it enters is known."""
-    requested = [traced.built_in(SB3, name) for name in ("sac", "ppo")]
+    requested = [compared_trainings.built_in(SB3, name) for name in ("sac", "ppo")]
     ppo = "stable_baselines3/ppo/ppo.py"
     found = sides.executed_functions(
         requested, Side("B"), Triggers(frozenset({SAC})), SB3.code_folders(), [ppo]
@@ -56,7 +56,7 @@ def test_a_training_is_ended_at_the_first_function_that_tells() -> None:
 def test_what_no_version_has_is_settled_unless_code_that_differs_says_so() -> None:
     """SB3's SAC takes no discrete actions, as its own constructor says."""
     names = ("sac choices", "ppo masked")
-    requested = [item for item in traced.every(SB3) if item.name in names]
+    requested = [item for item in compared_trainings.every(SB3) if item.name in names]
 
     def executed(function: str) -> dict[str, sides.ExecutedFunctions]:
         compared = Triggers(frozenset({(SAC[0], function)}))
@@ -73,7 +73,7 @@ def test_what_no_version_has_is_settled_unless_code_that_differs_says_so() -> No
 
 STARTING = """
 import multiprocessing, subprocess, sys
-from rlregress.tracing import entering, events, record
+from rlregress.tracing import entering, events, trace_worker
 from rlregress.tracing.marks import Marks
 
 def spawned(_):
@@ -90,7 +90,7 @@ def told(_):
 
 if __name__ == "__main__":
     places = events.Places([])
-    record.built_in = lambda job: globals()[sys.argv[1]]
+    trace_worker.built_in = lambda job: globals()[sys.argv[1]]
     entering._train({"output": sys.argv[2]}, Marks(places, []), places)
 """
 
@@ -109,7 +109,7 @@ def test_what_starts_another_process_is_not_told(how: str, reason: bool, tmp_pat
 
 FORKING = """
 import multiprocessing, sys, time
-from rlregress.tracing import entering, events, record
+from rlregress.tracing import entering, events, trace_worker
 from rlregress.tracing.marks import Marks
 
 sys.path.insert(0, sys.argv[1])
@@ -123,7 +123,7 @@ with Marks(places, ["calling.py"], [("calling.py", sys.argv[2])]) as marks:
         process.join()
         time.sleep(100 if sys.argv[2] == "Kind.method" else 0)
 
-    record.built_in = lambda job: forked
+    trace_worker.built_in = lambda job: forked
     entering._train({"output": sys.argv[3]}, marks, places)
 """
 
@@ -257,10 +257,10 @@ def test_a_script_that_compiles_itself_is_traced(calling: str, tmp_path: Path) -
 
 COMPILING = """
 import sys
-from rlregress.tracing import entering, events, record
+from rlregress.tracing import entering, events, trace_worker
 from rlregress.tracing.marks import Marks
 
-record.built_in = lambda job: lambda _: exec(compile("x = 1", sys.argv[1], "exec"), {})
+trace_worker.built_in = lambda job: lambda _: exec(compile("x = 1", sys.argv[1], "exec"), {})
 places = events.Places([sys.argv[1]])
 with Marks(places, ["calling.py"]) as marks:
     entering._train({"output": sys.argv[2]}, marks, places)

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from rlregress.errors import UserError
-from rlregress.tracing import events, trace
+from rlregress.tracing import events, trace_reader
 from rlregress.tracing.events import Places, as_array, joined, part, parts_of, readable
 
 
@@ -117,7 +117,7 @@ def test_what_is_not_finite_is_kept(tmp_path):
     found = part(np.array([np.nan, np.inf, 1.0, 2.0, 3.0]))
     event = {"kind": "backward", "name": "loss", "at": None, "parts": {"loss": found}}
     events.write(str(tmp_path / "t"), {"failure": "", "seeded": [], "lines": {}}, [event])
-    (read,) = trace.load(tmp_path / "t").events
+    (read,) = trace_reader.load(tmp_path / "t").events
     assert np.isnan(read.parts["loss"].values[0])
     assert read.parts["loss"].values[1] == np.inf
 
@@ -165,7 +165,7 @@ HEADER = json.dumps({"schema": events.SCHEMA, "failure": "", "seeded": [], "line
 def test_a_damaged_trace_says_so(tmp_path, text):
     """Whatever is wrong inside, the message names the file and what to do."""
     with pytest.raises(UserError, match=r"some\.trace.* record it again"):
-        trace.load(written(tmp_path, text))
+        trace_reader.load(written(tmp_path, text))
 
 
 def test_a_cut_or_overwritten_file_says_so(tmp_path):
@@ -187,16 +187,16 @@ def test_a_cut_or_overwritten_file_says_so(tmp_path):
     for content in damaged:
         path.write_bytes(content)
         with pytest.raises(UserError, match="whole cannot be read"):
-            trace.load(path)
+            trace_reader.load(path)
     with pytest.raises(UserError, match="there is no trace .*nothing"):
-        trace.load(tmp_path / "nothing")
+        trace_reader.load(tmp_path / "nothing")
 
 
 def test_a_trace_of_another_format_says_so(tmp_path):
     """A trace of an old version is refused with its format and the one expected."""
     text = json.dumps({"schema": 1, "failure": "", "seeded": [], "lines": {}})
     with pytest.raises(UserError, match=f"'schema' is 1, expected {events.SCHEMA}; "):
-        trace.load(written(tmp_path, text))
+        trace_reader.load(written(tmp_path, text))
 
 
 def test_an_interrupted_write_leaves_the_old_file(tmp_path):
@@ -205,7 +205,7 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path):
     events.write(str(path), {"failure": "", "seeded": [], "lines": {}}, [])
     with pytest.raises(TypeError):
         events.write(str(path), {"failure": "x", "seeded": [], "lines": {}}, [{"parts": object()}])
-    assert trace.load(path).failure == ""
+    assert trace_reader.load(path).failure == ""
 
 
 FORGED = "x\nequal: 9 events the same to the bit"
@@ -222,23 +222,23 @@ def test_a_name_that_would_be_two_lines_is_refused(tmp_path, name, at):
     """It is shown, and the second would be taken for a line of this program."""
     row = json.dumps({"kind": "draw", "name": name, "at": at, "parts": {}})
     with pytest.raises(UserError, match=r"expected text in one line, .*; record it again"):
-        trace.load(written(tmp_path, f"{HEADER}\n{row}\n"))
+        trace_reader.load(written(tmp_path, f"{HEADER}\n{row}\n"))
 
 
 def test_words_of_a_part_are_one_line(tmp_path):
     """An error of a framework may have several lines."""
     parts = {"types": events.in_words(events.RAISED), "value": events.in_words(FORGED + "\x1b")}
     row = json.dumps({"kind": "output", "name": "x", "at": None, "parts": parts})
-    (event,) = trace.load(written(tmp_path, f"{HEADER}\n{row}\n")).events
+    (event,) = trace_reader.load(written(tmp_path, f"{HEADER}\n{row}\n")).events
     assert event.error == f"{FORGED.replace(chr(10), ' ')} "
 
 
 def test_a_trace_of_too_many_events_is_refused_soon(tmp_path, monkeypatch):
     """A file of a few KB may hold millions."""
-    monkeypatch.setattr(trace, "_MOST_EVENTS", 100_000)
+    monkeypatch.setattr(trace_reader, "_MOST_EVENTS", 100_000)
     row = json.dumps({"kind": "draw", "name": "x", "at": None, "parts": {}})
     path = written(tmp_path, HEADER + "\n" + f"{row}\n" * 500_000)
     started = time.process_time()
     with pytest.raises(UserError, match="it has more than 100000 events"):
-        trace.load(path)
+        trace_reader.load(path)
     assert time.process_time() - started < 5

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from rlregress.tracing import record
+from rlregress.tracing import trace_worker
 from rlregress.tracing.events import Places
 from rlregress.tracing.lines import Lines
 
@@ -123,7 +123,7 @@ def test_a_script_is_compiled_as_python_would(tmp_path, monkeypatch, source):
     monkeypatch.setattr(sys, "argv", [])
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
-    record._script({"script": str(path)})(None)
+    trace_worker._script({"script": str(path)})(None)
     assert sys.modules["__main__"].word == "\xe4"
 
 

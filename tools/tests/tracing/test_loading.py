@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from rlregress.tracing import run, trace
-from rlregress.tracing.run import Side
-from rlregress.training import launch
+from rlregress.tracing import recording_processes, trace_reader
+from rlregress.tracing.recording_processes import Side
+from rlregress.training import worker_launch
 
 pytestmark = pytest.mark.usefixtures("warm_python")
 
@@ -45,7 +45,7 @@ def test_what_a_script_loads_is_in_its_trace(package: Path, tmp_path: Path) -> N
     script = tmp_path / "train.py"
     script.write_text(SCRIPT)
     job = {"script": str(script), "packages": ["learner"]}
-    header = run.record(job, tmp_path / "made.trace", Side("A")).header
+    header = recording_processes.record(job, tmp_path / "made.trace", Side("A")).header
     assert not header["failure"]
     assert header["imported"] == ["learner/__init__.py", "learner/used.py", "train.py"]
     assert header["opened"] == ["learner/rates.json"]
@@ -62,7 +62,9 @@ def test_a_script_whose_working_folder_is_gone_reads_as_it_did(tmp_path: Path) -
     )
     gone = tmp_path / "gone"
     gone.mkdir()
-    subprocess.run([sys.executable, "-c", program, str(gone)], env=launch.environment(), check=True)
+    subprocess.run(
+        [sys.executable, "-c", program, str(gone)], env=worker_launch.environment(), check=True
+    )
 
 
 def test_what_is_loaded_before_the_fork_counts(tmp_path: Path) -> None:
@@ -71,8 +73,10 @@ def test_what_is_loaded_before_the_fork_counts(tmp_path: Path) -> None:
     path = tmp_path / "jobs.json"
     path.write_text(json.dumps({"jobs": [{**job, "output": str(tmp_path / "a2c.trace")}]}))
     side = Side("A")
-    subprocess.run(run.start("batch", side, path), env=side.environment(), check=True)
-    header = trace.load(tmp_path / "a2c.trace").header
+    subprocess.run(
+        recording_processes.start("batch", side, path), env=side.environment(), check=True
+    )
+    header = trace_reader.load(tmp_path / "a2c.trace").header
     assert "stable_baselines3/common/on_policy_algorithm.py" in header["imported"]
     # read when the package is imported
     assert header["opened"] == ["stable_baselines3/version.txt"]

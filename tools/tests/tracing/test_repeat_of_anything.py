@@ -16,11 +16,11 @@ import pytest
 import torch
 
 from rlregress.model.code import Changed
-from rlregress.model.traces import Comparison, Divergence, Event, Trace, Traced
-from rlregress.model.upgrades import Calls, Cause, PieceExecution
+from rlregress.model.recorded_traces import Comparison, Divergence, Event, Trace, Traced
+from rlregress.model.upgrade_result import Calls, Cause, PieceExecution
 from rlregress.tracing.copies import Copies, NoCopy
 from rlregress.tracing.repeat import Call, Code
-from rlregress.upgrade import direct
+from rlregress.upgrade import direct_calls
 
 CACHE, COUNT = {}, 0
 
@@ -382,5 +382,5 @@ def test_logs_that_differ_are_close_only_if_direct_calls_have_seen_rounding(call
     trace = Trace(header={}, events=())
     held = Traced(name="ppo", comparison=comparison, a=trace, b=trace, repeats=True, notes=())
     executions = [PieceExecution(function=mover, calls=calls)]
-    (found,) = direct.rounded([held], {"ppo": Cause(moving=(mover,))}, executions)
+    (found,) = direct_calls.rounded([held], {"ppo": Cause(moving=(mover,))}, executions)
     assert found.comparison.verdict == verdict

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from rlregress.model.traces import Event, Part, Trace
+from rlregress.model.recorded_traces import Event, Part, Trace
 from rlregress.tracing import events, rounding
-from rlregress.tracing.compare import compare
-from rlregress.tracing.trace import load
+from rlregress.tracing.trace_comparison import compare
+from rlregress.tracing.trace_reader import load
 
 from .scripts import changed, recorded_here
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from rlregress.tracing import run
+from rlregress.tracing import recording_processes
 from rlregress.tracing.events import Places, part
-from rlregress.tracing.hooks import Recorder
+from rlregress.tracing.recorder import Recorder
 
 from .scripts import recorded_here
 
@@ -90,7 +90,7 @@ def test_functions_compiled_whole_are_taken_as_ever(tmp_path):
         encoding="utf-8",
     )
     job = {"script": str(script), "arguments": [], "packages": []}
-    found = run.record(job, tmp_path / "trace", run.current("A"))
+    found = recording_processes.record(job, tmp_path / "trace", recording_processes.current("A"))
     assert found.failure == ""
     assert found.count("draw") > 0
 

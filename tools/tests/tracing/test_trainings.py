@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from rlregress import frameworks
-from rlregress.tracing.run import Side
-from rlregress.upgrade import sides, traced
+from rlregress.tracing.recording_processes import Side
+from rlregress.upgrade import compared_trainings, sides
 
 pytestmark = pytest.mark.usefixtures("warm_python")
 
@@ -28,7 +28,7 @@ def events(found, kind):
 @pytest.mark.parametrize("adapter", TRAINED, ids=[each.full_name for each in TRAINED])
 def test_a_training_reaches_what_happens_rarely(tmp_path, adapter):
     """Every kind of end, several environments, delayed targets and policies; rare lines."""
-    trainings = [traced.built_in(adapter, name) for name in adapter.trace_trainings()]
+    trainings = [compared_trainings.built_in(adapter, name) for name in adapter.trace_trainings()]
     recorded = sides.recorded(trainings, Side("A"), tmp_path, lines=[list(FULL[:2])])
     assert len(recorded) == len(trainings) >= 3
     for algorithm, found in recorded.items():

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from rlregress import suite
-from rlregress.tracing import run, trace
-from rlregress.tracing.run import Side
+from rlregress.tracing import recording_processes, trace_reader
+from rlregress.tracing.recording_processes import Side
 
 SEEDS = """
 import copy, functools, inspect, io, pickle, random, sys, types
@@ -310,12 +310,12 @@ def recorded(script: Path, folder: Path) -> str:
     path.write_text(json.dumps({**job, "output": str(output)}))
     side = Side("A")
     ended = subprocess.run(
-        run.start("record", side, path),
+        recording_processes.start("trace_worker", side, path),
         cwd=folder, env=side.environment(), capture_output=True, text=True,
     )  # fmt: skip
     assert not ended.returncode, ended.stderr
     assert str(suite.library()) in side.environment()["PYTHONPATH"]
-    made = trace.load(output)
+    made = trace_reader.load(output)
     assert not made.failure, made.failure
     assert made.count("reset") + made.count("optimizer") + made.count("output")
     return ended.stdout

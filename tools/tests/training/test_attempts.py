@@ -11,9 +11,9 @@ from dataclasses import asdict
 import pytest
 
 from rlregress import files
-from rlregress.cluster import survey
+from rlregress.cluster import store_status
 from rlregress.errors import DamagedRecord, UserError
-from rlregress.training import launch, lease, record
+from rlregress.training import lease, run_record, worker_launch
 from rlregress.training import store as store_module
 from rlregress.training.store import Store
 
@@ -77,7 +77,7 @@ def test_a_second_result_that_differs_is_kept_beside_the_first(store):
     there = store.contents()
     assert there.done == {job().name}
     assert there.duplicates == [f"{job().name}.two.duplicate"]
-    assert record.read(store.folder / there.duplicates[0]) == other
+    assert run_record.read(store.folder / there.duplicates[0]) == other
 
 
 def test_a_damaged_record_gives_way(store):
@@ -126,8 +126,11 @@ def test_who_does_not_wait_is_told_that_a_run_is_held(store):
     """The run is left to the attempt that has it."""
     attempt = store.claim(job())
     assert attempt is not None
-    with attempt, pytest.raises(launch.Held, match="seed 0 is being done by another attempt"):
-        launch.run(job(), store, wait=False)
+    with (
+        attempt,
+        pytest.raises(worker_launch.Held, match="seed 0 is being done by another attempt"),
+    ):
+        worker_launch.run(job(), store, wait=False)
 
 
 @pytest.mark.parametrize(
@@ -178,7 +181,7 @@ def test_the_clock_of_a_machine_decides_nothing(store, monkeypatch):
         monkeypatch.setattr(time, "time", lambda skew=skew: right() + skew)
         assert store.in_flight(job())
         assert store.claim(job()) is None
-        assert [attempt.state for attempt in survey.survey(store, ()).attempts] == ["running"]
+        assert [attempt.state for attempt in store_status.survey(store, ()).attempts] == ["running"]
 
 
 def test_a_link_that_comes_amid_a_removal_is_not_followed(tmp_path):
@@ -207,12 +210,12 @@ def test_nothing_is_written_through_a_name_that_was_put_there(tmp_path, monkeypa
     target = tmp_path / "record.json"
     for number in range(os.getpid() - 5, os.getpid() + 5):
         (tmp_path / f".record.json.{number}").symlink_to(victim)
-    record.write_atomically(target, "new")
+    run_record.write_atomically(target, "new")
     assert (target.read_text(), victim.read_text()) == ("new", "mine")
     monkeypatch.setattr(uuid, "uuid4", lambda: uuid.UUID(int=1))
     (tmp_path / f".record.json.{uuid.UUID(int=1).hex}").symlink_to(victim)
     with pytest.raises(FileExistsError):
-        record.write_atomically(target, "newer")
+        run_record.write_atomically(target, "newer")
     assert victim.read_text() == "mine"
 
 

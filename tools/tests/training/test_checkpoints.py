@@ -20,7 +20,7 @@ import torch
 # here, and not in each of the processes that are forked
 import rlregress.frameworks.sb3.training
 import rlregress.frameworks.torchrl.training  # noqa: F401
-from rlregress.training import checkpoint, episodes, pickled, plan, record, worker
+from rlregress.training import checkpoint, episodes, job_plan, pickled, run_record, worker
 from rlregress.training.cell import Cell, Protocol
 
 #: small networks and batches: what is asked is where every number is kept, not how many there are
@@ -43,7 +43,7 @@ SMALL = {
 def job_of(framework: str, algorithm: str, environment: str, **more: Any) -> dict[str, Any]:
     """A run of 260 steps, which is longer than an episode of Pendulum, as its worker gets it."""
     cell = Cell(framework, algorithm, environment, framework, "smoke")
-    made = plan.jobs(cell, [7])[0]
+    made = job_plan.jobs(cell, [7])[0]
     given = {**made.hyperparameters, **SMALL[algorithm], **more}
     made = replace(made, protocol=Protocol(260, 130, 1), hyperparameters=given)
     read: dict[str, Any] = json.loads(json.dumps({**made.as_dict(), "key": made.key}))
@@ -75,7 +75,7 @@ def part(
             torch.manual_seed(0)
             np.random.seed(0)
             content = worker.run(job, folder / "record.progress", checkpoint_path)
-            record.write(folder / "record.json", content)
+            run_record.write(folder / "record.json", content)
         except BaseException:
             traceback.print_exc(file=sys.__stderr__)
             os._exit(1)
@@ -84,7 +84,7 @@ def part(
     if os.WIFSIGNALED(status):
         return os.WTERMSIG(status)
     assert os.WEXITSTATUS(status) == 0
-    return record.read(folder / "record.json")
+    return run_record.read(folder / "record.json")
 
 
 def _stop_after(steps: int) -> None:
@@ -143,7 +143,7 @@ def test_a_continued_run_is_the_uninterrupted_one(tmp_path, of, algorithm, envir
     for number, steps in enumerate(stops):
         assert part(job, kept, f"{number}", steps) == signal.SIGTERM
     continued = finished(part(job, kept, "last"))
-    assert record.outcome(continued) == record.outcome(whole)
+    assert run_record.outcome(continued) == run_record.outcome(whole)
     came_about = continued["attempt"]["continued"]
     assert [each["attempt"] for each in came_about] == ["0", "1", "2"]
     # a loop is whole after a rollout, or what is collected between two updates
@@ -222,7 +222,7 @@ def test_what_is_forgotten_shows(tmp_path, interrupted, forgotten):
         pickled.load = without
 
     continued = finished(part(job, tmp_path / "checkpoint", before=seed))
-    same = record.outcome(continued) == record.outcome(whole)
+    same = run_record.outcome(continued) == run_record.outcome(whole)
     assert same == (forgotten == "nothing")
 
 
@@ -306,5 +306,5 @@ def test_a_checkpoint_that_does_not_fit_is_set_aside(tmp_path, interrupted):
         assert there.with_name("checkpoint.damaged").read_bytes() == damaged
     there.write_bytes(cases["cut off"])
     anew = finished(part(job, there))
-    assert record.outcome(anew) == record.outcome(whole)
+    assert run_record.outcome(anew) == run_record.outcome(whole)
     assert "cannot be read: ValueError: its content does not" in anew["attempt"]["begun_anew"]

@@ -13,9 +13,9 @@ import torch
 from rlregress import frameworks
 from rlregress.frameworks.base import TrainingRequest
 from rlregress.frameworks.isolation import isolated
-from rlregress.tracing.environments import _SEEDED
 from rlregress.tracing.events import Places
-from rlregress.tracing.hooks import Recorder
+from rlregress.tracing.recorded_environments import _SEEDED
+from rlregress.tracing.recorder import Recorder
 from rlregress.training import pickled
 
 from .test_checkpoints import job_of

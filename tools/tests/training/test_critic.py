@@ -11,7 +11,7 @@ from rlregress.training.critic import Critic, assess, discounted, judged_number
 from rlregress.training.evaluation import Episode, Evaluator
 from tests_behavior.limit import LimitIs
 from tests_behavior.ring import Ring
-from tests_behavior.settings import setting
+from tests_behavior.toy_settings import setting
 
 DISCOUNT = 0.5
 

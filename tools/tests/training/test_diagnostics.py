@@ -13,7 +13,7 @@ from rlregress.model import quantities
 from rlregress.training.diagnostics import DIAGNOSTICS, at_the_end
 from tests_behavior.limit import LimitIs
 from tests_behavior.ring import Ring
-from tests_behavior.settings import setting
+from tests_behavior.toy_settings import setting
 
 
 def trained(adapter, algorithm, steps, **changes):

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from rlregress.errors import DamagedRecord, UserError, warn_in_words
-from rlregress.training import record, recorded
+from rlregress.training import recorded_runs, run_record
 from rlregress.training.cell import Cell, Job, Protocol
 from rlregress.training.store import Store
 
@@ -31,7 +31,7 @@ def job(seed: int = 0, **changes) -> Job:
 def content(of: Job) -> dict:
     """A finished record."""
     return {
-        "schema": record.SCHEMA,
+        "schema": run_record.SCHEMA,
         "job": {**of.as_dict(), "key": of.key},
         "key": of.key,
         "status": "finished",
@@ -51,7 +51,7 @@ def store(tmp_path):
     """A store with one finished run, seed 0."""
     made = Store(tmp_path)
     made.path(job()).parent.mkdir()
-    record.write(made.path(job()), content(job()))
+    run_record.write(made.path(job()), content(job()))
     return made
 
 
@@ -104,7 +104,7 @@ def test_a_file_that_cannot_be_replaced_leaves_nothing_beside_it(tmp_path):
     """The temporary file goes where the new one cannot come."""
     (tmp_path / "there").mkdir()
     with pytest.raises(IsADirectoryError):
-        record.write_atomically(tmp_path / "there", "text")
+        run_record.write_atomically(tmp_path / "there", "text")
     assert [path.name for path in tmp_path.iterdir()] == ["there"]
 
 
@@ -114,7 +114,7 @@ def test_a_record_that_cannot_be_read_is_not_called_damaged(store):
     path.unlink()
     path.mkdir()
     with pytest.raises(UserError, match=r"cannot be read: it is a folder, not a file"):
-        record.read(path)
+        run_record.read(path)
 
 
 def test_looking_for_a_damaged_record_leaves_it_where_it_is(store):
@@ -169,30 +169,30 @@ def test_a_link_to_nothing_in_the_place_of_a_record_is_said(store, tmp_path):
 def test_a_sealed_record_of_another_shape_is_named(store):
     """Its checksum says that nobody damaged it, not that it is a record of today."""
     path = store.path(job())
-    record.write(path, {**content(job()), "time": ["long"]})
+    run_record.write(path, {**content(job()), "time": ["long"]})
     with pytest.raises(UserError, match=r"key 'time' is \[\"long\"\], expected a table"):
-        recorded.read(path)
+        recorded_runs.read(path)
 
 
 def test_a_record_that_contradicts_itself_is_set_aside(store):
     """A finished run without a return is not judged, whatever its checksum says."""
     path = store.path(job())
-    record.write(path, {**content(job()), "final_return": None})
+    run_record.write(path, {**content(job()), "final_return": None})
     with pytest.raises(UserError, match="contradicts itself: status 'finished' with the return"):
-        recorded.read(path)
+        recorded_runs.read(path)
 
 
 def test_a_record_of_another_schema_says_so(store):
     """A record that this version cannot read says what was found and what was expected."""
     path = store.path(job())
-    record.write(path, {**content(job()), "schema": 99})
+    run_record.write(path, {**content(job()), "schema": 99})
     with pytest.raises(UserError, match="key 'schema' is 99, expected 1"):
-        recorded.read(path)
+        recorded_runs.read(path)
 
 
 def test_what_is_not_finite_has_a_word_in_json():
     """NaN and infinity become null: a record is valid JSON for every reader."""
-    values = [record.finite_or_none(x) for x in (1.5, float("nan"), float("inf"))]
+    values = [run_record.finite_or_none(x) for x in (1.5, float("nan"), float("inf"))]
     assert json.dumps(values) == "[1.5, null, null]"
 
 
@@ -203,9 +203,9 @@ def test_a_write_that_fails_leaves_the_old_record(store, monkeypatch):
     def dies(*_):
         raise OSError("no space left")
 
-    monkeypatch.setattr(record.os, "replace", dies)
+    monkeypatch.setattr(run_record.os, "replace", dies)
     with pytest.raises(OSError, match="no space"):
-        record.write(path, {**content(job()), "final_return": 2.0})
+        run_record.write(path, {**content(job()), "final_return": 2.0})
     assert store.find(job())["final_return"] == 1.5
 
 
@@ -213,7 +213,7 @@ def test_many_may_ask_at_once_whether_a_folder_can_be_written(tmp_path):
     """Two gates that begin with one report's folder are both told yes; nothing is left in it."""
     folder = tmp_path / "report"
     with ThreadPoolExecutor(8) as pool:
-        for requested in [pool.submit(record.check_writable, folder, "it") for _ in range(800)]:
+        for requested in [pool.submit(run_record.check_writable, folder, "it") for _ in range(800)]:
             requested.result()
     assert list(folder.iterdir()) == []
 

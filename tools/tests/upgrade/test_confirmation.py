@@ -7,21 +7,21 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from rlregress.gate import baseline
-from rlregress.gate.run import GateOptions
-from rlregress.model.upgrades import ReturnsVerdict
-from rlregress.tracing.run import Side
-from rlregress.upgrade import gate, returns
+from rlregress.gate import baseline_runs
+from rlregress.gate.gate_run import GateOptions
+from rlregress.model.upgrade_result import ReturnsVerdict
+from rlregress.tracing.recording_processes import Side
+from rlregress.upgrade import cascade, return_gate
 from rlregress.upgrade.confirmation import alarmed, confirm, numbers_of
-from rlregress.upgrade.options import Options
-from rlregress.upgrade.returns import trained_further
+from rlregress.upgrade.return_gate import trained_further
+from rlregress.upgrade.upgrade_options import Options
 from tools.tests.gate.stored import with_critics
 
 from .test_result import SB3, of, traced
 
 CELLS = {
     known.cell.id: known.cell
-    for known in baseline.every()
+    for known in baseline_runs.every()
     if known.cell.id in ("sb3-ppo-Hopper-v4-short", "sb3-ppo-InvertedPendulum-v4-short")
 }
 HOPPER = "sb3-ppo-Hopper-v4-short"
@@ -156,7 +156,7 @@ def test_a_critic_that_side_a_does_not_tell_is_not_confirmed(tmp_path, monkeypat
     """It is said to be missing, not to be as it was; a return that fell too is asked alone."""
     with_critics([CELLS[HOPPER]], tmp_path / "stored", monkeypatch)
     fresh = critics_told(HOPPER, [None] * 10, 2000)
-    monkeypatch.setattr("rlregress.gate.run.returns_alone", lambda *_: fresh)
+    monkeypatch.setattr("rlregress.gate.gate_run.returns_alone", lambda *_: fresh)
     new = critics_told(HOPPER, [2.0 + 0.01 * n for n in range(10)])
     for values in new:
         values["record"]["final_return"] -= 125.0
@@ -266,10 +266,10 @@ def test_an_upgrade_trains_as_it_was_told(tmp_path, monkeypatch):
         requested.append(options)
         return "it is not trained here"
 
-    monkeypatch.setattr(returns.run, "returns_alone", alone)
+    monkeypatch.setattr(return_gate.gate_run, "returns_alone", alone)
     options = Options("a", "b", tmp_path, workers=1, one_look=True)
     sides = (SimpleNamespace(side=Side("A")), SimpleNamespace(side=Side("B")))
-    judged = gate._judged(of(traced("ppo", "diverged")), SB3, sides, options)
+    judged = cascade._judged(of(traced("ppo", "diverged")), SB3, sides, options)
     assert judged.returns.lines == ("it is not trained here",)
     (session,) = requested
     assert (session.workers, session.one_look) == (1, True)

@@ -17,8 +17,8 @@ from rlregress.model.differences import (
     SAME,
     Entry,
 )
-from rlregress.model.traces import Comparison, Trace, Traced
-from rlregress.upgrade import entries, functions, outside
+from rlregress.model.recorded_traces import Comparison, Trace, Traced
+from rlregress.upgrade import changed_functions, entries, outside_training
 from rlregress.upgrade.callers import callers
 from rlregress.upgrade.coverage import piece_executions
 
@@ -247,7 +247,7 @@ def package_of(folder, old, new):
         path.parent.mkdir(parents=True)
         path.write_text(text)
         sides.append([str(path.parent)])
-    return functions.changed(*sides), sides[1]
+    return changed_functions.changed(*sides), sides[1]
 
 
 def states_of(folder, old, new, **header):
@@ -323,7 +323,7 @@ def test_private_modules_and_functions_that_nothing_names_are_gone_without_effec
     assert gone == {"package/agent.py _f"}
 
 
-OUTSIDE_TRAINING = (outside.Outside("package/*.py *.train", "text"),)
+OUTSIDE_TRAINING = (outside_training.Outside("package/*.py *.train", "text"),)
 
 
 def test_nothing_that_ran_is_outside_of_training():
@@ -334,10 +334,10 @@ def test_nothing_that_ran_is_outside_of_training():
 def test_little_is_outside_of_training():
     """Of more than a twentieth of the changed pieces none is."""
     names = [f"package/agent.py f{n}" for n in range(20)]
-    one = (outside.Outside("*.py f0", "text"),)
-    assert outside.reasons(names, (), one) == {"package/agent.py f0": "text"}
-    assert outside.reasons(names, ("package/agent.py f0",), one) == {}
-    assert outside.reasons(names[:19], (), one) == {}
+    one = (outside_training.Outside("*.py f0", "text"),)
+    assert outside_training.reasons(names, (), one) == {"package/agent.py f0": "text"}
+    assert outside_training.reasons(names, ("package/agent.py f0",), one) == {}
+    assert outside_training.reasons(names[:19], (), one) == {}
     assert OUTSIDE not in (state(traced("sac", side()), known=OUTSIDE_TRAINING),)
 
 
@@ -352,7 +352,7 @@ def test_what_can_have_no_effect_does_not_make_others_few(how):
 
 def test_the_file_of_what_is_outside_of_training_can_be_read():
     """Every entry has its reason."""
-    assert all(row.reason for row in outside.load())
+    assert all(row.reason for row in outside_training.load())
 
 
 CODE = """

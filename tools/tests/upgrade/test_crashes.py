@@ -13,13 +13,13 @@ import pytest
 
 from rlregress import frameworks
 from rlregress.errors import UserError
-from rlregress.frameworks.cleanrl.sources import HEAD, VARIABLE, find_source
-from rlregress.model.traces import NotTraced, Traced
+from rlregress.frameworks.cleanrl.script_sources import HEAD, VARIABLE, find_source
+from rlregress.model.recorded_traces import NotTraced, Traced
 from rlregress.tracing import jobs
-from rlregress.tracing.run import Side
-from rlregress.upgrade import traced
+from rlregress.tracing.recording_processes import Side
+from rlregress.upgrade import compared_trainings
+from rlregress.upgrade.compared_trainings import Training
 from rlregress.upgrade.sides import Sides
-from rlregress.upgrade.traced import Training
 
 from ..tracing.scripts import changed
 
@@ -61,7 +61,7 @@ def compare(tmp_path: Path) -> Compare:
 
             one, other = sides.record([training], {"A": True, "B": True})
             name = training.name
-            return traced.compared(name, one[name], other[name], again)
+            return compared_trainings.compared(name, one[name], other[name], again)
 
     return compared
 
@@ -227,13 +227,13 @@ PPO = frameworks.get("sb3"), "ppo"
 def test_a_second_backward_pass_is_a_crash(compare: Compare, sb3: Any) -> None:
     """The hook around ``backward`` is no part of it, and ``PPO.train`` was executed."""
     side = sb3("ppo/ppo.py", "loss.backward()", "loss.backward(); loss.backward()")
-    found = compare(traced.built_in(*PPO), Side("A"), side)
+    found = compare(compared_trainings.built_in(*PPO), Side("A"), side)
     crash = found.crash
     assert isinstance(found, Traced)
     assert crash is not None
     assert (crash.side, crash.error.partition(":")[0]) == ("B", "RuntimeError")
     assert re.fullmatch(r"stable_baselines3/ppo/ppo.py:\d+ PPO.train", crash.at)
-    assert re.fullmatch(r"rlregress/frameworks/sb3/traced.py:\d+ \S+", crash.by)
+    assert re.fullmatch(r"rlregress/frameworks/sb3/builtin_trainings.py:\d+ \S+", crash.by)
     assert "PPO.train" in crash.executed.header["functions"]["stable_baselines3/ppo/ppo.py"]
 
 
@@ -241,7 +241,7 @@ def test_a_second_backward_pass_is_a_crash(compare: Compare, sb3: Any) -> None:
 def test_a_training_that_does_not_fit_is_a_gap(compare: Compare, sb3: Any) -> None:
     """A call of the suite's that a version does not take says nothing of that version."""
     side = sb3("ppo/ppo.py", "total_timesteps: int,", "total_timesteps: int, rounds: int,")
-    found = compare(traced.built_in(*PPO), Side("A"), side)
+    found = compare(compared_trainings.built_in(*PPO), Side("A"), side)
     assert isinstance(found, NotTraced)
     assert found.crash is None
     assert found.sides["B"].startswith("this suite's training does not fit that version: TypeErr")
@@ -253,20 +253,22 @@ def test_a_built_in_training_that_is_ended_by_a_signal_is_a_crash(
 ) -> None:
     """The stack that faulthandler has written tells where."""
     side = sb3("ppo/ppo.py", "loss.backward()", "import os; os.kill(os.getpid(), 11)")
-    found = compare(traced.built_in(*PPO), Side("A"), side)
+    found = compare(compared_trainings.built_in(*PPO), Side("A"), side)
     assert isinstance(found, NotTraced)
     crash = found.crash
     assert crash is not None
     assert crash.error == "the process was ended by SIGSEGV"
     assert re.fullmatch(r"stable_baselines3/ppo/ppo.py:\d+ PPO.train", crash.at)
-    assert re.fullmatch(r"rlregress/frameworks/sb3/traced.py:\d+ \S+", crash.by)
+    assert re.fullmatch(r"rlregress/frameworks/sb3/builtin_trainings.py:\d+ \S+", crash.by)
 
 
 @pytest.mark.nightly
 def test_a_built_in_training_that_does_not_begin_is_a_crash(compare: Compare, sb3: Any) -> None:
     """The framework fails when its agent is made."""
     old = "        self.target_kl = target_kl\n"
-    found = compare(traced.built_in(*PPO), Side("A"), sb3("ppo/ppo.py", old, old[:-1] + ".value\n"))
+    found = compare(
+        compared_trainings.built_in(*PPO), Side("A"), sb3("ppo/ppo.py", old, old[:-1] + ".value\n")
+    )
     assert isinstance(found, NotTraced)
     crash = found.crash
     assert crash is not None
@@ -292,8 +294,8 @@ def test_a_script_of_cleanrl_that_fails_is_a_crash(compare: Compare, tmp_path: P
     script.write_text(text.replace("envs.step(actions)", "envs.step()"), encoding="utf-8")
     a, b = (Side(label, variables={VARIABLE: str(root)}) for label, root in
             (("A", checkout), ("B", copy)))  # fmt: skip
-    crash = compare(traced.built_in(frameworks.get("cleanrl"), "td3"), a, b).crash
+    crash = compare(compared_trainings.built_in(frameworks.get("cleanrl"), "td3"), a, b).crash
     assert crash is not None
     assert crash.error.startswith("TypeError")
     assert re.fullmatch(r"cleanrl/td3_continuous_action.py:\d+ <module>", crash.at)
-    assert re.fullmatch(r"rlregress/frameworks/cleanrl/traced.py:\d+ \S+", crash.by)
+    assert re.fullmatch(r"rlregress/frameworks/cleanrl/builtin_trainings.py:\d+ \S+", crash.by)

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from rlregress.upgrade import cached_folders, installer, metadata, requested
-from rlregress.upgrade.pair import with_versions
+from rlregress.upgrade import cached_folders, distribution_metadata, installer, requested
+from rlregress.upgrade.resolved import with_versions
 
 UV_SAYS = {
     "no version": (
@@ -83,6 +83,6 @@ def test_the_installer_asks_where_pip_is_configured_to_ask(tmp_path, monkeypatch
 
 def test_misspelt_requirements_are_read():
     """A requirement with a slip of the pen is understood; one that says nothing is left out."""
-    assert str(metadata.readable("opencv-python>=3.")) == "opencv-python>=3"
-    assert str(metadata.readable("x (>=3.) ; extra == 'all'")).startswith("x>=3;")
-    assert metadata.readable("?? what") is None
+    assert str(distribution_metadata.readable("opencv-python>=3.")) == "opencv-python>=3"
+    assert str(distribution_metadata.readable("x (>=3.) ; extra == 'all'")).startswith("x>=3;")
+    assert distribution_metadata.readable("?? what") is None

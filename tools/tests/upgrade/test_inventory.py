@@ -8,11 +8,11 @@ import pytest
 
 from rlregress.model import differences as model
 from rlregress.source import below
-from rlregress.tracing.run import Side
+from rlregress.tracing.recording_processes import Side
 from rlregress.upgrade import entries, requested
-from rlregress.upgrade.environments import Prepared
 from rlregress.upgrade.inventory import inventory
-from rlregress.upgrade.pair import Pair, ResolvedSide
+from rlregress.upgrade.resolved import Pair, ResolvedSide
+from rlregress.upgrade.side_environments import Prepared
 
 #: files of a distribution -> how many of them its RECORD lists, from the first.
 MADE_UP = {

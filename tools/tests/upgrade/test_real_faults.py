@@ -13,8 +13,8 @@ import pytest
 from rlregress import frameworks
 from rlregress.details import catalogue
 from rlregress.model import differences as model
-from rlregress.upgrade import cached_folders, gate
-from rlregress.upgrade.options import Options
+from rlregress.upgrade import cached_folders, cascade
+from rlregress.upgrade.upgrade_options import Options
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def judge(tmp_path, monkeypatch):
         path.unlink()
         path.write_text(before + edit.new + after)
         a, b = map(str, trees[::-1] if reverse else trees)
-        return gate.run(
+        return cascade.run(
             Options(
                 a, b, tmp_path / "report", frameworks=[edit.framework],
                 algorithms=[edit.algorithm], scenarios=list(scenarios), returns=False, workers=1,

@@ -9,9 +9,9 @@ import pytest
 from rlregress import frameworks
 from rlregress.errors import UserError
 from rlregress.reporting import upgrade_text
-from rlregress.upgrade import affected, gate, requested
-from rlregress.upgrade.options import Options
-from rlregress.upgrade.pair import Pair, ResolvedSide
+from rlregress.upgrade import affected, cascade, requested
+from rlregress.upgrade.resolved import Pair, ResolvedSide
+from rlregress.upgrade.upgrade_options import Options
 
 VERSION = importlib.metadata.version("gymnasium")
 
@@ -173,7 +173,7 @@ def test_lock_files_that_differ_in_nothing_of_a_framework_concern_nobody(lock, t
     """A raised tool is acquitted without running anything: a bot raises those as well."""
     a, b = lock("typer==0.1.0", "numpy==2.0.0", name="a"), lock("typer==0.2.0", "numpy==2.0.0")
     assert _names(a, b) == []
-    found = gate.run(Options(a, b, tmp_path))
+    found = cascade.run(Options(a, b, tmp_path))
     assert (found.verdict, found.exit_code) == ("unchanged", 0)
     assert upgrade_text.headline(found) == "unchanged: nothing that has an effect differs"
     assert "package `typer`" in upgrade_text.lines(found)[-2]
@@ -183,7 +183,7 @@ def test_lock_files_that_differ_in_nothing_of_a_framework_concern_nobody(lock, t
 def test_lock_files_that_differ_in_what_may_matter_are_not_acquitted(lock, tmp_path):
     """A package that requires NumPy may train something, and nothing here has run it."""
     a, b = lock("scipy==1.0.0", "numpy==2.0.0", name="a"), lock("scipy==1.1.0", "numpy==2.0.0")
-    found = gate.run(Options(a, b, tmp_path))
+    found = cascade.run(Options(a, b, tmp_path))
     assert (found.verdict, found.exit_code) == ("partly checked", 2)
 
 

@@ -13,7 +13,7 @@ from rlregress.cli import upgrade as upgrade_command
 from rlregress.model import differences as model
 from rlregress.model.code import CHANGED, Changed, Function
 from rlregress.model.differences import DOCUMENTED, VIOLATED, Entry
-from rlregress.model.traces import (
+from rlregress.model.recorded_traces import (
     Comparison,
     Crash,
     Divergence,
@@ -24,7 +24,7 @@ from rlregress.model.traces import (
     Traced,
     ranges,
 )
-from rlregress.model.upgrades import (
+from rlregress.model.upgrade_result import (
     UNDOCUMENTED,
     Answer,
     Branch,
@@ -39,16 +39,22 @@ from rlregress.model.upgrades import (
     Upgrade,
     findings,
 )
-from rlregress.reporting import brief, upgrade_data, upgrade_text
-from rlregress.reporting.html import upgrade as upgrade_page
+from rlregress.reporting import short_summary, upgrade_data, upgrade_text
+from rlregress.reporting.html import upgrade_page
 from rlregress.reporting.html.page import Facts
-from rlregress.tracing.run import Side
-from rlregress.upgrade import entries, explained, physics, requested, returns
-from rlregress.upgrade import traced as traces
-from rlregress.upgrade.environments import Prepared
-from rlregress.upgrade.fingerprints import changed_detail
-from rlregress.upgrade.options import Options
+from rlregress.tracing.recording_processes import Side
+from rlregress.upgrade import (
+    attribution,
+    compared_trainings,
+    entries,
+    requested,
+    return_gate,
+    side_physics,
+)
 from rlregress.upgrade.public_names import PublicChange
+from rlregress.upgrade.side_environments import Prepared
+from rlregress.upgrade.side_fingerprints import changed_detail
+from rlregress.upgrade.upgrade_options import Options
 
 SB3 = frameworks.get("sb3")
 FILE = f"{SB3.modules[0]}/sac/sac.py"
@@ -160,7 +166,7 @@ def of(*trainings, changed=(), not_probed=(), by_group=9, standing=None, returne
         ),
         details=details,
         standing=stands,
-        documented={(d.id, d.scope): explained.documented(SB3, d) for d in changed},
+        documented={(d.id, d.scope): attribution.documented(SB3, d) for d in changed},
         traced=held,
         not_traced=gone,
         **given,
@@ -312,7 +318,7 @@ def whole_report(result_, folder):
     del data["verdict_of_schema_1"]
     cards = upgrade_page.cards(result_, FACTS)
     return [*texts, json.dumps(data), *upgrade_text.last_lines(result_, folder),
-            *brief.lines(FACTS, cards, "page"), *brief.steps(cards)]  # fmt: skip
+            *short_summary.lines(FACTS, cards, "page"), *short_summary.steps(cards)]  # fmt: skip
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -352,7 +358,7 @@ def test_what_nothing_has_reached_is_trained():
 def test_physics_that_moved_is_a_change():
     """Equal traces on the built-in environments do not acquit another physics."""
     row, other = {"rows": [[0.0, 1.0], [0.5, 2.0]]}, {"rows": [[0.0, 1.0], [0.5, 2.5]]}
-    moved = physics.compared({"x": row, "y": row}, {"x": other, "y": row})
+    moved = side_physics.compared({"x": row, "y": row}, {"x": other, "y": row})
     assert [(m.step, m.at_first) for m in moved] == [(1, 0.5), (None, 0.0)]
     assert upgrade(of(traced()), physics=moved).verdict == "changed"
     assert upgrade(of(traced()), physics=moved[1:]).verdict == "unchanged"
@@ -361,7 +367,7 @@ def test_physics_that_moved_is_a_change():
 def test_an_environment_that_one_side_lacks_was_not_asked():
     """It has not moved, and is no equality either."""
     row = {"rows": [[0.0, 1.0]]}
-    found_ = physics.compared({"x": {"error": "gone"}, "y": row}, {"x": row, "y": row})
+    found_ = side_physics.compared({"x": {"error": "gone"}, "y": row}, {"x": row, "y": row})
     assert not any(m.moves for m in found_)
     result = upgrade(of(traced()), physics=found_)
     assert upgrade_text.headline(result) == "partly checked: Not checked: x."
@@ -379,7 +385,7 @@ def test_an_environment_that_one_side_lacks_was_not_asked():
 def test_an_environment_that_cannot_be_compared_says_why(a, b, value):
     """An environment that a side lacks, or whose observations changed shape, is named."""
     text = "\n".join(
-        upgrade_text.lines(upgrade(of(traced()), physics=physics.compared({"x": a}, {"x": b})))
+        upgrade_text.lines(upgrade(of(traced()), physics=side_physics.compared({"x": a}, {"x": b})))
     )
     assert value in text
 
@@ -407,7 +413,7 @@ def test_only_traces_that_part_are_recorded_again():
             again.append(b)
             return tuple(recorded[name] for name in repetitions)
 
-        return traces.compared("sac", recorded["A"], recorded[b], record)
+        return compared_trainings.compared("sac", recorded["A"], recorded[b], record)
 
     assert (compared("A").proved, again) == (True, [])
     parted = compared("B", "A", "B")
@@ -423,9 +429,9 @@ def test_only_traces_that_part_are_recorded_again():
 
 def test_a_training_that_one_side_lacks_is_told_from_one_that_fails():
     """What a version does not have is no gap; an error is one."""
-    new = traces.compared("sac n-step", trace(unsupported="no n_steps"), trace(), tuple)
+    new = compared_trainings.compared("sac n-step", trace(unsupported="no n_steps"), trace(), tuple)
     assert (new.counts, dict(new.supported)) == (False, {"A": False, "B": True})
-    broken = traces.compared("sac", trace(failure="Traceback\nE: no"), trace(), tuple)
+    broken = compared_trainings.compared("sac", trace(failure="Traceback\nE: no"), trace(), tuple)
     assert str(broken) == "sac, on side A: it ended in an error: E: no"
     assert broken.counts
 
@@ -490,7 +496,7 @@ def test_where_no_variant_matches_the_numbers_are_shown():
 def test_the_report_begins_with_one_line_for_each_question():
     """Who has to decide reads how many of what there are before any list."""
     row, other = {"rows": [[0.0, 1.0]]}, {"rows": [[0.0, 2.0]]}
-    moved = physics.compared({"x": row, "y": row}, {"x": other, "y": row})
+    moved = side_physics.compared({"x": row, "y": row}, {"x": other, "y": row})
     framework = of(
         traced(), traced("td3", "diverged"), changed=[SCALE], executions=(reached("sac"),),
         proof=MutationTest(functions=1, diverged=("f", "g", "h"), not_run=(), unseen=("i",)),
@@ -564,7 +570,7 @@ def test_a_report_stays_until_there_is_another(tmp_path, monkeypatch):
     """A gate that ends in an error leaves the last report as it was."""
     upgrade_command.write(upgrade(of(traced())), tmp_path, FACTS)
     before = (tmp_path / "upgrade.md").read_text()
-    monkeypatch.setattr(upgrade_command.gate, "run", lambda options: 1 / 0)
+    monkeypatch.setattr(upgrade_command.cascade, "run", lambda options: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         upgrade_command.judge(Options("a", "b", tmp_path))
     assert (tmp_path / "upgrade.md").read_text() == before
@@ -586,15 +592,15 @@ def test_the_trainings_verdict_is_of_returns():
         "tier": "performance",
     }
     good = [{**entry, "outcome": "passed", "verdict": verdict}]
-    made = returns.of_evidence("sb3", good, ["sac"], None)
+    made = return_gate.of_evidence("sb3", good, ["sac"], None)
     assert made.verdict == "holds"
     assert made.lines == (
         "sb3-sac: holds, +2% of the stored returns' scale; 15 new runs; sees a drop of 30% with "
         "80 % power",
     )
     broken = [{**entry, "outcome": "error", "message": "no mujoco"}]
-    assert returns.of_evidence("sb3", broken, ["sac"], None).verdict == "could not judge"
-    assert returns.of_evidence("sb3", [], ["sac"], None).verdict == "could not judge"
+    assert return_gate.of_evidence("sb3", broken, ["sac"], None).verdict == "could not judge"
+    assert return_gate.of_evidence("sb3", [], ["sac"], None).verdict == "could not judge"
 
 
 def test_ranges_of_lines():
@@ -633,7 +639,7 @@ N_STEP = ("nstep.window", "library")
 def test_a_change_is_held_against_what_is_documented_of_side_b(version, variant, standing):
     """The entry that holds for side B's version decides."""
     change = changed_detail(N_STEP, said("other"), said(variant))
-    assert explained.standing(SB3, change, version) == standing
+    assert attribution.standing(SB3, change, version) == standing
 
 
 def test_what_is_documented_of_a_change_is_said():
@@ -643,7 +649,7 @@ def test_what_is_documented_of_a_change_is_said():
     assert "documented: one_step since" in text
     assert "until 2.7.0" in text
     unknown = changed_detail(N_STEP, said("?"), said("none of them"))
-    assert explained.documented(SB3, unknown) == []
+    assert attribution.documented(SB3, unknown) == []
 
 
 #: two versions of a function: annotations and a wrapped line first, one line that ran, one that did
@@ -679,12 +685,12 @@ def test_the_difference_of_a_source_begins_with_what_ran_and_does_something_else
         Function(name="f", first=1, last=text.count("\n"), code="") for text in (OLD_TEXT, NEW_TEXT)
     ]
     changed = Changed(file="m.py", name="f", how=CHANGED, a=owns[0], b=owns[1], paths=tuple(paths))
-    rows = explained.source_difference(changed, {"m.py": {2, 5, 7, 8}})
+    rows = attribution.source_difference(changed, {"m.py": {2, 5, 7, 8}})
     assert rows[:4] == [
         "-    return 0.5 * total", "+    return total", "-        total = 0", "+        total = 1",
     ]  # fmt: skip
     assert rows[4] == "-def f(y, x):"
-    listed = explained.side_by_side([changed], {"m.py": {2, 5, 7, 8}})[changed]
+    listed = attribution.side_by_side([changed], {"m.py": {2, 5, 7, 8}})[changed]
     assert listed.groups
 
 

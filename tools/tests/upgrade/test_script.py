@@ -13,14 +13,14 @@ import pytest
 
 from rlregress.cli import upgrade as upgrade_command
 from rlregress.errors import UserError
-from rlregress.tracing import jobs, record
+from rlregress.tracing import jobs, trace_worker
 from rlregress.tracing.events import Places
 from rlregress.tracing.lines import Lines
-from rlregress.tracing.run import Side
-from rlregress.upgrade import affected, cached_folders, gate, sides
-from rlregress.upgrade.options import Options
+from rlregress.tracing.recording_processes import Side
+from rlregress.upgrade import affected, cached_folders, cascade, sides
+from rlregress.upgrade.compared_trainings import Training, script_training
 from rlregress.upgrade.requested import parse
-from rlregress.upgrade.traced import Training, script_training
+from rlregress.upgrade.upgrade_options import Options
 
 from ..tracing.scripts import TRAINING, changed
 
@@ -134,7 +134,7 @@ def test_a_script_has_no_algorithm_to_choose(tmp_path):
     """The option is about built-in trainings."""
     options = Options("installed", "installed", tmp_path, algorithms=["sac"], script={})
     with pytest.raises(UserError, match="--algorithm chooses among those"):
-        gate.run(options)
+        cascade.run(options)
 
 
 def test_a_script_of_other_content_is_another_training(tmp_path):
@@ -157,8 +157,8 @@ def test_the_packages_that_differ_are_among_what_is_traced():
     a, b = parse("typer==0.1.0 numpy==1.26.4"), parse("installed")
     imports = affected.imports(a, b, affected.packages(a, b))
     assert script_training(job, imports).job["distributions"] == ["typer"]
-    assert record.modules_of("typer") == ["typer"]
-    assert record.modules_of("no-such-release") == []
+    assert trace_worker.modules_of("typer") == ["typer"]
+    assert trace_worker.modules_of("no-such-release") == []
 
 
 def test_lines_are_counted_once_and_by_function(tmp_path):

@@ -10,9 +10,9 @@ import pytest
 
 from rlregress.errors import UserError
 from rlregress.frameworks.cleanrl import CleanRL, scenarios
-from rlregress.frameworks.cleanrl.sources import HEAD, VARIABLE, find_source
-from rlregress.tracing.run import Side
-from rlregress.upgrade import selection, sides, traced
+from rlregress.frameworks.cleanrl.script_sources import HEAD, VARIABLE, find_source
+from rlregress.tracing.recording_processes import Side
+from rlregress.upgrade import compared_trainings, sides, training_selection
 
 pytestmark = pytest.mark.usefixtures("warm_python")
 
@@ -68,9 +68,9 @@ def test_a_fault_in_the_body_of_a_script_is_detected(
                 (("A", checkout), ("B", copy)))  # fmt: skip
     folders = [[str(root / part) for part in ("cleanrl", "cleanrl_utils")]
                for root in (checkout, copy)]  # fmt: skip
-    compared = selection.triggers(*folders)
+    compared = training_selection.triggers(*folders)
     assert compared.functions == {(f"cleanrl/{name}.py", "<module>")}
-    known = {training.name: training for training in traced.every(CleanRL())}
+    known = {training.name: training for training in compared_trainings.every(CleanRL())}
     other = "td3" if name != "td3_continuous_action" else "sac"
     own = known[TRAININGS[name]]
     executed = sides.executed_functions([own, known[other]], new, compared, folders[1])
@@ -87,4 +87,4 @@ def test_a_fault_in_the_body_of_a_script_is_detected(
     assert "<module>" in header["functions"][f"cleanrl/{name}.py"]
     assert len(header["lines"][f"cleanrl/{name}.py"][0]) > 10
     assert header["branches"][f"cleanrl/{name}.py"]
-    assert traced.held_against(*traces).verdict == "diverged"
+    assert compared_trainings.held_against(*traces).verdict == "diverged"

@@ -18,18 +18,18 @@ from rlregress import frameworks
 from rlregress.errors import UserError
 from rlregress.upgrade import (
     cached_folders,
-    environments,
+    dependencies,
+    distribution_metadata,
     installed,
     installer,
-    metadata,
-    needs,
+    known_good_pins,
     requested,
-    resolving,
-    stacks,
+    side_environments,
     state,
+    version_resolution,
     wheels,
 )
-from rlregress.upgrade.pair import Pair, with_versions
+from rlregress.upgrade.resolved import Pair, with_versions
 
 SB3 = frameworks.get("sb3")
 PACKAGE = SB3.packages[0]
@@ -39,8 +39,8 @@ PACKAGE = SB3.packages[0]
 def cache(tmp_path, monkeypatch):
     """An empty cache, no stacks, and a library that needs nothing."""
     monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "cache"))
-    monkeypatch.setattr(stacks, "stacks", lambda: [])
-    monkeypatch.setattr(needs, "_declared", lambda: [])
+    monkeypatch.setattr(known_good_pins, "stacks", lambda: [])
+    monkeypatch.setattr(dependencies, "_declared", lambda: [])
     return tmp_path / "cache"
 
 
@@ -98,14 +98,16 @@ def pair(a, b, adapters=()):
     resolved = with_versions(
         requested.parse(a), requested.parse(b), list(adapters), cached_folders.silent
     )
-    sides = [environments.prepared(side, adapters) for side in resolved]
+    sides = [side_environments.prepared(side, adapters) for side in resolved]
     return sides, [content(side) for side in sides]
 
 
 def content(side):
     """Name -> version of what lies in the overlay of a side."""
     folder = Path(side.side.paths[0]) if side.how == "overlay" else None
-    return {n: d.version for n, d in metadata.in_folder(folder).items()} if folder else {}
+    return (
+        {n: d.version for n, d in distribution_metadata.in_folder(folder).items()} if folder else {}
+    )
 
 
 # -- what a side is ------------------------------------------------------------------------------
@@ -198,12 +200,12 @@ def test_what_came_from_a_repository_stays(publish, base):
 
 def test_a_framework_that_is_not_pinned_stays(publish, base, monkeypatch):
     """Under another gymnasium the installed framework is asked, though it asks for a later one."""
-    monkeypatch.setattr(needs, "_declared", lambda: ["judge"])
+    monkeypatch.setattr(dependencies, "_declared", lambda: ["judge"])
     base("judge", "1")
     publish("judge", "1", PACKAGE)
     publish("gymnasium", "0.1")
-    for row in needs.of_held(frozenset({PACKAGE}), frozenset({"gymnasium"})):
-        name = stacks.name_of(row)
+    for row in dependencies.of_held(frozenset({PACKAGE}), frozenset({"gymnasium"})):
+        name = known_good_pins.name_of(row)
         publish(name, installed.version(name))
     publish(PACKAGE, "99", "gymnasium")
     (side, _), (found, _) = pair("gymnasium==0.1", "installed", [SB3])
@@ -213,7 +215,7 @@ def test_a_framework_that_is_not_pinned_stays(publish, base, monkeypatch):
 
 def test_what_the_library_needs_moves_with_numpy(publish, base, monkeypatch):
     """A package that asks on the side is taken in a version that stands on the side's NumPy."""
-    monkeypatch.setattr(needs, "_declared", lambda: ["judge"])
+    monkeypatch.setattr(dependencies, "_declared", lambda: ["judge"])
     base("judge", "2")
     base("below", "2")
     publish("judge", "1", "below<2")
@@ -225,7 +227,7 @@ def test_what_the_library_needs_moves_with_numpy(publish, base, monkeypatch):
 
 def test_what_the_library_needs_is_given_up_last(publish, monkeypatch):
     """A side for which the suite's own needs cannot be met is made all the same, and says so."""
-    monkeypatch.setattr(needs, "_declared", lambda: ["judge>=2"])
+    monkeypatch.setattr(dependencies, "_declared", lambda: ["judge>=2"])
     publish("judge", "2", "below>=2")
     publish("below", "1")
     (side, _), (found, _) = pair("below==1", "installed")
@@ -325,8 +327,8 @@ def test_a_pin_below_a_declared_range_is_refused(publish):
 
 def test_a_stack_brings_what_old_releases_stand_on(publish, monkeypatch):
     """Its versions are there beside the pin, unless the user pins others."""
-    stack = stacks.Stack("a", ("x==1",), since="8", until="10", note="of its day")
-    monkeypatch.setattr(stacks, "stacks", lambda: [stack])
+    stack = known_good_pins.Stack("a", ("x==1",), since="8", until="10", note="of its day")
+    monkeypatch.setattr(known_good_pins, "stacks", lambda: [stack])
     for version in ("1", "2", "3"):
         publish("x", version)
     for version in ("8", "9", "10"):
@@ -376,15 +378,15 @@ def test_bytecode_is_compiled_once_a_package(publish, monkeypatch):
 def test_an_environment_holds_what_the_library_needs(monkeypatch):
     """Everything that is asked and trained here can be asked and trained there; torch is pinned."""
     monkeypatch.undo()
-    rows = needs.own([SB3], frozenset({PACKAGE}))
-    names = {stacks.name_of(row) for row in rows}
+    rows = dependencies.own([SB3], frozenset({PACKAGE}))
+    names = {known_good_pins.name_of(row) for row in rows}
     assert {"pytest", "scipy", "ale-py", "gymnasium", "opencv-python-headless"} <= names
     assert not names & {"torch", "torchrl", PACKAGE}
-    wanted = resolving.problem(requested.parse("torch==0.0.1"), [SB3], complete=True)
+    wanted = version_resolution.problem(requested.parse("torch==0.0.1"), [SB3], complete=True)
     assert PACKAGE in wanted.own
-    assert resolving.another_torch(requested.parse("torch==0.0.1"))
+    assert version_resolution.another_torch(requested.parse("torch==0.0.1"))
     here = importlib.metadata.version("torch").partition("+")[0]
-    assert not resolving.another_torch(requested.parse(f"torch=={here}"))
+    assert not version_resolution.another_torch(requested.parse(f"torch=={here}"))
 
 
 # -- what only one version installs ----------------------------------------------------------------
@@ -453,7 +455,7 @@ def hiding(a, b, adapters=(), lend=()):
         requested.parse(a), requested.parse(b), list(adapters), cached_folders.silent
     )
     both = Pair(*sides, frozenset(), tuple(adapters), {})
-    return environments.prepare(both, cached_folders.silent, lend)
+    return side_environments.prepare(both, cached_folders.silent, lend)
 
 
 @pytest.fixture
@@ -513,7 +515,7 @@ def test_only_what_is_there_can_be_lent(dropped):
 
 def test_what_the_suite_needs_is_there(dropped, tmp_path, monkeypatch):
     """What traces and probes a side is never hidden, and the lines of the side report it."""
-    monkeypatch.setattr(needs, "_declared", lambda: ["y"])
+    monkeypatch.setattr(dependencies, "_declared", lambda: ["y"])
     _, ten = hiding("a==9", "a==10")
     assert finds(ten, tmp_path) == [[], ALL]
     assert "  although y is there all the same: the suite itself needs it" in ten.lines
@@ -524,7 +526,7 @@ def test_what_only_reports_need_is_hidden(publish, monkeypatch):
     publish("matplotlib", "0.1")
     publish("a", "9", "matplotlib")
     publish("a", "10")
-    monkeypatch.setattr(needs, "_declared", lambda: ["matplotlib"])
+    monkeypatch.setattr(dependencies, "_declared", lambda: ["matplotlib"])
     _, ten = hiding("a==9", "a==10")
     assert "matplotlib" in ten.hidden
 

@@ -13,14 +13,14 @@ from pathlib import Path
 import torch
 
 from rlregress import frameworks
-from rlregress.tracing.record import record
-from rlregress.upgrade import scenarios
+from rlregress.tracing.trace_worker import record
+from rlregress.upgrade import scenario_files
 
 
 def main(framework: str, folder: str, *titles: str) -> None:
     """Write a trace for each title into the folder."""
     adapter = frameworks.get(framework)
-    jobs = scenarios.jobs(adapter)
+    jobs = scenario_files.jobs(adapter)
     # what every fork would import for itself
     torch.optim.Adam(torch.nn.Linear(1, 1).parameters())
     for title in titles or jobs:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rlregress.errors import UserError
-from rlregress.model.ranking import GREATER, NOT_SEPARATED, SMALLER, UNDECIDED
+from rlregress.model.ranking_result import GREATER, NOT_SEPARATED, SMALLER, UNDECIDED
 from rlregress.verdicts.adastop import AdastopPlan, compare
 from rlregress.verdicts.simulate_adastop import main, measure
 

@@ -17,7 +17,7 @@ from rlregress.verdicts.looks import fixed
 from rlregress.verdicts.permutation import permutation_p_rows
 from rlregress.verdicts.rules import CellSample, Rules
 from rlregress.verdicts.sequential import follow, verdicts_of
-from rlregress.verdicts.simulate import (
+from rlregress.verdicts.simulate_gates import (
     NOTHING,
     Change,
     draw_session,

@@ -20,12 +20,12 @@ from markdown_it import MarkdownIt
 
 from rlregress import suite
 from rlregress.details import catalogue
-from rlregress.faults import probed
-from rlregress.upgrade import changes
+from rlregress.faults import probed_faults
+from rlregress.upgrade import known_changes
 
-from ..house import pages
+from ..house import page_contents
 from ..house.command_lines import why_not_understood
-from ..house.pages import Command
+from ..house.page_contents import Command
 from ..reporting import browser
 from ..reporting.browser import Browser
 
@@ -136,10 +136,10 @@ def test_pages_of_data_hold_all_data(site):
     details = "".join(path.read_text("utf-8") for path in (site / "details").glob("*.html"))
     assert [id for id in catalogue.ids() if f">{id}</code>" not in details] == []
     faults = (site / "faults" / "sb3.html").read_text("utf-8")
-    assert [fault.name for fault in probed.load("sb3") if fault.name not in faults] == []
-    for name in changes.known():
+    assert [fault.name for fault in probed_faults.load("sb3") if fault.name not in faults] == []
+    for name in known_changes.known():
         rows = (site / "histories" / f"{name}.html").read_text("utf-8").partition('id="changes"')[2]
-        assert rows.count("<tr>") == len(changes.load(name)) + 1
+        assert rows.count("<tr>") == len(known_changes.load(name)) + 1
 
 
 def test_commands_on_pages_of_data_are_understood(site, pytestconfig):
@@ -163,7 +163,7 @@ _MADE_OF = ("li", "pre", "table", "h2", "h3", "code", "strong", "em", "p")
 def test_a_page_is_the_same_on_github(site):
     """A page has as many items, blocks, tables and paragraphs in the site as on GitHub."""
     other = {}
-    for page in pages.PAGES:
+    for page in page_contents.PAGES:
         name = {"README": "index", "CONTRIBUTING": "contributing"}.get(page.stem, page.stem)
         if name in ("claims", "comparison"):
             continue

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, Mapping, Optional, Sequence, Tuple
 
 from rlregress.errors import UserError
-from rlregress.frameworks import metadata
+from rlregress.frameworks import installed_metadata
 from rlregress.frameworks.base import PLAIN, Adapter, Probe, TrainingVariant, Unsupported
-from rlregress.frameworks.cleanrl.sources import VARIABLE, Source, all_sources, find_source
+from rlregress.frameworks.cleanrl.script_sources import VARIABLE, Source, all_sources, find_source
 
 ALGORITHMS = ("ppo", "sac", "td3")
 WITHOUT_CELLS = ("dqn", "ddpg")
@@ -75,7 +75,7 @@ class CleanRL(Adapter):
         """Versions of the scripts and of torch."""
         versions = {"cleanrl": self.source.version}
         try:
-            versions.update(metadata.versions(("torch",)))
+            versions.update(installed_metadata.versions(("torch",)))
         except importlib.metadata.PackageNotFoundError:
             raise UserError(
                 "CleanRL cannot be tested: the package 'torch' is not installed; "

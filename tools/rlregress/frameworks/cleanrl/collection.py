@@ -11,7 +11,7 @@ import torch
 
 from rlregress.frameworks.base import TrainingRequest, Transitions
 from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
-from rlregress.frameworks.cleanrl.sources import Source
+from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.training import heads, prepared
 from rlregress.frameworks.heads import prepare
 

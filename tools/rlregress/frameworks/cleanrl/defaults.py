@@ -6,7 +6,7 @@ import math
 from typing import Any, Dict, Mapping, Tuple
 
 from rlregress.frameworks.base import Unprobed
-from rlregress.frameworks.cleanrl.sources import Source
+from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.stubs import defaults
 
 #: hyperparameter -> flags that set it, of which a version has one.

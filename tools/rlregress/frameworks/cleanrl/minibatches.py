@@ -13,7 +13,7 @@ from torch.overrides import TorchFunctionMode
 from rlregress.frameworks.base import PLAIN, Minibatch, TrainingRequest, TrainingVariant
 from rlregress.frameworks.cleanrl.collection import NOT_NORMALISED
 from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
-from rlregress.frameworks.cleanrl.sources import Source
+from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.training import heads, prepared
 from rlregress.frameworks.heads import prepare
 from rlregress.frameworks.samples import array, note_samples, noted_targets

@@ -8,7 +8,7 @@ from typing import Any, Callable, Dict, Mapping, Tuple
 from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.cleanrl.running import run_script
 from rlregress.frameworks.cleanrl.script import ArgumentLost, Unreadable
-from rlregress.frameworks.cleanrl.sources import Source
+from rlregress.frameworks.cleanrl.script_sources import Source
 
 _ON_POLICY: Dict[str, Any] = {
     "steps": 256, "rollout_steps": 32, "minibatch_size": 24, "epochs": 2, "copies": 2,

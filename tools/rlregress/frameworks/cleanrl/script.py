@@ -17,7 +17,7 @@ from typing import Any, Callable, Dict, FrozenSet, List, NamedTuple, Optional, S
 from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Unprobed
-from rlregress.frameworks.cleanrl import names as scopes
+from rlregress.frameworks.cleanrl import statement_names
 
 #: a line of the list of scripts: digest, two spaces, path.
 _LISTED = re.compile(r"([0-9a-f]{64})  \S+")
@@ -174,7 +174,7 @@ class Script:
             for block in self.blocks
             for statement in block.statements
             if isinstance(statement, (ast.Import, ast.ImportFrom))
-            for name, module in scopes.origins(statement).items()
+            for name, module in statement_names.origins(statement).items()
         }
 
     @property
@@ -302,12 +302,12 @@ class Script:
 def _binds(statement: ast.stmt) -> FrozenSet[str]:
     """Names that a statement of its own binds, not what stands in the lists inside it."""
     if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, *DEFINITIONS)):
-        return scopes.of(statement).binds
+        return statement_names.of(statement).binds
     return frozenset()
 
 
 def _touched(block: Block) -> FrozenSet[str]:
-    return scopes.of_block(block.statements).touches
+    return statement_names.of_block(block.statements).touches
 
 
 def _chain(block: Block) -> List[Tuple[Block, int]]:

@@ -14,7 +14,7 @@ import gymnasium
 import numpy as np
 
 from rlregress.errors import UserError
-from rlregress.frameworks.raised import through
+from rlregress.frameworks.framework_errors import through
 
 #: (object, name of the attribute, what it is to be while a script runs)
 Patch = Tuple[Any, str, Any]

@@ -25,7 +25,7 @@ from typing import (
 
 import numpy as np
 
-from rlregress.frameworks.cleanrl import names as scopes
+from rlregress.frameworks.cleanrl import statement_names
 from rlregress.frameworks.cleanrl.script import (
     DEFINITIONS,
     Anchor,
@@ -169,7 +169,7 @@ def _prepared(place: Anchor, given: FrozenSet[str], whole: bool) -> _Prepared:
         tree = ast.fix_missing_locations(ast.Module(body=statements, type_ignores=[]))
         lines = [(node.lineno, node.end_lineno or node.lineno) for node in statements]
         code = compile(tree, str(place.script.path), "exec")
-        reads = scopes.of_block(statements).reads
+        reads = statement_names.of_block(statements).reads
         slices[key] = _Prepared(code, guards, lines, missing, reads)
     return slices[key]
 
@@ -211,10 +211,10 @@ def _slice(
 ) -> Tuple[List[ast.stmt], List[str], Set[str]]:
     ready = given | set(dir(builtins)) | {"__file__", "__name__"}
     kept: List[ast.stmt] = list(last)
-    need = (set(scopes.of(place.statement).reads) | late) - ready
+    need = (set(statement_names.of(place.statement).reads) | late) - ready
     guards: List[str] = []
     # bound on some path only, or by a loop's body for its next round: that is for the run to see
-    perhaps = set(scopes.of(place.statement).touches)
+    perhaps = set(statement_names.of(place.statement).touches)
     block, end = place.block, place.index
     while True:
         for index in reversed(range(len(block.statements))):
@@ -224,7 +224,7 @@ def _slice(
                 statement is place.statement or not isinstance(statement, DEFINITIONS)
             ):
                 continue
-            names = scopes.of(statement)
+            names = statement_names.of(statement)
             # a setting made on an imported module ("torch.backends...") is no way to get a quantity
             changes = names.touches - (place.script.origins.keys() - names.binds)
             if not need & changes or not _may_run(statement):
@@ -248,7 +248,7 @@ def _climb(
         if "__name__" not in test:
             guards.append(f"not ({test})" if block.branch == "orelse" else test)
     elif isinstance(owner, ast.With):
-        head = scopes.of_with(owner)
+        head = statement_names.of_with(owner)
         around = ast.copy_location(ast.With(items=owner.items, body=kept), owner)
         return [around], (need - head.binds) | (set(head.reads) - ready)
     return kept, need

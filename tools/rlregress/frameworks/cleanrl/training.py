@@ -22,7 +22,7 @@ from rlregress.frameworks.base import (
 )
 from rlregress.frameworks.cleanrl import defaults
 from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
-from rlregress.frameworks.cleanrl.sources import Source
+from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.heads import (
     Heads,
     constant_deviation,

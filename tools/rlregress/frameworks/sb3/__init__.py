@@ -57,7 +57,7 @@ class StableBaselines3(Adapter):
         "stable_baselines3.common.vec_env.vec_normalize:VecNormalize.normalize_obs",
         "stable_baselines3.common.vec_env.vec_normalize:VecNormalize.normalize_reward",
         # what a scenario looks at
-        "rlregress.frameworks.sb3.own:Capture.capture",
+        "rlregress.frameworks.sb3.user_code:Capture.capture",
     )
     logged = (
         "stable_baselines3.common.logger:Logger.record",

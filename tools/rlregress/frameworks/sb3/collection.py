@@ -10,7 +10,7 @@ from stable_baselines3.common.vec_env import VecNormalize
 
 from rlregress.frameworks.base import PLAIN, TrainingRequest, TrainingVariant, Transitions
 from rlregress.frameworks.heads import prepare
-from rlregress.frameworks.sb3 import gyms, older
+from rlregress.frameworks.sb3 import compat, gyms
 from rlregress.frameworks.sb3.training import ALGORITHMS, arguments_for, heads
 
 
@@ -33,7 +33,7 @@ class _Rollouts(BaseCallback):
         self.observations.append(buffer.observations.copy())
         self.rewards.append(buffer.rewards.copy())
         # the buffer marks the first step of an episode, not the last one of the episode before
-        self.done.append(older.episode_starts(self.model)[1:])
+        self.done.append(compat.episode_starts(self.model)[1:])
 
 
 def _normalised(vectorised: Any, around: TrainingVariant) -> Any:
@@ -56,7 +56,7 @@ def agent(request: TrainingRequest, environments: int, around: TrainingVariant =
         arguments["n_steps"] = around.n_steps
     made = ALGORITHMS[request.algorithm]
     model = made("MlpPolicy", vectorised, seed=request.seed, device="cpu", **arguments)
-    older.silence(model)
+    compat.silence(model)
     prepare(request, lambda: heads(model))
     return model
 
@@ -87,5 +87,5 @@ def transitions(request: TrainingRequest, environments: int) -> Transitions:
         next_observations=rows(buffer.next_observations),
         rewards=rows(buffer.rewards),
         done=done,
-        terminated=done & ~rows(older.truncations(buffer)),
+        terminated=done & ~rows(compat.truncations(buffer)),
     )

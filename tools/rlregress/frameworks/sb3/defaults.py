@@ -12,7 +12,7 @@ from torch import nn
 
 from rlregress.frameworks.base import Unprobed
 from rlregress.frameworks.families import read_each
-from rlregress.frameworks.sb3 import gyms, older
+from rlregress.frameworks.sb3 import compat, gyms
 from rlregress.frameworks.sb3.training import _ARGUMENTS, ALGORITHMS, arguments_of
 from rlregress.frameworks.scripted import Scripted
 
@@ -139,7 +139,7 @@ def _off_policy(model: Any) -> Dict[str, Any]:
         "learning_starts": model.learning_starts,
         "polyak_coefficient": model.tau,
         "discount": model.gamma,
-        "steps_per_collection": older.steps_per_collection(model),
+        "steps_per_collection": compat.steps_per_collection(model),
         "updates_per_collection": model.gradient_steps,
     }
 

@@ -10,7 +10,7 @@ from stable_baselines3.common.callbacks import EvalCallback
 from stable_baselines3.common.vec_env import VecNormalize
 
 from rlregress.frameworks.base import RunningStatistics, TrainingRequest, TrainingVariant
-from rlregress.frameworks.sb3 import gyms, older
+from rlregress.frameworks.sb3 import compat, gyms
 from rlregress.frameworks.sb3.collection import agent
 from rlregress.frameworks.sb3.training import policy_of
 
@@ -35,7 +35,7 @@ def _evaluated(model: Any, request: TrainingRequest) -> np.ndarray:
         n_eval_episodes=1,
         eval_freq=1,
         verbose=0,
-        **older.taken(EvalCallback, warn=False),
+        **compat.taken(EvalCallback, warn=False),
     )
     callback.init_callback(model)
     callback.on_step()

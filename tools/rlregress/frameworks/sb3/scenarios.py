@@ -18,11 +18,11 @@ from stable_baselines3.common.utils import set_random_seed
 from stable_baselines3.common.vec_env import VecEnv
 
 from rlregress.frameworks.base import Unsupported
-from rlregress.frameworks.offered import check_arguments
-from rlregress.frameworks.raised import ExpectedError
-from rlregress.frameworks.sb3 import older, own
-from rlregress.frameworks.sb3.afterwards import PostTraining
-from rlregress.frameworks.sb3.asked import (
+from rlregress.frameworks.capabilities import check_arguments
+from rlregress.frameworks.framework_errors import ExpectedError
+from rlregress.frameworks.sb3 import compat, user_code
+from rlregress.frameworks.sb3.post_training import PostTraining
+from rlregress.frameworks.sb3.scenario_request import (
     ON_POLICY,
     ScenarioOptions,
     algorithm_named,
@@ -31,7 +31,7 @@ from rlregress.frameworks.sb3.asked import (
     made,
     missing_device,
 )
-from rlregress.frameworks.sb3.surroundings import Wrappers
+from rlregress.frameworks.sb3.wrappers import Wrappers
 
 _STEPS = 160
 _ARGUMENTS = {
@@ -83,9 +83,9 @@ _POLICY_ARGUMENTS = {
     "gsde_hidden_sizes": "sde_net_arch",
 }
 _EXTRACTORS = {
-    "batch_norm": own.batch_norm,
-    "dropout": own.dropout,
-    "without_bias": own.without_bias,
+    "batch_norm": user_code.batch_norm,
+    "dropout": user_code.dropout,
+    "without_bias": user_code.without_bias,
 }
 _SWITCHES = {
     "gsde": "use_sde",
@@ -170,7 +170,7 @@ def _arguments(options: ScenarioOptions, algorithm: Any, wrappers: Wrappers) -> 
     if options.take("own_rows"):
         kind = "rollout" if on_policy else "replay"
         joined = "Dict" if policy == "MultiInputPolicy" else ""
-        arguments[f"{kind}_buffer_class"] = own.rows(f"{joined}{kind.title()}Buffer")
+        arguments[f"{kind}_buffer_class"] = user_code.rows(f"{joined}{kind.title()}Buffer")
     names = _ON_POLICY_ARGUMENTS if on_policy else _OFF_POLICY_ARGUMENTS
     for name in [name for name in options.settings if name in names]:
         arguments[names[name]] = options.take(name)
@@ -179,7 +179,7 @@ def _arguments(options: ScenarioOptions, algorithm: Any, wrappers: Wrappers) -> 
         number = np.float64 if "schedules" in numpy_numbers else float
         for name in ("learning_rate", "clip_range", "clip_range_vf"):
             if name in arguments:
-                arguments[name] = own.linear(arguments[name], number)
+                arguments[name] = user_code.linear(arguments[name], number)
     return arguments
 
 
@@ -266,12 +266,12 @@ def _set_networks(options: ScenarioOptions, arguments: Dict[str, Any]) -> None:
     on_policy = options.algorithm in ON_POLICY
     if critic is not None:
         both = {"pi": arguments["net_arch"], "vf" if on_policy else "qf": critic}
-        arguments["net_arch"] = older.networks(both) if on_policy else both
+        arguments["net_arch"] = compat.networks(both) if on_policy else both
     if options.take("sizes_in_a_list") and isinstance(arguments["net_arch"], dict):
         # as it was until 1.7
         arguments["net_arch"] = [arguments["net_arch"]]
     if options.take("actor_layers_only"):
-        arguments["net_arch"] = older.networks({"pi": arguments["net_arch"]})
+        arguments["net_arch"] = compat.networks({"pi": arguments["net_arch"]})
     if options.take("default_networks"):
         del arguments["net_arch"]
     if options.take("sizes_none"):

@@ -10,9 +10,9 @@ from stable_baselines3.common.callbacks import BaseCallback
 from rlregress.frameworks.base import Trained
 from rlregress.frameworks.heads import prepare
 from rlregress.frameworks.isolation import isolated
-from rlregress.frameworks.sb3 import gyms, older
+from rlregress.frameworks.sb3 import compat, gyms
 from rlregress.frameworks.sb3.training import ALGORITHMS, arguments_for, heads, trained
-from rlregress.frameworks.seeded import (
+from rlregress.frameworks.seeded_training import (
     SeededTraining,
     Stream,
     from_stream,
@@ -72,7 +72,7 @@ def train_seeded(request: SeededTraining) -> Trained:
                 replay_buffer_class=from_stream(ReplayBuffer, Stream(seeds.sampling)),
                 **_arguments(request, environment, images),
             )
-        older.silence(model)
+        compat.silence(model)
         prepare(request, lambda: heads(model))
         seed_everything(seeds.exploration)
         model.action_space.seed(seeds.exploration)

@@ -27,7 +27,7 @@ from rlregress.frameworks.heads import (
     normal_draws,
     prepare,
 )
-from rlregress.frameworks.sb3 import gyms, older
+from rlregress.frameworks.sb3 import compat, gyms
 
 ALGORITHMS = {"ppo": PPO, "sac": SAC, "td3": TD3, "dqn": DQN, "ddpg": DDPG}
 
@@ -128,7 +128,7 @@ def arguments_of(
         reasons.append(f"it has no {', '.join(unknown)}")
     refuse(f"Stable-Baselines3's {algorithm.upper()}", reasons)
     made.update({names[key]: value for key, value in given.items()})
-    return older.arguments_of(ALGORITHMS[algorithm], **made)
+    return compat.arguments_of(ALGORITHMS[algorithm], **made)
 
 
 #: diagnostic -> what the logger calls it, and its sign there
@@ -193,9 +193,9 @@ def policy_of(model) -> Policy:
 def _value(model):
     def value(observations: np.ndarray) -> np.ndarray:
         with torch.no_grad():
-            tensor = older.tensor_of(model.policy, observations)
+            tensor = compat.tensor_of(model.policy, observations)
             if hasattr(model.policy, "value_net"):
-                older.add_parts(model.policy)
+                compat.add_parts(model.policy)
                 return model.policy.predict_values(tensor).numpy().reshape(-1)
             if hasattr(model.policy, "q_net"):
                 return model.q_net(tensor).amax(1).numpy()
@@ -225,7 +225,7 @@ def heads(model: Any) -> Heads:
 
 def _drawn(model: Any) -> Any:
     def drawn(observations: np.ndarray, numbers: np.ndarray) -> Any:
-        tensor = older.tensor_of(model.policy, observations)
+        tensor = compat.tensor_of(model.policy, observations)
         with normal_draws(numbers):
             if hasattr(model.policy, "value_net"):
                 actions = model.policy(tensor)[0].detach()
@@ -249,7 +249,7 @@ def new(request: TrainingRequest) -> Any:
     arguments = arguments_for(request, environment.action_space.shape)
     made = ALGORITHMS[request.algorithm]
     model = made("MlpPolicy", environment, seed=request.seed, device="cpu", **arguments)
-    older.silence(model)
+    compat.silence(model)
     prepare(request, lambda: heads(model))
     return model
 
@@ -263,7 +263,7 @@ def train(request: TrainingRequest) -> Trained:
     else:
         model, diagnostics = request.kept
         logged = dict(model.logger.name_to_value)
-        older.silence(model)
+        compat.silence(model)
         model.logger.name_to_value.update(logged)
         watch.goes_on(model.num_timesteps, diagnostics)
         left = request.total_steps - model.num_timesteps

@@ -14,7 +14,7 @@ from typing import Any, Dict, Sequence, Tuple
 import torch
 import torch.multiprocessing.reductions
 
-from rlregress.frameworks import metadata
+from rlregress.frameworks import installed_metadata
 from rlregress.frameworks.families import Absent
 
 #: where a name stands: "module", or "module:name" where it has another one there; newest first.
@@ -97,7 +97,7 @@ _PLACES: Dict[str, Sequence[str]] = {
 
 def numbers(package: str) -> Tuple[int, ...]:
     """Major and minor number of an installed package; ``torchrl.__version__`` is wrong in 0.10."""
-    version = metadata.versions((package,))[package]
+    version = installed_metadata.versions((package,))[package]
     return tuple(int(number) for number in version.split(".")[:2])
 
 
@@ -144,7 +144,7 @@ def _member(module: Any, name: str) -> Any:
     try:
         return importlib.import_module(f"{module.__name__}.{name}")
     except ModuleNotFoundError:
-        version = metadata.versions(("torchrl",))["torchrl"]
+        version = installed_metadata.versions(("torchrl",))["torchrl"]
         raise ImportError(f"torchrl {version} has no such name") from None
 
 

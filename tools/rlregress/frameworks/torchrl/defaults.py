@@ -40,17 +40,7 @@ from rlregress.frameworks.torchrl.api import (
     numbers,
 )
 from rlregress.frameworks.torchrl.applied import applied, number
-from rlregress.frameworks.torchrl.probes.helpers import programs
-from rlregress.frameworks.torchrl.probes.helpers.networks import (
-    Constant,
-    Numbers,
-    box,
-    policy,
-    q_network,
-    v_network,
-)
-from rlregress.frameworks.torchrl.probes.helpers.quiet import quiet
-from rlregress.frameworks.torchrl.versions import (
+from rlregress.frameworks.torchrl.compat import (
     keyword,
     parameter,
     ppo_loss,
@@ -59,6 +49,16 @@ from rlregress.frameworks.torchrl.versions import (
     td3_loss,
     with_gaussian_noise,
 )
+from rlregress.frameworks.torchrl.probes.helpers import programs
+from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
+    Constant,
+    Numbers,
+    box,
+    policy,
+    q_network,
+    v_network,
+)
+from rlregress.frameworks.torchrl.probes.helpers.quiet import quiet
 
 __all__ = ["applied", "names", "values"]
 

@@ -35,7 +35,7 @@ from rlregress.frameworks.torchrl.api import (
     ValueOperator,
     set_exploration_type,
 )
-from rlregress.frameworks.torchrl.versions import (
+from rlregress.frameworks.torchrl.compat import (
     action_spec,
     deterministic,
     made,

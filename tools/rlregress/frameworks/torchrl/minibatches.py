@@ -10,7 +10,7 @@ import torch
 from rlregress.frameworks.base import Minibatch, TrainingRequest, TrainingVariant
 from rlregress.frameworks.samples import array, noted_targets
 from rlregress.frameworks.torchrl.collection import trainer_and_loss
-from rlregress.frameworks.torchrl.versions import LOG_PROBS
+from rlregress.frameworks.torchrl.compat import LOG_PROBS
 
 
 def minibatches(

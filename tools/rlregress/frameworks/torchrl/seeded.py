@@ -7,7 +7,7 @@ from typing import Any
 
 from rlregress.frameworks.base import Trained
 from rlregress.frameworks.isolation import isolated
-from rlregress.frameworks.seeded import (
+from rlregress.frameworks.seeded_training import (
     SeededTraining,
     Stream,
     arrays,

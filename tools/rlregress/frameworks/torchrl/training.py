@@ -53,13 +53,7 @@ from rlregress.frameworks.torchrl.api import (
     ValueOperator,
     set_exploration_type,
 )
-from rlregress.frameworks.torchrl.dqn_ddpg import (
-    is_of_dqn_or_ddpg,
-    parts_of,
-    trainer_of,
-    value_of,
-)
-from rlregress.frameworks.torchrl.versions import (
+from rlregress.frameworks.torchrl.compat import (
     action_spec,
     deterministic,
     made,
@@ -68,6 +62,12 @@ from rlregress.frameworks.torchrl.versions import (
     sac_loss,
     td3_loss,
     with_gaussian_noise,
+)
+from rlregress.frameworks.torchrl.dqn_ddpg import (
+    is_of_dqn_or_ddpg,
+    parts_of,
+    trainer_of,
+    value_of,
 )
 
 #: ``duplicate_critic`` is of trainings that are traced, not of stored runs.

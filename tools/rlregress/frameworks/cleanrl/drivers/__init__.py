@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Mapping
 
-from rlregress.frameworks.cleanrl.sources import Source
+from rlregress.frameworks.cleanrl.script_sources import Source
 
 
 def measured_by(driver: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

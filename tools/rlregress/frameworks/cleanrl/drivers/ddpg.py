@@ -12,16 +12,16 @@ import torch
 from rlregress.frameworks.cleanrl.drivers import measured_by
 from rlregress.frameworks.cleanrl.probes.helpers.off_policy_runs import part, q_networks
 from rlregress.frameworks.cleanrl.running import run_script
-from rlregress.frameworks.cleanrl.sources import Source
+from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.stubs import differentiated, last_linear, replaced
 from rlregress.frameworks.driven import ScriptedEnvs, fill, give_constants
-from rlregress.measurements.agents import Look, LoopRecord, Settings, nothing
+from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
 
 _SCRIPT = "ddpg_continuous_action"
 
 
 class Driver:
-    """A script that is run anew for each request (see ``measurements.agents.ContinuousAgent``)."""
+    """A script that is run anew for each request (see ``driven_agents.ContinuousAgent``)."""
 
     def __init__(self, source: Source, settings: Settings) -> None:
         self._source, self._settings = source, settings

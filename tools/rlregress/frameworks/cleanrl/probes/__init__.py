@@ -33,7 +33,7 @@ from rlregress.frameworks.cleanrl.probes import (
     td3_loop,
     traps,
 )
-from rlregress.frameworks.cleanrl.sources import Source
+from rlregress.frameworks.cleanrl.script_sources import Source
 
 _FAMILIES: Tuple[Any, ...] = (
     sac,

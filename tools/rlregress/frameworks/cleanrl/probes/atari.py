@@ -11,7 +11,7 @@ from rlregress.environments.atari_fake import AtariGame, Lucky
 from rlregress.environments.atari_play import Player
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers import atari_games
-from rlregress.frameworks.cleanrl.sources import Source
+from rlregress.frameworks.cleanrl.script_sources import Source
 
 _WARPING = ("WarpFrame", "ResizeObservation", "GrayScaleObservation", "GrayscaleObservation")
 _STACKING = ("FrameStack", "FrameStackObservation", "ImageToPyTorch")

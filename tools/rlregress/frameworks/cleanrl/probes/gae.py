@@ -8,7 +8,7 @@ import numpy as np
 
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers.advantages import advantages, value_targets
-from rlregress.frameworks.cleanrl.sources import Source
+from rlregress.frameworks.cleanrl.script_sources import Source
 
 PROBES: Dict[str, Callable[[Source, Inputs], np.ndarray]] = {
     "gae.truncation": advantages,

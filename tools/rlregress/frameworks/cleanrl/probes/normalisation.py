@@ -17,8 +17,8 @@ from rlregress.frameworks.cleanrl.probes.helpers.normalised_environments import 
     environments,
     playing,
 )
+from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.slices import run
-from rlregress.frameworks.cleanrl.sources import Source
 
 SourceProbe = Callable[[Source, Inputs], Any]
 

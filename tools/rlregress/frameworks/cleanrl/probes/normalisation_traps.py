@@ -12,7 +12,7 @@ from rlregress.frameworks.cleanrl.probes.helpers.normalised_environments import 
     alternating,
     environments,
 )
-from rlregress.frameworks.cleanrl.sources import Source
+from rlregress.frameworks.cleanrl.script_sources import Source
 
 SourceProbe = Callable[[Source, Inputs], Any]
 

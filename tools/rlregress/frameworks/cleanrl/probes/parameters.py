@@ -10,7 +10,7 @@ import numpy as np
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers import critics, small_runs
 from rlregress.frameworks.cleanrl.probes.helpers.target_noise import smoothed_actions
-from rlregress.frameworks.cleanrl.sources import Source
+from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.scripted import Scripted
 
 _SAC, _TD3 = "sac_continuous_action", "td3_continuous_action"

@@ -18,7 +18,7 @@ from rlregress.frameworks.cleanrl.probes.helpers.ppo_trainings import (
     train,
 )
 from rlregress.frameworks.cleanrl.probes.helpers.rollouts import SCRIPT
-from rlregress.frameworks.cleanrl.sources import Source
+from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.stubs import defaults, replaced
 from rlregress.frameworks.scripted import end_after
 

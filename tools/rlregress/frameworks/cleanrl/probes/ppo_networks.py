@@ -17,7 +17,7 @@ from rlregress.frameworks.cleanrl.probes.helpers.rollouts import (
     collect,
     environments,
 )
-from rlregress.frameworks.cleanrl.sources import Source
+from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.stubs import arguments, last_linear, make_constant
 from rlregress.frameworks.scripted import Scripted
 

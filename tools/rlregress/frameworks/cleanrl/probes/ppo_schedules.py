@@ -14,7 +14,7 @@ from rlregress.frameworks.cleanrl.probes.helpers.ppo_trainings import (
     no_values,
     train,
 )
-from rlregress.frameworks.cleanrl.sources import Source
+from rlregress.frameworks.cleanrl.script_sources import Source
 
 _NO_CLIP = 1e9
 

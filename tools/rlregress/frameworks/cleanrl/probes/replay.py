@@ -9,8 +9,8 @@ import torch
 
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers import small_runs
+from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.slices import run
-from rlregress.frameworks.cleanrl.sources import Source
 from rlregress.frameworks.cleanrl.stubs import CPU, Fn, arguments, spaces
 from rlregress.frameworks.isolation import shifted
 from rlregress.frameworks.scripted import Scripted

@@ -12,7 +12,7 @@ from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers import critics
 from rlregress.frameworks.cleanrl.probes.helpers.learner import Learner
 from rlregress.frameworks.cleanrl.probes.helpers.playing import sampled
-from rlregress.frameworks.cleanrl.sources import Source
+from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.stubs import CPU, make_constant, precise
 
 SCRIPT = "sac_continuous_action"

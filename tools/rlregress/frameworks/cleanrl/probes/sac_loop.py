@@ -10,7 +10,7 @@ import torch
 
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers import off_policy_agents, off_policy_runs
-from rlregress.frameworks.cleanrl.sources import Source
+from rlregress.frameworks.cleanrl.script_sources import Source
 
 _SCRIPT = "sac_continuous_action"
 

@@ -13,9 +13,9 @@ from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers import critics
 from rlregress.frameworks.cleanrl.probes.helpers.learner import Learner
 from rlregress.frameworks.cleanrl.probes.helpers.target_noise import smoothed_actions
-from rlregress.frameworks.cleanrl.sources import Source
+from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.stubs import last_linear, make_constant, replaced
-from rlregress.measurements.target_noise import beyond_bounds
+from rlregress.measurements.noise_bounds import beyond_bounds
 
 SCRIPT = "td3_continuous_action"
 

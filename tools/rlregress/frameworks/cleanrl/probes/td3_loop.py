@@ -9,7 +9,7 @@ import numpy as np
 
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers import off_policy_agents, off_policy_runs
-from rlregress.frameworks.cleanrl.sources import Source
+from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.measurements.spread import log2_spread
 
 _SCRIPT = "td3_continuous_action"

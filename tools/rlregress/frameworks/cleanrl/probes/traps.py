@@ -14,8 +14,8 @@ from rlregress.frameworks.cleanrl.probes.helpers import off_policy_runs, small_r
 from rlregress.frameworks.cleanrl.probes.helpers.advantages import advantages
 from rlregress.frameworks.cleanrl.running import run_script
 from rlregress.frameworks.cleanrl.script import SliceFailed, SliceUnbound
+from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.slices import run
-from rlregress.frameworks.cleanrl.sources import Source
 from rlregress.frameworks.cleanrl.stubs import (
     CPU,
     Bag,

@@ -9,12 +9,12 @@ from stable_baselines3 import DDPG
 from stable_baselines3.common.noise import NormalActionNoise
 
 from rlregress.frameworks.driven import ScriptedEnvs, fill, give_constants
-from rlregress.frameworks.sb3.probes.helpers import agents, watched_updates
-from rlregress.measurements.agents import Look, LoopRecord, Settings, nothing
+from rlregress.frameworks.sb3.probes.helpers import constant_agents, watched_updates
+from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
 
 
 class Driver:
-    """An agent of ``DDPG`` with small networks (see ``measurements.agents.ContinuousAgent``)."""
+    """An agent of ``DDPG`` with small networks (see ``driven_agents.ContinuousAgent``)."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -22,10 +22,10 @@ class Driver:
         noise = None
         if settings.noise is not None:
             noise = NormalActionNoise(mean=np.full(1, settings.noise), sigma=np.zeros(1))
-        self._agent = agents.make(
+        self._agent = constant_agents.make(
             DDPG,
             self._envs.environment(),
-            learning_rate=agents.FROZEN,
+            learning_rate=constant_agents.FROZEN,
             buffer_size=256,
             learning_starts=settings.starts,
             batch_size=settings.batch_size,
@@ -41,13 +41,13 @@ class Driver:
         """Make the last layers of the Q networks constant."""
         agent = self._agent
         for critic, number in ((agent.critic, online), (agent.critic_target, target)):
-            agents.make_critics_constant(critic, [number] * len(critic.q_networks))
+            constant_agents.make_critics_constant(critic, [number] * len(critic.q_networks))
 
     def set_policy(self, online: float, target: float) -> None:
         """Make the last layers of the policies constant."""
         agent = self._agent
         for actor, number in ((agent.actor, online), (agent.actor_target, target)):
-            give_constants(agents.last_linear(actor.mu), [number])
+            give_constants(constant_agents.last_linear(actor.mu), [number])
 
     def fill(self, online: float, target: float) -> None:
         """Set all parameters."""
@@ -71,7 +71,9 @@ class Driver:
         """What ``train`` differentiates, of transitions that ``learn`` has collected."""
         self._collect()
         self.set_values(online, target)
-        losses = watched_updates.losses_of_update(self._update, agents.optimizers(self._agent))
+        losses = watched_updates.losses_of_update(
+            self._update, constant_agents.optimizers(self._agent)
+        )
         policy = losses["actor"][-1] if losses["actor"] else float("nan")
         return watched_updates.only(losses["critic"]), policy
 

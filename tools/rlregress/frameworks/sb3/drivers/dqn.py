@@ -10,12 +10,12 @@ from stable_baselines3 import DQN
 
 from rlregress.frameworks.driven import ScriptedEnvs, fill, give_constants
 from rlregress.frameworks.sb3 import gyms
-from rlregress.frameworks.sb3.probes.helpers import agents, watched_updates
-from rlregress.measurements.agents import Look, LoopRecord, Settings, nothing
+from rlregress.frameworks.sb3.probes.helpers import constant_agents, watched_updates
+from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
 
 
 class Driver:
-    """An agent of ``DQN`` with small networks (see ``measurements.agents.DiscreteAgent``)."""
+    """An agent of ``DQN`` with small networks (see ``driven_agents.DiscreteAgent``)."""
 
     def __init__(self, settings: Settings) -> None:
         first, last, falls = settings.epsilon
@@ -23,10 +23,10 @@ class Driver:
         self._settings = settings
         self._envs = ScriptedEnvs(settings, discrete=settings.actions)
         made = [self._envs.environment() for _ in range(settings.environments)]
-        self._agent = agents.make(
+        self._agent = constant_agents.make(
             DQN,
             gyms.side_by_side(*made) if len(made) > 1 else made[0],
-            learning_rate=agents.FROZEN,
+            learning_rate=constant_agents.FROZEN,
             buffer_size=256,
             learning_starts=settings.starts,
             batch_size=settings.batch_size,
@@ -44,7 +44,7 @@ class Driver:
     def set_values(self, online: Sequence[float], target: Sequence[float]) -> None:
         """Make the last layers constant."""
         for network, numbers in ((self._agent.q_net, online), (self._agent.q_net_target, target)):
-            give_constants(agents.last_linear(network), numbers)
+            give_constants(constant_agents.last_linear(network), numbers)
 
     def fill(self, online: float, target: float) -> None:
         """Set all parameters."""

@@ -11,8 +11,8 @@ from stable_baselines3.common.callbacks import EvalCallback
 from stable_baselines3.common.vec_env import VecNormalize
 
 from rlregress.frameworks.base import Inputs, Probe
-from rlregress.frameworks.sb3 import gyms, older
-from rlregress.frameworks.sb3.probes.helpers import agents
+from rlregress.frameworks.sb3 import compat, gyms
+from rlregress.frameworks.sb3.probes.helpers import constant_agents
 from rlregress.frameworks.sb3.probes.helpers.normalised_environments import (
     normalised,
     paying,
@@ -40,7 +40,7 @@ def _reset(i: Inputs) -> np.ndarray:
 
 def _discount(i: Inputs) -> np.ndarray:
     environment = normalised(paying(i["rewards"]))
-    agent = agents.make(PPO, environment, gamma=i["discount"])
+    agent = constant_agents.make(PPO, environment, gamma=i["discount"])
     return walk(agent.get_env(), len(i["rewards"])).rewards[1:, 0]
 
 
@@ -49,7 +49,9 @@ def _episode_return(i: Inputs) -> np.ndarray:
     terminated = np.arange(length) == length - 1
     # as the documentation makes the environments that it normalises
     made = gyms.make_vec_env(lambda: paying(i["rewards"], terminated=terminated), 1)
-    agent = agents.make(PPO, VecNormalize(made), n_steps=length, batch_size=length, n_epochs=1)
+    agent = constant_agents.make(
+        PPO, VecNormalize(made), n_steps=length, batch_size=length, n_epochs=1
+    )
     agent.learn(length)
     return np.array([agent.ep_info_buffer[-1]["r"]])
 
@@ -67,7 +69,7 @@ def _default_off_policy(i: Inputs) -> np.ndarray:
 
 
 def _trained(i: Inputs) -> Any:
-    agent = agents.make(PPO, normalised(showing(i["training"])))
+    agent = constant_agents.make(PPO, normalised(showing(i["training"])))
     walk(agent.get_env(), len(i["training"]) - 1)
     return agent
 
@@ -81,7 +83,7 @@ def _evaluated(i: Inputs, **options: Any) -> np.ndarray:
         n_eval_episodes=1,
         eval_freq=1,
         verbose=0,
-        **older.taken(EvalCallback, warn=False),
+        **compat.taken(EvalCallback, warn=False),
     )
     recorded: List[float] = []
     predict = agent.predict

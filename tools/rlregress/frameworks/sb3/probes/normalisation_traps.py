@@ -8,7 +8,7 @@ import numpy as np
 from stable_baselines3 import SAC
 
 from rlregress.frameworks.base import Inputs, Probe
-from rlregress.frameworks.sb3.probes.helpers import agents
+from rlregress.frameworks.sb3.probes.helpers import constant_agents
 from rlregress.frameworks.sb3.probes.helpers.normalised_environments import (
     normalised,
     showing,
@@ -29,7 +29,7 @@ def _terminal_statistics(i: Inputs) -> np.ndarray:
 def _collected(i: Inputs, **script: Any) -> Any:
     steps = len(i["observations"]) - 1
     environment = normalised(showing(i["observations"], **script))
-    agent = agents.make_off_policy(SAC, environment, learning_starts=1000)
+    agent = constant_agents.make_off_policy(SAC, environment, learning_starts=1000)
     agent.learn(steps)
     return agent
 

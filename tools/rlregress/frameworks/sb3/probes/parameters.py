@@ -9,7 +9,7 @@ import numpy as np
 from stable_baselines3 import SAC, TD3
 
 from rlregress.frameworks.base import Inputs, Probe
-from rlregress.frameworks.sb3.probes.helpers import agents, critics
+from rlregress.frameworks.sb3.probes.helpers import constant_agents, critics
 from rlregress.frameworks.sb3.probes.helpers.target_noise import smoothed_actions
 from rlregress.frameworks.scripted import Scripted
 
@@ -31,7 +31,7 @@ def _next_observation(inputs: Inputs) -> np.ndarray:
         terminated=[0.0, 0.0, 0.0, 0.0, 1.0],
         truncated=[0.0, 0.0, 1.0, 0.0, 0.0],
     )
-    agent = agents.make_off_policy(SAC, environment, gradient_steps=0)
+    agent = constant_agents.make_off_policy(SAC, environment, gradient_steps=0)
     agent.learn(int(inputs["steps"]))
     return agent.replay_buffer.next_observations[[2, 4], 0, 0].astype(np.float64)
 

@@ -10,7 +10,7 @@ import torch
 
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.sb3 import gyms
-from rlregress.frameworks.sb3.probes.helpers import agents, ppo_trainings, watched_updates
+from rlregress.frameworks.sb3.probes.helpers import constant_agents, ppo_trainings, watched_updates
 from rlregress.frameworks.scripted import Scripted, counting, end_after
 
 
@@ -59,7 +59,7 @@ def _with_ratio(ratio: float, inputs: Inputs, **arguments: Any) -> ppo_trainings
         4,
         batch_size=4 // int(inputs["minibatches"]),
         n_epochs=int(inputs["epochs"]),
-        learning_rate=agents.FROZEN,
+        learning_rate=constant_agents.FROZEN,
         change=lower,
         **arguments,
     )
@@ -84,7 +84,7 @@ def _kl_estimator(inputs: Inputs) -> np.ndarray:
         buffer.log_probs -= np.log(ratios)[:, None].astype(np.float32)
 
     training = _one_rollout(
-        len(ratios), batch_size=len(ratios), learning_rate=agents.FROZEN, change=lower
+        len(ratios), batch_size=len(ratios), learning_rate=constant_agents.FROZEN, change=lower
     )
     return np.array([training.agent.logger.name_to_value["train/approx_kl"]])
 
@@ -121,7 +121,7 @@ def _granularity(inputs: Inputs) -> np.ndarray:
         learning_rate=0.1,
         gamma=1.0,
         gae_lambda=1.0,
-        prepare=lambda agent: agents.make_constant(agent.policy.value_net, 0.0),
+        prepare=lambda agent: constant_agents.make_constant(agent.policy.value_net, 0.0),
     )
     (a,) = _by_sample(training, 1, n)
     moved = [np.abs(log_ratio).max() > 1e-4 for log_ratio in training.log_ratios]

@@ -11,12 +11,12 @@ from stable_baselines3 import PPO
 from torch import nn
 
 from rlregress.frameworks.base import Inputs
-from rlregress.frameworks.sb3.probes.helpers import agents, ppo_updates, watched_updates
+from rlregress.frameworks.sb3.probes.helpers import constant_agents, ppo_updates, watched_updates
 from rlregress.frameworks.scripted import Scripted
 
 
 def _policy(low: float = -1.0, high: float = 1.0) -> Any:
-    return agents.make(PPO, Scripted(low, high), n_steps=8, batch_size=8)
+    return constant_agents.make(PPO, Scripted(low, high), n_steps=8, batch_size=8)
 
 
 def _widths(layers: List[nn.Linear]) -> List[int]:
@@ -57,7 +57,7 @@ def _action_distribution(inputs: Inputs) -> np.ndarray:
     with torch.no_grad():
         agent.policy.log_std.fill_(float(np.log(inputs["scale"])))
     for mean in inputs["means"]:
-        agents.make_constant(agent.policy.action_net, mean)
+        constant_agents.make_constant(agent.policy.action_net, mean)
         action, _ = agent.predict(np.zeros((1, 1), dtype=np.float32), deterministic=True)
         agent.env.step(action)
         executed.append(agent.env.envs[0].unwrapped.received[-1].item())

@@ -8,7 +8,7 @@ import numpy as np
 from stable_baselines3 import PPO
 
 from rlregress.frameworks.base import Inputs
-from rlregress.frameworks.sb3.probes.helpers import agents, ppo_trainings
+from rlregress.frameworks.sb3.probes.helpers import constant_agents, ppo_trainings
 from rlregress.frameworks.sb3.probes.helpers.ppo_updates import NO_CLIP
 from rlregress.frameworks.scripted import Scripted
 
@@ -80,7 +80,7 @@ def _clip_ranges(inputs: Inputs, **arguments: Any) -> np.ndarray:
         buffer.advantages[:] = 1.0
         buffer.log_probs -= float(np.log(2.0))
 
-    arguments.setdefault("learning_rate", agents.FROZEN)
+    arguments.setdefault("learning_rate", constant_agents.FROZEN)
     training = _training(
         inputs, feed, normalize_advantage=False, vf_coef=0.0, ent_coef=0.0, **arguments
     )
@@ -111,7 +111,7 @@ def _entropy(inputs: Inputs) -> np.ndarray:
             feed,
             normalize_advantage=False,
             max_grad_norm=NO_CLIP,
-            learning_rate=agents.FROZEN,
+            learning_rate=constant_agents.FROZEN,
             ent_coef=coefficient,
         )
         return -np.array(training.log_std_gradients) / start
@@ -125,7 +125,7 @@ def _entropy(inputs: Inputs) -> np.ndarray:
 
 def _adam_epsilon_custom(inputs: Inputs) -> np.ndarray:
     del inputs
-    agent = agents.make(
+    agent = constant_agents.make(
         PPO,
         Scripted(),
         n_steps=8,

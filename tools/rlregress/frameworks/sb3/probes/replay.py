@@ -12,8 +12,8 @@ from stable_baselines3.common.buffers import ReplayBuffer
 
 from rlregress.frameworks.base import Inputs, Probe, Unsupported
 from rlregress.frameworks.isolation import shifted
-from rlregress.frameworks.sb3 import gyms, older
-from rlregress.frameworks.sb3.probes.helpers import agents, nstep_targets, watched_updates
+from rlregress.frameworks.sb3 import compat, gyms
+from rlregress.frameworks.sb3.probes.helpers import constant_agents, nstep_targets, watched_updates
 from rlregress.frameworks.scripted import Scripted
 
 
@@ -49,14 +49,14 @@ def _custom_buffer(inputs: Inputs) -> np.ndarray:
 
 def _filled(agent: Any, rewards: Any) -> Any:
     for reward in rewards:
-        agents.add_transitions(agent, 1, reward=float(reward))
+        constant_agents.add_transitions(agent, 1, reward=float(reward))
     return agent.replay_buffer
 
 
 def _sampling(inputs: Inputs) -> np.ndarray:
     count = int(inputs["count"])
     seed = shifted(int(inputs["seed"]))
-    agent = agents.make_off_policy(TD3, Scripted(), buffer_size=count, seed=seed)
+    agent = constant_agents.make_off_policy(TD3, Scripted(), buffer_size=count, seed=seed)
     buffer = _filled(agent, range(count))
     return np.array([len(np.unique(buffer.sample(count).rewards.numpy())) / count])
 
@@ -64,7 +64,7 @@ def _sampling(inputs: Inputs) -> np.ndarray:
 def _warmup(inputs: Inputs) -> np.ndarray:
     stored = []
     for algorithm in (SAC, TD3):
-        agent = agents.make_off_policy(
+        agent = constant_agents.make_off_policy(
             algorithm,
             Scripted(),
             learning_starts=int(inputs["warmup"]),
@@ -76,13 +76,13 @@ def _warmup(inputs: Inputs) -> np.ndarray:
 
 
 def _overwriting(inputs: Inputs) -> np.ndarray:
-    agent = agents.make_off_policy(TD3, Scripted(), buffer_size=int(inputs["capacity"]))
+    agent = constant_agents.make_off_policy(TD3, Scripted(), buffer_size=int(inputs["capacity"]))
     return np.sort(_filled(agent, inputs["rewards"]).rewards.flatten()).astype(np.float64)
 
 
 def _shared_observations(inputs: Inputs) -> np.ndarray:
     box = gyms.spaces.Box(-1.0, 1.0, (1,), np.float32)
-    if "optimize_memory_usage" not in older.keywords(ReplayBuffer):
+    if "optimize_memory_usage" not in compat.keywords(ReplayBuffer):
         raise Unsupported("the replay buffer of this version stores both observations, always")
     try:
         buffer = ReplayBuffer(int(inputs["capacity"]), box, box, "cpu", optimize_memory_usage=True)
@@ -90,18 +90,18 @@ def _shared_observations(inputs: Inputs) -> np.ndarray:
         return np.array([1.0, 0.0])
     one = np.ones((1, 1))
     for _ in range(2):
-        older.add(buffer, 0.0 * one, one, one, one[0], one[0], info={"TimeLimit.truncated": True})
+        compat.add(buffer, 0.0 * one, one, one, one[0], one[0], info={"TimeLimit.truncated": True})
     following = buffer._get_samples(np.array([0])).next_observations.numpy()
     return np.array([0.0, float(np.isnan(following).all())])
 
 
 def _both_flags(inputs: Inputs) -> np.ndarray:
     environment = Scripted(rewards=inputs["reward"], terminated=1.0, truncated=1.0)
-    agent = agents.make_off_policy(
+    agent = constant_agents.make_off_policy(
         TD3, environment, gamma=float(inputs["discount"]), gradient_steps=0
     )
     agent.learn(8)
-    agents.make_critics_constant(agent.critic_target, [inputs["value"]] * 2)
+    constant_agents.make_critics_constant(agent.critic_target, [inputs["value"]] * 2)
     update = partial(agent.train, gradient_steps=1, batch_size=8)
     return np.array([watched_updates.regression_target(update)])
 

@@ -11,8 +11,8 @@ from stable_baselines3.common.callbacks import BaseCallback
 from torch import nn
 
 from rlregress.frameworks.base import Inputs
-from rlregress.frameworks.sb3 import older
-from rlregress.frameworks.sb3.probes.helpers import agents
+from rlregress.frameworks.sb3 import compat
+from rlregress.frameworks.sb3.probes.helpers import constant_agents
 from rlregress.frameworks.scripted import Scripted
 
 
@@ -45,8 +45,10 @@ def _initialisation(inputs: Inputs) -> np.ndarray:
     environment = Scripted(
         -bound, bound, observation_dimensions=int(inputs["observation_dimensions"])
     )
-    networks = {"net_arch": older.network_sizes(hidden, hidden)}
-    policy = agents.make(PPO, environment, n_steps=8, batch_size=8, policy_kwargs=networks).policy
+    networks = {"net_arch": compat.network_sizes(hidden, hidden)}
+    policy = constant_agents.make(
+        PPO, environment, n_steps=8, batch_size=8, policy_kwargs=networks
+    ).policy
     parts = (
         policy.mlp_extractor.policy_net,
         policy.action_net,
@@ -65,12 +67,12 @@ def _initialisation(inputs: Inputs) -> np.ndarray:
 
 def _bounding(inputs: Inputs) -> np.ndarray:
     environment = Scripted(inputs["low"], inputs["high"])
-    agent = agents.make(
-        PPO, environment, n_steps=2, batch_size=2, n_epochs=1, learning_rate=agents.FROZEN
+    agent = constant_agents.make(
+        PPO, environment, n_steps=2, batch_size=2, n_epochs=1, learning_rate=constant_agents.FROZEN
     )
     executed, stored = [], []
     for x in inputs["samples"]:
-        agents.make_constant(agent.policy.action_net, x)
+        constant_agents.make_constant(agent.policy.action_net, x)
         with torch.no_grad():
             agent.policy.log_std.fill_(-20.0)
         stored.append(_one_rollout(agent, "actions")[0])
@@ -88,7 +90,7 @@ def _script(inputs: Inputs, name: str) -> np.ndarray:
         truncated=inputs["truncated"],
     )
     steps = len(inputs["rewards"])
-    agent = agents.make(
+    agent = constant_agents.make(
         PPO,
         environment,
         n_steps=steps,

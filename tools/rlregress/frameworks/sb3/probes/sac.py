@@ -11,12 +11,12 @@ from stable_baselines3 import SAC
 from torch import nn
 
 from rlregress.frameworks.base import Inputs
-from rlregress.frameworks.sb3.probes.helpers import agents, critics, watched_updates
+from rlregress.frameworks.sb3.probes.helpers import constant_agents, critics, watched_updates
 from rlregress.frameworks.scripted import Scripted
 
 
 def _fix_policy(agent: Any, inputs: Inputs) -> None:
-    agents.fix_log_prob(agent.actor, float(inputs["log_prob"]))
+    constant_agents.fix_log_prob(agent.actor, float(inputs["log_prob"]))
 
 
 def _target_entropy_term(inputs: Inputs) -> np.ndarray:
@@ -43,17 +43,17 @@ def _actor_loss(inputs: Inputs) -> np.ndarray:
 
 
 def _temperature_loss(inputs: Inputs) -> np.ndarray:
-    agent = agents.make_off_policy(
+    agent = constant_agents.make_off_policy(
         SAC,
         Scripted(),
-        learning_rate=agents.FROZEN,
+        learning_rate=constant_agents.FROZEN,
         ent_coef=f"auto_{float(inputs['temperature'])}",
         target_entropy=float(inputs["target_entropy"]),
     )
     _fix_policy(agent, inputs)
-    agents.add_transitions(agent, 8)
+    constant_agents.add_transitions(agent, 8)
     update = partial(agent.train, gradient_steps=1, batch_size=8)
-    losses = watched_updates.losses_of_update(update, agents.optimizers(agent))
+    losses = watched_updates.losses_of_update(update, constant_agents.optimizers(agent))
     gradient = agent.log_ent_coef.grad.item()
     return np.array([watched_updates.only(losses["temperature"]), gradient])
 
@@ -62,7 +62,9 @@ def _default_target_entropy(inputs: Inputs) -> np.ndarray:
     entropies = []
     for dimensions in inputs["dimensions"]:
         bound = np.ones(int(dimensions))
-        entropies.append(agents.make_off_policy(SAC, Scripted(-bound, bound)).target_entropy)
+        entropies.append(
+            constant_agents.make_off_policy(SAC, Scripted(-bound, bound)).target_entropy
+        )
     return np.array(entropies, dtype=np.float64)
 
 
@@ -73,12 +75,12 @@ class _ToDouble(nn.Module):
 
 def _standard_actor(low: Any, high: Any) -> Any:
     """An actor in float64 whose Gaussian has mean 0 and log standard deviation 0."""
-    actor = agents.make_off_policy(SAC, Scripted(low, high)).actor
+    actor = constant_agents.make_off_policy(SAC, Scripted(low, high)).actor
     # Observations are made float32 before the features are extracted, whatever the actor is.
     actor.features_extractor = nn.Sequential(actor.features_extractor, _ToDouble())
     actor.double()
-    agents.make_constant(actor.mu, 0.0)
-    agents.make_constant(actor.log_std, 0.0)
+    constant_agents.make_constant(actor.mu, 0.0)
+    constant_agents.make_constant(actor.log_std, 0.0)
     return actor
 
 
@@ -114,7 +116,7 @@ def _log_std(inputs: Inputs) -> np.ndarray:
     actor = _standard_actor(-1.0, 1.0)
     log_stds = []
     for output in inputs["head_outputs"]:
-        agents.make_constant(actor.log_std, output)
+        constant_agents.make_constant(actor.log_std, output)
         with torch.no_grad():
             actor.action_log_prob(torch.zeros(1, 1))
         log_stds.append(actor.action_dist.distribution.stddev.log().item())
@@ -123,9 +125,9 @@ def _log_std(inputs: Inputs) -> np.ndarray:
 
 def _replay_action(inputs: Inputs) -> np.ndarray:
     environment = Scripted(inputs["low"], inputs["high"])
-    agent = agents.make_off_policy(SAC, environment, learning_starts=0, gradient_steps=0)
-    agents.make_constant(agent.actor.mu, inputs["pre_tanh"])
-    agents.make_constant(agent.actor.log_std, -20.0)
+    agent = constant_agents.make_off_policy(SAC, environment, learning_starts=0, gradient_steps=0)
+    constant_agents.make_constant(agent.actor.mu, inputs["pre_tanh"])
+    constant_agents.make_constant(agent.actor.log_std, -20.0)
     return critics.executed_and_stored(agent, environment)
 
 

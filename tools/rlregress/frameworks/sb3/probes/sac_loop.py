@@ -10,7 +10,11 @@ import torch
 from stable_baselines3 import SAC
 
 from rlregress.frameworks.base import Inputs, Probe
-from rlregress.frameworks.sb3.probes.helpers import agents, off_policy_loops, watched_updates
+from rlregress.frameworks.sb3.probes.helpers import (
+    constant_agents,
+    off_policy_loops,
+    watched_updates,
+)
 from rlregress.frameworks.scripted import Scripted
 
 
@@ -23,20 +27,20 @@ def _zero(network: Any) -> None:
 
 def _first_update(inputs: Inputs, learning_rate: float, log_prob: float) -> Tuple[float, float]:
     """Target of the Q networks and loss of the policy, which reports ``log_prob``."""
-    agent = agents.make_off_policy(
+    agent = constant_agents.make_off_policy(
         SAC, Scripted(), learning_rate=learning_rate, gamma=float(inputs["discount"])
     )
     for network in agent.critic.q_networks:
         _zero(network)
-    agents.make_critics_constant(agent.critic_target, [inputs["target_q"]] * 2)
-    agents.fix_log_prob(agent.actor, log_prob)
+    constant_agents.make_critics_constant(agent.critic_target, [inputs["target_q"]] * 2)
+    constant_agents.fix_log_prob(agent.actor, log_prob)
     size = int(inputs["batch_size"])
-    agents.add_transitions(agent, size, reward=float(inputs["reward"]))
+    constant_agents.add_transitions(agent, size, reward=float(inputs["reward"]))
     losses: Dict[str, List[float]] = {}
 
     def update() -> None:
         train = partial(agent.train, gradient_steps=1, batch_size=size)
-        losses.update(watched_updates.losses_of_update(train, agents.optimizers(agent)))
+        losses.update(watched_updates.losses_of_update(train, constant_agents.optimizers(agent)))
 
     target = watched_updates.regression_target(update)
     return target, watched_updates.only(losses["actor"])
@@ -44,7 +48,7 @@ def _first_update(inputs: Inputs, learning_rate: float, log_prob: float) -> Tupl
 
 def _update_order(inputs: Inputs) -> np.ndarray:
     rate, log_prob = float(inputs["learning_rate"]), float(inputs["log_prob"])
-    frozen_target, frozen_loss = _first_update(inputs, agents.FROZEN, log_prob)
+    frozen_target, frozen_loss = _first_update(inputs, constant_agents.FROZEN, log_prob)
     target, loss = _first_update(inputs, rate, log_prob)
     # Without entropy the loss is that of the Q values alone, which were 0.
     _, loss_of_q = _first_update(inputs, rate, 0.0)
@@ -71,7 +75,7 @@ def _temperature_rate(inputs: Inputs) -> np.ndarray:
     recorded: List[float] = []
 
     def prepare(agent: Any) -> None:
-        agents.fix_log_prob(agent.actor, float(inputs["log_prob"]))
+        constant_agents.fix_log_prob(agent.actor, float(inputs["log_prob"]))
         agent.ent_coef_optimizer.register_step_pre_hook(
             lambda *_: recorded.append(float(agent.log_ent_coef.detach()))
         )
@@ -91,8 +95,8 @@ def _temperature_rate(inputs: Inputs) -> np.ndarray:
 def _temperature_initial(inputs: Inputs) -> np.ndarray:
     coefficient = f"auto_{float(inputs['asked'])}"
     made = [
-        agents.make_off_policy(SAC, Scripted()),
-        agents.make_off_policy(SAC, Scripted(), ent_coef=coefficient),
+        constant_agents.make_off_policy(SAC, Scripted()),
+        constant_agents.make_off_policy(SAC, Scripted(), ent_coef=coefficient),
     ]
     return np.array([float(agent.log_ent_coef.detach().exp()) for agent in made])
 
@@ -111,10 +115,10 @@ def _target_interval(inputs: Inputs) -> np.ndarray:
 
 def _reward_scaling(inputs: Inputs) -> np.ndarray:
     environment = Scripted(rewards=inputs["reward"], terminated=1.0)
-    agent = agents.make_off_policy(SAC, environment, gradient_steps=0)
+    agent = constant_agents.make_off_policy(SAC, environment, gradient_steps=0)
     # nothing to add to the reward, whether a step bootstraps or not
-    agents.make_critics_constant(agent.critic_target, [0.0, 0.0])
-    agents.fix_log_prob(agent.actor, 0.0)
+    constant_agents.make_critics_constant(agent.critic_target, [0.0, 0.0])
+    constant_agents.fix_log_prob(agent.actor, 0.0)
     size = int(inputs["batch_size"])
     agent.learn(size, log_interval=None)
     train = partial(agent.train, gradient_steps=1, batch_size=size)
@@ -124,7 +128,7 @@ def _reward_scaling(inputs: Inputs) -> np.ndarray:
 
 def _initialisation(inputs: Inputs) -> np.ndarray:
     environment = Scripted(observation_dimensions=int(inputs["observations"]))
-    agent = agents.make(SAC, environment, buffer_size=8)
+    agent = constant_agents.make(SAC, environment, buffer_size=8)
     first = agent.critic.q_networks[0][0]
     weight = first.weight.detach().double().numpy()
     values = np.linalg.svd(weight, compute_uv=False)

@@ -11,10 +11,10 @@ from stable_baselines3 import TD3
 from stable_baselines3.common.noise import NormalActionNoise
 
 from rlregress.frameworks.base import Inputs
-from rlregress.frameworks.sb3.probes.helpers import agents, critics, watched_updates
+from rlregress.frameworks.sb3.probes.helpers import constant_agents, critics, watched_updates
 from rlregress.frameworks.sb3.probes.helpers.target_noise import smoothed_actions
 from rlregress.frameworks.scripted import Scripted
-from rlregress.measurements.target_noise import beyond_bounds
+from rlregress.measurements.noise_bounds import beyond_bounds
 
 
 def _leave(agent: Any, inputs: Inputs) -> None:
@@ -57,10 +57,10 @@ def _noise_draw(inputs: Inputs) -> np.ndarray:
 def _executed(inputs: Inputs, pre_tanh: float, **arguments: Any) -> float:
     """The action of one collected step past the warm-up, as the environment receives it."""
     environment = Scripted(inputs["low"], inputs["high"])
-    agent = agents.make_off_policy(
+    agent = constant_agents.make_off_policy(
         TD3, environment, learning_starts=0, gradient_steps=0, **arguments
     )
-    agents.make_constant(agent.actor.mu, pre_tanh)
+    constant_agents.make_constant(agent.actor.mu, pre_tanh)
     return critics.executed_and_stored(agent, environment)[0]
 
 
@@ -83,7 +83,7 @@ def _exploration(inputs: Inputs) -> np.ndarray:
 
 def _policy_delay(inputs: Inputs) -> np.ndarray:
     updates = int(inputs["updates"])
-    agent = agents.make_off_policy(
+    agent = constant_agents.make_off_policy(
         TD3, Scripted(), policy_delay=int(inputs["delay"]), learning_starts=0, batch_size=8
     )
     networks = (agent.actor, agent.critic_target)

@@ -10,13 +10,13 @@ from stable_baselines3 import TD3
 from stable_baselines3.common.noise import NormalActionNoise
 
 from rlregress.frameworks.base import Inputs, Probe
-from rlregress.frameworks.sb3.probes.helpers import agents, critics, off_policy_loops
+from rlregress.frameworks.sb3.probes.helpers import constant_agents, critics, off_policy_loops
 from rlregress.frameworks.scripted import Scripted
 from rlregress.measurements.spread import log2_spread
 
 
 def _centre(agent: Any) -> None:
-    agents.make_constant(agent.actor.mu, 0.0)
+    constant_agents.make_constant(agent.actor.mu, 0.0)
 
 
 def _collected(
@@ -37,8 +37,8 @@ def _collected(
 
 def _replay_action(inputs: Inputs) -> np.ndarray:
     environment = Scripted(inputs["low"], inputs["high"])
-    agent = agents.make_off_policy(TD3, environment, learning_starts=0, gradient_steps=0)
-    agents.make_constant(agent.actor.mu, inputs["pre_tanh"])
+    agent = constant_agents.make_off_policy(TD3, environment, learning_starts=0, gradient_steps=0)
+    constant_agents.make_constant(agent.actor.mu, inputs["pre_tanh"])
     return critics.executed_and_stored(agent, environment)
 
 

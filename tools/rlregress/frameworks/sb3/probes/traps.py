@@ -10,9 +10,9 @@ import torch
 from stable_baselines3 import DQN, PPO, SAC, TD3
 
 from rlregress.frameworks.base import Inputs, Probe, Unsupported
+from rlregress.frameworks.framework_errors import raised_in
 from rlregress.frameworks.isolation import shifted
-from rlregress.frameworks.raised import raised_in
-from rlregress.frameworks.sb3.probes.helpers import agents, watched_updates
+from rlregress.frameworks.sb3.probes.helpers import constant_agents, watched_updates
 from rlregress.frameworks.scripted import Scripted
 
 _ROWS = 8
@@ -20,13 +20,13 @@ _ROWS = 8
 
 def _rollout(environment: Scripted, steps: int, **arguments: Any) -> Any:
     """A PPO agent whose value of an observation is its number, before any rollout."""
-    agent = agents.make(
+    agent = constant_agents.make(
         PPO,
         environment,
         n_steps=steps,
         batch_size=steps,
         n_epochs=1,
-        learning_rate=agents.FROZEN,
+        learning_rate=constant_agents.FROZEN,
         policy_kwargs={"net_arch": []},
         **arguments,
     )
@@ -78,21 +78,21 @@ def _stored_values(inputs: Inputs) -> np.ndarray:
 
 
 def _deterministic_centre(inputs: Inputs) -> np.ndarray:
-    agent = agents.make_off_policy(TD3, Scripted(inputs["low"], inputs["high"]))
-    agents.make_constant(agent.actor.mu, 0.0)
+    agent = constant_agents.make_off_policy(TD3, Scripted(inputs["low"], inputs["high"]))
+    constant_agents.make_constant(agent.actor.mu, 0.0)
     return agent.predict(np.zeros((1, 1)), deterministic=True)[0].flatten()
 
 
 def _gaussian_centre(inputs: Inputs) -> np.ndarray:
-    agent = agents.make_off_policy(SAC, Scripted(inputs["low"], inputs["high"]))
-    agents.make_constant(agent.actor.mu, 0.0)
+    agent = constant_agents.make_off_policy(SAC, Scripted(inputs["low"], inputs["high"]))
+    constant_agents.make_constant(agent.actor.mu, 0.0)
     return agent.predict(np.zeros((1, 1)), deterministic=True)[0].flatten()
 
 
 def _out_of_bounds(inputs: Inputs) -> np.ndarray:
     environment = Scripted(inputs["low"], inputs["high"])
     agent = _rollout(environment, 2)
-    agents.make_constant(agent.policy.action_net, inputs["mean"])
+    constant_agents.make_constant(agent.policy.action_net, inputs["mean"])
     with torch.no_grad():
         agent.policy.log_std.fill_(-20.0)
     agent.learn(2)
@@ -101,8 +101,8 @@ def _out_of_bounds(inputs: Inputs) -> np.ndarray:
 
 def _stored_log_prob(inputs: Inputs) -> np.ndarray:
     count = int(inputs["count"])
-    agent = agents.make(PPO, Scripted(), n_steps=count, batch_size=count, n_epochs=1)
-    agents.make_constant(agent.policy.action_net, inputs["mean"])
+    agent = constant_agents.make(PPO, Scripted(), n_steps=count, batch_size=count, n_epochs=1)
+    constant_agents.make_constant(agent.policy.action_net, inputs["mean"])
     agent.train = lambda *_, **__: None
     agent.learn(count)
     (batch,) = list(agent.rollout_buffer.get(count))
@@ -114,14 +114,14 @@ def _stored_log_prob(inputs: Inputs) -> np.ndarray:
 def _critic_count(inputs: Inputs) -> np.ndarray:
     recorded = []
     for algorithm in (SAC, TD3):
-        agent = agents.make_off_policy(algorithm, Scripted())
+        agent = constant_agents.make_off_policy(algorithm, Scripted())
         observations, actions = torch.zeros(1, 1), torch.zeros(1, 1)
         recorded.append(float(len(agent.critic(observations, actions))))
     return np.array(recorded)
 
 
 def _dqn(environment: Any, **arguments: Any) -> Any:
-    return agents.make_off_policy(DQN, environment, **arguments)
+    return constant_agents.make_off_policy(DQN, environment, **arguments)
 
 
 def _exploration_draw(inputs: Inputs) -> np.ndarray:
@@ -161,7 +161,7 @@ def _hard_update_period(inputs: Inputs) -> np.ndarray:
 
 def _truncated_flags(inputs: Inputs) -> np.ndarray:
     steps = int(inputs["steps"])
-    agent = agents.make_off_policy(TD3, Scripted(), train_freq=steps, gradient_steps=0)
+    agent = constant_agents.make_off_policy(TD3, Scripted(), train_freq=steps, gradient_steps=0)
     agent.learn(steps)
     if not hasattr(agent.replay_buffer, "timeouts"):
         raise Unsupported("the replay buffer of this version stores one flag, done")
@@ -170,7 +170,9 @@ def _truncated_flags(inputs: Inputs) -> np.ndarray:
 
 def _autoreset(inputs: Inputs) -> np.ndarray:
     ends = [0.0] * (int(inputs["episode"]) - 1) + [1.0]
-    agent = agents.make_off_policy(TD3, Scripted(rewards=1.0, terminated=ends), gradient_steps=0)
+    agent = constant_agents.make_off_policy(
+        TD3, Scripted(rewards=1.0, terminated=ends), gradient_steps=0
+    )
     steps = int(inputs["steps"])
     agent.learn(steps)
     return np.array([0.0, np.mean(agent.replay_buffer.rewards[:steps] == 0.0)])
@@ -180,13 +182,13 @@ def _ppo_updates(inputs: Inputs) -> Any:
     """A PPO agent with a full rollout buffer; its policy reports ``shift`` more than stored."""
     epochs, minibatches = int(inputs["epochs"]), int(inputs["minibatches"])
     rows = minibatches * _ROWS
-    agent = agents.make(
+    agent = constant_agents.make(
         PPO,
         Scripted(),
         n_steps=rows,
         batch_size=_ROWS,
         n_epochs=epochs,
-        learning_rate=agents.FROZEN,
+        learning_rate=constant_agents.FROZEN,
     )
     train = agent.train
     agent.train = lambda *_, **__: None
@@ -224,7 +226,7 @@ def _update_count(inputs: Inputs) -> np.ndarray:
 
 
 def _before_policy_update(inputs: Inputs) -> np.ndarray:
-    agent = agents.make_off_policy(
+    agent = constant_agents.make_off_policy(
         TD3, Scripted(), policy_delay=int(inputs["delay"]), gradient_steps=0
     )
     agent.learn(_ROWS)

@@ -11,8 +11,8 @@ from rlregress.frameworks.torchrl.api import (
     TensorDict,
     TensorDictReplayBuffer,
 )
-from rlregress.frameworks.torchrl.versions import made
-from rlregress.measurements.agents import Settings
+from rlregress.frameworks.torchrl.compat import made
+from rlregress.measurements.driven_agents import Settings
 
 
 def batch(settings: Settings, action: torch.Tensor) -> Any:

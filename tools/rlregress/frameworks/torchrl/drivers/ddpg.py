@@ -18,11 +18,11 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictModule,
     TensorDictSequential,
 )
+from rlregress.frameworks.torchrl.compat import action_spec, entry, made, with_gaussian_noise
 from rlregress.frameworks.torchrl.drivers.common import batch, trainer_of
-from rlregress.frameworks.torchrl.probes.helpers.environments import wrapped
-from rlregress.frameworks.torchrl.probes.helpers.networks import q_network
-from rlregress.frameworks.torchrl.versions import action_spec, entry, made, with_gaussian_noise
-from rlregress.measurements.agents import Look, LoopRecord, Settings, nothing
+from rlregress.frameworks.torchrl.probes.helpers.known_networks import q_network
+from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped
+from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
 
 
 class _Slope(nn.Module):
@@ -51,7 +51,7 @@ def _give(parameters: Any, number: float) -> None:
 class Driver:
     """``DDPGLoss`` by itself; ``run`` is ``DDPGTrainer`` around it.
 
-    See ``measurements.agents.ContinuousAgent``.
+    See ``measurements.driven_agents.ContinuousAgent``.
     """
 
     def __init__(self, settings: Settings) -> None:

@@ -22,11 +22,11 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictSequential,
     set_exploration_type,
 )
+from rlregress.frameworks.torchrl.compat import action_spec, made
+from rlregress.frameworks.torchrl.compat import deterministic as without_chance
 from rlregress.frameworks.torchrl.drivers.common import batch, trainer_of
-from rlregress.frameworks.torchrl.probes.helpers.environments import wrapped
-from rlregress.frameworks.torchrl.versions import action_spec, made
-from rlregress.frameworks.torchrl.versions import deterministic as without_chance
-from rlregress.measurements.agents import Look, LoopRecord, Settings, nothing
+from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped
+from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
 
 
 class _Values(nn.Module):
@@ -44,7 +44,7 @@ class _Values(nn.Module):
 class Driver:
     """``DQNLoss`` and ``EGreedyModule`` by themselves; ``run`` is ``DQNTrainer`` around them.
 
-    See ``measurements.agents.DiscreteAgent``.
+    See ``measurements.driven_agents.DiscreteAgent``.
     """
 
     def __init__(self, settings: Settings) -> None:

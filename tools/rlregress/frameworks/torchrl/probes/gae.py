@@ -10,8 +10,9 @@ import torch
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import GAE, TanhNormal
-from rlregress.frameworks.torchrl.probes.helpers import programs, trainers
-from rlregress.frameworks.torchrl.probes.helpers.networks import (
+from rlregress.frameworks.torchrl.compat import value_estimator
+from rlregress.frameworks.torchrl.probes.helpers import programs, tiny_trainers
+from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
     Numbers,
     box,
     identity,
@@ -19,7 +20,6 @@ from rlregress.frameworks.torchrl.probes.helpers.networks import (
     v_network,
 )
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
-from rlregress.frameworks.torchrl.versions import value_estimator
 
 Found = Tuple[np.ndarray, np.ndarray]
 
@@ -60,12 +60,12 @@ def _library(i: Inputs) -> Found:
 
 
 def _models() -> Any:
-    spec = box(-1.0, 1.0, trainers.SINGLE)
+    spec = box(-1.0, 1.0, tiny_trainers.SINGLE)
     actor = policy(
-        Numbers([0.0], [1.0], trainers.SINGLE), spec, TanhNormal,
+        Numbers([0.0], [1.0], tiny_trainers.SINGLE), spec, TanhNormal,
         low=spec.space.low, high=spec.space.high,
     )  # fmt: skip
-    return actor, v_network(identity(trainers.SINGLE))
+    return actor, v_network(identity(tiny_trainers.SINGLE))
 
 
 def _trainer(i: Inputs) -> Found:
@@ -82,7 +82,7 @@ def _trainer(i: Inputs) -> Found:
         value_estimator(trainer).average_gae = False
         trainer.register_op("pre_epoch", note)
 
-    trainers.ppo(
+    tiny_trainers.ppo(
         Scripted(**_playback(i)),
         actor,
         critic,

@@ -24,13 +24,13 @@ from rlregress.frameworks.torchrl.api import (
     VecNorm,
     VecNormV2,
 )
-from rlregress.frameworks.torchrl.probes.helpers.environments import wrapped
 from rlregress.frameworks.torchrl.probes.helpers.normalised_environments import (
     given,
     showing,
     transformed,
 )
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
+from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped
 
 _KEYS = ["observation"]
 

@@ -9,7 +9,7 @@ import numpy as np
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import SoftUpdate
-from rlregress.frameworks.torchrl.probes.helpers import critics, off_policy_losses, trainers
+from rlregress.frameworks.torchrl.probes.helpers import critics, off_policy_losses, tiny_trainers
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 
 
@@ -39,8 +39,8 @@ def _next_observation(i: Inputs) -> Any:
         terminated=[0.0, 0.0, 0.0, 0.0, 1.0],
         truncated=[0.0, 0.0, 1.0, 0.0, 0.0],
     )
-    loss, actor = trainers.off_policy_loss("sac", environment)
-    trainer = trainers.sac(environment, loss, actor, frames=int(i["steps"]))
+    loss, actor = tiny_trainers.off_policy_loss("sac", environment)
+    trainer = tiny_trainers.sac(environment, loss, actor, frames=int(i["steps"]))
     stored = trainer.replay_buffer[:]["next", "observation"].reshape(-1)
     return stored[[2, 4]].numpy()
 

@@ -16,8 +16,8 @@ from rlregress.frameworks.torchrl.api import (
     IndependentNormal,
     set_exploration_type,
 )
-from rlregress.frameworks.torchrl.probes.helpers import ppo_losses, programs, trainers
-from rlregress.frameworks.torchrl.probes.helpers.networks import (
+from rlregress.frameworks.torchrl.probes.helpers import ppo_losses, programs, tiny_trainers
+from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
     Constant,
     box,
     linear_layers,
@@ -115,7 +115,7 @@ def _entropy_coefficient(i: Inputs) -> float:
 
 def _one_step(environment: Scripted, actor: Any) -> Tuple[float, float]:
     """What the environment received and what is stored, of one step of a collector."""
-    collector = trainers.collector(environment, actor, 1)
+    collector = tiny_trainers.collector(environment, actor, 1)
     try:
         batch = next(iter(collector))
     finally:
@@ -136,7 +136,7 @@ def _bounding(make_actor: Any) -> Raw:
 
 
 def _library_actor(environment: Scripted, i: Inputs, x: float) -> Any:
-    return trainers.squashed_policy(environment, [x], 2e-6)
+    return tiny_trainers.squashed_policy(environment, [x], 2e-6)
 
 
 def _script_actor(environment: Scripted, i: Inputs, x: float) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.base import Inputs
-from rlregress.frameworks.raised import raised_in
+from rlregress.frameworks.framework_errors import raised_in
 from rlregress.frameworks.scripted import Scripted, end_after
 from rlregress.frameworks.torchrl.probes.helpers import ppo_trainings
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw

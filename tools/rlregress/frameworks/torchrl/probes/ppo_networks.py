@@ -20,16 +20,16 @@ from rlregress.frameworks.torchrl.api import (
     ValueOperator,
     set_exploration_type,
 )
-from rlregress.frameworks.torchrl.probes.helpers import ppo_losses, programs, trainers
-from rlregress.frameworks.torchrl.probes.helpers.environments import wrapped
-from rlregress.frameworks.torchrl.probes.helpers.networks import (
+from rlregress.frameworks.torchrl.compat import action_spec, deterministic, entry
+from rlregress.frameworks.torchrl.probes.helpers import ppo_losses, programs, tiny_trainers
+from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
     Constant,
     box,
     linear_layers,
     policy,
 )
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
-from rlregress.frameworks.torchrl.versions import action_spec, deterministic, entry
+from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped
 
 
 def library_networks(
@@ -90,7 +90,7 @@ def _log_std(make: Callable[..., Any]) -> Raw:
 
 
 def _library_actor(environment: Scripted, i: Inputs) -> Tuple[Any, Callable[[float], Any]]:
-    actor = trainers.squashed_policy(environment, [0.0], i["scale"])
+    actor = tiny_trainers.squashed_policy(environment, [0.0], i["scale"])
     (loc,) = [p for name, p in actor.named_parameters() if "loc" in name]
     return actor, loc.data.fill_
 

@@ -10,8 +10,8 @@ import torch
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import IndependentNormal
-from rlregress.frameworks.torchrl.probes.helpers import programs, trainers
-from rlregress.frameworks.torchrl.probes.helpers.networks import (
+from rlregress.frameworks.torchrl.probes.helpers import programs, tiny_trainers
+from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
     Constant,
     Numbers,
     box,
@@ -45,12 +45,12 @@ def _bandit(rewards: Sequence[float]) -> Dict[str, Any]:
 
 
 def _gaussian(network: torch.nn.Module) -> Any:
-    return policy(network, box(-1.0, 1.0, trainers.SINGLE), IndependentNormal)
+    return policy(network, box(-1.0, 1.0, tiny_trainers.SINGLE), IndependentNormal)
 
 
 def _plain() -> Tuple[Any, Any]:
-    actor = _gaussian(Numbers([0.0], [0.1], trainers.SINGLE))
-    return actor, v_network(Constant(0.0, dtype=trainers.SINGLE))
+    actor = _gaussian(Numbers([0.0], [0.1], tiny_trainers.SINGLE))
+    return actor, v_network(Constant(0.0, dtype=tiny_trainers.SINGLE))
 
 
 def _steep() -> Tuple[Any, Any]:
@@ -72,7 +72,7 @@ def _trainer_losses(rewards: Sequence[float], minibatch: int, ratio: float) -> L
         loss.register_forward_hook(note)
 
     environment = Scripted(**_bandit(rewards))
-    trainers.ppo(environment, *_plain(), len(rewards), minibatch, before_training)
+    tiny_trainers.ppo(environment, *_plain(), len(rewards), minibatch, before_training)
     return losses
 
 
@@ -94,7 +94,7 @@ def _capped(norm: float, i: Inputs) -> float:
 
 def _trainer_gradient_clip(i: Inputs) -> float:
     environment = Scripted(**_bandit([1.0, -3.0]))
-    _, _, optimizer = trainers.ppo(environment, *_steep(), 2, 2)
+    _, _, optimizer = tiny_trainers.ppo(environment, *_steep(), 2, 2)
     return _capped(optimizer.norms[0], i)
 
 

@@ -14,11 +14,11 @@ from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.probes.helpers import (
     off_policy_programs,
     off_policy_trainers,
-    trainers,
+    tiny_trainers,
 )
-from rlregress.frameworks.torchrl.probes.helpers.environments import wrapped
-from rlregress.frameworks.torchrl.probes.helpers.networks import v_network
+from rlregress.frameworks.torchrl.probes.helpers.known_networks import v_network
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
+from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped
 
 
 def _linear(slope: float, constant: float) -> nn.Linear:
@@ -33,7 +33,7 @@ def _nstep(i: Inputs, environment: Scripted, slope: float = 1.0, constant: float
     from rlregress.frameworks.torchrl.api import MultiStep, TD0Estimator
 
     postprocess = MultiStep(gamma=i["discount"], n_steps=int(i["n"]))
-    batch = trainers.collect(wrapped(environment), len(i["rewards"]), postproc=postprocess)
+    batch = tiny_trainers.collect(wrapped(environment), len(i["rewards"]), postproc=postprocess)
     estimator = TD0Estimator(gamma=i["discount"], value_network=v_network(_linear(slope, constant)))
     return estimator.value_estimate(batch).detach().numpy().reshape(-1)
 
@@ -113,7 +113,7 @@ def _shared_observations(i: Inputs) -> List[float]:
 
     environment = Scripted(rewards=[1.0], truncated=[0.0, 1.0])
     try:
-        batch = trainers.collect(wrapped(environment), int(i["capacity"]), compact_obs=True)
+        batch = tiny_trainers.collect(wrapped(environment), int(i["capacity"]), compact_obs=True)
     except (ValueError, RuntimeError):
         return [1.0, 0.0]
     following = NextStateReconstructor()(batch)["next", "observation"]
@@ -124,7 +124,7 @@ def _both_flags(i: Inputs) -> float:
     from rlregress.frameworks.torchrl.api import TD0Estimator
 
     environment = Scripted(rewards=[i["reward"]], terminated=[1.0], truncated=[1.0])
-    batch = trainers.collect(wrapped(environment), 4)
+    batch = tiny_trainers.collect(wrapped(environment), 4)
     buffer = _buffer(4, batch_size=1)
     buffer.extend(batch)
     estimator = TD0Estimator(gamma=i["discount"], value_network=v_network(_linear(0.0, i["value"])))

@@ -13,12 +13,13 @@ from torch import nn
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import NormalParamExtractor, TanhNormal
+from rlregress.frameworks.torchrl.compat import sac_loss
 from rlregress.frameworks.torchrl.probes.helpers import (
     critics,
     off_policy_losses,
-    trainers,
+    tiny_trainers,
 )
-from rlregress.frameworks.torchrl.probes.helpers.networks import (
+from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
     Constant,
     Numbers,
     box,
@@ -28,7 +29,6 @@ from rlregress.frameworks.torchrl.probes.helpers.networks import (
     transitions,
 )
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
-from rlregress.frameworks.torchrl.versions import sac_loss
 
 
 def _target_entropy_inside(i: Inputs) -> float:
@@ -97,10 +97,10 @@ def _action_scale(i: Inputs) -> float:
 
 def _replay_action(i: Inputs) -> List[float]:
     environment = Scripted(i["low"], i["high"])
-    loss, _ = trainers.off_policy_loss("sac", environment)
+    loss, _ = tiny_trainers.off_policy_loss("sac", environment)
     # the smallest scale that the distribution accepts is 1e-6
-    actor = trainers.squashed_policy(environment, [i["pre_tanh"]], 1.01e-6)
-    trainer = trainers.sac(environment, loss, actor)
+    actor = tiny_trainers.squashed_policy(environment, [i["pre_tanh"]], 1.01e-6)
+    trainer = tiny_trainers.sac(environment, loss, actor)
     return [float(environment.received[0][0]), float(trainer.replay_buffer[:]["action"])]
 
 

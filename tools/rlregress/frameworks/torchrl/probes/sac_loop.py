@@ -9,19 +9,19 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.torchrl.compat import sac_loss
 from rlregress.frameworks.torchrl.probes.helpers import (
     off_policy_agents,
     off_policy_programs,
     off_policy_trainers,
     programs,
 )
-from rlregress.frameworks.torchrl.probes.helpers.networks import (
+from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
     Constant,
     q_network,
     reporting_policy,
 )
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
-from rlregress.frameworks.torchrl.versions import sac_loss
 
 
 def _zeros(shape: Any, dtype: Any, device: Any) -> torch.Tensor:

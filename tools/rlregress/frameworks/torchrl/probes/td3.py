@@ -20,24 +20,24 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictSequential,
     set_exploration_type,
 )
-from rlregress.frameworks.torchrl.probes.helpers import (
-    critics,
-    off_policy_losses,
-    programs,
-    trainers,
-)
-from rlregress.frameworks.torchrl.probes.helpers.environments import wrapped
-from rlregress.frameworks.torchrl.probes.helpers.networks import (
-    q_network,
-)
-from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
-from rlregress.frameworks.torchrl.versions import (
+from rlregress.frameworks.torchrl.compat import (
     action_spec,
     deterministic,
     td3_loss,
     with_gaussian_noise,
 )
-from rlregress.measurements.target_noise import beyond_bounds
+from rlregress.frameworks.torchrl.probes.helpers import (
+    critics,
+    off_policy_losses,
+    programs,
+    tiny_trainers,
+)
+from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
+    q_network,
+)
+from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
+from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped
+from rlregress.measurements.noise_bounds import beyond_bounds
 
 
 def _noise(i: Inputs) -> np.ndarray:
@@ -164,7 +164,7 @@ def _trainer_delay(i: Inputs) -> List[float]:
 
     loss = td3_loss(actor, [q_network(Slope()) for _ in range(2)], action_spec=spec)
     moves = _Moves(loss)
-    trainers.td3(
+    tiny_trainers.td3(
         environment,
         loss,
         actor,

@@ -15,15 +15,15 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictModule,
     set_exploration_type,
 )
+from rlregress.frameworks.torchrl.compat import with_gaussian_noise
 from rlregress.frameworks.torchrl.probes.helpers import (
     off_policy_agents,
     off_policy_programs,
     off_policy_trainers,
     programs,
 )
-from rlregress.frameworks.torchrl.probes.helpers.networks import box
+from rlregress.frameworks.torchrl.probes.helpers.known_networks import box
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
-from rlregress.frameworks.torchrl.versions import with_gaussian_noise
 from rlregress.measurements.spread import log2_spread
 
 

@@ -18,9 +18,9 @@ from rlregress.frameworks.torchrl.api import (
     TanhNormal,
     TD3Loss,
 )
-from rlregress.frameworks.torchrl.probes.helpers import trainers
-from rlregress.frameworks.torchrl.probes.helpers.environments import wrapped
-from rlregress.frameworks.torchrl.probes.helpers.networks import (
+from rlregress.frameworks.torchrl.compat import LOG_PROBS, action_spec, made, read, sac_loss
+from rlregress.frameworks.torchrl.probes.helpers import tiny_trainers
+from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
     Constant,
     Numbers,
     box,
@@ -28,7 +28,7 @@ from rlregress.frameworks.torchrl.probes.helpers.networks import (
     q_network,
 )
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
-from rlregress.frameworks.torchrl.versions import LOG_PROBS, action_spec, made, read, sac_loss
+from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped
 
 
 def _deterministic_centre(i: Inputs) -> float:
@@ -49,20 +49,20 @@ def _gaussian_centre(i: Inputs) -> float:
 def _out_of_bounds(i: Inputs) -> float:
     environment = Scripted(i["low"], i["high"])
     spec = action_spec(wrapped(environment))
-    actor = policy(Numbers([i["mean"]], [1e-6], trainers.SINGLE), spec, IndependentNormal)
-    list(trainers.collector(environment, actor, 1))
+    actor = policy(Numbers([i["mean"]], [1e-6], tiny_trainers.SINGLE), spec, IndependentNormal)
+    list(tiny_trainers.collector(environment, actor, 1))
     return float(environment.received[0].item())
 
 
 def _stored_log_prob(i: Inputs) -> float:
-    spec = box(-1.0, 1.0, trainers.SINGLE)
+    spec = box(-1.0, 1.0, tiny_trainers.SINGLE)
     actor = policy(
-        Numbers([i["mean"]], [1.0], trainers.SINGLE), spec, TanhNormal,
+        Numbers([i["mean"]], [1.0], tiny_trainers.SINGLE), spec, TanhNormal,
         low=spec.space.low, high=spec.space.high,
     )  # fmt: skip
     environment = Scripted()
     torch.manual_seed(shifted(int(i["seed"])))
-    (batch,) = list(trainers.collector(environment, actor, int(i["count"])))
+    (batch,) = list(tiny_trainers.collector(environment, actor, int(i["count"])))
     with torch.no_grad():
         now = actor.get_dist(batch).log_prob(batch["action"])
     (stored,) = [batch[name] for name in LOG_PROBS if name in batch.keys()]  # noqa: SIM118
@@ -96,7 +96,7 @@ def _critic_count(i: Inputs) -> List[float]:
     del i
     actor = policy(Numbers([0.0], [1.0]), box(-1.0, 1.0), TanhNormal)
     sac = SACLoss(actor, q_network(Constant(0.0)))
-    _, deterministic = trainers.off_policy_loss("td3", Scripted())
+    _, deterministic = tiny_trainers.off_policy_loss("td3", Scripted())
     td3 = TD3Loss(deterministic, q_network(Constant(0.0)), action_spec=box(-1.0, 1.0))
     copies = [next(iter(m.qvalue_network_params.values(True, True))) for m in (sac, td3)]
     return [float(len(parameter)) for parameter in copies]
@@ -145,7 +145,7 @@ def _autoreset(i: Inputs) -> List[float]:
     except RuntimeError:
         return [1.0, 0.0]
     buffer = TensorDictReplayBuffer(storage=LazyTensorStorage(steps))
-    buffer.extend(trainers.collect(environment, steps).reshape(-1))
+    buffer.extend(tiny_trainers.collect(environment, steps).reshape(-1))
     return [0.0, float((buffer[:]["next", "reward"] == 0.0).double().mean())]
 
 

@@ -8,14 +8,15 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.base import Inputs
-from rlregress.frameworks.raised import raised_in
+from rlregress.frameworks.framework_errors import raised_in
 from rlregress.frameworks.torchrl.api import (
     GAE,
     IndependentNormal,
     TensorDict,
     advantages,
 )
-from rlregress.frameworks.torchrl.probes.helpers.networks import (
+from rlregress.frameworks.torchrl.compat import LOG_PROBS, made, ppo_loss
+from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
     Constant,
     Numbers,
     box,
@@ -24,7 +25,6 @@ from rlregress.frameworks.torchrl.probes.helpers.networks import (
     v_network,
 )
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
-from rlregress.frameworks.torchrl.versions import LOG_PROBS, made, ppo_loss
 
 
 def _segment(

@@ -13,19 +13,19 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.base import Inputs, Unsupported
-from rlregress.frameworks.raised import raised_in
+from rlregress.frameworks.framework_errors import raised_in
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import IndependentNormal
-from rlregress.frameworks.torchrl.probes.helpers import trainers
-from rlregress.frameworks.torchrl.probes.helpers.environments import wrapped
-from rlregress.frameworks.torchrl.probes.helpers.networks import (
+from rlregress.frameworks.torchrl.compat import made, ppo_loss
+from rlregress.frameworks.torchrl.probes.helpers import tiny_trainers
+from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
     Constant,
     box,
     policy,
     v_network,
 )
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
-from rlregress.frameworks.torchrl.versions import made, ppo_loss
+from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped
 
 _ROWS = 2
 
@@ -33,8 +33,8 @@ _ROWS = 2
 def _truncated_flags(i: Inputs) -> Any:
     steps = int(i["steps"])
     environment = Scripted(rewards=[1.0])
-    loss, actor = trainers.off_policy_loss("sac", environment)
-    trainer = trainers.sac(environment, loss, actor, frames=steps)
+    loss, actor = tiny_trainers.off_policy_loss("sac", environment)
+    trainer = tiny_trainers.sac(environment, loss, actor, frames=steps)
     return trainer.replay_buffer[:]["next", "truncated"].double().numpy().reshape(-1)
 
 
@@ -123,8 +123,10 @@ def _ppo(i: Inputs, locations: List[float]) -> Tuple[Any, List[float]]:
     rows = minibatches * _ROWS
     updates = len(locations) // (epochs * minibatches)
     environment = Scripted(rewards=[1.0])
-    actor = policy(_Scripted(locations), box(-1.0, 1.0, trainers.SINGLE), IndependentNormal)
-    loss = ppo_loss(actor, v_network(Constant(0.0, dtype=trainers.SINGLE)), entropy_bonus=False)
+    actor = policy(_Scripted(locations), box(-1.0, 1.0, tiny_trainers.SINGLE), IndependentNormal)
+    loss = ppo_loss(
+        actor, v_network(Constant(0.0, dtype=tiny_trainers.SINGLE)), entropy_bonus=False
+    )
 
     from rlregress.frameworks.torchrl.api import Collector
 
@@ -177,9 +179,9 @@ def _update_count(i: Inputs) -> float:
 
 def _before_policy_update(i: Inputs) -> float:
     environment = Scripted(rewards=[1.0], terminated=[1.0])
-    loss, actor = trainers.off_policy_loss("td3", environment)
+    loss, actor = tiny_trainers.off_policy_loss("td3", environment)
     try:
-        trainers.td3(environment, loss, actor, delay=int(i["delay"]))
+        tiny_trainers.td3(environment, loss, actor, delay=int(i["delay"]))
     except (IndexError, KeyError, NameError, ValueError) as error:
         if not raised_in(error, "torchrl"):
             raise

@@ -13,11 +13,11 @@ from typing import Any, Callable, Mapping
 import numpy as np
 import torch
 
-from rlregress.frameworks.torchrl import parts
-from rlregress.frameworks.torchrl.scenarios.asked import ON_POLICY, ScenarioOptions
-from rlregress.frameworks.torchrl.scenarios.environments import make_environment
-from rlregress.frameworks.torchrl.scenarios.off_policy import OffPolicy
-from rlregress.frameworks.torchrl.scenarios.on_policy import OnPolicy
+from rlregress.frameworks.torchrl import api_cases
+from rlregress.frameworks.torchrl.scenarios.loop_settings import ON_POLICY, ScenarioOptions
+from rlregress.frameworks.torchrl.scenarios.off_policy_loop import OffPolicy
+from rlregress.frameworks.torchrl.scenarios.on_policy_loop import OnPolicy
+from rlregress.frameworks.torchrl.scenarios.scenario_environments import make_environment
 
 
 def trace(
@@ -32,7 +32,7 @@ def trace(
         options = ScenarioOptions(scenario)
         part = options.take("part")
         if part is not None:
-            return parts.use(part, make_env, seed)
+            return api_cases.use(part, make_env, seed)
         environment = make_environment(options, make_env, seed)
         (OnPolicy if options.algorithm in ON_POLICY else OffPolicy)(options, environment).run()
         return {}

@@ -6,10 +6,10 @@ from typing import Any, List
 
 import torch
 
-from rlregress.frameworks.offered import check_arguments
-from rlregress.frameworks.torchrl.scenarios.asked import ScenarioOptions
-from rlregress.frameworks.torchrl.scenarios.networks import Networks
-from rlregress.frameworks.torchrl.versions import library
+from rlregress.frameworks.capabilities import check_arguments
+from rlregress.frameworks.torchrl.compat import library
+from rlregress.frameworks.torchrl.scenarios.loop_settings import ScenarioOptions
+from rlregress.frameworks.torchrl.scenarios.scenario_networks import Networks
 
 #: of which a scenario can ask for fewer: its loops are slower than those of other frameworks.
 _STEPS = 96

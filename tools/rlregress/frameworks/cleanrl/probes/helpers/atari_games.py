@@ -20,8 +20,8 @@ from rlregress.environments.atari_fake import AtariGame
 from rlregress.environments.atari_play import Player, Step
 from rlregress.environments.atari_vision import Vision, quickly
 from rlregress.frameworks.cleanrl import oldgym
+from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.slices import run
-from rlregress.frameworks.cleanrl.sources import Source
 from rlregress.frameworks.cleanrl.stubs import Bag, arguments
 
 SCRIPT = "ppo_atari"

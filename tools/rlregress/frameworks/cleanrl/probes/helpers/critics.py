@@ -10,7 +10,7 @@ import torch
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers.learner import Learner
 from rlregress.frameworks.cleanrl.probes.helpers.playing import Playing
-from rlregress.frameworks.cleanrl.sources import Source
+from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.stubs import Fn
 
 #: (agent, inputs) -> None: what the algorithm needs so that its policy does not disturb.

@@ -14,8 +14,8 @@ import torch
 
 from rlregress.frameworks.cleanrl.probes.helpers.playing import Playing
 from rlregress.frameworks.cleanrl.script import Anchor, Script, SliceFailed
+from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.slices import Sliced, context, run
-from rlregress.frameworks.cleanrl.sources import Source
 from rlregress.frameworks.cleanrl.stubs import (
     CPU,
     Bag,

@@ -12,8 +12,8 @@ import torch
 
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl import oldgym, shim
+from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.slices import run
-from rlregress.frameworks.cleanrl.sources import Source
 from rlregress.frameworks.cleanrl.stubs import CPU, arguments, replaced
 from rlregress.frameworks.scripted import Scripted
 

@@ -17,7 +17,7 @@ from rlregress.frameworks.cleanrl.probes.helpers.off_policy_runs import (
     q_networks,
     run,
 )
-from rlregress.frameworks.cleanrl.sources import Source
+from rlregress.frameworks.cleanrl.script_sources import Source
 
 
 def _linear(network: nn.Module) -> List[nn.Linear]:

@@ -11,8 +11,8 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.cleanrl import oldgym, shim
+from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.slices import Sliced, context, run
-from rlregress.frameworks.cleanrl.sources import Source
 from rlregress.frameworks.cleanrl.stubs import (
     CPU,
     arguments,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
-from rlregress.frameworks.cleanrl.sources import Source
+from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.scripted import Scripted
 
 

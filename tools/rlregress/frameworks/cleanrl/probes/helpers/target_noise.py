@@ -9,7 +9,7 @@ import torch
 
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers.learner import Learner
-from rlregress.frameworks.cleanrl.sources import Source
+from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.stubs import Bag
 from rlregress.frameworks.isolation import shifted
 

@@ -15,7 +15,7 @@ from rlregress.environments.atari_fake import AtariGame
 from rlregress.environments.atari_play import Player, Step
 from rlregress.environments.atari_vision import Vision, quickly
 from rlregress.frameworks.base import Unprobed
-from rlregress.frameworks.sb3 import gyms, older
+from rlregress.frameworks.sb3 import compat, gyms
 
 _FRAMES = 4
 
@@ -121,9 +121,9 @@ def vision(pixel: float) -> Vision:
     spaces = gyms.spaces
     images = spaces.Box(0, 255, (_FRAMES, 84, 84), np.uint8)
     with quickly():
-        made = older.policy_class(PPO, "CnnPolicy")
-        policy = made(images, spaces.Discrete(4), lambda _: 0.0, **older.taken(made, device="cpu"))
-        older.add_parts(policy)
+        made = compat.policy_class(PPO, "CnnPolicy")
+        policy = made(images, spaces.Discrete(4), lambda _: 0.0, **compat.taken(made, device="cpu"))
+        compat.add_parts(policy)
     observation = torch.full((1, *images.shape), int(pixel), dtype=torch.uint8)
     return Vision(
         policy,

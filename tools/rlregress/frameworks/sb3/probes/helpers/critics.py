@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.base import Inputs
-from rlregress.frameworks.sb3.probes.helpers import agents, watched_updates
+from rlregress.frameworks.sb3.probes.helpers import constant_agents, watched_updates
 from rlregress.frameworks.scripted import Scripted
 
 #: (agent, inputs) -> None: what the algorithm needs so that its policy does not disturb
@@ -26,18 +26,20 @@ def _critic_loss(
     algorithm: Any, inputs: Inputs, q_values: Sequence[float], **arguments: Any
 ) -> float:
     """The critic loss of a batch of terminations."""
-    agent = agents.make_off_policy(
+    agent = constant_agents.make_off_policy(
         algorithm,
         Scripted(),
         gamma=float(inputs["discount"]),
-        learning_rate=agents.FROZEN,
+        learning_rate=constant_agents.FROZEN,
         policy_kwargs={"n_critics": len(q_values)},
         **arguments,
     )
-    agents.make_critics_constant(agent.critic, q_values)
+    constant_agents.make_critics_constant(agent.critic, q_values)
     size = int(inputs["batch_size"])
-    agents.add_transitions(agent, size, reward=float(inputs["reward"]), done=True)
-    losses = watched_updates.losses_of_update(_update(agent, inputs), agents.optimizers(agent))
+    constant_agents.add_transitions(agent, size, reward=float(inputs["reward"]), done=True)
+    losses = watched_updates.losses_of_update(
+        _update(agent, inputs), constant_agents.optimizers(agent)
+    )
     return watched_updates.only(losses["critic"])
 
 
@@ -72,16 +74,18 @@ def target(
     **arguments: Any,
 ) -> float:
     """The regression target of steps inside an episode."""
-    agent = agents.make_off_policy(
+    agent = constant_agents.make_off_policy(
         algorithm,
         Scripted(),
         gamma=float(inputs["discount"]),
         policy_kwargs={"n_critics": len(target_q)},
         **arguments,
     )
-    agents.make_critics_constant(agent.critic_target, target_q)
+    constant_agents.make_critics_constant(agent.critic_target, target_q)
     prepare(agent, inputs)
-    agents.add_transitions(agent, int(inputs["batch_size"]), reward=float(inputs["reward"]))
+    constant_agents.add_transitions(
+        agent, int(inputs["batch_size"]), reward=float(inputs["reward"])
+    )
     return watched_updates.regression_target(_update(agent, inputs))
 
 
@@ -95,7 +99,7 @@ def bootstrap(algorithm: Any, inputs: Inputs, prepare: Prepare, **arguments: Any
             terminated=inputs["terminated"][case],
             truncated=inputs["truncated"][case],
         )
-        agent = agents.make_off_policy(
+        agent = constant_agents.make_off_policy(
             algorithm,
             environment,
             gamma=float(inputs["discount"]),
@@ -103,7 +107,7 @@ def bootstrap(algorithm: Any, inputs: Inputs, prepare: Prepare, **arguments: Any
             **arguments,
         )
         agent.learn(int(inputs["batch_size"]))
-        agents.make_critics_constant(agent.critic_target, [inputs["target_q"]] * 2)
+        constant_agents.make_critics_constant(agent.critic_target, [inputs["target_q"]] * 2)
         prepare(agent, inputs)
         targets.append(watched_updates.regression_target(_update(agent, inputs)))
     return np.array(targets)
@@ -113,14 +117,14 @@ def polyak(algorithm: Any, inputs: Inputs, **arguments: Any) -> np.ndarray:
     """A parameter of the target critics after one update with the default tau."""
     moved = []
     for source, before in zip(inputs["source"], inputs["target"]):
-        agent = agents.make_off_policy(
-            algorithm, Scripted(), learning_rate=agents.FROZEN, **arguments
+        agent = constant_agents.make_off_policy(
+            algorithm, Scripted(), learning_rate=constant_agents.FROZEN, **arguments
         )
         with torch.no_grad():
             for networks, number in ((agent.critic, source), (agent.critic_target, before)):
                 for parameter in networks.parameters():
                     parameter.fill_(float(number))
-        agents.add_transitions(agent, 8)
+        constant_agents.add_transitions(agent, 8)
         agent.train(gradient_steps=1, batch_size=8)
         after = torch.cat([p.detach().flatten() for p in agent.critic_target.parameters()])
         if not bool((after == after[0]).all()):
@@ -133,13 +137,15 @@ def actor_loss(algorithm: Any, inputs: Inputs, prepare: Prepare, **arguments: An
     """The actor loss per case of constant Q networks."""
     actor_losses = []
     for q_values in inputs["q_values"]:
-        agent = agents.make_off_policy(
-            algorithm, Scripted(), learning_rate=agents.FROZEN, **arguments
+        agent = constant_agents.make_off_policy(
+            algorithm, Scripted(), learning_rate=constant_agents.FROZEN, **arguments
         )
-        agents.make_critics_constant(agent.critic, q_values)
+        constant_agents.make_critics_constant(agent.critic, q_values)
         prepare(agent, inputs)
-        agents.add_transitions(agent, int(inputs["batch_size"]))
-        losses = watched_updates.losses_of_update(_update(agent, inputs), agents.optimizers(agent))
+        constant_agents.add_transitions(agent, int(inputs["batch_size"]))
+        losses = watched_updates.losses_of_update(
+            _update(agent, inputs), constant_agents.optimizers(agent)
+        )
         actor_losses.append(watched_updates.only(losses["actor"]))
     return np.array(actor_losses)
 

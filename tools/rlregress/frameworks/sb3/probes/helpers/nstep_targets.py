@@ -11,7 +11,7 @@ import torch
 from stable_baselines3 import TD3
 
 from rlregress.frameworks.base import Inputs
-from rlregress.frameworks.sb3.probes.helpers import agents, watched_updates
+from rlregress.frameworks.sb3.probes.helpers import constant_agents, watched_updates
 from rlregress.frameworks.scripted import Scripted
 
 _ROWS = 8
@@ -25,7 +25,7 @@ def collected(environment: Scripted, inputs: Inputs, **arguments: Any) -> Any:
     """
     if "n_steps" in inspect.signature(TD3.__init__).parameters:
         arguments["n_steps"] = int(inputs["n"])
-    agent = agents.make_off_policy(
+    agent = constant_agents.make_off_policy(
         TD3,
         environment,
         gamma=float(inputs["discount"]),
@@ -43,7 +43,7 @@ def target(agent: Any, slot: int, slope: float, constant: float) -> float:
     The target critics say slope * s + constant of an observation s, whatever the action.
     """
     for network in agent.critic_target.q_networks:
-        layer = agents.last_linear(network)
+        layer = constant_agents.last_linear(network)
         with torch.no_grad():
             layer.weight.zero_()
             layer.weight[0, 0] = slope

@@ -12,7 +12,7 @@ from torch import nn
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.journal import Updates
 from rlregress.frameworks.sb3 import gyms
-from rlregress.frameworks.sb3.probes.helpers import agents, watched_updates
+from rlregress.frameworks.sb3.probes.helpers import constant_agents, watched_updates
 from rlregress.frameworks.scripted import Scripted
 
 #: pre-tanh output of a policy that is at the upper bound, but for less than 0.001
@@ -65,7 +65,7 @@ def run(
     arguments.setdefault("policy_kwargs", dict(_SMALL))
     # In older versions the default of TD3 waits for the end of an episode, which may not come.
     arguments.update({"train_freq": 1, "gradient_steps": 1} if frequency is None else frequency)
-    agent = agents.make(algorithm, vectorised, buffer_size=256, **arguments)
+    agent = constant_agents.make(algorithm, vectorised, buffer_size=256, **arguments)
     prepare(agent)
 
     def looks(role: str) -> Callable[[], None]:
@@ -77,7 +77,7 @@ def run(
         return look
 
     with ExitStack() as stack:
-        for role, optimizer in agents.optimizers(agent).items():
+        for role, optimizer in constant_agents.optimizers(agent).items():
             stack.enter_context(watched_updates.before_steps(optimizer, looks(role)))
         agent.learn(steps)
     journal.look_at_targets(agent)
@@ -86,9 +86,9 @@ def run(
 
 def saturate(agent: Any) -> None:
     """Let the policy be at the upper bound of the actions."""
-    agents.make_constant(agent.actor.mu, _SATURATED)
+    constant_agents.make_constant(agent.actor.mu, _SATURATED)
     if hasattr(agent.actor, "log_std"):
-        agents.make_constant(agent.actor.log_std, -5.0)
+        constant_agents.make_constant(agent.actor.log_std, -5.0)
 
 
 def learning_starts(algorithm: Any, inputs: Inputs) -> np.ndarray:
@@ -99,7 +99,7 @@ def learning_starts(algorithm: Any, inputs: Inputs) -> np.ndarray:
         prepare=saturate,
         learning_starts=int(inputs["starts"]),
         batch_size=int(inputs["batch_size"]),
-        learning_rate=agents.FROZEN,
+        learning_rate=constant_agents.FROZEN,
     )
     below = np.flatnonzero(np.array(journal.environments[0].received)[:, 0] < 0.999)
     random = below[-1] + 1 if len(below) else 0
@@ -154,9 +154,9 @@ def gradient_clip(algorithm: Any, inputs: Inputs) -> np.ndarray:
     def prepare(agent: Any) -> None:
         for network in agent.critic.q_networks:
             with torch.no_grad():
-                agents.last_linear(network).weight.fill_(float(inputs["factor"]))
+                constant_agents.last_linear(network).weight.fill_(float(inputs["factor"]))
         for role, own in norms.items():
-            optimizer = agents.optimizers(agent)[role]
+            optimizer = constant_agents.optimizers(agent)[role]
             optimizer.register_step_pre_hook(lambda o, *_, own=own: own.append(_norm(o)))
 
     run(
@@ -179,7 +179,7 @@ def _inverse(norm: float) -> float:
 def networks(algorithm: Any, inputs: Inputs) -> np.ndarray:
     """Widths of the default networks, activation, sharing."""
     bound = np.ones(int(inputs["dimensions"]))
-    agent = agents.make(algorithm, Scripted(-bound, bound), buffer_size=8)
+    agent = constant_agents.make(algorithm, Scripted(-bound, bound), buffer_size=8)
     architecture: List[float] = []
     # The trunk of SAC's actor has no output layer in it: its heads stand beside it.
     for network in (agent.actor, agent.critic.q_networks[0]):
@@ -214,6 +214,6 @@ def _activation(actor: Any) -> List[float]:
 
 def adam_epsilon(algorithm: Any, inputs: Inputs) -> np.ndarray:
     """Logarithm of the epsilon of each optimiser, in the order critic, actor, temperature."""
-    agent = agents.make(algorithm, Scripted(), buffer_size=8)
-    optimizers = agents.optimizers(agent)
+    agent = constant_agents.make(algorithm, Scripted(), buffer_size=8)
+    optimizers = constant_agents.optimizers(agent)
     return np.log10([group["eps"] for o in optimizers.values() for group in o.param_groups])

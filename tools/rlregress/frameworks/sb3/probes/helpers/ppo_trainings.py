@@ -12,7 +12,7 @@ import torch
 from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
 
-from rlregress.frameworks.sb3.probes.helpers import agents, watched_updates
+from rlregress.frameworks.sb3.probes.helpers import constant_agents, watched_updates
 
 
 @dataclass
@@ -110,7 +110,7 @@ def train(
     with warnings.catch_warnings():
         # a rollout that is no multiple of the minibatch is what some probes are about
         warnings.simplefilter("ignore")
-        training.agent = agents.make(PPO, environment, n_steps=n_steps, **arguments)
+        training.agent = constant_agents.make(PPO, environment, n_steps=n_steps, **arguments)
     if prepare is not None:
         prepare(training.agent)
     with _recording(training.agent, training):

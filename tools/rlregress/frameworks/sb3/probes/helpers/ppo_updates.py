@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from stable_baselines3 import PPO
 
-from rlregress.frameworks.sb3.probes.helpers import agents, watched_updates
+from rlregress.frameworks.sb3.probes.helpers import constant_agents, watched_updates
 from rlregress.frameworks.scripted import Scripted
 
 #: a bound on the norm of the gradient that none of them reaches.
@@ -31,7 +31,7 @@ def fill(
     log(ratios); V(s) is made ``value`` for every state.
     """
     policy, buffer = agent.policy, agent.rollout_buffer
-    agents.make_constant(policy.value_net, value)
+    constant_agents.make_constant(policy.value_net, value)
     n = buffer.buffer_size
     observation = np.full((1, 1), 0.5, dtype=np.float32)
     action = np.full((1, 1), actions, dtype=np.float32)
@@ -52,8 +52,8 @@ def fill(
 def make(n: int, **arguments: Any) -> Any:
     """An agent whose rollout has n samples, in one minibatch if not told otherwise."""
     arguments.setdefault("batch_size", n)
-    return agents.make(
-        PPO, Scripted(), n_steps=n, n_epochs=1, learning_rate=agents.FROZEN, **arguments
+    return constant_agents.make(
+        PPO, Scripted(), n_steps=n, n_epochs=1, learning_rate=constant_agents.FROZEN, **arguments
     )
 
 

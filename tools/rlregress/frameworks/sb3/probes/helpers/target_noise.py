@@ -10,19 +10,19 @@ from stable_baselines3 import TD3
 
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.isolation import shifted
-from rlregress.frameworks.sb3.probes.helpers import agents
+from rlregress.frameworks.sb3.probes.helpers import constant_agents
 from rlregress.frameworks.scripted import Scripted
 
 
 def smoothed_actions(inputs: Inputs, **arguments: Any) -> np.ndarray:
     """Smoothed target actions in the environment's units, float64 [samples, dimensions]."""
-    agent = agents.make_off_policy(
+    agent = constant_agents.make_off_policy(
         TD3, Scripted(inputs["low"], inputs["high"]), seed=shifted(int(inputs["seed"])), **arguments
     )
     # 1 - 1e-12 is 1 in float32, where the actor computes its tanh.
     inside = np.clip(inputs["squashed"], -1.0 + 1e-12, 1.0 - 1e-12)
-    agents.make_constant(agent.actor_target.mu, np.arctanh(inside))
-    agents.add_transitions(agent, 8)
+    constant_agents.make_constant(agent.actor_target.mu, np.arctanh(inside))
+    constant_agents.add_transitions(agent, 8)
     recorded: List[torch.Tensor] = []
     handle = agent.critic_target.register_forward_pre_hook(
         lambda _, arguments: recorded.append(arguments[1].detach().clone())

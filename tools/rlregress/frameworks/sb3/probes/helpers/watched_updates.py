@@ -7,7 +7,7 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping
 
 import torch
 
-from rlregress.frameworks.sb3.older import replaced
+from rlregress.frameworks.sb3.compat import replaced
 
 __all__ = ["before_steps", "losses_of_update", "only", "regression_target", "replaced"]
 

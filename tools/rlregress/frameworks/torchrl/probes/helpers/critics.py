@@ -6,7 +6,7 @@ from typing import Any, Callable, List, Sequence
 
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.torchrl.api import SoftUpdate, TensorDict
-from rlregress.frameworks.torchrl.probes.helpers.networks import fill, transitions
+from rlregress.frameworks.torchrl.probes.helpers.known_networks import fill, transitions
 
 #: (inputs, numbers of the trained Q networks, options) -> loss module
 MakeLoss = Callable[..., Any]

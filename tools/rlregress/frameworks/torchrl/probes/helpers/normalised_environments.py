@@ -12,15 +12,15 @@ import torch
 
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import TensorDict, TransformedEnv
-from rlregress.frameworks.torchrl.probes.helpers import programs, trainers
-from rlregress.frameworks.torchrl.probes.helpers.environments import wrapped
-from rlregress.frameworks.torchrl.probes.helpers.networks import (
+from rlregress.frameworks.torchrl.probes.helpers import programs, tiny_trainers
+from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
     Constant,
     Numbers,
     box,
     policy,
     v_network,
 )
+from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped
 
 
 def showing(observations: Any, **playback: Any) -> Dict[str, Any]:
@@ -71,7 +71,7 @@ class _Noting(Numbers):
     """A Gaussian around 0 that writes down the observations that it sees."""
 
     def __init__(self) -> None:
-        super().__init__([0.0], [0.1], trainers.SINGLE)
+        super().__init__([0.0], [0.1], tiny_trainers.SINGLE)
         self.inputs: List[np.ndarray] = []
 
     def forward(self, observation: torch.Tensor) -> Any:
@@ -100,8 +100,8 @@ class Trained:
         program = programs.load("ppo", "ppo_mujoco")
         program.tqdm = SimpleNamespace(tqdm=lambda **options: _Bar())
         network = _Noting()
-        critic = v_network(Constant(0.0, dtype=trainers.SINGLE))
-        actor = policy(network, box(-1.0, 1.0, trainers.SINGLE), IndependentNormal)
+        critic = v_network(Constant(0.0, dtype=tiny_trainers.SINGLE))
+        actor = policy(network, box(-1.0, 1.0, tiny_trainers.SINGLE), IndependentNormal)
         program.make_ppo_models = lambda *arguments, **options: (actor, critic)
         evaluate = program.eval_model
 

@@ -11,9 +11,9 @@ from torch import nn
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.probes.helpers import off_policy_programs, programs
-from rlregress.frameworks.torchrl.probes.helpers.environments import wrapped
-from rlregress.frameworks.torchrl.probes.helpers.networks import linear_layers
+from rlregress.frameworks.torchrl.probes.helpers.known_networks import linear_layers
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
+from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped
 
 
 def make_constant(module: nn.Module, numbers: Sequence[float]) -> None:

@@ -18,8 +18,9 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictModule,
     TensorDictSequential,
 )
-from rlregress.frameworks.torchrl.probes.helpers import critics, programs, trainers
-from rlregress.frameworks.torchrl.probes.helpers.networks import (
+from rlregress.frameworks.torchrl.compat import next_values, sac_loss, td3_loss
+from rlregress.frameworks.torchrl.probes.helpers import critics, programs, tiny_trainers
+from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
     Constant,
     box,
     fill,
@@ -27,7 +28,6 @@ from rlregress.frameworks.torchrl.probes.helpers.networks import (
     reporting_policy,
     transitions,
 )
-from rlregress.frameworks.torchrl.versions import next_values, sac_loss, td3_loss
 
 
 def sac(i: Inputs, q_values: Sequence[float], **options: Any) -> SACLoss:
@@ -64,12 +64,14 @@ def collected_bootstrap(family: str, i: Inputs) -> List[float]:
     """The regression target of what a trainer has collected, stored and sampled."""
     targets = []
     options = {"alpha_init": i["temperature"]} if family == "sac" else {}
-    train = {"sac": trainers.sac, "td3": trainers.td3}[family]
+    train = {"sac": tiny_trainers.sac, "td3": tiny_trainers.td3}[family]
     for terminated, truncated in zip(i["terminated"], i["truncated"]):
         environment = Scripted(
             rewards=[i["reward"]], terminated=[terminated], truncated=[truncated]
         )
-        loss, actor = trainers.off_policy_loss(family, environment, loss_function="l2", **options)
+        loss, actor = tiny_trainers.off_policy_loss(
+            family, environment, loss_function="l2", **options
+        )
         loss.make_value_estimator(gamma=i["discount"])
         trainer = train(environment, loss, actor, frames=int(i["batch_size"]))
         stored = trainer.replay_buffer.sample().apply(

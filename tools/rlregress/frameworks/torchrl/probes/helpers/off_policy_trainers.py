@@ -18,13 +18,13 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictReplayBuffer,
     TensorDictSequential,
 )
-from rlregress.frameworks.torchrl.probes.helpers import trainers
-from rlregress.frameworks.torchrl.probes.helpers.environments import wrapped
-from rlregress.frameworks.torchrl.probes.helpers.networks import q_network
+from rlregress.frameworks.torchrl.compat import action_spec, made, sac_loss, td3_loss
+from rlregress.frameworks.torchrl.probes.helpers import tiny_trainers
+from rlregress.frameworks.torchrl.probes.helpers.known_networks import q_network
 from rlregress.frameworks.torchrl.probes.helpers.off_policy_agents import inverse_norm
 from rlregress.frameworks.torchrl.probes.helpers.off_policy_programs import Journal, random_steps
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
-from rlregress.frameworks.torchrl.versions import action_spec, made, sac_loss, td3_loss
+from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped
 
 
 class _Slope(nn.Module):
@@ -42,7 +42,7 @@ def _agent(family: str, environment: Scripted, pre_tanh: float) -> Tuple[Any, An
     """A loss of linear Q networks, and a policy that outputs ``pre_tanh`` in every state."""
     critics = [q_network(_Slope()) for _ in range(2)]
     if family == "sac":
-        actor = trainers.squashed_policy(environment, [pre_tanh], 1.0)
+        actor = tiny_trainers.squashed_policy(environment, [pre_tanh], 1.0)
         return sac_loss(actor, critics, loss_function="l2"), actor
     spec = action_spec(wrapped(environment))
     layer = nn.Linear(1, 1)
@@ -113,7 +113,7 @@ def _after_warmup(family: str, i: Inputs) -> Any:
     )
 
     environment = Scripted(rewards=[1.0])
-    loss, actor = trainers.off_policy_loss(family, environment)
+    loss, actor = tiny_trainers.off_policy_loss(family, environment)
     batch, steps = int(i["batch"]), int(i["steps"])
     collector = Collector(
         wrapped(environment),

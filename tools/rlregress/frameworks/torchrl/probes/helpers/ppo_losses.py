@@ -8,14 +8,14 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.torchrl.api import IndependentNormal, TensorDict
-from rlregress.frameworks.torchrl.probes.helpers.networks import (
+from rlregress.frameworks.torchrl.compat import LOG_PROBS, ppo_loss
+from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
     Constant,
     Numbers,
     box,
     policy,
     v_network,
 )
-from rlregress.frameworks.torchrl.versions import LOG_PROBS, ppo_loss
 
 
 def minibatch(

@@ -19,10 +19,10 @@ from rlregress.frameworks.torchrl.api import (
     AddStateIndependentNormalScale,
     IndependentNormal,
 )
+from rlregress.frameworks.torchrl.compat import LOG_PROBS, made, ppo_loss
 from rlregress.frameworks.torchrl.probes.helpers import programs
-from rlregress.frameworks.torchrl.probes.helpers.environments import wrapped
-from rlregress.frameworks.torchrl.probes.helpers.networks import box, policy, v_network
-from rlregress.frameworks.torchrl.versions import LOG_PROBS, made, ppo_loss
+from rlregress.frameworks.torchrl.probes.helpers.known_networks import box, policy, v_network
+from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped
 
 _SINGLE = torch.float32
 #: sees, and may change, a minibatch before the loss gets it

@@ -351,7 +351,7 @@ def td3_moves(watch: Any, updates: int, delay: int) -> Any:
 
 def ppo_networks(low: Any, high: Any, observation_dimensions: int) -> Any:
     """Actor and critic as ``make_ppo_models_state`` of the PPO program makes them."""
-    from rlregress.frameworks.torchrl.probes.helpers.environments import wrapped
+    from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped
 
     environment = wrapped(Scripted(low, high, observation_dimensions=observation_dimensions))
     make = load("ppo", "utils_mujoco").make_ppo_models_state

@@ -1,0 +1,208 @@
+"""Where the scripts are: checkouts, folders made with ``pip --target``, the installed package."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.metadata
+import importlib.util
+import os
+import re
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Dict, Iterable, List, Optional
+
+from rlregress import files
+from rlregress.errors import UserError
+from rlregress.frameworks import installed_metadata
+from rlregress.frameworks.cleanrl.script import Script, Unreadable, read, unreadable
+
+#: names one folder, or several with the path separator between them.
+VARIABLE = "CLEANRL_HOME"
+#: the label of a checkout.
+HEAD = "HEAD"
+
+_PACKAGE = "cleanrl"
+#: in a checkout: modules that the scripts import.
+_UTILITIES = "cleanrl_utils"
+_STATES_VERSION = ("pyproject.toml", "setup.py")
+_MARK = "ppo_continuous_action.py"
+_HINT = (
+    f"set {VARIABLE} to a checkout of https://github.com/vwxyzjn/cleanrl, "
+    "or install the scripts with: pip install --no-deps cleanrl==0.4.8"
+)
+
+
+@dataclass(frozen=True)
+class Source:
+    """One copy of the scripts.
+
+    Attributes:
+        label: "HEAD" for a checkout, the version for an installed distribution.
+        version: of the package.
+        root: the folder that holds ``cleanrl/`` (and, in a checkout, ``cleanrl_utils/``).
+    """
+
+    label: str
+    version: str
+    root: Path
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the scripts."""
+        return self.root / _PACKAGE
+
+    @property
+    def for_gym(self) -> bool:
+        """Written for gym, which Gymnasium has replaced: it can be probed but not trained."""
+        path = self.folder / _MARK
+        return _imports_gym(path, path.stat().st_mtime_ns if path.is_file() else -1)
+
+    def script(self, name: str) -> Script:
+        """The script ``name`` ("sac_continuous_action" with or without ".py"), parsed.
+
+        Raises:
+            Unreadable: this copy has no such script, or a file that is none.
+        """
+        path = self.folder / (name if name.endswith(".py") else f"{name}.py")
+        if not path.is_file():
+            raise Unreadable(
+                f"CleanRL {self.label} has no script {path.name} in {self.folder}; "
+                "expected the scripts as upstream names them",
+                False,
+            )
+        return _parsed(path, path.stat().st_mtime_ns)
+
+    def digests(self, names: Iterable[str]) -> Dict[str, str]:
+        """SHA-256 of scripts, by their path below the root, and of the modules beside them."""
+        digests = {f"{_PACKAGE}/{name}.py": self.script(name).sha256[:16] for name in names}
+        digest = hashlib.sha256()
+        beside = sorted((self.root / _UTILITIES).rglob("*.py"))
+        for path in beside:
+            digest.update(path.relative_to(self.root).as_posix().encode())
+            digest.update(path.read_bytes())
+        if beside:
+            digests[_UTILITIES] = digest.hexdigest()[:16]
+        return digests
+
+    def copy_into(self, folder: Path) -> Path:
+        """A copy in ``folder``, files as links, that is found as this one is; the folder."""
+        beside = [self.root / name for name in (_PACKAGE, _UTILITIES)]
+        beside += [*self.root.glob(f"{_PACKAGE}-*.dist-info")]
+        for source in beside:
+            if source.is_dir():
+                shutil.copytree(source, folder / source.name, copy_function=os.symlink)
+        for name in _STATES_VERSION:
+            if (self.root / name).is_file():
+                os.symlink(self.root / name, folder / name)
+        return folder
+
+    def has(self, name: str) -> bool:
+        """Whether this copy has a file of that path below its root."""
+        return (self.root / name).is_file()
+
+    def module(self, name: str) -> ModuleType:
+        """A module of the checkout beside the scripts, by its path below the root.
+
+        ``source.module("cleanrl_utils/buffers.py").ReplayBuffer``; nothing is left in
+        ``sys.modules``, nor beside the file.
+        """
+        path = self.root / name
+        if not path.is_file():
+            raise UserError(f"CleanRL {self.label} has no file {name} in {self.root}")
+        return _loaded(path, path.stat().st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=16)
+def _imports_gym(path: Path, changed: int) -> bool:
+    del changed
+    return re.search(r"^import gym\s*$", read(path), re.MULTILINE) is not None
+
+
+@functools.lru_cache(maxsize=16)
+def _loaded(path: Path, changed: int) -> ModuleType:
+    del changed
+    spec = importlib.util.spec_from_file_location(f"cleanrl_{path.stem}_of_probe", path)
+    if spec is None or spec.loader is None:
+        raise UserError(f"{path} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    before = sys.dont_write_bytecode
+    sys.dont_write_bytecode = True
+    try:
+        spec.loader.exec_module(module)
+    except (SyntaxError, UnicodeDecodeError) as error:
+        raise unreadable(path, error) from None
+    finally:
+        sys.dont_write_bytecode = before
+    return module
+
+
+@functools.lru_cache(maxsize=64)
+def _parsed(path: Path, changed: int) -> Script:
+    del changed
+    return Script(path)
+
+
+def _version_of_checkout(root: Path) -> str:
+    for name in _STATES_VERSION:
+        path = root / name
+        if path.is_file():
+            text = read(path)
+            match = re.search(r"^\s*version\s*=\s*[\"']([^\"']+)[\"']", text, re.MULTILINE)
+            if match:
+                return match.group(1)
+    raise UserError(
+        f"{root} holds CleanRL's scripts but no version in pyproject.toml; "
+        f"expected a whole checkout, or a folder made with pip install --target"
+    )
+
+
+def _of_folder(root: Path) -> Source:
+    if not (root / _PACKAGE / _MARK).is_file():
+        raise UserError(
+            f"{VARIABLE} names {root}, which holds no {_PACKAGE}/{_MARK}; expected a checkout of "
+            "CleanRL or a folder made with pip install --target"
+        )
+    there = importlib.metadata.distributions(name=_PACKAGE, path=[str(root)])
+    made_by_pip = next(iter(there), None)
+    if made_by_pip is not None:
+        return Source(made_by_pip.version, made_by_pip.version, root)
+    return Source(HEAD, _version_of_checkout(root), root)
+
+
+def _installed() -> Optional[Source]:
+    found = installed_metadata.found(_PACKAGE)
+    if found is None:
+        return None
+    version, root = found
+    return Source(version, version, root) if (root / _PACKAGE / _MARK).is_file() else None
+
+
+def all_sources() -> List[Source]:
+    """All copies, those of the environment variable first; one for each label."""
+    folders = [f for f in os.environ.get(VARIABLE, "").split(os.pathsep) if f.strip()]
+    sources = [_of_folder(files.absolute(os.path.expanduser(folder))) for folder in folders]
+    installed = _installed()
+    if installed is not None:
+        sources.append(installed)
+    by_label = {source.label: source for source in reversed(sources)}
+    return [source for source in sources if by_label[source.label] is source]
+
+
+def find_source(label: str = "") -> Source:
+    """The copy of that label, or the first one.
+
+    Raises:
+        UserError: there is no copy at all, or none of that label.
+    """
+    sources = all_sources()
+    if not sources:
+        raise UserError(f"CleanRL cannot be tested: there are no scripts; {_HINT}")
+    for source in sources:
+        if label in ("", source.label):
+            return source
+    labels = ", ".join(known_source.label for known_source in sources)
+    raise UserError(f"cleanrl@{label} is not here, only {labels}; {_HINT}")

@@ -1,0 +1,94 @@
+"""Agents with networks that say what a probe wants them to say."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Iterable, Tuple
+
+import numpy as np
+import torch
+from torch import nn
+
+from rlregress.frameworks.isolation import shifted
+from rlregress.frameworks.sb3 import compat, gyms
+
+#: learning rate of updates that must move nothing
+FROZEN = 0.0
+
+
+def make(algorithm: Any, environment: Any, **arguments: Any) -> Any:
+    """An agent of the class ``algorithm`` with its own defaults, seeded with 0, silent."""
+    arguments.setdefault("seed", shifted(0))
+    given = compat.arguments_of(algorithm, **arguments)
+    agent = algorithm("MlpPolicy", gyms.native(environment), device="cpu", **given)
+    return compat.adapted(agent, arguments)
+
+
+def make_off_policy(algorithm: Any, environment: Any, **arguments: Any) -> Any:
+    """As ``make``, with small networks, a small replay buffer and one update a step."""
+    policy: Dict[str, Any] = {"net_arch": [16]}
+    policy.update(arguments.pop("policy_kwargs", {}))
+    arguments.setdefault("buffer_size", 64)
+    # The default of older versions is one collection an episode, and not every script ends one.
+    arguments.setdefault("train_freq", 1)
+    arguments.setdefault("gradient_steps", 1)
+    return make(algorithm, environment, policy_kwargs=policy, **arguments)
+
+
+def optimizers(agent: Any) -> Dict[str, torch.optim.Optimizer]:
+    """The optimisers of an off-policy agent: critic, actor, and temperature if it is trained."""
+    by_role = {"critic": agent.critic.optimizer, "actor": agent.actor.optimizer}
+    if getattr(agent, "ent_coef_optimizer", None) is not None:
+        by_role["temperature"] = agent.ent_coef_optimizer
+    return by_role
+
+
+def last_linear(network: nn.Module) -> nn.Linear:
+    """The last linear layer of a network."""
+    return [layer for layer in network.modules() if isinstance(layer, nn.Linear)][-1]
+
+
+def make_constant(network: nn.Module, number: float) -> None:
+    """Let the last linear layer output ``number`` for every input; it stays trainable."""
+    layer = last_linear(network)
+    with torch.no_grad():
+        layer.weight.zero_()
+        layer.bias.fill_(float(number))
+
+
+def make_critics_constant(critic: Any, numbers: Iterable[float]) -> None:
+    """Let Q network i of a critic output numbers[i] for every input."""
+    numbers = list(numbers)
+    if len(numbers) != len(critic.q_networks):
+        raise ValueError(f"{len(critic.q_networks)} Q networks, {len(numbers)} numbers for them")
+    for network, number in zip(critic.q_networks, numbers):
+        make_constant(network, number)
+
+
+def fix_log_prob(actor: Any, log_prob: float) -> None:
+    """Let a stochastic actor sample action 0 with ``log_prob``; its gradients are 0."""
+    sample = actor.action_log_prob
+
+    def action_log_prob(observations: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
+        actions, log_probs = sample(observations)
+        return 0.0 * actions, 0.0 * log_probs + log_prob
+
+    actor.action_log_prob = action_log_prob
+
+
+def add_transitions(
+    agent: Any, count: int, reward: float = 1.0, done: bool = False, timeout: bool = False
+) -> None:
+    """Add ``count`` equal transitions with action 0 to the replay buffer."""
+    buffer = agent.replay_buffer
+    observation = np.full((1, *agent.observation_space.shape), 0.5, dtype=np.float32)
+    action = np.zeros((1, *agent.action_space.shape), dtype=np.float32)
+    for _ in range(count):
+        compat.add(
+            buffer,
+            observation,
+            observation,
+            action,
+            np.array([reward]),
+            np.array([done]),
+            info={"TimeLimit.truncated": timeout},
+        )

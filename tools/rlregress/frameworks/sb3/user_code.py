@@ -1,0 +1,366 @@
+"""What users write around Stable-Baselines3: wrappers, networks, schedules, callbacks."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, List
+
+import numpy as np
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.vec_env import VecEnvWrapper
+from torch import nn
+
+from rlregress.frameworks.sb3 import gyms
+from rlregress.frameworks.sb3.scenario_request import library
+
+
+class Capture:
+    """What a user looks at: a trace sees what ``capture`` hands back."""
+
+    def capture(self, numbers: List[Any]) -> List[Any]:
+        """The numbers, and words, as they are."""
+        return numbers
+
+
+# -- environments -----------------------------------------------------------------------------
+
+
+class Changed(gyms.Wrapper):
+    """An environment that shows, takes or tells something else than the one in it."""
+
+    def transformed_observation(self, observation: Any) -> Any:
+        """What is shown."""
+        return observation
+
+    def extra_info(self, observation: Any) -> Dict[str, Any]:
+        """What the informations of a step say beside their own."""
+        del observation
+        return {}
+
+    def reset(self, **options: Any) -> Any:
+        """The first observation; with informations where the environment has them."""
+        returned = self.env.reset(**options)
+        if isinstance(returned, tuple):
+            return (self.transformed_observation(returned[0]), *returned[1:])
+        return self.transformed_observation(returned)
+
+    def step(self, action: Any) -> Any:
+        """The step of the environment, as it is shown."""
+        observation, *rest, info = self.env.step(action)
+        return (
+            self.transformed_observation(observation),
+            *rest,
+            {**info, **self.extra_info(observation)},
+        )
+
+
+class UnboundedActions(Changed):
+    """Actions of which the space says no bounds."""
+
+    def __init__(self, env: Any) -> None:
+        super().__init__(env)
+        self.action_space = gyms.spaces.Box(-np.inf, np.inf, env.action_space.shape, np.float32)
+
+    def step(self, action: Any) -> Any:
+        """The environment has bounds all the same."""
+        return super().step(np.clip(action, -2.0, 2.0))
+
+
+class MatrixActions(Changed):
+    """Actions of two dimensions."""
+
+    def __init__(self, env: Any) -> None:
+        super().__init__(env)
+        space = env.action_space
+        low, high = space.low.reshape(1, -1), space.high.reshape(1, -1)
+        self.action_space = gyms.spaces.Box(low, high, dtype=space.dtype.type)
+
+
+class MatrixBits(Changed):
+    """Binary observations of two dimensions."""
+
+    def __init__(self, env: Any) -> None:
+        super().__init__(env)
+        self.observation_space = gyms.spaces.MultiBinary([1, int(env.observation_space.n)])
+
+    def transformed_observation(self, observation: Any) -> Any:
+        """One row."""
+        return np.reshape(observation, (1, -1))
+
+
+class _OwnBox(gyms.spaces.Box):
+    """A space of the user's own, which differs in nothing."""
+
+
+class OwnSpace(Changed):
+    """Observations whose space is of a class of the user's own."""
+
+    def __init__(self, env: Any) -> None:
+        super().__init__(env)
+        space = env.observation_space
+        self.observation_space = _OwnBox(space.low, space.high, dtype=space.dtype.type)
+
+
+class FloatImages(Changed):
+    """A dictionary whose image has numbers between 0 and 1, with the channels first."""
+
+    def __init__(self, env: Any) -> None:
+        super().__init__(env)
+        known = env.observation_space.spaces
+        height, width, channels = known["view"].shape
+        view = gyms.spaces.Box(0.0, 1.0, (channels, height, width), np.float32)
+        self.observation_space = gyms.spaces.Dict({**known, "view": view})
+
+    def transformed_observation(self, observation: Any) -> Any:
+        """The image in other numbers."""
+        view = np.moveaxis(observation["view"], -1, 0).astype(np.float32) / 255.0
+        return {**observation, "view": view}
+
+
+class LopsidedGoals(Changed):
+    """A reward that tells what was achieved from what was desired."""
+
+    def compute_reward(self, achieved_goal: Any, desired_goal: Any, info: Any) -> Any:
+        """Zero beyond the goal, otherwise minus one."""
+        del info
+        beyond = np.asarray(achieved_goal)[..., 0] > np.asarray(desired_goal)[..., 0]
+        return beyond.astype(np.float32) - 1.0
+
+    def step(self, action: Any) -> Any:
+        """A step with this reward."""
+        observation, _, *rest = super().step(action)
+        goals = observation["achieved_goal"], observation["desired_goal"]
+        return (observation, float(self.compute_reward(*goals, {})), *rest)
+
+
+class Informations(Changed):
+    """Informations that say where the system is; rewards in single precision."""
+
+    def extra_info(self, observation: Any) -> Dict[str, Any]:
+        """The first number of the state."""
+        return {"place": float(observation[0])}
+
+    def step(self, action: Any) -> Any:
+        """A step whose reward is one of NumPy's numbers."""
+        observation, reward, *rest = super().step(action)
+        return (observation, np.float32(reward), *rest)
+
+
+class Successes(Informations):
+    """Informations that say whether an episode was a success."""
+
+    def extra_info(self, observation: Any) -> Dict[str, Any]:
+        """A success is to be on one side."""
+        return {**super().extra_info(observation), "is_success": bool(observation[1] > -0.5)}
+
+
+def monitored(env: Any) -> Any:
+    """An environment that the user has put in a monitor, which notes a word of its own."""
+    return library("common.monitor", "Monitor")(Informations(env), info_keywords=("place",))
+
+
+#: word of ``own_wrapper`` -> wrapper.
+WRAPPERS: Dict[str, Callable[[Any], Any]] = {
+    "unbounded-actions": UnboundedActions,
+    "matrix-actions": MatrixActions,
+    "matrix-bits": MatrixBits,
+    "own-space": OwnSpace,
+    "float-images": FloatImages,
+    "lopsided-goals": LopsidedGoals,
+    "informations": Informations,
+    "monitored": monitored,
+}
+
+
+class Game(gyms.Env):
+    """A game with three buttons and three lives, as the library's Atari wrappers expect one.
+
+    Args:
+        environment: one of the library's, with images and three choices.
+    """
+
+    def __init__(self, environment: Any) -> None:
+        self._environment = environment
+        shape = environment.observation_space.shape
+        self.observation_space = gyms.spaces.Box(0, 255, (*shape[:2], 3), np.uint8)
+        self.action_space = environment.action_space
+        self.spec = None
+        self.ale, self._lives, self._t = self, 0, 0
+
+    @property
+    def np_random(self) -> Any:
+        """The environment's own generator."""
+        return self._environment.np_random
+
+    def seed(self, seed: Any = None) -> Any:
+        """Seed the environment: before 2.0."""
+        return self._environment.seed(seed)
+
+    def get_action_meanings(self) -> List[str]:
+        """What the buttons do."""
+        return ["NOOP", "FIRE", "RIGHT"]
+
+    def lives(self) -> int:
+        """Lives that are left."""
+        return self._lives
+
+    def reset(self, **options: Any) -> Any:
+        """A new game."""
+        self._lives, self._t = 3, 0
+        returned = self._environment.reset(**options)
+        if isinstance(returned, tuple):
+            return (self._coloured(returned[0]), *returned[1:])
+        return self._coloured(returned)
+
+    def step(self, action: Any) -> Any:
+        """A step; every third costs a life."""
+        observation, reward, *ends, info = self._environment.step(action)
+        self._t += 1
+        self._lives = 0 if any(ends) else max(1, 3 - self._t // 3)
+        return (self._coloured(observation), np.float32(reward / 3.0), *ends, info)
+
+    def _coloured(self, image: Any) -> Any:
+        return np.repeat(image, 3, axis=2)
+
+
+class DoubleRewards(VecEnvWrapper):
+    """Rewards in double precision, as a user scales them."""
+
+    def reset(self) -> Any:
+        """As it is."""
+        return self.venv.reset()
+
+    def step_wait(self) -> Any:
+        """Three quarters of each reward."""
+        observations, rewards, dones, infos = self.venv.step_wait()
+        return observations, np.asarray(rewards, np.float64) * 0.75, dones, infos
+
+
+# -- agents -----------------------------------------------------------------------------------
+
+
+def batch_norm() -> Any:
+    """A features extractor that normalises batches, as a user writes one."""
+
+    def layers(size: int) -> Any:
+        return nn.Sequential(nn.Flatten(), nn.BatchNorm1d(size))
+
+    return _extractor(layers)
+
+
+def dropout() -> Any:
+    """A features extractor that leaves out some numbers by chance while it is trained."""
+
+    def layers(size: int) -> Any:
+        return nn.Sequential(nn.Flatten(), nn.Linear(size, size), nn.Dropout(0.5))
+
+    return _extractor(layers)
+
+
+def without_bias() -> Any:
+    """A features extractor of a layer without bias."""
+
+    def layers(size: int) -> Any:
+        return nn.Sequential(nn.Flatten(), nn.Linear(size, size, bias=False), nn.Tanh())
+
+    return _extractor(layers)
+
+
+def _extractor(make: Callable[[int], Any]) -> Any:
+    base = library("common.torch_layers", "BaseFeaturesExtractor")
+
+    class Own(base):  # type: ignore[misc, valid-type]
+        """As many features as there are numbers."""
+
+        def __init__(self, observation_space: Any) -> None:
+            size = int(np.prod(observation_space.shape))
+            super().__init__(observation_space, size)
+            self.layers = make(size)
+
+        def forward(self, observations: Any) -> Any:
+            return self.layers(observations)
+
+    return Own
+
+
+def rows(name: str) -> Any:
+    """A buffer of the library's by name, as a user derives one that looks at what it is given."""
+    base = library("common.buffers", name)
+
+    class Own(base):  # type: ignore[misc, valid-type]
+        """The same rows."""
+
+        def add(self, *given: Any, **named: Any) -> None:
+            Capture().capture([value for value in given if not isinstance(value, list)])
+            super().add(*given, **named)
+
+    return Own
+
+
+class Compiled(nn.Module):
+    """A module in another, as torch.compile hands it out; here it is not compiled."""
+
+    def __init__(self, module: Any) -> None:
+        super().__init__()
+        self._orig_mod = module
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            return getattr(super().__getattr__("_orig_mod"), name)
+
+
+class SilentCallback(BaseCallback):
+    """A callback that forgets to say whether to go on."""
+
+    def _on_step(self) -> Any:
+        return None
+
+
+class StartingCallback(BaseCallback):
+    """A callback that looks at what it is given when the training begins."""
+
+    def _on_training_start(self) -> None:
+        Capture().capture([int(self.locals["total_timesteps"])])
+
+    def _on_step(self) -> bool:
+        return True
+
+
+class CountingCallback(BaseCallback):
+    """A callback that looks at the number of steps, and ends the training after so many.
+
+    Args:
+        steps: those after which the training ends.
+    """
+
+    def __init__(self, steps: int) -> None:
+        super().__init__()
+        self._steps = steps
+
+    def _on_step(self) -> bool:
+        Capture().capture([self.num_timesteps, self.model.num_timesteps])
+        return self.num_timesteps < self._steps
+
+
+def optimizers(model: Any) -> List[Any]:
+    """The optimisers of an agent's policy, of its parts and of its temperature."""
+    parts = [model.policy, *model.policy.children()]
+    found = [part.optimizer for part in parts if hasattr(part, "optimizer")]
+    temperature = getattr(model, "ent_coef_optimizer", None)
+    return found if temperature is None else [*found, temperature]
+
+
+def rates(model: Any) -> List[float]:
+    """The rates of all of them."""
+    return [
+        float(group["lr"]) for optimizer in optimizers(model) for group in optimizer.param_groups
+    ]
+
+
+def linear(initial: float, number: Any = float) -> Callable[[float], Any]:
+    """A rate that falls to a tenth in a straight line, as a number of that kind.
+
+    Not to zero: an update with a clipping range of 0 is decided by how numbers are rounded.
+    """
+    return lambda progress_remaining: number((0.1 + 0.9 * max(progress_remaining, 0.0)) * initial)

@@ -1,0 +1,223 @@
+"""Where the interface of older versions differs from the newest: adapted here, and nowhere else.
+
+Everything else of the adapter calls TorchRL as its newest version is called, through these
+functions where that was once different.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+from typing import Any, Dict, List, Mapping, Sequence, Tuple
+
+import torch
+
+from rlregress.frameworks import installed_metadata
+from rlregress.frameworks.base import Unsupported
+from rlregress.frameworks.families import absent
+from rlregress.frameworks.torchrl.api import (
+    GAE,
+    AdditiveGaussianModule,
+    AdditiveGaussianWrapper,
+    ClipPPOLoss,
+    ExplorationType,
+    SACLoss,
+    TD3Loss,
+    TensorDictSequential,
+    numbers,
+)
+
+#: keyword or attribute -> what older versions call it.
+_RENAMED = {
+    # until 0.9.0
+    "entropy_coeff": "entropy_coef",
+    # until 0.9.1
+    "critic_coeff": "critic_coef",
+    # of distributions, until 0.4
+    "low": "min",
+    "high": "max",
+    "deterministic_sample": "mode",
+}
+#: keywords that only keep a trainer from logging: where they are not known, nothing is logged.
+_QUIETENING = {"auto_log_optim_steps"}
+#: where the log-probability of an action stands; the second is its name until 0.9.
+LOG_PROBS = ("action_log_prob", "sample_log_prob")
+
+
+def _version() -> str:
+    return f"torchrl {installed_metadata.versions(('torchrl',))['torchrl']}"
+
+
+@functools.lru_cache(maxsize=256)
+def _parameters(called: Any) -> Mapping[str, inspect.Parameter]:
+    """Of a function or of a class, those that it hands to its base among them."""
+    if not inspect.isclass(called):
+        if absent(called):
+            called()  # says so
+        return inspect.signature(called).parameters
+    parameters: Dict[str, inspect.Parameter] = {}
+    for kind in called.__mro__:
+        if "__init__" in vars(kind):
+            # not of the class itself: what a metaclass makes of it differs between Pythons
+            given = inspect.signature(vars(kind)["__init__"]).parameters
+            parameters = {**given, **parameters}
+            if not any(p.kind is inspect.Parameter.VAR_KEYWORD for p in given.values()):
+                break
+    return parameters
+
+
+def keyword(called: Any, name: str) -> str:
+    """What the installed version calls a keyword.
+
+    Raises:
+        Unsupported: it has no such keyword.
+    """
+    known = _parameters(called)
+    for candidate in (name, _RENAMED.get(name, name)):
+        if candidate in known:
+            return candidate
+    raise Unsupported(f"{called.__name__} of {_version()} has no keyword '{name}'")
+
+
+def parameter(called: Any, name: str) -> inspect.Parameter:
+    """A keyword by its newest name; raises as ``keyword`` does."""
+    return _parameters(called)[keyword(called, name)]
+
+
+def options(called: Any, **given: Any) -> Dict[str, Any]:
+    """Keyword arguments, in the names of the installed version."""
+    known = _parameters(called)
+    return {
+        keyword(called, name): value
+        for name, value in given.items()
+        if name in known or name not in _QUIETENING
+    }
+
+
+def library(module: str, *names: str) -> Any:
+    """What a version calls by one of these names; Unsupported where it has none."""
+    imported = importlib.import_module(module)
+    for name in names:
+        if hasattr(imported, name):
+            return getattr(imported, name)
+    raise Unsupported(f"this version has no {names[0]}")
+
+
+def made(called: Any, *arguments: Any, **given: Any) -> Any:
+    """Call a class or a function with keywords of the newest version."""
+    return called(*arguments, **options(called, **given))
+
+
+def read(thing: Any, name: str) -> Any:
+    """An attribute by its newest name.
+
+    Raises:
+        Unsupported: the installed version has none of that kind.
+    """
+    for candidate in (name, _RENAMED.get(name, name)):
+        if hasattr(thing, candidate):
+            return getattr(thing, candidate)
+    raise Unsupported(f"{type(thing).__name__} of {_version()} has no '{name}'")
+
+
+def action_spec(environment: Any) -> Any:
+    """The actions of one of the environments that may be side by side in ``environment``."""
+    # until 0.6 there is only that of all of them
+    if hasattr(type(environment), "action_spec_unbatched"):
+        return environment.action_spec_unbatched
+    spec = environment.action_spec
+    for _ in environment.batch_size:
+        spec = spec[0]
+    return spec
+
+
+def ppo_loss(actor: Any, critic: Any, **given: Any) -> Any:
+    """A ``ClipPPOLoss``."""
+    if given.get("clip_value", False) is None and "clip_value" not in _parameters(ClipPPOLoss):
+        # until 0.3 there was nothing to switch off
+        del given["clip_value"]
+    return made(ClipPPOLoss, actor, critic, **given)
+
+
+def sac_loss(actor: Any, critics: Sequence[Any], **given: Any) -> Any:
+    """A ``SACLoss`` of these Q networks."""
+    return _off_policy_loss(SACLoss, actor, critics, given)
+
+
+def td3_loss(actor: Any, critics: Sequence[Any], **given: Any) -> Any:
+    """A ``TD3Loss`` of these Q networks."""
+    return _off_policy_loss(TD3Loss, actor, critics, given)
+
+
+def _off_policy_loss(kind: Any, actor: Any, critics: Any, given: Dict[str, Any]) -> Any:
+    if not isinstance(critics, (list, tuple)) or numbers("torchrl") >= (0, 14):
+        return made(kind, actor, critics, **given)
+    # until 0.13 a list of networks is refused, or has target networks that cannot be updated: one
+    # network is multiplied, and what the others hold is copied into the multiples
+    held = [
+        {name: parameter.detach().clone() for name, parameter in critic.named_parameters()}
+        for critic in critics
+    ]
+    loss = made(kind, actor, critics[0], **{"num_qvalue_nets": len(critics), **given})
+    for parameters in (loss.qvalue_network_params, loss.target_qvalue_network_params):
+        for key, stacked in parameters.items(True, True):
+            name = key if isinstance(key, str) else ".".join(key)
+            stacked.data.copy_(torch.stack([own[name] for own in held]))
+    return loss
+
+
+def value_estimator(trainer: Any) -> Any:
+    """The estimator that a ``PPOTrainer`` has made."""
+    registered = trainer._modules.get("value_estimator")
+    if registered is not None:
+        return registered.value_estimator
+    # until 0.13 it is called before every epoch without being one of the trainer's parts
+    called = [getattr(op, "__wrapped__", op) for op, _ in trainer._pre_epoch_ops]
+    (estimator,) = [op for op in called if isinstance(op, GAE)]
+    return estimator
+
+
+def deterministic() -> Any:
+    """The type of exploration in which a policy acts without chance."""
+    # until 0.4 a policy acts by the mode of its distribution, which is what that is called now
+    return getattr(ExplorationType, "DETERMINISTIC", None) or ExplorationType.MODE
+
+
+def entry(output: Any, name: str) -> Any:
+    """What a loss returns under a name.
+
+    Raises:
+        Unsupported: the loss of the installed version returns no such thing.
+    """
+    if name not in set(output.keys()):
+        raise Unsupported(f"the loss of {_version()} returns no '{name}'")
+    return output[name]
+
+
+def next_values(loss: Any, batch: Any) -> torch.Tensor:
+    """What the target networks of a ``TD3Loss`` say of each next state, [batch]."""
+    recorded: List[torch.Tensor] = []
+    estimate = loss.value_estimator.value_estimate
+
+    def noted(given: Any, *arguments: Any, **more: Any) -> Any:
+        recorded.append(given["next", "state_action_value"].detach().reshape(-1))
+        return estimate(given, *arguments, **more)
+
+    # until 0.3 the loss returns their mean alone
+    loss.value_estimator.value_estimate = noted
+    try:
+        loss(batch)
+    finally:
+        loss.value_estimator.value_estimate = estimate
+    return recorded[-1]
+
+
+def with_gaussian_noise(actor: Any, spec: Any, **given: Any) -> Tuple[Any, Any]:
+    """A policy that explores around another, and what holds the noise."""
+    if not absent(AdditiveGaussianModule):
+        noise = made(AdditiveGaussianModule, spec=spec, **given)
+        return TensorDictSequential(actor, noise), noise
+    # until 0.4 it is wrapped
+    wrapper = made(AdditiveGaussianWrapper, actor, spec=spec, **given)
+    return wrapper, wrapper

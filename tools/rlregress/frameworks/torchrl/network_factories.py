@@ -1,0 +1,243 @@
+"""Small networks and batches for parts of TorchRL that are used by themselves.
+
+What is made here is the same on every version: plain layers, and numbers drawn by torch.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Callable, Dict, List, Sequence
+
+import torch
+from torch import nn
+
+from rlregress.frameworks.base import Unsupported
+from rlregress.frameworks.torchrl.api_cases import refused
+from rlregress.frameworks.torchrl.compat import library
+
+OBSERVATIONS, ACTIONS = 3, 2
+#: actions of an environment with choices.
+CHOICES = 4
+#: where the log-probability of an action stands, now and until 0.9.
+_LOG_PROBS = ("action_log_prob", "sample_log_prob")
+
+
+def answers(seed: int, **calls: Callable[[], Any]) -> Dict[str, Any]:
+    """What each call returns or is refused with, from the same random state; trees item by item."""
+    outputs: Dict[str, Any] = {}
+    for label, call in calls.items():
+        torch.manual_seed(seed)
+        answer = _answer(call)
+        if isinstance(answer, dict):
+            outputs.update({f"{label}.{name}": item for name, item in answer.items()})
+        else:
+            outputs[label] = answer
+    return outputs
+
+
+def _answer(call: Callable[[], Any]) -> Any:
+    def guarded() -> Any:
+        try:
+            return call()
+        except Unsupported as lacking:
+            return lacking
+
+    answer = refused(guarded)
+    if isinstance(answer, Unsupported):
+        raise answer
+    return answer
+
+
+def entries(tensordict: Any) -> Dict[str, Any]:
+    """The tensors of a tensordict by the path to each."""
+    return {
+        key if isinstance(key, str) else ".".join(key): value
+        for key, value in tensordict.items(True, True)
+    }
+
+
+def dictionary(items: Dict[str, Any], shape: Sequence[int]) -> Any:
+    """A tensordict."""
+    from tensordict import TensorDict
+
+    return TensorDict(items, batch_size=list(shape))
+
+
+def held(found: Any, names: str) -> Dict[str, Any]:
+    """What an object has under names that users read: numbers, words and tensors, as they are."""
+    items = {name: refused(partial(getattr, found, name)) for name in names.split()}
+    return {
+        name: item.detach().clone() if isinstance(item, torch.Tensor) else str(item)
+        for name, item in items.items()
+        if str(item) != "refused: AttributeError"
+    }
+
+
+# -- batches ------------------------------------------------------------------------------------
+
+
+def steps(*shape: int, **more: Any) -> Any:
+    """Steps with continuous actions, in which nothing ends unless ``more`` says so."""
+    ends = torch.zeros(*shape, 1, dtype=torch.bool)
+    done, terminated = more.pop("done", ends), more.pop("terminated", ends)
+    following = {
+        "observation": torch.randn(*shape, OBSERVATIONS),
+        "reward": torch.randn(*shape, 1),
+        "done": done.clone(),
+        "terminated": terminated.clone(),
+        **more.pop("following", {}),
+    }
+    items = {
+        "observation": torch.randn(*shape, OBSERVATIONS),
+        "action": torch.tanh(torch.randn(*shape, ACTIONS)),
+        "done": ends.clone(),
+        "terminated": ends.clone(),
+        **more,
+    }
+    return dictionary({**items, "next": dictionary(following, shape)}, shape)
+
+
+def scored(*shape: int, **more: Any) -> Any:
+    """Steps with what an old policy, its critic and an estimator wrote."""
+    log_prob = -5.0 * torch.rand(*shape) - 1.0
+    old = {
+        "loc": torch.randn(*shape, ACTIONS),
+        "scale": torch.rand(*shape, ACTIONS) + 0.5,
+        "advantage": 3.0 * torch.randn(*shape, 1) + 1.0,
+        "value_target": torch.randn(*shape, 1),
+        "state_value": torch.randn(*shape, 1),
+        **{key: log_prob.clone() for key in _LOG_PROBS},
+    }
+    return steps(*shape, **{**old, **more})
+
+
+def chosen(*shape: int, **more: Any) -> Any:
+    """Steps of an environment with choices, as one-hot vectors."""
+    taken = torch.randint(0, CHOICES, shape)
+    return steps(*shape, action=nn.functional.one_hot(taken, CHOICES), **more)
+
+
+def at(shape: Sequence[int], *places: int) -> torch.Tensor:
+    """Flags that are set at some steps of every trajectory."""
+    flags = torch.zeros(*shape, 1, dtype=torch.bool)
+    flags[..., list(places), :] = True
+    return flags
+
+
+# -- networks -----------------------------------------------------------------------------------
+
+
+class Together(nn.Sequential):
+    """Layers that take several inputs side by side."""
+
+    def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
+        """The inputs joined, and through the layers."""
+        return super().forward(torch.cat(inputs, -1))
+
+
+def value(*layers: nn.Module) -> Any:
+    """A state-value network: one linear layer, behind what is given."""
+    from torchrl.modules import ValueOperator
+
+    return ValueOperator(nn.Sequential(nn.Linear(OBSERVATIONS, 1), *layers), ["observation"])
+
+
+def action_value(*layers: nn.Module) -> Any:
+    """An action-value network of continuous actions."""
+    from torchrl.modules import ValueOperator
+
+    network = Together(nn.Linear(OBSERVATIONS + ACTIONS, 1), *layers)
+    return ValueOperator(network, in_keys=["observation", "action"])
+
+
+def q_values(*layers: nn.Module, **options: Any) -> Any:
+    """An actor that takes the choice of the greatest value."""
+    from torchrl.modules import QValueActor
+
+    network = nn.Sequential(nn.Linear(OBSERVATIONS, CHOICES), *layers)
+    given = {"action_space": "one_hot", **options}
+    return QValueActor(network, in_keys=["observation"], **given)
+
+
+def choice_values() -> Any:
+    """The values of all choices."""
+    from tensordict.nn import TensorDictModule
+
+    return TensorDictModule(nn.Linear(OBSERVATIONS, CHOICES), ["observation"], ["action_value"])
+
+
+def stochastic(distribution: Any, gain: float = 1.0, **options: Any) -> Any:
+    """An actor with a location and a scale for each of its actions; a gain drives it to bounds."""
+    from tensordict.nn import NormalParamExtractor, TensorDictModule
+    from torchrl.modules import ProbabilisticActor
+
+    layer = nn.Linear(OBSERVATIONS, 2 * ACTIONS)
+    with torch.no_grad():
+        layer.weight.mul_(gain)
+    parameters = nn.Sequential(layer, NormalParamExtractor())
+    return ProbabilisticActor(
+        TensorDictModule(parameters, ["observation"], ["loc", "scale"]),
+        in_keys=["loc", "scale"],
+        distribution_class=distribution,
+        return_log_prob=True,
+        **options,
+    )
+
+
+def choosing(
+    distribution: Any, choices: int = CHOICES, masked: bool = False, **options: Any
+) -> Any:
+    """An actor that chooses, by logits and perhaps a mask of the batch."""
+    from tensordict.nn import TensorDictModule
+    from torchrl.modules import ProbabilisticActor
+
+    return ProbabilisticActor(
+        TensorDictModule(nn.Linear(OBSERVATIONS, choices), ["observation"], ["logits"]),
+        in_keys=["logits", "mask"] if masked else ["logits"],
+        distribution_class=distribution,
+        return_log_prob=True,
+        **options,
+    )
+
+
+def deterministic() -> Any:
+    """An actor without chance."""
+    from tensordict.nn import TensorDictModule
+
+    network = nn.Sequential(nn.Linear(OBSERVATIONS, ACTIONS), nn.Tanh())
+    return TensorDictModule(network, ["observation"], ["action"])
+
+
+def bounds(low: float = -1.0, high: float = 1.0) -> Any:
+    """The specification of the actions."""
+    kind = library("torchrl.data", "Bounded", "BoundedTensorSpec")
+    return kind(low, high, shape=(ACTIONS,))
+
+
+def with_gradients(loss: Any, batch: Any) -> Dict[str, Any]:
+    """What a loss returns and changes in a batch, and the gradients of what it calls losses."""
+    given = {key: item.detach().clone() for key, item in entries(batch).items()}
+    returned = entries(loss(batch))
+    written = {
+        f"written.{key}": item
+        for key, item in entries(batch).items()
+        if key not in given or _differ(item, given[key])
+    }
+    losses: List[torch.Tensor] = [item for key, item in returned.items() if key.startswith("loss")]
+    total = sum(item.sum() for item in losses)
+    if isinstance(total, torch.Tensor) and total.requires_grad:
+        total.backward()
+    moved = {
+        f"gradient.{name}": parameter.grad.clone()
+        for name, parameter in loss.named_parameters()
+        if parameter.grad is not None
+    }
+    outputs = {name: item.detach() for name, item in {**returned, **written}.items()}
+    return {**outputs, **moved}
+
+
+def _differ(first: torch.Tensor, second: torch.Tensor) -> bool:
+    """Whether a tensor is no longer what it was."""
+    if first.shape != second.shape or first.dtype != second.dtype:
+        return True
+    return not torch.equal(first.detach().nan_to_num(), second.nan_to_num())

@@ -1,0 +1,151 @@
+"""Networks whose outputs are known, put together from TorchRL's and tensordict's modules."""
+
+from __future__ import annotations
+
+from typing import Any, List, Sequence
+
+import torch
+from torch import nn
+
+from rlregress.frameworks.torchrl import compat
+from rlregress.frameworks.torchrl.api import (
+    Bounded,
+    ProbabilisticActor,
+    TensorDict,
+    TensorDictModule,
+    ValueOperator,
+)
+
+
+class Constant(nn.Module):
+    """Trained numbers that are the output whatever comes in; works under ``vmap``."""
+
+    def __init__(self, *numbers: float, dtype: torch.dtype = torch.float64) -> None:
+        super().__init__()
+        self.numbers = nn.Parameter(torch.tensor(numbers, dtype=dtype))
+
+    def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
+        # of the shape of a batch, and not cut off from the gradient of what comes in
+        return self.numbers + 0 * inputs[-1].sum(-1, keepdim=True)
+
+
+class Numbers(nn.Module):
+    """Constant location and scale: two outputs of [..., n]."""
+
+    def __init__(
+        self, loc: Sequence[float], scale: Sequence[float], dtype: torch.dtype = torch.float64
+    ) -> None:
+        super().__init__()
+        self.loc = nn.Parameter(torch.tensor(list(loc), dtype=dtype))
+        self.scale = nn.Parameter(torch.tensor(list(scale), dtype=dtype))
+
+    def forward(self, observation: torch.Tensor):
+        shape = observation.shape[:-1]
+        # copies: a collector would keep views of the parameters themselves
+        return self.loc.expand(*shape, -1).clone(), self.scale.expand(*shape, -1).clone()
+
+
+class ReportedLogProb(torch.distributions.Distribution):
+    """Every sample is the action 0; its log-probability is the parameter ``reported`` [..., 1]."""
+
+    arg_constraints: dict = {}
+    has_rsample = True
+
+    def __init__(self, reported: torch.Tensor) -> None:
+        self._reported = reported
+        super().__init__(reported.shape[:-1], reported.shape[-1:], validate_args=False)
+
+    def rsample(self, sample_shape=torch.Size()) -> torch.Tensor:  # noqa: B008
+        return torch.zeros(self._extended_shape(sample_shape), dtype=self._reported.dtype)
+
+    def log_prob(self, value: torch.Tensor) -> torch.Tensor:
+        return self._reported.squeeze(-1).expand(value.shape[:-1])
+
+
+def box(low: Any, high: Any, dtype: torch.dtype = torch.float64) -> Bounded:
+    """An action space of one dimension per number of ``low``."""
+    low, high = (torch.as_tensor(x, dtype=dtype).reshape(-1) for x in (low, high))
+    return Bounded(low, high, low.shape, dtype=dtype)
+
+
+def reporting_policy(log_prob: float) -> ProbabilisticActor:
+    """A policy of one action dimension that reports ``log_prob`` for each of its samples."""
+    return ProbabilisticActor(
+        TensorDictModule(Constant(log_prob), in_keys=["observation"], out_keys=["reported"]),
+        in_keys=["reported"],
+        spec=box(-1.0, 1.0),
+        distribution_class=ReportedLogProb,
+        return_log_prob=True,
+    )
+
+
+def policy(network: nn.Module, spec: Bounded, distribution: Any, **options: Any):
+    """A stochastic policy of a network that gives location and scale."""
+    return ProbabilisticActor(
+        TensorDictModule(network, in_keys=["observation"], out_keys=["loc", "scale"]),
+        in_keys=["loc", "scale"],
+        spec=spec,
+        distribution_class=distribution,
+        distribution_kwargs=compat.options(distribution, **options),
+        return_log_prob=True,
+    )
+
+
+def q_network(network: nn.Module) -> ValueOperator:
+    """An action-value network."""
+    return ValueOperator(network, in_keys=["observation", "action"])
+
+
+def v_network(network: nn.Module) -> ValueOperator:
+    """A state-value network."""
+    return ValueOperator(network, in_keys=["observation"])
+
+
+def identity(dtype: torch.dtype = torch.float64) -> nn.Linear:
+    """A layer that gives back the one number that it receives."""
+    layer = nn.Linear(1, 1, dtype=dtype)
+    nn.init.ones_(layer.weight)
+    nn.init.zeros_(layer.bias)
+    return layer
+
+
+def fill(parameters: Any, numbers: Sequence[float]) -> None:
+    """Set the parameters of networks stacked along the first axis, one number per network."""
+    for parameter in parameters.values(True, True):
+        shape = (-1,) + (1,) * (parameter.dim() - 1)
+        values = torch.tensor(list(numbers), dtype=parameter.dtype).reshape(shape)
+        parameter.data.copy_(values.expand_as(parameter))
+
+
+def transitions(
+    count: int,
+    reward: float,
+    terminated: bool = False,
+    truncated: bool = False,
+    action_dimensions: int = 1,
+) -> TensorDict:
+    """Equal transitions as a replay buffer returns them, [count], float64."""
+
+    def full(value: Any, width: int = 1) -> torch.Tensor:
+        dtype = torch.bool if isinstance(value, bool) else torch.float64
+        return torch.full((count, width), value, dtype=dtype)
+
+    return TensorDict(
+        {
+            "observation": full(0.0),
+            "action": full(0.0, action_dimensions),
+            "next": {
+                "observation": full(0.0),
+                "reward": full(float(reward)),
+                "terminated": full(bool(terminated)),
+                "truncated": full(bool(truncated)),
+                "done": full(bool(terminated) or bool(truncated)),
+            },
+        },
+        [count],
+    )
+
+
+def linear_layers(module: nn.Module) -> List[nn.Linear]:
+    """The linear layers of a network, in their order."""
+    return [layer for layer in module.modules() if isinstance(layer, nn.Linear)]

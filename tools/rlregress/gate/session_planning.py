@@ -1,0 +1,120 @@
+"""What a session would train, what that costs, and what each gate could see; nothing is started."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rlregress.errors import UserError
+from rlregress.gate import baseline_runs, schedule
+from rlregress.gate.candidates import candidates
+from rlregress.gate.cell_selection import Selection, excluded
+from rlregress.gate.judging import EVERY, course_of, needed
+from rlregress.gate.proposals import proposals
+from rlregress.gate.session import Session, open_session
+from rlregress.model.planned_session import CellPlan, Gate, Makespan, SessionPlan
+from rlregress.training.budgets import budget
+from rlregress.training.cell import Cell
+from rlregress.verdicts.rules import Rules
+
+
+def plan(
+    selection: Selection,
+    seeds: int,
+    store: str,
+    one_look: bool = False,
+    must_detect: float | None = None,
+    workers: int = 1,
+) -> SessionPlan:
+    """The plan of a session; see ``open_session``.
+
+    Args:
+        workers: how many runs go on at a time.
+        must_detect: share of the stored mean whose loss is to be seen with 80 % power.
+
+    Raises:
+        UserError: as ``open_session``, and for a loss that is none by the rules.
+    """
+    if must_detect is not None and must_detect <= Rules.floor:
+        raise UserError(
+            f"--must-detect is {100 * must_detect:g}%, expected more than {Rules.floor:.0%}: "
+            "no gate "
+            "calls a smaller drop regressed, however sure it is (docs/verdicts.md, Floor)"
+        )
+    session = open_session(selection, seeds, store, one_look=one_look)
+    until = _until(session)
+    gates = candidates(session) if session.stored else ()
+    measured = session.measured_in_store()
+    cells = tuple(_cell(session, cell, until[cell]) for cell in session.cells)
+    begun = any(cell.done for cell in cells)
+    return SessionPlan(
+        description=session.describe(),
+        looks=session.looks.seeds,
+        judged=session.judged,
+        cells=cells,
+        begun=begun,
+        gates=gates,
+        measured=len(measured),
+        seconds=sum(seconds for _, seconds in session.lengths_to_do(measured, until)),
+        makespan=_makespan(session, measured, until, workers),
+        evaluations=budget(selection.budget).evaluations,
+        not_judged={cell.id: why for cell in session.stored if (why := session.not_judged(cell))},
+        excluded=tuple(excluded(selection)),
+        wanted=() if must_detect is None else proposals(session, gates, must_detect, begun),
+        detects=_detects(session, gates),
+    )
+
+
+def _detects(session: Session, gates: Sequence[Gate]) -> dict[str, dict[str, float | None]]:
+    """Framework -> algorithm -> the smallest drop that the chosen gate would detect in it."""
+    found: dict[str, dict[str, float | None]] = {}
+    for gate in (each for each in gates if each.chosen):
+        drops = {**gate.cells, **gate.groups}
+        for cell in session.stored:
+            own = (f"{cell.group} ", f"{cell.group}-")
+            of = [drop for name, drop in drops.items() if drop and f"{name} ".startswith(own)]
+            found.setdefault(cell.framework, {})[cell.algorithm] = min(of, default=None)
+    return found
+
+
+def _makespan(
+    session: Session,
+    measured: Sequence[tuple[str, float]],
+    until: Mapping[Cell, int],
+    workers: int,
+) -> Makespan | None:
+    known = baseline_runs.every()
+    spreads = {cell: schedule.spread(cell, known) for cell in session.cells}
+    runs = session.lengths_to_do(measured, until)
+    # a start takes as much longer here as a run does
+    expected = [
+        seconds + schedule.STARTUP_SECONDS * seconds / session.estimated_seconds(job.cell)
+        if seconds
+        else 0.0
+        for job, seconds in runs
+    ]
+    return schedule.predict(expected, [spreads[job.cell] for job, _ in runs], workers)
+
+
+def _cell(session: Session, cell: Cell, until: int) -> CellPlan:
+    return CellPlan(
+        name=cell.id,
+        damaged=tuple(session.damaged(cell)),
+        done=len(session.jobs(cell)) - len(session.undone(cell, session.looks.most)),
+        until=until,
+        undone=len(session.undone(cell, until)),
+        seconds=session.estimated_seconds(cell),
+        banded=cell in session.bands,
+    )
+
+
+def _until(session: Session) -> dict[Cell, int]:
+    """How many runs of each cell its next look waits for; 0 where all is decided."""
+    until = dict.fromkeys(session.cells, session.looks.seeds[0])
+    if session.stored:
+        course = course_of(session)
+        for cell in session.stored:
+            if course.undecided.intersection(of.named(cell.id) for of in EVERY):
+                until[cell] = max(until[cell], needed(course, cell))
+            else:
+                until[cell] = 0
+    return until

@@ -1,0 +1,149 @@
+"""What a gate comes to: one verdict for each framework, and what a page shows beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rlregress.model.cells import CellRuns
+from rlregress.model.detail_answers import UNPROBED
+from rlregress.model.quantities import CRITIC, quantity_of
+from rlregress.model.verdict import REGRESSED
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deviation:
+    """A detail that a framework does not do as documented.
+
+    Attributes:
+        found, documented: variants, or why there is none; each with its formula in words.
+        code: lines around the one that decides it, with their numbers; empty where the line that
+            is on record is not there.
+        place: of that line.
+        message: the failure as the test says it.
+        path, line: where that line is on this machine; None: the file is not there.
+    """
+
+    framework: str
+    id: str
+    scope: str
+    question: str
+    consequence: str
+    documented: tuple[str, str]
+    found: tuple[str, str]
+    place: str
+    code: tuple[tuple[int, str], ...]
+    message: str
+    path: Path | None = None
+    line: int = 1
+
+    @property
+    def was_probed(self) -> bool:
+        """Whether the code has answered; else ``found`` says why it could not be asked."""
+        return not self.found[0].startswith(UNPROBED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlgorithmCoverage:
+    """Of which algorithms of a framework what was judged.
+
+    Attributes:
+        returns: those of which runs were judged; ``others``: those of which nothing but formulas
+            and behaviour was.
+    """
+
+    returns: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportData:
+    """What a page shows of a gate beside its verdicts.
+
+    Attributes:
+        started: date and time.
+        command: that judges the same again.
+        machine: of this gate.
+        coverage: full name of a framework -> of which algorithms what was judged.
+        runs: id of a cell -> its runs.
+        deviations: details that are not done as documented.
+        files: what differs between changed copies and the installed files, passages of both.
+    """
+
+    started: str = ""
+    command: str = ""
+    machine: str = ""
+    coverage: Mapping[str, AlgorithmCoverage] = field(default_factory=dict)
+    runs: Mapping[str, CellRuns] = field(default_factory=dict)
+    deviations: tuple[Deviation, ...] = ()
+    files: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrameworkOutcome:
+    """The verdict on one framework and what it rests on.
+
+    Attributes:
+        details: how many had to be asked.
+        not_asked: those of them that were not, with the scopes in which they were not.
+        untested: tiers in which no test has passed, of those that had to be run.
+        tests: tier -> outcome -> number of tests.
+        failures: the failed tests about this framework, as entries of the evidence.
+        verdicts: verdict lines by cell or group name.
+        throughput: algorithm -> what was measured of it and its verdicts by quantity, where that
+            was asked.
+        not_judged: cell -> what it was not judged by beside its returns -> why.
+    """
+
+    framework: str
+    verdict: str
+    tests: Mapping[str, Mapping[str, int]]
+    failures: tuple[Mapping[str, Any], ...]
+    verdicts: Mapping[str, Mapping[str, Any]]
+    details: int = 0
+    not_asked: tuple[str, ...] = ()
+    untested: tuple[str, ...] = ()
+    throughput: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    not_judged: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    @property
+    def critics_alone(self) -> tuple[str, ...]:
+        """The critics that regressed, where no return and nothing else did."""
+        if any("critic" not in failure for failure in self.failures):
+            return ()
+        fallen = [name for name, of in self.verdicts.items() if of["verdict"] == REGRESSED]
+        critics = tuple(name for name in fallen if quantity_of(name) is CRITIC)
+        return critics if len(critics) == len(fallen) else ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateResult:
+    """Everything that a gate comes to.
+
+    Attributes:
+        outcomes: by framework.
+        broken: entries of the evidence that say that the suite itself failed.
+        unjudged: cells, groups and tests that no verdict was reached on.
+        versions, sources, copies: full name of a framework -> package -> version, module ->
+            digest of the files, and module -> folder of what are not the installed files.
+        alpha: probability of a false alarm.
+        seconds: of wall-clock time.
+        exit_code: see ``gate.outcome.exit_code``.
+        notes: what is to be known of the runs, in sentences.
+        report_data: what a page shows beside the verdicts.
+    """
+
+    outcomes: Sequence[FrameworkOutcome]
+    broken: Sequence[Mapping[str, Any]]
+    unjudged: Sequence[str]
+    versions: Mapping[str, Mapping[str, str]]
+    sources: Mapping[str, Mapping[str, str]]
+    copies: Mapping[str, Mapping[str, str]]
+    alpha: float
+    budget: str
+    seconds: float
+    exit_code: int
+    notes: Sequence[str] = ()
+    report_data: ReportData = field(default_factory=ReportData)

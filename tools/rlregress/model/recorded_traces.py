@@ -1,0 +1,371 @@
+"""Recorded traces, and what two of them say of each other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """A recorded value: equal digests are equal bits; the numbers explain a difference.
+
+    Attributes:
+        norm: of all numbers; None if they are none.
+        values: the first ones.
+        shadow: two random projections of all of them; empty where ``values`` are all of them.
+        text: of a part that is words.
+    """
+
+    digest: str
+    norm: float | None
+    values: tuple[float, ...]
+    shadow: tuple[float, ...] = ()
+    text: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """A frame of the traced code."""
+
+    file: str
+    line: int
+    function: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """One event.
+
+    Attributes:
+        kind: "reset", "step", "output" (what a vector environment, a normaliser or a collector
+            hands out), "draw", "data", "parameters", "loss" (what a loss module returns),
+            "backward", "optimizer", "write", "log" (a value that is logged),
+            "module" (what one that is no loss returns), or "final", the last one, of the networks
+            as the training leaves them.
+        name: which one of its kind.
+        file, line, function: the nearest frame of the traced code; empty and 0 if there was none.
+        parts: in the order in which one follows from the other.
+        callers: frames of the traced code above that one, the nearest first.
+        error: the error that a framework answers with, in words; empty: it answers otherwise.
+        named: what it consists of, by the part and the name of a parameter or an entry; of the
+            event alone in which two traces first differ.
+    """
+
+    index: int
+    kind: str
+    name: str
+    file: str
+    line: int
+    function: str
+    parts: Mapping[str, Part]
+    callers: tuple[Place, ...] = ()
+    error: str = ""
+    named: Mapping[str, Part] = field(default_factory=dict)
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What makes two events comparable: neither the place, which moves, nor the values."""
+        # by its number: a class of another name may do the same
+        numbered = self.kind in ("optimizer", "loss", "module")
+        name = self.name.rpartition(" ")[2] if numbered else self.name
+        return self.kind, name
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether a training itself shows it, outside of the traced code."""
+        return self.kind == "output" and not self.file
+
+    @property
+    def place(self) -> str:
+        """``file:line``."""
+        return f"{self.file}:{self.line}" if self.file else "outside of the traced code"
+
+    @property
+    def digests(self) -> tuple[str, ...]:
+        """Of all parts."""
+        return tuple(part.digest for part in self.parts.values())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trace:
+    """Everything that was recorded of one run.
+
+    Attributes:
+        header: versions, what was seeded, failure, times.
+    """
+
+    header: Mapping[str, Any]
+    events: tuple[Event, ...]
+
+    @property
+    def failure(self) -> str:
+        """The end of the traceback of a run that ended in an error; empty otherwise."""
+        return str(self.header["failure"])
+
+    @property
+    def error(self) -> Mapping[str, str]:
+        """Type, origin and places of the error that ended it; see ``error_origin.found``."""
+        return dict(self.header.get("error") or {})
+
+    @property
+    def begun(self) -> bool:
+        """Whether it has begun to train."""
+        return bool(self.count("step") or self.count("optimizer"))
+
+    @property
+    def elsewhere(self) -> list[Mapping[str, Any]]:
+        """Threads and processes that the training started; see ``other_threads.Elsewhere``."""
+        return list(self.header.get("elsewhere", []))
+
+    def count(self, kind: str) -> int:
+        """How many events of a kind there are."""
+        return sum(event.kind == kind for event in self.events)
+
+
+def difference(a: Part, b: Part) -> float:
+    """Relative size of the difference, from the numbers that were kept; infinite if they say none.
+
+    The gap of norms, first values and projections, over the norm: an estimate of the norm of the
+    difference over the norm.
+    """
+    if a.digest == b.digest:
+        return 0.0
+    pairs = [*zip(a.values, b.values, strict=False), *zip(a.shadow, b.shadow, strict=False)]
+    if a.norm is None or b.norm is None or not pairs:
+        return math.inf
+    if len(a.values) != len(b.values) or len(a.shadow) != len(b.shadow):
+        return math.inf
+    pairs.append((a.norm, b.norm))
+    # a number that is none on one side is no rounding
+    if not all(math.isfinite(number) for pair in pairs for number in pair):
+        return math.inf
+    gap, scale = max(abs(x - y) for x, y in pairs), max(a.norm, b.norm)
+    # another digest of the same numbers: another type or shape, or digits that are not kept
+    return gap / scale if scale else 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Divergence:
+    """The first event that differs.
+
+    Attributes:
+        kind: initialisation, exploration, environment, sampling, data, loss, gradient, schedule,
+            optimiser, parameters, target update, order (other events happen), interface (other
+            names, types or shapes), module or logs (the
+            training is the same; what a module returns, or what is logged, is not).
+        part: of the event, which value differs; empty for order.
+        a, b: the event on either side; None where the trace has ended.
+        before: the events just before it, the same on both sides.
+    """
+
+    kind: str
+    part: str
+    a: Event | None
+    b: Event | None
+    before: tuple[Event, ...]
+
+    @property
+    def entries(self) -> list[str]:
+        """Names of what differs in the part, where both events have names."""
+        if self.a is None or self.b is None:
+            return []
+        one, other = self.a.named, self.b.named
+        return [
+            name.removeprefix(self.part).strip()
+            for name in ({**one, **other} if one and other else ())
+            if name.startswith(f"{self.part} ") and _digest(one, name) != _digest(other, name)
+        ]
+
+    @property
+    def gap(self) -> float:
+        """Relative size of the difference; infinite for other events."""
+        if self.a is None or self.b is None or not self.part:
+            return math.inf
+        other = self.b.parts.get(self.part)
+        return math.inf if other is None else difference(self.a.parts[self.part], other)
+
+    @property
+    def ratio(self) -> float | None:
+        """B over A of the first values, or of the norms, where that is a number."""
+        if self.a is None or self.b is None or not self.part:
+            return None
+        return _ratio(self.a.parts[self.part], self.b.parts.get(self.part))
+
+
+def _digest(named: Mapping[str, Part], name: str) -> str:
+    return named[name].digest if name in named else ""
+
+
+def _ratio(a: Part, b: Part | None) -> float | None:
+    if b is None:
+        return None
+    one, other = (p.values[0] if len(p.values) == 1 else p.norm for p in (a, b))
+    if one is None or other is None or one == 0.0 or not math.isfinite(one + other):
+        return None
+    return other / one
+
+
+@dataclass(frozen=True, kw_only=True)
+class Growth:
+    """How far the values of one loss are apart after the first difference.
+
+    Attributes:
+        first: the first backward pass of this loss there, on side A.
+        optimizer: the number of the optimiser that steps next; empty if none does.
+        gaps: relative differences, one after the other.
+    """
+
+    first: Event
+    optimizer: str
+    gaps: tuple[float, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """What two traces have to say of each other.
+
+    Attributes:
+        verdict: "equal", "close" or "diverged".
+        compared: events that were compared.
+        first: where they part; None if they are equal. In numbers or order, if they ever do.
+        growth: of each loss, after the first difference.
+        extra: events that only one side has, skipped where both go on alike.
+        equal: events that were the same to the bit before the first difference.
+        rounding: where arithmetic had parted by a rounding before ``first``, if it had.
+        interface: where names, types or shapes differ first, if they do.
+    """
+
+    verdict: str
+    compared: int
+    first: Divergence | None = None
+    growth: tuple[Growth, ...] = ()
+    extra: tuple[tuple[str, Event], ...] = field(default=())
+    equal: int = 0
+    rounding: Divergence | None = None
+    interface: Divergence | None = None
+
+    @property
+    def in_logs_only(self) -> bool:
+        """Whether the training is the same, and only what it logs is not."""
+        return self.verdict == "diverged" and self.first is not None and self.first.kind == "logs"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Crash:
+    """An error by which the code under test ends a training on one side only.
+
+    Attributes:
+        side: "A" or "B".
+        error: type and message, in one line.
+        at: "file:line function" of the innermost frame of the framework.
+        by: the same of the script, or of the suite's training, that called it.
+        executed: what was recorded up to the error; None where a signal ended the process.
+    """
+
+    side: str
+    error: str
+    at: str
+    by: str
+    executed: Trace | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotTraced:
+    """A training that could not be held against the other side.
+
+    Attributes:
+        sides: label -> why there is no trace of it.
+        supported: label -> whether the framework has there what the training is about. What no side
+            offers is no gap; what one side alone offers is new, or gone.
+        crash: the code under test fails on one side before it has trained; None: it does not.
+    """
+
+    name: str
+    sides: Mapping[str, str]
+    supported: Mapping[str, bool]
+    crash: Crash | None = None
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is a gap: both sides have it."""
+        return all(self.supported.values())
+
+    def __str__(self) -> str:
+        text = "; ".join(dict.fromkeys(self.sides.values()))
+        return f"{self.name}, on side {' and '.join(self.sides)}: {text}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Traced:
+    """A training on both sides.
+
+    Attributes:
+        name: of the training.
+        repeats: the traces repeat themselves to the bit; otherwise nothing is proved.
+        notes: what the tracer seeded, and what is out of control.
+        crash: the code under test fails on one side amid the training; None: it does not.
+    """
+
+    name: str
+    comparison: Comparison
+    a: Trace
+    b: Trace
+    repeats: bool
+    notes: tuple[str, ...]
+    crash: Crash | None = None
+
+    @property
+    def algorithm(self) -> str:
+        """The algorithm that was trained; of a script, its file."""
+        return self.name.partition(" ")[0]
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is the training of the algorithm without a scenario."""
+        return self.name == self.algorithm
+
+    @property
+    def proved(self) -> bool:
+        """The two sides do the same, as far as this training goes."""
+        return self.comparison.verdict != "diverged" and self.repeats
+
+    @property
+    def word(self) -> str:
+        """The verdict of the comparison, or that there can be none."""
+        verdict = (
+            "differs in logs only" if self.comparison.in_logs_only else self.comparison.verdict
+        )
+        return verdict if self.repeats else f"{verdict}, but does not repeat itself"
+
+
+def share(traced: Trace) -> float | None:
+    """Share of the executable lines that a training has reached; None if they were not noted."""
+    rows = list(traced.header["lines"].values())
+    executable = sum(len(every) for _, every in rows)
+    return sum(len(hit) for hit, _ in rows) / executable if executable else None
+
+
+def missed(traced: Sequence[Traced]) -> dict[str, list[int]]:
+    """Side B's files -> lines that no training has reached, of the functions that any enters."""
+    every: dict[str, set[int]] = {}
+    hit: dict[str, set[int]] = {}
+    for training in traced:
+        for file, (executed, executable) in training.b.header["lines"].items():
+            every.setdefault(file, set()).update(executable)
+            hit.setdefault(file, set()).update(executed)
+    left = {file: sorted(lines - hit[file]) for file, lines in sorted(every.items())}
+    return {file: lines for file, lines in left.items() if lines}
+
+
+def ranges(lines: Iterable[int]) -> str:
+    """Line numbers as ranges."""
+    spans: list[list[int]] = []
+    for line in sorted(lines):
+        if spans and line == spans[-1][1] + 1:
+            spans[-1][1] = line
+        else:
+            spans.append([line, line])
+    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in spans)

@@ -1,0 +1,652 @@
+"""What an upgrade gate found: plain data, with the list of entries and what it comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from rlregress.model import differences as model
+from rlregress.model.cells import CellRuns
+from rlregress.model.code import Changed, Hunk
+from rlregress.model.differences import DOCUMENTED, VIOLATED, Entry, Judgement
+from rlregress.model.fault_results import Mutant
+from rlregress.model.recorded_traces import NotTraced, Traced
+from rlregress.model.verdict import HOLDS, IMPROVED, MOVED
+
+#: why a probe gave no answer: a package of others is missing, the framework does not have what it
+#: asks about, the code is none that it knows, it ended in an error, or there is no such probe.
+PACKAGE, ABSENT, UNKNOWN_CODE, ERROR, NO_PROBE = "package", "absent", "code", "error", "no probe"
+#: whose code raised the error: this library's, or the framework's.
+SUITE, FRAMEWORK = "suite", "framework"
+#: how a changed detail stands to what is documented of side B's version.
+UNDOCUMENTED = "not documented"
+#: verdicts on returns that settle what differs.
+_SETTLED = (HOLDS, IMPROVED, MOVED)
+#: what returns settle: not what breaks a user's code.
+_OF_TRAINING = (*model.CODE, model.TRAINING, model.DETAIL, model.DEFAULT, model.ENVIRONMENT)
+
+
+def vector(numbers: tuple[float, ...]) -> str:
+    """Numbers as a reader wants them."""
+    text = ", ".join(f"{x:.7g}" for x in numbers[:8])
+    return f"[{text}{', ...' if len(numbers) > 8 else ''}]"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What one probe said.
+
+    Attributes:
+        variant: as judged; None if no one variant matches, or if there was no answer.
+        observed: the vector, or None if there was no answer.
+        text: the variant, or why there is none.
+        why: "" if there was an answer, else ``PACKAGE``, ``ABSENT``, ``UNKNOWN_CODE`` or ``ERROR``.
+        error_origin: of an error, ``SUITE``, ``FRAMEWORK`` or "other".
+        place: of an error, where it was raised.
+        near: the nearest variants, with what each expects, if none matches.
+        called: file and name of functions of the framework that the probe has entered.
+    """
+
+    variant: str | None
+    observed: tuple[float, ...] | None
+    text: str
+    why: str = ""
+    error_origin: str = ""
+    place: str = ""
+    near: tuple[tuple[str, tuple[float, ...]], ...] = ()
+    called: frozenset[tuple[str, str]] = frozenset()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangedDetail:
+    """A detail that differs between the two versions.
+
+    Attributes:
+        question: what is checked.
+        consequence: what it means for a training.
+        meanings: the formula of either variant in words; empty where there is none.
+    """
+
+    id: str
+    scope: str
+    a: Answer
+    b: Answer
+    question: str = ""
+    consequence: str = ""
+    meanings: tuple[str, str] = ("", "")
+
+    @property
+    def words(self) -> str:
+        """Both variants, or what there is in their place: "half -> none"."""
+        return f"{self.a.text} -> {self.b.text}"
+
+    @property
+    def called(self) -> frozenset[tuple[str, str]]:
+        """Functions that its probe enters on either side."""
+        return self.a.called | self.b.called
+
+    def numbers(self) -> list[str]:
+        """What was observed, and what the nearest variants expect, where none matches."""
+        if self.a.variant is not None and self.b.variant is not None:
+            return []
+        lines = []
+        for label, answer in (("A", self.a), ("B", self.b)):
+            lines.append(f"observed on side {label}: {vector(answer.observed or ())}")
+            for name, expected in answer.near:
+                lines.append(f"  expected of {name}: {vector(expected)}")
+        return lines
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotProbed:
+    """A detail that could not be asked.
+
+    Attributes:
+        side: label of the side that gave no answer, or "A and B".
+        why: ``PACKAGE``, ``ABSENT``, ``UNKNOWN_CODE``, ``ERROR`` or ``NO_PROBE``.
+        text: the reason.
+        error_origin, place: of an error; see ``Answer``.
+    """
+
+    id: str
+    scope: str
+    side: str
+    why: str
+    text: str
+    error_origin: str = ""
+    place: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Details:
+    """The three answers.
+
+    Attributes:
+        same: how many were asked on both sides and are done alike.
+        absent: those of what neither side has; there is nothing to ask, and they are not counted.
+    """
+
+    same: int = 0
+    changed: tuple[ChangedDetail, ...] = ()
+    not_probed: tuple[NotProbed, ...] = ()
+    absent: tuple[NotProbed, ...] = ()
+
+    @property
+    def probed(self) -> int:
+        """How many were asked on both sides."""
+        return self.same + len(self.changed)
+
+    @property
+    def all(self) -> int:
+        """How many there are of what one side has at least."""
+        return self.probed + len(self.not_probed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangedDefault:
+    """What a user gets who sets nothing, where it is another value.
+
+    Attributes:
+        owner: "<algorithm> [<scope>]", or the class or function that takes the parameter.
+    """
+
+    owner: str
+    name: str
+    a: str
+    b: str
+
+    def __str__(self) -> str:
+        return f"{self.owner} `{self.name}`: {self.a} -> {self.b}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """Changed details that have the same changed functions below them: one cause.
+
+    Attributes:
+        functions: those that their probes enter, and that differ between the sides.
+    """
+
+    details: tuple[ChangedDetail, ...]
+    functions: tuple[Changed, ...]
+
+
+def findings(details: Iterable[ChangedDetail], changed: Sequence[Changed]) -> list[Finding]:
+    """Changed details, grouped by what differs below them."""
+    groups: dict[tuple[Changed, ...], list[ChangedDetail]] = {}
+    alone: list[Finding] = []
+    for detail in details:
+        below = tuple(f for f in changed if f.key in detail.called and not f.at_import)
+        if below:
+            groups.setdefault(below, []).append(detail)
+        else:
+            alone.append(Finding(details=(detail,), functions=()))
+    shared = (Finding(details=tuple(of), functions=below) for below, of in groups.items())
+    return [*shared, *alone]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moved:
+    """An environment on both sides.
+
+    Attributes:
+        step: the first step at which the sides differ, from 0 for the reset; None: they do not.
+        at_first, largest: largest absolute difference of an observation or a reward, at that step
+            and from there on.
+        note: why there is no comparison.
+        missing: label of the side that does not have it, or that cannot make it.
+    """
+
+    environment: str
+    step: int | None
+    at_first: float = 0.0
+    largest: float = 0.0
+    note: str = ""
+    missing: str = ""
+
+    @property
+    def moves(self) -> bool:
+        """Whether the two sides differ; one that a side cannot make was not asked."""
+        return self.step is not None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cause:
+    """What makes a training part.
+
+    Attributes:
+        place: changed functions where the traces part, or that called what stands there.
+        alone: the function that makes side B do what side A does when it is put back.
+        moving: functions that move the training when they are put back, the later ones with the
+            earlier ones.
+        together: functions that move it when all of them are put back; some may not be needed.
+        whole: whether side B does what side A does with all of them put back; None: not recorded.
+        still: functions that do not.
+        failed: functions that cannot be put back alone, and why.
+        open: functions that were not tried, for want of recordings.
+        new: functions that only one side has, and that the named ones call.
+    """
+
+    place: tuple[Changed, ...] = ()
+    alone: Changed | None = None
+    moving: tuple[Changed, ...] = ()
+    together: tuple[Changed, ...] = ()
+    whole: bool | None = None
+    still: tuple[Changed, ...] = ()
+    failed: tuple[tuple[Changed, str], ...] = ()
+    open: tuple[Changed, ...] = ()
+    new: tuple[Changed, ...] = ()
+
+    @property
+    def movers(self) -> tuple[Changed, ...]:
+        """The functions that were shown to move the training."""
+        alone = (self.alone,) if self.alone is not None else ()
+        return tuple(dict.fromkeys((*alone, *self.moving, *self.together)))
+
+    @property
+    def functions(self) -> tuple[Changed, ...]:
+        """The functions that are named, the surest first; none that was shown to do nothing."""
+        near = tuple(function for function in self.place if function not in self.still)
+        return tuple(dict.fromkeys((*self.movers, *near)))
+
+
+def details_of(cause: Cause | None, details: Iterable[ChangedDetail]) -> list[ChangedDetail]:
+    """The changed details whose probes enter what makes a training part."""
+    keys = {function.key for function in cause.functions} if cause is not None else set()
+    return [detail for detail in details if keys & detail.called]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Branch:
+    """A place that was passed one way only.
+
+    Attributes:
+        summary: in words, what stands there and what never happened.
+    """
+
+    file: str
+    line: int
+    function: str
+    summary: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calls:
+    """What came of calls of a changed function that were repeated with the old and the new code.
+
+    Attributes:
+        captured: calls of trainings that were repeated, each with perturbed arguments too.
+        same, close: repetitions in which both versions did the same, or the same but for rounding.
+        skipped: those whose arguments the old code does not take.
+        given: they differ on arguments that a training gave.
+        arguments: the smallest ones for which they differ; empty: they do not.
+        path, old, new: what differs then, and how.
+        why: nothing, or not everything, could be repeated.
+    """
+
+    captured: int = 0
+    same: int = 0
+    close: int = 0
+    skipped: int = 0
+    given: bool = False
+    arguments: str = ""
+    path: str = ""
+    old: str = ""
+    new: str = ""
+    why: str = ""
+
+    def __str__(self) -> str:
+        if self.arguments:
+            return f"called directly with {self.arguments}, {self.path}: {self.old} -> {self.new}"
+        if self.why and not self.captured:
+            return f"not called directly: {self.why}"
+        ran = f"{self.captured} calls repeated with both versions"
+        close = f", {self.close} differ by rounding" if self.close else ""
+        others = f"; others could not be: {self.why}" if self.why else ""
+        same = f"{self.same} of {self.same + self.close} repetitions are the same"
+        return f"{ran}: {same}{close}{others}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PieceExecution:
+    """How the trainings went through one function that differs.
+
+    Attributes:
+        trainings: names of those that have executed it.
+        details: "<id> [<scope>]" of the probes that have executed it.
+        one_way: what in it was passed one way only, or never.
+        hints: in words, what would execute it.
+        algorithms: those that use its class or its file.
+        elsewhere: what started the process in which it may run unrecorded; empty: nothing did.
+        missed: it ran, and what differs in it did not, or may not have: in words; empty: it did.
+        calls: what came of its calls; None: it was not called directly.
+    """
+
+    function: Changed
+    trainings: tuple[str, ...] = ()
+    details: tuple[str, ...] = ()
+    one_way: tuple[Branch, ...] = ()
+    hints: tuple[str, ...] = ()
+    algorithms: tuple[str, ...] = ()
+    elsewhere: str = ""
+    missed: str = ""
+    calls: Calls | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MutationTest:
+    """How many of the seeded faults the gate would have detected.
+
+    Attributes:
+        functions: how many functions were given faults.
+        diverged: faults that make a trace part, or end a training in an error.
+        called: those that show only when their function is called directly.
+        not_run: faults on lines that no training runs.
+        unseen: faults that were run and moved nothing.
+        misfits: faults that could not be seeded, and why; they do not count.
+    """
+
+    functions: int
+    diverged: tuple[Mutant, ...]
+    not_run: tuple[Mutant, ...]
+    unseen: tuple[Mutant, ...]
+    called: tuple[Mutant, ...] = ()
+    misfits: tuple[str, ...] = ()
+
+    @property
+    def detected(self) -> int:
+        """How many would have been detected."""
+        return len(self.diverged) + len(self.called)
+
+    @property
+    def faults(self) -> int:
+        """How many were seeded."""
+        return self.detected + len(self.not_run) + len(self.unseen)
+
+    @property
+    def share(self) -> float:
+        """Share of the faults that would have been detected; 0 where there were none."""
+        return self.detected / self.faults if self.faults else 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReturnsVerdict:
+    """What the trainings say.
+
+    Attributes:
+        lines: one for each cell and group.
+        verdicts: cell or group -> its verdict, as data, before an alarm was asked again.
+        runs: id of a cell -> the runs of side B, and the stored ones.
+    """
+
+    verdict: str
+    lines: tuple[str, ...]
+    report: Path | None = None
+    verdicts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    runs: Mapping[str, CellRuns] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SideInfo:
+    """What a report says of one version.
+
+    Attributes:
+        label: "A" or "B".
+        text: as it was requested.
+        how: "installed", "tree", "overlay", "environment", "your environment" or "not made".
+        why: of an environment, in words, what kept it from being an overlay.
+        notes: what does not fit together and is run all the same.
+        lines: all of it in words.
+        lock: its file of pinned requirements, if there is one.
+    """
+
+    label: str
+    text: str
+    how: str
+    why: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+    lock: Path | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tally:
+    """How many of how many were compared."""
+
+    checked: int
+    all: int
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing is missing."""
+        return self.checked == self.all
+
+    def __str__(self) -> str:
+        return f"{self.checked} of {self.all}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfFramework:
+    """What was found of one framework.
+
+    Attributes:
+        name: full name of the framework.
+        module: its own package, as it is imported.
+        versions: package -> version, on either side.
+        entries: of the list of differences, those of this framework.
+        details: compared and the same, compared and different, not compared.
+        standing: detail and scope -> how the change stands to what is documented of side B.
+        documented: detail and scope -> in words, since when it is done so, of those that changed.
+        defaults: hyperparameters and parameters whose defaults changed.
+        unread: in words, defaults that could not be compared.
+        traced: trainings that ran on both sides; not_traced: those that could not be compared.
+        same_code: trainings that run no code by which the sides differ, and were not traced.
+        executions: how the trainings went through the pieces of code that differ.
+        causes: training -> what makes it differ, as far as that could be found.
+        differences: function -> lines that differ, of what the changed details and the causes name.
+        proof: how many injected faults the traces would have detected; None: not asked for.
+        returns: verdict of the trainings on side B; None: not trained.
+        stored: algorithms with baseline runs, by which returns are judged.
+        hunks: function -> its lines of both sides, with those around what differs.
+        judgement: of this framework's entries alone.
+    """
+
+    name: str
+    title: str
+    module: str
+    versions: tuple[Mapping[str, str], Mapping[str, str]]
+    entries: tuple[Entry, ...] = ()
+    details: Details = field(default_factory=Details)
+    standing: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    documented: Mapping[tuple[str, str], Sequence[str]] = field(default_factory=dict)
+    defaults: tuple[ChangedDefault, ...] = ()
+    unread: tuple[str, ...] = ()
+    traced: tuple[Traced, ...] = ()
+    not_traced: tuple[NotTraced, ...] = ()
+    same_code: tuple[str, ...] = ()
+    executions: tuple[PieceExecution, ...] = ()
+    causes: Mapping[str, Cause] = field(default_factory=dict)
+    differences: Mapping[Changed, Sequence[str]] = field(default_factory=dict)
+    proof: MutationTest | None = None
+    returns: ReturnsVerdict | None = None
+    stored: frozenset[str] = frozenset()
+    hunks: Mapping[Changed, Hunk] = field(default_factory=dict)
+    judgement: Judgement = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "judgement", model.judge(self.entries))
+
+    @property
+    def verdict(self) -> str:
+        """Of this framework alone."""
+        return self.judgement.verdict
+
+    @property
+    def diverged(self) -> list[Traced]:
+        """Trainings that do not do the same on both sides, or of which nothing is proved."""
+        return [t for t in self.traced if not t.proved]
+
+    @property
+    def unexecuted(self) -> list[Entry]:
+        """Pieces of code that differ, and that no training has executed."""
+        return [entry for entry in self.entries if entry.kind in model.CODE
+                and entry.state in model.UNCHECKED]  # fmt: skip
+
+    @property
+    def to_train(self) -> list[str]:
+        """Algorithms whose returns have to be measured.
+
+        Those whose plain training differs, and those that use a function that nothing executed.
+        """
+        names = {t.algorithm for t in self.diverged if t.plain and not t.comparison.in_logs_only}
+        unexecuted = {entry.name for entry in self.unexecuted if entry.state == model.NEVER}
+        for execution in self.executions:
+            # of what ran at all, the trainings have compared what they could
+            left = not execution.trainings and not execution.function.at_import
+            if left and f"{execution.function.file} {execution.function.name}" in unexecuted:
+                names |= set(execution.algorithms)
+        return sorted(names)
+
+    @property
+    def moved(self) -> list[ChangedDetail]:
+        """Changed details that are not done as is documented of side B."""
+        return [d for d in self.details.changed if self._stands(d) != DOCUMENTED]
+
+    def _stands(self, detail: ChangedDetail) -> str:
+        return self.standing.get((detail.id, detail.scope), UNDOCUMENTED)
+
+    @property
+    def violated(self) -> list[ChangedDetail]:
+        """Changed details that are documented otherwise of side B."""
+        return [d for d in self.details.changed if self._stands(d) == VIOLATED]
+
+    def with_returns(
+        self, verdict: ReturnsVerdict | None, stored: frozenset[str], entry: Entry | None
+    ) -> OfFramework:
+        """The same with what the trainings of side B came to.
+
+        Args:
+            entry: of the list, for the returns; None: nothing was trained.
+        """
+        if verdict is None or entry is None:
+            return replace(self, returns=verdict, stored=stored)
+        entries = self.entries
+        # a scenario is no baseline cell: its returns were not measured
+        open_ = [t for t in self.diverged if not t.plain or t.algorithm not in stored]
+        if verdict.verdict in _SETTLED and not open_:
+            entries = tuple(
+                replace(listed_entry, standing=verdict.verdict)
+                if listed_entry.kind in _OF_TRAINING and listed_entry.verdict == model.CHANGED
+                else listed_entry
+                for listed_entry in entries
+            )
+        return replace(self, returns=verdict, stored=stored, entries=(*entries, entry))
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfScript:
+    """What was found of a script.
+
+    Attributes:
+        held: the script on both sides, or why it could not be compared.
+        executions: how it went through the pieces of code that differ and that it executes.
+        entries: of the list of differences, the script's own and those of the code it may run.
+        causes, differences, proof, hunks: as of a framework.
+        judgement: of the script's entries alone.
+    """
+
+    held: Traced | NotTraced
+    entries: tuple[Entry, ...] = ()
+    executions: tuple[PieceExecution, ...] = ()
+    causes: Mapping[str, Cause] = field(default_factory=dict)
+    differences: Mapping[Changed, Sequence[str]] = field(default_factory=dict)
+    proof: MutationTest | None = None
+    hunks: Mapping[Changed, Hunk] = field(default_factory=dict)
+    judgement: Judgement = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "judgement", model.judge(self.entries))
+
+    @property
+    def verdict(self) -> str:
+        """Of the script alone."""
+        return self.judgement.verdict
+
+
+@dataclass(frozen=True, kw_only=True)
+class Upgrade:
+    """Everything that was found of A and B.
+
+    Attributes:
+        pinned: packages that are pinned otherwise on the two sides.
+        differing: package -> versions on both sides, of all that differ and are on both.
+        script: what was traced instead of the built-in trainings.
+        other_packages: entries of no framework and no script: metadata, packages, environments.
+        one_way: branches, clamps and masks that the traces of side B took one way only.
+        stale: lines of the file of accepted entries that match nothing.
+        min_coverage, fail_on: see ``model.judge``.
+        judgement: of all entries.
+    """
+
+    a: SideInfo
+    b: SideInfo
+    frameworks: tuple[OfFramework, ...]
+    physics: tuple[Moved, ...] = ()
+    script: OfScript | None = None
+    other_packages: tuple[Entry, ...] = ()
+    pinned: frozenset[str] = frozenset()
+    differing: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    one_way: tuple[Branch, ...] = ()
+    stale: tuple[str, ...] = ()
+    min_coverage: float = model.MIN_COVERAGE
+    fail_on: str = model.FAIL_ON
+    judgement: Judgement = field(init=False)
+
+    def __post_init__(self) -> None:
+        judgement = model.judge(self.entries, self.min_coverage, self.fail_on)
+        object.__setattr__(self, "judgement", judgement)
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """The list of everything that differs, and of everything that was to be compared."""
+        own = self.script.entries if self.script is not None else ()
+        return (
+            *(entry for of in self.frameworks for entry in of.entries),
+            *own,
+            *self.other_packages,
+        )
+
+    @property
+    def verdict(self) -> str:
+        """The worst of all entries."""
+        return self.judgement.verdict
+
+    @property
+    def exit_code(self) -> int:
+        """0, 1: regressed or the new version fails, 2: could not judge, 3: changed."""
+        return self.judgement.exit_code
+
+    @property
+    def tallies(self) -> dict[str, Tally]:
+        """How much was compared of what there is."""
+        checked = self.judgement.coverage
+        tallies = {"changed pieces": Tally(checked=checked.checked, all=checked.all)}
+        details = [of.details for of in self.frameworks]
+        tallies["details"] = Tally(
+            checked=sum(detail.probed for detail in details),
+            all=sum(detail.all for detail in details),
+        )
+        for name, kind in (("trainings", model.TRAINING), ("environments", model.ENVIRONMENT)):
+            own = [e for e in self.entries if e.kind == kind and e.state != model.NO_EFFECT]
+            compared = sum(entry.state not in model.UNCHECKED for entry in own)
+            tallies[name] = Tally(checked=compared, all=len(own))
+        return {name: tally for name, tally in tallies.items() if tally.all}
+
+    @property
+    def traced(self) -> list[Traced]:
+        """Every training that was traced on both sides."""
+        own = self.script.held if self.script is not None else None
+        every = [traced for of in self.frameworks for traced in of.traced]
+        return [*every, own] if isinstance(own, Traced) else every

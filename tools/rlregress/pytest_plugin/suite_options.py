@@ -1,0 +1,92 @@
+"""The options of the suite."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import pytest
+
+from rlregress import frameworks
+from rlregress.gate.gate_run import PYTEST, GateOptions
+from rlregress.model import option
+
+_SHARED = {name: each for name, each in option.of(GateOptions).items() if name in PYTEST}
+#: other defaults than those of ``rlregress check``.
+_DEFAULTS = {"budget": "smoke"}
+#: what of them also says which tests run.
+_OF_TESTS = ("frameworks", "algorithms", "budget")
+
+#: those that concern trainings alone, with their defaults.
+OF_TRAININGS = {
+    each.flag: default for name, (each, default) in _SHARED.items() if name not in _OF_TESTS
+}
+
+#: what may not be empty.
+NAMING = (
+    *(each.flag for each, default in _SHARED.values() if isinstance(default, str | None)),
+    "--detail", "--evidence", "--rlregress-report",
+    *(f"--{name}" for name in frameworks.names()),
+)  # fmt: skip
+
+
+def add(parser: pytest.Parser) -> None:
+    """The options of the suite."""
+    group = parser.getgroup("rlregress", "regression tests of reinforcement-learning frameworks")
+    for name, (each, usual) in _SHARED.items():
+        default = _DEFAULTS.get(name, usual)
+        how: dict[str, Any] = {"default": default, "help": _help(each.help, default, usual)}
+        if isinstance(default, bool):
+            how["action"] = "store_true"
+        else:
+            how |= {"type": type(default) if default is not None else str, "metavar": each.metavar}
+        _add(group, each.flag, **how)
+    group.addoption(
+        "--detail",
+        metavar="IDS",
+        help="only what probes these details: ids or their beginnings (sac, sac.critic_loss)",
+    )
+    group.addoption(
+        "--unpinned", action="store_true", help="do not limit a training to one thread (slow)"
+    )
+    group.addoption(
+        "--random-seed",
+        type=int,
+        default=0,
+        help="added to the seeds of probes and of the trainings of tests_behavior (0)",
+    )
+    for adapter in map(frameworks.get, frameworks.names()):
+        if adapter.checkout:
+            group.addoption(
+                f"--{adapter.name}",
+                default="",
+                help=f"folder of a checkout of {adapter.title} (default: {adapter.checkout})",
+            )
+    _add(
+        group,
+        "--progress",
+        action="store_true",
+        help="say now and then how far each tier is, in place of a letter for each test",
+    )
+    group.addoption("--evidence", default="", help="write what was found to this JSON file")
+    group.addoption(
+        "--rlregress-report",
+        default="",
+        metavar="FOLDER",
+        help="write the report of rlregress check on what this session checked, and did not check",
+    )
+
+
+def _help(text: str, default: Any, usual: Any) -> str:
+    text = f"{text[0].lower()}{text[1:].rstrip('.')}"
+    return text if default == usual else f"{text} ({default})"
+
+
+def _add(group: Any, flag: str, **how: Any) -> None:
+    """An option, and its former names, which no help lists."""
+    group.addoption(flag, **how)
+    of = flag.removeprefix("--").replace("-", "_")
+    for former, now in option.FORMER.items():
+        if now == flag:
+            hidden = {**how, "help": argparse.SUPPRESS, "dest": of}
+            group.addoption(former, **hidden)

@@ -1,0 +1,187 @@
+"""What hosts of code show of a verdict: annotations, comments and summaries, and code quality.
+
+GitHub: "Workflow commands" (at most 10 annotations of a kind for each step), "Adding a job
+summary" (1 MiB for each step), the length of a comment (65 536 characters). GitLab: "Code Quality",
+report format (``description``, ``check_name``, ``fingerprint``, ``severity``, ``location``), and
+"Unit test reports".
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import Any
+from urllib.parse import quote
+from xml.etree import ElementTree
+
+from rlregress import __version__
+from rlregress.model import differences as model
+from rlregress.model.upgrade_result import OfFramework, Upgrade
+from rlregress.model.verdict import REGRESSED
+from rlregress.reporting import harmless
+from rlregress.reporting.upgrade_findings import ERROR, LEVELS, NOTICE, WARNING, Finding
+
+#: level -> GitLab's severity
+_SEVERITIES = {ERROR: "major", WARNING: "minor", NOTICE: "info"}
+#: level -> that of SARIF
+_SARIF_LEVELS = {ERROR: "error", WARNING: "warning", NOTICE: "note"}
+#: annotations of one kind that GitHub shows for one step
+MOST = 10
+#: bytes of the summary of one step
+SUMMARY = 1024 * 1024
+#: characters of a comment
+COMMENT = 65_536
+#: of gates and of upgrades: finds the comment that is to be written over
+GATE, UPGRADE = "<!-- rlregress gate -->", "<!-- rlregress upgrade -->"
+
+
+def annotated(found: Sequence[Finding]) -> list[str]:
+    """Workflow commands of GitHub, as many of a kind as it shows; the last counts the rest."""
+    lines = []
+    for level in LEVELS:
+        of = [finding for finding in found if finding.level == level]
+        listed = of if len(of) <= MOST else of[: MOST - 1]
+        lines += [_annotation(finding) for finding in listed]
+        if listed != of:
+            text = f"{len(of) - len(listed)} more are in the report"
+            lines.append(_annotation(Finding(level, "", "rlregress", text)))
+    return lines
+
+
+def _annotation(finding: Finding) -> str:
+    place = {"file": finding.file, "line": str(finding.line)} if finding.file else {}
+    return harmless.workflow(finding.level, {**place, "title": finding.title}, finding.message)
+
+
+def code_quality(found: Sequence[Finding]) -> list[dict[str, Any]]:
+    """GitLab's report, of what has a place in the repository."""
+    return [
+        {
+            "description": f"{finding.title}: {finding.message}",
+            "check_name": finding.check,
+            "fingerprint": _fingerprint(finding),
+            "severity": _SEVERITIES[finding.level],
+            "location": {"path": finding.file, "lines": {"begin": finding.line}},
+        }
+        for finding in found
+        if finding.file
+    ]
+
+
+def _fingerprint(finding: Finding) -> str:
+    text = "\0".join([finding.check, finding.title, finding.message, finding.file])
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def sarif(found: Sequence[Finding]) -> dict[str, Any]:
+    """What analysers tell code hosts: SARIF 2.1.0 (OASIS), of all that was found."""
+    rules = [{"id": check} for check in dict.fromkeys(finding.check for finding in found)]
+    driver = {"name": "rlregress", "version": __version__, "rules": rules}
+    results = [
+        {
+            "ruleId": finding.check,
+            "level": _SARIF_LEVELS[finding.level],
+            "message": {"text": f"{finding.title}: {finding.message}"},
+            "partialFingerprints": {"rlregress/v1": _fingerprint(finding)},
+            "locations": [_location(finding)] if finding.file else [],
+        }
+        for finding in found
+    ]
+    return {
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{"tool": {"driver": driver}, "results": results}],
+    }
+
+
+def _location(finding: Finding) -> dict[str, Any]:
+    place = {"uri": quote(finding.file), "uriBaseId": "%SRCROOT%"}
+    region = {"startLine": finding.line}
+    return {"physicalLocation": {"artifactLocation": place, "region": region}}
+
+
+def comment(mark: str, brief: Sequence[str], text: str) -> str:
+    """A comment of a pull request, with the mark by which the next one is written over it.
+
+    Args:
+        mark: ``GATE`` or ``UPGRADE``.
+        brief: the five lines, the verdict first.
+        text: the report, which is folded.
+    """
+    safe = [harmless.markdown(harmless.line(line)) for line in brief]
+    head = [mark, f"### {safe[0]}", "", *(f"- {line}" for line in safe[1:]), ""]
+    fold, end = "<details><summary>Report</summary>\n\n", "\n</details>\n"
+    room = COMMENT - len("\n".join(head)) - len(fold) - len(end)
+    return "\n".join(head) + fold + cut(harmless.markdown(text), room, len) + end
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode())
+
+
+def cut(text: str, room: int, measure: Callable[[str], int] = _bytes) -> str:
+    """The text, or as many of its first lines as there is room for, and how many are left out.
+
+    Args:
+        measure: of a text; bytes by default.
+    """
+    if measure(text) <= room:
+        return text
+    lines = text.splitlines(keepends=True)
+    message = f"\n... {len(lines)} lines in all; the whole report is in the artifact\n"
+    kept: list[str] = []
+    size = measure(message)
+    for line in lines:
+        size += measure(line)
+        if size > room:
+            break
+        kept.append(line)
+    return "".join(kept) + message if measure(message) <= room else ""
+
+
+def junit(result: Upgrade, seconds: float) -> str:
+    """A case for each detail that differs or was not probed, each training and piece of code."""
+    root = ElementTree.Element("testsuites")
+    for of in result.frameworks:
+        suite = ElementTree.SubElement(root, "testsuite", name=f"upgrade {of.name}")
+        for detail in of.details.changed:
+            case = _case(suite, of, f"{detail.id} [{detail.scope}]")
+            if detail in of.moved:
+                text = f"{detail.a.text} -> {detail.b.text}"
+                ElementTree.SubElement(case, "failure", message=text).text = text
+        for missing in of.details.not_probed:
+            case = _case(suite, of, f"{missing.id} [{missing.scope}]")
+            ElementTree.SubElement(case, "skipped", message=f"not probed: {missing.text}")
+        for entry in of.entries:
+            if entry.kind not in (*model.CODE, model.TRAINING):
+                continue
+            kind = "trace" if entry.kind == model.TRAINING else entry.kind
+            case = _case(suite, of, f"{kind} {entry.name}")
+            text = f"{entry.state}{entry.reason and ': '}{entry.reason}"
+            if entry.state in model.UNCHECKED:
+                ElementTree.SubElement(case, "skipped", message=text)
+            elif (
+                entry.state in (model.NEW_FAILS, model.DIFFERS, model.BEYOND, model.LOGS)
+                and not entry.accepted
+            ):
+                ElementTree.SubElement(case, "failure", message=text).text = text
+        if of.returns is not None:
+            case = _case(suite, of, "returns")
+            if of.returns.verdict == REGRESSED:
+                text = "\n".join(of.returns.lines)
+                ElementTree.SubElement(case, "failure", message=REGRESSED).text = text
+        suite.set("tests", str(len(suite)))
+        suite.set("failures", str(len(suite.findall("*/failure"))))
+        suite.set("skipped", str(len(suite.findall("*/skipped"))))
+        suite.set("errors", "0")
+    root.set("time", f"{seconds:.1f}")
+    # a control character would make it no XML
+    for element in root.iter():
+        element.text = element.text and harmless.terminal(element.text)
+        for name, value in element.items():
+            element.set(name, harmless.terminal(value))
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _case(suite: ElementTree.Element, of: OfFramework, name: str) -> ElementTree.Element:
+    return ElementTree.SubElement(suite, "testcase", classname=f"upgrade.{of.name}", name=name)

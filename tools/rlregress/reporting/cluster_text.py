@@ -1,0 +1,143 @@
+"""The state of a store of runs in one screen, and what is wrong with its records."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from rlregress.model.store_state import STATES, Attempt, Audit, Merged, Survey
+from rlregress.reporting import tables
+
+#: of each kind of thing, so many are shown.
+_LISTED = 8
+#: of the attempts that run, those that have come least far.
+_RUNNING = 5
+
+
+def duration(seconds: float) -> str:
+    """``2 h 5 min``, ``40 min``, ``30 s``."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 90:
+        return f"{minutes} min"
+    hours = round(minutes / 60)
+    return f"{hours} h" if hours < 48 else f"{hours / 24:.1f} days"
+
+
+def status(survey: Survey, queue: Mapping[tuple[str, str], int], silent: str) -> list[str]:
+    """The status of a store.
+
+    Args:
+        queue: (state, reason) of Slurm -> how many tasks.
+        silent: why Slurm does not tell; empty if it does, or was not asked.
+    """
+    if not survey.counts:
+        return ["no runs: nothing was launched to this store, and it has no records"]
+    rows: list[tuple[str, ...]] = [("", *STATES, "all")]
+    total = Counter[str]()
+    for group, counts in sorted(survey.counts.items()):
+        rows.append((group, *_numbers(counts)))
+        total += counts
+    if len(survey.counts) > 1:
+        rows.append(("all", *_numbers(total)))
+    lines = tables.columns(rows)
+    lines += _left(survey, total)
+    lines += _attempts(survey)
+    lines += _some(
+        [f"failed ({number}): {reason}" for reason, number in survey.reasons.most_common()]
+    )
+    if survey.read < total["failed"]:
+        lines.append(f"of {total['failed']} failed runs {survey.read} were asked why")
+    waits = [f"{n} {state}" + f" ({why})" * (why != "None") for (state, why), n in queue.items()]
+    if waits:
+        lines.append(f"Slurm: {', '.join(waits)}")
+    if silent:
+        lines.append(f"Slurm was asked, and said nothing: {silent}")
+    if survey.own_clock:
+        lines.append("ages are by this machine's clock, as you may not write to the store")
+    if survey.duplicates or survey.damaged:
+        lines.append(
+            f"{len(survey.duplicates)} second results that differ, {len(survey.damaged)} damaged "
+            "records set aside: rlregress runs verify names them"
+        )
+    return lines
+
+
+def _numbers(counts: Counter[str]) -> list[str]:
+    return [*(str(counts[state] or "-") for state in STATES), str(counts.total())]
+
+
+def _left(survey: Survey, total: Counter[str]) -> list[str]:
+    ended = total["done"] + total["failed"]
+    if ended == total.total():
+        return ["nothing is left to do"]
+    if survey.seconds_left is not None:
+        return [f"time left: about {duration(survey.seconds_left)}, with as many at a time as now"]
+    if total["running"]:
+        return ["time left: not known before the first runs report their progress"]
+    return ["nothing is running: launch again to do what is left"]
+
+
+def _attempts(survey: Survey) -> list[str]:
+    of_states: dict[str, list[Attempt]] = {state: [] for state in ("stuck", "stopped", "running")}
+    for attempt in survey.attempts:
+        of_states[attempt.state].append(attempt)
+    lines = _some(
+        [
+            f"stuck: {row.run} at {row.share:.0%} on {row.where}, silent for {duration(row.silent)}"
+            for row in of_states["stuck"]
+        ]
+    )
+    lines += _some(
+        [
+            f"stopped: {row.run}{f' at {row.share:.0%}' * (row.share > 0)} on {row.where}: "
+            f"{row.why}" + f" (attempt {row.restarts + 1})" * (row.restarts > 0)
+            for row in of_states["stopped"]
+        ]
+    )
+    if survey.unbegun:
+        lines.append(
+            f"stopped: {survey.unbegun} runs before they began: they were submitted, and Slurm has "
+            "no task of them any more; cancelled, or see the logs in slurm/ of the store"
+        )
+    running = sorted(of_states["running"], key=lambda item: item.share)
+    return lines + _some(
+        [
+            f"running: {row.run} at {row.share:.0%} after {duration(row.wall_seconds)} on "
+            f"{row.where}"
+            for row in running
+        ],
+        _RUNNING,
+    )
+
+
+def _some(lines: Sequence[str], most: int = _LISTED) -> list[str]:
+    more = len(lines) - most
+    return [*lines[:most], *([f"  and {more} more"] if more > 0 else [])]
+
+
+def audit(of: Audit) -> list[str]:
+    """What is wrong with the records of a store, all of it, and what is to be known of them."""
+    wrong = [*of.damaged.values(), *of.wrong]
+    lines = [f"wrong: {problem}" for problem in wrong] + [
+        f"note: {problem}" for problem in of.notes
+    ]
+    lines.append(
+        f"{of.records} records are whole, {of.failed} of them of failed runs; "
+        f"{len(wrong) or 'nothing'} wrong"
+    )
+    if of.missing is not None:
+        lines.append(f"{of.missing or 'none'} of the manifest's runs without a record")
+    return lines
+
+
+def merged(of: Merged, target: str) -> list[str]:
+    """What a merge did."""
+    lines = [f"damaged, left out: {sentence}" for sentence in of.damaged.values()]
+    lines += [f"another result: {sentence}; both are kept" for sentence in of.differing]
+    return [
+        *lines,
+        f"{target}: {of.new} records are new, {of.equal} were there already, "
+        f"{len(of.differing)} have another result, {len(of.damaged)} are damaged",
+    ]

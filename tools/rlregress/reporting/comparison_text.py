@@ -1,0 +1,167 @@
+"""``rlregress compare``: the matrix of details, differences first."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from rlregress.model.detail_answers import Comparison, FoundVariant, Row
+from rlregress.reporting import tables
+
+_WIDTH_OF_FILES = 150
+
+
+def _short(answers: Iterable[FoundVariant]) -> list[tuple[str, str]]:
+    """(variant, scopes) of one framework, scopes with the same variant together."""
+    scopes: dict[str, list[str]] = {}
+    for answer in answers:
+        scopes.setdefault(answer.variant or answer.meaning, []).append(answer.scope)
+    return [(variant, ", ".join(names)) for variant, names in scopes.items()]
+
+
+def _broken(text: str, width: int) -> str:
+    """A path or an id in lines of a width, none of which ends within a word of it."""
+    lines, line = [], ""
+    for word in re.findall(r"[^/._]*[/._]*", text):
+        if len(line) + len(word) > width and line:
+            lines.append(line)
+            line = ""
+        line += word
+    return "\n".join([*lines, line])
+
+
+def _variants(row: Row, name: str, width: int) -> str:
+    if name not in row.answers:
+        return f"- ({escape(row.absent[name])})" if name in row.absent else "-"
+    short = _short(row.answers[name])
+    lines = [v if len(short) == 1 else f"{v} [{scopes}]" for v, scopes in short]
+    places = dict.fromkeys(str(a.place) for a in row.answers[name] if a.place is not None)
+    listed = [_broken(place, width) for place in places]
+    return "\n".join(
+        [escape(_broken(line, width)) for line in lines] + [f"[dim]{p}[/]" for p in listed]
+    )
+
+
+def show(comparison: Comparison) -> None:
+    """Print the differences with their consequences, then what is done alike."""
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=_WIDTH_OF_FILES)
+    names = list(comparison.versions)
+    table = Table(show_lines=True, title=f"{len(comparison.different)} details differ")
+    # of the width without the lines between, the texts of consequences take what is left
+    width = (console.width - 3 * (len(names) + 2) - 1) // (len(names) + 2)
+    table.add_column("detail", width=width)
+    for name, version in comparison.versions.items():
+        table.add_column(titled(name, version), width=width)
+    table.add_column("consequence")
+    for row in comparison.different:
+        columns = [_variants(row, name, width) for name in names]
+        table.add_row(_broken(row.detail.id, width), *columns, escape(row.detail.consequence))
+    console.print(table)
+    if comparison.undecided:
+        console.print(f"[bold red]{len(comparison.undecided)} cannot be compared:[/]")
+        for row in comparison.undecided:
+            text = "; ".join(
+                f"{name}: {_variants(row, name, console.width)}" for name in row.answers
+            )
+            console.print(f"  {row.detail.id}: {text}".replace("\n", " "))
+    console.print(f"{len(comparison.same)} details are done alike:")
+    for row in comparison.same:
+        answers = next(iter(row.answers.values()))
+        console.print(escape(f"  {row.detail.id}: {', '.join(v for v, _ in _short(answers))}"))
+    if comparison.alone:
+        console.print(f"{len(comparison.alone)} are about something that only one of them has:")
+        for row in comparison.alone:
+            ((name, answers),) = row.answers.items()
+            variants = ", ".join(v for v, _ in _short(answers))
+            console.print(escape(f"  {row.detail.id}: {variants} ({name})"))
+
+
+def titled(name: str, version: str) -> str:
+    """A framework with its version, said once."""
+    return name if name.endswith(f"@{version}") else f"{name} {version}"
+
+
+def markdown(comparison: Comparison) -> str:
+    """The comparison as a page: a section for each difference, then two tables."""
+    titles = [titled(name, version) for name, version in comparison.versions.items()]
+    lines = [f"# {' against '.join(titles)}", ""]
+    lines += [
+        f"{len(comparison.different)} details differ, {len(comparison.same)} are done alike, "
+        f"{len(comparison.alone)} are about something that only one of them has. Every answer was "
+        "probed on the code; a line is the one that decides the detail.",
+        "",
+    ]
+    for row in comparison.different:
+        lines += _section(row)
+    for title, rows in (
+        ("Cannot be compared", comparison.undecided),
+        ("Done alike", comparison.same),
+        ("Only one has it", comparison.alone),
+    ):
+        if rows:
+            lines += [f"## {title}", "", *tables.head("detail", "variant", "framework")]
+            lines += [_table_line(row) for row in rows] + [""]
+    return "\n".join(lines)
+
+
+def _section(row: Row) -> list[str]:
+    lines = [f"## `{row.detail.id}`", "", f"{row.detail.question} {row.detail.consequence}", ""]
+    lines += tables.head("framework", "scope", "variant", "meaning", "line")
+    for name, answers in row.answers.items():
+        for answer in answers:
+            where = f"`{answer.place}`" if answer.place else ""
+            meaning = answer.meaning
+            if answer.deviation:
+                meaning += f" (known deviation: {answer.deviation})"
+            variant = f"`{answer.variant or '?'}`"
+            lines.append(tables.row(name, answer.scope, variant, meaning, where))
+    lines += [
+        tables.row(name, "", "", f"has none: {reason}", "") for name, reason in row.absent.items()
+    ]
+    return [*lines, ""]
+
+
+def _table_line(row: Row) -> str:
+    variants = sorted({a.variant or "?" for answers in row.answers.values() for a in answers})
+    return tables.row(f"`{row.detail.id}`", ", ".join(variants), ", ".join(row.answers))
+
+
+def as_json(comparison: Comparison) -> str:
+    """The comparison as JSON: ``versions`` and ``details``, differences first."""
+
+    def plain(row: Row) -> dict[str, Any]:
+        return {
+            "id": row.detail.id,
+            "differs": row.shared and row.differs and not row.undecided,
+            "undecided": row.undecided,
+            "question": row.detail.question,
+            "consequence": row.detail.consequence,
+            "sources": list(row.detail.sources),
+            "answers": {
+                name: {
+                    answer.scope: {
+                        "variant": answer.variant,
+                        "meaning": answer.meaning,
+                        "deviation": answer.deviation,
+                        "line": str(answer.place) if answer.place else None,
+                        "text": answer.place.text if answer.place else None,
+                    }
+                    for answer in answers
+                }
+                for name, answers in row.answers.items()
+            },
+            "absent": dict(row.absent),
+        }
+
+    same = [*comparison.same, *comparison.alone]
+    rows = [*comparison.different, *comparison.undecided, *same]
+    compared = {"versions": dict(comparison.versions), "details": [plain(row) for row in rows]}
+    return json.dumps(compared, indent=1)

@@ -1,0 +1,442 @@
+"""``report.html``: what a gate says of the installed frameworks."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rlregress.model.gate_result import AlgorithmCoverage, Deviation, FrameworkOutcome, GateResult
+from rlregress.model.quantities import RETURNS, TRAINING, quantity_of
+from rlregress.model.verdict import (
+    COULD_NOT_JUDGE,
+    FORMULAS_HOLD,
+    HOLDS,
+    IMPROVED,
+    INCONCLUSIVE,
+    MOVED,
+    REGRESSED,
+)
+from rlregress.reporting import grouped_failures, summary, throughput_text, words
+from rlregress.reporting.html import page as pages
+from rlregress.reporting.html import returns_page
+from rlregress.reporting.html.page import (
+    Badge,
+    Card,
+    CodeLines,
+    Facts,
+    Finding,
+    Folded,
+    Quoted,
+    Section,
+    SourcePair,
+    Step,
+    Table,
+)
+
+#: names that a sentence of the first screen lists
+_NAMED = 4
+#: sentences that one list of the first screen has
+_LISTED = 6
+#: verdicts in the order in which a reader wants them
+_ORDER = (REGRESSED, COULD_NOT_JUDGE, INCONCLUSIVE, IMPROVED, MOVED, HOLDS, FORMULAS_HOLD)
+_COPIES = ("installed", "on the path in its place")
+
+
+def facts(result: GateResult) -> Facts:
+    """When, how long, where and by which command."""
+    report_data = result.report_data
+    return Facts(
+        _title(result),
+        report_data.started,
+        result.seconds,
+        report_data.machine,
+        report_data.command,
+    )
+
+
+def cards(result: GateResult) -> list[Card]:
+    """The first screen: what is no framework's fault, then each framework, the worst first."""
+    worst = sorted(result.outcomes, key=lambda outcome: _ORDER.index(outcome.verdict))
+    suite = [_suite(result)] if result.broken or result.unjudged else []
+    return suite + [_card(result, outcome) for outcome in worst]
+
+
+def page(result: GateResult) -> str:
+    """The page of a gate."""
+    report_data = result.report_data
+    sections = [_details(result), _files(result), _failures(result)]
+    for outcome in result.outcomes:
+        own = {
+            name: of for name, of in report_data.runs.items() if name.startswith(_prefix(outcome))
+        }
+        title = f"Returns of {outcome.framework}"
+        sections.append(
+            returns_page.section(_id(title), title, outcome.verdicts, own, report_data.command)
+        )
+    sections += [_throughput(result), _probe_counts(result), _versions(result)]
+    closing = (
+        "If nothing changed, returns or critics of some framework are called regressed in at most "
+        f"{words.rate(result.alpha)} of such gates."
+    )
+    return pages.page(facts(result), cards(result), sections, result.notes, closing)
+
+
+def _title(result: GateResult) -> str:
+    verdicts = [f"{outcome.framework} {outcome.verdict}" for outcome in result.outcomes]
+    return "Gate: " + (", ".join(verdicts) or "no framework was judged")
+
+
+def _id(title: str) -> str:
+    return re.sub(r"\W+", "-", title.lower())
+
+
+def _prefix(outcome: FrameworkOutcome) -> str:
+    return outcome.framework.partition("@")[0] + "-"
+
+
+def _first(texts: Iterable[str], most: int = _LISTED) -> list[str]:
+    """The first sentences, and how many more there are below."""
+    every = list(texts)
+    rest = len(every) - most
+    return every[:most] + ([f"and {rest} more, below"] if rest > 0 else [])
+
+
+# -- the first screen ------------------------------------------------------------------------------
+
+
+def _card(result: GateResult, outcome: FrameworkOutcome) -> Card:
+    meaning = summary.MEANING[outcome.verdict]
+    installed = result.versions[outcome.framework]
+    named = ", ".join(f"{name} {version}" for name, version in _own(installed))
+    return Card(
+        f"{outcome.framework} ({named})" if named else outcome.framework,
+        Badge(outcome.verdict),
+        f"{meaning[0].upper()}{meaning[1:]}.",
+        _not_judged(result, outcome),
+        _first(_changed(result, outcome)),
+        _first(_matters(result, outcome)),
+        _steps(result, outcome),
+    )
+
+
+def _own(versions: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The packages of the framework, without what all of them train with."""
+    beside = ("gymnasium", "mujoco", "numpy", "torch")
+    return [(name, version) for name, version in versions.items() if name not in beside]
+
+
+def _not_judged(result: GateResult, outcome: FrameworkOutcome) -> list[str]:
+    lines = []
+    if others := result.report_data.coverage.get(outcome.framework, AlgorithmCoverage()).others:
+        named = ", ".join(name.upper() for name in others)
+        lines.append(f"Returns of {named}: formulas and behaviour alone were judged.")
+    for group in _unprobed(_deviations(result, outcome)):
+        named = _some([deviation.id for deviation in group])
+        lines.append(f"{named} could not be asked: {grouped_failures.reason(group[0].found[0])}.")
+    if outcome.not_asked:
+        lines.append(f"{words.details_probed(outcome.details, outcome.not_asked)}.")
+    lines += [f"No test of {tier} has passed." for tier in outcome.untested]
+    missing = [name for name in result.unjudged if name.startswith(_prefix(outcome))]
+    if missing:
+        lines.append(f"No verdict was reached on {_some(missing)}.")
+    lines += [f"{line}." for line in words.not_judged(outcome.not_judged)]
+    return _first(lines, 4)
+
+
+def _some(names: list[str]) -> str:
+    rest = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def _deviations(result: GateResult, outcome: FrameworkOutcome) -> list[Deviation]:
+    return [
+        deviation
+        for deviation in result.report_data.deviations
+        if deviation.framework == outcome.framework
+    ]
+
+
+def _unprobed(deviations: Iterable[Deviation]) -> list[list[Deviation]]:
+    """Details whose code gave no answer, those with one reason together."""
+    missing = (deviation for deviation in deviations if not deviation.was_probed)
+    return grouped_failures.together(missing, lambda item: item.found[0])
+
+
+def _changed(result: GateResult, outcome: FrameworkOutcome) -> Iterable[str]:
+    deviations = _deviations(result, outcome)
+    for deviation in deviations:
+        if not deviation.was_probed:
+            continue
+        wanted, found = deviation.documented[0], deviation.found[0]
+        yield f"{deviation.id} [{deviation.scope}]: documented '{wanted}', found '{found}'"
+    others = [f for f in outcome.failures if "detail" not in f and "verdict" not in f]
+    if others:
+        first = others[0]["test"].rpartition("::")[2]
+        besides = "more " if deviations else ""
+        plural = "s" if len(others) > 1 else ""
+        yield f"{len(others)} {besides}test{plural} failed, the first: {first}"
+    for name, verdict in sorted(outcome.verdicts.items()):
+        if verdict["verdict"] in (REGRESSED, IMPROVED, MOVED):
+            yield f"{name}: {verdict['verdict']}, {_moved(name, verdict)}"
+    versions, stored = result.versions[outcome.framework], _stored_versions(result, outcome)
+    other = [
+        f"{package} {stored[package]} -> {version}"
+        for package, version in versions.items()
+        if stored.get(package, version) != version
+    ]
+    if other:
+        yield f"Versions since the stored runs: {', '.join(other)}"
+
+
+def _moved(name: str, verdict: Mapping[str, Any]) -> str:
+    if not words.has_stored(verdict):
+        return f"{words.number(verdict['effect'])} against the published mean"
+    fraction = verdict["effect_fraction"]
+    return "by an unknown amount" if fraction is None else quantity_of(name).moved(fraction)
+
+
+def _stored_versions(result: GateResult, outcome: FrameworkOutcome) -> Mapping[str, str]:
+    for name, of in result.report_data.runs.items():
+        if name.startswith(_prefix(outcome)) and of.versions:
+            return of.versions
+    return {}
+
+
+def _matters(result: GateResult, outcome: FrameworkOutcome) -> Iterable[str]:
+    for deviation in _deviations(result, outcome):
+        if deviation.consequence and deviation.was_probed:
+            yield f"{deviation.id}: {deviation.consequence}"
+    judged = {
+        name: verdict
+        for name, verdict in outcome.verdicts.items()
+        if quantity_of(name) in (RETURNS, TRAINING)
+    }
+    fallen = [name for name, of in judged.items() if of["verdict"] == REGRESSED]
+    if fallen:
+        yield f"Agents learn less: returns fell in {_some(fallen)}."
+    elif outcome.critics_alone:
+        yield f"What got worse is the critic; no return fell: {_some(list(outcome.critics_alone))}."
+    elif judged and outcome.verdict == HOLDS:
+        detectable = sorted(
+            of["visible_fraction"]
+            for of in judged.values()
+            if of["verdict"] == HOLDS and of.get("visible_fraction") is not None
+        )
+        if detectable:
+            yield (
+                f"No drop of returns was seen. What would have been: {detectable[0]:.0%} "
+                "where this gate "
+                f"sees best, {detectable[-1]:.0%} where it holds and sees least."
+            )
+    elif not judged and outcome.verdict == FORMULAS_HOLD:
+        yield "Whether agents still learn was not asked."
+    for name, verdict in judged.items():
+        if verdict["verdict"] == INCONCLUSIVE and outcome.verdict == INCONCLUSIVE:
+            yield f"{name}: {verdict['reason']}"
+
+
+def _steps(result: GateResult, outcome: FrameworkOutcome) -> list[Step]:
+    steps = []
+    deviations = _deviations(result, outcome)
+    if deviations:
+        text, first = "See why it gives no answer:", deviations[0]
+        if answered := [deviation for deviation in deviations if deviation.was_probed]:
+            text, first = "See the numbers, and what to write if it is intended:", answered[0]
+        detail = f"pytest tests_unit --detail {first.id} --framework {outcome.framework}"
+        steps.append(Step(text, detail))
+    fallen = [
+        name for name, of in outcome.verdicts.items()
+        if of["verdict"] == REGRESSED and name in result.report_data.runs
+    ]  # fmt: skip
+    if any(of["verdict"] == REGRESSED for of in outcome.verdicts.values()):
+        again = f"{result.report_data.command} {summary.CONFIRM}"
+        if fallen and result.report_data.runs[fallen[0]].stored:
+            only = returns_page.only(result.report_data.command, ",".join(fallen))
+            again = f"{only} {summary.CONFIRM}"
+        steps.append(Step("Confirm with fresh seeds:", again))
+    if outcome.verdict in (REGRESSED, IMPROVED, MOVED):
+        versions, stored = result.versions[outcome.framework], _stored_versions(result, outcome)
+        other = [
+            f"{package}=={stored[package]}"
+            for package, version in _own(versions)
+            if stored.get(package, version) != version
+        ]
+        if other:
+            pinned = shlex.quote(" ".join(other))
+            steps.append(Step("Find the cause:", f"rlregress upgrade {pinned} installed"))
+    if outcome.failures and not deviations:
+        steps.append(Step("Read what the failed tests say."))
+    if outcome.not_asked:
+        steps.append(Step("Ask the rest:", f"pytest {summary.TESTS_OF_DETAILS}"))
+    if outcome.verdict == COULD_NOT_JUDGE and not outcome.not_asked:
+        steps.append(Step("Run the tests that did not pass again:", result.report_data.command))
+    if outcome.verdict == INCONCLUSIVE:
+        text = "Train as many seeds as are lacking; what gates cost, and what they would see:"
+        command = f"rlregress plan --must-detect 50% --framework {outcome.framework}"
+        steps.append(Step(text, command))
+    if outcome.verdict == FORMULAS_HOLD:
+        command = f"rlregress plan --cells all --framework {outcome.framework}"
+        steps.append(Step("See which returns could be judged:", command))
+    return steps or [Step("Nothing: go on.")]
+
+
+def _suite(result: GateResult) -> Card:
+    """What is no framework's fault."""
+    lines = [f"{failure['test']}: {_line(failure['message'])}" for failure in result.broken]
+    return Card(
+        "The suite itself",
+        Badge(COULD_NOT_JUDGE),
+        "Not everything that was asked has an answer.",
+        [f"No verdict was reached on {_some(list(result.unjudged))}."] if result.unjudged else [],
+        _first(lines, 3),
+        [],
+        [Step("Repair what is named here, and judge again:", result.report_data.command)],
+    )
+
+
+def _line(text: str) -> str:
+    return str(text).strip().partition("\n")[0]
+
+
+# -- below -----------------------------------------------------------------------------------------
+
+
+def _details(result: GateResult) -> Section:
+    findings = []
+    for deviation in result.report_data.deviations:
+        if not deviation.was_probed:
+            continue
+        parts: list[object] = []
+        if deviation.code:
+            parts.append(CodeLines(deviation.place, deviation.code))
+        parts.append(Quoted(deviation.message, "As the test says it", open=not deviation.code))
+        findings.append(
+            Finding(
+                f"{deviation.framework}: {deviation.id} [{deviation.scope}]",
+                Badge("not as documented", pages.BAD),
+                [deviation.question, deviation.consequence],
+                [("documented", *deviation.documented), ("found", *deviation.found)],
+                parts,
+                f"pytest tests_unit --detail {deviation.id} --framework {deviation.framework}",
+            )
+        )
+    for group in _unprobed(result.report_data.deviations):
+        first = group[0]
+        rest = [f"{further.framework}: {further.id} [{further.scope}]" for further in group[1:]]
+        parts = [Quoted(first.message, "As the test says it")]
+        if rest:
+            parts.append(Folded(f"{len(rest)} more for the same reason", [rest]))
+        findings.append(
+            Finding(
+                f"{first.framework}: {first.id} [{first.scope}]",
+                Badge("could not be asked", pages.BAD),
+                [grouped_failures.reason(first.found[0])],
+                (),
+                parts,
+                f"pytest tests_unit --detail {first.id} --framework {first.framework}",
+            )
+        )
+    return Section("details", "Details that are not as documented", "", findings)
+
+
+def _files(result: GateResult) -> Section:
+    lead = (
+        "The code that was judged is not the installed one: a copy stands before it on the path. "
+        "What the copy has in other words:"
+    )
+    parts = [SourcePair(hunk, _COPIES) for hunk in result.report_data.files]
+    return Section("files", "Changed copies", lead, parts)
+
+
+def _failures(result: GateResult) -> Section:
+    findings: list[Finding] = []
+    for outcome in result.outcomes:
+        failed: list[Mapping[str, Any]] = []
+        for failure in outcome.failures:
+            if "verdict" not in failure and "detail" not in failure:
+                failed.append(failure)
+        findings += [
+            _failure(group, "failed", pages.BAD)
+            for group in grouped_failures.together(failed, _message)
+        ]
+    for group in grouped_failures.together(result.broken, _message):
+        findings.append(_failure(group, "error", pages.NOTHING))
+    return Section("failures", "Tests that failed", "With their last words.", findings)
+
+
+def _message(failure: Mapping[str, Any]) -> str:
+    return str(failure["message"])
+
+
+def _failure(group: Sequence[Mapping[str, Any]], word: str, tone: str) -> Finding:
+    names = [failure["test"] for failure in group]
+    parts: list[object] = [Quoted(group[0]["message"] or "It says nothing.")]
+    if len(names) > 1:
+        parts.append(Folded(f"{len(names) - 1} more failed in the same way", [names[1:]]))
+    return Finding(names[0], Badge(word, tone), (), (), parts, f"pytest '{names[0]}'")
+
+
+def _throughput(result: GateResult) -> Section:
+    parts: list[object] = []
+    for outcome in result.outcomes:
+        measured = {
+            (outcome.framework, of): measured_ for of, measured_ in outcome.throughput.items()
+        }
+        if rows := throughput_text.rows(measured):
+            parts.append(Table(throughput_text.COLUMNS, rows, len(throughput_text.COLUMNS) - 1))
+        if lines := throughput_text.verdict_lines(measured):
+            parts.append([line.removeprefix("- ") for line in lines])
+    return Section("throughput", "Throughput and memory", "", parts)
+
+
+def _probe_counts(result: GateResult) -> Section:
+    rows = []
+    for outcome in result.outcomes:
+        probed = outcome.details - len(outcome.not_asked)
+        of = result.report_data.coverage.get(outcome.framework, AlgorithmCoverage())
+        tests = "; ".join(
+            f"{tier}: " + ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+            for tier, counts in outcome.tests.items()
+        )
+        rows.append(
+            [
+                outcome.framework,
+                f"{probed} of {outcome.details}",
+                ", ".join(of.returns) or "none",
+                ", ".join(of.others) or "none",
+                tests or "none",
+            ]
+        )
+    head = ("framework", "details asked", "returns judged", "formulas and behaviour alone", "tests")
+    parts: list[object] = [Table(head, rows)]
+    for outcome in result.outcomes:
+        if outcome.not_asked:
+            title = f"{outcome.framework}: {len(outcome.not_asked)} details were not asked"
+            parts.append(Folded(title, [list(outcome.not_asked)]))
+    if result.unjudged:
+        parts.append(Folded("No verdict was reached on", [list(result.unjudged)]))
+    return Section("asked", "What was asked", "", parts)
+
+
+def _versions(result: GateResult) -> Section:
+    rows = []
+    for outcome in result.outcomes:
+        stored = _stored_versions(result, outcome)
+        for package, version in result.versions[outcome.framework].items():
+            before = stored.get(package, "-")
+            other = "changed" if stored and before not in ("-", version) else ""
+            rows.append([outcome.framework, package, before, version, other])
+    parts: list[object] = [Table(("framework", "package", "stored runs", "this gate", ""), rows)]
+    machines = list(
+        dict.fromkeys(of.machine for of in result.report_data.runs.values() if of.machine)
+    )
+    parts.append([f"This gate: {result.report_data.machine}"]
+                 + [f"Stored runs: {machine}" for machine in machines])  # fmt: skip
+    copies = [
+        f"{module} was imported from {place}, not from the installed files"
+        for of in result.copies.values()
+        for module, place in of.items()
+    ]
+    return Section("versions", "Versions and machines", "", parts + ([copies] if copies else []))

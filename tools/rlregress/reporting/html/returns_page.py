@@ -1,0 +1,264 @@
+"""Returns on a page: every verdict as a row, every cell with its runs as points."""
+
+from __future__ import annotations
+
+import math
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rlregress.model.cells import CellRuns, ReportedRun
+from rlregress.model.quantities import CRITIC, RETURNS, SECONDARY, TRAINING, Quantity, quantity_of
+from rlregress.model.verdict import HOLDS, INCONCLUSIVE
+from rlregress.reporting import descriptive_text, words
+from rlregress.reporting.html import figures
+from rlregress.reporting.html.figures import Course, Strip
+from rlregress.reporting.html.page import Badge, Cells, CellView, Figure, Folded, Section, Table
+
+Verdicts = Mapping[str, Mapping[str, Any]]
+
+_AXES = {
+    RETURNS.name: "return of the evaluation after training",
+    TRAINING.name: "return of the training's last third",
+    CRITIC.name: "critic: minus the logarithm of its error",
+}
+#: options of a command that another one, about one cell alone, has no use for
+_OF_SEVERAL = ("--cells", "--framework", "--algorithm", "--environment")
+
+
+def only(command: str, cell: str) -> str:
+    """A command for one cell with stored runs, out of that of a session."""
+    kept = without(command, *_OF_SEVERAL)
+    return f"{kept} {shlex.join(['--cells', cell])}" if kept else ""
+
+
+def without(command: str, *options: str) -> str:
+    """A command without some options and their values."""
+    parts = iter(shlex.split(command))
+    return shlex.join([part for part in parts if not (part in options and next(parts, ""))])
+
+
+def order(name: str, verdict: Mapping[str, Any]) -> tuple[int, str]:
+    """What is not as before comes first, then what the data cannot tell."""
+    word = verdict["verdict"]
+    return (2 if word == HOLDS else 1 if word == INCONCLUSIVE else 0), name
+
+
+def table(verdicts: Verdicts) -> Table:
+    """One row for each verdict of a cell, a group, or what is judged beside their returns."""
+    named = sorted(verdicts.items(), key=lambda item: order(*item))
+    rows = [
+        [
+            Badge(verdict["verdict"]),
+            name,
+            *_numbers(verdict),
+            _seeds(verdict),
+            _detectable(name, verdict),
+        ]
+        for name, verdict in named
+    ]
+    head = ("verdict", "of", "stored", "new", "change", "95 % interval", "runs", "would see")
+    return Table(head, rows, 6)
+
+
+def _numbers(verdict: Mapping[str, Any]) -> list[str]:
+    if not words.has_stored(verdict):
+        # beside a published mean: the difference is in returns
+        between = _between(verdict["interval"], 1.0, words.number)
+        return ["published", "", words.number(verdict["effect"]), between]
+    means = [words.number(verdict.get(of)) for of in ("stored_mean", "new_mean")]
+    if verdict.get("quantity") == CRITIC.name:
+        fraction = verdict["effect_fraction"]
+        factor = "-" if fraction is None else f"error x{math.exp(-fraction):.2f}"
+        interval = verdict["interval"]
+        # minus the logarithms of errors
+        means = [
+            "-" if verdict.get(of) is None else f"{math.exp(-verdict[of]):.3g}"
+            for of in ("stored_mean", "new_mean")
+        ]
+        low_high = None if not interval or None in interval else [-x for x in reversed(interval)]
+        return [*means, factor, _between(low_high, 1.0, lambda x: f"x{math.exp(x):.2f}")]
+    scale = 1.0 if "cells" in verdict else verdict["scale"]
+    return [
+        *means,
+        words.percent(verdict["effect_fraction"]),
+        _between(verdict["interval"], scale, words.percent),
+    ]
+
+
+def _between(interval: Sequence[float | None] | None, scale: float, formatted: Any) -> str:
+    if not interval or not scale or None in interval:
+        return "-"
+    low, high = (formatted(bound / scale) for bound in interval if bound is not None)
+    return f"{low} to {high}"
+
+
+def _seeds(verdict: Mapping[str, Any]) -> str:
+    stored = verdict.get("stored_seeds")
+    text = f"{verdict['new_seeds']} new"
+    return text if stored is None else f"{stored} + {text}"
+
+
+def _detectable(name: str, verdict: Mapping[str, Any]) -> str:
+    if "visible_fraction" not in verdict:
+        detectable = verdict["visible_drop"]
+        return "no drop" if detectable is None else f"a drop of {words.number(detectable)}"
+    detectable = verdict["visible_fraction"]
+    return "nothing" if detectable is None else quantity_of(name).loss(detectable)
+
+
+def section(
+    id: str, title: str, verdicts: Verdicts, runs: Mapping[str, CellRuns], command: str
+) -> Section:
+    """Verdicts as a table, then every cell with its runs, what is not as before first."""
+    cells = [name for name in runs if name in verdicts or runs[name].new]
+    cells.sort(key=lambda name: min((order(*v) for v in _of(name, verdicts)), default=(3, name)))
+    views = [view(name, verdicts, runs[name], command) for name in cells]
+    quiet = {name: verdict for name, verdict in verdicts.items() if _quiet(name, verdict)}
+    listed = {name: verdict for name, verdict in verdicts.items() if name not in quiet}
+    parts: list[object] = [table(listed)] if listed else []
+    if quiet:
+        title_ = f"{len(quiet)} verdicts on critics and what is logged that show no change"
+        parts.append(Folded(title_, [table(quiet)]))
+    if any(words.has_stored(verdict) for verdict in verdicts.values()):
+        parts.append(Folded("How to read these verdicts", [words.LEGEND]))
+    if views:
+        parts.append(Cells(views))
+    lead = (
+        "Each point is one run. Circles are stored runs, diamonds new ones; an upright line is a "
+        "mean, and the bar through the new ones the 95 % interval of theirs. The dashed line is "
+        "the drop that would have been seen with 80 % power: a true mean to the left of it."
+    )
+    return Section(id, title, lead, parts)
+
+
+def _quiet(name: str, verdict: Mapping[str, Any]) -> bool:
+    """Whether it is judged beside returns, and shows nothing."""
+    beside = quantity_of(name) not in (RETURNS, TRAINING)
+    return beside and verdict["verdict"] in (HOLDS, INCONCLUSIVE)
+
+
+def _of(cell: str, verdicts: Verdicts) -> list[tuple[str, Mapping[str, Any]]]:
+    """The verdicts on a cell, of its returns first."""
+    names = [cell, *(quantity.named(cell) for quantity in SECONDARY)]
+    return [(name, verdicts[name]) for name in names if name in verdicts]
+
+
+def view(name: str, verdicts: Verdicts, runs: CellRuns, command: str) -> CellView:
+    """One cell: what is said of it, its points, its learning curves."""
+    own = _of(name, verdicts)
+    word = min((verdict for verdict in own), key=lambda v: order(*v))[1]["verdict"] if own else ""
+    badge = Badge(word) if word else Badge("not judged", "nothing")
+    lines = []
+    for of, verdict in own:
+        lines.append(f"{_about(of, name)}: {verdict['verdict']}. {verdict['reason']}")
+        if later := descriptive_text.later_runs(of, verdict, runs):
+            lines[-1] += f" {later[0].upper()}{later[1:]}."
+    lines += [
+        f"Seed {run.seed} failed: {_last_line(run.failure)}" for run in runs.new if run.failure
+    ]
+    command = only(command, name) if runs.stored else command
+    drawn = []
+    for of, verdict in own:
+        quantity = quantity_of(of)
+        if quantity in (RETURNS, TRAINING) or verdict["verdict"] not in (HOLDS, INCONCLUSIVE):
+            drawn.append(_strip(name, quantity, verdict, runs, command))
+    if not own:
+        drawn.append(_strip(name, RETURNS, None, runs, command))
+    curves = _learning(name, runs, command)
+    return CellView(name, badge, lines, drawn + ([curves] if curves else []))
+
+
+def _about(name: str, cell: str) -> str:
+    return name.removeprefix(cell).strip() or RETURNS.name
+
+
+def _last_line(text: str) -> str:
+    lines = [line for line in text.splitlines() if line.strip()]
+    return lines[-1].strip() if lines else "it says nothing"
+
+
+def _strip(
+    name: str,
+    quantity: Quantity,
+    verdict: Mapping[str, Any] | None,
+    runs: CellRuns,
+    command: str,
+) -> Figure:
+    # by seed; what came after the look that decided is no part of the verdict
+    judged = runs.new[: verdict["new_seeds"]] if verdict is not None else runs.new
+    stored, new = ([_number(run, quantity) for run in side] for side in (runs.stored, judged))
+    band, interval, limit = None, None, None
+    mean = None if verdict is None else verdict.get("stored_mean")
+    if runs.band is not None and quantity is RETURNS:
+        band, mean = (runs.band.mean, runs.band.half), runs.band.mean
+    if verdict is not None and mean is not None:
+        bounds, detectable = verdict["interval"], verdict.get("visible_drop")
+        interval = None if not bounds or None in bounds else (mean + bounds[0], mean + bounds[1])
+        limit = None if detectable is None or quantity.two_sided else mean - detectable
+    axis = _AXES.get(quantity.name, quantity.name)
+    text = f"{axis}: {len(stored)} stored and {len(new)} new runs of {name}"
+    caption = axis[0].upper() + axis[1:]
+    if band is not None:
+        caption += f"; shaded: published, {band[0]:g} ± {band[1]:g}"
+    if limit is not None:
+        caption += f"; dashed: {words.number(limit)}, the drop that would have been seen"
+    if later := len(runs.new) - len(judged):
+        caption += f"; {later} later runs are no part of the verdict"
+    if lost := sum(math.isnan(value) for value in [*stored, *new]):
+        caption += f"; {lost} without a number are not drawn"
+    drawn = figures.strip(
+        Strip(stored, new, interval, limit, band, axis), _id(name, quantity.name), text
+    )
+    rows = [
+        [side, run.seed, words.number(value) if math.isfinite(value) else "none"]
+        for side, of, values in (("stored", runs.stored, stored), ("new", judged, new))
+        for run, value in zip(of, values, strict=True)
+    ]
+    return Figure(drawn, caption, Table(("run", "seed", axis), rows, 2), command)
+
+
+def _number(run: ReportedRun, quantity: Quantity) -> float:
+    value = run.numbers.get(quantity.name, math.nan)
+    return math.nan if value is None else float(value)
+
+
+def _learning(name: str, runs: CellRuns, command: str) -> Figure | None:
+    sides = {"stored": runs.stored, "new": runs.new}
+    courses = {
+        label: of
+        for label, side in sides.items()
+        if (of := figures.course([run.curve for run in side])) is not None
+    }
+    if not courses:
+        return None
+    band = (runs.band.mean, runs.band.half) if runs.band is not None else None
+    text = f"learning curves of {name}: {' and '.join(courses)} runs"
+    caption = "Learning curves of the training episodes: medians, and half of the runs around them"
+    if band is not None:
+        caption += "; shaded: the published mean at the end"
+    rows = [[f"{steps:g}", *_at(courses, steps)] for steps in _steps(courses)]
+    head = ["steps"] + [f"{label}, {of}" for label in courses for of in ("median", "quartiles")]
+    drawn = figures.learning(courses, band, _id(name, "curve"), text)
+    return Figure(drawn, caption, Table(head, rows, len(head)), command)
+
+
+def _steps(courses: Mapping[str, Course]) -> list[float]:
+    return sorted({steps for course in courses.values() for steps in course.steps})
+
+
+def _at(courses: Mapping[str, Course], steps: float) -> list[str]:
+    cells = []
+    for course in courses.values():
+        if steps not in course.steps:
+            cells += ["-", "-"]
+            continue
+        at = list(course.steps).index(steps)
+        low, high = words.number(course.low[at]), words.number(course.high[at])
+        cells += [words.number(course.middle[at]), f"{low} to {high}"]
+    return cells
+
+
+def _id(name: str, what: str) -> str:
+    return re.sub(r"\W+", "-", f"{name} {what}")

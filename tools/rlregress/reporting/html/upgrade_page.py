@@ -1,0 +1,472 @@
+"""``upgrade.html``: what a gate says of side A against side B."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from rlregress.model import differences as model
+from rlregress.model.code import Hunk
+from rlregress.model.differences import DOCUMENTED, VIOLATED, Entry
+from rlregress.model.recorded_traces import NotTraced, Traced, missed, ranges
+from rlregress.model.upgrade_result import (
+    ERROR,
+    FRAMEWORK,
+    SUITE,
+    UNDOCUMENTED,
+    ChangedDetail,
+    OfFramework,
+    OfScript,
+    PieceExecution,
+    Upgrade,
+    findings,
+)
+from rlregress.model.verdict import COULD_NOT_JUDGE, INCONCLUSIVE, REGRESSED
+from rlregress.reporting import causes_text, upgrade_text
+from rlregress.reporting.html import page as pages
+from rlregress.reporting.html import returns_page, traces_page
+from rlregress.reporting.html.page import (
+    Badge,
+    Card,
+    Facts,
+    Finding,
+    Folded,
+    Heading,
+    Section,
+    SourcePair,
+    Step,
+    Table,
+)
+from rlregress.reporting.words import counted
+
+_LISTED = 5
+#: passages of changed code that are shown
+_HUNKS = 40
+#: options that choose among trainings
+_OF_TRAININGS = ("--algorithm", "--scenario")
+_STANDING = {DOCUMENTED: pages.GOOD, VIOLATED: pages.BAD, UNDOCUMENTED: pages.OTHER}
+
+
+def cards(result: Upgrade, facts: Facts) -> list[Card]:
+    """The first screen: the upgrade, then each framework and the script."""
+    made = [_whole(result, facts.command)]
+    made += [_card(result, of) for of in result.frameworks]
+    if result.script is not None:
+        made.append(_script_card(result, result.script))
+    return made
+
+
+def page(result: Upgrade, facts: Facts) -> str:
+    """The page of an upgrade."""
+    sections = [_entries(result)]
+    for of in result.frameworks:
+        name = of.title if len(result.frameworks) > 1 else ""
+        sections += _framework(result, of, name, facts.command)
+    if result.script is not None:
+        sections.append(_script(result.script, facts.command))
+    sections += [_physics(result), _not_executed(result), _sides(result)]
+    return pages.page(facts, cards(result, facts), sections)
+
+
+def title(result: Upgrade) -> str:
+    """Both sides and the verdict."""
+    a, b = result.a.text, result.b.text
+    return f"{a} → {b}: {result.verdict}"
+
+
+def _first(texts: Iterable[str]) -> list[str]:
+    every = list(texts)
+    rest = len(every) - _LISTED
+    return every[:_LISTED] + ([f"and {rest} more, below"] if rest > 0 else [])
+
+
+# -- the first screen ------------------------------------------------------------------------------
+
+
+def _whole(result: Upgrade, command: str) -> Card:
+    return Card(
+        "The upgrade",
+        Badge(result.verdict),
+        upgrade_text.headline(result),
+        _first(_named(result, model.UNCHECKED)),
+        _first(_named(result, model.DIFFERENT)),
+        (),
+        _steps(result, command),
+    )
+
+
+def _named(result: Upgrade, states: Sequence[str]) -> Iterable[str]:
+    own = (entry for entry in result.entries if entry.state in states)
+    return (upgrade_text.entry_line(entry).replace("`", "") for entry in own)
+
+
+def _badge(result: Upgrade, verdict: str) -> Badge:
+    """Of a part: that it is unchanged says nothing while the upgrade is not."""
+    if verdict == model.UNCHANGED != result.verdict:
+        return Badge("no difference found here", pages.NOTHING)
+    return Badge(verdict)
+
+
+def _card(result: Upgrade, of: OfFramework) -> Card:
+    one, other = of.versions
+    moved = [f"{name} {one.get(name)} → {v}" for name, v in other.items() if one.get(name) != v]
+    return Card(
+        f"{of.title}: {', '.join(moved) or 'the same versions'}",
+        _badge(result, of.verdict),
+        upgrade_text.of_part(result, of.judgement),
+        _first(_not_judged(of)),
+        _first([*_changed(of), *_moved_physics(result)]),
+        _first(_matters(of)),
+    )
+
+
+def _not_judged(of: OfFramework) -> Iterable[str]:
+    trained = [] if of.returns is None else of.to_train
+    algorithms = sorted({t.algorithm for t in of.traced} | {n.partition(" ")[0]
+                                                            for n in of.same_code})  # fmt: skip
+    others = [name.upper() for name in algorithms if name not in trained or name not in of.stored]
+    if others and of.diverged:
+        yield f"Returns of {', '.join(others)}: not trained."
+    if of.unexecuted:
+        yield f"{counted(len(of.unexecuted), 'changed piece')} of code that nothing executed."
+    if of.details.not_probed:
+        yield f"{len(of.details.not_probed)} of {of.details.all} details."
+    if of.unread:
+        yield f"Defaults that could not be read: {len(of.unread)}."
+
+
+def _changed(of: OfFramework) -> Iterable[str]:
+    for detail in of.details.changed:
+        stands = of.standing.get((detail.id, detail.scope), UNDOCUMENTED)
+        yield f"{detail.id} [{detail.scope}]: {detail.words} ({stands})"
+    if of.diverged:
+        yield f"{len(of.diverged)} of {len(of.traced)} traced trainings do not do the same"
+    if of.defaults:
+        yield f"{counted(len(of.defaults), 'default')}, the first: {of.defaults[0]}"
+    if of.executions:
+        yield f"other code in {counted(len(of.executions), 'piece')}"
+
+
+def _moved_physics(result: Upgrade) -> Iterable[str]:
+    moved = [shift.environment for shift in result.physics if shift.moves]
+    if moved:
+        yield f"the physics of {upgrade_text.some(moved, 4)}"
+
+
+def _matters(of: OfFramework) -> Iterable[str]:
+    if of.details.same:
+        yield f"{of.details.same} details are done alike on both sides."
+    if of.returns is not None:
+        yield f"Returns of side B: {of.returns.verdict}."
+        fallen = [line for line in of.returns.lines if REGRESSED in line.partition(";")[0]]
+        yield from fallen
+        if of.returns.verdict in (INCONCLUSIVE, COULD_NOT_JUDGE):
+            yield from of.returns.lines[:2]
+    elif of.diverged:
+        yield "Whether agents learn as well was not asked: nothing was trained on side B."
+    elif of.traced or of.same_code:
+        count = len(of.traced) + len(of.same_code)
+        one = "training does the same, step by step, on both sides: so do its returns"
+        several = "trainings do the same, step by step, on both sides: so do their returns"
+        yield f"{count} {one if count == 1 else several}."
+    for detail in of.details.changed:
+        if detail.consequence:
+            yield f"{detail.id}: {detail.consequence}"
+
+
+def _steps(result: Upgrade, command: str) -> list[Step]:
+    """What to do next: that there is nothing to do is said only of what is unchanged."""
+    verdict = result.verdict
+    if verdict == model.UNCHANGED:
+        return [Step("Nothing: upgrade.")]
+    steps = []
+    violated = any(of.violated for of in result.frameworks)
+    lost = _lost(result)
+    if verdict == model.NEW_FAILS and lost:
+        names = ", ".join(lost)
+        steps.append(
+            Step(
+                f"Install {names}, which the new version no longer does; to judge the rest:",
+                f"{returns_page.without(command, '--lend')} --lend {','.join(lost)}",
+            )
+        )
+    elif verdict == model.NEW_FAILS:
+        steps.append(Step("Do not upgrade yet: report the error upstream, with the line above."))
+    elif violated:
+        steps.append(Step("Read the lines that changed, and report them upstream."))
+    elif any(entry.state in model.DIFFERENT and entry.counts for entry in result.entries):
+        steps.append(Step(_to_read(result)))
+    diverged = [of for of in result.frameworks if of.diverged and of.to_train]
+    if any(of.returns is None for of in diverged) and verdict in (
+        model.CHANGED, model.NEW_FAILS
+    ):  # fmt: skip
+        without = [part for part in shlex.split(command) if part != "--no-returns"]
+        steps.append(Step("Train side B, where runs are stored:", shlex.join(without)))
+    if any(entry.state in model.UNCHECKED and entry.counts for entry in result.entries):
+        steps.append(_unexecuted(result, command))
+    return steps or [Step("Read what is accepted, documented or repaired; nothing else differs.")]
+
+
+def _to_read(result: Upgrade) -> str:
+    """What to compare with the release notes: culprits, or names that are gone."""
+    culprits = [f"{e.short} ({e.file}:{e.line})" for e in result.entries if e.culprit and e.counts]
+    gone = [e for e in result.entries if e.kind == model.PUBLIC and e.state == model.DIFFERS]
+    if culprits:
+        named = upgrade_text.some(culprits, 3)
+        return f"Read the change of {named}: is it what the release notes say?"
+    if gone:
+        named = upgrade_text.some([entry.short for entry in gone], 3)
+        return f"Search your code for what is gone or incompatible: {named}."
+    return "Read what differs: is it what the release notes say?"
+
+
+def _lost(result: Upgrade) -> list[str]:
+    """Packages that are no longer installed, and that an error of the new version names."""
+    reasons = [entry.reason for entry in result.entries if entry.state == model.NEW_FAILS]
+    missing = [reason for reason in reasons if "ImportError" in reason or "NotFound" in reason]
+    gone = [e.name for e in result.entries if e.kind == model.PACKAGE and e.state == model.DIFFERS]
+    return [name for name in gone if any(name in reason for reason in missing)]
+
+
+def _unexecuted(result: Upgrade, command: str) -> Step:
+    """How changed pieces that nothing has executed are executed."""
+    checked = result.judgement.coverage
+    left = checked.all - checked.checked
+    idle = model.idle_packages(result.entries)
+    what = f"{counted(left, 'changed piece')}" if left else "part of what was to be compared"
+    of = f" of {', '.join(idle)}" if idle else ""
+    text = f"Nothing has executed and compared {what}{of};"
+    known = {of.module for of in result.frameworks}
+    foreign = {name for name in idle if name.replace("-", "_") not in known}
+    given = shlex.split(command)
+    if "--scenario" in given and "--script" not in given and not foreign:
+        return Step(f"{text} trace every scenario:", returns_page.without(command, "--scenario"))
+    whole = returns_page.without(returns_page.without(command, "--algorithm"), "--script")
+    return Step(f"{text} if you use any, trace a script that does:", f"{whole} --script yours.py")
+
+
+def _script_card(result: Upgrade, of: OfScript) -> Card:
+    held = of.held
+    text = str(held) if isinstance(held, NotTraced) else held.word
+    own = upgrade_text.of_part(result, of.judgement)
+    return Card(held.name, _badge(result, of.verdict), f"{text[0].upper()}{text[1:]}. {own}")
+
+
+# -- below -----------------------------------------------------------------------------------------
+
+
+def _entries(result: Upgrade) -> Section:
+    """Every entry that is not the same, folded by file; of the others how many there are."""
+    parts: list[object] = []
+    for state in (*model.UNCHECKED, *model.DIFFERENT, *model.EXECUTED_SAME, *model.WITHOUT_EFFECT):
+        own = [entry for entry in result.entries if entry.state == state]
+        if not own:
+            continue
+        parts.append(Heading(f"{upgrade_text.TITLES[state]} ({len(own)})"))
+        files: dict[str, list[Entry]] = {}
+        for listed_entry in own:
+            files.setdefault(listed_entry.file or listed_entry.kind, []).append(listed_entry)
+        parts += [
+            Folded(f"{file} ({len(of_file)})", [_table(of_file)]) for file, of_file in files.items()
+        ]
+    lead = (
+        "Every difference between the two versions, and every check, in the one state it ended in."
+    )
+    return Section("entries", "Everything that differs", lead, parts)
+
+
+def _table(entries: Sequence[Entry]) -> Table:
+    rows = [
+        [entry.kind, entry.name if entry.kind not in model.CODE else entry.short, entry.summary,
+         entry.reason or upgrade_text.some(list(entry.by), 4), "; ".join(entry.notes[:4]),
+         entry.key]
+        for entry in entries
+    ]  # fmt: skip
+    return Table(("kind", "name", "difference", "why, or by what", "notes", "key"), rows)
+
+
+def _framework(result: Upgrade, of: OfFramework, name: str, command: str) -> list[Section]:
+    key, of_it = re.sub(r"\W+", "-", of.name), f" of {name}" if name else ""
+    sections = [
+        Section(f"not-asked-{key}", f"Not compared{of_it}", "", _not_probed(of)),
+        Section(f"details-{key}", f"Details that differ{of_it}", "", _details(of)),
+        Section(f"defaults-{key}", f"Defaults that changed{of_it}", "", _defaults(of)),
+        Section(f"traces-{key}", f"Traces{of_it}", "", _traces(of, command)),
+        Section(f"code-{key}", f"Source of what differs{of_it}",
+                "What nothing has executed comes first.", _code(of)),
+    ]  # fmt: skip
+    if of.returns is not None:
+        title_ = f"Returns of side B{of_it}"
+        section = returns_page.section(
+            f"returns-{key}", title_, of.returns.verdicts, of.returns.runs,
+            f"rlregress check --framework {of.name.partition('@')[0]}",
+        )  # fmt: skip
+        lead = f"{section.lead} Side B's runs are the new ones."
+        parts = [list(of.returns.lines), *section.parts]
+        sections.append(Section(section.id, title_, lead, parts))
+    return sections
+
+
+def _not_probed(of: OfFramework) -> list[object]:
+    parts: list[object] = []
+    kinds: Counter[tuple[str, str, str]] = Counter()
+    for not_probed in of.details.not_probed:
+        kind = (
+            not_probed.error_origin
+            if not_probed.why == ERROR and not_probed.error_origin in (SUITE, FRAMEWORK)
+            else not_probed.why
+        )
+        kinds[not_probed.side, upgrade_text.WHY[kind], not_probed.text] += 1
+    if kinds:
+        rows = [[side, why, text, count] for (side, why, text), count in kinds.most_common()]
+        parts += [Heading("Details"), Table(("side", "why", "what it said", "details"), rows, 1)]
+        names = [
+            f"{missing.id} [{missing.scope}], side {missing.side}"
+            for missing in of.details.not_probed
+        ]
+        parts.append(Folded("Which details", [names]))
+    gaps = [str(lost) for lost in of.not_traced if lost.counts]
+    for heading, label in (
+        ("Trainings that could not be compared", gaps),
+        ("Defaults that could not be compared", list(of.unread)),
+    ):
+        if label:
+            parts += [Heading(heading), label]
+    return parts
+
+
+def _details(of: OfFramework) -> list[object]:
+    changed = [execution.function for execution in of.executions]
+    found: list[object] = []
+    for finding in findings(of.details.changed, changed):
+        hunks = [of.hunks[f] for f in finding.functions[:2] if f in of.hunks]
+        for number, detail in enumerate(finding.details):
+            # details with one cause have one source
+            found.append(_detail(of, detail, hunks if number == 0 else []))
+    return found
+
+
+def _detail(of: OfFramework, detail: ChangedDetail, hunks: Sequence[Hunk]) -> Finding:
+    stands = of.standing.get((detail.id, detail.scope), UNDOCUMENTED)
+    documented = of.documented.get((detail.id, detail.scope), ())
+    lines = [detail.question, *filter(None, [detail.consequence]), *detail.numbers()]
+    lines += [f"Documented: {'; '.join(documented)}"] if documented else []
+    return Finding(
+        f"{detail.id} [{detail.scope}]",
+        Badge(stands, _STANDING[stands]),
+        [line for line in lines if line],
+        [(side, answer.text, meaning)
+         for side, answer, meaning in zip(
+             traces_page.SIDES, (detail.a, detail.b), detail.meanings, strict=True)],
+        [SourcePair(hunk, traces_page.SIDES) for hunk in hunks if hunk.groups],
+    )  # fmt: skip
+
+
+def _defaults(of: OfFramework) -> list[object]:
+    if not of.defaults:
+        return []
+    rows = [[default.owner, default.name, default.a, default.b] for default in of.defaults]
+    return [Table(("of", "parameter", *traces_page.SIDES), rows)]
+
+
+def _traces(of: OfFramework, command: str) -> list[object]:
+    listed = [t for t in of.traced if t.comparison.verdict != "equal" or t.plain or not t.repeats]
+    parts: list[object] = [traces_page.table(listed)] if listed else []
+    equal = [t.name for t in of.traced if t not in listed]
+    if equal:
+        parts.append(Folded(f"Equal to the bit: {counted(len(equal), 'scenario')}", [equal]))
+    if of.same_code:
+        text = f"Not traced, as no code that differs is run: {len(of.same_code)}"
+        parts.append(Folded(text, [list(of.same_code)]))
+    differing = [t for t in listed if t.comparison.verdict != "equal" or not t.repeats]
+    parts += [
+        traces_page.finding(group, of.causes.get(group[0].name), of.details.changed, of.hunks,
+                       _one(command, group[0].name))
+        for group in causes_text.together(differing, of.causes, of.details.changed)
+    ]  # fmt: skip
+    absent = [str(lost) for lost in of.not_traced if not lost.counts]
+    if absent:
+        parts.append(Folded("Not offered on one side, or on both", [absent]))
+    return parts
+
+
+def _one(command: str, training: str) -> str:
+    """The command of an upgrade for one training."""
+    algorithm, _, scenario = training.partition(" ")
+    kept = returns_page.without(command, *_OF_TRAININGS)
+    return f"{kept} --algorithm {algorithm} --scenario {shlex.quote(scenario or 'none')}"
+
+
+def _code(of: OfFramework) -> list[object]:
+    unexecuted = {entry.name for entry in of.unexecuted}
+    first = [r for r in of.executions if f"{r.function.file} {r.function.name}" in unexecuted]
+    rest = [execution for execution in of.executions if execution not in first]
+    parts: list[object] = [SourcePair(p, traces_page.SIDES) for p in _hunks(of, first)]
+    if others := _hunks(of, rest):
+        pairs = [SourcePair(hunk, traces_page.SIDES) for hunk in others]
+        parts.append(Folded(f"Source of {len(pairs)} that were executed", pairs))
+    if of.proof is not None:
+        parts.append([upgrade_text.proof_sentence(of.proof)])
+    return parts
+
+
+def _hunks(of: OfFramework, executions: Sequence[PieceExecution]) -> list[Hunk]:
+    hunks = [of.hunks.get(execution.function) for execution in executions[:_HUNKS]]
+    return [hunk for hunk in hunks if hunk is not None and hunk.groups]
+
+
+def _script(result: OfScript, command: str) -> Section:
+    parts: list[object] = []
+    if isinstance(result.held, Traced):
+        cause = result.causes.get(result.held.name)
+        parts += [
+            traces_page.table([result.held]),
+            traces_page.finding([result.held], cause, (), result.hunks, command),
+        ]
+    else:
+        parts.append([str(result.held)])
+    return Section("script", "Script", "", parts)
+
+
+def _physics(result: Upgrade) -> Section:
+    rows = [
+        [m.environment, m.step, f"{m.at_first:.3g}", f"{m.largest:.3g}", m.note]
+        for m in result.physics
+        if m.step is not None
+    ]
+    same = [m.environment for m in result.physics if not m.moves and not m.note]
+    parts: list[object] = []
+    if rows:
+        head = ("environment", "differs from step", "by at first", "by at most", "note")
+        parts.append(Table(head, rows))
+    if same:
+        parts.append(Folded(f"The same to the bit: {counted(len(same), 'environment')}", [same]))
+    if missing := [f"{m.environment}: {m.note}" for m in result.physics if m.missing]:
+        parts.append(Folded("Could not be compared", [missing]))
+    return Section("physics", "Physics", "The same seeds and actions on both sides.", parts)
+
+
+def _not_executed(result: Upgrade) -> Section:
+    unreached = missed(result.traced)
+    rows = [[file, ranges(numbers)] for file, numbers in unreached.items()]
+    parts: list[object] = []
+    if rows:
+        text = f"Lines in {counted(len(rows), 'file')}"
+        parts.append(Folded(text, [Table(("file", "lines"), rows)]))
+    if result.one_way:
+        taken = [f"{branch.file}:{branch.line} {branch.summary}" for branch in result.one_way]
+        text = f"Branches, clamps and masks taken one way only: {len(taken)}"
+        parts.append(Folded(text, [taken]))
+    lead = "Equal traces say nothing about these lines of side B."
+    return Section("not-reached", "What the traces did not reach", lead, parts)
+
+
+def _sides(result: Upgrade) -> Section:
+    parts: list[object] = [[line.strip() for side in (result.a, result.b) for line in side.lines]]
+    rows = [[name, old, new] for name, (old, new) in result.differing.items()]
+    if rows:
+        parts.append(Table(("package", *traces_page.SIDES), rows))
+    lead = "Both sides ran on the machine that is named above."
+    return Section("sides", "Sides and versions", lead, parts)

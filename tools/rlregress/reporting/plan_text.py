@@ -1,0 +1,150 @@
+"""What a session would do, before it does it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rlregress.model.planned_session import Gate, Makespan, SessionPlan, Wanted
+from rlregress.model.quantities import percent
+from rlregress.reporting import tables, words
+
+_SECONDS = {"minutes": 60.0, "hours": 3600.0}
+
+
+def answer(plan: SessionPlan, processes: int, tests: float) -> list[str]:
+    """The minutes of a check, and what it would detect: at most five lines.
+
+    Args:
+        tests: seconds of formulas and behaviour, one after the other.
+    """
+    open_ = [cell for cell in plan.cells if not cell.decided]
+    least = [cell.seconds * cell.undone for cell in open_]
+    most = [cell.seconds * max(plan.looks[-1] - cell.done, 0) for cell in open_]
+    longest = max((cell.seconds for cell in open_), default=0.0)
+    before = tests / processes / 60
+    first, last = (max(sum(of) / processes, longest * any(of)) / 60 for of in (least, most))
+    spoken = f"{processes} processes" if processes > 1 else "one process"
+    made = [
+        f"At least {before + first:.0f} minutes here, at most {before + last:.0f}, with {spoken}: "
+        f"{before:.0f} of tests, {first:.0f} to {last:.0f} of trainings."
+    ]
+    if not plan.detects:
+        return [*made, "No returns are judged: it would detect what formulas and behaviour show."]
+    made.append("It would detect a drop of returns of at least (80 % power):")
+    for framework, algorithms in plan.detects.items():
+        drops = (
+            f"{name} {'none' if drop is None else percent(drop)}"
+            for name, drop in algorithms.items()
+        )
+        made.append(f"  {framework}: {', '.join(drops)}")
+    return made
+
+
+def lines(plan: SessionPlan, processes: int) -> list[str]:
+    """One line per cell, what the session costs, what each gate sees, which one is proposed."""
+    made = [f"{plan.description}, {processes} at a time"]
+    made += [f"  left out: {sentence}" for sentence in plan.excluded]
+    most = plan.looks[-1]
+    for cell in plan.cells:
+        again = "not needed" if cell.decided else "done again"
+        made += [f"  {sentence}; its run is {again}" for sentence in cell.damaged]
+        if cell.decided:
+            made.append(f"  {cell.name}: decided ({words.counted(cell.done, 'run')} done)")
+            continue
+        made.append(f"  {cell.name}: {cell.undone} of {cell.until} runs to do")
+        if most > cell.until:
+            made[-1] += f", {most - cell.until} more if it is not decided by them"
+        if plan.judged:
+            made[-1] += f", {cell.seconds:.0f} CPU seconds each"
+            made[-1] += "; against a published band" * cell.banded
+    if all(cell.decided for cell in plan.cells):
+        made.append("every cell is decided: a gate trains no more, and judges")
+    elif plan.judged or plan.makespan is not None:
+        made.append(_cost(plan, processes))
+        if plan.makespan is not None:
+            made.append(_makespan(plan.makespan, processes))
+    if plan.gates:
+        made += ["", *_table(plan.gates), *words.not_judged(plan.not_judged)]
+    for wanted in plan.wanted:
+        made += ["", *_proposed(wanted, plan.begun)]
+    return made
+
+
+def _cost(plan: SessionPlan, processes: int) -> str:
+    """What the runs cost, and what that rests on."""
+    total, unit = _in_units(plan.seconds)
+    first, most = plan.looks[0], plan.looks[-1]
+    look = "next" if any(cell.until > first for cell in plan.cells) else "first"
+    of = f"of the {look} look" if most > first else "in all"
+    text = f"{of} {total:.1f} core-{unit}: " + (
+        f"at the speed of the {plan.measured} runs that are done"
+        if plan.measured
+        else "as fast as the stored runs; a busy or slower machine takes longer"
+    )
+    if plan.evaluations > 1:
+        text += f"; and what {plan.evaluations - 1} evaluations on the way take"
+    return text
+
+
+def _makespan(of: Makespan, processes: int) -> str:
+    """When the last run ends."""
+    # a range and its middle are told in one unit
+    _, unit = _in_units(of.high)
+    seconds, low, high, bound = (
+        amount / _SECONDS[unit] for amount in (of.seconds, of.low, of.high, of.bound)
+    )
+    return (
+        f"makespan with {processes} at a time, longest first, starts included: {seconds:.1f} "
+        f"{unit} ({low:.1f} to {high:.1f}); no order takes less than {bound:.1f}"
+    )
+
+
+def _in_units(seconds: float) -> tuple[float, str]:
+    unit = "hours" if seconds >= 600 * 60 else "minutes"
+    return seconds / _SECONDS[unit], unit
+
+
+def _table(gates: tuple[Gate, ...]) -> list[str]:
+    """Gates as columns; cells, groups and costs as rows."""
+    rows = [["smallest drop seen with 80 % power", *(gate.name for gate in gates)]]
+    rows += [
+        [f"  {name}", *_drops([gate.cells for gate in gates], name)] for name in gates[0].cells
+    ]
+    rows += [
+        [f"  {name}, its cells together", *_drops([gate.groups for gate in gates], name)]
+        for name in gates[0].groups
+    ]
+    if gates[0].critics:
+        rows.append(
+            ["smallest growth of a critic's error seen with 80 % power", *[""] * len(gates)]
+        )
+    for name in gates[0].critics:
+        factors = [gate.critics[name] for gate in gates]
+        rows.append([f"  {name}", *("none" if f is None else f"x{f:.2f}" for f in factors)])
+    rows.append(["CPU minutes if nothing changed", *(f"{g.expected / 60:.1f}" for g in gates)])
+    rows.append(["CPU minutes at most", *(f"{g.most / 60:.1f}" for g in gates)])
+    rows.append(["", *("(chosen)" if gate.chosen else "" for gate in gates)])
+    return tables.columns(rows)
+
+
+def _drops(of_gates: list[Mapping[str, float | None]], name: str) -> list[str]:
+    drops = [of[name] for of in of_gates]
+    return ["none" if drop is None else percent(drop) for drop in drops]
+
+
+def _proposed(wanted: Wanted, begun: bool) -> list[str]:
+    if wanted.unknown:
+        return [f"{wanted.what}: what a gate sees is not known: {wanted.unknown}"]
+    if wanted.gate is not None:
+        if begun and wanted.gate.chosen:
+            return [f"{wanted.what}: {wanted.gate.name}, which has begun, sees it"]
+        fresh = ", with fresh seeds" * begun
+        return [
+            f"{wanted.what}: {wanted.gate.name} sees it for the least: "
+            f"{wanted.gate.expected / 60:.1f} CPU minutes if nothing changed, "
+            f"{wanted.gate.most / 60:.1f} at most{fresh}"
+        ]
+    return [
+        f"{wanted.what}: none of these gates sees it in every one",
+        *(f"  {name}: {missing}" for name, missing in wanted.missing.items()),
+    ]

@@ -1,0 +1,111 @@
+"""What modules return: an event with its names, types and shapes.
+
+Runs inside foreign and old environments: standard library and torch only, Python 3.9 syntax.
+
+A loss module is any module of the traced code whose call returns a mapping that holds a scalar
+that requires a gradient. What any other module returns is an event of its own kind. Of modules
+that call one another the outermost is recorded.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import threading
+import weakref
+from typing import Any, Dict, Optional
+
+import torch
+
+from rlregress.frameworks.framework_errors import through
+from rlregress.tracing.events import CALLERS, part, readable, types_of
+from rlregress.tracing.replaced import compiling
+
+
+class _Depth(threading.local):
+    """How deep the current thread is in calls of modules."""
+
+    calls = 0
+
+
+class Losses:
+    """Records what loss modules return."""
+
+    def __init__(self, recorder: Any) -> None:
+        self._recorder = recorder
+        #: class of modules -> where its forward stands; None: not in the traced code.
+        self._forwards: Dict[Any, Optional[Any]] = {}
+        self._depth = _Depth()
+        self._numbers: "weakref.WeakKeyDictionary[Any, int]" = weakref.WeakKeyDictionary()
+        self._count = itertools.count()
+
+    def install(self) -> None:
+        """Record the calls of the modules of the traced code from now on."""
+        # of the base class: one of a script's own would take the hook along when it is pickled
+        original, losses = torch.nn.Module.__call__, self
+
+        def called(module: Any, /, *given: Any, **options: Any) -> Any:
+            # most calls are of layers within a network
+            if losses._depth.calls or compiling() or losses._forward(type(module)) is None:
+                return through(original, module, *given, **options)
+            losses._depth.calls += 1
+            try:
+                returned = through(original, module, *given, **options)
+            finally:
+                losses._depth.calls -= 1
+            losses._returned(module, returned)
+            return returned
+
+        self._recorder.replace(torch.nn.Module, "__call__", called)
+
+    def _forward(self, kind: Any) -> Optional[Any]:
+        """File, line and name of a class's forward; None if it is not of the traced code."""
+        if kind not in self._forwards:
+            self._forwards[kind] = self._find_forward(kind)
+        return self._forwards[kind]
+
+    def _find_forward(self, kind: Any) -> Optional[Any]:
+        if issubclass(kind, torch.jit.ScriptModule):
+            return None
+        code: Any = getattr(inspect.unwrap(kind.forward), "__code__", None)
+        file = None if code is None else self._recorder.places.name(code.co_filename)
+        return None if file is None else [file, code.co_firstlineno, code.co_name]
+
+    def _returned(self, module: Any, output: Any) -> None:
+        values = _values(output)
+        if self._recorder.over or not values or not readable(list(values.values())):
+            return
+        loss = hasattr(output, "keys") and any(map(_is_loss, values.values()))
+        kind = "loss" if loss else "module"
+        if module not in self._numbers:
+            self._numbers[module] = next(self._count)
+        name = f"{type(module).__name__} {self._numbers[module]}"
+        caller = self._recorder.places.nearest(3)
+        above = [] if caller is None else [caller[:3], *caller[3]]
+        at = [*(self._forward(type(module)) or ["", 0, ""]), above[:CALLERS]]
+        parts = {"keys": types_of(values), "values": part(values)}
+        self._recorder.add(
+            kind, name, parts, at, lambda: {f"values {key}": value for key, value in values.items()}
+        )
+
+
+def _values(output: Any) -> Dict[str, Any]:
+    """The tensors and numbers of what is returned, by key or by place."""
+    if torch.is_tensor(output) or isinstance(output, (list, tuple)):
+        rows = output if isinstance(output, (list, tuple)) else [output]
+        return {str(n): row for n, row in enumerate(rows) if torch.is_tensor(row)}
+    if not hasattr(output, "keys"):
+        return {}
+    try:
+        return {str(k): v for k, v in output.items() if torch.is_tensor(v) or _is_number(v)}
+    except Exception:
+        # a recorder's failure must not end a training
+        return {}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (bool, int, float))
+
+
+def _is_loss(value: Any) -> bool:
+    return torch.is_tensor(value) and value.requires_grad and value.numel() == 1

@@ -1,0 +1,317 @@
+"""Methods whose return values are events: vector environments, normalisers, batches of collectors.
+
+Runs inside foreign and old environments: standard library and NumPy only, Python 3.9 syntax.
+
+What a training logs is an event too, of its own kind: the arguments of methods that log.
+
+Classes are named as data, ``module:Class.method``, by the adapters; with a class are meant all of
+its subclasses. No module is imported for it: a method is replaced when its module has been. Only
+what the outermost of them returns is an event; a generator's items are events one by one.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+import sys
+import threading
+from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple
+
+import numpy as np
+
+from rlregress.frameworks.framework_errors import through
+from rlregress.tracing.events import in_words, part, readable, types_of
+from rlregress.tracing.leaves import described
+
+#: of gymnasium: vector environments and all wrappers around them.
+GYMNASIUM = (
+    "gymnasium.vector.vector_env:VectorEnv.reset",
+    "gymnasium.vector.vector_env:VectorEnv.step",
+    "gym.vector.vector_env:VectorEnv.reset",
+    "gym.vector.vector_env:VectorEnv.step",
+    # of its own kind, and nobody's adapter names it
+    "tianshou.env.venvs:BaseVectorEnv.reset",
+    "tianshou.env.venvs:BaseVectorEnv.step",
+)
+#: what is read of the informations of a step: the rest may hold times.
+_LAST = ("terminal_observation", "final_observation", "final_obs", "TimeLimit.truncated")
+
+#: of torch, for scripts: what they log to TensorBoard.
+LOGGED = ("torch.utils.tensorboard.writer:SummaryWriter.add_scalar",)
+#: names of logged values that are times: no two runs have the same.
+_TIMES = re.compile(r"(^|[/_ ])(t|time|fps|sps|seconds|elapsed|wall)([/_ ]|$)", re.IGNORECASE)
+
+#: marks a method that was replaced.
+MARK = "_rlregress_hook"
+
+
+class Depth(threading.local):
+    """How deep the current thread is in recorded calls."""
+
+    environments = 0
+    recorded = 0
+    iterating = 0
+
+
+class Importing:
+    """Calls a function when a module has been imported; at once if it was; put in sys.meta_path."""
+
+    def __init__(self) -> None:
+        self._waiting: Dict[str, List[Callable[[Any], None]]] = {}
+
+    def when(self, module: str, then: Callable[[Any], None]) -> None:
+        """Call ``then`` with the module."""
+        if module in sys.modules:
+            then(sys.modules[module])
+        else:
+            self._waiting.setdefault(module, []).append(then)
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        """What the other finders find, told when it has been run."""
+        if name not in self._waiting:
+            return None
+        for finder in sys.meta_path:
+            find = getattr(finder, "find_spec", None)
+            spec = None if finder is self or find is None else find(name, path, target)
+            if spec is not None:
+                self._notify(name, spec.loader)
+                return spec
+        return None
+
+    def _notify(self, name: str, loader: Any) -> None:
+        run = getattr(loader, "exec_module", None)
+        if run is None:
+            return
+
+        def exec_module(module: Any) -> None:
+            del loader.exec_module
+            through(run, module)
+            for then in self._waiting.pop(name, []):
+                then(module)
+
+        # the loader is this module's own
+        loader.exec_module = exec_module
+
+
+def classes_of(recorder: Any, owner: Any, then: Callable[[Any], None]) -> None:
+    """Call ``then`` with a class, all of its subclasses, and those that come later."""
+    done = set()
+
+    def each(kind: Any) -> None:
+        if kind not in done:
+            done.add(kind)
+            then(kind)
+            for below in type.__subclasses__(kind):
+                each(below)
+
+    each(owner)
+    own = vars(owner).get("__init_subclass__")
+
+    def made(kind: Any, **options: Any) -> None:
+        if own is None:
+            through(super(owner, kind).__init_subclass__, **options)
+        else:
+            through(own.__func__, kind, **options)
+        each(kind)
+
+    recorder.replace(owner, "__init_subclass__", classmethod(made))
+
+
+def hook_method(recorder: Any, owner: Any, name: str, handler: str, label: str) -> None:
+    """Let a class's own method be called by a method of the recorder, where there is one."""
+    original = vars(owner).get(name)
+    if inspect.isfunction(original) and not hasattr(original, MARK):
+        recorder.replace(owner, name, _method(original, handler, label))
+
+
+def _method(original: Any, handler: str, label: str) -> Any:
+    # without the recorder: a class of the script's own is pickled with its methods
+    @functools.wraps(original)
+    def method(self: Any, *arguments: Any, **options: Any) -> Any:
+        recording = getattr(sys.modules.get("rlregress.tracing.recorder"), "CURRENT", None)
+        if recording is None:
+            return original(self, *arguments, **options)
+        handle = getattr(recording, handler)
+        return handle(label, original, self, *arguments, **options)
+
+    setattr(method, MARK, True)
+    return method
+
+
+class RecordedMethods:
+    """The events of watched methods."""
+
+    def __init__(self, recorder: Any, depth: Depth, environments: Any) -> None:
+        self._recorder = recorder
+        self._depth = depth
+        self._environments = environments
+
+    def install(
+        self, importing: Importing, names: Sequence[str], handler: str = "recorded_call"
+    ) -> None:
+        """Watch methods ``module:Class.method`` once their modules are there.
+
+        Args:
+            handler: what of the recorder is called in their place.
+        """
+        for name in names:
+            module, _, below = name.partition(":")
+            kind, _, method = below.rpartition(".")
+            importing.when(module, functools.partial(self._hook, kind, method, handler))
+
+    def _hook(self, kind: str, method: str, handler: str, module: Any) -> None:
+        owner = getattr(module, kind, None)
+        # what is imported from elsewhere is watched there
+        if not inspect.isclass(owner):
+            return
+
+        def hook(value: Any) -> None:
+            hook_method(self._recorder, value, method, handler, f"{kind}.{method}")
+
+        classes_of(self._recorder, owner, hook)
+
+    def call(self, label: str, original: Any, owner: Any, *given: Any, **options: Any) -> Any:
+        """Call a watched method; what the outermost returns is an event."""
+        recorder, depth = self._recorder, self._depth
+        # within an environment it is the environment's own business
+        if depth.recorded or depth.environments:
+            return through(original, owner, *given, **options)
+        recorder.check()
+        if recorder.over:
+            return through(original, owner, *given, **options)
+        recorder.new_parameters()
+        if label == "VectorEnv.reset":
+            self._environments.seed_together(owner, given, options)
+        if recorder.quiet:
+            return through(original, owner, *given, **options)
+        action = part(given[0]) if given and label.endswith(".step") else None
+        before = recorder.environment_events
+        depth.recorded += 1
+        try:
+            returned = through(original, owner, *given, **options)
+        finally:
+            depth.recorded -= 1
+        if inspect.isgenerator(returned):
+            return self._items(label, returned)
+        if recorder.environment_events > before or not self._apart(label, returned):
+            self._add(label, returned)
+        else:
+            self._environments.apart(label, owner, action, returned)
+        return returned
+
+    def log(self, label: str, original: Any, owner: Any, *given: Any, **options: Any) -> Any:
+        """Call a method that logs; each value that it is given is an event."""
+        recorder = self._recorder
+        if not (recorder.over or recorder.quiet):
+            place = recorder.places.nearest(3)
+            for name, value in _logged(original, (owner, *given), options):
+                if not _TIMES.search(name):
+                    recorder.add("log", f"{label} {name}", {"value": _logged_part(value)}, place)
+        return through(original, owner, *given, **options)
+
+    @staticmethod
+    def _apart(label: str, output: Any) -> bool:
+        """Whether something has been reset or stepped, and none of it in this thread."""
+        if label.endswith(".reset"):
+            return not hasattr(output, "batch_size")
+        return isinstance(output, tuple) and len(output) in (4, 5)
+
+    def _add(self, label: str, output: Any) -> None:
+        if readable(output):
+            place = self._recorder.places.nearest(3)
+            parts = parts_of_output(output)
+            self._recorder.add("output", label, parts, place, lambda: named_output(output))
+
+    def _items(self, label: str, items: Any) -> Iterator[Any]:
+        """The items of a generator; what runs between two of them is not inside of it."""
+        try:
+            while True:
+                self._depth.iterating += 1
+                try:
+                    item = through(next, items)
+                except StopIteration as ended:
+                    return ended.value
+                finally:
+                    self._depth.iterating -= 1
+                if not self._depth.iterating:
+                    self._add(label, item)
+                yield item
+        finally:
+            items.close()
+
+
+def _logged(original: Any, given: Any, options: Dict[str, Any]) -> List[Tuple[str, Any]]:
+    """Names and values of a call that logs."""
+    try:
+        bound = inspect.signature(original).bind(*given, **options)
+    except TypeError:
+        # it refuses the call itself
+        return []
+    _, *values = bound.arguments.values()
+    if values and isinstance(values[0], str) and len(values) > 1:
+        return [(values[0], values[1])]
+    tables = [value for value in values if isinstance(value, dict)]
+    return [(str(name), value) for table in tables for name, value in table.items()]
+
+
+def _logged_part(value: Any) -> Any:
+    if isinstance(value, (bool, int, float)) or (hasattr(value, "dtype") and readable(value)):
+        return part(value)
+    return in_words(type(value).__name__)
+
+
+def parts_of_output(output: Any) -> Dict[str, Any]:
+    """Parts of what a method hands out: of a step, of a reset, or of any other."""
+    parts = _output(output)
+    entries = {name: part(value) for name, value in parts.items()}
+    entries["types"] = types_of(parts)
+    return entries
+
+
+def named_output(output: Any) -> Dict[str, Any]:
+    """The same, as what the parts consist of by name: "value ['next']['reward']"."""
+    return {
+        path: value
+        for name, tree in _output(output).items()
+        for path, (_, value) in described(tree, f"{name} ").items()
+    }
+
+
+def _output(output: Any) -> Dict[str, Any]:
+    if isinstance(output, tuple) and len(output) in (4, 5):
+        flags = list(output[2:-1])
+        parts = {"observation": output[0], "reward": output[1], "flags": flags}
+        last = _last(output[-1]) if any(np.any(np.asarray(flag)) for flag in flags) else []
+        if last:
+            parts["last"] = last
+    elif isinstance(output, tuple) and len(output) == 2 and isinstance(output[1], (dict, list)):
+        parts = {"observation": output[0]}
+    else:
+        parts = {"value": _tree(output)}
+    return parts
+
+
+def _last(informations: Any) -> List[Any]:
+    """What the informations of a step say of an episode that has ended."""
+    rows = informations if isinstance(informations, (list, tuple)) else [informations]
+    rows = [row for row in rows if isinstance(row, dict)]
+    return [row[name] for row in rows for name in _LAST if row.get(name) is not None]
+
+
+def _tree(output: Any) -> Any:
+    """The arrays in mappings of mappings, by name; what has no type and shape is left out."""
+    if isinstance(output, (list, tuple)):
+        return [_tree(value) for value in output]
+    if not hasattr(output, "keys"):
+        return output
+    try:
+        pairs = list(output.items())
+    except Exception:
+        # a recorder's failure must not end a training
+        return f"unreadable {type(output).__module__}.{type(output).__qualname__}"
+    return {str(key): _tree(value) for key, value in pairs if _counts(value)}
+
+
+def _counts(value: Any) -> bool:
+    return hasattr(value, "keys") or (hasattr(value, "dtype") and hasattr(value, "shape"))

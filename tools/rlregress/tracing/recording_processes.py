@@ -1,0 +1,150 @@
+"""Record traces in processes of their own, twice where a trace has to repeat itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import sysconfig
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from rlregress import suite
+from rlregress.errors import UserError
+from rlregress.model.explain import Repeated
+from rlregress.model.recorded_traces import Trace
+from rlregress.tracing import child_processes, trace_reader
+from rlregress.tracing.trace_comparison import compare
+
+#: not with -m, which puts the working directory before the packages of the side.
+_START = (
+    "import sys; del sys.path[0]; from rlregress.tracing.{module} import main; "
+    "sys.exit(main(sys.argv[1:]))"
+)
+#: the folder of the module that hides distributions as an interpreter starts.
+_HIDDEN = Path(__file__).parent / "hidden"
+_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+
+
+@dataclass(frozen=True)
+class Side:
+    """An environment to record in.
+
+    Attributes:
+        python: the interpreter.
+        paths: put first on the path of modules, such as an overlay with another version.
+        variables: of the environment, such as the folder of a checkout.
+        hidden: distributions that are not found, although they lie on the path.
+        hidden_modules: the dotted names that are imported from them.
+    """
+
+    label: str
+    python: str = field(default_factory=lambda: sys.executable)
+    paths: Sequence[str] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+    hidden: Sequence[str] = ()
+    hidden_modules: Sequence[str] = ()
+
+    def environment(self) -> dict[str, str]:
+        """The variables of a process on this side: one thread, fixed hashes, nothing of pytest."""
+        made = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
+        made.update(dict.fromkeys(_THREADS, "1"))
+        made.update(self.variables)
+        paths = [*self.paths, str(suite.library())]
+        if self.hidden or self.hidden_modules:
+            names = {"modules": self.hidden_modules, "distributions": self.hidden}
+            made["RLREGRESS_HIDDEN"] = json.dumps(names)
+            # first, and it takes itself from the path: another sitecustomize would run in its place
+            paths.insert(0, str(_HIDDEN))
+        made["PYTHONPATH"] = os.pathsep.join(paths)
+        # it would leave no folder of the process to be taken from the path; see _START
+        made.pop("PYTHONSAFEPATH", None)
+        made["PYTHONHASHSEED"] = "0"
+        made["PYTHONDONTWRITEBYTECODE"] = "1"
+        # what is compiled hides its draws and updates from the recorder
+        made["TORCHDYNAMO_DISABLE"] = "1"
+        made["PYTORCH_JIT"] = "0"
+        return made
+
+
+def current_paths() -> tuple[str, ...]:
+    """What stands on this process's path before the installed packages: changed copies."""
+    installed = {sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib")}
+    library = str(suite.library())
+    given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    return tuple(p for p in given if p and p not in installed and p != library)
+
+
+def start(module: str, side: Side, job: Path) -> list[str]:
+    """The command that runs a module of this package on a side."""
+    return [side.python, "-c", _START.format(module=module), str(job)]
+
+
+def current(label: str) -> Side:
+    """The environment of this process."""
+    return Side(label, paths=current_paths())
+
+
+class Killed(UserError):
+    """A signal ended the process of a recording.
+
+    Attributes:
+        signal: its name.
+        message: what the process wrote to standard error.
+    """
+
+    def __init__(self, label: str, signal: str, message: str) -> None:
+        super().__init__(
+            f"no trace was recorded on side {label}: the process was ended by {signal}"
+        )
+        self.signal, self.last_words = signal, message
+
+
+def record(job: Mapping[str, Any], output: Path, side: Side) -> Trace:
+    """Record one trace in a process of its own.
+
+    Raises:
+        Killed: a signal ended the process.
+        UserError: the process ended without a trace.
+    """
+    with TemporaryDirectory(prefix="rlregress-trace-") as folder:
+        path = Path(folder) / "job.json"
+        whole = {**job, "output": os.path.realpath(output), "first": len(side.paths)}
+        path.write_text(json.dumps(whole), encoding="utf-8")
+        ended = child_processes.call(
+            start("trace_worker", side, path),
+            side.environment(),
+            folder if job.get("script") is None else None,
+        )
+    if ended.returncode < 0:
+        raise Killed(side.label, signal.Signals(-ended.returncode).name, ended.stderr)
+    if ended.returncode or not output.is_file():
+        text = child_processes.last_words(ended.stderr)
+        raise UserError(f"no trace was recorded on side {side.label}: {text}")
+    return trace_reader.load(output)
+
+
+def check_trained(trace: Trace, label: str) -> None:
+    """Raise UserError if nothing was traced, and nothing failed either."""
+    if not trace.failure and not any(map(trace.count, ("optimizer", "step", "output"))):
+        raise UserError(
+            f"nothing was traced on side {label}: no environment step and no optimiser step; "
+            "expected a script that trains with PyTorch on environments of gymnasium"
+        )
+
+
+def record_twice(job: Mapping[str, Any], output: Path, side: Side) -> Repeated:
+    """Record a trace, and again: one that does not repeat itself is not evidence.
+
+    Raises:
+        UserError: the process ended without a trace, or nothing was traced.
+    """
+    first = record(job, output, side)
+    check_trained(first, side.label)
+    with TemporaryDirectory(prefix="rlregress-trace-") as folder:
+        again = record(job, Path(folder) / "again.trace", side)
+    return Repeated(trace=first, with_itself=compare(first, again), repetition=again)

@@ -1,0 +1,427 @@
+"""Two traces: equal to the bit, close, or diverged, and where first.
+
+Events are aligned, not counted: an event that only one side has is noted and skipped when the two
+go on alike after it. Such extra events alone do not change the verdict: numbers that stay equal to
+the bit after them are equal, and the note says what was skipped. They are a divergence (of order)
+when the numbers part soon after them, and when they are the end of a training that went on on one
+side only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import zip_longest
+
+from rlregress.model.recorded_traces import Comparison, Divergence, Event, Growth, Trace, difference
+from rlregress.tracing.align import event_difference, event_differences, resume
+
+#: relative difference of reordered arithmetic in float32, at first.
+CLOSE = 1e-6
+#: what it may grow to in a few hundred updates before it is a difference of its own.
+GROWN = 1e-2
+#: rounding grows by less than this factor from one event to the next.
+JUMP = 1e3
+#: steps of optimisers, equal on both sides, after which an extra event is no suspect any more.
+ACQUITTED = 3
+
+#: kind of event, part -> kind of difference, where the neighbours do not matter.
+KINDS = {
+    ("reset", "observation"): "environment",
+    ("step", "action"): "exploration",
+    ("step", "observation"): "environment",
+    ("step", "reward"): "environment",
+    ("step", "flags"): "environment",
+    ("output", "types"): "interface",
+    ("output", "value"): "data",
+    ("output", "observation"): "environment",
+    ("output", "reward"): "environment",
+    ("output", "flags"): "environment",
+    ("output", "last"): "environment",
+    ("loss", "keys"): "interface",
+    ("loss", "values"): "loss",
+    ("data", "value"): "data",
+    ("parameters", "value"): "initialisation",
+    ("backward", "loss"): "loss",
+    ("optimizer", "size"): "optimiser",
+    ("optimizer", "parameters"): "parameters",
+    ("optimizer", "gradient"): "gradient",
+    ("optimizer", "learning_rate"): "schedule",
+    ("optimizer", "update"): "optimiser",
+    ("final", "parameters"): "parameters",
+    ("final", "buffers"): "parameters",
+}
+#: parts that no rounding moves by more than a rounding, however long the training has gone on.
+EXACT = frozenset({"learning_rate", "size", "flags", "shape"})
+#: parts that say names, types and shapes. Where they differ, numbers may still be the same.
+WORDS = frozenset({"keys", "types"})
+#: events that move nothing by themselves, and the kind of their differences.
+INCIDENTAL = {"module": "module", "log": "logs"}
+#: events that train something; values written in place show in what is computed from them.
+TRAINING = frozenset({"backward", "optimizer"})
+
+
+class _Walk:
+    """Both traces side by side, up to the first event that is not the same."""
+
+    def __init__(self, a: Trace, b: Trace) -> None:
+        (events_a, self.end_a), (events_b, self.end_b) = _split(a.events), _split(b.events)
+        self.a, beside_a = _common(events_a, events_b)
+        self.b, beside_b = _common(events_b, events_a)
+        self.i = self.j = self.compared = self.equal = 0
+        self.extra = [("A", event) for event in beside_a] + [("B", event) for event in beside_b]
+        self.losses = _Losses(events_a, events_b)
+        self.interface = _output_divergence(beside_a, beside_b)
+        self.rounding: Divergence | None = None
+        self.worst = 0.0
+        #: the same numbers in another type or shape, if they were.
+        self.retyped: Divergence | None = None
+        #: the first extra event that trains something: acquitted if networks end alike.
+        self.trains: Divergence | None = None
+        #: the first extra event that is not acquitted yet, and equal steps of optimisers since.
+        self.suspect: Divergence | None = None
+        self.since = 0
+
+    def heads(self) -> tuple[Event | None, Event | None]:
+        """The next event of either side."""
+        return (
+            self.a[self.i] if self.i < len(self.a) else None,
+            self.b[self.j] if self.j < len(self.b) else None,
+        )
+
+    def here(self, kind: str, part: str) -> Divergence:
+        """A difference of the next events."""
+        x, y = self.heads()
+        return Divergence(
+            kind=kind, part=part, a=x, b=y, before=tuple(self.a[max(0, self.i - 3) : self.i])
+        )
+
+    def walk(self) -> Comparison:
+        """The comparison."""
+        while self.i < len(self.a) or self.j < len(self.b):
+            divergence = self._next()
+            if divergence is not None:
+                return self._ended("diverged", divergence)
+        divergence = self._at_the_end()
+        if divergence is not None:
+            return self._ended("diverged", divergence)
+        if self.interface is not None:
+            return self._ended("diverged", self.interface)
+        first = self.rounding or self.retyped
+        return self._ended("close" if first is not None else "equal", first)
+
+    def _at_the_end(self) -> Divergence | None:
+        """What the networks say in the end, which shows what no event does."""
+        x, y = self.end_a, self.end_b
+        if x is None or y is None:
+            # without it nothing acquits an update that only one side has made
+            return self.trains
+        part, gap = self._worst(x, y)
+        self.compared += 1
+        if not part:
+            self.equal += self._so_far_equal()
+            return None
+        divergence = Divergence(
+            kind=KINDS[x.kind, part], part=part, a=x, b=y, before=tuple(self.a[-3:])
+        )
+        if self._passes(part, gap):
+            self.rounding = self.rounding or divergence
+            return None
+        return self.trains or divergence
+
+    def _ended(self, verdict: str, first: Divergence | None) -> Comparison:
+        rounding = self.rounding if first is not self.rounding else None
+        if verdict == "diverged":
+            self.losses.follow(self.a[self.i :], self.b[self.j :])
+        return Comparison(
+            verdict=verdict,
+            compared=self.compared,
+            first=first,
+            growth=self.losses.growth(),
+            extra=tuple(self.extra),
+            equal=self.equal,
+            rounding=rounding,
+            interface=self.interface,
+        )
+
+    def _so_far_equal(self) -> bool:
+        return self.rounding is None and self.retyped is None and self.interface is None
+
+    def _next(self) -> Divergence | None:
+        """Go on by one event or one alignment; the divergence if there is no going on."""
+        x, y = self.heads()
+        if x is not None and y is not None and _comparable(x, y):
+            part, gap = self._worst(x, y)
+            if part in WORDS:
+                self._count_words(part)
+                return None
+            if self._passes(part, gap):
+                self._count(x, part, gap)
+                return None
+            if part not in EXACT and self._skip(both=False):
+                return None
+            self.compared += 1
+            return self._diverged(self.here(self._kind(x, y, part), part), gap)
+        if self._skip(both=True):
+            return None
+        return self._diverged(self.here("order", ""), math.inf)
+
+    def _worst(self, x: Event, y: Event) -> tuple[str, float]:
+        """The first part that no rounding explains, or else the first that differs at all."""
+        differing = event_differences(x, y)
+        if differing and differing[0][0] in WORDS:
+            # values of other names, types or shapes are others in any case
+            return differing[0]
+        beyond = [name for name in differing if not self._passes(*name)]
+        return (beyond or differing or [("", 0.0)])[0]
+
+    def _passes(self, part: str, gap: float) -> bool:
+        if not part or gap <= CLOSE:
+            return True
+        if self.rounding is None or part in EXACT:
+            return False
+        # rounding that has grown, not a difference of its own that comes on top
+        return gap < GROWN and gap <= JUMP * self.worst
+
+    def _count_words(self, part: str) -> None:
+        """Note other names, types or shapes and go on: whether the numbers part will be seen."""
+        self.compared += 1
+        if self.interface is None:
+            self.interface = self.here("interface", part)
+        self.i, self.j = self.i + 1, self.j + 1
+
+    def _count(self, x: Event, part: str, gap: float) -> None:
+        self.compared += 1
+        if part and self.rounding is None:
+            divergence = self.here(self._kind(x, self.b[self.j], part), part)
+            if gap > 0.0:
+                self.rounding = divergence
+            elif self.retyped is None:
+                self.retyped = divergence
+        self.worst = max(self.worst, gap)
+        self.equal += self._so_far_equal()
+        if part and x.kind == "backward":
+            self.losses.add(x, gap)
+        if x.kind == "optimizer" and self.suspect is not None:
+            self.since += 1
+            if self.since >= ACQUITTED:
+                self.suspect = None
+        self.i, self.j = self.i + 1, self.j + 1
+
+    def _skip(self, both: bool) -> bool:
+        """Skip what only one side has, if both go on alike after it."""
+        limit = GROWN if self.rounding is not None else 0.0
+        resumed = resume(self.a, self.b, self.i, self.j, limit, both)
+        if resumed is None:
+            return False
+        only = [*self.a[self.i : resumed[0]], *self.b[self.j : resumed[1]]]
+        ends = resumed[0] >= len(self.a) and resumed[1] >= len(self.b)
+        # what is shown is not shown otherwise: nothing that comes after it acquits it
+        if any(event.is_answer for event in only):
+            return False
+        # at the end nothing comes that could acquit a training that went on
+        if ends and any(event.kind in ("optimizer", "step") for event in only):
+            return False
+        if self.suspect is None:
+            self.suspect, self.since = self.here("order", ""), 0
+        if self.trains is None and any(event.kind in TRAINING for event in only):
+            self.trains = self.here("order", "")
+        self.extra += [("A", event) for event in self.a[self.i : resumed[0]]]
+        self.extra += [("B", event) for event in self.b[self.j : resumed[1]]]
+        self.i, self.j = resumed
+        return True
+
+    def _diverged(self, divergence: Divergence, gap: float) -> Divergence:
+        """What to blame for the difference that is found here."""
+        if self.suspect is not None:
+            return self.suspect
+        # rounding that has grown, or a difference of its own that comes on top?
+        grown = divergence.part not in EXACT and gap <= JUMP * self.worst
+        if self.rounding is not None and grown:
+            return self.rounding
+        return divergence
+
+    def _kind(self, x: Event, y: Event, part: str) -> str:
+        if x.kind == "write":
+            if self._begins():
+                return "initialisation"
+            before = _neighbour(self.a[: self.i][::-1], ("backward", "optimizer", "step"))
+            after = _neighbour(self.a[self.i :], ("backward", "optimizer", "step"))
+            if (before, after) == ("backward", "optimizer"):
+                return "gradient"
+            # between acting and learning a buffer is filled, after learning come the targets
+            return "data" if before == "step" else "target update"
+        if x.kind == "draw":
+            if self._begins():
+                return "initialisation"
+            after = _neighbour(self.a[self.i :], ("backward", "optimizer", "step"))
+            return "exploration" if after == "step" else "sampling"
+        return KINDS.get((x.kind, part), "order")
+
+    def _begins(self) -> bool:
+        """Whether what differs here makes networks begin with other parameters."""
+        pair = [_first(events) for events in (self.a[self.i :], self.b[self.j :])]
+        if pair[0] is None or pair[1] is None:
+            return False
+        return pair[0].digests != pair[1].digests
+
+
+def _comparable(x: Event, y: Event) -> bool:
+    """Whether a difference of the two is one of numbers, not two other events."""
+    if x.key != y.key:
+        return False
+    # a function may be renamed, but draws of two functions are two draws, and losses two losses
+    if x.kind == "backward":
+        return x.function == y.function or event_difference(x, y)[1] < GROWN
+    loose = x.kind in ("step", "reset", "output", "loss", "optimizer", "parameters")
+    return loose or x.function == y.function or x.digests == y.digests
+
+
+def _split(events: Sequence[Event]) -> tuple[Sequence[Event], Event | None]:
+    """The events, and the last one if it is of the networks as the training leaves them."""
+    if events and events[-1].kind == "final":
+        return events[:-1], events[-1]
+    return events, None
+
+
+#: kinds of events that come by name: what only one side has of that name is left out.
+_NAMED = (("reset", "step"), ("output",), ("loss",))
+
+
+def _common(events: Sequence[Event], others: Sequence[Event]) -> tuple[list[Event], list[Event]]:
+    """Events without those that the other side never has, by name, and these.
+
+    Environments, outputs and losses: unless the other side has none of the kind at all.
+    """
+    kept, beside = list(events), []
+    for kinds in _NAMED:
+        there = {event.key[1] for event in others if event.kind in kinds}
+        if there or kinds != _NAMED[0]:
+            beside += [e for e in kept if e.kind in kinds and e.key[1] not in there]
+            kept = [e for e in kept if e.kind not in kinds or e.key[1] in there]
+    return kept, beside
+
+
+def _output_divergence(a: Sequence[Event], b: Sequence[Event]) -> Divergence | None:
+    """What a part of the library answers on one side alone, such as that it refuses."""
+    one, other = (next((e for e in side if e.is_answer), None) for side in (a, b))
+    return (
+        Divergence(kind="interface", part="", a=one, b=other, before=()) if one or other else None
+    )
+
+
+def _first(events: Sequence[Event]) -> Event | None:
+    """The next event that shows how networks begin, if it comes before anything is done."""
+    for event in events:
+        if event.kind == "parameters":
+            return event
+        if event.kind in ("step", "backward", "optimizer"):
+            return None
+    return None
+
+
+def _neighbour(events: Sequence[Event], kinds: Sequence[str]) -> str:
+    return next((event.kind for event in events if event.kind in kinds), "")
+
+
+def compare(a: Trace, b: Trace) -> Comparison:
+    """Walk both traces side by side to the first event that is not the same; then what is beside.
+
+    What modules return and what is logged moves nothing by itself: it is compared name by name.
+    """
+    sides = [
+        replace(side, events=tuple(event for event in side.events if event.kind not in INCIDENTAL))
+        for side in (a, b)
+    ]
+    found = _Walk(*sides).walk()
+    for kind in INCIDENTAL:
+        if found.verdict != "diverged":
+            of_kind = [[event for event in side.events if event.kind == kind] for side in (a, b)]
+            found = _with_incidental(found, kind, *of_kind)
+    return found
+
+
+def _with_incidental(
+    found: Comparison, kind: str, a: Sequence[Event], b: Sequence[Event]
+) -> Comparison:
+    """The comparison, with what events of one kind say beside it."""
+    # they are results of the training: they round where it does
+    limit = CLOSE if found.verdict == "equal" else GROWN
+    first = rounded = None
+    for x, y in _by_name(a, b, whole=kind == "module"):
+        part, gap = ("", math.inf) if x is None or y is None else event_difference(x, y)
+        here = Divergence(kind=INCIDENTAL[kind], part=part, a=x, b=y, before=())
+        if gap > limit:
+            first = first or here
+        elif part:
+            rounded = rounded or here
+    count = found.compared + len(a)
+    if first is not None:
+        return replace(found, verdict="diverged", first=first, rounding=found.first, compared=count)
+    if rounded is not None and found.verdict == "equal":
+        return replace(found, verdict="close", first=rounded, compared=count)
+    return replace(found, compared=count, equal=found.equal + len(a))
+
+
+def _by_name(
+    a: Sequence[Event], b: Sequence[Event], whole: bool
+) -> Iterator[tuple[Event | None, Event | None]]:
+    """Events of one name, one after the other, in the order in which A has the names.
+
+    Args:
+        whole: of names that both sides have as often; a module may be put into another.
+    """
+    of_names: dict[str, tuple[list[Event], list[Event]]] = {}
+    for number, side in enumerate((a, b)):
+        for event in side:
+            of_names.setdefault(event.key[1], ([], []))[number].append(event)
+    for first, second in of_names.values():
+        if not whole or len(first) == len(second):
+            yield from zip_longest(first, second)
+
+
+class _Losses:
+    """How far apart losses are, by their function and the optimiser that steps next."""
+
+    def __init__(self, a: Sequence[Event], b: Sequence[Event]) -> None:
+        self._next = {id(event): number for side in (a, b) for event, number in _stepping(side)}
+        self._found: dict[tuple[str, str], list[float]] = {}
+        self._first: dict[tuple[str, str], Event] = {}
+
+    def _key(self, event: Event) -> tuple[str, str]:
+        return event.function, self._next.get(id(event), "")
+
+    def add(self, event: Event, gap: float) -> None:
+        """Note the difference of a loss."""
+        self._found.setdefault(self._key(event), []).append(gap)
+        self._first.setdefault(self._key(event), event)
+
+    def follow(self, a: Sequence[Event], b: Sequence[Event]) -> None:
+        """Note the differences of all losses that follow, one after the other."""
+        others: dict[tuple[str, str], list[Event]] = {}
+        for event in b:
+            if event.kind == "backward":
+                others.setdefault(self._key(event), []).append(event)
+        for event in a:
+            if event.kind == "backward" and others.get(self._key(event)):
+                other = others[self._key(event)].pop(0)
+                self.add(event, difference(event.parts["loss"], other.parts["loss"]))
+
+    def growth(self) -> tuple[Growth, ...]:
+        """What was noted, each loss by itself."""
+        return tuple(
+            Growth(first=self._first[key], optimizer=key[1], gaps=tuple(gaps))
+            for key, gaps in self._found.items()
+        )
+
+
+def _stepping(events: Sequence[Event]) -> list[tuple[Event, str]]:
+    """Each loss with the number of the optimiser that steps next."""
+    number, losses = "", []
+    for event in reversed(events):
+        if event.kind == "optimizer":
+            number = event.key[1]
+        elif event.kind == "backward":
+            losses.append((event, number))
+    return losses

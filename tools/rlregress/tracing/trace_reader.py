@@ -1,0 +1,199 @@
+"""A recorded trace, read and checked."""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Any, BinaryIO
+
+from pydantic import ConfigDict, Field
+
+from rlregress import datafiles, files
+from rlregress.datafiles import Line, Natural, expected, one_of
+from rlregress.errors import UserError
+from rlregress.model.recorded_traces import Event, Part, Place, Trace
+from rlregress.tracing.events import RAISED, SCHEMA
+
+#: kinds of events; see ``Event``.
+KINDS = (
+    "reset", "step", "output", "draw", "data", "parameters", "loss", "backward", "optimizer",
+    "write", "log", "module", "final",
+)  # fmt: skip
+#: of an event, the parts in the order in which one follows from the other.
+CAUSAL = {
+    "step": ("action", "observation", "reward", "flags"),
+    "output": ("types", "value", "observation", "reward", "flags", "last"),
+    "draw": ("shape", "value"),
+    "loss": ("keys", "values"),
+    "module": ("keys", "values"),
+    "final": ("parameters", "buffers"),
+    "optimizer": ("size", "parameters", "gradient", "learning_rate", "update"),
+}
+#: of a trace, and of one of its lines, so many bytes at most.
+_LARGEST, _LONGEST_LINE = 1 << 29, 1 << 26
+#: events of a trace, at most: those of a training of some 100 000 steps. The longest that the suite
+#: records itself has 4524.
+_MOST_EVENTS = 1_000_000
+_REMEDY = "record it again with: rlregress trace"
+
+
+def failed(message: str, error: Mapping[str, str] = MappingProxyType({})) -> Trace:
+    """In place of a trace, how the process that was to record it ended."""
+    message = message or "the process ended without a trace"
+    header = {"failure": message, "error": dict(error), "seeded": [], "lines": {}}
+    return Trace(header=header, events=())
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (OverflowError, TypeError, ValueError):
+        return False
+    return True
+
+
+def _is_part(value: Sequence[Any]) -> bool:
+    if not 4 <= len(value) <= 5:
+        return False
+    digest, norm, values, shadow, text = [*value, ""][:5]
+    return (
+        isinstance(digest, str)
+        and isinstance(text, str)
+        and (norm is None or _is_number(norm))
+        and isinstance(values, list)
+        and isinstance(shadow, list | None)
+        and all(map(_is_number, [*values, *(shadow or ())]))
+    )
+
+
+_Place = tuple[Line, Natural, Line]
+_Part = Annotated[list[Any], expected("a digest, a norm, first values and projections", _is_part)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Row:
+    """One line of a trace: an event, as ``events`` writes it."""
+
+    kind: Annotated[str, one_of(KINDS)]
+    name: Line
+    at: tuple[Line, Natural, Line, tuple[_Place, ...]] | None
+    parts: Mapping[str, _Part]
+    named: Mapping[Line, _Part] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Elsewhere:
+    what: Annotated[str, one_of(("process", "thread"))]
+    kind: Annotated[Line, Field(alias="class")]
+    file: Line
+    line: Natural
+    instead: Line
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Header:
+    """What is read of the first line of a trace whoever recorded it."""
+
+    __pydantic_config__ = ConfigDict(strict=True, extra="ignore")
+
+    schema: Annotated[int, expected(str(SCHEMA), lambda of: of == SCHEMA)]
+    failure: str
+    seeded: tuple[Line, ...]
+    lines: Mapping[Line, tuple[tuple[Natural, ...], tuple[Natural, ...]]]
+    elsewhere: tuple[_Elsewhere, ...] = ()
+
+
+def load(path: Path) -> Trace:
+    """The trace in a file.
+
+    Raises:
+        UserError: the file is missing, damaged, or of another version of the format.
+    """
+    try:
+        with files.opened(path) as packed, gzip.GzipFile(fileobj=packed) as file:
+            _check_size(packed, file)
+            lines = iter(lambda: file.readline(_LONGEST_LINE), b"")
+            first = next(lines, b"")
+            if not first:
+                raise EOFError
+            datafiles.json_line(first.decode(), _Header, path, _REMEDY)
+            packed_rows = list(islice(lines, _MOST_EVENTS + 1))
+            if len(packed_rows) > _MOST_EVENTS:
+                raise OSError(errno.EFBIG, f"it has more than {_MOST_EVENTS} events; give --steps")
+            rows = (datafiles.json_line(row.decode(), _Row, path, _REMEDY) for row in packed_rows)
+            events = tuple(_event(number, row) for number, row in enumerate(rows))
+            return Trace(header=json.loads(first), events=events)
+    except FileNotFoundError:
+        raise UserError(
+            f"there is no trace {path}; record one with: rlregress trace SCRIPT -o {path}"
+        ) from None
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise UserError(f"the trace {path} cannot be read: {_reason(error)}; {_REMEDY}") from None
+
+
+def _check_size(packed: BinaryIO, file: gzip.GzipFile) -> None:
+    """OSError if what a file unpacks to is larger than a trace that can be compared."""
+    # the end of a file says so, as far as 32 bits go (RFC 1952, ISIZE)
+    packed.seek(-min(4, packed.seek(0, 2)), 2)
+    size = int.from_bytes(packed.read(), "little")
+    packed.seek(0)
+    while file.read(1 << 20) and size <= _LARGEST:
+        size = max(size, file.tell())
+    if size > _LARGEST:
+        raise OSError(errno.EFBIG, f"it unpacks to more than {_LARGEST} bytes")
+    file.seek(0)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, gzip.BadGzipFile):
+        return "it is not compressed with gzip, as traces are"
+    if isinstance(error, OSError):
+        return str(error.strerror)
+    if isinstance(error, UnicodeDecodeError):
+        return f"byte {error.start} of a line is not UTF-8"
+    return "it is cut off or damaged"
+
+
+def _event(index: int, row: _Row) -> Event:
+    file, line, function, callers = row.at or ("", 0, "", ())
+    order = CAUSAL.get(row.kind, tuple(row.parts))
+    parts = {name: _part(*row.parts[name]) for name in order if name in row.parts}
+    made = Event(
+        index=index,
+        kind=row.kind,
+        name=row.name,
+        file=file,
+        line=line,
+        function=function,
+        parts=parts,
+        callers=tuple(Place(file=f, line=n, function=name) for f, n, name in callers),
+        named={name: _part(*part) for name, part in row.named.items()},
+    )
+    error = made.is_answer and "types" in parts and parts["types"].text == RAISED
+    return replace(made, error=parts["value"].text) if error else made
+
+
+def _part(
+    digest: str, norm: Any, values: list[Any], shadow: list[Any] | None, text: str = ""
+) -> Part:
+    return Part(
+        digest=digest,
+        norm=None if norm is None else float(norm),
+        values=tuple(float(x) for x in values),
+        shadow=tuple(float(x) for x in shadow or ()),
+        text=_in_one_line(text),
+    )
+
+
+def _in_one_line(text: str) -> str:
+    """Words as they are shown: an error that a framework answers with may have several lines."""
+    return "".join(
+        character if character.isprintable() else " " for character in " ".join(text.split())
+    )

@@ -1,0 +1,260 @@
+"""Record a trace: ``python -m rlregress.tracing.trace_worker JOB``, a process of its own.
+
+Runs inside foreign and old environments: standard library, NumPy, torch, gymnasium and what is
+traced only, Python 3.9 syntax.
+
+The job is a JSON file: ``output`` (path of the trace), ``packages`` (importable packages of the
+traced code), ``distributions`` and ``trees`` (more of it, which differs between two sides: names of
+releases, and importable packages), ``steps`` (environment steps to record, 0: all), ``lines``
+(whether to note what is reached; a list of files and functions: the lines of those, and of others
+that they are entered), ``plain`` (seconds; seed only, and record nothing: whether an error is the
+training's own), and either ``script`` (path) with ``arguments`` and ``first`` (entries of
+the path of modules that go before its folder), or ``framework``, ``algorithm`` and ``seed`` of a
+built-in training, with ``scenario`` if it is one of ``baselines/scenarios``. ``named``: numbers of
+events that get what they consist of by name. ``unit``: number of the event whose numbers are moved
+by one unit in the last place, and a seed. ``moved``: further
+importable packages that differ, of which it is noted what is executed. ``swap`` puts other
+code into functions first; see ``tracing.swap``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import importlib
+import importlib.metadata
+import importlib.util
+import json
+import os
+import platform
+import signal
+import sys
+import time
+import traceback
+from typing import Any, Callable, Dict, List
+
+import gymnasium
+import numpy as np
+import torch
+
+from rlregress.frameworks.base import Unsupported
+from rlregress.tracing import error_origin, events, loading, swap
+from rlregress.tracing.activity import Activity
+from rlregress.tracing.lines import Lines
+from rlregress.tracing.recorder import Recorder, Stop
+from rlregress.training.worker import peak_mib
+
+
+def roots_of(packages: List[str]) -> List[str]:
+    """Folders of importable packages; a package that is not installed has none."""
+    roots = []
+    for package in packages:
+        try:
+            spec = importlib.util.find_spec(package)
+        except ModuleNotFoundError:  # of the package that it would be in
+            spec = None
+        if spec is None:
+            continue
+        if spec.submodule_search_locations:
+            roots.extend(spec.submodule_search_locations)
+        elif spec.origin:
+            roots.append(spec.origin)
+    return roots
+
+
+def modules_of(distribution: str) -> List[str]:
+    """Importable packages of a release; none if it is not installed."""
+    try:
+        files = importlib.metadata.files(distribution) or []
+    except importlib.metadata.PackageNotFoundError:
+        return []
+    return sorted({f.parts[0] for f in files if f.parts[1:] == ("__init__.py",)})
+
+
+def _script(job: Dict[str, Any]) -> Callable[[Any], None]:
+    """Run a script as ``python script arguments`` would."""
+    path = os.path.abspath(job["script"])
+
+    def run(recorder: Any) -> None:
+        with open(path, "rb") as file:
+            # bytes for its coding; not with the future statements of this file
+            code = compile(file.read(), path, "exec", dont_inherit=True)
+        module = type(sys)("__main__")
+        module.__file__ = path
+        sys.modules["__main__"] = module
+        sys.argv = [path, *job.get("arguments", [])]
+        # the script that the user has named
+        exec(code, module.__dict__)  # noqa: S102
+
+    return run
+
+
+def _add_paths(script: str, first: int) -> None:
+    """Put the folder of a script, and the repository that it is in, on the path of modules."""
+    # behind the packages of the side: the script may lie in a tree with others of their name
+    folder = os.path.dirname(script)
+    sys.path.insert(first, folder)
+    # last, for who runs it from there: it hides nothing
+    sys.path.extend(root for root in _repository(folder) if root not in sys.path)
+
+
+def _repository(folder: str) -> List[str]:
+    """The nearest folder above that is the root of a repository or a project, if there is one."""
+    marks = (".git", "pyproject.toml", "setup.py")
+    while True:
+        if any(os.path.exists(os.path.join(folder, mark)) for mark in marks):
+            return [folder]
+        above = os.path.dirname(folder)
+        if above == folder:
+            return []
+        folder = above
+
+
+def built_in(job: Dict[str, Any]) -> Callable[[Any], None]:
+    """A built-in training, to be called with a recorder."""
+    from rlregress import frameworks
+    from rlregress.tracing.toys import Ends
+
+    adapter = frameworks.get(job["framework"])
+
+    def run(recorder: Any) -> None:
+        for module in adapter.modules[:1]:
+            # one that fails says so itself, before an adapter makes the best of what is left
+            importlib.import_module(module)
+
+        def make_env(*arguments: Any, **options: Any) -> Any:
+            return recorder.wrap_environment(Ends(*arguments, **options))
+
+        seed = int(job.get("seed", 0))
+        if job.get("scenario"):
+            outputs = adapter.trace_scenario(job["scenario"], make_env, seed)
+            for name, value in (outputs or {}).items():
+                recorder.answer(name, value)
+        else:
+            adapter.trace_trainings()[job["algorithm"]](make_env, seed)
+
+    return run
+
+
+def run_of(job: Dict[str, Any]) -> Callable[[Any], None]:
+    """The training of a job, to be called with a recorder."""
+    return _script(job) if job.get("script") else built_in(job)
+
+
+def prepare(job: Dict[str, Any]) -> None:
+    """Make ready what a job needs before its packages are looked for."""
+    loading.watch()
+    torch.set_num_threads(1)
+    if job.get("script"):
+        # the packages that are asked for may lie there
+        _add_paths(os.path.abspath(job["script"]), int(job.get("first", 0)))
+
+
+def versions(packages: List[str]) -> Dict[str, str]:
+    """What the process runs on."""
+    by_name = {
+        "python": platform.python_version(),
+        "torch": str(torch.__version__),
+        "numpy": np.__version__,
+        "gymnasium": gymnasium.__version__,
+    }
+    for package in packages:
+        module = sys.modules.get(package)
+        if module is not None and hasattr(module, "__version__"):
+            by_name[package] = str(module.__version__)
+    return by_name
+
+
+def _file(module: str) -> str:
+    """Where a module was imported from; empty if it was not."""
+    loaded = sys.modules.get(module)
+    return str(getattr(loaded, "__file__", None) or "")
+
+
+def record(job: Dict[str, Any]) -> Dict[str, Any]:
+    """Run the job under a recorder, write the trace, return its header."""
+    prepare(job)
+    differing = list(job.get("trees", []))
+    for distribution in job.get("distributions", []):
+        differing.extend(modules_of(distribution))
+    packages = [*job.get("packages", []), *differing]
+    roots = roots_of(packages)
+    if job.get("script"):
+        roots.append(os.path.abspath(job["script"]))
+    else:
+        from rlregress import frameworks
+
+        roots.extend(frameworks.get(job["framework"]).code_folders())
+    places = events.Places(roots)
+    plain = int(job.get("plain", 0))
+    named = job.get("named", ())
+    moved = job.get("unit")
+    recorder = Recorder(places, int(job.get("steps", 0)), bool(plain), named, moved)
+    if plain:
+        signal.alarm(plain)
+    noted = job.get("lines", False) if not plain else False
+    # what is executed of other packages that differ is noted, and is no place of an event
+    code = events.Places([*roots, *roots_of(job.get("moved", []))])
+    lines = Lines(code, None if noted is True else noted or ())
+    run = run_of(job)
+    misfits = swap.swap(job["swap"], roots) if job.get("swap") else []
+    found: Dict[str, str] = {}
+    failure, unsupported, wall, cpu = "", "", time.perf_counter(), time.process_time()
+    before = peak_mib()
+    activity = Activity(places)
+    with recorder, lines if noted is not False else contextlib.nullcontext():
+        if noted:
+            activity.install(recorder)
+        recorder.rebind()
+        try:
+            run(recorder)
+        except Stop:
+            pass
+        except Unsupported as reason:
+            unsupported = str(reason)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            if not isinstance(error, SystemExit):
+                failure = traceback.format_exc(limit=-4)
+            elif error.code:
+                failure = f"SystemExit: {error.code}"
+            if failure:
+                found = error_origin.found(error, places, job.get("script", ""))
+    header = {
+        "job": {key: value for key, value in job.items() if key not in ("output", "lines")},
+        "versions": versions(packages),
+        "modules": {name: _file(name) for name in differing},
+        "failure": failure,
+        "error": found,
+        "not_offered": unsupported,
+        "misfits": misfits,
+        "seeded": recorder.seeded,
+        "folders": [os.path.abspath(root) for root in roots if os.path.isdir(root)],
+        "elsewhere": recorder.elsewhere,
+        "lines": lines.executed(),
+        "functions": lines.functions(),
+        "branches": lines.branches(),
+        "activity": activity.outcomes(),
+        **loading.loaded(code),
+        "gpu": torch.cuda.is_available() and torch.cuda.is_initialized(),
+        "wall_seconds": round(time.perf_counter() - wall, 3),
+        "cpu_seconds": round(time.process_time() - cpu, 3),
+        # of a process that was forked: by how much it has grown
+        "grown_mib": round(peak_mib() - before, 1),
+    }
+    events.write(job["output"], header, recorder.events)
+    return header
+
+
+def main(arguments: List[str]) -> int:
+    """Entry point; the exit status is 0 when a trace was written, whatever it says."""
+    faulthandler.enable()
+    with open(arguments[0], encoding="utf-8") as file:
+        job = json.load(file)
+    record(job)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

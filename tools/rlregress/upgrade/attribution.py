@@ -1,0 +1,158 @@
+"""What explains what: details and traces by the functions that differ, and what is documented."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+from packaging.version import InvalidVersion, Version
+
+from rlregress.details import expectations
+from rlregress.details.implementation import stated
+from rlregress.errors import UserError
+from rlregress.frameworks.base import Adapter
+from rlregress.gate.source_diff import hunk
+from rlregress.model.code import Changed, Hunk
+from rlregress.model.differences import DOCUMENTED, VIOLATED
+from rlregress.model.upgrade_result import (
+    UNDOCUMENTED,
+    Cause,
+    ChangedDetail,
+    PieceExecution,
+    findings,
+)
+from rlregress.upgrade import changed_statements
+
+#: lines of a source difference that are shown.
+_LINES = 24
+
+
+def standing(adapter: Adapter, detail: ChangedDetail, version: str) -> str:
+    """How what side B does stands to what is documented of its version."""
+    with contextlib.suppress(UserError, InvalidVersion):
+        row = expectations.for_version(stated(adapter), version).get((detail.id, detail.scope))
+        if row is None:
+            return UNDOCUMENTED
+        if row.variant == detail.b.variant:
+            return DOCUMENTED
+        # a known deviation that is gone is a change, and no harm
+        return UNDOCUMENTED if row.deviation else VIOLATED
+    return UNDOCUMENTED
+
+
+def of_other_versions(adapter: Adapter, *versions: str) -> set[tuple[str, str]]:
+    """Details, with their scopes, that are documented of a framework, but of none of these."""
+    with contextlib.suppress(UserError, InvalidVersion):
+        rows = stated(adapter)
+        here = [expectations.for_version(rows, version) for version in versions]
+        return {(row.id, row.scope) for row in rows}.difference(*here)
+    return set()
+
+
+def documented(adapter: Adapter, detail: ChangedDetail) -> list[str]:
+    """What is documented of a changed detail: since when it is done so, why, and where."""
+    sentences = []
+    with contextlib.suppress(UserError):
+        rows = [r for r in stated(adapter) if (r.id, r.scope) == (detail.id, detail.scope)]
+        for row in sorted(rows, key=lambda row: Version(row.since)):
+            if row.variant in (detail.a.variant, detail.b.variant):
+                until = f" until {row.until}" if row.until else ""
+                rest = [part for part in (row.note or row.deviation, row.upstream) if part]
+                after = f": {' '.join(rest).rstrip('.')}" if rest else ""
+                sentences.append(f"{row.variant} since {row.since}{until}{after}")
+    return sentences
+
+
+def _texts(function: Changed) -> list[list[str]]:
+    """The lines of a function on either side."""
+    texts = []
+    for path, own in zip(function.paths, (function.a, function.b), strict=True):
+        lines = path.read_text(encoding="utf-8").splitlines() if path is not None else []
+        texts.append(lines[own.first - 1 : own.last] if own is not None else [])
+    return texts
+
+
+#: file -> lines of the new version that trainings executed.
+Executed = Mapping[str, Collection[int]]
+
+
+def _ranked(function: Changed, executed: Executed) -> Callable[[int, int], int]:
+    """Ranks lines of the new version: 0: they do something else, and ran; 2: they do the same."""
+    spans = changed_statements.difference(function).spans if None not in function.paths else ()
+    ran = executed.get(function.file, ())
+
+    def rank(begin: int, end: int) -> int:
+        # what only the old version has stands between two lines
+        low, high = (begin, end - 1) if end > begin else (begin - 1, begin)
+        own = [(first, last) for first, last in spans if first <= high and last >= low]
+        if not own:
+            return 2 if spans else 0
+        return (
+            0 if any(line in ran for first, last in own for line in range(first, last + 1)) else 1
+        )
+
+    return rank
+
+
+def side_by_side(functions: Iterable[Changed], executed: Executed) -> dict[Changed, Hunk]:
+    """Function -> its lines that differ, with those around them, of both sides."""
+    hunks = {}
+    for function in dict.fromkeys(functions):
+        one, other = _texts(function)
+        first = [own.first if own is not None else 1 for own in (function.a, function.b)]
+        rank = _ranked(function, executed)
+        hunks[function] = hunk(str(function), one, other, (first[0], first[1]), rank)
+    return hunks
+
+
+def source_difference(function: Changed, executed: Executed) -> list[str]:
+    """The lines of a function that differ: what ran and does something else before all others."""
+    one, other = _texts(function)
+    first = function.b.first if function.b is not None else 1
+    rank = _ranked(function, executed)
+    matcher = difflib.SequenceMatcher(None, one, other, autojunk=False)
+    codes = [code for code in matcher.get_opcodes() if code[0] != "equal"]
+    rows = [
+        row
+        for _, begin, end, start, stop in sorted(
+            codes,
+            key=lambda code: (
+                rank(first + code[3], first + code[4]),
+                # what only stands in another block, after what says something else
+                _unindented(one[code[1] : code[2]]) == _unindented(other[code[3] : code[4]]),
+            ),
+        )
+        for row in (*(f"-{x}" for x in one[begin:end]), *(f"+{x}" for x in other[start:stop]))
+    ]
+    more = [f"... and {len(rows) - _LINES} more lines"] if len(rows) > _LINES else []
+    return rows[:_LINES] + more
+
+
+def _unindented(lines: Sequence[str]) -> list[str]:
+    """Lines without what only says in which block they stand."""
+    return [line.strip() for line in lines]
+
+
+def differences(
+    causes: Iterable[Cause],
+    details: Iterable[ChangedDetail],
+    changed: Sequence[Changed],
+    executions: Sequence[PieceExecution],
+    executed: Executed,
+) -> dict[Changed, list[str]]:
+    """Function -> its lines that differ, of the functions by which a report explains.
+
+    Args:
+        details: the changed ones; ``changed``: the functions that may be below them.
+        executions: tells which functions differ when they are called directly.
+    """
+    named = [function for cause in causes for function in cause.functions[:1]]
+    named += [
+        execution.function
+        for execution in executions
+        if execution.calls is not None and execution.calls.arguments
+    ]
+    for finding in findings(details, changed):
+        named += finding.functions
+    return {function: source_difference(function, executed) for function in dict.fromkeys(named)}

@@ -1,0 +1,595 @@
+"""The cascade: the list of differences, fingerprints, traces, physics, culprits, and returns."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from rlregress.details import catalogue
+from rlregress.errors import UserError, nearest
+from rlregress.frameworks.base import Adapter
+from rlregress.gate.cell_selection import other_algorithms
+from rlregress.gate.gate_run import GateOptions
+from rlregress.model import differences as model
+from rlregress.model.code import REMOVED, Changed
+from rlregress.model.differences import Entry
+from rlregress.model.recorded_traces import Comparison, Trace, Traced
+from rlregress.model.upgrade_result import (
+    Cause,
+    Moved,
+    MutationTest,
+    OfFramework,
+    OfScript,
+    PieceExecution,
+    Upgrade,
+)
+from rlregress.tracing.recording_processes import current
+from rlregress.upgrade import (
+    accepted,
+    affected,
+    attribution,
+    cached_folders,
+    closures,
+    compared_trainings,
+    coverage,
+    direct_calls,
+    entries,
+    interpreters,
+    mutation_test,
+    outside_training,
+    recordings,
+    requested,
+    return_gate,
+    scenario_files,
+    side_environments,
+    side_fingerprints,
+    side_physics,
+    state,
+)
+from rlregress.upgrade.compared_trainings import Training
+from rlregress.upgrade.inventory import Inventory, inventory
+from rlregress.upgrade.resolved import Pair, resolve
+from rlregress.upgrade.side_environments import Prepared
+from rlregress.upgrade.side_fingerprints import Fingerprint
+from rlregress.upgrade.sides import MARKS, Sides
+from rlregress.upgrade.upgrade_options import Options
+
+_FINISHED = ".finished"
+
+
+def run(options: Options) -> Upgrade:
+    """Judge an upgrade.
+
+    Raises:
+        UserError: a side cannot be made, or cannot be asked.
+    """
+    if options.script is not None and options.algorithms:
+        raise UserError(
+            "a script is traced instead of the built-in trainings, and --algorithm chooses among "
+            "those; leave one of the two out"
+        )
+    reviewed = accepted.load(options.accepted)
+    wanted = (requested.parse(options.a), requested.parse(options.b))
+    pinned = affected.packages(*wanted)
+    adapters = affected.adapters(*wanted, pinned, options.frameworks, options.script is not None)
+    if not adapters and options.script is None:
+        idle = [
+            Prepared(side, current(x), "not made") for x, side in zip("AB", wanted, strict=True)
+        ]
+        here = closures.on_path(current("installed"))
+        entries_ = entries.of_idle(pinned, affected.unrelated(pinned, [here]))
+        return Upgrade(
+            a=idle[0].info, b=idle[1].info, frameworks=(), pinned=pinned, other_packages=entries_
+        )
+    if options.script is None:
+        _check_names(adapters, options)
+    pair = resolve(*wanted, pinned, adapters, options.say)
+    a, b = side_environments.prepare(pair, options.say, options.lend)
+    for line in (*a.lines, *b.lines):
+        options.say(line)
+    _check(a, b)
+    found = inventory(pair, a, b)
+    options.say(found.summary)
+    script = None
+    if options.script is not None:
+        script = compared_trainings.script_training(options.script, pair.imports)
+    with _work(a, b, pair.adapters, options, script) as folders:
+        result = _compared(pair, a, b, found, folders, options, script)
+    judged = tuple(
+        _judged(of, adapter, (a, b), options)
+        for of, adapter in zip(result.frameworks, pair.adapters, strict=True)
+    )
+    one_way = coverage.ExecutedCode(
+        {training.name: training.b for training in result.traced}
+    ).one_way()
+    result = replace(
+        result, frameworks=judged, differing=state.differing(a, b), one_way=tuple(one_way)
+    )
+    return accepted.applied(result, reviewed)
+
+
+def _check_names(adapters: Sequence[Adapter], options: Options) -> None:
+    """UserError for a scenario or an algorithm that no version can have, before any is made."""
+    known_scenarios = [_of_scenarios(adapter, options) for adapter in adapters]
+    known = [set(adapter.trace_trainings()) for adapter in adapters]
+    if all(known):
+        # of a copy without any, as of scripts for gym, the two versions may have some
+        _check_algorithms(set().union(*known), known_scenarios, options)
+
+
+def _check_algorithms(
+    names: Iterable[str],
+    known_scenarios: Sequence[Sequence[scenario_files.Scenario]],
+    options: Options,
+) -> None:
+    known = {
+        *names,
+        *(name for of in known_scenarios for scenario in of for name in scenario.algorithms),
+    }
+    for name in options.algorithms:
+        if name not in known:
+            raise UserError(f"there is no built-in training of '{name}'; {nearest(name, known)}")
+
+
+def _check(a: Prepared, b: Prepared) -> None:
+    pythons = [interpreters.python_of(side.side) for side in (a, b)]
+    if pythons[0] != pythons[1]:
+        raise UserError(
+            f"side A runs on Python {pythons[0]} and side B on {pythons[1]}; bits can only be "
+            "compared under one interpreter: make both sides with the same one"
+        )
+
+
+@contextmanager
+def _work(
+    a: Prepared,
+    b: Prepared,
+    adapters: Sequence[Adapter],
+    options: Options,
+    script: Training | None,
+) -> Iterator[tuple[Path, Path]]:
+    """Where the answers and traces of either side are kept until the gate has ended.
+
+    One that was interrupted goes on there. A gate that had ended is done anew: both sides are
+    recorded in one session on one machine.
+    """
+    shared = [state.own_digest(), state.machine()]
+    shared += [script.key] if script is not None else []
+    states = [state.state(side, adapters) for side in (a, b)]
+    if options.keep is not None:
+        with ExitStack() as stack:
+            folders = []
+            for of_side in states:
+                folder = options.keep / _key([of_side, *shared])
+                if folder not in folders:
+                    stack.enter_context(cached_folders.locked(folder, options.say))
+                folder.mkdir(parents=True, exist_ok=True)
+                folders.append(folder)
+            yield folders[0], folders[1]
+        return
+    folder = cached_folders.cache() / "gates" / _key([*states, *shared])
+    with cached_folders.locked(folder, options.say):
+        if (folder / _FINISHED).exists():
+            shutil.rmtree(folder)
+        pair = folder / MARKS[0], folder / MARKS[1]
+        for of in pair:
+            of.mkdir(parents=True, exist_ok=True)
+        left = len(list(folder.glob("*/*.trace")))
+        if left:
+            options.say(f"going on from an interrupted gate: {left} traces are kept")
+        try:
+            yield pair
+        except UserError:
+            # what cannot be judged once is not gone on with
+            shutil.rmtree(folder)
+            raise
+        (folder / _FINISHED).touch()
+
+
+def _key(parts: Sequence[str]) -> str:
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+def _compared(
+    pair: Pair,
+    a: Prepared,
+    b: Prepared,
+    found: Inventory,
+    folders: tuple[Path, Path],
+    options: Options,
+    script: Training | None,
+) -> Upgrade:
+    """Everything that is compared of both sides."""
+    adapters = pair.adapters
+    with Sides((a.side, b.side), folders, options.workers, options.say) as sides:
+        left_out = other_algorithms(options.algorithms)
+        every = () if options.only_scenarios else catalogue.all_details()
+        details = [detail for detail in every if detail.family not in left_out]
+        name = "-".join(["details" if details else "no-details", *sorted(left_out)])
+        prints = [
+            sides.run(
+                f"{adapter.full_name}-{name}", side_fingerprints.fingerprint, adapter, details
+            )
+            for adapter in adapters
+        ]
+        played = sides.run("physics", side_physics.played) if pair.moves_physics else None
+        results = [(old.result(), new.result()) for old, new in prints]
+        chosen, one_sided = _trainings(adapters, results, options)
+        chosen = [
+            [training.noting(found.others(adapter.modules)) for training in trainings]
+            for adapter, trainings in zip(adapters, chosen, strict=True)
+        ]
+        of_frameworks, ran = [], []
+        of_each = zip(adapters, results, chosen, one_sided, strict=True)
+        for adapter, prints_, trainings, one_sided_ in of_each:
+            same = state.same_surroundings(a, b, adapter)
+            own = _Own(adapter, found, script is None)
+            of, executed = _framework(sides, own, prints_, trainings, same, found, options)
+            extra = tuple(entries.of_one_sided(one_sided_, adapter.full_name))
+            of_frameworks.append(replace(of, entries=(*of.entries, *extra)))
+            ran.append(executed)
+        of_script = None
+        if script is not None:
+            noting = script.noting(found.others(()))
+            of_script, executed = _script(sides, noting, found, options)
+            ran.append(executed)
+        moved: list[Moved] = []
+        if played is not None:
+            moved = side_physics.compared(played[0].result(), played[1].result())
+            options.say(
+                f"physics: {sum(m.moves for m in moved)} of {len(moved)} environments differ"
+            )
+    unowned = [] if script is not None else _unowned(adapters, found)
+    of_others = _entries_of_others(found, unowned, _together(ran), moved)
+    coverage_ = options.min_coverage
+    if coverage_ is None:
+        # a script is one program: that it runs little of a release is no fault of either
+        coverage_ = model.MIN_COVERAGE if script is None else 0.0
+    return Upgrade(
+        a=a.info,
+        b=b.info,
+        frameworks=tuple(of_frameworks),
+        physics=tuple(moved),
+        script=of_script,
+        other_packages=tuple(of_others),
+        pinned=pair.pinned,
+        min_coverage=coverage_,
+        fail_on=options.fail_on,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Executed:
+    """What trainings executed, and what came of them.
+
+    Attributes:
+        traces: of the old and of the new version, by name.
+        same: name -> file -> functions, of trainings that run no changed code.
+        checks: see ``entries.evidence``.
+    """
+
+    traces: tuple[Mapping[str, Trace], Mapping[str, Trace]] = field(
+        default_factory=lambda: ({}, {})
+    )
+    same: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    checks: Mapping[str, Any] = field(default_factory=dict)
+
+    def headers(self, key: str) -> dict[str, set[str]]:
+        """Training -> what the header of its new version's trace lists under a key."""
+        return {name: set(trace.header.get(key, ())) for name, trace in self.traces[1].items()}
+
+
+def _together(ran: Sequence[_Executed]) -> _Executed:
+    return _Executed(
+        traces=(
+            {name: trace for executed in ran for name, trace in executed.traces[0].items()},
+            {name: trace for executed in ran for name, trace in executed.traces[1].items()},
+        ),
+        same={name: functions_ for executed in ran for name, functions_ in executed.same.items()},
+        checks={name: check for executed in ran for name, check in executed.checks.items()},
+    )
+
+
+def _entries_of_others(
+    found: Inventory, pieces: Sequence[Changed], ran: _Executed, moved: Sequence[Moved]
+) -> list[Entry]:
+    """Entries that belong to no framework: metadata, packages, files, environments."""
+    used = {
+        name: imported | ran.headers("opened").get(name, set())
+        for name, imported in ran.headers("imported").items()
+    }
+    packages = ran.headers("distributions_imported")
+    executions = coverage.piece_executions(pieces, ran.traces, {}, found.folders("new"), ran.same)
+    return [
+        *_entries_of(executions, ran, found),
+        *entries.of_distributions(entries.of_files(found, ran.checks, used), found.parts),
+        *entries.of_metadata(found),
+        *entries.of_packages(found, ran.checks, packages),
+        *entries.of_environments(moved),
+    ]
+
+
+def _entries_of(
+    executions: Sequence[PieceExecution], ran: _Executed, found: Inventory, framework: str = ""
+) -> list[Entry]:
+    """The entries of pieces of code, by what executed them."""
+    unnamed = entries.unnamed(
+        (execution.function for execution in executions), found.folders("new")
+    )
+    pieces_ = entries.of_pieces(executions, ran.checks, unnamed, outside_training.load(), framework)
+    return entries.of_distributions(entries.without_public(pieces_, found.public), found.parts)
+
+
+class _Own:
+    """What of the list of differences belongs to one framework.
+
+    Args:
+        code: whether pieces of code do; those of a script's gate belong to the script.
+    """
+
+    def __init__(self, adapter: Adapter, found: Inventory, code: bool = True) -> None:
+        self.adapter = adapter
+        self.pieces = [piece for piece in found.pieces if code and _owns(adapter, piece)]
+        others = _unowned([adapter], found) if code else []
+        #: those that its trainings may run, too: of packages that are no framework's.
+        self.differing = [piece for piece in (*self.pieces, *others) if piece.counts]
+
+
+def _owns(adapter: Adapter, piece: Changed) -> bool:
+    package = piece.file.partition("/")[0]
+    return package in adapter.modules or bool(adapter.checkout and package.startswith(adapter.name))
+
+
+def _unowned(adapters: Sequence[Adapter], found: Inventory) -> list[Changed]:
+    """Pieces of packages that are none of these frameworks'."""
+    return [piece for piece in found.pieces if not any(_owns(x, piece) for x in adapters)]
+
+
+def _trainings(
+    adapters: Sequence[Adapter],
+    probes: Sequence[tuple[Fingerprint, Fingerprint]],
+    options: Options,
+) -> tuple[list[list[Training]], list[dict[str, str]]]:
+    """By framework, what is traced: every algorithm, plain and through its scenarios.
+
+    Also by framework, the names of the plain trainings that only one version has, and which.
+    """
+    if options.script is not None:
+        return [[] for _ in adapters], [{} for _ in adapters]
+    every = []
+    one_sided: list[dict[str, str]] = []
+    for old, new in probes:
+        # where the names cannot be read, the trainings themselves say why
+        in_old = set(new.algorithms if old.no_algorithms else old.algorithms)
+        in_new = set(old.algorithms if new.no_algorithms else new.algorithms)
+        every.append([*dict.fromkeys(n for n in (*old.algorithms, *new.algorithms)
+                                     if n in in_old & in_new)])  # fmt: skip
+        sides = {"old": in_old - in_new, "new": in_new - in_old}
+        one_sided.append({name: side for side, names in sides.items() for name in sorted(names)})
+    known_scenarios = [_of_scenarios(adapter, options) for adapter in adapters]
+    _check_algorithms(
+        [n for names in (*one_sided, *every) for n in names], known_scenarios, options
+    )
+
+    def wanted_(name: str) -> bool:
+        return not options.algorithms or name in options.algorithms
+
+    def plain_(name: str) -> bool:
+        return wanted_(name) and not options.only_scenarios
+
+    chosen = [
+        [
+            *(compared_trainings.built_in(adapter, name) for name in names if plain_(name)),
+            *(
+                compared_trainings.scenario_training(adapter, name, scenario)
+                for scenario in of
+                for name in scenario.algorithms
+                if wanted_(name)
+            ),
+        ]
+        for adapter, names, of in zip(adapters, every, known_scenarios, strict=True)
+    ]
+    return chosen, [{n: side for n, side in of.items() if plain_(n)} for of in one_sided]
+
+
+def _of_scenarios(adapter: Adapter, options: Options) -> list[scenario_files.Scenario]:
+    every = scenario_files.of(adapter)
+    if options.scenarios is None:
+        return list(every)
+    known = sorted({scenario.name for scenario in every})
+    for name in options.scenarios:
+        if name not in known:
+            raise UserError(f"unknown scenario '{name}'; {nearest(name, known)}")
+    return [scenario for scenario in every if scenario.name in options.scenarios]
+
+
+def _framework(
+    sides: Sides,
+    own: _Own,
+    pair: tuple[Fingerprint, Fingerprint],
+    trainings: Sequence[Training],
+    same_surroundings: bool,
+    found: Inventory,
+    options: Options,
+) -> tuple[OfFramework, _Executed]:
+    """What fingerprints and traces of one framework say, and what its trainings executed."""
+    adapter = own.adapter
+    one, other = pair
+    versions = [side.versions.get(adapter.packages[0], "") for side in pair]
+    later = attribution.of_other_versions(adapter, *versions)
+    details = side_fingerprints.compared(one, other, later)
+    defaults = tuple(side_fingerprints.changed_defaults(one, other))
+    options.say(
+        f"{adapter.full_name}: {details.probed} of {details.all} details probed on both sides, "
+        f"{len(details.changed)} differ; {len(defaults)} changed defaults"
+    )
+    differing = own.differing
+    lines = {label: [[f.file_on(label.lower()), f.name] for f in differing] for label in "AB"}
+    if options.keep is not None:
+        # answers that are kept are compared with those of other sides, too: what is executed
+        lines = {"A": [], "B": []}
+    elif not any(function.how == REMOVED for function in differing):
+        del lines["A"]
+    known = recordings.SameCode()
+    if same_surroundings and trainings and not options.every:
+        known = recordings.same_code(sides, adapter, found, trainings, differing, options)
+    same, left = known.functions, known.left(trainings)
+    held, lost, traces, of = recordings.compared(sides, left, lines, differing, options)
+    lost = [*known.unsupported, *lost]
+    searched = [training for training in held if training.name not in of]
+    found_ = recordings.causes_of(sides, searched, trainings, differing, found.pieces, options)
+    causes_ = {**found_, **{name: found_[cause] for name, cause in of.items() if cause in found_}}
+    probed = _probed(pair)
+    executions = coverage.piece_executions(own.pieces, traces, probed, found.folders("new"), same)
+    # of what is close, or differs in logs, a culprit may do more than round, or no more than that
+    diverged = [
+        causes_[training.name]
+        for training in held
+        if training.name in causes_
+        and training.comparison.verdict == "diverged"
+        and not training.comparison.in_logs_only
+    ]
+    executions = direct_calls.called(
+        sides, executions, left, traces[1], diverged, found.folders("new"), options.until(1.0)
+    )
+    held = direct_calls.rounded(held, causes_, executions)
+    name = adapter.full_name
+    checks = entries.of_trainings(held, lost, same, name)
+    # of the others it is not known which of the changed functions they could do without
+    evident = [check for check in checks if check.name not in of]
+    ran = _Executed(traces=traces, same=same, checks=entries.evidence(evident, found_))
+    proof = None
+    if options.prove:
+        folders = found.folders("new")
+        proof = _mutation_test(sides, executions, held, trainings, traces[1], folders, options)
+    changed = {(d.id, d.scope): d for d in details.changed}
+    standing = {key: attribution.standing(adapter, d, versions[1]) for key, d in changed.items()}
+    unread = tuple(side_fingerprints.unread(one, other))
+    executed = recordings.lines_of(traces[1])
+    differences = attribution.differences(
+        causes_.values(), details.changed, differing, executions, executed
+    )
+    listed = [
+        *differences,
+        *(execution.function for execution in executions if execution.function.counts),
+    ]
+    pieces = _entries_of(executions, ran, found, name)
+    made = OfFramework(
+        name=name,
+        title=adapter.title,
+        module=adapter.modules[0] if adapter.modules else "",
+        versions=(one.versions, other.versions),
+        entries=entries.of_framework(
+            name, checks, details, standing, defaults, unread, pieces
+        ),
+        details=details,
+        standing=standing,
+        documented={key: attribution.documented(adapter, d) for key, d in changed.items()},
+        defaults=defaults,
+        unread=unread,
+        traced=tuple(held),
+        not_traced=tuple(lost),
+        same_code=tuple(same),
+        executions=tuple(executions),
+        causes=causes_,
+        differences=differences,
+        proof=proof,
+        hunks=attribution.side_by_side(listed, executed),
+    )  # fmt: skip
+    return made, ran
+
+
+def _probed(pair: tuple[Fingerprint, Fingerprint]) -> dict[tuple[str, str], list[str]]:
+    """Function -> details whose probes have entered it and were answered on both sides."""
+    details: dict[tuple[str, str], list[str]] = {}
+    for key, answer in pair[1].found.items():
+        other = pair[0].found.get(key)
+        if answer.observed is None or other is None or other.observed is None:
+            continue
+        for function in answer.called | other.called:
+            details.setdefault(function, []).append(f"{key[0]} [{key[1]}]")
+    return details
+
+
+def _mutation_test(
+    sides: Sides,
+    executions: Sequence[PieceExecution],
+    held: Sequence[Traced],
+    trainings: Sequence[Training],
+    traces: Mapping[str, Trace],
+    folders: Sequence[str],
+    options: Options,
+) -> MutationTest:
+    names = {t.name for t in held if t.proved}
+    options.say(f"seeding up to {options.prove} faults into {len(executions)} changed functions")
+    return mutation_test.mutation_test(
+        executions,
+        {training.name: training for training in trainings},
+        {name: trace for name, trace in traces.items() if name in names},
+        lambda jobs: sides.record_once("B", jobs),
+        options.prove,
+        lambda jobs: direct_calls.of_mutants(sides, jobs, folders),
+    )
+
+
+def _script(
+    sides: Sides, script: Training, found: Inventory, options: Options
+) -> tuple[OfScript, _Executed]:
+    a, b = sides.record([script], {"A": True, "B": True})
+
+    def again(comparison: Comparison) -> tuple[Trace, Trace]:
+        options.say("recording the script again, to see whether it repeats itself")
+        one, other = sides.record([compared_trainings.naming(script, comparison)], again=True)
+        return one[script.name], other[script.name]
+
+    held = compared_trainings.compared(script.name, a[script.name], b[script.name], again)
+    word = held.word if isinstance(held, Traced) else "could not be compared"
+    options.say(f"script {script.name}: {word}")
+    differing = [piece for piece in found.pieces if piece.counts]
+    causes_: dict[str, Cause] = {}
+    if isinstance(held, Traced):
+        check = entries.of_traced(held, "", model.SCRIPT)
+        causes_ = recordings.causes_of(sides, [held], [script], differing, found.pieces, options)
+    else:
+        check = entries.of_not_traced(held, "", model.SCRIPT)
+    ran = _Executed(traces=(a, b), checks=entries.evidence([check], causes_))
+    executions = coverage.piece_executions(found.pieces, ran.traces, {}, found.folders("new"))
+    executions = direct_calls.called(
+        sides, executions, [script], b, causes_.values(), found.folders("new")
+    )
+    proof = None
+    if options.prove and isinstance(held, Traced):
+        executed = [execution for execution in executions if execution.trainings]
+        proof = _mutation_test(sides, executed, [held], [script], b, found.folders("new"), options)
+    executed_lines = recordings.lines_of(b)
+    differences = attribution.differences(causes_.values(), (), (), executions, executed_lines)
+    made = OfScript(
+        held=held,
+        entries=(check, *_entries_of(executions, ran, found)),
+        executions=tuple(executions),
+        causes=causes_,
+        differences=differences,
+        proof=proof,
+        hunks=attribution.side_by_side(differences, executed_lines),
+    )
+    return made, ran
+
+
+def _judged(
+    of: OfFramework, adapter: Adapter, sides: tuple[Prepared, Prepared], options: Options
+) -> OfFramework:
+    names = of.to_train
+    if not options.returns or not names:
+        return of
+    options.say(f"{adapter.name}: trainings of {', '.join(names)} on side B")
+    folder = options.report / f"returns-{adapter.name}"
+    a, b = (prepared.side for prepared in sides)
+    trained = GateOptions(folder, one_look=options.one_look, workers=options.workers)
+    verdict = return_gate.judge(adapter, names, (a, b), trained, options.say)
+    entry = entries.of_returns(verdict.verdict, of.name) if verdict is not None else None
+    return of.with_returns(verdict, frozenset(return_gate.stored(adapter)), entry)

@@ -1,0 +1,276 @@
+"""Which statements of a piece of code differ: that a function ran says little of its lines.
+
+A statement is compared without the statements inside it, at its place in the blocks around it. Of
+parts that a statement evaluates only sometimes (the second operand of ``and``, either branch of a
+conditional expression, the inside of a comprehension or a lambda, a default) no line tells whether
+they were evaluated: a difference there is *unmeasured*.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from rlregress.model.code import BODY, MODULE, Changed
+from rlregress.source import UNREADABLE
+from rlregress.upgrade import changed_functions
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statement:
+    """One statement, without those inside it.
+
+    Attributes:
+        first, last: lines.
+        where: the blocks around it.
+        code: what it does; ``certain``: what of it is evaluated whenever it runs.
+        shares: its line is also that of the statement around it.
+        binds: names, and attributes, that it gives a value to.
+        defines: it defines a function or a class.
+    """
+
+    first: int
+    last: int
+    where: str
+    code: str
+    certain: str
+    shares: bool = False
+    binds: frozenset[str] = frozenset()
+    defines: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """What differs between two versions of a piece of code.
+
+    Attributes:
+        spans: first and last lines, in the new version, of the statements that differ.
+        unmeasured: how many differences there are of which no line tells whether they ran.
+        binds: names that are bound to something else, of either version.
+    """
+
+    spans: tuple[tuple[int, int], ...] = ()
+    unmeasured: int = 0
+    binds: frozenset[str] = frozenset()
+
+
+def difference(piece: Changed) -> Difference:
+    """The statements of a piece that only one version has."""
+    texts = [path.read_bytes() if path is not None else b"" for path in piece.paths]
+    sides = [_by_piece(text) for text in texts]
+    if None in sides:
+        return Difference(unmeasured=1)
+    old, new = (side.get(piece.name, ()) for side in sides if side is not None)
+    spans: list[tuple[int, int]] = []
+    unmeasured = 0
+    every: list[list[Statement]] = [[], []]
+    codes = [[(statement.where, statement.code) for statement in side] for side in (old, new)]
+    matcher = difflib.SequenceMatcher(None, codes[0], codes[1], autojunk=False)
+    for how, begin, end, first, last in matcher.get_opcodes():
+        if how == "equal":
+            continue
+        gone, come = old[begin:end], new[first:last]
+        every[0] += gone
+        every[1] += come
+        if how == "delete":
+            come = _with_context(gone, new, first)
+            unmeasured += not come
+        for number, inner_statement in enumerate(come):
+            known = gone[number] if len(gone) == len(come) and how == "replace" else None
+            same = known is not None and (known.where, known.certain) == (
+                inner_statement.where,
+                inner_statement.certain,
+            )
+            if same or inner_statement.shares:
+                unmeasured += 1
+            else:
+                spans.append((inner_statement.first, inner_statement.last))
+    return Difference(spans=tuple(spans), unmeasured=unmeasured, binds=_rebound(*every))
+
+
+def _rebound(gone: Sequence[Statement], come: Sequence[Statement]) -> frozenset[str]:
+    """Names that are bound to something else; what is only defined anew is a piece by itself."""
+    bound = {
+        name for statement in (*gone, *come) for name in statement.binds if not statement.defines
+    }
+    defined = [
+        {n for statement in side if statement.defines for n in statement.binds}
+        for side in (gone, come)
+    ]
+    return frozenset(bound | (defined[0] & defined[1]))
+
+
+def _with_context(
+    gone: Sequence[Statement], new: tuple[Statement, ...], at: int
+) -> tuple[Statement, ...]:
+    """The statement that stands where others stood: of the same block, the next or the last one."""
+    for number in (at, at - 1):
+        if 0 <= number < len(new) and new[number].where == gone[0].where:
+            return new[number : number + 1]
+    return ()
+
+
+@lru_cache(maxsize=256)
+def _by_piece(text: bytes) -> Mapping[str, tuple[Statement, ...]] | None:
+    """Qualified name of a piece -> its statements; None: the text cannot be read."""
+    try:
+        tree = ast.parse(text)
+    except UNREADABLE:
+        return None
+    try:
+        return _of_tree(tree)
+    except RecursionError:
+        return None
+
+
+def _of_tree(tree: ast.Module) -> Mapping[str, tuple[Statement, ...]]:
+    pieces: dict[str, list[Statement]] = {}
+
+    def visit(body: Iterable[ast.stmt], name: str, above: str, where: str, line: int) -> None:
+        own = pieces.setdefault(name, [])
+        for child in body:
+            if isinstance(child, _DEFINITIONS):
+                inner = f"{above}.{child.name}" if above else child.name
+                piece = f"{BODY} {inner}" if isinstance(child, ast.ClassDef) else inner
+                own.append(_definition(child, where))
+                pieces.setdefault(piece, []).append(_head(child))
+                visit(child.body, piece, inner, "", child.lineno)
+                continue
+            own.extend(_statement(child, where, line))
+            for label, inside, at in _blocks(child):
+                own.extend(_guard(inside, where, label))
+                statements = [statement for statement in inside if isinstance(statement, ast.stmt)]
+                visit(statements, name, above, f"{where}/{label}", at)
+
+    visit(tree.body, MODULE, "", "", 0)
+    return {name: tuple(own) for name, own in pieces.items()}
+
+
+def _definition(
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, where: str
+) -> Statement:
+    """That something is defined: in which block, and after what."""
+    code = f"define {node.name}"
+    return Statement(
+        first=node.lineno,
+        last=node.lineno,
+        where=where,
+        code=code,
+        certain=code,
+        binds=frozenset([node.name]),
+        defines=True,
+    )
+
+
+def _blocks(node: ast.stmt) -> Iterator[tuple[str, Sequence[ast.AST], int]]:
+    """Label, what stands in it, and line of the head of every block of a statement."""
+    kind = type(node).__name__
+    for field in ("body", "orelse", "finalbody"):
+        inside = getattr(node, field, None)
+        if inside:
+            yield f"{kind}.{field}", inside, node.lineno if field == "body" else 0
+    for handler in getattr(node, "handlers", ()):
+        yield f"{kind}.except", [handler, *handler.body], handler.lineno
+    for case in getattr(node, "cases", ()):
+        yield f"{kind}.case", [case, *case.body], case.pattern.lineno
+
+
+def _guard(inside: Sequence[ast.AST], where: str, label: str) -> Iterator[Statement]:
+    """The head of an error handler or of a case: its line runs when it is tried."""
+    head = inside[0]
+    if isinstance(head, ast.ExceptHandler):
+        code = f"except {ast.dump(head.type) if head.type else ''} {head.name}"
+        line = head.lineno
+    elif isinstance(head, ast.match_case):
+        code = f"case {ast.dump(head.pattern)} {ast.dump(head.guard) if head.guard else ''}"
+        line = head.pattern.lineno
+    else:
+        return
+    yield Statement(first=line, last=line, where=f"{where}/{label}", code=code, certain=code)
+
+
+def _statement(node: ast.stmt, where: str, line: int) -> Iterator[Statement]:
+    made = changed_functions.doing(node)
+    if made is None:
+        return
+    inner = [statement for _, inside, _ in _blocks(node) for statement in inside
+             if isinstance(statement, ast.stmt)]  # fmt: skip
+    last = (
+        min((statement.lineno for statement in inner), default=(node.end_lineno or node.lineno) + 1)
+        - 1
+    )
+    bare = changed_functions.without_blocks(made)
+    yield Statement(
+        first=node.lineno,
+        last=max(last, node.lineno),
+        where=where,
+        code=ast.dump(bare),
+        certain=ast.dump(
+            _Certain().visit(changed_functions.without_blocks(changed_functions.doing(node)))
+        ),
+        shares=node.lineno == line,
+        binds=frozenset(_bound(node)),
+    )
+
+
+def _head(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> Statement:
+    """Decorators, arguments and bases. They act whenever the piece runs; defaults may not."""
+    code = changed_functions.head(node)
+    certain = code
+    if not isinstance(node, ast.ClassDef):
+        copied = ast.parse(ast.unparse(node)).body[0]
+        assert isinstance(copied, (ast.FunctionDef, ast.AsyncFunctionDef))
+        copied.args.defaults = []
+        copied.args.kw_defaults = [None for _ in copied.args.kwonlyargs]
+        certain = changed_functions.head(copied)
+    last = node.end_lineno or node.lineno
+    names = frozenset([node.name])
+    # any line of it
+    return Statement(
+        first=node.lineno, last=last, where="", code=code, certain=certain, binds=names
+    )
+
+
+def _bound(node: ast.stmt) -> Iterator[str]:
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        for alias in node.names:
+            yield alias.asname or alias.name.partition(".")[0]
+        return
+    targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
+    for target in targets:
+        for child in ast.walk(target) if isinstance(target, ast.AST) else ():
+            if isinstance(child, ast.Name):
+                yield child.id
+            elif isinstance(child, ast.Attribute):
+                yield child.attr
+
+
+class _Certain(ast.NodeTransformer):
+    """Leaves of a statement what is evaluated whenever it runs."""
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        """The first operand alone is evaluated for certain."""
+        node.values = node.values[:1]
+        return self.generic_visit(node)
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        """Either branch may be left out."""
+        visited: ast.AST = self.visit(node.test)
+        return visited
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        """It runs later, or never."""
+        return ast.Constant("lambda")
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
+        """There may be nothing to go through."""
+        visited: ast.AST = self.visit(node.generators[0].iter)
+        return visited
+
+    visit_SetComp = visit_GeneratorExp = visit_ListComp  # type: ignore[assignment]
+    visit_DictComp = visit_ListComp  # type: ignore[assignment]

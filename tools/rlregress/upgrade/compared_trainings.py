@@ -1,0 +1,392 @@
+"""Trainings on both sides: what is traced, and what came of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rlregress.errors import UserError
+from rlregress.frameworks.base import Adapter
+from rlregress.model.explain import Repeated, elsewhere, seeded_lines
+from rlregress.model.recorded_traces import Comparison, Crash, Divergence, NotTraced, Trace, Traced
+from rlregress.tracing import error_origin as errors
+from rlregress.tracing import recording_processes, rounding
+from rlregress.tracing.child_processes import last_words
+from rlregress.tracing.trace_comparison import INCIDENTAL, compare
+from rlregress.upgrade import scenario_files
+from rlregress.upgrade.scenario_files import Scenario
+
+
+@dataclass(frozen=True)
+class Training:
+    """What is traced on both sides: a built-in training, a scenario, or a script.
+
+    Attributes:
+        owner: full name of the framework, or "script".
+        name: "<algorithm>", "<algorithm> <scenario>", or the name of the script's file.
+        job: for the recorder; see ``tracing.trace_worker``.
+    """
+
+    owner: str
+    name: str
+    job: Mapping[str, Any]
+
+    def noting(self, packages: Sequence[str]) -> Training:
+        """The same, with what it executes of further packages noted."""
+        return replace(self, job={**self.job, "moved": list(packages)}) if packages else self
+
+    @property
+    def key(self) -> str:
+        """What decides what the training does beside the sides: its code, if it is a script."""
+        script = self.job.get("script")
+        files = sorted(Path(script).parent.glob("*.py")) if script else []
+        digest = hashlib.sha256(repr(sorted(self.job.items())).encode())
+        for path in files:
+            digest.update(path.name.encode() + path.read_bytes())
+        return digest.hexdigest()
+
+
+def every(adapter: Adapter) -> list[Training]:
+    """All trainings of a framework: every algorithm, plain and through its scenarios."""
+    return [_of(adapter, title, job) for title, job in scenario_files.jobs(adapter).items()]
+
+
+def built_in(adapter: Adapter, algorithm: str) -> Training:
+    """The plain training of an algorithm."""
+    return _of(adapter, algorithm, {"algorithm": algorithm})
+
+
+def scenario_training(adapter: Adapter, algorithm: str, scenario: Scenario) -> Training:
+    """An algorithm through a scenario."""
+    return _of(adapter, scenario.title(algorithm), scenario.job(algorithm))
+
+
+def _of(adapter: Adapter, title: str, job: Mapping[str, Any]) -> Training:
+    owner = adapter.full_name
+    return Training(owner, title, {"framework": owner, "seed": 0, **job})
+
+
+def script_training(job: Mapping[str, Any], imports: Mapping[str, Sequence[str]]) -> Training:
+    """A script, with the packages that differ between the two sides among what is traced of it."""
+    return Training("script", Path(job["script"]).name, {**job, **imports})
+
+
+def compared(
+    name: str, a: Trace, b: Trace, again: Callable[[Comparison], tuple[Trace, Trace]]
+) -> Traced | NotTraced:
+    """Side A's trace beside side B's, and both beside their own repetitions where they differ.
+
+    Args:
+        again: records both sides once more, with names where they first differ.
+
+    Raises:
+        UserError: nothing was trained, or nothing of what differs was run.
+    """
+    comparison = compared_once(name, a, b)
+    if isinstance(comparison, NotTraced):
+        return comparison
+    twice = repeated((a, b), again(comparison)) if diverges(comparison) else None
+    return with_repetitions(name, comparison, a, b, twice)
+
+
+def compared_once(name: str, a: Trace, b: Trace) -> Comparison | NotTraced:
+    """Side A's trace beside side B's.
+
+    Raises:
+        UserError: nothing was trained, or nothing of what differs was run.
+    """
+    missing = lost(name, a, b)
+    if missing is not None:
+        return missing
+    for label, side in (("A", a), ("B", b)):
+        recording_processes.check_trained(side, label)
+    _check_imports(a, b)
+    return held_against(a, b)
+
+
+def diverges(comparison: Comparison | NotTraced) -> bool:
+    """Whether both sides have to be recorded once more."""
+    return isinstance(comparison, Comparison) and comparison.verdict != "equal"
+
+
+def repeated(traces: tuple[Trace, Trace], again: tuple[Trace, Trace]) -> tuple[Repeated, Repeated]:
+    """Traces of both versions, each beside its repetition."""
+    a, b = (
+        Repeated(trace=trace, with_itself=held_against(trace, repetition), repetition=repetition)
+        for trace, repetition in zip(traces, again, strict=True)
+    )
+    return a, b
+
+
+def with_repetitions(
+    name: str,
+    comparison: Comparison,
+    a: Trace,
+    b: Trace,
+    repetitions: tuple[Repeated, Repeated] | None,
+) -> Traced:
+    """The training on both sides, with whether its traces repeat themselves.
+
+    Traces of two processes that are equal to the bit repeat each other: what is out of control in
+    a training would have parted them.
+
+    Args:
+        repetitions: both versions recorded once more; None where their traces are equal.
+    """
+    seeded = [*_seeded(a, b), *elsewhere(b), *_slower(a, b)]
+    if repetitions is None:
+        return Traced(
+            name=name,
+            comparison=comparison,
+            a=a,
+            b=b,
+            repeats=True,
+            notes=tuple(seeded),
+            crash=crash(a, b),
+        )
+    comparison = _with_names(comparison, *(repetition.repetition for repetition in repetitions))
+    notes = [*_autoreset(a, b), *_broken_off(a, b), *seeded]
+    for label, again in zip("AB", repetitions, strict=True):
+        notes += [f"side {label}: {line}" for line in again.uncontrolled()]
+    return Traced(
+        name=name,
+        comparison=comparison,
+        a=a,
+        b=b,
+        repeats=all(repetition.repeats for repetition in repetitions),
+        notes=tuple(notes),
+        crash=crash(a, b),
+    )
+
+
+def too_late(training: Training, minutes: float) -> NotTraced:
+    """A training that was not recorded in time."""
+    why = f"not recorded: --minutes {minutes:g} were over"
+    return NotTraced(
+        name=training.name, sides={"A": why, "B": why}, supported={"A": True, "B": True}
+    )
+
+
+def naming(training: Training, comparison: Comparison | NotTraced) -> Training:
+    """The training, with names for what the first event consists of in which its traces differ."""
+    first = comparison.first if isinstance(comparison, Comparison) else None
+    events = [event.index for event in (first.a, first.b) if event is not None] if first else []
+    return replace(training, job={**training.job, "named": events}) if events else training
+
+
+def copies(training: Training, begin: int) -> list[Training]:
+    """The training again and again, with the numbers of one event moved by one unit."""
+    return [
+        replace(
+            training,
+            name=f"{training.name} copy {seed}",
+            job={**training.job, "unit": [begin, seed]},
+        )
+        for seed in range(rounding.COPIES)
+    ]
+
+
+def _with_names(comparison: Comparison, a: Trace, b: Trace) -> Comparison:
+    first = comparison.first
+    if first is None or first.a is None or first.b is None:
+        return comparison
+    events = [
+        replace(event, named=again.events[event.index].named)
+        if event.index < len(again.events) and again.events[event.index].digests == event.digests
+        else event
+        for event, again in ((first.a, a), (first.b, b))
+    ]
+    return replace(comparison, first=replace(first, a=events[0], b=events[1]))
+
+
+def held_against(a: Trace, b: Trace) -> Comparison:
+    """The comparison; one that goes on where the other breaks off does not do the same."""
+    comparison, first = compare(a, b), None
+    if (
+        comparison.first is not None
+        and comparison.first.a is not None
+        and comparison.first.a.kind != "final"
+    ):
+        first = comparison.first
+    if same_end(a, b) or (comparison.verdict == "diverged" and first is not None):
+        return comparison
+    one, other = (
+        [e for e in side.events if e.kind not in ("final", *INCIDENTAL)] for side in (a, b)
+    )
+    last = min(len(one), len(other))
+    ends = [next(iter(events[last:]), None) for events in (one, other)]
+    before = tuple(one[max(0, last - 3) : last])
+    return replace(
+        comparison,
+        verdict="diverged",
+        first=Divergence(kind="order", part="", a=ends[0], b=ends[1], before=before),
+    )
+
+
+def same_end(a: Trace, b: Trace) -> bool:
+    """Whether both end well, or in an error of one kind."""
+    return _error(a) == _error(b)
+
+
+def _error(side: Trace) -> str:
+    if not side.failure:
+        return ""
+    return side.error.get("type") or last_words(side.failure).partition(":")[0]
+
+
+def own_error(side: Trace) -> bool:
+    """Whether the code under test, or the script, has ended the training with an error."""
+    return bool(side.failure) and side.error.get("origin") == errors.TRACED
+
+
+def confirmed(side: Trace, plain: Trace) -> Trace:
+    """The trace of a training that failed, with how it ends without a recorder."""
+    ends = last_words(plain.failure) if plain.failure else "the training ends well"
+    return replace(side, header={**side.header, "plain": "" if same_end(side, plain) else ends})
+
+
+def _fails(side: Trace) -> bool:
+    """Whether it fails by an error of its own, without a recorder, too."""
+    return own_error(side) and not side.header.get("plain")
+
+
+def _whole(side: Trace) -> bool:
+    return not side.failure and not side.header.get("not_offered")
+
+
+def crash(a: Trace, b: Trace) -> Crash | None:
+    """How the code under test fails on one side, where the other trains to its end."""
+    for label, side, opposite in (("A", a, b), ("B", b, a)):
+        if _fails(side) and _whole(opposite):
+            values = {key: side.error.get(key, "") for key in ("error", "at", "by")}
+            executed = side if "functions" in side.header else None
+            return Crash(side=label, executed=executed, **values)
+    return None
+
+
+def _autoreset(a: Trace, b: Trace) -> list[str]:
+    """That gymnasium has changed when its vector environments reset, where it has.
+
+    Source: the notes on release 1.0.0 of gymnasium.
+    """
+    versions = [str(side.header.get("versions", {}).get("gymnasium", "")) for side in (a, b)]
+    vector = any(event.name.startswith("VectorEnv.") for side in (a, b) for event in side.events)
+    before = [version.startswith("0.") for version in versions]
+    if not vector or not all(versions) or before[0] == before[1]:
+        return []
+    return [
+        f"gymnasium {versions[0]} -> {versions[1]}: before 1.0 a vector environment begins the "
+        "next episode in the step that ends one, from 1.0 on in the step after it (autoreset mode)"
+    ]
+
+
+#: what is compared of the cost of a recorded training: name in the header, least amount on either
+#: side, and what it is in words.
+_COSTS = (("cpu_seconds", 1.0, "CPU time"), ("grown_mib", 100.0, "memory"))
+#: so many times more than on the other side is worth a hint: a recorded training is short, and runs
+#: beside others.
+_MUCH = 2.0
+
+
+def _slower(a: Trace, b: Trace) -> list[str]:
+    """Hints that one side takes much more time or memory, where both do as much."""
+    if abs(len(a.events) - len(b.events)) > 0.1 * len(a.events):
+        return []
+    hints = []
+    for key, least, what in _COSTS:
+        one, other = (float(side.header.get(key, 0.0)) for side in (a, b))
+        low, high = sorted((one, other))
+        if high >= least and high >= _MUCH * max(low, 1e-3):
+            which = "B" if other > one else "A"
+            hints.append(
+                f"side {which} takes {high / max(low, 1e-3):.1f} times the {what} of the other, "
+                "while it is recorded: a hint; rlregress check --throughput measures it"
+            )
+    return hints
+
+
+def _broken_off(a: Trace, b: Trace) -> list[str]:
+    return [
+        f"side {label} breaks off with an error: {last_words(side.failure)}"
+        for label, side in (("A", a), ("B", b))
+        if side.failure
+    ]
+
+
+def lost(name: str, a: Trace, b: Trace) -> NotTraced | None:
+    """Why a training cannot be compared with the other side; None if it can.
+
+    An error of the code under test is a way to train, too, unless both sides end in the same one:
+    then it says nothing of what comes after. One that comes before anything is trained leaves
+    nothing to compare with a side that trains.
+    """
+    broken = [side for side in (a, b) if _fails(side)]
+    whole = [side for side in (a, b) if _whole(side)]
+    if len(broken) == 2 and not same_end(a, b):
+        return None
+    if len(broken) == len(whole) == 1 and broken[0].begun:
+        return None
+    sides, supported = {}, {}
+    for label, side in (("A", a), ("B", b)):
+        missing = str(side.header.get("not_offered", ""))
+        supported[label] = not missing
+        if missing:
+            sides[label] = f"not offered there: {missing}"
+        elif side.failure:
+            sides[label] = f"{_why(side)}: {last_words(side.failure)}{_plain(side)}"
+    return (
+        NotTraced(name=name, sides=sides, supported=supported, crash=crash(a, b)) if sides else None
+    )
+
+
+def unsupported(name: str, why: str) -> NotTraced:
+    """A training that neither version has."""
+    sides = dict.fromkeys("AB", f"not offered there: {why}")
+    return NotTraced(name=name, sides=sides, supported=dict.fromkeys("AB", False))
+
+
+def _why(side: Trace) -> str:
+    """In words, whose error it was."""
+    error_origin = side.error.get("origin")
+    if error_origin == errors.RECORDER or (
+        error_origin == errors.TRACED and side.header.get("plain")
+    ):
+        return "this suite's recorder failed"
+    if error_origin == errors.SUITE and not side.header.get("job", {}).get("script"):
+        return "this suite's training does not fit that version"
+    return "it ended in an error"
+
+
+def _plain(side: Trace) -> str:
+    ends = side.header.get("plain")
+    return f"; without recording: {ends}" if ends else ""
+
+
+def _seeded(a: Trace, b: Trace) -> list[str]:
+    """In words, what the tracer seeded on either side."""
+    one, other = seeded_lines(a), seeded_lines(b)
+    if one == other:
+        return one
+    lines = [(label, line) for label, lines in (("A", one), ("B", other)) for line in lines]
+    return [f"side {label}: {line}" for label, line in lines]
+
+
+def _check_imports(a: Trace, b: Trace) -> None:
+    """Raise UserError if what differs between the sides was not run."""
+    imported = {label: side.header.get("modules", {}) for label, side in (("A", a), ("B", b))}
+    for label, modules in imported.items():
+        if modules and not any(modules.values()) and not {"A": a, "B": b}[label].failure:
+            raise UserError(
+                f"the script imported nothing of what differs on side {label} "
+                f"({', '.join(sorted(modules))}); expected a script that uses it"
+            )
+    for name in sorted(set(imported["A"]) & set(imported["B"])):
+        file = imported["A"][name]
+        if file and file == imported["B"][name]:
+            raise UserError(
+                f"both sides imported '{name}' from {file}, so that nothing differed; expected "
+                "each to find its own: move the script out of that folder, or take it off the path"
+            )

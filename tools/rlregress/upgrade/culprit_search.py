@@ -1,0 +1,189 @@
+"""Which of the changed functions move the trainings that part: a search for each, within limits."""
+
+from __future__ import annotations
+
+import ast
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from rlregress.model.code import CHANGED, Changed
+from rlregress.model.recorded_traces import Trace, Traced
+from rlregress.model.upgrade_result import Cause
+from rlregress.source import UNREADABLE
+from rlregress.upgrade.compared_trainings import Training
+from rlregress.upgrade.delta_debugging import Group, Search, at, job, search
+
+#: recordings in all, of trainings of so many events or more: a shorter one counts as a part of one,
+#: down to the least.
+LIMIT = 300
+_LONG, _LEAST = 1000, 0.3
+#: recordings of one training.
+_EACH = 40
+#: trainings that are searched at once: the first ones; then twice as many, up to the most.
+WAVE, _MOST = 4, 32
+#: records trainings on side B: traces by name.
+Record = Callable[[Sequence[Training]], Mapping[str, Trace]]
+
+
+def with_new(cause: Cause, functions: Sequence[Changed]) -> Cause:
+    """The cause with the functions of one side alone that its own name, and those that these name.
+
+    They cannot be put back by themselves: they come and go with what calls them.
+    """
+    alone = [
+        function for function in functions if function.how != CHANGED and not function.at_import
+    ]
+    left = [function for function in alone if function not in cause.functions]
+    new: list[Changed] = []
+    named = list(cause.functions)
+    while named:
+        called = [function for function in left if _calls(named[0], function)]
+        new += called
+        left = [function for function in left if function not in called]
+        named = [*named[1:], *called]
+    return replace(cause, new=tuple(new))
+
+
+@cache
+def _imports(path: Path, file: str) -> frozenset[tuple[str, str]]:
+    """(module or package as a path, name of it) that a file imports; no name: it as a whole.
+
+    Args:
+        file: its path below the folder of its package.
+    """
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (OSError, *UNREADABLE):
+        return frozenset()
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {(alias.name.replace(".", "/"), "") for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            above = file.split("/")[: -node.level] if node.level else []
+            module = "/".join([*above, *(node.module or "").split(".")]).rstrip("/")
+            found |= {(module, alias.name.replace("*", "")) for alias in node.names}
+    return frozenset(found)
+
+
+def _has_imported(caller: Changed, function: Changed) -> bool:
+    """Whether the file of a function imports another one, or its module."""
+    module, name = function.file.removesuffix(".py").removesuffix("/__init__"), function.name
+    files = zip(caller.paths, "ab", strict=True)
+    found = [_imports(path, caller.file_on(side)) for path, side in files if path is not None]
+    return any(
+        module == f"{of}/{what}"
+        or (what in ("", name) and (module == of or module.startswith(f"{of}/")))
+        for changed_function in found
+        for of, what in changed_function
+    )
+
+
+def _calls(caller: Changed, function: Changed) -> bool:
+    """Whether a function names another: any of a module that its file imports, a method of its own.
+
+    Other files may have functions of the same name, such as those of another backend.
+    """
+    kind, _, name = function.name.rpartition(".")
+    # a class's own methods are called by Python, whoever they belong to
+    if name.startswith("__") or (kind and function.file != caller.file):
+        return False
+    if function.file != caller.file and not _has_imported(caller, function):
+        return False
+    code = "".join(own.code for own in (caller.a, caller.b) if own is not None)
+    return f"attr='{name}'" in code or f"id='{name}'" in code
+
+
+def causes(
+    parted: Sequence[Traced],
+    trainings: Mapping[str, Training],
+    functions: Sequence[Changed],
+    record: Record,
+    limit: float = LIMIT,
+    until: float | None = None,
+) -> dict[str, Cause]:
+    """Training -> what makes it part.
+
+    A few at once are searched, one of every place where trainings part before the others. The later
+    ones begin with what moves any of the earlier ones, where they part or else: mostly that is all.
+
+    Args:
+        trainings: by name.
+        functions: those that differ.
+        limit: recordings in all, as ``LIMIT``.
+        until: the time after which none begins.
+    """
+    # what diverges before what rounds
+    shortest = sorted(parted, key=lambda item: (item.proved, len(item.b.events)))
+    places = {training.name: at(training.comparison.first, functions) for training in shortest}
+    firsts = {
+        places[training.name] or training.name: training.name for training in reversed(shortest)
+    }
+    # one of each place before the others
+    order = sorted(shortest, key=lambda item: item.name not in firsts.values())
+    by_name: dict[str, Cause] = {}
+    size = WAVE
+    while order:
+        wave = {training.name: training for training in order[:size]}
+        order, size = order[size:], min(2 * size, _MOST)
+        known = {function for cause in by_name.values() for function in cause.movers}
+        searches = {name: search(search_, functions, known) for name, search_ in wave.items()}
+        if until is not None and time.time() > until:
+            limit = 0.0
+        limit -= _run(searches, wave, trainings, record, limit, by_name)
+    return {training.name: by_name[training.name] for training in parted}
+
+
+def _run(
+    searches: Mapping[str, Search],
+    traced: Mapping[str, Traced],
+    trainings: Mapping[str, Training],
+    record: Record,
+    limit: float,
+    by_name: dict[str, Cause],
+) -> float:
+    """Run searches side by side, turn by turn; how many recordings it took, as ``LIMIT``."""
+    requested: dict[str, list[Group]] = {}
+    spent = 0.0
+    taken = 0
+    of_each = dict.fromkeys(searches, 0)
+    for name, looking in searches.items():
+        _send(name, looking, None, requested, by_name)
+    while requested:
+        jobs: dict[tuple[str, Group], Training] = {}
+        for name, groups in requested.items():
+            for group in groups:
+                cost = _cost(traced[name])
+                if spent + cost <= limit and of_each[name] < _EACH:
+                    jobs[name, group] = job(trainings[name], group, taken + len(jobs))
+                    of_each[name] += 1
+                    spent += cost
+        recorded = record(list(jobs.values())) if jobs else {}
+        taken += len(jobs)
+        for name, groups in list(requested.items()):
+            traces = {
+                group: recorded[jobs[name, group].name] for group in groups if (name, group) in jobs
+            }
+            _send(name, searches[name], traces, requested, by_name)
+    return spent
+
+
+def _cost(training: Traced) -> float:
+    return min(max(len(training.b.events) / _LONG, _LEAST), 1.0)
+
+
+def _send(
+    name: str,
+    looking: Search,
+    traces: Mapping[Group, Trace] | None,
+    requested: dict[str, list[Group]],
+    by_name: dict[str, Cause],
+) -> None:
+    try:
+        requested[name] = next(looking) if traces is None else looking.send(traces)
+    except StopIteration as ended:
+        requested.pop(name, None)
+        by_name[name] = ended.value

@@ -1,0 +1,513 @@
+"""The search for what makes a training part: functions are put back, to see what it does.
+
+Side A's code of some functions is put into side B, and the training is recorded again. If the trace
+is that of side B, none of them moves the training. If it is that of side A, the others are not
+needed. Otherwise each half is put back by itself, and so on down to single functions (A. Zeller,
+"Yesterday, my program worked. Today, it does not. Why?", 1999). The functions nearest to the place
+where the traces part are put back one by one from the start. Where what moves the training does not
+bring side A back, the search goes on with it put back: something else makes it part later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+
+from rlregress.model.code import CHANGED, Changed, Function
+from rlregress.model.recorded_traces import Divergence, Trace, Traced
+from rlregress.model.upgrade_result import Cause
+from rlregress.source import UNREADABLE
+from rlregress.tracing import bindings
+from rlregress.tracing.child_processes import last_words
+from rlregress.upgrade.compared_trainings import Training, held_against
+
+#: functions that are put back one by one from the start.
+_NEAR = 8
+#: how often a search goes on with what moves the training put back.
+_DEPTHS = 3
+#: functions that are named together, of all that are put back at once.
+_FEW = 5
+#: what came of putting functions back.
+_AS_A, _AS_B, _ELSEWHERE, _FAILED = "as A", "as B", "elsewhere", "failed"
+
+Group = tuple[Changed, ...]
+#: asks for groups, is sent the trace of each as far as there are recordings left, and returns the
+#: cause.
+Search = Generator[list[Group], Mapping[Group, Trace], "Cause"]
+
+
+def at(first: Divergence | None, functions: Iterable[Changed]) -> tuple[Changed, ...]:
+    """Changed functions where two traces part, the nearest first."""
+    if first is None:
+        return ()
+    frames = []
+    for event, side in ((first.b, "b"), (first.a, "a")):
+        if event is not None and event.file:
+            frames.append((side, event.file, event.line))
+            frames += [(side, caller.file, caller.line) for caller in event.callers]
+    return _standing(frames, list(functions))
+
+
+def _standing(
+    frames: Iterable[tuple[str, str, int]], functions: Sequence[Changed]
+) -> tuple[Changed, ...]:
+    """The functions that frames (side, file, line) stand in, the innermost of each."""
+    nearest = []
+    for side, file, line in frames:
+        inside = [
+            f for f in functions if f.file_on(side) == file and _holds(getattr(f, side), line)
+        ]
+        nearest += sorted(inside, key=lambda f: -getattr(f, side).first)[:1]
+    return tuple(dict.fromkeys(nearest))
+
+
+def _place(training: Traced, functions: Sequence[Changed]) -> Group:
+    """Where traces part, and what raises the errors that one side alone answers with."""
+    parting = at(training.comparison.first, functions)
+    return tuple(dict.fromkeys((*parting, *_raising(training, functions))))
+
+
+def _holds(function: Function | None, line: int) -> bool:
+    return function is not None and function.first <= line <= function.last
+
+
+@dataclass(frozen=True)
+class _Came:
+    """What came of a group of functions that were put back.
+
+    Attributes:
+        outcome: one of the four words above.
+        trace: of the training with them.
+        why: of a failure, its last words.
+        misfits: functions of the group that could not be put back, and why.
+    """
+
+    outcome: str
+    trace: Trace
+    why: str = ""
+    misfits: tuple[tuple[Changed, str], ...] = ()
+
+    @property
+    def moves(self) -> bool:
+        """Whether the training does something else than on side B."""
+        return self.outcome in (_AS_A, _ELSEWHERE)
+
+    def fitting(self, group: Group) -> Group:
+        """The functions of the group that could be put back."""
+        misfits = dict(self.misfits)
+        return tuple(function for function in group if function not in misfits)
+
+
+@dataclass
+class _SoFar:
+    """What a search has found so far; as ``Cause``."""
+
+    alone: Changed | None = None
+    moving: list[Changed] = field(default_factory=list)
+    together: list[Changed] = field(default_factory=list)
+    still: list[Changed] = field(default_factory=list)
+    failed: dict[Changed, str] = field(default_factory=dict)
+    open: list[Changed] = field(default_factory=list)
+    whole: bool | None = None
+    ended: bool = False
+
+    def cause(self, place: Group) -> Cause:
+        """As it stands."""
+        named = {*self.moving, *self.together}
+        return Cause(
+            place=place,
+            alone=self.alone,
+            moving=tuple(dict.fromkeys(self.moving)),
+            together=tuple(dict.fromkeys(self.together)),
+            whole=True if self.alone is not None else self.whole,
+            still=tuple(
+                function for function in dict.fromkeys(self.still) if function not in named
+            ),
+            failed=tuple(item for item in self.failed.items() if item[0] not in named),
+            open=tuple(dict.fromkeys(self.open)),
+        )
+
+
+@dataclass(frozen=True)
+class _State:
+    """Where a search stands: side B with some functions put back.
+
+    Attributes:
+        one: side A's trace, and that of side B with them.
+        base: what is put back.
+    """
+
+    one: Traced
+    base: Group = ()
+
+    def with_(self, group: Sequence[Changed], trace: Trace) -> _State:
+        """The same with further functions put back."""
+        comparison = held_against(self.one.a, trace)
+        return _State(replace(self.one, comparison=comparison, b=trace), (*self.base, *group))
+
+
+_Asking = Generator[list[Group], Mapping[Group, Trace], dict[Group, _Came]]
+_Stepping = Generator[list[Group], Mapping[Group, Trace], _State]
+
+
+def search(training: Traced, functions: Sequence[Changed], known: Iterable[Changed]) -> Search:
+    """What moves earlier trainings first, then the nearest, then all others.
+
+    Args:
+        functions: those that differ.
+        known: those of them that move other trainings.
+    """
+    place = _place(training, functions)
+    executed = [
+        function
+        for function in dict.fromkeys((*place, *_executed_functions(training, functions)))
+        if _fits(function)
+    ]
+    so_far, state = _SoFar(), _State(training)
+    before = [function for function in executed if function in set(known)]
+    # where it parts at what moves another, that is asked first
+    before = [function for function in before if function in place] or before
+    if before:
+        state = yield from _as_before(state, before, so_far)
+    for _ in range(_DEPTHS):
+        if so_far.ended:
+            break
+        state = yield from _level(state, executed, functions, so_far)
+    return so_far.cause(place)
+
+
+def _traces_of(state: _State, groups: Sequence[Group]) -> _Asking:
+    """What comes of each group, beside what is put back already."""
+    requested = {(*state.base, *group): group for group in groups}
+    traces = (yield list(requested)) if requested else {}
+    return {
+        requested[group]: _came(state.one, requested[group], trace)
+        for group, trace in traces.items()
+    }
+
+
+def _as_before(state: _State, before: Sequence[Changed], so_far: _SoFar) -> _Stepping:
+    """What moves other trainings, all at once; if that moves this one, each by itself."""
+    group = tuple(before)
+    came = (yield from _traces_of(state, [group])).get(group)
+    if came is None or not came.moves:
+        return state
+    singly = {group: came}
+    if len(group) > 1:
+        singly = yield from _traces_of(state, [(function,) for function in group[:_NEAR]])
+    whole = [function for (function,), of in singly.items() if of.outcome == _AS_A]
+    if whole:
+        so_far.alone, so_far.ended = whole[0], True
+        return state
+    movers = tuple(function for (function,), of in singly.items() if of.moves)
+    if 0 < len(movers) < len(group):
+        # the others are not needed for what these do
+        of_these = singly.get(movers) or (yield from _traces_of(state, [movers])).get(movers)
+        if of_these is None or not of_these.moves:
+            return state
+        group, came = movers, of_these
+    so_far.moving += movers
+    so_far.together += () if movers else came.fitting(group)
+    so_far.whole = so_far.ended = came.outcome == _AS_A
+    return state.with_(group, came.trace)
+
+
+@dataclass
+class _Level:
+    """What came of one pass over the functions: the nearest by themselves, the others in groups.
+
+    Attributes:
+        alone, moving, together, still, failed: as of ``Cause``.
+        came: of every group that was put back.
+        halves: of each group that moves the training.
+        by_file: functions of a file, of which some fail by themselves.
+    """
+
+    alone: Changed | None = None
+    moving: list[Changed] = field(default_factory=list)
+    together: list[Changed] = field(default_factory=list)
+    still: list[Changed] = field(default_factory=list)
+    failed: dict[Changed, str] = field(default_factory=dict)
+    came: dict[Group, _Came] = field(default_factory=dict)
+    halves: list[list[Group]] = field(default_factory=list)
+    by_file: list[Group] = field(default_factory=list)
+
+    def note(self, group: Group, turn: Mapping[Group, _Came]) -> list[Group]:
+        """Note what came of a group in a turn; the smaller groups that are put back next."""
+        outcome = turn[group].outcome
+        fitting = turn[group].fitting(group)
+        if outcome == _AS_B:
+            both = _both_as_b(group, turn, self.halves)
+            (self.together if both else self.still).extend(fitting)
+            return []
+        if len(fitting) > 1:
+            halves = _halves(fitting)
+            if outcome != _FAILED:
+                self.halves.append(halves)
+            return halves
+        for function in fitting:
+            if outcome == _FAILED:
+                self.failed[function] = turn[group].why
+            elif outcome == _AS_A:
+                self.alone = function
+            else:
+                self.moving.append(function)
+        return []
+
+
+def _level(
+    state: _State, executed: Sequence[Changed], functions: Sequence[Changed], so_far: _SoFar
+) -> _Stepping:
+    """The nearest functions one by one, the others by halves and halves of halves."""
+    ranked = _ranked(state, executed, functions, so_far)
+    level = _Level()
+    groups = _first_groups(ranked)
+    while groups:
+        turn = yield from _traces_of(state, groups)
+        level.came.update(turn)
+        # what brings side A back makes the others superfluous
+        as_a = [group for group in groups if group in turn and turn[group].outcome == _AS_A]
+        looked_at = as_a[:1] or groups
+        so_far.open += [function for group in looked_at if group not in turn for function in group]
+        smaller: list[Group] = []
+        for group in [group for group in looked_at if group in turn]:
+            level.failed.update(turn[group].misfits)
+            if group not in level.by_file:
+                smaller += level.note(group, turn)
+            elif turn[group].moves:
+                level.together += yield from _needed(state, group, turn[group], level.came)
+        if level.alone is None:
+            files = _by_file(level.failed, ranked, level.still)
+            files = [group for group in files if group not in level.by_file]
+            level.by_file += files
+            smaller = [*files, *smaller]
+        groups = smaller
+    if len(level.still) == len(ranked) > 1:
+        # none of them by itself, but perhaps all of them
+        every = tuple(ranked)
+        level.came.update((yield from _traces_of(state, [every])))
+        if every in level.came and level.came[every].moves:
+            level.still, level.together = [], list(every)
+    if level.failed and level.alone is None and not (level.moving or level.together):
+        yield from _all_at_once(state, level, ranked)
+    so_far.still += level.still
+    so_far.failed.update(level.failed)
+    return (yield from _further(state, level, so_far))
+
+
+def _all_at_once(
+    state: _State, level: _Level, ranked: Sequence[Changed]
+) -> Generator[list[Group], Mapping[Group, Trace], None]:
+    """Where some fail by themselves, a few of all that is entered, which need each other.
+
+    They may lie in several files, and some of them do nothing by themselves.
+    """
+    every = tuple(ranked)
+    turn = yield from _traces_of(state, [every])
+    level.came.update(turn)
+    if every in turn and turn[every].moves:
+        needed = yield from _needed(state, every, turn[every], level.came)
+        # so many say of none that it is the cause
+        level.together += needed if len(needed) <= _FEW else ()
+
+
+def _ranked(
+    state: _State, executed: Sequence[Changed], functions: Sequence[Changed], so_far: _SoFar
+) -> list[Changed]:
+    """What is put back at this level, the nearest to the place where the traces part first."""
+    first = state.one.comparison.first
+    near = _place(state.one, functions)
+    # what did nothing before may do something with what is put back since
+    left_out = {*state.base, *(function for function in so_far.failed if function not in near)}
+    left = [function for function in executed if function not in left_out]
+    return sorted(left, key=lambda item: _distance(item, first, near))
+
+
+def _further(state: _State, level: _Level, so_far: _SoFar) -> _Stepping:
+    """With what moves the training put back: whether that is all."""
+    so_far.ended = True
+    if level.alone is not None and not state.base:
+        so_far.alone = level.alone
+        so_far.moving += level.moving
+        return state
+    if level.alone is not None:
+        so_far.moving.append(level.alone)
+        so_far.whole = True
+        return state
+    so_far.moving += level.moving
+    so_far.together += level.together
+    group = (*level.moving, *level.together)
+    if not group:
+        return state
+    came = level.came.get(group) or (yield from _traces_of(state, [group])).get(group)
+    if came is not None and came.moves:
+        so_far.whole = came.outcome == _AS_A
+        if not so_far.whole:
+            so_far.ended = False
+            return state.with_(group, came.trace)
+    return state
+
+
+def _needed(
+    state: _State, group: Group, came: _Came, known: dict[Group, _Came]
+) -> Generator[list[Group], Mapping[Group, Trace], Group]:
+    """Those of a group without which it does something else: parts are left out, ever smaller.
+
+    Args:
+        came: of the whole group.
+        known: what came of groups, to which what is asked here is added.
+    """
+    kept = came.fitting(group)
+    size = len(kept) // 2
+    while size:
+        parts = [kept[n : n + size] for n in range(0, len(kept), size)]
+        without = [tuple(function for function in kept if function not in part) for part in parts]
+        turn = yield from _traces_of(state, [spread for spread in without if spread])
+        known.update(turn)
+        less = [
+            spread for spread in without if spread in turn and turn[spread].outcome == came.outcome
+        ]
+        kept, size = (less[0], min(size, len(less[0]) // 2)) if less else (kept, size // 2)
+    return kept
+
+
+def _by_file(
+    failed: Iterable[Changed], ranked: Sequence[Changed], still: Sequence[Changed]
+) -> list[Group]:
+    """The functions of each file of which some fail by themselves: they may fit with their like."""
+    files = dict.fromkeys(function.file for function in failed)
+    left = [function for function in ranked if function not in still]
+    groups = [tuple(function for function in left if function.file == file) for file in files]
+    return [group for group in groups if len(group) > 1]
+
+
+def _first_groups(ranked: Sequence[Changed]) -> list[Group]:
+    """The nearest alone; the others in a group for each package."""
+    groups: list[Group] = [(function,) for function in ranked[:_NEAR]]
+    packages: dict[str, list[Changed]] = {}
+    for changed_function in ranked[_NEAR:]:
+        packages.setdefault(changed_function.file.partition("/")[0], []).append(changed_function)
+    return [*groups, *map(tuple, packages.values())]
+
+
+def _distance(function: Changed, first: Divergence | None, near: Sequence[Changed]) -> int:
+    """From the place where traces part: at it, in a file of it, in its folder, in its package."""
+    if function in near:
+        return near.index(function)
+    events = [event for event in (first.b, first.a) if event is not None] if first else []
+    files = [event.file for event in events if event.file]
+    files += [caller.file for event in events for caller in event.callers]
+    if function.file in files:
+        return len(near)
+    folders = {file.rpartition("/")[0] for file in files[:1]}
+    if any(function.file.startswith(f"{folder}/") for folder in folders):
+        return len(near) + 1
+    packages = {file.partition("/")[0] for file in files}
+    return len(near) + (2 if function.file.partition("/")[0] in packages else 3)
+
+
+def _both_as_b(group: Group, came: Mapping[Group, _Came], split: Sequence[Sequence[Group]]) -> bool:
+    """Whether it is a half of what moves the training, and neither half does."""
+    return any(
+        group in halves and all(half in came and came[half].outcome == _AS_B for half in halves)
+        for halves in split
+    )
+
+
+def _halves(group: Group) -> list[Group]:
+    middle = (len(group) + 1) // 2
+    return [group[:middle], group[middle:]]
+
+
+def _fits(function: Changed) -> bool:
+    """Whether it can be put back: it, or its class, is on both sides.
+
+    Of what runs at import values can be put back, and nothing else.
+    """
+    there = function.counts and None not in function.paths
+    return there and (not function.at_import or bool(rebound(function)))
+
+
+def rebound(piece: Changed) -> frozenset[str]:
+    """Names that a piece which runs at import gives another value, where both versions have it."""
+    old, new = piece.paths
+    if piece.how != CHANGED or not piece.at_import or old is None or new is None:
+        return frozenset()
+    return _rebound(piece.name, old, new)
+
+
+@cache
+def _rebound(name: str, old: Path, new: Path) -> frozenset[str]:
+    try:
+        return frozenset(bindings.names(name, [old.read_text("utf-8"), new.read_text("utf-8")]))
+    except (OSError, *UNREADABLE):
+        return frozenset()
+
+
+def _executed_functions(training: Traced, functions: Iterable[Changed]) -> list[Changed]:
+    names = {
+        (file, name)
+        for side in (training.a, training.b)
+        for file, of_file in side.header.get("functions", {}).items()
+        for name in of_file
+    }
+    files = {file for file, _ in names}
+    return [x for x in functions if x.key in names or (x.at_import and x.file in files)]
+
+
+def change_of(group: Sequence[Changed]) -> list[dict[str, object]]:
+    """The old code of some functions, as ``tracing.swap`` takes it."""
+    files: dict[tuple[Path, str], list[str]] = {}
+    for function in group:
+        path = function.paths[0]
+        assert path is not None
+        files.setdefault((path, function.file), []).append(function.name)
+    return [
+        {"file": file, "functions": names, "text": path.read_text(encoding="utf-8")}
+        for (path, file), names in files.items()
+    ]
+
+
+def job(training: Training, group: Group, number: int) -> Training:
+    """The training on side B with side A's code of some functions."""
+    name = f"{training.name} trial {number}"
+    return Training(training.owner, name, {**training.job, "swap": change_of(group)})
+
+
+def _came(training: Traced, group: Group, trace: Trace) -> _Came:
+    by_key = {function.key: function for function in group}
+    misfits = tuple(
+        (by_key[file, name], why)
+        for file, name, why in trace.header.get("misfits", ())
+        if (file, name) in by_key
+    )
+    for outcome, side in ((_AS_A, training.a), (_AS_B, training.b)):
+        if not _errors(trace) - _errors(side) and held_against(side, trace).verdict == "equal":
+            return _Came(outcome, trace, misfits=misfits)
+    if trace.failure:
+        return _Came(_FAILED, trace, last_words(trace.failure), misfits)
+    if others := _errors(trace) - _errors(training.a) - _errors(training.b):
+        name, error = min(others)
+        why = f"{name} is {error}, as on neither side"
+        return _Came(_FAILED, trace, why, misfits)
+    return _Came(_ELSEWHERE, trace, misfits=misfits)
+
+
+def _errors(trace: Trace) -> set[tuple[str, str]]:
+    """Name and error of the answers that are none."""
+    return {(event.name, event.error) for event in trace.events if event.error}
+
+
+def _raising(training: Traced, functions: Sequence[Changed]) -> Group:
+    """The functions that raise what one side alone answers with an error."""
+    nearest: Group = ()
+    for trace, reference, side in ((training.b, training.a, "b"), (training.a, training.b, "a")):
+        raised = {name for name, _ in _errors(reference)}
+        for event in trace.events:
+            if event.error and event.name not in raised:
+                nearest += _standing(
+                    [(side, caller.file, caller.line) for caller in event.callers], functions
+                )[:1]
+    return tuple(dict.fromkeys(nearest))

@@ -1,0 +1,89 @@
+"""What a side needs beside the packages that were asked for, and what does not fit together."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import tomllib
+from collections.abc import Sequence
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from rlregress import frameworks, suite
+from rlregress.errors import UserError
+from rlregress.frameworks.base import Adapter
+from rlregress.upgrade import distribution_metadata, installed
+
+ESSENTIAL = ("numpy", "scipy", "gymnasium[mujoco]", "filelock", "packaging")
+#: what resolves, compares and reports, and runs on no side.
+_ON_NO_SIDE = {"uv", "matplotlib", "jinja2", "markupsafe", "tomli-w", "griffelib"}
+
+
+def held(adapters: Sequence[Adapter], pinned: frozenset[str]) -> frozenset[str]:
+    """Packages that stay as they are installed, whatever is asked for beside them.
+
+    torch; the frameworks that are asked and not pinned; and what was installed from a folder or a
+    repository, which no index has.
+    """
+    kept = {"torch"}
+    for adapter in adapters:
+        first, *others = (str(canonicalize_name(name)) for name in adapter.packages)
+        # of a framework that is pinned, the packages that belong to it move with it
+        kept |= {first} if first in pinned else {first, *others}
+    for distribution in importlib.metadata.distributions():
+        if distribution.metadata["Name"] and distribution.read_text("direct_url.json"):
+            kept.add(distribution_metadata.name_of(distribution))
+    return frozenset(
+        name for name in (kept - pinned) | {"torch"} if installed.version(name) is not None
+    )
+
+
+def of_held(names: frozenset[str], pinned: frozenset[str]) -> list[str]:
+    """What held packages ask for and have, without what is pinned or held itself."""
+    rows = {
+        str(requirement)
+        for name in names - {"torch", "rlregress"}
+        for requirement in distribution_metadata.required(importlib.metadata.distribution(name))
+        if canonicalize_name(requirement.name) not in pinned | names
+        # scripts that are never imported as a package ask for much that nobody misses
+        and distribution_metadata.admits(
+            requirement.specifier, installed.version(requirement.name) or "0"
+        )
+        and installed.version(requirement.name) is not None
+    }
+    return sorted(rows)
+
+
+def own(adapters: Sequence[Adapter], pinned: frozenset[str]) -> list[str]:
+    """What this library needs to ask and train on a side, without what is pinned and frameworks."""
+    known = [frameworks.get(name) for name in frameworks.names()]
+    others = {canonicalize_name(p) for a in known for p in (*a.packages, *a.modules)} | pinned
+    # what makes sides is not needed on one
+    others |= {canonicalize_name("uv")}
+    return sorted(
+        row for row in _declared() if canonicalize_name(Requirement(row).name) not in others
+    )
+
+
+def on_a_side(adapters: Sequence[Adapter]) -> list[str]:
+    """What this library needs to trace, probe and test on a side; no framework."""
+    return [row for row in own(adapters, frozenset()) if Requirement(row).name not in _ON_NO_SIDE]
+
+
+def of_frameworks(adapters: Sequence[Adapter], pinned: frozenset[str]) -> list[str]:
+    """The packages of the concerned frameworks that are installed and not pinned."""
+    names = {str(canonicalize_name(p)) for a in adapters for p in a.packages} - pinned
+    # a framework of scripts may come as a checkout: what is not installed here is no need there
+    return sorted(name for name in names - {"torch"} if installed.version(name) is not None)
+
+
+def _declared() -> list[str]:
+    try:
+        project = tomllib.loads((suite.root() / "pyproject.toml").read_text(encoding="utf-8"))
+        rows = project["project"]["dependencies"]
+    except (UserError, OSError, ValueError, KeyError):
+        try:
+            rows = importlib.metadata.requires("rlregress") or list(ESSENTIAL)
+        except importlib.metadata.PackageNotFoundError:
+            rows = list(ESSENTIAL)
+    return [row for row in rows if "extra ==" not in row]

@@ -1,0 +1,85 @@
+"""Trainings that diverge likewise: one of them is recorded again and searched for its cause."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from rlregress.model.recorded_traces import Comparison, Event, Trace, Traced
+from rlregress.upgrade.compared_trainings import Training
+
+
+def representatives(
+    diverging: Mapping[str, Comparison],
+    traces: tuple[Mapping[str, Trace], Mapping[str, Trace]],
+    changed: Collection[tuple[str, str]],
+) -> dict[str, str]:
+    """Training -> the shortest that executes the same changed functions and diverges likewise.
+
+    Args:
+        diverging: training -> its comparison.
+        traces: of the old and of the new version, by training.
+        changed: file and name of each function that differs.
+    """
+    shortest: dict[object, str] = {}
+    keys = {}
+    for name in sorted(diverging, key=lambda item: len(traces[1][item].events)):
+        executed = frozenset(_executed(traces[0][name]) | _executed(traces[1][name]))
+        keys[name] = (executed & frozenset(changed), _way(diverging[name]))
+        shortest.setdefault(keys[name], name)
+    return {name: shortest[key] for name, key in keys.items()}
+
+
+def ordered(trainings: Sequence[Training], met: Mapping[str, Sequence[str]]) -> list[Training]:
+    """Trainings in the order in which they say most: one of every changed function after another.
+
+    Plain trainings before scenarios.
+
+    Args:
+        met: training -> the first function that it executes and that differs.
+    """
+    turns: Counter[tuple[str, ...]] = Counter()
+    keys = {}
+    for training in sorted(trainings, key=lambda item: " " in item.name):
+        function = tuple(met.get(training.name, ()))
+        keys[training.name] = turns[function]
+        turns[function] += 1
+    return sorted(trainings, key=lambda item: (keys[item.name], " " in item.name))
+
+
+def _executed(trace: Trace) -> set[tuple[str, str]]:
+    functions = trace.header.get("functions", {})
+    return {(file, name) for file, names in functions.items() for name in names}
+
+
+def _way(comparison: Comparison) -> tuple[object, ...]:
+    """The kind of the first difference, and where it is."""
+    first = comparison.first
+    if first is None:
+        return (comparison.verdict,)
+    return (comparison.verdict, first.kind, first.part, _place(first.a), _place(first.b))
+
+
+def _place(event: Event | None) -> tuple[str, str]:
+    return (event.file, event.function) if event is not None else ("", "")
+
+
+def likewise(held: Iterable[Traced], of: Mapping[str, str]) -> list[Traced]:
+    """The trainings, each with a note that another one was searched in its place.
+
+    Args:
+        of: training -> its representative.
+    """
+    return [
+        replace(training, notes=(*training.notes, _NOTE.format(of[training.name])))
+        if of.get(training.name, training.name) != training.name
+        else training
+        for training in held
+    ]
+
+
+_NOTE = (
+    "it executes the same changed functions as {}, and first differs in the same function: that "
+    "one was recorded again, and searched for the cause"
+)

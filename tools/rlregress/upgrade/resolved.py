@@ -1,0 +1,91 @@
+"""Both sides of an upgrade, resolved once: all that later stages need to know of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rlregress.frameworks.base import Adapter
+from rlregress.upgrade import affected, cached_folders, common_versions, version_resolution
+from rlregress.upgrade.requested import Requested
+from rlregress.upgrade.version_resolution import Resolved
+
+
+@dataclass(frozen=True)
+class ResolvedSide:
+    """One side, before it is made.
+
+    Attributes:
+        versions: of all that stands on it; None: it is there already.
+        own_environment: it cannot stand on what is installed.
+    """
+
+    label: str
+    requested: Requested
+    versions: Resolved | None = None
+    own_environment: bool = False
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Side A and side B.
+
+    Attributes:
+        pinned: packages that are pinned otherwise on the two sides.
+        adapters: frameworks that the upgrade is about.
+        imports: what differs of what a script imports.
+    """
+
+    a: ResolvedSide
+    b: ResolvedSide
+    pinned: frozenset[str]
+    adapters: tuple[Adapter, ...]
+    imports: Mapping[str, Sequence[str]]
+
+    @property
+    def moves_physics(self) -> bool:
+        """Whether a package that can change environments is pinned otherwise."""
+        return bool(self.pinned & affected.PHYSICS)
+
+
+def resolve(
+    a: Requested,
+    b: Requested,
+    pinned: frozenset[str],
+    adapters: Sequence[Adapter],
+    say: cached_folders.Say = cached_folders.silent,
+) -> Pair:
+    """Both sides, with as little difference beside what they pin as can be.
+
+    Args:
+        pinned: packages that are pinned otherwise on the two sides.
+        adapters: frameworks that the upgrade is about.
+
+    Raises:
+        UserError: a version that does not exist, or no network.
+    """
+    one, other = with_versions(a, b, adapters, say)
+    return Pair(one, other, pinned, tuple(adapters), affected.imports(a, b, pinned))
+
+
+def with_versions(
+    a: Requested, b: Requested, adapters: Sequence[Adapter], say: cached_folders.Say
+) -> tuple[ResolvedSide, ResolvedSide]:
+    """Both sides with the versions of what they pin and need.
+
+    Raises:
+        UserError: a version that does not exist, or no network.
+    """
+    sides = {"A": a, "B": b}
+    another_torch = {label: version_resolution.another_torch(side) for label, side in sides.items()}
+    problems = {
+        label: version_resolution.problem(side, adapters, another_torch[label])
+        for label, side in sides.items()
+        if side.requirements
+    }
+    versions = common_versions.resolve(problems, say)
+    one, other = (
+        ResolvedSide(label, side, versions.get(label), another_torch[label])
+        for label, side in sides.items()
+    )
+    return one, other

@@ -1,0 +1,177 @@
+"""The return gate on side B, for algorithms whose traces have parted; alarms confirm themselves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rlregress import files
+from rlregress.frameworks.base import Adapter
+from rlregress.gate import baseline_runs, gate_run, outcome, report_data
+from rlregress.model.quantities import ONE_SIDED, RETURNS, quantity_of
+from rlregress.model.upgrade_result import ReturnsVerdict
+from rlregress.model.verdict import COULD_NOT_JUDGE, INCONCLUSIVE, REGRESSED
+from rlregress.tracing.child_processes import last_words
+from rlregress.tracing.recording_processes import Side
+from rlregress.upgrade.confirmation import FIRST_FRESH_SEED, alarmed, confirm, numbers_of
+
+
+def stored(adapter: Adapter) -> set[str]:
+    """Algorithms of a framework that have stored runs to be judged by."""
+    return {
+        known.cell.algorithm
+        for known in baseline_runs.every()
+        if known.cell.framework == adapter.name and known.cell.budget == "short"
+    }
+
+
+def judge(
+    adapter: Adapter,
+    algorithms: Sequence[str],
+    sides: tuple[Side, Side],
+    options: gate_run.GateOptions,
+    say: Callable[[str], None],
+) -> ReturnsVerdict | None:
+    """Train the diverged algorithms on side B and judge their returns by the stored runs.
+
+    What has fallen is trained on side A again, with fresh seeds, before it is called so.
+
+    Args:
+        options: of the session, but for what is trained: report, looks, processes.
+
+    Returns:
+        None where nothing is stored of any of the algorithms.
+    """
+    known = stored(adapter)
+    chosen = [name for name in algorithms if name in known]
+    if not chosen:
+        return None
+    report = options.report
+    options = replace(
+        options,
+        report=files.absolute(report),
+        frameworks=adapter.name,
+        algorithms=",".join(chosen),
+        cells="all",
+    )
+    entries = gate_run.returns_alone(sides[1].python, options, sides[1].environment())
+    if isinstance(entries, str):
+        return ReturnsVerdict(verdict=COULD_NOT_JUDGE, lines=(entries,), report=report)
+    verdict = of_evidence(adapter.name, entries, chosen, report)
+    if verdict.verdict != REGRESSED or not alarmed(entries):
+        return verdict
+    return trained_further(verdict, entries, sides[0], options, say)
+
+
+def trained_further(
+    alarm: ReturnsVerdict,
+    entries: Sequence[Mapping[str, Any]],
+    side: Side,
+    options: gate_run.GateOptions,
+    say: Callable[[str], None],
+) -> ReturnsVerdict:
+    """What is left of an alarm when side A has been trained again, with fresh seeds.
+
+    Args:
+        alarm: what the trainings of side B came to.
+        entries: the evidence of those trainings.
+        side: side A.
+        options: of the session on side B.
+
+    Returns:
+        ``regressed`` if side B is worse than side A's fresh runs; otherwise ``inconclusive``, also
+        where side A cannot be trained again. The first line says which of them, and why.
+    """
+    names = alarmed(entries)
+    say(f"{options.frameworks}: training side A again with fresh seeds, as {', '.join(names)} fell")
+    new = {name: numbers_of(entries, name) for name in names}
+    by_name = {
+        of.named(known.cell.id): known.cell for of in ONE_SIDED for known in baseline_runs.every()
+    }
+    cells = {name: by_name[name] for name in names}
+    ids = sorted({cell.id for cell in cells.values()})
+    again = replace(
+        options,
+        report=options.report / "again",
+        cells=",".join(ids),
+        seeds=min(map(len, new.values())),
+        first_seed=FIRST_FRESH_SEED,
+    )
+    fresh = gate_run.returns_alone(side.python, again, side.environment())
+    reason = fresh if isinstance(fresh, str) else _not_trained(fresh, ids)
+    if isinstance(fresh, str) or reason:
+        line = (
+            "inconclusive: the alarm could not be confirmed, as side A could not be trained "
+            f"again: {reason}"
+        )
+        return replace(alarm, verdict=INCONCLUSIVE, lines=(line, *alarm.lines))
+    old = {name: numbers_of(fresh, name) for name in names}
+    # of a cell whose runs did train: what is judged beside their returns
+    without = [name for name in names if all(map(math.isnan, old[name]))]
+    line = (
+        f"the alarm on {', '.join(without)} could not be confirmed: side A's runs "
+        f"{quantity_of(without[0]).missing if without else ''}"
+    )
+    if without == names:
+        return replace(alarm, verdict=INCONCLUSIVE, lines=(f"inconclusive: {line}", *alarm.lines))
+    judged = {name: cell for name, cell in cells.items() if name not in without}
+    confirmed = confirm(judged, old, new, options.alpha)
+    lines = (*confirmed.lines, *([line] if without else []), *alarm.lines)
+    return replace(alarm, verdict=confirmed.verdict, lines=lines)
+
+
+def _not_trained(fresh: list[dict[str, Any]], cells: Sequence[str]) -> str:
+    """Why side A's fresh runs of some cells cannot be compared with; empty if they can."""
+    if broken := outcome.broken(fresh):
+        return str(broken[0]["message"]).splitlines()[0]
+    for name in cells:
+        if not all(map(math.isnan, numbers_of(fresh, name))):
+            continue
+        records = [entry["record"] for entry in fresh if "record" in entry]
+        failures = [record["failure"] for record in records if record["cell"] == name]
+        if not failures:
+            return f"there is no run of {name}"
+        return f"all {len(failures)} runs of {name} failed; the last: {last_words(failures[-1])}"
+    return ""
+
+
+def of_evidence(
+    framework: str, entries: list[dict[str, Any]], algorithms: Sequence[str], report: Path
+) -> ReturnsVerdict:
+    """The verdict that the tests of the trainings come to."""
+    if outcome.broken(entries):
+        words = [str(entry["message"]).splitlines()[0] for entry in outcome.broken(entries)]
+        return ReturnsVerdict(
+            verdict=COULD_NOT_JUDGE, lines=tuple(dict.fromkeys(words)), report=report
+        )
+    outcomes = [of for of in outcome.outcomes(entries) if of.framework == framework]
+    if not outcomes or not outcomes[0].verdicts:
+        word = f"no verdict on {', '.join(algorithms)}"
+        return ReturnsVerdict(verdict=COULD_NOT_JUDGE, lines=(word,), report=report)
+    judged = outcomes[0].verdicts
+    lines = tuple(map(_line, judged.items()))
+    return ReturnsVerdict(
+        verdict=outcomes[0].verdict,
+        lines=lines,
+        report=report,
+        verdicts=judged,
+        runs=report_data.runs(entries),
+    )
+
+
+def _line(named: tuple[str, Mapping[str, Any]]) -> str:
+    name, verdict = named
+    quantity = quantity_of(name)
+    fraction = verdict.get("effect_fraction")
+    effect = ""
+    if fraction is not None:
+        of_returns = f"{fraction:+.0%} of the stored returns' scale"
+        effect = f", {of_returns if quantity is RETURNS else quantity.moved(fraction)}"
+    detectable = verdict["visible_fraction"]
+    detects = quantity.nothing_detectable()
+    if detectable is not None:
+        detects = f"sees {quantity.loss(detectable)} with 80 % power"
+    return f"{name}: {verdict['verdict']}{effect}; {verdict['new_seeds']} new runs; {detects}"

@@ -1,0 +1,281 @@
+"""Environments of the two sides: an overlay on what is installed, or one of their own.
+
+What of the resolved versions differs from the installed environment is put in front of it, whatever
+it is, but torch. Both are kept by their exact content, so that they are made once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from rlregress import frameworks
+from rlregress.errors import UserError
+from rlregress.frameworks.base import Adapter
+from rlregress.model.upgrade_result import SideInfo
+from rlregress.tracing.recording_processes import Side, current_paths
+from rlregress.upgrade import (
+    bytecode,
+    cached_folders,
+    closures,
+    dependencies,
+    distribution_metadata,
+    installed,
+    wheels,
+    working_tree,
+)
+from rlregress.upgrade.requested import Requested
+from rlregress.upgrade.resolved import Pair, ResolvedSide
+from rlregress.upgrade.version_resolution import Resolved, versions
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """One side, ready to run.
+
+    Attributes:
+        how: "installed", "tree", "overlay", "environment" or "your environment".
+        cached: it was there already.
+        why: of an environment, in words, what kept it from being an overlay.
+        further: in words, what it has in another version than installed, beside what it pins.
+        notes: what does not fit together and is run all the same.
+        hidden: distributions that the other side's packages require and this side does not install:
+            they are not found here.
+        hidden_below: what only those require in turn, not found either.
+        hidden_by: the packages of this side that required them on the other side.
+    """
+
+    requested: Requested
+    side: Side
+    how: str
+    cached: bool = False
+    why: tuple[str, ...] = ()
+    further: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    hidden_below: tuple[str, ...] = ()
+    hidden_by: tuple[str, ...] = ()
+
+    @property
+    def lines(self) -> list[str]:
+        """In words: what this side is."""
+        source = ", from the cache" if self.cached else ""
+        first = f"side {self.side.label}: {self.requested.text} ({self.how}{source})"
+        rows = [f"  {x}" for x in self.requested.understood]
+        rows += [f"  because {why}" for why in self.why]
+        rows += [f"  with {', '.join(self.further)}"] if self.further else []
+        if self.hidden:
+            below = len(self.hidden_below)
+            more = f" (and {below} that only they require)" if below else ""
+            who = ", ".join(self.hidden_by) or self.requested.text
+            does = "do" if len(self.hidden_by) > 1 else "does"
+            what = "them" if len(self.hidden) + below > 1 else "it"
+            rows.append(
+                f"  without {', '.join(self.hidden)}{more}: {who} {does} not install {what}"
+            )
+        return [first, *rows, *(f"  although {note}" for note in self.notes)]
+
+    @property
+    def info(self) -> SideInfo:
+        """What a report says of it."""
+        return SideInfo(
+            label=self.side.label,
+            text=self.requested.text,
+            how=self.how,
+            why=self.why,
+            notes=self.notes,
+            lines=tuple(self.lines),
+            lock=self.requested.lock,
+        )
+
+
+def prepare(
+    pair: Pair, say: cached_folders.Say = cached_folders.silent, lend: Sequence[str] = ()
+) -> tuple[Prepared, Prepared]:
+    """Make both sides, or find them; what only one of them installs is hidden on the other.
+
+    Args:
+        lend: distributions that are on both sides all the same.
+
+    Raises:
+        UserError: no network, a tree without a framework, an unknown distribution to lend.
+    """
+    a, b = (prepared(side, pair.adapters, say) for side in (pair.a, pair.b))
+    there = closures.on_path(a.side), closures.on_path(b.side)
+    closures.check_lent(lend, there)
+    if any(x.requested.tree or x.requested.environment for x in (a, b)):
+        # as they are: the user made them
+        return a, b
+    rows = [_roots(x, y, pair.adapters) for x, y in ((a, b), (b, a))]
+    suite = dependencies.on_a_side(pair.adapters)
+    one = closures.absent(rows[0], rows[1], there, suite, lend)
+    other = closures.absent(rows[1], rows[0], there[::-1], suite, lend)
+    return _without(a, one, there[0]), _without(b, other, there[1])
+
+
+def _roots(side: Prepared, other: Prepared, adapters: Sequence[Adapter]) -> list[str]:
+    """What a side is an environment of: its pins, or of what is installed the same packages."""
+    requested = [
+        Requirement(row) for row in side.requested.requirements or other.requested.requirements
+    ]
+    rows = [f"{r.name}[{','.join(sorted(r.extras))}]" if r.extras else r.name for r in requested]
+    return sorted({*rows, *(p for adapter in adapters for p in adapter.packages)})
+
+
+def _without(side: Prepared, absent: closures.Absent, there: closures.Distributions) -> Prepared:
+    notes = side.notes
+    if absent.needed:
+        is_, what = ("are", "them") if len(absent.needed) > 1 else ("is", "it")
+        notes += (
+            f"{', '.join(absent.needed)} {is_} there all the same: the suite itself needs {what}",
+        )
+    hidden = (*absent.direct, *absent.below)
+    return replace(
+        side,
+        side=replace(side.side, hidden=hidden, hidden_modules=absent.modules),
+        notes=notes,
+        hidden=absent.direct,
+        hidden_below=absent.below,
+        hidden_by=tuple(f"{name} {there[name].version}" for name in absent.users),
+    )
+
+
+def prepared(
+    side: ResolvedSide,
+    adapters: Sequence[Adapter],
+    say: cached_folders.Say = cached_folders.silent,
+) -> Prepared:
+    """Make one side, or find it; as ``prepare``."""
+    label, requested, resolved = side.label, side.requested, side.versions
+    if requested.environment is not None:
+        run = _of_environment(label, requested.environment)
+        return Prepared(requested, run, "your environment")
+    if requested.tree is not None:
+        return Prepared(requested, _of_tree(label, requested.tree, adapters), "tree")
+    if resolved is not None and side.own_environment:
+        folder, cached = environment(resolved, say)
+        run = Side(label, python=str(folder / "bin" / "python"))
+        why = ("an overlay cannot hold another torch",)
+        return Prepared(requested, run, "environment", cached, why, notes=tuple(resolved.notes))
+    rows = resolved.moved if resolved is not None else []
+    if resolved is None or not rows:
+        return Prepared(requested, Side(label, paths=current_paths()), "installed")
+    folder, cached = overlay(rows, resolved.tools, say)
+    run = Side(label, paths=(str(folder), *current_paths()))
+    notes = (*resolved.notes, *_conflicts(folder, adapters))
+    further = tuple(_further_packages(rows, requested))
+    return Prepared(requested, run, "overlay", cached, further=further, notes=notes)
+
+
+def _conflicts(folder: Path, adapters: Sequence[Adapter]) -> list[str]:
+    """What an overlay's packages, and the frameworks below it, ask for and do not get, in words."""
+    here = distribution_metadata.in_folder(folder)
+    below = {
+        p
+        for a in adapters
+        for p in a.packages
+        if p not in here and installed.version(p) is not None
+    }
+    asking = [*here.values(), *(importlib.metadata.distribution(p) for p in sorted(below))]
+    notes = []
+    for distribution in asking:
+        for requirement in distribution_metadata.required(distribution):
+            name = str(canonicalize_name(requirement.name))
+            given = here[name].version if name in here else installed.version(name)
+            dependent = distribution_metadata.name_of(distribution)
+            if given is None or not {dependent, name} & here.keys():
+                continue
+            if not distribution_metadata.admits(requirement.specifier, installed.public(given)):
+                notes.append(
+                    f"{dependent} {distribution.version} asks for {requirement}, not {given}"
+                )
+    return sorted(set(notes))
+
+
+def _further_packages(rows: Iterable[str], requested: Requested) -> list[str]:
+    """In words, what is installed in another version and not pinned."""
+    moved = versions(rows)
+    return [
+        f"{name} {version} instead of {installed.version(name)}"
+        for name, version in moved.items()
+        if name not in requested.packages and installed.version(name) is not None
+    ]
+
+
+def _of_environment(label: str, folder: Path) -> Side:
+    python = folder / "bin" / "python"
+    if not python.exists():
+        raise UserError(f"{folder} is an environment without a Python; expected {python}")
+    return Side(label, python=str(python))
+
+
+def _of_tree(label: str, tree: Path, adapters: Sequence[Adapter]) -> Side:
+    for adapter in adapters:
+        if adapter.checkout and adapter.is_checkout(tree):
+            return Side(label, paths=current_paths(), variables={adapter.checkout: str(tree)})
+        root = working_tree.root_of(adapter, tree)
+        if root is not None:
+            return Side(label, paths=(str(root), *current_paths()))
+    if not adapters:
+        # of a script: whatever it imports
+        for root in reversed(working_tree.roots(tree)):
+            if working_tree.modules(root):
+                return Side(label, paths=(str(root), *current_paths()))
+    known = ", ".join(m for name in frameworks.names() for m in frameworks.get(name).modules[:1])
+    raise UserError(
+        f"{tree} holds no framework; expected a working tree with the package {known}, a checkout "
+        "of scripts, or a virtual environment"
+    )
+
+
+# -- what is installed ---------------------------------------------------------------------------
+
+
+def _folder(kind: str, rows: Iterable[str]) -> Path:
+    digest = hashlib.sha256("\n".join(sorted(rows)).encode()).hexdigest()[:16]
+    return cached_folders.cache() / kind / f"{wheels.TAG}-{digest}"
+
+
+def overlay(
+    rows: Sequence[str], tools: Sequence[str], say: cached_folders.Say
+) -> tuple[Path, bool]:
+    """Folder of exactly these packages, to stand before what is installed; whether it was there."""
+    folder = _folder("overlays", rows)
+
+    def make(target: Path) -> dict[str, Any]:
+        say(f"installing {' '.join(rows)}")
+        wheels.install(["--python", sys.executable, "--target", str(target)], rows, tools, say)
+        bytecode.keep(target)
+        return {"requirements": list(rows)}
+
+    return folder, cached_folders.made(folder, make, say)
+
+
+def environment(resolved: Resolved, say: cached_folders.Say) -> tuple[Path, bool]:
+    """Folder of an environment of its own, and whether it was there."""
+    folder = _folder("environments", resolved.rows.values())
+    if cached_folders.ready(folder) is not None and not (folder / "bin" / "python").exists():
+        # its interpreter is gone: a link that leads nowhere
+        (folder / cached_folders.READY).unlink()
+
+    def make(target: Path) -> dict[str, Any]:
+        say(f"installing {' '.join(resolved.rows.values())} into an environment of its own")
+        subprocess.run(
+            [sys.executable, "-m", "venv", "--without-pip", str(target)],
+            check=True,
+            capture_output=True,
+        )
+        python = ["--python", str(target / "bin" / "python")]
+        wheels.install(python, list(resolved.rows.values()), resolved.tools, say)
+        return {"requirements": list(resolved.rows.values())}
+
+    return folder, cached_folders.made(folder, make, say)

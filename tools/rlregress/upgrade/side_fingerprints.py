@@ -1,0 +1,217 @@
+"""Fingerprints of both sides: what each was asked, what it answered, and what it was not asked.
+
+There are three answers, never two: asked and alike, asked and different, not asked. A probe without
+an answer, on one side or on both, is the third: it is neither equality nor a change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rlregress.details import catalogue
+from rlregress.details.catalogue import Detail
+from rlregress.details.judge import judge
+from rlregress.frameworks.base import Adapter
+from rlregress.model.upgrade_result import (
+    ABSENT,
+    ERROR,
+    NO_PROBE,
+    Answer,
+    ChangedDefault,
+    ChangedDetail,
+    Details,
+    NotProbed,
+)
+from rlregress.tracing.recording_processes import Side
+from rlregress.upgrade import side_process
+
+#: variants that are named beside an observation that matches none.
+_NEAR = 3
+
+Key = tuple[str, str]
+#: file below the folder of its package, and qualified name.
+Function = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """What one side's probes observed, by (detail id, scope).
+
+    Attributes:
+        algorithms: those that have a built-in training.
+        no_algorithms: why they cannot be read; empty: they are.
+        defaults: "<algorithm> <scope>" -> hyperparameter -> value as Python writes it.
+        unread: "<algorithm> <scope>" -> why its defaults cannot be read.
+        signatures: public class or function -> parameter -> default as Python writes it.
+        folders: of the code under test.
+    """
+
+    versions: Mapping[str, str]
+    algorithms: tuple[str, ...]
+    found: Mapping[Key, Answer]
+    defaults: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    unread: Mapping[str, str] = field(default_factory=dict)
+    signatures: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    folders: tuple[str, ...] = ()
+    no_algorithms: str = ""
+
+
+def fingerprint(side: Side, kept: Path, adapter: Adapter, details: Iterable[Detail]) -> Fingerprint:
+    """Ask details on a side; judged here."""
+    inputs = {
+        detail.id: {
+            key: value.tolist() if isinstance(value, np.ndarray) else value
+            for key, value in detail.inputs.items()
+        }
+        for detail in details
+    }
+    job = {"framework": adapter.full_name, "inputs": inputs}
+    return _read(side_process.run_module(side, "rlregress.frameworks.probe_worker", job, kept))
+
+
+def _read(answers: Mapping[str, Any]) -> Fingerprint:
+    functions: list[Function] = [(file, name) for file, name in answers["functions"]]
+    answered: dict[Key, Answer] = {}
+    for key, given in answers["observed"].items():
+        id, _, scope = key.partition(" ")
+        answered[id, scope] = _answer(id, given, functions)
+    return Fingerprint(
+        answers["versions"],
+        tuple(answers["algorithms"]),
+        answered,
+        answers["defaults"],
+        answers["defaults_unread"],
+        answers["signatures"],
+        tuple(answers["folders"]),
+        str(answers.get("algorithms_unread", "")),
+    )
+
+
+def _answer(id: str, given: Mapping[str, Any], functions: list[Function]) -> Answer:
+    executed = frozenset(functions[n] for n in given.get("entered", ()))
+    if "error" in given:
+        at = given.get("place") or {}
+        place = f"{at['file']}:{at['line']} in {at['function']}" if at else ""
+        why, error_origin = str(given.get("why", ERROR)), str(given.get("whose", ""))
+        return Answer(
+            variant=None,
+            observed=None,
+            text=str(given["error"]),
+            why=why,
+            error_origin=error_origin,
+            place=place,
+            called=executed,
+        )
+    detail = catalogue.get(id)
+    judged = judge(detail, given["observed"])
+    near: tuple[tuple[str, tuple[float, ...]], ...] = ()
+    if judged.variant is None:
+        names = sorted(judged.distances, key=lambda name: judged.distances[name])[:_NEAR]
+        near = tuple((n, tuple(map(float, judged.expected[n]))) for n in names)
+    observed = tuple(given["observed"])
+    return Answer(
+        variant=judged.variant, observed=observed, text=judged.found, near=near, called=executed
+    )
+
+
+def compared(a: Fingerprint, b: Fingerprint, later: Collection[Key] = ()) -> Details:
+    """What both sides answer to the same probes.
+
+    Args:
+        later: details that are documented of other versions alone: where these are absent from
+            both sides there is nothing to ask. What else is absent from both is not asked: the
+            framework may only call it by another name.
+    """
+    same = 0
+    changed, not_probed, absent = [], [], []
+    gone = Answer(
+        variant=None, observed=None, text="there is no such probe of this copy", why=NO_PROBE
+    )
+    for key in sorted(set(a.found) | set(b.found)):
+        one, other = a.found.get(key, gone), b.found.get(key, gone)
+        if one.why == other.why == ABSENT and key in later:
+            absent.append(_not_probed(key, one, other))
+        elif one.observed is None or other.observed is None:
+            not_probed.append(_not_probed(key, one, other))
+        elif one.variant != other.variant or (
+            one.variant is None and not _same(one.observed, other.observed)
+        ):
+            changed.append(changed_detail(key, one, other))
+        else:
+            same += 1
+    # what is recognised explains more than what matches nothing
+    changed.sort(key=lambda item: (item.b.variant is None, item.a.variant is None))
+    return Details(
+        same=same, changed=tuple(changed), not_probed=tuple(not_probed), absent=tuple(absent)
+    )
+
+
+def changed_detail(key: Key, old: Answer, new: Answer) -> ChangedDetail:
+    """A detail that differs, with what the catalogue says of it."""
+    detail = catalogue.get(key[0])
+    known = {name: variant.meaning for name, variant in detail.variants.items()}
+    return ChangedDetail(
+        id=detail.id,
+        scope=key[1],
+        a=old,
+        b=new,
+        question=detail.question,
+        # what follows from a documented variant does not follow from an unknown one
+        consequence=detail.consequence if new.variant is not None else "",
+        meanings=(known.get(old.variant or "", ""), known.get(new.variant or "", "")),
+    )
+
+
+def _same(first: tuple[float, ...], second: tuple[float, ...]) -> bool:
+    return len(first) == len(second) and bool(
+        np.array_equal(np.array(first), np.array(second), equal_nan=True)
+    )
+
+
+def _not_probed(key: Key, old: Answer, new: Answer) -> NotProbed:
+    missing = [(label, x) for label, x in (("A", old), ("B", new)) if x.observed is None]
+    side = " and ".join(label for label, _ in missing)
+    answer = missing[0][1]
+    texts = dict.fromkeys(x.text for _, x in missing)
+    return NotProbed(
+        id=key[0],
+        scope=key[1],
+        side=side,
+        why=answer.why,
+        text="; ".join(texts),
+        error_origin=answer.error_origin,
+        place=answer.place,
+    )
+
+
+def changed_defaults(a: Fingerprint, b: Fingerprint) -> list[ChangedDefault]:
+    """Hyperparameters and parameters that both sides have, with other defaults."""
+    changed = []
+    for key in sorted(set(a.defaults) & set(b.defaults)):
+        algorithm, _, scope = key.partition(" ")
+        changed += _other(f"{algorithm} [{scope}]", a.defaults[key], b.defaults[key])
+    for owner in sorted(set(a.signatures) & set(b.signatures)):
+        changed += _other(owner, a.signatures[owner], b.signatures[owner])
+    return changed
+
+
+def _other(owner: str, a: Mapping[str, str], b: Mapping[str, str]) -> list[ChangedDefault]:
+    return [
+        ChangedDefault(owner=owner, name=name, a=value, b=b[name])
+        for name, value in a.items()
+        if b.get(name, value) != value
+    ]
+
+
+def unread(a: Fingerprint, b: Fingerprint) -> list[str]:
+    """Defaults that could not be compared, each with the side and the reason."""
+    return [
+        f"{key} on side {label}: {why}"
+        for label, side in (("A", a), ("B", b))
+        for key, why in sorted(side.unread.items())
+    ]

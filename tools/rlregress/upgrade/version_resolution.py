@@ -1,0 +1,271 @@
+"""Which version of everything stands on a side, found before anything is installed.
+
+A side is what it pins, what that needs, and what the suite needs to ask it, on top of the packages
+that are installed. An installed version is kept unless something forbids it; torch always is.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
+
+from rlregress.errors import UserError
+from rlregress.frameworks.base import Adapter
+from rlregress.upgrade import (
+    cached_folders,
+    dependencies,
+    distribution_metadata,
+    installed,
+    installer,
+    known_good_pins,
+    wheels,
+)
+from rlregress.upgrade.known_good_pins import name_of
+from rlregress.upgrade.requested import Requested
+
+#: a requirement that holds nowhere takes a package out of the resolution.
+_NEVER = "python_version < '0'"
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """The versions of a side.
+
+    Attributes:
+        rows: canonical name -> ``name==version``, or a reference to an address.
+        notes: in words, what was given up.
+        tools: versions of what builds a package that is published as source only.
+    """
+
+    rows: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+
+    @property
+    def moved(self) -> list[str]:
+        """What is not installed in this version."""
+        return [row for _, row in sorted(self.rows.items()) if not installed.holds(row)]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is to be resolved for one side.
+
+    Attributes:
+        pins: what the user asks for; ``fixed`` of them, by name, have another metadata in their
+            place: it contradicts other pins, or cannot be read.
+        defaults: what old releases stand on.
+        own: what else is needed to ask and train on the side.
+        held: packages that stay as they are installed.
+        complete: nothing below is seen: an environment of its own.
+    """
+
+    pins: tuple[str, ...]
+    defaults: known_good_pins.Defaults = field(default_factory=known_good_pins.Defaults)
+    own: tuple[str, ...] = ()
+    held: frozenset[str] = frozenset()
+    complete: bool = False
+    lock: bool = False
+    fixed: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def exact(self) -> dict[str, str]:
+        """Name -> version of what is pinned by the user or by a stack."""
+        return versions([*self.defaults.rows, *self.pins])
+
+    def solved(self, constraints: Iterable[str] = ()) -> Resolved:
+        """The versions.
+
+        Raises:
+            UserError: there are none, and why.
+        """
+        rows = [*self.pins, *self.defaults.rows]
+        free = [row for row in rows if name_of(row) not in self.fixed]
+        out = {*self.held, *self.fixed}
+        compiled = _compiled([*free, *self.own], out, constraints, self.defaults.build, self.text)
+        kept = {name_of(row): row for row in rows if name_of(row) in self.fixed}
+        return Resolved({**compiled, **kept}, self.notes, self.defaults.build)
+
+    @property
+    def text(self) -> str:
+        """In words."""
+        return " ".join([*self.pins, *self.defaults.rows])
+
+
+def versions(rows: Iterable[str]) -> dict[str, str]:
+    """Name -> version of the rows that name one."""
+    pinned = {}
+    for row in rows:
+        for part in Requirement(row).specifier:
+            if part.operator in ("==", "===") and not part.version.endswith("*"):
+                pinned[name_of(row)] = part.version
+    return pinned
+
+
+def another_torch(side: Requested) -> bool:
+    """Whether a side cannot stand on what is installed, as it asks for another torch."""
+    return any(name_of(row) == "torch" and not installed.holds(row) for row in side.requirements)
+
+
+def problem(side: Requested, adapters: Sequence[Adapter], complete: bool) -> Problem:
+    """What is to be resolved for a side that pins something."""
+    defaults = (
+        known_good_pins.defaults(side.requirements)
+        if side.lock is None
+        else known_good_pins.Defaults()
+    )
+    named = side.packages | {name_of(row) for row in defaults.rows}
+    if complete:
+        own = (*dependencies.own(adapters, named), *dependencies.of_frameworks(adapters, named))
+        return Problem(side.requirements, defaults, own, complete=True, lock=bool(side.lock))
+    held = dependencies.held(adapters, named)
+    own = (*dependencies.own(adapters, named), *dependencies.of_held(held, named))
+    pins = tuple(row for row in side.requirements if name_of(row) not in held)
+    return Problem(pins, defaults, own, held, lock=bool(side.lock))
+
+
+def resolve(requested: Problem, say: cached_folders.Say) -> tuple[Problem, Resolved]:
+    """The versions of a side, and the problem that has them: as little is given up as can be.
+
+    Raises:
+        UserError: what is pinned does not exist, or cannot stand together.
+    """
+    try:
+        if not requested.defaults.build:
+            return requested, requested.solved()
+    except installer.Unreachable:
+        raise
+    except UserError:
+        pass
+    # what has to be built is not built twice, to ask it what it needs
+    eased = _eased(requested, say)
+    try:
+        return eased, eased.solved()
+    except installer.Unreachable:
+        raise
+    except UserError as error:
+        why = str(error).partition("together: ")[2] or str(error)
+    least = replace(eased, own=(), notes=(f"not all that the suite needs fits: {why}",))
+    try:
+        return least, least.solved()
+    except UserError:
+        if not requested.lock:
+            raise
+    # a lock file is taken at its word
+    rows = {name_of(row): row for row in requested.pins}
+    noted = ("the pins of the lock file contradict each other, and are taken as they are",)
+    return least, Resolved(rows, noted)
+
+
+def _eased(requested: Problem, say: cached_folders.Say) -> Problem:
+    """The same, with the needs of pinned packages written out where other pins contradict them.
+
+    Raises:
+        UserError: two pins of the user contradict each other.
+    """
+    exact = requested.exact
+    fixed, rows = {}, []
+    failed: UserError | None = None
+    for name in sorted(exact.keys() - {"torch"}):
+        row = f"{name}=={exact[name]}"
+        try:
+            needed = list(
+                distribution_metadata.required(
+                    _distribution(name, row, requested.defaults.build, say)
+                )
+            )
+        except installer.Unreachable:
+            raise
+        except UserError as error:
+            # one that contradicts another pin says more
+            failed = failed or error
+            continue
+        pinned = [(r, exact[_name(r)]) for r in needed if _name(r) in exact]
+        apart = [(r, v) for r, v in pinned if not distribution_metadata.admits(r.specifier, v)]
+        if not requested.lock:
+            _refuse(row, apart, versions(requested.pins))
+        if apart or wheels.mended(row).exists():
+            fixed[name] = exact[name]
+            rows += [str(r) for r in needed if _name(r) not in exact]
+    if failed is not None:
+        raise failed
+    return replace(requested, fixed=fixed, own=(*requested.own, *rows))
+
+
+def _distribution(
+    name: str, row: str, tools: Sequence[str], say: cached_folders.Say
+) -> importlib.metadata.Distribution:
+    if installed.holds(row):
+        return importlib.metadata.distribution(name)
+    folder = wheels.unpacked(row, tools, say)
+    unpacked = distribution_metadata.in_folder(folder)
+    if name not in unpacked:
+        raise UserError(f"{row} was installed as {', '.join(unpacked) or 'nothing'}")
+    return unpacked[name]
+
+
+def _refuse(row: str, apart: Iterable[tuple[Requirement, str]], pins: Mapping[str, str]) -> None:
+    """Refuse a pin below what another pin needs; one above it may well run."""
+    for requirement, version in apart:
+        if name_of(row) in pins and _name(requirement) in pins and _below(requirement, version):
+            raise UserError(
+                f"{row} needs {requirement}, and {_name(requirement)}=={version} is pinned: "
+                "leave one of the two out, or pin another version"
+            )
+
+
+def _below(requirement: Requirement, version: str) -> bool:
+    lower = [s.version for s in requirement.specifier if s.operator in (">=", ">", "~=", "==")]
+    try:
+        return any(Version(version) < Version(bound.removesuffix(".*")) for bound in lower)
+    except InvalidVersion:
+        return False
+
+
+def _name(requirement: Requirement) -> str:
+    return str(canonicalize_name(requirement.name))
+
+
+def _compiled(
+    rows: Sequence[str],
+    out: Iterable[str],
+    constraints: Iterable[str],
+    tools: Sequence[str],
+    requested: str,
+) -> dict[str, str]:
+    """What the resolver finds: name -> row.
+
+    Args:
+        out: packages that are left out of the resolution.
+        constraints: ranges that hold for what is found.
+    """
+    with TemporaryDirectory(prefix="rlregress-resolve-") as name:
+        folder = Path(name)
+        given = wheels.written(folder / "given.in", rows)
+        never = wheels.written(folder / "never.txt", [f"{n} ; {_NEVER}" for n in sorted(out)])
+        limits = wheels.written(folder / "limits.txt", list(constraints))
+        build = wheels.written(folder / "build.txt", tools)
+        # what a file holds already is kept where it fits
+        compiled = folder / "found.txt"
+        wheels.written(compiled, installed.pins())
+        command = ["pip", "compile", given, "-o", str(compiled), "--python", sys.executable]
+        options = ["--overrides", never, "-c", limits, "-b", build, "--no-annotate", "--no-header"]
+        installer.run([*command, *options, "--no-strip-extras"], requested)
+        lines = compiled.read_text(encoding="utf-8").splitlines()
+    kept = [line.partition(" ;")[0].strip() for line in lines if line and line[0] not in "#- "]
+    return {name_of(row): _bare(row) for row in kept}
+
+
+def _bare(row: str) -> str:
+    requirement = Requirement(row)
+    requirement.extras = set()
+    return str(requirement)

@@ -1,0 +1,139 @@
+"""Throughput and memory of stored processes against those of new ones.
+
+The test is that of returns: permutations of stored and new processes, Holm over everything that a
+session judges. What differs is how much is tolerated. A ratio of throughput repeats itself within a
+few per cent, so that a difference too small to matter is soon significant: it is no alarm. The
+smallest change that is seen with 80 % power counts both, the test and what is tolerated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rlregress.errors import UserError
+from rlregress.model.throughput_verdict import ThroughputVerdict
+from rlregress.model.verdict import HOLDS, IMPROVED, INCONCLUSIVE, REGRESSED
+from rlregress.verdicts.effect import welch_interval
+from rlregress.verdicts.family import holm
+from rlregress.verdicts.looks import fixed
+from rlregress.verdicts.permutation import content_generator, could_fail, permutation_p
+from rlregress.verdicts.power import detectable_drop
+
+#: a smaller change, as a share of the stored mean, is no alarm
+TOLERATED = 0.10
+#: ``holds`` needs that a change for the worse of this share would have been seen
+MUST_DETECT = 0.20
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One quantity in stored and in new processes.
+
+    Attributes:
+        stored: positive numbers [m].
+        new: positive numbers [n].
+        less_is_better: as of memory; otherwise more is, as of throughput.
+    """
+
+    stored: Sequence[float]
+    new: Sequence[float]
+    less_is_better: bool = False
+
+
+def judge(samples: Mapping[str, Sample], alpha: float = 0.05) -> dict[str, ThroughputVerdict]:
+    """Judge all quantities of a session as one family.
+
+    A quantity with so few processes that no data could give p < alpha costs the others no power
+    (Tarone 1990).
+
+    Raises:
+        UserError: a quantity has no stored or no new process, or is not a positive number.
+    """
+    for name, sample in samples.items():
+        values = [*sample.stored, *sample.new]
+        if not (sample.stored and sample.new and all(0 < v < math.inf for v in values)):
+            raise UserError(
+                f"{name} has the stored values {list(sample.stored)} and the new ones "
+                f"{list(sample.new)}; expected positive numbers on both sides"
+            )
+    p = {
+        name: permutation_p(*_goods(sample), content_generator(sample.stored, sample.new))
+        for name, sample in samples.items()
+        if could_fail(len(sample.stored), len(sample.new), alpha)
+    }
+    worse = holm({name: float(value.drop) for name, value in p.items()})
+    better = holm({name: float(value.gain) for name, value in p.items()})
+    return {
+        name: _judged(
+            sample, worse.get(name, math.nan), better.get(name, math.nan), alpha, len(p)
+        )
+        for name, sample in samples.items()
+    }  # fmt: skip
+
+
+def _goods(sample: Sample) -> tuple[list[float], list[float]]:
+    """Stored and new values, with their sign so that more is better."""
+    sign = -1 if sample.less_is_better else 1
+    return [sign * value for value in sample.stored], [sign * value for value in sample.new]
+
+
+def smallest_visible(
+    stored: Sequence[float], new_processes: int, hypotheses: int, alpha: float
+) -> float | None:
+    """The smallest change for the worse, as a share, that is seen with 80 % power; None: none is.
+
+    It has to be rejected, and to be observed beyond what is tolerated.
+    """
+    m, n = len(stored), new_processes
+    if m < 2 or not hypotheses or not could_fail(m, n, alpha / hypotheses):
+        return None
+    spread = float(np.std(stored, ddof=1) / np.mean(stored))
+    visible = detectable_drop(m, fixed(n), hypotheses, alpha, spread, TOLERATED)
+    return visible if math.isfinite(visible) else None
+
+
+def _judged(
+    sample: Sample, worse: float, better: float, alpha: float, hypotheses: int
+) -> ThroughputVerdict:
+    m, n = len(sample.stored), len(sample.new)
+    before, after = float(np.mean(sample.stored)), float(np.mean(sample.new))
+    change = after / before - 1
+    visible = smallest_visible(sample.stored, n, hypotheses, alpha)
+    worsened = change if sample.less_is_better else -change
+    if worse < alpha and worsened > TOLERATED:
+        verdict, reason = REGRESSED, f"worse by more than the tolerated {TOLERATED:.0%}"
+    elif better < alpha and -worsened > TOLERATED:
+        verdict, reason = (
+            IMPROVED,
+            f"better, and by more than the tolerated {TOLERATED:.0%}: explain it",
+        )
+    elif visible is None:
+        verdict = INCONCLUSIVE
+        reason = f"{m} stored and {n} new processes: no change can be seen with 80 % power"
+    elif visible > MUST_DETECT:
+        verdict, reason = INCONCLUSIVE, f"a change of {MUST_DETECT:.0%} could be missed"
+    elif worsened > visible:
+        verdict, reason = INCONCLUSIVE, "worse, and too few processes to reject chance"
+    else:
+        verdict, reason = HOLDS, f"no change beyond the tolerated {TOLERATED:.0%}"
+    interval = welch_interval(sample.stored, sample.new)
+    return ThroughputVerdict(
+        verdict=verdict,
+        reason=f"{reason}.",
+        stored_processes=m,
+        new_processes=n,
+        stored_mean=before,
+        stored_sd=float(np.std(sample.stored, ddof=1)) if m > 1 else math.nan,
+        new_mean=after,
+        change=change,
+        interval=None if interval is None else (interval[0] / before, interval[1] / before),
+        adjusted_worse=worse,
+        adjusted_better=better,
+        alpha=alpha,
+        hypotheses=hypotheses,
+        visible=visible,
+    )

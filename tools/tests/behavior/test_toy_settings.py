@@ -1,0 +1,105 @@
+"""The settings of the toy problems are read with errors that name file and key."""
+
+from __future__ import annotations
+
+import pytest
+
+from rlregress import frameworks, suite
+from rlregress.errors import UserError
+from tests_behavior.toy_settings import setting
+
+BASE = "ppo: {discount: 0.99, hidden_sizes: [64]}\n"
+GOOD = "time_limit: {ppo: {total_steps: 9, changes: {discount: 0.98}, stores: [done]}}\n"
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """Writes the settings and the hyperparameters of a framework called "some"."""
+    monkeypatch.setattr(suite, "baselines", lambda: tmp_path)
+
+    def write(behavior: str, hyperparameters: str = BASE) -> None:
+        for folder, text in (("behavior", behavior), ("hyperparameters", hyperparameters)):
+            (tmp_path / folder).mkdir(exist_ok=True)
+            (tmp_path / folder / "some.yaml").write_text(text)
+
+    return write
+
+
+def test_changes_are_applied_to_the_frameworks_own_set(written):
+    """What is not changed keeps the framework's own value, and what is not said its default."""
+    written(GOOD)
+    found = setting("some", "time_limit", "ppo")
+    assert found.hyperparameters == {"discount": 0.98, "hidden_sizes": [64]}
+    assert (found.total_steps, found.stores) == (9, ("done",))
+    assert found.warm_up_is_stored
+    assert not found.value_in_last_reward
+
+
+@pytest.mark.parametrize(
+    ("behavior", "message"),
+    [
+        ("", "behavior/some.yaml is null, expected a table"),
+        ("a: [", "is not valid YAML: while parsing"),
+        ("segments: {ppo: {}}", "has no topic 'time_limit'; known: segments"),
+        ("time_limit: {sac: {}}", "time_limit has no algorithm 'ppo'; known: sac"),
+        (
+            "time_limit: {ppo: {steps: 9}}",
+            "table 'time_limit.ppo': unknown key 'steps'; did you mean 'stores' or 'total_steps'",
+        ),
+        (
+            "time_limit: {ppo: {changes: {gamma: 0.98}}}",
+            "time_limit.ppo: the hyperparameter set 'some' has no hyperparameter 'gamma'; "
+            "known: discount, hidden_sizes",
+        ),
+        (
+            "time_limit: {ppo: {stores: [dones]}}",
+            "key 'time_limit.ppo.stores' holds 'dones'; did you mean 'done'? (known: done, "
+            "next_observations, observations, rewards, terminated)",
+        ),
+        (
+            "time_limit: {ppo: {changes: [a]}}",
+            "key 'time_limit.ppo.changes' is [\"a\"], expected a table",
+        ),
+        (
+            "time_limit: {ppo: {total_steps: many}}",
+            "key 'time_limit.ppo.total_steps' is 'many', expected a whole number",
+        ),
+    ],
+)
+def test_a_damaged_setting_is_one_sentence(written, behavior, message):
+    """An empty, damaged or incomplete file, an unknown key and a wrong value are each named."""
+    written(behavior)
+    with pytest.raises(UserError, match="some.yaml") as error:
+        setting("some", "time_limit", "ppo")
+    assert message in str(error.value)
+
+
+def test_what_no_cell_trains_changes_the_set_that_stands_beside(written):
+    """An algorithm of the topic "without_cells" needs no set, and has only the names of that."""
+    base = "without_cells: {dqn: {changes: {discount: 0.99, learning_starts: 0}}}\n"
+    written(base + "counts: {dqn: {most_environments: 1, changes: {discount: 0.5}}}\n")
+    found = setting("some", "counts", "dqn")
+    assert found.hyperparameters == {"discount": 0.5, "learning_starts": 0}
+    assert [found.environments(n) for n in (1, 3)] == [1, 1]
+    written(base + "counts: {dqn: {changes: {gamma: 0.5}}}\n")
+    with pytest.raises(UserError, match="the topic 'without_cells' has no hyperparameter 'gamma'"):
+        setting("some", "counts", "dqn")
+
+
+def test_a_framework_without_settings_is_named(written):
+    """The file that is missing is named."""
+    written(GOOD)
+    with pytest.raises(UserError, match=r"behavior/other\.yaml cannot be read: No such file"):
+        setting("other", "time_limit", "ppo")
+
+
+@pytest.mark.parametrize("name", frameworks.names())
+@pytest.mark.parametrize("topic", ["time_limit", "segments", "minibatches", "determinism"])
+def test_every_framework_has_its_settings(name, topic):
+    """Every known framework has a valid setting for each of its algorithms."""
+    adapter = frameworks.get(name)
+    beside = () if topic == "time_limit" else adapter.behavior_only
+    for algorithm in (*adapter.algorithms, *beside):
+        found = setting(name, topic, algorithm)
+        assert found.stores if topic == "segments" else found.total_steps
+        assert bool(found.reads) == (topic == "minibatches")

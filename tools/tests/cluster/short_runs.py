@@ -1,0 +1,143 @@
+"""Runs that are real and as short as one can be, for the tests of this folder."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from rlregress.cluster import manifest, run_one
+from rlregress.cluster.manifest import Manifest
+from rlregress.training import job_plan, worker_launch
+from rlregress.training.cell import Cell, Job, Protocol
+from rlregress.training.lease import Holder
+from rlregress.training.store import Store
+
+from .slurm_daemons import until
+
+#: of that framework, as it is imported.
+PACKAGE = "stable_baselines3"
+#: without an update; and one that does not end while it is looked at.
+SHORT, ENDLESS = Protocol(40, 40, 1), Protocol(10_000_000, 10_000_000, 1)
+
+
+def jobs(
+    seeds: Sequence[int], protocol: Protocol = SHORT, environment: str = "InvertedPendulum-v4"
+) -> list[Job]:
+    """Runs of one installed framework."""
+    cell = Cell("sb3", "sac", environment, "sb3", "smoke")
+    return [replace(job, protocol=protocol) for job in job_plan.jobs(cell, seeds)]
+
+
+def other_code(folder: Path) -> Path:
+    """A working tree of that framework whose code differs by a comment."""
+    found = importlib.util.find_spec(PACKAGE)
+    assert found is not None
+    assert found.submodule_search_locations
+    skipped = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(found.submodule_search_locations[0], folder / PACKAGE, ignore=skipped)
+    with (folder / PACKAGE / "ppo" / "ppo.py").open("a", encoding="utf-8") as file:
+        file.write("# changed\n")
+    return folder
+
+
+def listed(store: Store, of: Sequence[Job]) -> Manifest:
+    """The manifest of runs that take equally long."""
+    return manifest.write([(job, 1.0) for job in of], store.folder / "manifests")
+
+
+def start(of: Manifest, index: int, store: Store) -> subprocess.Popen[str]:
+    """``rlregress runs run``, as a launcher calls it."""
+    return subprocess.Popen(
+        run_one.command(of, index, store),
+        env=worker_launch.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def rlregress(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+    """Any command, in a process of its own, with more environment variables."""
+    return subprocess.run(
+        [sys.executable, "-m", "rlregress.cli", *arguments],
+        env=worker_launch.environment() | more,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def started(*arguments: str) -> subprocess.Popen[str]:
+    """Any command, in a process of its own, which goes on."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "rlregress.cli", *arguments],
+        env=worker_launch.environment(),
+        stdout=subprocess.DEVNULL,
+        text=True,
+    )
+
+
+def begun(store: Store, job: Job) -> Holder | None:
+    """Who does a run, if somebody does, and its worker has begun."""
+    try:
+        of, _ = store.holder(job.name)
+    except OSError:
+        return None
+    return of if of is not None and not of.ended and _log(store, job, of).exists() else None
+
+
+def holder(store: Store, job: Job) -> Holder:
+    """Who does a run, when somebody does."""
+    until(lambda: begun(store, job), 120, f"nobody does {job.name}")
+    of = begun(store, job)
+    assert of is not None
+    return of
+
+
+def _log(store: Store, job: Job, of: Holder) -> Path:
+    return store.path(job).with_suffix(".attempts") / of.attempt / "log"
+
+
+def workers(store: Store, job: Job) -> list[int]:
+    """The processes that train it, whoever has started them."""
+    folder = str(store.path(job).with_suffix(".attempts")).encode()
+    found = []
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            words = Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if b"rlregress.training.worker" in words and words[-2].startswith(folder):
+            found.append(int(process))
+    return found
+
+
+def worker_of(store: Store, job: Job, of: Holder) -> int:
+    """The process that trains, when there is one."""
+    folder = str(_log(store, job, of).parent)
+    found: list[int] = []
+
+    def there() -> bool:
+        for process in workers(store, job):
+            with suppress(OSError):
+                if folder in Path(f"/proc/{process}/cmdline").read_text():
+                    found.append(process)
+        return bool(found)
+
+    until(there, 120, f"nothing trains {job.name}")
+    return found[0]
+
+
+def has_ended(process: int) -> bool:
+    """Whether a process does nothing any more, also if nobody has waited for it."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True

@@ -1,0 +1,111 @@
+"""``runs launch --with``: the runs are those of other code, and every node finds that code."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from rlregress.cli import with_versions as commands_versions
+from rlregress.errors import UserError
+from rlregress.training import checkpoint
+from rlregress.training.store import Store
+from rlregress.upgrade import cached_folders
+
+from .short_runs import PACKAGE, jobs, other_code, rlregress
+
+RUNS = (
+    *("--budget", "smoke", "--framework", "sb3", "--algorithm", "ppo"),
+    *("--environment", "InvertedPendulum-v4", "--seeds", "1"),
+)
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory):
+    """A working tree of a framework whose code differs by a comment."""
+    return other_code(tmp_path_factory.mktemp("tree"))
+
+
+@pytest.mark.nightly
+def test_runs_of_a_launch_with_another_version_are_done_with_it(tree, tmp_path):
+    """By whoever calls ``run`` as it says; without that version a run refuses."""
+    listed = rlregress("launch", "--with", str(tree), *RUNS, "--store", str(tmp_path))
+    assert listed.returncode == 0, listed.stderr
+    assert listed.stdout.startswith(f"with {tree} (tree): ")
+    assert f"\none run: PYTHONPATH={tree}:" in listed.stdout
+    (manifest,) = (tmp_path / "manifests").iterdir()
+    plain = rlregress("run", "--manifest", str(manifest), "--index", "0", "--store", str(tmp_path))
+    assert plain.returncode == 2
+    assert f"would train other code than planned: '{PACKAGE}' has the digest" in plain.stderr
+
+    done = rlregress("launch", "--local", f"--with={tree}", *RUNS, "--store", str(tmp_path))
+    assert done.returncode == 0, done.stdout + done.stderr
+    (name,) = Store(tmp_path).contents().done
+    record = json.loads((tmp_path / f"{name}.json").read_text())
+    (here,) = {job.sources[PACKAGE] for job in jobs([0])}
+    assert record["status"] == "finished"
+    assert record["job"]["sources"][PACKAGE] != here
+
+
+def test_a_script_of_slurm_tells_its_tasks_where_the_version_is(tree, tmp_path):
+    """As it is for this command."""
+    dry = ("launch", "--slurm", "--dry-run", "--with", str(tree), *RUNS)
+    printed = rlregress(*dry, "--store", str(tmp_path), PATH="")
+    assert printed.returncode == 0, printed.stderr
+    (paths,) = re.findall("^export PYTHONPATH=(.*)$", printed.stdout, re.MULTILINE)
+    assert Path(paths.split(":")[0]) == tree
+    assert "--with" not in printed.stdout
+
+
+@pytest.mark.parametrize(
+    ("versions", "reason"),
+    [
+        ("installed", "--with is 'installed', which is what is installed; leave it out"),
+        ("sb3", "is not pinned to one version; write"),
+        ("no/such/folder", "is no folder and no file"),
+        ("requests==2.0.0", "concerns no framework known here"),
+    ],
+)
+def test_versions_that_are_none_are_refused(versions, reason, tmp_path, command):
+    """In one sentence, before anything is written."""
+    store = tmp_path / "store"
+    code, printed, error = command("launch", "--with", versions, *RUNS, "--store", str(store))
+    assert (code, printed) == (2, "")
+    assert reason in error
+    assert error.count("\n") == 1
+    assert not store.exists()
+
+
+@pytest.mark.parametrize("which", ["", "environments"])
+def test_environments_that_others_may_write_are_not_used(which, tmp_path, command, monkeypatch):
+    """They are run as code: a store that somebody has handed over would be obeyed."""
+    monkeypatch.delenv(cached_folders.CACHE_VARIABLE, raising=False)
+    store = tmp_path / "store"
+    (store / "environments").mkdir(parents=True)
+    folder = store / which
+    given = ("launch", "--with", "stable-baselines3==0.0.1", *RUNS, "--store", str(store))
+    folder.chmod(0o777)
+    code, _, error = command(*given)
+    assert (code, error.count("\n")) == (2, 1)
+    assert f"{folder} is not yours alone: everybody may write to it" in error
+    assert "--trust-pickle" in error
+    folder.chmod(0o755)
+    if os.getuid() == 0:
+        os.chown(folder, 54321, 54321)
+        assert f"{folder} is not yours alone: it belongs to the user 54321" in command(*given)[2]
+        folder.chmod(0o775)
+        monkeypatch.setattr(os, "getgroups", lambda: [54321])
+        assert "not yours alone" not in command(*given)[2]
+        monkeypatch.undo()
+
+
+def test_environments_of_others_are_used_if_one_trusts_them(tmp_path, monkeypatch):
+    """As checkpoints are."""
+    tmp_path.chmod(0o777)
+    with pytest.raises(UserError, match="are not used"):
+        commands_versions._check_owner(tmp_path)
+    monkeypatch.setenv(checkpoint.TRUST, "1")
+    commands_versions._check_owner(tmp_path)

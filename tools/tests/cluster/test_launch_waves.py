@@ -1,0 +1,177 @@
+"""``rlregress runs launch --waves``: called by cron again and again, until there is a verdict."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+
+from rlregress import suite
+from rlregress.training.store import Store
+
+from . import slurm_daemons
+from .short_runs import begun, has_ended, holder
+from .slurm_daemons import Site, until
+from .suites import CELL, Copy, copied
+
+#: what cron gives a command.
+_OF_CRON = {"PATH": "/usr/bin:/bin", "SHELL": "/bin/sh", "HOME": "/", "LOGNAME": getpass.getuser()}
+
+
+def documented(option: str) -> list[str]:
+    """The commands of the lines of crontab in the documentation that have an option."""
+    text = (suite.root() / "docs" / "cluster.md").read_text()
+    lines = re.findall(r"^    (?:\S+ ){5}(cd .* launch --waves .*)$", text, re.MULTILINE)
+    assert len(lines) == 3
+    return [line for line in lines if option in line.split()]
+
+
+def as_here(line: str, copy: Copy, store: Store) -> str:
+    """A line of the documentation, with the folders of a test."""
+    for name, here in (
+        ("/home/me/rlregress", str(copy.folder)),
+        (".venv/bin/rlregress", f"{sys.executable} -m rlregress.cli"),
+        ("/shared/S", str(store.folder)),
+    ):
+        assert name in line
+        line = line.replace(name, here)
+    return line
+
+
+def called(line: str, copy: Copy) -> subprocess.CompletedProcess[str]:
+    """What cron does with a line."""
+    return subprocess.run(
+        ["/bin/sh", "-c", line],
+        env=copy.environment,
+        cwd="/",
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def judged(copy: Copy) -> dict[str, object]:
+    """What the last gate has written, but when it began and how long it and its tests took."""
+    verdict = json.loads((copy.folder / "report" / "verdict.json").read_text())
+    del verdict["started"], verdict["seconds"]
+    for of in verdict["frameworks"].values():
+        for failure in of["failures"]:
+            del failure["seconds"]
+    return verdict
+
+
+def check_verdict(copy: Copy, store: Store, message: str) -> None:
+    """The wave's verdict is that of a gate of the same store, which trains nothing more."""
+    assert "verdict sb3: regressed" in message
+    waves = judged(copy)
+    before = {path: path.stat() for path in store.folder.glob("sb3*/*.json")}
+    line = f"cd {copy.folder} && {sys.executable} -m rlregress.cli check --cells all -n 1"
+    gate = called(f"{line} --store {store.folder}", copy)
+    assert gate.returncode == 1, gate.stderr
+    assert judged(copy) == waves
+    assert waves["frameworks"]["sb3"]["verdicts"][CELL.id]["look"] == 2
+    assert {path: path.stat() for path in store.folder.glob("sb3*/*.json")} == before
+    there = store.contents()
+    assert there.done == {job.name for job in copy.jobs(range(1000, 1010))}
+    assert (there.duplicates, there.damaged, there.leases) == ([], [], set())
+
+
+@pytest.mark.nightly
+def test_killed_at_any_moment_a_nightly_says_the_same(tmp_path):
+    """The line of crontab, killed in each wave, does each run once and has the gate's verdict."""
+    copy, store = copied(tmp_path / "suite", _OF_CRON), Store(tmp_path / "runs")
+    (line,) = (as_here(each, copy, store) for each in documented("--local"))
+    text = ""
+    for job in (copy.jobs(range(1000, 1010))[0], copy.jobs(range(1000, 1010))[7]):
+        with open(tmp_path / "said", "w") as out:
+            process = subprocess.Popen(
+                ["/bin/sh", "-c", line.replace(sys.executable, f"exec {sys.executable}")],
+                env=copy.environment, cwd="/", stdin=subprocess.DEVNULL, stdout=out,
+            )  # fmt: skip
+        try:
+            # a wave before it may have to end
+            until(lambda job=job: begun(store, job), 600, f"nobody does {job.title}")
+            held = holder(store, job).process
+            process.send_signal(signal.SIGSTOP)
+            second = called(line, copy)
+            assert second.returncode == 75, second.stderr
+            assert f"process {process.pid} of " in second.stdout
+            assert second.stdout.endswith(" is at it; call again for the verdict\n")
+        finally:
+            process.kill()
+            process.wait()
+        until(lambda held=held: has_ended(held), 60, "what it started goes on")
+        text += (tmp_path / "said").read_text()
+    last = called(line, copy)
+    assert last.returncode == 1, last.stdout + last.stderr
+    assert f"after wave 1: nothing is decided; undecided: {CELL.id}" in text
+    assert "after wave 2: 1 regressed\n" in last.stdout
+    check_verdict(copy, store, last.stdout)
+    # the gate names the runs too
+    trained = text + last.stdout.partition("\ngate: ")[0]
+    finished = Counter(re.findall(r"seed (\d+): finished", trained))
+    assert finished == Counter({str(seed): 1 for seed in range(1000, 1010)})
+
+
+@pytest.mark.nightly
+@pytest.mark.usefixtures("warm_python")
+@pytest.mark.skipif(bool(slurm_daemons.missing()), reason=slurm_daemons.missing())
+def test_a_nightly_on_slurm_is_called_until_it_has_a_verdict(tmp_path):
+    """Going on, with a run that was killed; judged; the next wave; the verdict, from a job."""
+    (tmp_path / "slurm").mkdir()
+    with slurm_daemons.running(tmp_path / "slurm", Site(nodes=2, cores=8)) as cluster:
+        fields = {name: cluster.environment[name] for name in ("PATH", "SLURM_CONF")}
+        copy = copied(tmp_path / "suite", _OF_CRON | fields)
+        store = Store(tmp_path / "runs")
+        line, waiting = (as_here(each, copy, store) for each in documented("--slurm"))
+
+        first = called(line, copy)
+        assert first.returncode == 75, first.stdout + first.stderr
+        assert "wave 1 of at most 3: 5 runs of 1 undecided cells, 5 of them to do" in first.stdout
+        assert "submitted: 5 runs" in first.stdout
+        assert "wave 1 goes on: call again for the verdict" in first.stdout
+
+        # one is looked at while it runs, one is killed
+        slow, killed = copy.jobs(range(1000, 1002))
+        stopped = set()
+        until(lambda: _stopped(store, slow, stopped), 120, "the first run has not begun")
+        until(lambda: _stopped(store, killed, stopped), 120, "the second run has not begun")
+        os.kill(holder(store, killed).process, signal.SIGKILL)
+        names = {job.name for job in copy.jobs(range(1002, 1005))}
+        until(lambda: names <= store.contents().done, 300, "the others are not done")
+        again = called(line, copy)
+        assert again.returncode == 75, again.stdout + again.stderr
+        assert "5 runs, 2 of them to do" in again.stdout
+        assert "of them are in the queue" in again.stdout
+        assert "after wave" not in again.stdout
+        os.kill(holder(store, slow).process, signal.SIGCONT)
+
+        log = tmp_path / "log"
+        job = ["sbatch", "--wait", f"--output={log}", "--time=60", f"--wrap={waiting}"]
+        ended = subprocess.run(job, env=copy.environment, capture_output=True, text=True)
+        output = log.read_text()
+        assert ended.returncode == 1, output
+        assert f"after wave 1: nothing is decided; undecided: {CELL.id}" in output
+        assert "wave 2 of at most 3: 5 runs of 1 undecided cells, 5 of them to do" in output
+        assert "after wave 2: 1 regressed\n" in output
+        check_verdict(copy, store, output)
+        tasks = "\n".join(path.read_text() for path in (store.folder / "slurm").glob("*.log"))
+        finished = Counter(re.findall(r"seed (\d+): finished", tasks))
+        assert finished == Counter({str(seed): 1 for seed in range(1000, 1010)})
+
+
+def _stopped(store: Store, job, stopped: set[str]) -> bool:
+    """Stop the process that does a run as soon as it does it."""
+    held = begun(store, job)
+    if held is not None and job.key not in stopped:
+        os.kill(held.process, signal.SIGSTOP)
+        stopped.add(job.key)
+    return job.key in stopped

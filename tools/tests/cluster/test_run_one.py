@@ -1,0 +1,345 @@
+"""``rlregress runs run``: one run as one command, whatever happens to it."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import asdict, replace
+
+import pytest
+
+from rlregress import frameworks
+from rlregress.cluster import audit, run_one, store_status
+from rlregress.errors import UserError
+from rlregress.training import job_plan, lease, run_record, worker_launch
+from rlregress.training.cell import Cell, Job, Protocol
+from rlregress.training.checkpoint import TRUST
+from rlregress.training.store import Store
+
+from .short_runs import (
+    ENDLESS,
+    has_ended,
+    holder,
+    jobs,
+    listed,
+    rlregress,
+    start,
+    worker_of,
+    workers,
+)
+from .slurm_daemons import until
+
+pytestmark = pytest.mark.usefixtures("warm_python")
+
+
+@pytest.fixture
+def store(tmp_path) -> Store:
+    """A store without records."""
+    return Store(tmp_path / "runs")
+
+
+def ended(process, code: int, *message: str) -> None:
+    """The process has ended with a code and has said this."""
+    __tracebackhide__ = True
+    output, _ = process.communicate(timeout=120)
+    assert process.returncode == code, output
+    for part in message:
+        assert part in output
+
+
+def files(store: Store) -> set[str]:
+    """The endings of the files of runs."""
+    return {path.suffix for path in store.folder.glob("*-v4-*/*")}
+
+
+def test_a_run_that_was_killed_is_done_by_the_next_and_then_never_again(store):
+    """SIGKILL leaves a lease that nobody holds; the record says how often the run was begun."""
+    (job,) = jobs([0])
+    manifest = listed(store, [job])
+    killed = start(manifest, 0, store)
+    os.kill(holder(store, job).process, signal.SIGKILL)
+    killed.wait(60)
+    # one that a server has forked does not end with who asked for it
+    until(lambda: not workers(store, job), 120, "its worker goes on")
+    assert store.find(job) is None
+    ended(start(manifest, 0, store), 0, "sb3-sac-InvertedPendulum-v4-smoke seed 0: finished")
+    stored = store.find(job)
+    assert stored is not None
+    assert stored["attempt"]["restarts"] == 1
+    assert stored["memory"]["peak_mib"] > 0
+    assert files(store) == {".json"}
+    before = store.path(job).stat()
+    ended(start(manifest, 0, store), 0, "seed 0: done before")
+    assert store.path(job).stat() == before
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGTERM,
+        signal.SIGXCPU,
+        *(
+            pytest.param(each, marks=pytest.mark.nightly)
+            for each in (signal.SIGUSR1, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR2)
+        ),
+    ],
+)
+def test_a_run_that_is_stopped_is_given_back(store, monkeypatch, number):
+    """Exit code 75, its worker ends, and who comes next gets the run at once."""
+    if number not in (signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP):
+        # Python itself: the server hands no others on
+        monkeypatch.undo()
+    (job,) = jobs([0], ENDLESS)
+    process = start(listed(store, [job]), 0, store)
+    of = holder(store, job)
+    worker = worker_of(store, job, of)
+    process.send_signal(number)
+    ended(process, 75, f"stopped by {number.name}; start it again")
+    until(lambda: has_ended(worker), 30, "its worker goes on")
+    left, _ = store.holder(job.name)
+    assert left is not None
+    assert left.ended == f"stopped by {number.name}"
+    assert not store.in_flight(job)
+    # a checkpoint, if it had begun to train
+    assert files(store) - {".checkpoint"} == {".lease"}
+
+
+#: a run of some seconds, with networks as small as they can be
+MIDDLE = Protocol(1200, 400, 2)
+SMALL = {"hidden_sizes": [8, 8], "minibatch_size": 8, "steps_per_collection": 4}
+
+
+def middle(seed: int) -> Job:
+    """A run that can be stopped amid its training."""
+    (job,) = jobs([seed], MIDDLE)
+    return replace(job, hyperparameters={**job.hyperparameters, **SMALL})
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1, signal.SIGKILL])
+def test_a_run_that_is_stopped_is_continued(store, tmp_path, monkeypatch, number):
+    """The next attempt goes on from the checkpoint, and comes to what one attempt comes to."""
+    warm = sys.executable
+    if number == signal.SIGKILL:
+        # Python itself: what a server has forked does not end with who asked for it
+        monkeypatch.undo()
+    job = middle(3)
+    manifest = listed(store, [job])
+    process = start(manifest, 0, store)
+    of = holder(store, job)
+    worker = worker_of(store, job, of)
+    until(lambda: store.progress(job.name, of.attempt), 120, "it reports no progress")
+    if number == signal.SIGKILL:
+        # as every ten minutes
+        os.kill(worker, signal.SIGUSR1)
+        until(lambda: store.checkpoint(job.name), 60, "it writes no checkpoint")
+    process.send_signal(number)
+    assert process.wait(60) == (75 if number != signal.SIGKILL else -signal.SIGKILL)
+    until(lambda: has_ended(worker), 30, "its worker goes on")
+    monkeypatch.setattr(sys, "executable", warm)
+    assert store.find(job) is None
+    kept = store.checkpoint(job.name)
+    assert kept is not None
+    assert 0 < kept.steps < kept.total_steps == 1200
+    found = store_status.survey(store, [manifest])
+    assert [(attempt.state, attempt.share) for attempt in found.attempts] == [
+        ("stopped", kept.steps / 1200)
+    ]
+    ended(start(manifest, 0, store), 0, "seed 3: finished")
+    stored = store.find(job)
+    assert stored is not None
+    assert stored["attempt"]["restarts"] == 1
+    assert stored["attempt"]["begun_anew"] == ""
+    (continued,) = stored["attempt"]["continued"]
+    assert (continued["steps"], continued["attempt"]) == (kept.steps, of.attempt)
+    assert stored["time"]["wall_seconds"] > kept.wall_seconds
+    assert files(store) == {".json"}
+    assert not audit.verify(store, None).notes
+    never = worker_launch.run(job, Store(tmp_path / "never"))
+    assert run_record.outcome(stored) == run_record.outcome(never)
+
+
+@pytest.mark.nightly
+def test_a_run_that_cannot_be_continued_begins_anew_and_its_record_says_why(store):
+    """The framework's own reason; there is no checkpoint."""
+    found = [each for each in frameworks.installed() if each.no_resume_reason]
+    adapter = next((each for each in found if "sac" in each.algorithms), None)
+    if adapter is None:
+        pytest.skip("every framework that is here can be continued")
+    cell = Cell(adapter.name, "sac", "InvertedPendulum-v4", adapter.name, "smoke")
+    job = replace(job_plan.jobs(cell, [0])[0], protocol=Protocol(120, 120, 1))
+    manifest = listed(store, [job])
+    killed = start(manifest, 0, store)
+    of = holder(store, job)
+    worker = worker_of(store, job, of)
+    killed.terminate()
+    assert killed.wait(60) == 75
+    until(lambda: has_ended(worker), 30, "its worker goes on")
+    assert files(store) == {".lease"}
+    ended(start(manifest, 0, store), 0, "finished")
+    stored = store.find(job)
+    assert stored is not None
+    assert stored["attempt"]["restarts"] == 1
+    assert stored["attempt"]["continued"] == []
+    assert stored["attempt"]["begun_anew"] == adapter.no_resume_reason
+
+
+def test_a_warning_that_is_ignored_at_the_start_is_heard_later(store):
+    """Scripts for Slurm ignore it until the run listens, as it would end a process that starts."""
+    (job,) = jobs([0], ENDLESS)
+    command = shlex.join(run_one.command(listed(store, [job]), 0, store))
+    process = subprocess.Popen(
+        ["bash", "-c", f"trap '' USR1; kill -USR1 $$; exec {command}"],
+        env=worker_launch.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    holder(store, job)
+    process.send_signal(signal.SIGUSR1)
+    ended(process, 75, "stopped by SIGUSR1; start it again")
+
+
+def test_a_run_whose_worker_is_killed_has_failed_to_be_done(store):
+    """As when memory is short: exit code 1 says that it may happen again; there is no record."""
+    (job,) = jobs([0], ENDLESS)
+    process = start(listed(store, [job]), 0, store)
+    os.kill(worker_of(store, job, holder(store, job)), signal.SIGKILL)
+    ended(process, 1, "was ended by SIGKILL", "was it out of memory?")
+    assert store.find(job) is None
+
+
+@pytest.mark.parametrize(
+    ("number", "there", "message"),
+    [
+        (errno.ENOSPC, True, "make room in {0}, or name another folder, and start it again"),
+        (errno.EDQUOT, True, "make room in {0}"),
+        (errno.ENOENT, False, "the folder {0} is not there any more: bring it back, and start it"),
+        (errno.ESTALE, False, "the folder {0} is not there any more"),
+        (errno.EACCES, True, "see that you may write to {0}, or name another folder"),
+        (errno.EROFS, True, "see that you may write to {0}"),
+        (errno.EIO, True, "see that {0} can be used"),
+    ],
+)
+def test_what_fails_a_run_says_what_to_do(tmp_path, monkeypatch, number, there, message):
+    """By what has happened: room helps a full disk, and no store that has vanished."""
+    store = Store(tmp_path / "runs")
+    manifest = listed(Store(tmp_path / "elsewhere"), jobs([0]))
+
+    def fail(*_, **__):
+        raise OSError(number, os.strerror(number), str(store.folder / "x"))
+
+    monkeypatch.setattr(worker_launch, "run", fail)
+    if there:
+        store.folder.mkdir()
+    with pytest.raises(UserError, match="is not done: ") as raised:
+        run_one.do(manifest, 0, store, print)
+    assert f"{os.strerror(number)} ({store.folder}/x); {message.format(store.folder)}" in str(
+        raised.value
+    )
+    assert ("make room" in str(raised.value)) == (number in (errno.ENOSPC, errno.EDQUOT))
+
+
+def test_trust_is_handed_to_whoever_does_a_run(monkeypatch):
+    """Where tasks do not get the environment of the launch, too."""
+    monkeypatch.delenv(TRUST, raising=False)
+    assert TRUST not in run_one.variables()
+    monkeypatch.setenv(TRUST, "1")
+    assert run_one.variables()[TRUST] == "1"
+
+
+def test_two_attempts_that_overlap_leave_one_record(store):
+    """One that was taken for dead wakes up: its result is the same, and the first one stays."""
+    (job,) = jobs([0])
+    manifest = listed(store, [job])
+    frozen = start(manifest, 0, store)
+    of = holder(store, job)
+    worker = worker_of(store, job, of)
+    os.kill(of.process, signal.SIGSTOP)
+    # as if it were on a node that cannot be reached
+    path = store.path(job).with_suffix(".lease")
+    path.write_text(json.dumps(asdict(replace(of, machine="elsewhere"))))
+    os.utime(path, (1, time.time() - 2 * lease.STALE_SECONDS))
+    ended(start(manifest, 0, store), 0, "finished")
+    first = store.path(job).stat()
+    until(lambda: has_ended(worker), 60, "its worker has not ended")
+    os.kill(of.process, signal.SIGCONT)
+    ended(frozen, 0, "finished")
+    assert store.path(job).stat() == first
+    assert files(store) == {".json"}
+
+
+def test_an_attempt_whose_run_is_taken_over_stops(store, monkeypatch):
+    """It sees at its next heartbeat that the lease is another's, and leaves that one alone."""
+    monkeypatch.setattr(lease, "BEAT_SECONDS", 0.05)
+    (job,) = jobs([0], ENDLESS)
+    raised: list[worker_launch.Interrupted] = []
+
+    def train() -> None:
+        with pytest.raises(worker_launch.Interrupted) as caught:
+            worker_launch.run(job, store)
+        raised.append(caught.value)
+
+    thread = threading.Thread(target=train)
+    thread.start()
+    of = holder(store, job)
+    worker_of(store, job, of)
+    path = store.path(job).with_suffix(".lease")
+    other = json.dumps(asdict(replace(of, attempt="another", machine="elsewhere")))
+    path.with_suffix(".other").write_text(other)
+    path.with_suffix(".other").replace(path)
+    thread.join(60)
+    assert raised[0].superseded
+    assert "ended by SIGKILL; another attempt took it over" in str(raised[0])
+    assert path.read_text() == other
+
+
+def test_a_run_that_another_attempt_does_is_left_to_it(store):
+    """Exit code 75, in one sentence, at once."""
+    (job,) = jobs([0])
+    attempt = store.claim(job)
+    assert attempt is not None
+    with attempt:
+        ended(start(listed(store, [job]), 0, store), 75, "is being done by another attempt; start")
+
+
+def test_a_run_of_other_versions_is_not_done(store):
+    """A node where something else is installed says what, and leaves no record."""
+    (job,) = jobs([0])
+    other = replace(job, versions={**job.versions, "numpy": "1.0"})
+    text = rlregress(
+        *("run", "--manifest", str(listed(store, [other]).path), "--index", "0"),
+        *("--store", str(store.folder)),
+    )
+    assert text.returncode == 2
+    assert "is about other versions: found numpy " in text.stderr
+    assert ", expected 1.0" in text.stderr
+    assert "Traceback" not in text.stderr
+    assert store.find(other) is None
+    left, _ = store.holder(other.name)
+    assert left is not None
+    assert "other versions" in left.ended
+
+
+def test_a_record_that_cannot_be_written_is_no_failed_run(store, monkeypatch):
+    """A full disk is no error of the training: the run is not done, and it is said why."""
+    (job,) = jobs([0])
+    claim = Store.claim
+
+    def without_folder(self, of):
+        attempt = claim(self, of)
+        attempt.record = attempt.folder / "gone" / "record.json"
+        return attempt
+
+    monkeypatch.setattr(Store, "claim", without_folder)
+    text = "could not be written to .*: No such file .*; the folder .* is not there"
+    with pytest.raises(UserError, match=text):
+        worker_launch.run(job, store)
+    assert store.find(job) is None

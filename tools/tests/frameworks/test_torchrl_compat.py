@@ -1,0 +1,207 @@
+"""What older versions of TorchRL lack or call otherwise is adapted, or is not asked."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+import torch
+
+from rlregress.details import catalogue
+from rlregress.frameworks.base import Unprobed, Unsupported
+from rlregress.frameworks.families import absent
+
+pytest.importorskip("torchrl", reason="the adapter of TorchRL needs it")
+
+from rlregress.frameworks.scripted import Scripted  # noqa: E402
+from rlregress.frameworks.torchrl import api, compat  # noqa: E402
+from rlregress.frameworks.torchrl.probes.helpers import known_networks, programs  # noqa: E402
+from rlregress.frameworks.torchrl.probes.helpers.quiet import quiet, quietly  # noqa: E402
+from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped  # noqa: E402
+
+TOOLS = Path(__file__).resolve().parents[2]
+
+
+class Old:
+    """A loss with the keywords of an old version, one of which its base takes."""
+
+    class Base:
+        def __init__(self, *, critic_coef=1.0):
+            self.critic_coef = critic_coef
+
+    class Loss(Base):
+        def __init__(self, actor, *, entropy_coef=0.01, **more):
+            super().__init__(**more)
+            self.actor, self.entropy_coef = actor, entropy_coef
+
+
+def answers_without(module: str, ids: list[str]) -> dict:
+    """What the adapter answers in a process that cannot import a module."""
+    inputs = {
+        id: {
+            name: value.tolist() if isinstance(value, np.ndarray) else value
+            for name, value in catalogue.get(id).inputs.items()
+        }
+        for id in ids
+    }
+    program = (
+        f"import json, sys; sys.modules[{module!r}] = None; sys.path.insert(0, {str(TOOLS)!r}); "
+        f"from rlregress.frameworks import probe_worker; "
+        f"found = probe_worker.answers('torchrl', json.loads(sys.argv[1])); "
+        f"print(json.dumps(found))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program, json.dumps(inputs)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.usefixtures("warm_python")
+def test_what_a_version_lacks_does_not_take_the_rest_with_it():
+    """Without trainers their details are not asked; the library's, and its defaults, are."""
+    ids = ["sac.target.bootstrap", "optimizer.config_epsilon", "ppo.entropy.coefficient"]
+    found = answers_without("torchrl.trainers.algorithms", ids)
+    observed = found["observed"]
+    for cell in ("sac.target.bootstrap trainer", "optimizer.config_epsilon trainer"):
+        assert observed[cell]["why"] == "absent"
+        assert "torchrl.trainers.algorithms" in observed[cell]["error"]
+    assert "observed" in observed["sac.target.bootstrap library"]
+    assert "observed" in observed["ppo.entropy.coefficient library"]
+    assert "td3 trainer" not in found["defaults"]
+    assert found["defaults"]["ppo library"]["clip_range"] == "0.2"
+
+
+def test_a_name_that_is_nowhere_is_absent(monkeypatch):
+    """A name that the installed version does not have is absent, and says so when it is used."""
+    monkeypatch.setitem(api._PLACES, "NoSuchLoss", ("torchrl.objectives",))
+    assert absent(api.NoSuchLoss)
+    monkeypatch.delitem(vars(api), "NoSuchLoss")
+    with pytest.raises(Unsupported, match="objectives.NoSuchLoss is not to be had: torchrl .* has"):
+        api.NoSuchLoss()
+
+
+def test_a_name_is_found_where_an_older_version_has_it(monkeypatch):
+    """Where a name does not stand, the place of an older version is looked at."""
+    monkeypatch.setitem(api._PLACES, "OldBox", ("torchrl.nowhere", "torchrl.data:Bounded"))
+    assert api.OldBox is api.Bounded
+    monkeypatch.delitem(vars(api), "OldBox")
+
+
+def test_a_probe_that_meets_what_is_not_offered_is_not_asked():
+    """What the installed version does not have is no failure of a probe."""
+
+    def probe(inputs):
+        raise Unsupported("there is none")
+
+    with pytest.raises(Unprobed, match="there is none") as caught:
+        quietly(probe)({})
+    assert not caught.value.known
+
+
+def test_keywords_are_given_under_the_name_of_the_version():
+    """A keyword that was renamed reaches an old class under its old name."""
+    loss = compat.made(Old.Loss, "actor", entropy_coeff=0.5, critic_coeff=0.25)
+    assert (loss.actor, loss.entropy_coef, loss.critic_coef) == ("actor", 0.5, 0.25)
+    assert compat.read(loss, "entropy_coeff") == 0.5
+    assert compat.parameter(Old.Loss, "critic_coeff").default == 1.0
+
+
+def test_a_keyword_that_a_version_lacks_is_not_offered():
+    """A class without a keyword is not called without it."""
+    with pytest.raises(Unsupported, match="^Loss of torchrl .* has no keyword 'clip_value'$"):
+        compat.made(Old.Loss, "actor", clip_value=0.2)
+
+
+def test_a_keyword_that_only_keeps_from_logging_is_left_out():
+    """An old trainer that logs nothing of the kind is made without that keyword."""
+    assert compat.options(Old.Loss, auto_log_optim_steps=False, critic_coeff=1.0) == {
+        "critic_coef": 1.0
+    }
+
+
+def test_the_actions_of_one_environment_are_found_in_those_of_several(monkeypatch):
+    """Where only the spec of all environments exists, that of one is taken from it."""
+    with quiet():
+        several = api.SerialEnv(2, [lambda: wrapped(Scripted([-1.0] * 3, [2.0] * 3))] * 2)
+        expected = several.action_spec_unbatched
+        kind = next(k for k in type(several).__mro__ if "action_spec_unbatched" in vars(k))
+        monkeypatch.delattr(kind, "action_spec_unbatched")
+        found = compat.action_spec(several)
+        monkeypatch.undo()
+    assert found.shape == expected.shape == (3,)
+    assert torch.equal(found.space.high, expected.space.high)
+
+
+@pytest.mark.parametrize("numbers", [(0, 13), (0, 14)])
+def test_q_networks_keep_their_numbers_in_every_version(monkeypatch, numbers):
+    """Two Q networks reach the loss as they are, trained and target, with updatable targets."""
+    monkeypatch.setattr(compat, "numbers", lambda package: numbers)
+    critics = [known_networks.q_network(known_networks.Constant(number)) for number in (1.0, 2.0)]
+    with quiet():
+        loss = compat.sac_loss(known_networks.reporting_policy(0.0), critics)
+        for parameters in (loss.qvalue_network_params, loss.target_qvalue_network_params):
+            (stacked,) = parameters.values(True, True)
+            assert stacked.detach().reshape(-1).tolist() == [1.0, 2.0]
+        api.SoftUpdate(loss, tau=0.5).step()
+
+
+def test_programs_of_another_version_are_not_asked(monkeypatch, tmp_path):
+    """A version that installs no programs is not asked those that stand on the path behind it."""
+    described = tmp_path / "torchrl-0.5.0.dist-info" / "METADATA"
+    described.parent.mkdir()
+    described.write_text("Metadata-Version: 2.1\nName: torchrl\nVersion: 0.5.0\n")
+    assert programs.directory().is_dir()
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(Unsupported, match=r"^torchrl 0.5.0 does not install sota-implementations$"):
+        programs.directory()
+
+
+def test_a_changed_copy_of_the_programs_comes_first(monkeypatch, tmp_path):
+    """A copy that stands on the path before the installed package is the one that is asked."""
+    copy = tmp_path / "sota-implementations"
+    copy.mkdir()
+    monkeypatch.syspath_prepend(tmp_path)
+    assert programs.directory() == copy
+
+
+def test_what_a_program_imports_in_main_can_be_watched(monkeypatch, tmp_path):
+    """A name that ``main`` itself imports stands beside it, and can be replaced."""
+    program = tmp_path / "ppo" / "old.py"
+    program.parent.mkdir()
+    program.write_text("def main(number):\n    from math import sqrt\n    return sqrt(number)\n")
+    monkeypatch.setattr(programs, "directory", lambda: tmp_path)
+    loaded = programs.load("ppo", "old")
+    assert loaded.main(4.0) == 2.0
+    loaded.sqrt = lambda number: -number
+    assert loaded.main(4.0) == -4.0
+
+
+def test_tensordict_finds_the_pickler_that_pytorch_removed(monkeypatch):
+    """Before tensordict is imported, PyTorch has the name that its older versions import."""
+    import torch.multiprocessing.reductions as reductions
+
+    monkeypatch.delattr(reductions, "ForkingPickler", raising=False)
+    api._prepare()
+    assert reductions.ForkingPickler.__module__ == "multiprocessing.reduction"
+
+
+def test_programs_get_the_suites_settings_whether_omegaconf_is_installed_or_not(monkeypatch):
+    """Omegaconf refuses settings that are plain dictionaries; a program never meets it."""
+    installed = ModuleType("omegaconf")
+    monkeypatch.setitem(sys.modules, "omegaconf", installed)
+    module = pytest.importorskip("rlregress.frameworks.torchrl.probes.helpers.programs")
+    with module._importing_from(Path(__file__).parent):
+        met = importlib.import_module("omegaconf")
+        settings = module.Settings(seed=1)
+        assert met is not installed
+        assert met.OmegaConf.to_container(settings, resolve=True) is settings
+    assert sys.modules["omegaconf"] is installed

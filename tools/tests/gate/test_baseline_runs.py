@@ -1,0 +1,311 @@
+"""Stored runs: what is written of a record, and read again."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import replace
+
+import pytest
+
+from rlregress.errors import UserError
+from rlregress.gate import baseline_runs
+from rlregress.model.quantities import CRITIC, DIAGNOSTICS
+from rlregress.training import machine
+from rlregress.training.cell import Cell, Job, Protocol
+from rlregress.training.critic import Critic
+
+CELL = Cell("some", "ppo", "Ring-v0", "some", "short")
+
+
+def job(seed: int) -> Job:
+    """A run of an imaginary framework."""
+    return Job(CELL, seed, Protocol(100, 100, 2), {"discount": 0.9}, {"some": "1.0"}, {"some": "a"})
+
+
+def run_record(seed: int, **changes) -> dict:
+    """What a finished run leaves."""
+    return {
+        "job": job(seed).as_dict(),
+        "status": "finished",
+        "failure": "",
+        "final_return": 1.5,
+        "episode_returns": [1.0, 2.0],
+        "steps": 100,
+        "parameters_sha256": "0",
+        "platform": {},
+        "time": {"cpu_seconds": 2.0},
+        **changes,
+    }
+
+
+#: what a record says of a critic
+CRITIC_TOLD = {
+    "states": 7, "bootstrapped": 0.0, "mean": 50.0, "spread": 20.0,
+    "explained_variance": 0.5, "bias": 0.1,
+}  # fmt: skip
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """Write records as stored runs and read them again."""
+    monkeypatch.setattr(baseline_runs, "folder", lambda: tmp_path)
+
+    def write(*records):
+        path = baseline_runs.write([job(record["job"]["seed"]) for record in records], records)
+        return baseline_runs.load(path).runs
+
+    return write
+
+
+def test_the_critic_of_a_run_is_stored(written):
+    """What a record says of the critic is read again; a number that there is not stays None."""
+    fields = {**CRITIC_TOLD, "bootstrapped": 0.25, "bias": -0.125}
+    none = {**fields, "explained_variance": None, "bias": None}
+    first, second = written(run_record(0, critic=fields), run_record(1, critic=none))
+    assert first.critic == Critic(7, 0.25, 0.5, -0.125, mean=50.0, spread=20.0)
+    assert second.critic == Critic(7, 0.25, mean=50.0, spread=20.0)
+
+
+def test_a_critic_that_was_asked_about_other_episodes_is_not_read(written):
+    """Until critics were asked about the training's episodes, they had no mean and no spread."""
+    older = {name: CRITIC_TOLD[name] for name in CRITIC_TOLD if name not in ("mean", "spread")}
+    with pytest.raises(UserError, match="lacks 'mean' or 'spread': the run was recorded before"):
+        written(run_record(0), run_record(1, critic=older))
+    assert math.isnan(baseline_runs.numbers_of(run_record(0, critic=older))[CRITIC])
+    assert math.isfinite(baseline_runs.numbers_of(run_record(0, critic=CRITIC_TOLD))[CRITIC])
+
+
+def test_a_run_without_a_critic_can_be_stored_and_read(written):
+    """Records that are older than the number, and those of runs that failed, have none."""
+    older, failed = written(run_record(0), run_record(1, critic=None))
+    assert older.critic is failed.critic is None
+
+
+@pytest.mark.parametrize(
+    ("without", "of_critic", "of_kl"),
+    [
+        (0, "", ""),
+        (1, "1 of 3 stored runs", "it is missing in 1 of 3 stored runs"),
+        (2, "2 of 3 stored runs", "it is missing in 2 of 3 stored runs"),
+        (3, "its stored runs", "its framework does not expose it"),
+    ],
+)
+def test_how_many_of_the_stored_runs_lack_a_number_is_said(written, without, of_critic, of_kl):
+    """Some of them make nothing known of the framework; all of them do."""
+    critic = CRITIC_TOLD
+    still = {**critic, "explained_variance": None, "bias": None}
+    full = {"critic": critic, "diagnostics": {"entropy": 1.0, "kl": 0.1}}
+    lacking = {"critic": still, "diagnostics": {"entropy": 1.0, "kl": None}}
+    written(*(run_record(seed, **(lacking if seed < without else full)) for seed in range(3)))
+    stored = baseline_runs.load(baseline_runs.path_of(CELL))
+    varies = of_critic and f"the returns of {of_critic} do not vary from state to state"
+    assert stored.why_not(CRITIC) == varies
+    assert stored.why_not(DIAGNOSTICS["kl"]) == of_kl
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "sentence"),
+    [
+        ("states", 0, "key 'critic.states' is 0, expected a number of at least 1"),
+        ("bootstrapped", 7.0, "key 'critic.bootstrapped' is 7.0, expected a number from 0 to 1"),
+        ("bootstrapped", math.nan, "key 'critic.bootstrapped' is nan, expected a number from 0"),
+        ("explained_variance", 1.5, "variance' is 1.5, expected a finite number of at most 1"),
+        ("explained_variance", -math.inf, "variance' is -inf, expected a finite number of at most"),
+        ("explained_variance", math.nan, "variance' is nan, expected a finite number of at most 1"),
+        ("explained_variance", None, "key 'critic' has one of 'explained_variance' and 'bias', ex"),
+        ("bias", math.inf, "key 'critic.bias' is inf, expected a finite number"),
+        ("bias", math.nan, "key 'critic.bias' is nan, expected a finite number"),
+        ("entropi", 1.0, "'diagnostics' has the key 'entropi'; did you mean 'entropy'? (known:"),
+    ],
+)
+def test_a_stored_number_that_cannot_be_is_one_sentence(written, key, value, sentence):
+    """A critic that no training can have, or a diagnostic that there is not: run, key and value."""
+    critic = dict(CRITIC_TOLD)
+    diagnostics = {"kl": 0.1}
+    (diagnostics if key == "entropi" else critic)[key] = value
+    with pytest.raises(UserError) as raised:
+        written(run_record(0), run_record(1, critic=critic, diagnostics=diagnostics))
+    text = str(raised.value)
+    assert sentence in text
+    assert text.startswith(f"{baseline_runs.path_of(CELL)}, [[run]] at line")
+    assert text.endswith("; record it again, with --replace")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("states = 7\n", "", "table 'critic': key 'states' is missing; expected states, bootstrap"),
+        ("states = 7", "stats = 7", "unknown key 'stats'; did you mean 'states'? (known: bias, bo"),
+    ],
+)
+def test_a_wrong_key_of_a_critic_is_named_with_those_that_are_known(written, old, new, sentence):
+    """A table that may be left out is told as any other."""
+    written(run_record(0), run_record(1, critic=CRITIC_TOLD))
+    path = baseline_runs.path_of(CELL)
+    path.write_text(path.read_text().replace(old, new))
+    with pytest.raises(UserError) as raised:
+        baseline_runs.load(path)
+    assert sentence in str(raised.value)
+
+
+def test_the_learning_curve_of_a_run_is_stored(written):
+    """Of each twentieth of 100 steps the mean return of the episodes that ended in it, if any."""
+    episodes = [[3, 1.0, 3], [5, 3.0, 2], [6, 8.0, 1], [7, None, 1], [100, 4.0, 94]]
+    first, older = written(run_record(0, episodes=episodes), run_record(1))
+    assert first.learning_curve == ((5.0, 2.0), (10.0, 8.0), (100.0, 4.0))
+    assert older.learning_curve == ()
+
+
+def test_stored_runs_that_are_older_can_be_read():
+    """All that is stored can be read, with or without critics."""
+    assert all(len(stored.runs) >= 2 for stored in baseline_runs.every())
+
+
+def stored(*seeds: int) -> None:
+    """Stored runs of these seeds, which tell all that runs tell."""
+    fields = {"training_return": 1.0, "critic": CRITIC_TOLD, "diagnostics": {}}
+    baseline_runs.write(
+        [job(seed) for seed in seeds], [run_record(seed, **fields) for seed in seeds]
+    )
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Stored runs lie in a folder of their own."""
+    monkeypatch.setattr(baseline_runs, "folder", lambda: tmp_path)
+    return tmp_path
+
+
+def test_stored_runs_become_more_by_those_that_are_missing(folder):
+    """Two stored runs and one more are three, and those two stay as they were."""
+    stored(0, 1)
+    before = baseline_runs.load(baseline_runs.path_of(CELL)).runs
+    jobs = [job(seed) for seed in range(3)]
+    earlier = baseline_runs.kept(jobs)
+    assert set(earlier) == {0, 1}
+    baseline_runs.write([jobs[2]], [run_record(2, final_return=3.0)], earlier)
+    after = baseline_runs.load(baseline_runs.path_of(CELL))
+    assert [run.seed for run in after.runs] == [0, 1, 2]
+    assert tuple(after.runs[:2]) == tuple(before)
+    assert after.returns == [1.5, 1.5, 3.0]
+
+
+def test_runs_of_another_adapter_are_kept_with_its_digest(folder):
+    """What a run was done with stands beside it, where the suite's own code was another."""
+    own = "rlregress.frameworks.some"
+    with_adapter = [replace(job(seed), sources={"some": "a", own: "old"}) for seed in (0, 1)]
+    fields = {"training_return": 1.0, "critic": CRITIC_TOLD, "diagnostics": {}}
+    baseline_runs.write(with_adapter, [run_record(seed, **fields) for seed in (0, 1)])
+    later = [replace(job(seed), sources={"some": "a", own: "new"}) for seed in range(3)]
+    baseline_runs.write([later[2]], [run_record(2)], baseline_runs.kept(later))
+    after = baseline_runs.load(baseline_runs.path_of(CELL))
+    assert after.provenance["sources"][own] == "new"
+    assert [dict(run.sources).get(own) for run in after.runs] == ["old", "old", None]
+    again = baseline_runs.kept(later)
+    assert [again[seed].sources[own] for seed in (0, 1)] == ["old", "old"]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"versions": {"some": "1.1"}},
+        {"sources": {"some": "b"}},
+        {"protocol": Protocol(200, 100, 2)},
+        {"hyperparameters": {"discount": 0.8}},
+    ],
+    ids=str,
+)
+def test_runs_of_other_code_or_another_protocol_are_done_again(folder, changed):
+    """Nothing is kept of runs that were made with anything else that decides a result."""
+    stored(0, 1)
+    jobs = [replace(job(seed), **changed) for seed in range(2)]
+    assert baseline_runs.kept(jobs) == {}
+    with pytest.raises(UserError, match=r"holds 2 runs of .+; 2 new ones would replace them: give"):
+        baseline_runs.check_replaceable(jobs)
+
+
+def test_stored_runs_of_other_seeds_are_not_lost(folder):
+    """Seeds that are not asked for are named; more seeds lose none."""
+    stored(0, 1, 500)
+    with pytest.raises(UserError, match="runs of seeds that are not asked for: 500; 3 new ones"):
+        baseline_runs.check_replaceable([job(seed) for seed in range(3)])
+    baseline_runs.check_replaceable([job(seed) for seed in (0, 1, 2, 500)])
+
+
+def test_stored_runs_that_may_not_be_read_are_not_taken_for_none(folder, monkeypatch):
+    """A folder that is closed is no empty one."""
+
+    def closed(folder):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "listdir", closed)
+    with pytest.raises(UserError, match="cannot be read: Permission denied; expected a folder"):
+        baseline_runs.every()
+
+
+def test_runs_that_tell_less_than_others_now_are_done_again(folder):
+    """A run without a critic is not kept: it would be judged by its returns alone."""
+    stored(0, 1)
+    path = baseline_runs.path_of(CELL)
+    lines = path.read_text().splitlines(keepends=True)
+    last = max(number for number, line in enumerate(lines) if line == "[run.critic]\n")
+    path.write_text("".join(lines[:last]))
+    assert set(baseline_runs.kept([job(0), job(1)])) == {0}
+
+
+def test_runs_of_two_machines_are_not_joined(folder, monkeypatch):
+    """Another processor is named before anything is trained."""
+    where = {"platform": {"cpu": "Some CPU", "python": "3.11.7", "torch_threads": 1}}
+    fields = {"training_return": 1.0, "critic": CRITIC_TOLD, "diagnostics": {}}
+    baseline_runs.write([job(0), job(1)], [run_record(seed, **fields, **where) for seed in (0, 1)])
+    earlier = baseline_runs.kept([job(0), job(1)])
+    monkeypatch.setattr(machine, "cpu_name", lambda: "Other CPU")
+    with pytest.raises(UserError, match="holds 2 runs of Some CPU, .* and this is Other CPU, .*"):
+        baseline_runs.check_machine(CELL, earlier)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("total_steps = 100", "total_steps = 0", "total_steps' is 0, expected a number of"),
+        ("cpu_seconds = 2.0", "cpu_seconds = -5.0", "-5.0, expected a number of at least 0"),
+        ('"finished"', '"failed"', "key 'return' is 1.5, of a run that failed; expected none"),
+    ],
+)
+def test_stored_numbers_that_cannot_be_are_named(folder, old, new, message):
+    """A protocol of no steps, a time below zero, and the return of a run that failed."""
+    stored(0, 1)
+    path = baseline_runs.path_of(CELL)
+    path.write_text(path.read_text().replace(old, new))
+    with pytest.raises(UserError) as error:
+        baseline_runs.load(path)
+    assert message in str(error.value)
+    assert str(error.value).endswith("record it again, with --replace")
+
+
+@pytest.mark.parametrize(
+    ("differing", "per_step"),
+    [
+        ({}, 0.25),
+        ({"budget": "full"}, 0.5),
+        ({"budget": "smoke"}, 0.375),  # the mean of its other two
+        ({"environment": "Other-v0"}, 0.75),  # the mean of its framework and algorithm
+        ({"framework": "other"}, 0.75),
+        ({"algorithm": "sac"}, 0.0),
+    ],
+)
+def test_the_cost_of_a_step_is_that_of_the_runs_most_alike(folder, differing, per_step):
+    """A quarter of a second at the cell's own budget, twice and six times as much elsewhere."""
+    for cell, seconds in (
+        (CELL, 25.0),
+        (replace(CELL, budget="full"), 50.0),
+        (replace(CELL, environment="Slow-v0"), 150.0),
+    ):
+        jobs = [replace(job(seed), cell=cell) for seed in (0, 1)]
+        fields = {"time": {"cpu_seconds": seconds}}
+        baseline_runs.write(jobs, [run_record(0, job=each.as_dict(), **fields) for each in jobs])
+    assert (
+        baseline_runs.seconds_per_step(replace(CELL, **differing), baseline_runs.every())
+        == per_step
+    )

@@ -1,0 +1,256 @@
+"""How long a session takes: as the stored runs tell, corrected by what is measured on the way."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from rlregress import suite
+from rlregress.gate import evidence, session_planning
+from rlregress.gate.cell_selection import Selection
+from rlregress.gate.session import open_session
+from rlregress.reporting import plan_text
+from rlregress.training import run_record
+
+from .working import whole
+
+CELLS = "sb3-ppo-Hopper-v4-short,sb3-ppo-HalfCheetah-v4-short,sb3-sac-Hopper-v4-short"
+SELECTION = Selection("short", frameworks=("sb3",), cells=CELLS)
+
+
+@pytest.fixture(autouse=True)
+def no_runs_of_this_checkout(tmp_path, monkeypatch):
+    """A plan without --store counts the runs of an empty folder, not those of an earlier gate."""
+    monkeypatch.setattr(suite, "workplace", lambda: tmp_path)
+
+
+@pytest.fixture
+def session(tmp_path):
+    """Two runs each of two cells of PPO and one of SAC, none of them done."""
+    return open_session(SELECTION, 2, str(tmp_path))
+
+
+def of(session, group):
+    """The cells of a group, with the estimate of one run."""
+    return {c.id: session.estimated_seconds(c) for c in session.cells if c.group == group}
+
+
+def test_without_a_measurement_the_stored_runs_tell(session):
+    """Nothing is done: two runs of every cell, as long as the stored ones took."""
+    estimates = of(session, "sb3-ppo") | of(session, "sb3-sac")
+    assert len(estimates) == 3
+    assert min(estimates.values()) > 0
+    assert session.seconds_to_do([]) == pytest.approx(2 * sum(estimates.values()))
+
+
+def test_runs_of_the_same_algorithm_correct_the_estimate(session):
+    """PPO takes three times as long here, SAC twice: each is what its own runs say."""
+    ppo, sac = of(session, "sb3-ppo"), of(session, "sb3-sac")
+    one, [(of_sac, seconds)] = next(iter(ppo.items())), sac.items()
+    measured = [(one[0], 3 * one[1]), (of_sac, 2 * seconds)]
+    expected = 2 * (3 * sum(ppo.values()) + 2 * seconds)
+    assert session.seconds_to_do(measured) == pytest.approx(expected)
+
+
+def test_runs_of_others_correct_what_has_none_of_its_own(session):
+    """Only PPO is measured, one run as estimated and one at three times: SAC takes twice."""
+    ppo, sac = of(session, "sb3-ppo"), of(session, "sb3-sac")
+    longest = max(ppo.values())
+    measured = [
+        (max(ppo, key=ppo.__getitem__), longest),
+        (max(ppo, key=ppo.__getitem__), 3 * longest),
+    ]
+    expected = 2 * 2 * (sum(ppo.values()) + sum(sac.values()))
+    assert session.seconds_to_do(measured) == pytest.approx(expected)
+
+
+def _write(session, cell, seconds, status="finished"):
+    job = session.jobs(cell)[0]
+    path = session.store.path(job)
+    path.parent.mkdir(parents=True)
+    run_record.write(
+        path,
+        {
+            "schema": run_record.SCHEMA, "job": {**job.as_dict(), "key": job.key}, "key": job.key,
+            "status": status, "failure": "" if status == "finished" else "NaN",
+            "curve": [[100, [1.0]]], "final_return": 1.0, "episode_returns": [1.0], "steps": 100,
+            "parameters_sha256": "0", "platform": {}, "time": {"wall_seconds": seconds},
+        },
+    )  # fmt: skip
+
+
+def _cost(plan):
+    """The line that says how long the session takes."""
+    [line] = [line for line in plan_text.lines(plan, 2) if "core-minutes" in line]
+    return line
+
+
+def test_a_plan_goes_by_the_runs_that_are_done(session, tmp_path):
+    """One run at four times the estimate: what is left is planned so, and the plan says why."""
+    first = session_planning.plan(SELECTION, 2, str(tmp_path))
+    assert "as fast as the stored runs; a busy or slower machine" in _cost(first)
+    cell = session.cells[0]
+    estimate = session.estimated_seconds(cell)
+    _write(session, cell, 4 * estimate)
+    _write(session, session.cells[1], 0.1, status="failed")
+    then = session_planning.plan(SELECTION, 2, str(tmp_path))
+    left = first.seconds - estimate - session.estimated_seconds(session.cells[1])
+    assert (then.measured, then.seconds) == (1, pytest.approx(4 * left))
+    assert "at the speed of the 1 runs that are done" in _cost(then)
+
+
+def test_a_plan_of_a_decided_session_has_nothing_left_to_train(chosen, trained, tmp_path):
+    """Its cells say so, a gate would only judge, and it is its own that is proposed."""
+    before = session_planning.plan(chosen, 0, str(tmp_path), must_detect=0.9)
+    assert (before.begun, before.wanted[-1].gate.name) == (False, "--seeds 5")
+    whole(chosen, tmp_path)
+    done, _ = trained
+    runs = Counter(cell for cell, _ in done)
+    then = session_planning.plan(chosen, 0, str(tmp_path), must_detect=0.9)
+    listed = plan_text.lines(then, 1)
+    assert {cell.name: cell.done for cell in then.cells} == runs
+    for cell in then.cells:
+        assert f"  {cell.name}: decided ({runs[cell.name]} runs done)" in listed
+    assert "every cell is decided: a gate trains no more, and judges" in listed
+    assert not any("core-minutes" in line or "makespan" in line for line in listed)
+    assert listed[-1].endswith(": sequential, which has begun, sees it")
+
+
+@pytest.mark.parametrize(("looks", "until"), [(0, 5), (1, 10), (2, 20)])
+def test_a_plan_counts_the_runs_of_the_next_look(chosen, trained, tmp_path, looks, until):
+    """Of cells that no look has decided, whose next one lacks all of its runs but one."""
+    _, dial = trained
+    # a loss that the group is long in doubt about
+    dial["lost"] = 0.3
+    session = open_session(chosen, 0, str(tmp_path))
+    before = (0, 5, 10)[looks]
+    for cell in session.cells:
+        for job in session.jobs(cell)[:before]:
+            session.train(job)
+    open_ = [
+        cell for cell in session_planning.plan(chosen, 0, str(tmp_path)).cells if not cell.decided
+    ]
+    assert len(open_) > 1
+    # the last one of the next look, as another process may have done it first
+    cell = next(cell for cell in session.cells if cell.id == open_[0].name)
+    session.train(session.jobs(cell)[until - 1])
+    planned = session_planning.plan(chosen, 0, str(tmp_path))
+    listed = plan_text.lines(planned, 1)
+    left = {cell.name: until - before for cell in open_}
+    left[open_[0].name] -= 1
+    assert [of.done for of in planned.cells if of.name == cell.id] == [before + 1]
+    for of in planned.cells:
+        more = f", {20 - until} more if it is not decided by them" if until < 20 else ""
+        if of.name in left:
+            assert (of.until, of.undone) == (until, left[of.name])
+            text = f"  {of.name}: {of.undone} of {until} runs to do{more}, {of.seconds:.0f} CPU"
+            assert any(line.startswith(text) for line in listed)
+    assert any(line.startswith(f"of the {'next' if looks else 'first'} look ") for line in listed)
+
+
+def test_a_plan_leaves_a_gate_that_has_begun_for_fresh_seeds_alone(
+    chosen, trained, tmp_path, command
+):
+    """What it does not see another gate may, of runs that were not looked at."""
+    _, dial = trained
+    session = open_session(chosen, 5, str(tmp_path))
+    session.train(session.jobs(session.cells[0])[0])
+    planned = session_planning.plan(chosen, 5, str(tmp_path))
+    five = next(gate for gate in planned.gates if gate.chosen)
+    many = next(gate for gate in planned.gates if gate.seeds == 20)
+    [group] = {cell.group for cell in session.cells}
+    share = (five.groups[group] + many.groups[group]) / 2
+    requested = ["plan", "--cells", chosen.cells, "--store", str(tmp_path), "--seeds", "5"]
+    code, output, _ = command(*requested, "--must-detect", f"{share:.3f}")
+    common = output.splitlines()[-2]
+    assert code == 0
+    assert common.endswith(", with fresh seeds")
+    following = output.splitlines()[-1]
+    assert following.startswith(f"next: a drop of {100 * float(f'{share:.3f}'):g}% that the cells")
+    assert following.count("--seeds") <= 1
+    assert f"--first-seed 2000 --store {tmp_path}" in following
+
+
+GATE = "next: rlregress check --budget short --framework sb3 --algorithm ppo"
+
+
+@pytest.mark.parametrize(
+    ("options", "following"),
+    [
+        ([], GATE),
+        (
+            ["--single-look", "--environment", "Hopper-v4"],
+            f"{GATE} --environment Hopper-v4 --single-look",
+        ),
+        (["--must-detect", "20%"], f"{GATE} --seeds 5"),
+    ],
+)
+def test_a_plan_ends_in_the_gate_that_it_plans(command, options, following):
+    """With the options that it was asked with, or with those of the cheapest gate that sees it."""
+    code, output, _ = command("plan", "--framework", "sb3", "--algorithm", "ppo", *options)
+    assert (code, output.splitlines()[-1]) == (0, following)
+
+
+@pytest.mark.parametrize("options", [["--single-look"], ["--seeds", "3"]])
+def test_the_gate_that_is_proposed_is_the_one_that_follows(command, options):
+    """Not the one that was asked about, where that one does not see the drop."""
+    requested = ["plan", "--framework", "sb3", "--algorithm", "ppo", "--must-detect", "9.6%"]
+    _, output, _ = command(*requested, *options)
+    lines = [line for line in output.splitlines() if "sees it for the least" in line]
+    named = {line.partition(": ")[2].partition(" sees it")[0] for line in lines}
+    following = [line for line in output.splitlines() if line.startswith("next: ")]
+    assert len(following) == len(named) > 0
+    for name in named:
+        option = "" if name == "sequential" else f" {name}"
+        assert any(line.endswith(f"{GATE.removeprefix('next: ')}{option}") for line in following)
+
+
+def test_a_gate_for_one_of_two_drops_says_which(command, chosen):
+    """Where no gate sees the drop in any one cell, what follows is labelled with the other."""
+    code, output, _ = command("plan", "--cells", chosen.cells, "--must-detect", "30%")
+    assert code == 0
+    assert "none of these gates sees it in every one" in output
+    *_, other, following = output.splitlines()
+    assert not other.startswith("next: ")
+    assert following.startswith("next: a drop of 30% that the cells of a group have in common")
+
+
+def test_a_plan_that_proposes_two_gates_names_both(command):
+    """One for a drop in any cell, another for one in common, each with what it sees."""
+    arguments = ["plan", "--framework", "sb3", "--must-detect", "20%"]
+    code, output, _ = command(*arguments)
+    (any_one, alone), (common, together) = [
+        line.removeprefix("next: ").rsplit(": ", 1) for line in output.splitlines()[-2:]
+    ]
+    assert code == 0
+    assert any_one.startswith("a drop of 20% in any one cell")
+    assert common.startswith("a drop of 20% that the cells of a group have in common")
+    assert alone == "rlregress check --budget short --framework sb3"
+    assert together == f"{alone} --seeds 5"
+
+
+def test_a_plan_proposes_no_gate_that_does_not_see_what_it_must(command):
+    """It ends in what is missing; a study is nothing for a gate on one machine."""
+    _, output, _ = command(
+        "plan", "--framework", "sb3", "--algorithm", "ppo", "--must-detect", "5.1%"
+    )
+    assert "next:" not in output
+    _, output, _ = command("plan", "--cells", "thesis", "--framework", "sb3", "--algorithm", "ppo")
+    assert output.splitlines()[-1].startswith(
+        "next: rlregress runs launch --budget full --framework sb3 --algorithm ppo"
+    )
+
+
+def test_only_what_was_trained_now_is_measured():
+    """A run that was in the store already, and one that failed, do not tell how long runs take."""
+    records = {
+        "trained": ("finished", 61.5),
+        "kept": ("finished", 0.02),
+        "failed": ("failed", 61.5),
+    }
+    entries = [
+        {"seconds": seconds, "record": {"cell": id, "status": status, "time": {"wall_seconds": 60}}}
+        for id, (status, seconds) in records.items()
+    ]
+    assert evidence.measured([*entries, {"seconds": 1.0}]) == [("trained", 61.5)]

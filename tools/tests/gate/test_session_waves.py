@@ -1,0 +1,157 @@
+"""The runs of a session, wave by wave: those that undecided cells need, and then the verdicts."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from rlregress.gate.cell_selection import Selection
+from rlregress.gate.judging import judge
+from rlregress.gate.session import open_session
+from rlregress.gate.session_waves import next_wave, standing
+from rlregress.model.cells import CellVerdict
+from rlregress.model.verdict import REGRESSED
+from rlregress.reporting import waves_text
+
+from .working import Ended, whole
+
+
+def through(session) -> list:
+    """Do wave after wave until none is left; the waves."""
+    waves = []
+    while (wave := next_wave(session)) is not None:
+        waves.append(wave)
+        for job in wave.left:
+            session.train(job)
+    return waves
+
+
+@pytest.mark.parametrize(
+    ("lost", "sizes"), [(0.0, [15]), (0.2, [15, 5, 10]), (0.3, [15, 15, 20])], ids=str
+)
+def test_waves_do_the_runs_of_a_session_and_come_to_its_verdicts(
+    chosen, trained, tmp_path, lost, sizes
+):
+    """No run more and none less than a gate does, and what the gate says of the same store."""
+    done, dial = trained
+    dial["lost"] = lost
+    alone = whole(chosen, tmp_path / "a")
+    once = Counter(done)
+    done.clear()
+    session = open_session(chosen, 0, str(tmp_path / "b"))
+    waves = through(session)
+    assert Counter(done) == once
+    assert [wave.number for wave in waves] == [1, 2, 3][: len(sizes)]
+    assert [len(wave.jobs) for wave in waves] == [len(wave.left) for wave in waves] == sizes
+    done.clear()
+    assert judge(session) == judge(open_session(chosen, 0, str(tmp_path / "b"))) == alone
+    assert done == []
+
+
+def test_a_wave_has_the_runs_of_undecided_cells_alone(chosen, trained, tmp_path):
+    """A cell that is decided at the first look has no run in the second wave."""
+    _, dial = trained
+    dial["lost"] = 0.2
+    session = open_session(chosen, 0, str(tmp_path))
+    _, second, *_ = through(session)
+    of_cells = {name: v for name, v in judge(session).items() if isinstance(v, CellVerdict)}
+    decided = {name for name, verdict in of_cells.items() if verdict.look == 1}
+    trained_again = {job.cell.id for job in second.jobs}
+    assert decided
+    assert trained_again == set(of_cells) - decided
+    assert second.cells == len(trained_again)
+    assert {job.seed for job in second.jobs} == set(range(1005, 1010))
+
+
+def test_ended_at_any_moment_a_wave_is_gone_on_with(chosen, trained, tmp_path):
+    """Ended after every seventh run, waves do no run twice and list the same runs, fewer to do."""
+    done, dial = trained
+    dial["lost"] = 0.3
+    undisturbed = through(open_session(chosen, 0, str(tmp_path / "a")))
+    once = Counter(done)
+    done.clear()
+    found = {}
+    while True:
+        dial["left"] = 7
+        session = open_session(chosen, 0, str(tmp_path / "b"))
+        try:
+            wave = next_wave(session)
+            if wave is not None:
+                assert found.setdefault(wave.number, wave.jobs) == wave.jobs
+                assert len(wave.left) == len(wave.jobs) - sum(
+                    (job.cell.id, job.seed) in done for job in wave.jobs
+                )
+            through(session)
+        except Ended:
+            continue
+        break
+    assert found == {wave.number: wave.jobs for wave in undisturbed}
+    assert Counter(done) == once
+    assert set(once.values()) == {1}
+
+
+def test_after_each_wave_it_is_said_what_is_decided(chosen, trained, tmp_path):
+    """What has regressed stays so, with its reason; undecided cells are those of the next wave."""
+    _, dial = trained
+    dial["lost"] = 0.3
+    session = open_session(chosen, 0, str(tmp_path))
+    assert standing(session) is None
+    assert waves_text.standing(None) == []
+    fallen: set[str] = set()
+    while (wave := next_wave(session)) is not None:
+        looked = standing(session)
+        if looked is not None:
+            assert looked.look == wave.number - 1
+            assert set(looked.undecided) == {job.cell.id for job in wave.jobs}
+            assert not set(looked.undecided) & set(looked.verdicts)
+            fallen |= {n for n, v in looked.verdicts.items() if v.verdict == REGRESSED}
+            text = waves_text.standing(looked)
+            assert text[-1].endswith(f"; undecided: {', '.join(looked.undecided)}")
+        for job in wave.left:
+            session.train(job)
+    last = standing(session)
+    assert last is not None
+    assert last.undecided == ()
+    verdicts = judge(session)
+    assert last.verdicts == verdicts
+    regressed = {name for name, verdict in verdicts.items() if verdict.verdict == REGRESSED}
+    assert fallen <= regressed != set()
+    for name in regressed:
+        assert f"{name} regressed: {verdicts[name].reason}" in waves_text.standing(last)
+
+
+def test_a_cell_whose_critic_is_doubtful_is_in_the_next_wave(
+    chosen, trained, tmp_path, with_stored_critics
+):
+    """Cells go on for whatever they are judged by, and the verdicts are those of a gate."""
+    done, dial = trained
+    dial["worse"] = 0.1
+    alone = whole(chosen, tmp_path / "a")
+    once = Counter(done)
+    done.clear()
+    session = open_session(chosen, 0, str(tmp_path / "b"))
+    through(session)
+    assert Counter(done) == once
+    assert judge(session) == alone
+
+
+def test_a_damaged_record_puts_its_run_into_a_wave_again(chosen, trained, tmp_path):
+    """It counts as not done, in the wave that it belongs to."""
+    session = open_session(chosen, 0, str(tmp_path))
+    first, *_ = through(session)
+    session.store.path(first.jobs[2]).write_text("{")
+    again = next_wave(open_session(chosen, 0, str(tmp_path)))
+    assert again is not None
+    assert (again.number, again.jobs, again.left) == (1, first.jobs, (first.jobs[2],))
+
+
+def test_runs_that_are_not_judged_are_one_wave(tmp_path):
+    """All of them, as the budget says."""
+    smoke = Selection("smoke", environments=["InvertedPendulum-v4"], frameworks=["sb3"])
+    session = open_session(smoke, 2, str(tmp_path))
+    wave = next_wave(session)
+    assert wave is not None
+    assert (wave.number, wave.of, len(wave.jobs)) == (1, 1, 2 * len(session.cells))
+    assert wave.jobs == wave.left
+    assert standing(session) is None

@@ -1,0 +1,122 @@
+"""How far the tiers of a session are, and how long the rest takes."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from rlregress import progress, suite
+from rlregress.errors import UserError
+from rlregress.gate import tier_progress
+from rlregress.gate.tier_progress import Durations, TiersProgress
+from rlregress.training import worker_launch
+
+TESTS = [
+    *(f"tests_unit/test_gae.py::test_gae[{n}]" for n in range(60)),
+    *(f"tests_behavior/test_ladder.py::test_ladder[{n}]" for n in range(20)),
+    "tests_performance/test_returns.py::test_run[sb3]",
+]
+
+
+def ended(tier, seconds=0.0):
+    """The entry of a test that has ended."""
+    return {"tier": tier, "seconds": seconds}
+
+
+@pytest.fixture
+def said(monkeypatch):
+    """The lines, each as soon as there is something to say."""
+    monkeypatch.setattr(progress.Pace, "due", lambda self: True)
+    return []
+
+
+def counted(message, processes=1, runs=(0, 0, 0.0)):
+    """Formulas take 1 s, behaviour 10 s, as recorded."""
+    return TiersProgress(Durations(1.0, 10.0), processes, lambda: runs, message.append)
+
+
+def test_every_tier_is_told_from_the_start(said):
+    """What there is, the trainings with the most there can be, and the seconds of all of them."""
+    counted(said, 2, (3, 40, 140.0)).begun(TESTS)
+    assert said == [
+        "formulas 0 of 60, behaviour 0 of 20, trainings 3 of at most 40; about 3 min left"
+    ]
+
+
+def test_a_tier_without_tests_is_left_out(said):
+    """A session of formulas alone tells of formulas alone."""
+    counted(said).begun(TESTS[:60])
+    assert said == ["formulas 0 of 60; about 60 s left"]
+
+
+def test_after_the_first_look_no_time_is_told(said):
+    """How many runs the cells in doubt get is not known; that they get some is said."""
+    counted(said, 2, (35, 140, 0.0)).begun(TESTS[-1:])
+    counted(said, 2, (34, 140, 30.0)).begun(TESTS[-1:])
+    assert said == [
+        "trainings 35 of at most 140; cells that the first look leaves in doubt go on",
+        "trainings 34 of at most 140; about 15 s left",
+    ]
+
+
+def test_two_workers_know_the_same_tests(said):
+    """They are counted once."""
+    progress_ = counted(said)
+    progress_.begun(TESTS)
+    progress_.begun(TESTS)
+    assert len(said) == 1
+
+
+def test_what_tests_take_here_corrects_what_was_recorded(said):
+    """Twice as long on this machine; the first ones, which import, do not tell yet."""
+    progress_ = counted(said)
+    progress_.begun(TESTS[:80])
+    progress_.done(ended("unit", 30.0))
+    assert said[-1] == "formulas 1 of 60, behaviour 0 of 20; about 4 min left"
+    for _ in range(28):
+        progress_.done(ended("unit", 1.0))
+    assert said[-1] == "formulas 29 of 60, behaviour 0 of 20; about 4 min left"
+    progress_.done(ended("unit", 2.0))
+    # 60 s for 30 tests of 1 s: twice 30 s of formulas and 200 s of behaviour
+    assert said[-1] == "formulas 30 of 60, behaviour 0 of 20; about 8 min left"
+    progress_.done(ended("performance", 100.0))
+    assert said[-1] == "formulas 30 of 60, behaviour 0 of 20; about 8 min left"
+
+
+@pytest.mark.parametrize("workers", ["0", pytest.param("1", marks=pytest.mark.nightly)])
+def test_a_session_says_how_far_it_is(workers):
+    """Lines in place of letters, with workers and without."""
+    requested = ["tests_unit/test_details.py", "--framework", "sb3", "--detail", "sac.critic_loss"]
+    command = [
+        sys.executable,
+        *suite.pytest_arguments(),
+        *requested,
+        "-q",
+        "--progress",
+        "-n",
+        workers,
+    ]
+    ran = subprocess.run(
+        [*command, "-p", "no:cacheprovider", "-o", "console_output_style=classic"],
+        cwd=suite.root(),
+        env=worker_launch.environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    lines = [line for line in ran.stdout.splitlines() if line and "node" not in line]
+    number = re.fullmatch(r"formulas 0 of (\d+); about \d+ s left", lines[0])
+    assert number, ran.stdout
+    assert lines[1].startswith("sb3: ")
+    assert lines[2].startswith(f"{number[1]} passed")
+
+
+def test_damaged_durations_are_one_sentence(monkeypatch, tmp_path):
+    """A test takes some time."""
+    (tmp_path / "durations.toml").write_text("unit = 0\nbehavior = 1\n")
+    monkeypatch.setattr(suite, "baselines", lambda: tmp_path)
+    with pytest.raises(UserError, match=r"durations.toml: key 'unit' is '?0'?"):
+        tier_progress.recorded()

@@ -1,0 +1,112 @@
+"""What GitHub and GitLab are given of a gate on the installed frameworks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import stable_baselines3
+
+from rlregress.reporting import ci_formats
+
+from .test_gate_page import CRITIC_DETAIL, HOPPER, failed
+
+CRITIC = failed("not as documented", detail=CRITIC_DETAIL, scope="library", found="none")
+SAC = "stable_baselines3/sac/sac.py"
+#: the line of the installed file that halves
+HALVING = next(
+    number
+    for number, line in enumerate(
+        (Path(stable_baselines3.__file__).parents[1] / SAC).read_text().splitlines(), start=1
+    )
+    if "critic_loss = 0.5 * sum(" in line
+)
+
+
+@pytest.fixture
+def on_github(tmp_path, monkeypatch) -> Path:
+    """A job in the repository of the framework itself; the file of its summary."""
+    summary = tmp_path / "summary"
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(Path(stable_baselines3.__file__).parents[1]))
+    return summary
+
+
+def test_a_detail_is_annotated_at_its_line(on_github, night, capsys):
+    """In a framework's own repository; what has no line there is annotated without one."""
+    code, _, report = night({HOPPER: 0.5}, more=[CRITIC, failed("it broke\nhere")])
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("::")]
+    assert code == 1
+    assert lines[0] == (
+        f"::error file={SAC},line={HALVING},title=sb3%3A {CRITIC_DETAIL} is not done as documented"
+        "::documented 'half', found 'none' [library]"
+    )
+    assert "::error title=sb3%3A test_a failed::it broke" in lines
+    assert any(line.startswith(f"::error title={HOPPER}%3A regressed::") for line in lines)
+    assert on_github.read_text() == (report / "summary.md").read_text()
+
+
+def test_gitlab_is_given_what_has_a_line(on_github, night):
+    """One entry of code quality: the detail, at its line."""
+    _, _, report = night({HOPPER: 0.5}, more=[CRITIC, failed("it broke")])
+    (row,) = json.loads((report / "code-quality.json").read_text())
+    assert row["check_name"] == f"detail {CRITIC_DETAIL}"
+    assert row["severity"] == "major"
+    assert row["location"] == {"path": SAC, "lines": {"begin": HALVING}}
+
+
+def test_code_scanning_is_given_everything(on_github, night):
+    """What has a place stands at its line; a rule for each check; a finding is known again."""
+    _, _, report = night({HOPPER: 0.5}, more=[CRITIC, failed("it broke")])
+    content = json.loads((report / "gate.sarif").read_text())
+    (run,) = content["runs"]
+    assert (content["version"], run["tool"]["driver"]["name"]) == ("2.1.0", "rlregress")
+    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    assert len(rules) == len(set(rules))
+    assert {result["ruleId"] for result in run["results"]} == set(rules)
+    by_rule = {result["ruleId"]: result for result in run["results"]}
+    detail = by_rule[f"detail {CRITIC_DETAIL}"]
+    (place,) = detail["locations"]
+    physical = place["physicalLocation"]
+    assert physical["artifactLocation"]["uri"] == SAC
+    assert physical["region"] == {"startLine": HALVING}
+    assert detail["level"] == "error"
+    assert any(not result["locations"] for result in run["results"])
+    prints = [result["partialFingerprints"]["rlregress/v1"] for result in run["results"]]
+    assert len(set(prints)) == len(prints)
+
+
+def test_a_comment_has_the_verdict_and_folds_the_report(night):
+    """The mark of gates first, so that it is found again and is not that of an upgrade."""
+    _, _, report = night({HOPPER: 0.5})
+    mark, verdict, *_ = (report / "comment.md").read_text().splitlines()
+    assert mark == ci_formats.GATE != ci_formats.UPGRADE
+    assert verdict == "### Gate: sb3 regressed"
+    text = (report / "comment.md").read_text()
+    assert text.count("- ") >= 4
+    assert (report / "summary.md").read_text() in text
+
+
+def test_an_unchanged_night_annotates_nothing(on_github, night, capsys):
+    """Nor is anything of poor quality; the summary stands all the same."""
+    code, _, report = night()
+    assert code == 0
+    assert "::" not in [line[:2] for line in capsys.readouterr().out.splitlines()]
+    assert json.loads((report / "code-quality.json").read_text()) == []
+    assert "sb3: holds" in on_github.read_text()
+
+
+def test_elsewhere_nothing_is_annotated(night, capsys, monkeypatch):
+    """On a machine of one's own the lines would be noise."""
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
+    night({HOPPER: 0.5}, more=[CRITIC])
+    assert "::error" not in capsys.readouterr().out
+
+
+def test_a_summary_that_cannot_be_written_is_one_sentence(on_github, night):
+    """It names the variable; the report is there."""
+    on_github.mkdir()
+    with pytest.raises(Exception, match="the file that GITHUB_STEP_SUMMARY names cannot be"):
+        night()

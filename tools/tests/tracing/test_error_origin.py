@@ -1,0 +1,158 @@
+"""Whose an error is, by its traceback."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from rlregress.frameworks import framework_errors
+from rlregress.frameworks.framework_errors import through
+from rlregress.tracing import error_origin, events, toys
+from rlregress.tracing.error_origin import OTHER, RECORDER, SUITE, TRACED
+from rlregress.tracing.recorder import Recorder
+
+MODULE = """
+import copy
+import random
+import threading
+
+import gymnasium
+import numpy as np
+import torch
+from torch import nn
+
+def fails():
+    raise ValueError
+
+def calls(function, *arguments):
+    function(*arguments)
+
+class Net(nn.Module):
+    def __init__(self, size=1):
+        super().__init__(size) if size > 1 else super().__init__()
+        self.layer = nn.Linear(1, 1)
+
+    def forward(self, x):
+        return {"loss": self.layer(x).sum() / 0}
+
+class Environment(gymnasium.Env):
+    observation_space = action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return int("x"), {}
+
+    def step(self, action):
+        return int("x"), 0.0, False, False, {}
+"""
+
+
+@pytest.fixture
+def theirs(tmp_path: Path) -> ModuleType:
+    """A module of the traced code."""
+    path = tmp_path / "theirs.py"
+    path.write_text(MODULE, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location("theirs", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def origin(theirs: Any, call: Callable[[], Any], hooked: bool = True) -> str:
+    """Whose error it is that a call ends in, where the recorder's hooks are there or not."""
+    places = events.Places([theirs.__file__])
+    hooks = Recorder(places) if hooked else contextlib.nullcontext()
+    with hooks, pytest.raises(Exception) as failed:  # noqa: PT011
+        call()
+    return error_origin.origin(failed.value, places)
+
+
+def test_the_innermost_frame_decides(theirs: Any) -> None:
+    """Torch and others raise for who calls them; the recorder does not."""
+    assert origin(theirs, theirs.fails) == TRACED
+    assert origin(theirs, lambda: theirs.calls(int, "x")) == TRACED
+    assert origin(theirs, lambda: int("x"), hooked=False) == OTHER
+    assert origin(theirs, lambda: theirs.calls(events.write, "/none/such", {}, [])) == RECORDER
+    assert origin(theirs, lambda: theirs.calls(toys.Ends, False, "none")) == SUITE
+
+
+#: what a hook passes on, and arguments that it refuses.
+PASSED_ON: dict[str, Callable[[Any], Any]] = {
+    "torch": lambda _: theirs_calls(_, torch.rand, "x"),
+    "tensor": lambda _: theirs_calls(_, torch.ones(1).normal_, "x"),
+    "data": lambda _: theirs_calls(_, torch.tensor, object()),
+    "an array": lambda _: theirs_calls(_, torch.as_tensor, np.array(["x", "y"])),
+    "write": lambda _: theirs_calls(_, torch.ones(1).copy_, "x"),
+    "function that writes": lambda _: theirs_calls(_, torch.add, "x"),
+    "numpy": lambda _: theirs_calls(_, np.random.rand, "x"),
+    "random": lambda _: theirs_calls(_, _.random.choice, []),
+    "seed": lambda _: theirs_calls(_, torch.manual_seed, "x"),
+    "generator": lambda _: theirs_calls(_, np.random.default_rng, "x"),
+    "backward": lambda _: theirs_calls(_, torch.ones(1).backward),
+    "grad": lambda _: theirs_calls(_, torch.autograd.grad, torch.ones(1), torch.ones(1)),
+    "module": lambda _: theirs_calls(_, _.Net, 2),
+    "copy of a module": lambda _: theirs_calls(_, torch.nn.Linear(1, 1).__setstate__, 1),
+    "loss": lambda _: theirs_calls(_, _.Net()),
+    "reset": lambda _: theirs_calls(_, _.Environment().reset, 1),
+    "step": lambda _: theirs_calls(_, _.Environment().step),
+    "vector": lambda _: theirs_calls(_, _.gymnasium.vector.SyncVectorEnv([_.Environment]).step),
+    "sample": lambda _: theirs_calls(_, _.gymnasium.spaces.Box(0, 1, (2,)).sample, "x"),
+    "thread": lambda _: theirs_calls(_, threading_started(_).start),
+}
+
+
+def theirs_calls(theirs: Any, function: Any, *arguments: Any) -> None:
+    """Let the traced code call a function."""
+    theirs.calls(function, *arguments)
+
+
+def threading_started(theirs: Any) -> Any:
+    """A thread that cannot be started once more."""
+    thread = theirs.threading.Thread(target=len, args=("",))
+    thread.start()
+    return thread
+
+
+@pytest.mark.parametrize("case", PASSED_ON)
+def test_what_a_hook_passes_on_is_the_callers(case: str, theirs: Any) -> None:
+    """The frames of a hook say nothing of an error in what it stands for."""
+    assert origin(theirs, lambda: PASSED_ON[case](theirs)) == TRACED
+
+
+def test_an_error_says_where_it_was_raised(theirs: Any) -> None:
+    """The innermost frames of the traced code, and of who called it, functions qualified."""
+    with pytest.raises(ValueError, match="x") as failed:
+        theirs.Environment().step(0)
+    found = error_origin.found(failed.value, events.Places([theirs.__file__]))
+    line = MODULE.splitlines().index('        return int("x"), 0.0, False, False, {}') + 1
+    assert found == {
+        "type": "ValueError",
+        "error": "ValueError: invalid literal for int() with base 10: 'x'",
+        "origin": TRACED,
+        "at": f"theirs.py:{line} Environment.step",
+        "by": "",
+    }
+
+
+def test_the_place_of_an_error_is_none_of_a_wrapper() -> None:
+    """What the suite's wrappers pass on says where the call came from."""
+
+    def wrapper() -> Any:
+        return through(int, "x")
+
+    with pytest.raises(ValueError, match="x") as failed:
+        wrapper()
+    assert (
+        framework_errors.error_location(failed.value)["function"]
+        == "test_the_place_of_an_error_is_none_of_a_wrapper"
+    )

@@ -1,0 +1,185 @@
+"""Environments under a recorder are the environments that a script would have without it."""
+
+from __future__ import annotations
+
+import copy
+import multiprocessing
+import pickle
+
+import gymnasium
+import pytest
+from gymnasium.wrappers import TimeLimit
+
+from rlregress.tracing.events import Places
+from rlregress.tracing.recorder import Recorder
+from rlregress.tracing.seeds import SEED
+from rlregress.tracing.toys import Ends
+
+
+@pytest.fixture
+def recorder():
+    """A recorder of this file."""
+    with Recorder(Places([__file__])) as recorder:
+        yield recorder
+
+
+def told(recorder):
+    """Kind and name of the events of environments."""
+    kinds = ("reset", "step")
+    return [(e["kind"], e["name"]) for e in recorder.events if e["kind"] in kinds]
+
+
+def test_an_environment_has_no_wrapper_of_the_recorder(recorder):
+    """Private attributes are there, and the type is gymnasium's own."""
+    environment = gymnasium.make("CartPole-v1")
+    assert type(environment) is TimeLimit
+    assert environment._max_episode_steps == 500
+    environment.reset(seed=1)
+    environment.step(0)
+    assert told(recorder) == [("reset", "environment 0"), ("step", "environment 0")]
+
+
+def test_a_copy_is_recorded_as_an_environment_of_its_own(recorder):
+    """A deep copy goes on by itself, with the state of the original."""
+    environment = gymnasium.make("CartPole-v1")
+    environment.reset(seed=1)
+    other = copy.deepcopy(environment)
+    assert (environment.step(0)[0] == other.step(0)[0]).all()
+    assert told(recorder)[1:] == [("step", "environment 0"), ("step", "environment 1")]
+    assert recorder.seeded == []
+
+
+def test_copies_made_before_the_first_reset_are_seeded_each(recorder):
+    """Copies of an unused environment have different seeds of the tracer's."""
+    template = gymnasium.make("CartPole-v1")
+    copies = [copy.deepcopy(template) for _ in range(2)]
+    for each in copies:
+        each.reset()
+    assert [each.unwrapped.np_random_seed for each in copies] == [SEED, SEED + 1]
+
+
+def test_a_pickled_environment_leaves_the_recorder_behind(recorder):
+    """Pickling works without the recorder; what comes out is an environment of its own."""
+    environment = gymnasium.make("CartPole-v1")
+    environment.reset(seed=1)
+    sent = pickle.dumps(environment)
+    assert b"tracing" not in sent
+    other = pickle.loads(sent)
+    other.reset(seed=2)
+    other.step(1)
+    assert told(recorder)[1:] == [("reset", "environment 1"), ("step", "environment 1")]
+
+
+def test_a_pickled_environment_that_was_seeded_stays_so(recorder):
+    """No seed of the tracer's is put in the place of one that travelled along."""
+    environment = gymnasium.make("CartPole-v1")
+    environment.reset(seed=1)
+    pickle.loads(pickle.dumps(environment)).reset()
+    assert recorder.seeded == []
+
+
+def play(thunk, results):
+    """What a worker does with a thunk."""
+    environment = thunk.fn()
+    results.put(environment.reset(seed=1)[0].tolist())
+
+
+@pytest.mark.parametrize("method", ["fork", pytest.param("spawn", marks=pytest.mark.nightly)])
+def test_thunks_are_sent_to_workers(recorder, method):
+    """A function that makes environments by name, or with the name's function, can be sent."""
+    from gymnasium.vector.utils import CloudpickleWrapper
+
+    maker = gymnasium.make
+    context = multiprocessing.get_context(method)
+    results = context.Queue()
+    thunk = CloudpickleWrapper(lambda: maker("CartPole-v1"))
+    worker = context.Process(target=play, args=(thunk, results))
+    worker.start()
+    found = results.get(timeout=60)
+    worker.join()
+    assert found == maker("CartPole-v1").reset(seed=1)[0].tolist()
+    assert told(recorder) == [("reset", "environment 0")]
+
+
+def test_a_class_of_the_script_is_pickled_with_its_methods(recorder):
+    """Methods of a recorded class take no recorder along when the class itself is pickled."""
+    cloudpickle = pytest.importorskip("cloudpickle")
+    kind = type("Own", (Ends,), {"__module__": "__main__", "step": lambda s, a: Ends.step(s, a)})
+    environment = recorder.wrap_environment(kind())
+    environment.reset(seed=1)
+    other = pickle.loads(cloudpickle.dumps(environment))
+    other.step([0.0, 0.0])
+    environment.step([0.0, 0.0])
+    assert [name for _, name in told(recorder)] == [f"environment {n}" for n in (0, 1, 0)]
+
+
+def test_environments_are_numbered_as_they_are_first_used(recorder):
+    """One that was made before and is never used shifts neither numbers nor seeds."""
+    gymnasium.make("CartPole-v1")
+    late, first = gymnasium.make("CartPole-v1"), gymnasium.make("CartPole-v1")
+    first.reset()
+    late.reset()
+    late.step(0)
+    assert told(recorder) == [
+        ("reset", "environment 0"),
+        ("reset", "environment 1"),
+        ("step", "environment 1"),
+    ]
+    assert [e.unwrapped.np_random_seed for e in (first, late)] == [SEED, SEED + 1]
+    assert recorder.seeded == ["resets of environments"]
+
+
+class Child(Ends):
+    """Leaves the step to its parent."""
+
+    def step(self, action):
+        """Step."""
+        return super().step(action)
+
+
+def test_a_step_by_a_parent_is_one_step(recorder):
+    """An environment whose class and parent are both recorded gives one event a step."""
+    for environment in [recorder.wrap_environment(kind()) for kind in (Child, Ends)]:
+        environment.reset(seed=1)
+        environment.step([0.0, 0.0])
+    assert [kind for kind, _ in told(recorder)] == ["reset", "step"] * 2
+
+
+class Unseeded(Ends):
+    """Was written before resets had seeds."""
+
+    def reset(self):
+        """Reset."""
+        return super().reset(seed=3)
+
+
+def test_a_reset_that_takes_no_seed_gets_none(recorder):
+    """The tracer gives a seed only where there is room for one."""
+    environment = recorder.wrap_environment(Unseeded())
+    environment.reset()
+    assert told(recorder) == [("reset", "environment 0")]
+    assert recorder.seeded == []
+
+
+def test_classes_are_left_as_they_were():
+    """After the recorder the methods are those of before, and old environments go on."""
+    before = (TimeLimit.step, TimeLimit.reset)
+    with Recorder(Places([__file__])) as first:
+        environment = gymnasium.make("CartPole-v1")
+        environment.reset(seed=1)
+        assert TimeLimit.step is not before[0]
+    assert (TimeLimit.step, TimeLimit.reset) == before
+    with Recorder(Places([__file__])):
+        gymnasium.make("CartPole-v1")
+        environment.step(0)
+    assert told(first) == [("reset", "environment 0")]
+
+
+def test_a_seed_of_the_script_is_no_seed_of_the_tracer(recorder):
+    """A lost seed shows: the tracer gives others than a script would."""
+    seeded, lost = gymnasium.make("CartPole-v1"), gymnasium.make("CartPole-v1")
+    seeded.reset(seed=0)
+    lost.reset()
+    one, other = [e for e in recorder.events if e["kind"] == "reset"]
+    assert one["parts"] != other["parts"]
+    assert SEED > 1000

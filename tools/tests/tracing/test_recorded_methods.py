@@ -1,0 +1,342 @@
+"""What vector environments, normalisers and loss modules hand out is recorded, and where else."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import sys
+from dataclasses import replace
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+from gymnasium.wrappers import TimeLimit, TransformReward
+
+from rlregress.model import explain
+from rlregress.model.recorded_traces import Part, Trace
+from rlregress.tracing.events import Places
+from rlregress.tracing.recorder import Recorder
+from rlregress.tracing.seeds import SEED
+from rlregress.tracing.toys import Ends
+from rlregress.tracing.trace_comparison import compare
+
+from .test_trace_comparison import made
+
+
+@pytest.fixture
+def recorder():
+    """A recorder of this file."""
+    with Recorder(Places([__file__])) as recorder:
+        yield recorder
+
+
+def told(recorder, *kinds):
+    """Kind and name of events."""
+    return [(e["kind"], e["name"]) for e in recorder.events if e["kind"] in kinds]
+
+
+def make():
+    """One of many environments."""
+    return gymnasium.make("CartPole-v1")
+
+
+ZEROS = np.zeros(2, dtype=np.int64)
+
+
+# -- environments made by their constructors -----------------------------------------------------
+
+
+def test_an_environment_made_by_its_constructor_is_recorded_once_in_its_wrappers(recorder):
+    """The outermost call is the event, whichever wrapper it is of; the seed is the inner one's."""
+    inner = Ends()
+    environment = TransformReward(TimeLimit(inner, 3), lambda reward: reward + 100.0)
+    environment.reset()
+    environment.step([0.0, 0.0])
+    inner.step([0.0, 0.0])
+    assert told(recorder, "reset", "step") == [
+        ("reset", "environment 0"),
+        ("step", "environment 0"),
+        ("step", "environment 0"),
+    ]
+    first, second = (e["parts"]["reward"][2][0] for e in recorder.events if e["kind"] == "step")
+    assert first > 90.0 > second
+    assert inner.np_random_seed == SEED
+    assert recorder.seeded == ["resets of environments"]
+
+
+def test_a_class_that_is_defined_later_is_recorded(recorder):
+    """A class of the script is met when it is defined."""
+
+    class Own(Ends):
+        def step(self, action):
+            """Step."""
+            return self._state, 0.0, False, False, {}
+
+    environment = Own()
+    environment.reset(seed=1)
+    environment.step([0.0, 0.0])
+    assert [kind for kind, _ in told(recorder, "reset", "step")] == ["reset", "step"]
+
+
+# -- vector environments -------------------------------------------------------------------------
+
+
+def test_what_a_vector_environment_hands_out_is_an_event(recorder):
+    """Beside the steps of its environments, once for all wrappers, with its types and shapes."""
+    from gymnasium.wrappers.vector import RecordEpisodeStatistics
+
+    several = RecordEpisodeStatistics(gymnasium.vector.SyncVectorEnv([make, make]))
+    several.reset(seed=1)
+    several.step(ZEROS)
+    assert told(recorder, "reset", "step", "output") == [
+        ("reset", "environment 0"),
+        ("reset", "environment 1"),
+        ("output", "VectorEnv.reset"),
+        ("step", "environment 0"),
+        ("step", "environment 1"),
+        ("output", "VectorEnv.step"),
+    ]
+    words = recorder.events[-1]["parts"]["types"][4]
+    assert words == "flags [bool 2, bool 2]; observation float32 2x4; reward float64 2"
+
+
+@pytest.mark.nightly
+def test_environments_of_other_processes_are_stepped_as_one(recorder):
+    """What no environment of this process tells is a step, and the report says how to see it."""
+    apart = gymnasium.vector.AsyncVectorEnv([make, make])
+    apart.reset()
+    apart.step(ZEROS)
+    apart.close()
+    assert told(recorder, "reset", "step", "output") == [
+        ("reset", "environment 0"),
+        ("step", "environment 0"),
+    ]
+    assert set(recorder.events[-1]["parts"]) == {"action", "observation", "reward", "flags"}
+    assert "resets of environments" in recorder.seeded
+    (row,) = recorder.elsewhere
+    assert (row["what"], row["class"]) == ("process", "AsyncVectorEnv")
+    (line,) = explain.elsewhere(Trace(header={"elsewhere": [row]}, events=()))
+    assert "started by AsyncVectorEnv, async_vector_env.py:" in line
+    assert line.endswith("to run it in one process: gymnasium.vector.SyncVectorEnv")
+
+
+def test_a_vector_environment_that_has_nothing_to_unwrap(recorder):
+    """A library's own kind of vector environment, of no class of gymnasium's, is stepped, too."""
+
+    class Vectors:
+        def step(self, action):
+            return np.zeros((2, 4)), np.zeros(2), np.zeros(2, bool), np.zeros(2, bool), {}
+
+    recorder.recorded_call("Vectors.step", Vectors.step, Vectors(), ZEROS)
+    assert told(recorder, "reset", "step", "output") == [("step", "environment 0")]
+
+
+def test_what_a_framework_normalises_is_an_event(recorder):
+    """The outermost of a framework's vector environments, and its normaliser when it is asked."""
+    vectors = pytest.importorskip("stable_baselines3.common.vec_env")
+    normalised = vectors.VecFrameStack(vectors.VecNormalize(vectors.DummyVecEnv([make] * 2)), 2)
+    normalised.reset()
+    normalised.step(ZEROS)
+    normalised.venv.normalize_obs(np.ones((1, 4), dtype=np.float32))
+    assert [name for _, name in told(recorder, "output")] == [
+        "VecEnv.reset",
+        "VecEnv.step_wait",
+        "VecNormalize.normalize_obs",
+    ]
+    assert "observation float32 2x8" in recorder.events[-2]["parts"]["types"][4]
+
+
+def test_what_torchrl_collects_is_an_event(recorder):
+    """The steps of its environments, and every batch of a collector."""
+    torchrl = pytest.importorskip("torchrl.envs")
+    collectors = pytest.importorskip("torchrl.collectors")
+    kind = getattr(collectors, "Collector", None) or collectors.SyncDataCollector
+    batches = list(kind(torchrl.GymEnv("CartPole-v1"), frames_per_batch=4, total_frames=8))
+    names = [name for _, name in told(recorder, "output")]
+    assert len(batches) == 2
+    assert sum(name.endswith(".iterator") for name in names) == 2
+    assert sum("EnvBase.step" in name for name in names) == 8
+    assert "observation float32 4x4" in recorder.events[-1]["parts"]["types"][4]
+
+
+def test_a_class_is_watched_when_its_module_is_imported(tmp_path, monkeypatch):
+    """A module is not imported for it; when it has been, its classes and later ones are watched."""
+    (tmp_path / "late_vectors.py").write_text(
+        "class Vectors:\n    def wait(self):\n        return 1.0\n", encoding="utf-8"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with Recorder(Places([__file__])) as recorder:
+        from rlregress.tracing import recorded_methods
+
+        found = next(each for each in sys.meta_path if isinstance(each, recorded_methods.Importing))
+        recorder._recorded_methods.install(
+            found, ["late_vectors:Vectors.wait", "no_such:Thing.wait"]
+        )
+        assert "late_vectors" not in sys.modules
+        late = importlib.import_module("late_vectors")
+
+        class Wrapped(late.Vectors):
+            def wait(self):
+                """Wait for the inner one."""
+                return 2.0 * super().wait()
+
+        original = Wrapped().wait()
+    assert original == 2.0
+    assert [e["parts"]["value"][2] for e in recorder.events] == [[2.0]]
+    assert "__init_subclass__" not in vars(late.Vectors)
+    assert not any(isinstance(each, recorded_methods.Importing) for each in sys.meta_path)
+    del sys.modules["late_vectors"]
+
+
+# -- losses --------------------------------------------------------------------------------------
+
+
+class Loss(torch.nn.Module):
+    """A loss module."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(2, 1)
+
+    def forward(self, given):
+        """The losses."""
+        value = self.layer(given).mean()
+        return {"loss_value": value, "entropy": value.detach().double()}
+
+
+class Whole(Loss):
+    """Calls another loss module."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = Loss()
+
+    def forward(self, given):
+        """The losses of the other one."""
+        return self.inner(given)
+
+
+class Policy(Loss):
+    """Returns a mapping without a scalar that trains anything."""
+
+    def forward(self, given):
+        """An action."""
+        return {"action": self.layer(given)}
+
+
+def test_what_a_loss_module_returns_is_an_event(recorder):
+    """Once for the outermost, where it is defined, with keys, types and shapes; of losses only."""
+    Whole()(torch.ones(3, 2))
+    Policy()(torch.ones(3, 2))
+    assert told(recorder, "loss") == [("loss", "Whole 0")]
+    (event,) = [e for e in recorder.events if e["kind"] == "loss"]
+    assert event["parts"]["keys"][4] == "entropy float64 scalar; loss_value float32 scalar"
+    assert event["at"][2] == "forward"
+    assert event["at"][1] == Whole.forward.__code__.co_firstlineno
+    assert event["at"][3][0][2] == "test_what_a_loss_module_returns_is_an_event"
+
+
+def returned(found, text, number):
+    """A trace whose second event is what a loss module returns."""
+    parts = {
+        "keys": Part(digest=text, norm=None, values=(), shadow=(), text=text),
+        "values": Part(digest=f"{number!r}", norm=abs(number), values=(number,)),
+    }
+    rows = list(found.events)
+    rows[1] = replace(rows[1], kind="loss", name="L 0", parts=parts)
+    return replace(found, events=tuple(rows))
+
+
+def test_other_keys_of_a_loss_are_a_difference_of_their_own():
+    """Neither a rounding before nor equal numbers after excuse them; the report shows both."""
+    a = returned(made("bbobo", [1, 1, 1, 1, 1]), "loss float32 scalar", 1.0)
+    b = returned(made("bbobo", [1 + 1e-7, 1, 1, 1, 1]), "loss float64 scalar", 1.0)
+    found = compare(a, b)
+    assert found.verdict == "diverged"
+    assert found.first is not None
+    assert (found.first.kind, found.first.part) == ("interface", "keys")
+    text = "\n".join(explain.comparison(found, a, b))
+    assert "first difference (interface): the loss returns other keys, shapes or types" in text
+    assert "loss float32 scalar" in text
+    assert "loss float64 scalar" in text
+
+
+def test_other_keys_hide_no_other_numbers():
+    """Where numbers part later, that is the first difference, and the keys are named beside it."""
+    a = returned(made("bbobo", [1, 1, 1, 1, 1]), "loss float32 scalar", 1.0)
+    b = returned(made("bbobo", [1, 1, 1, 2, 1]), "entropy float32 scalar", 3.0)
+    found = compare(a, b)
+    assert found.first is not None
+    assert (found.first.kind, found.equal) == ("loss", 1)
+    assert found.interface is not None
+    assert "also (interface)" in "\n".join(explain.comparison(found, a, b))
+
+
+def test_other_values_of_a_loss_with_the_same_keys_are_numbers():
+    """A loss module that returns another value is a difference of the loss."""
+    a, b = (returned(made("bbobo", [1] * 5), "loss float32 scalar", x) for x in (1.0, 2.0))
+    found = compare(a, b)
+    assert found.first is not None
+    assert (found.first.kind, found.first.part, found.interface) == ("loss", "values", None)
+
+
+def test_what_only_one_side_watches_is_left_out():
+    """A method that one release does not have, or a loss module, changes nothing by itself."""
+    a = made("bobo", range(4))
+    output = replace(a.events[0], kind="output", name="VecEnv.reset")
+    # more often than events in a row could agree
+    b = replace(a, events=tuple(each for event in a.events for each in (output, event)))
+    found = compare(a, b)
+    assert found.verdict == "equal"
+    assert [side for side, _ in found.extra] == ["B"] * 4
+
+
+# -- threads -------------------------------------------------------------------------------------
+
+
+def test_an_event_of_another_thread_names_who_started_it(recorder):
+    """A thread that draws is named with the place that started it; one that does not is not."""
+    import threading
+
+    for work in (functools.partial(len, ()), draw):
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    (row,) = recorder.elsewhere
+    assert (row["what"], row["file"]) == ("thread", "test_recorded_methods.py")
+    text = explain.causes(compare(made("b", [1]), made("b", [2])), recorder.elsewhere)
+    assert text == "the order of what runs in other threads or processes"
+
+
+def draw():
+    """Draw."""
+    torch.rand(2)
+
+
+# -- losses side by side, and counts ---------------------------------------------------------------
+
+
+def test_losses_of_different_networks_are_told_apart():
+    """The differences of each loss are followed by the optimiser that steps after it."""
+
+    def two(gap):
+        found = made("bo" * 4, [1, 1, 5, 5, 1 + gap, 1, 5, 5])
+        rows = [
+            replace(event, name=f"Adam {n // 2 % 2}" if event.kind == "optimizer" else "loss")
+            for n, event in enumerate(found.events)
+        ]
+        return replace(found, events=tuple(rows))
+
+    a, b = two(0.0), two(1.0)
+    found = compare(a, b)
+    assert [(g.optimizer, g.gaps) for g in found.growth] == [("0", (0.5,)), ("1", (0.0,))]
+    lines = explain.comparison(found, a, b)
+    assert "  f.py:4 in train, before optimiser 0 steps: 0.5 first (1 losses)" in lines
+
+
+def test_the_last_event_is_counted():
+    """A trace that is equal to another is so in all of its events, the last one included."""
+    found = made("bof", [0, 1, 2])
+    assert compare(found, found).compared == len(found.events) == 3
+    assert compare(found, found).equal == 3

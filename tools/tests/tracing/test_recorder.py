@@ -1,0 +1,337 @@
+"""Hooks record what a training does, change nothing of it, and leave nothing behind."""
+
+from __future__ import annotations
+
+import importlib
+import random
+import threading
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+
+from rlregress.frameworks.framework_errors import ExpectedError
+from rlregress.tracing import recorder
+from rlregress.tracing.events import RAISED, Places
+from rlregress.tracing.recorder import Recorder, Stop
+
+from .scripts import TRAINING, changed, recorded_here
+
+OWNERS = (
+    torch, torch.Tensor, torch.autograd, torch.optim.Optimizer, torch.optim.Adam, np.random, random,
+    torch.random, torch.nn.Module,
+    gymnasium, gymnasium.envs.registration, gymnasium.spaces.Space, gymnasium.spaces.Box,
+    gymnasium.spaces.Discrete, gymnasium.vector.AsyncVectorEnv,
+)  # fmt: skip
+
+
+def counts(recorder):
+    """Kind of event -> how many."""
+    kinds = [event["kind"] for event in recorder.events]
+    return {kind: kinds.count(kind) for kind in kinds}
+
+
+def parameters(names):
+    """All numbers of the trained network."""
+    return torch.cat([p.detach().reshape(-1) for p in names["trained"].parameters()])
+
+
+def run(text):
+    """The names of a script that ran without a recorder."""
+    names = {"__name__": "untraced"}
+    exec(text, names)
+    return names
+
+
+def test_recording_does_not_change_the_training(tmp_path):
+    """The final parameters are the same to the bit with and without a recorder."""
+    _, traced = recorded_here(TRAINING, tmp_path)
+    assert torch.equal(parameters(traced), parameters(run(TRAINING)))
+
+
+def test_hooks_leave_nothing_behind(tmp_path):
+    """After the recorder every attribute is the one that was there before, and no hook is left."""
+    from torch.optim import optimizer as module
+
+    # torch imports more of itself when the first optimiser is made: no hook of the recorder
+    torch.optim.Adam([torch.nn.Parameter(torch.zeros(1))])
+    before = [dict(vars(owner)) for owner in OWNERS]
+    recorded_here(TRAINING, tmp_path)
+    for owner, known in zip(OWNERS, before, strict=True):
+        after = dict(vars(owner))
+        assert {k for k, v in after.items() if known.get(k, after) is not v} == set(), owner
+        assert set(known) == set(after)
+    assert not module._global_optimizer_pre_hooks
+    assert not module._global_optimizer_post_hooks
+    assert not torch.nn.modules.module._global_parameter_registration_hooks
+
+
+def test_hooks_go_when_a_script_raises(tmp_path):
+    """An error of the script comes out, and the hooks are gone."""
+    before = torch.rand
+    with pytest.raises(ZeroDivisionError):
+        recorded_here("import torch\ntorch.rand(2)\n1 / 0\n", tmp_path)
+    assert torch.rand is before
+
+
+def test_every_kind_of_event_is_recorded(tmp_path):
+    """Twenty steps give one event for each thing that is done, in order."""
+    recorder, _ = recorded_here(TRAINING, tmp_path)
+    found = counts(recorder)
+    assert (found["step"], found["backward"], found["optimizer"]) == (20, 20, 20)
+    # of every step: clipped gradients and the target network
+    assert found["write"] == 40
+    assert found["parameters"] == 1
+    # an observation, and two arrays of the minibatch on lines of their own
+    assert found["data"] == 60
+    assert recorder.seeded == []
+    kinds = [event["kind"] for event in recorder.events]
+    assert kinds.index("reset") < kinds.index("parameters") < kinds.index("step")
+    assert kinds.index("backward") < kinds.index("write") < kinds.index("optimizer")
+
+
+def test_an_event_names_line_function_and_callers(tmp_path):
+    """The place is the nearest line of the script, and who called it."""
+    recorder, _ = recorded_here(TRAINING, tmp_path)
+    update = next(e for e in recorder.events if e["kind"] == "write" and "copy_" in e["name"])
+    line = TRAINING.splitlines().index("            old.copy_(0.1 * new + 0.9 * old)") + 1
+    call = TRAINING.splitlines().index("        follow(online, target)") + 1
+    assert update["at"][:3] == ["here.py", line, "follow"]
+    assert update["at"][3][0] == ["here.py", call, "main"]
+
+
+def test_optimisers_that_were_there_before_are_recorded():
+    """A step of an optimiser that was made before the recorder is an event, too."""
+    weight = torch.nn.Parameter(torch.ones(2))
+    optimizer = torch.optim.Adam([weight], lr=0.5)
+    with Recorder(Places([__file__])) as recorder:
+        weight.sum().backward()
+        optimizer.step()
+    (step,) = [e for e in recorder.events if e["kind"] == "optimizer"]
+    assert step["parts"]["learning_rate"][2] == [0.5]
+    assert step["parts"]["gradient"][2] == [1.0, 1.0]
+    assert step["parts"]["update"][2] == pytest.approx([-0.5, -0.5])
+    assert step["at"][2] == "test_optimisers_that_were_there_before_are_recorded"
+
+
+@pytest.fixture
+def without_global_hooks(monkeypatch):
+    """Torch as it was before it had hooks for every optimiser and every parameter."""
+    from torch.optim import optimizer as module
+
+    for name in ("register_optimizer_step_pre_hook", "register_optimizer_step_post_hook"):
+        monkeypatch.delattr(module, name)
+    name = "register_module_parameter_registration_hook"
+    monkeypatch.delattr(torch.nn.modules.module, name)
+
+
+def test_torch_without_global_hooks(tmp_path, without_global_hooks):
+    """The same steps are recorded, also of optimisers made before and of own classes."""
+
+    class Own(torch.optim.SGD):
+        def step(self, closure=None):
+            return super().step(closure)
+
+    weight = torch.nn.Parameter(torch.ones(2))
+    early = torch.optim.Adam([weight], lr=0.5)
+    class_step = torch.optim.Adam.step
+    with Recorder(Places([__file__])) as recorder:
+        late = Own([weight], lr=0.1)
+        scheduler = torch.optim.lr_scheduler.StepLR(late, 1)
+        weight.sum().backward()
+        early.step()
+        late.step()
+        scheduler.step()
+    steps = [e for e in recorder.events if e["kind"] == "optimizer"]
+    assert [e["name"] for e in steps] == ["Adam 0", "Own 1"]
+    assert steps[1]["parts"]["update"][2] == pytest.approx([-0.1, -0.1])
+    assert torch.optim.Adam.step is class_step
+    inner, _ = recorded_here(TRAINING, tmp_path)
+    assert counts(inner)["optimizer"] == 20
+
+
+def test_what_nobody_seeded_is_seeded_and_told(tmp_path):
+    """Without seeds of its own a script is seeded, and each thing that it used is named."""
+    text = changed(
+        ("random.seed(1)\nnp.random.seed(1)\ntorch.manual_seed(1)\n", ""), ("seed=3", "")
+    )
+    one, _ = recorded_here(text, tmp_path)
+    other, _ = recorded_here(text, tmp_path)
+    assert one.events == other.events
+    assert set(one.seeded) == {
+        "torch's generator", "NumPy's generator", "Python's generator", "resets of environments"
+    }  # fmt: skip
+
+
+def test_what_is_not_used_is_not_named(tmp_path):
+    """A generator that a script does not draw from needs no seed."""
+    recorder, _ = recorded_here("import torch\ntorch.manual_seed(3)\ntorch.rand(1)\n", tmp_path)
+    assert recorder.seeded == []
+
+
+def test_generators_and_spaces_without_a_seed(tmp_path):
+    """Samples of a space and generators of NumPy repeat themselves and are named."""
+    text = (
+        "import gymnasium, numpy as np\n"
+        "space = gymnasium.spaces.Box(-1, 1, (3,))\n"
+        "found = [space.sample(), np.random.default_rng().random(3)]\n"
+        "np.random.seed()\nfound.append(np.random.rand(3))\n"
+    )
+    one, first = recorded_here(text, tmp_path)
+    _, again = recorded_here(text, tmp_path)
+    assert all(np.array_equal(*pair) for pair in zip(first["found"], again["found"], strict=True))
+    assert one.seeded == [
+        "sampling of action spaces",
+        "generators made by numpy.random.default_rng()",
+        "NumPy's generator",
+    ]
+
+
+def test_a_trace_ends_after_the_steps_asked_for(tmp_path):
+    """Stop ends a script at its step, through handlers of every exception."""
+    text = changed(("trained = main()", "try:\n    main()\nexcept Exception:\n    pass\n"))
+    script = tmp_path / "short.py"
+    script.write_text(text, encoding="utf-8")
+    with pytest.raises(Stop), Recorder(Places([str(script)]), steps=7) as recorder:
+        exec(compile(text, str(script), "exec"), {"__name__": "short"})
+    assert counts(recorder)["step"] == 7
+
+
+def test_vector_environments_are_recorded(tmp_path):
+    """Environments stepped side by side, in other processes, and as one array are recorded."""
+    text = (
+        "import gymnasium, numpy as np\n"
+        "make = lambda: gymnasium.make('CartPole-v1')\n"
+        "several = gymnasium.vector.SyncVectorEnv([make, make])\n"
+        "apart = gymnasium.vector.AsyncVectorEnv([make, make])\n"
+        "arrays = gymnasium.make_vec('CartPole-v1', 3, vectorization_mode='vector_entry_point')\n"
+        "for environment in (several, apart, arrays):\n"
+        "    environment.reset(seed=1)\n"
+        "    environment.step(np.zeros(environment.num_envs, dtype=np.int64))\n"
+        "    environment.close()\n"
+    )
+    recorder, _ = recorded_here(text, tmp_path)
+    steps = [e for e in recorder.events if e["kind"] == "step"]
+    assert [len(e["parts"]["reward"][2]) for e in steps] == [1, 1, 2, 3]
+    assert counts(recorder)["reset"] == 4
+
+
+def test_a_draw_outside_of_the_traced_code_is_no_event():
+    """Only draws with a frame of the traced code below them count."""
+    with Recorder(Places(["/nowhere"])) as recorder:
+        torch.rand(2)
+        np.random.rand(2)
+    assert recorder.events == []
+
+
+def test_a_refusal_is_recorded_with_where_it_was_raised(tmp_path):
+    """Its type in words, and the frames of the traced code, the innermost first."""
+    file = tmp_path / "package.py"
+    file.write_text("def inner():\n    raise KeyError('x')\n\n\ndef outer():\n    inner()\n")
+    names: dict = {}
+    exec(compile(file.read_text(), str(file), "exec"), names)
+
+    with pytest.raises(KeyError) as raised:
+        names["outer"]()
+    recorder = Recorder(Places([str(file)]))
+    recorder.answer("asked", ExpectedError(raised.value))
+    recorder.answer("told", "refused: KeyError")
+    recorded, plain = recorder.events
+    assert recorded["at"] == ["", 0, "", [["package.py", 2, "inner"], ["package.py", 6, "outer"]]]
+    assert recorded["parts"]["value"][-1] == "refused: KeyError"
+    assert recorded["parts"]["types"][-1] == RAISED != plain["parts"]["types"][-1]
+    assert plain["at"] is None
+
+
+def test_parts_of_a_draw_are_not_drawn_twice(tmp_path):
+    """A function that draws by another one is one event."""
+    text = "import random\nrandom.choices([1, 2, 3], k=4)\nrandom.shuffle([1, 2, 3])\n"
+    recorder, _ = recorded_here(text, tmp_path)
+    assert [e["name"] for e in recorder.events] == ["random.choices", "random.shuffle"]
+
+
+def test_a_failing_hook_undoes_the_others(monkeypatch):
+    """If one hook cannot be set, those before it are taken back."""
+    from rlregress.tracing import recorded_environments
+
+    def broken(self, importing):
+        raise RuntimeError("no such thing")
+
+    monkeypatch.setattr(recorded_environments.Environments, "install", broken)
+    before = torch.rand
+    with pytest.raises(RuntimeError, match="no such thing"):
+        recorder.Recorder(Places([__file__])).__enter__()
+    assert torch.rand is before
+
+
+def test_threads_do_not_end_the_recording(tmp_path):
+    """A script with a thread that draws is recorded to its end."""
+    assert threading.active_count() >= 1
+    text = (
+        "import threading, torch\n"
+        "thread = threading.Thread(target=lambda: torch.rand(2))\n"
+        "thread.start()\nthread.join()\ntorch.rand(2)\n"
+    )
+    recorder, _ = recorded_here(text, tmp_path)
+    assert counts(recorder)["draw"] == 2
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "torch.random.manual_seed(1)",
+        "torch.manual_seed(1)",
+        "torch.default_generator.manual_seed(1)",
+    ],
+)
+def test_a_seed_by_any_name_is_the_scripts_own(tmp_path, call):
+    """Torch's generator has several names for its seed; nothing was seeded for the script."""
+    recorder, _ = recorded_here(f"import torch\n{call}\ntorch.rand(2)\n", tmp_path)
+    assert recorder.seeded == []
+
+
+def test_a_generator_with_a_seed_is_left_alone(tmp_path):
+    """``default_rng`` with a seed is NumPy's own, by position and by name."""
+    text = (
+        "import numpy as np\n"
+        "found = [np.random.default_rng(5).random(), np.random.default_rng(seed=5).random()]\n"
+    )
+    recorder, names = recorded_here(text, tmp_path)
+    assert names["found"] == [np.random.default_rng(5).random()] * 2
+    assert recorder.seeded == []
+
+
+@pytest.mark.parametrize(
+    ("seed", "draw"),
+    [
+        ("torch.manual_seed(0)", "torch.rand(2)"),
+        ("np.random.seed(0)", "np.random.rand(2)"),
+        ("random.seed(0)", "random.random()"),
+        ("space.seed(0)", "space.sample()"),
+        ("rng = np.random.default_rng(0)", "torch.as_tensor(rng.random(2))"),
+    ],
+)
+def test_a_seed_that_a_script_lost_shows(tmp_path, seed, draw):
+    """What the tracer gives is no seed that a script would give."""
+    head = (
+        "import random, gymnasium, torch\nimport numpy as np\n"
+        "space, rng = gymnasium.spaces.Discrete(10**6), np.random.default_rng()\n"
+    )
+    one, _ = recorded_here(f"{head}{seed}\n{draw}\n", tmp_path)
+    other, _ = recorded_here(f"{head}{draw}\n", tmp_path)
+    assert one.events[-1]["parts"] != other.events[-1]["parts"]
+
+
+def test_what_was_imported_by_name_before_is_recorded(tmp_path, monkeypatch):
+    """A module that holds a function of torch by its own name draws through the recorder."""
+    path = tmp_path / "early.py"
+    path.write_text("from torch import randn\n\n\ndef draw():\n    return randn(3)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    early = importlib.import_module("early")
+    before = early.randn
+    with Recorder(Places([str(path)])) as recorder:
+        recorder.rebind()
+        early.draw()
+    assert [event["name"] for event in recorder.events] == ["torch.randn"]
+    assert early.randn is before

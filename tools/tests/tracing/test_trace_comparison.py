@@ -1,0 +1,526 @@
+"""Two traces: equal, close or diverged; where first, of which kind, and what was skipped."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rlregress.model import explain
+from rlregress.model.recorded_traces import Event, Part, Trace, difference
+from rlregress.tracing import events, trace_comparison, trace_reader
+from rlregress.tracing.trace_comparison import compare
+
+from .scripts import TRAINING, changed, recorded_here
+
+
+def traced(folder, text, name="a"):
+    """The trace of a script that ran in this process."""
+    inner = folder / name
+    inner.mkdir()
+    recorder, _ = recorded_here(text, inner)
+    events.write(str(inner / "trace"), {"failure": "", "seeded": [], "lines": {}}, recorder.events)
+    return trace_reader.load(inner / "trace")
+
+
+def compared(folder, *changes):
+    """The training beside itself with changes."""
+    return compare(traced(folder, TRAINING, "a"), traced(folder, changed(*changes), "b"))
+
+
+def test_the_same_training_is_equal(tmp_path):
+    """The same script twice is equal to the bit, with nothing skipped."""
+    found = compared(tmp_path)
+    assert found.verdict == "equal"
+    assert found.extra == ()
+    assert found.compared == found.equal > 100
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kind", "function"),
+    [
+        ("torch.manual_seed(1)", "torch.manual_seed(2)", "initialisation", "networks"),
+        ("nn.Linear(16, 2))", "nn.Linear(16, 2)).double().float().half().float()",
+         "initialisation", "main"),
+        ("random.seed(1)\nnp", "random.seed(2)\nnp", "exploration", "explore"),
+        ("int(values.argmax())", "int(values.argmin())", "exploration", "main"),
+        ("reset(seed=3)", "reset(seed=4)", "environment", "main"),
+        ("size=8)", "size=8) // 2 * 2 % len(memory)", "data", "minibatch"),
+        ("np.random.randint(0, len(memory), size=8)",
+         "np.random.randint(0, len(memory) + 1, size=8) - 1", "sampling", "minibatch"),
+        (".mean()\n", ".mean() * 2\n", "loss", "main"),
+        ("clip_grad_norm_(online.parameters(), 0.5)",
+         "clip_grad_norm_(online.parameters(), 0.25)", "gradient", "main"),
+        ("loss.backward()", "loss.backward(); online[0].bias.grad = online[0].bias.grad * 2",
+         "gradient", "main"),
+        ("step / 40", "step / 20", "schedule", "main"),
+        ("lr=1e-2)", "lr=1e-2, eps=1e-3)", "optimiser", "main"),
+        ("0.1 * new + 0.9 * old", "0.2 * new + 0.8 * old", "target update", "follow"),
+        ("        follow(online, target)\n",
+         "        follow(online, target) if step % 2 else None\n", "order", "follow"),
+        ("        optimizer.step()\n", "        optimizer.step(); optimizer.step()\n", "order",
+         "main"),
+    ],
+)  # fmt: skip
+def test_a_change_is_named_where_it_is(tmp_path, old, new, kind, function):
+    """One changed line is the first divergence, of the right kind and in the right function."""
+    found = compared(tmp_path, (old, new))
+    assert found.verdict == "diverged"
+    assert found.first is not None
+    assert found.first.kind == kind
+    on_either = [event.function for event in (found.first.a, found.first.b) if event]
+    assert function in on_either
+
+
+def test_a_doubled_loss_has_the_ratio_two(tmp_path):
+    """The report gives both values and lines, the ratio, and what came just before."""
+    a = traced(tmp_path, TRAINING, "a")
+    b = traced(tmp_path, changed((".mean()\n", ".mean() * 2\n")), "b")
+    found = compare(a, b)
+    assert found.first is not None
+    assert found.first.ratio == pytest.approx(2.0)
+    text = "\n".join(explain.comparison(found, a, b))
+    assert "first difference (loss)" in text
+    assert "B / A: x2" in text
+    assert "here.py:" in text
+    assert "just before, the same on both sides" in text
+    assert f"diverged after {found.equal} equal events" in text
+
+
+def test_an_extra_event_is_aligned(tmp_path):
+    """An event that one side has in every step is noted; equal numbers after it stay equal."""
+    found = compared(
+        tmp_path, ("    chosen =", "    torch.zeros(3).copy_(torch.ones(3))\n    chosen =")
+    )
+    assert found.verdict == "equal"
+    assert [side for side, _ in found.extra] == ["B"] * 20
+    assert {event.kind for _, event in found.extra} == {"write"}
+
+
+def test_reordered_arithmetic_is_close(tmp_path):
+    """A sum in another order differs by a rounding, grows, and is close."""
+    found = compared(
+        tmp_path, ("((given - wanted) ** 2).mean()", "((given - wanted) ** 2 / 7).sum() * 7 / 8")
+    )
+    assert found.verdict == "close"
+    assert found.first is not None
+    assert found.growth
+    assert max(gap for growth_of in found.growth for gap in growth_of.gaps) < trace_comparison.GROWN
+
+
+def test_a_renamed_function_and_moved_lines_are_equal(tmp_path):
+    """Functions with other names on other lines are the same training."""
+    found = compared(
+        tmp_path,
+        ("loss_of", "squared_error"),
+        ("\ndef main", "\n# moved\n\n\ndef main"),
+        ("follow(", "track("),
+        ("minibatch(", "sample("),
+    )
+    assert found.verdict == "equal"
+    assert found.extra == ()
+
+
+def test_a_function_split_in_two_draws_alike(tmp_path):
+    """Another function of the same draw with the same result is an event like it."""
+    found = compared(tmp_path, ("np.random.rand() < rate", "np.random.random_sample() < rate"))
+    assert found.verdict == "equal"
+    assert len(found.extra) == 40
+
+
+# -- synthetic events --------------------------------------------------------------------------
+
+
+def made(kinds, numbers=None):
+    """A trace of events of these kinds, "b" a backward, "o" an optimiser step, and so on."""
+    names = {"b": "backward", "o": "optimizer", "d": "draw", "s": "step", "w": "write",
+             "f": "final", "r": "optimizer"}  # fmt: skip
+    parts = {"b": "loss", "o": "update", "d": "value", "s": "observation", "w": "value",
+             "f": "parameters", "r": "learning_rate"}  # fmt: skip
+    rows = []
+    for n, kind in enumerate(kinds):
+        number = float(n if numbers is None else numbers[n])
+        part = Part(digest=f"{number!r}", norm=abs(number), values=(number,))
+        rows.append(
+            Event(
+                index=n,
+                kind=names[kind],
+                name="x",
+                file="f.py",
+                line=n,
+                function="train",
+                parts={parts[kind]: part},
+            )
+        )
+    return Trace(header={"failure": "", "seeded": [], "lines": {}}, events=tuple(rows))
+
+
+def test_a_training_that_goes_on_on_one_side_is_diverged():
+    """More updates at the end of one side are a divergence of order, not a note."""
+    found = compare(made("dbodbo"), made("dbodbodbo"))
+    assert found.verdict == "diverged"
+    assert found.first is not None
+    assert (found.first.kind, found.first.a) == ("order", None)
+    assert found.first.b is not None
+    assert found.equal == 6
+
+
+def test_draws_at_the_end_of_one_side_are_a_note():
+    """Draws after the last update, on one side only, leave the verdict equal."""
+    found = compare(made("dbodbo"), made("dbodbodd"))
+    assert found.verdict == "equal"
+    assert len(found.extra) == 2
+
+
+def test_an_extra_event_is_blamed_for_what_follows():
+    """Numbers that part soon after an extra event are a divergence of order at that event."""
+    a = made("dbodbobo", [0, 1, 2, 3, 4, 5, 6, 7])
+    b = made("dbowdbobo", [0, 1, 2, 99, 3, 4, 5, 66, 77])
+    found = compare(a, b)
+    assert found.verdict == "diverged"
+    assert found.first is not None
+    assert found.first.kind == "order"
+    assert found.first.b is not None
+    assert found.first.b.kind == "write"
+
+
+def test_an_extra_event_is_acquitted_by_equal_updates():
+    """Numbers that part only after more equal updates are a divergence of their own."""
+    a = made("dbobobobobo", range(11))
+    b = made("dbowbobobobo", [0, 1, 2, 99, 3, 4, 5, 6, 7, 8, 77, 78])
+    found = compare(a, b)
+    assert found.first is not None
+    assert found.first.kind == "loss"
+    assert [event.kind for _, event in found.extra] == ["write"]
+
+
+def test_a_fault_beyond_a_rounding_is_told_from_it():
+    """After a rounding, a jump is named where it is, with the rounding beside it."""
+    a = made("bobobo", [1, 1, 1, 1, 1, 1])
+    b = made("bobobo", [1 + 1e-8, 1 + 1e-8, 1 + 2e-8, 1, 1.5, 1.5])
+    found = compare(a, b)
+    assert found.verdict == "diverged"
+    assert found.first is not None
+    assert found.first.a is not None
+    assert found.first.a.index == 4
+    assert found.rounding is not None
+    assert found.rounding.a is not None
+    assert found.rounding.a.index == 0
+
+
+def test_a_rounding_that_grows_is_blamed_itself():
+    """A rounding that grows step by step beyond what is close leads back to where it began."""
+    gaps = [1e-7, 1e-5, 1e-3, 5e-3, 0.1, 0.5]
+    found = compare(made("bobobo", [1] * 6), made("bobobo", [1 + gap for gap in gaps]))
+    assert found.verdict == "diverged"
+    assert found.first is not None
+    assert found.first.a is not None
+    assert found.first.a.index == 0
+
+
+def test_an_exchange_deep_in_an_array_is_no_rounding():
+    """Two values exchanged beyond those that are kept show in the difference."""
+    array = np.arange(1.0, 101.0)
+    other = array.copy()
+    other[[60, 80]] = other[[80, 60]]
+    a, b = (trace_reader._part(*events.part(x)) for x in (array, other))
+    assert difference(a, b) > 1e-2
+
+
+def test_the_empty_trace_is_equal_to_itself():
+    """Nothing beside nothing is equal; nothing beside a training is diverged."""
+    assert compare(made(""), made("")).verdict == "equal"
+    assert compare(made(""), made("dbo")).verdict == "diverged"
+
+
+def test_what_is_no_number_is_no_rounding():
+    """A loss that is NaN on one side is a divergence, also after a rounding."""
+    a, b = made("bobo", [1, 1, 1, 1]), made("bobo", [1 + 1e-8, 1, float("nan"), 1])
+    found = compare(a, b)
+    assert found.verdict == "diverged"
+    assert found.first is not None
+    assert found.first.a is not None
+    assert found.first.a.index == 2
+
+
+def test_what_is_no_number_shows_behind_numbers():
+    """A value that is NaN after one that is the same is no rounding either."""
+    one, other = (
+        Part(digest="one", norm=2.0, values=(1.0, 1.5)),
+        Part(digest="other", norm=2.0, values=(1.0, float("nan"))),
+    )
+    assert difference(one, other) == float("inf")
+
+
+def test_a_rounding_excuses_no_other_learning_rate():
+    """What no rounding moves is compared as closely after it as before."""
+    assert compare(made("br", [1, 1]), made("br", [1 + 1e-7, 1 + 1e-8])).verdict == "close"
+    found = compare(made("br", [1, 1]), made("br", [1 + 1e-7, 1 + 5e-5]))
+    assert found.verdict == "diverged"
+    assert found.first is not None
+    assert found.first.kind == "schedule"
+
+
+def test_a_rounding_of_one_part_hides_no_other_part():
+    """All parts of an event are looked at, not the first that differs."""
+
+    def step(gradient, rate):
+        numbers = {"gradient": gradient, "learning_rate": rate}
+        parts = {
+            name: Part(digest=f"{x!r}", norm=abs(x), values=(x,)) for name, x in numbers.items()
+        }
+        return (
+            Event(
+                index=0,
+                kind="optimizer",
+                name="Adam 0",
+                file="f.py",
+                line=1,
+                function="train",
+                parts=parts,
+            ),
+        )
+
+    header = {"failure": "", "seeded": [], "lines": {}}
+    found = compare(
+        Trace(header=header, events=step(1.0, 1e-3)),
+        Trace(header=header, events=step(1 + 1e-7, 1.00005e-3)),
+    )
+    assert found.verdict == "diverged"
+    assert found.first is not None
+    assert (found.first.kind, found.first.part) == ("schedule", "learning_rate")
+
+
+def test_the_same_numbers_of_another_type_excuse_nothing():
+    """Another type is close, and a difference of half a percent after it is one of its own."""
+
+    def beside(number):
+        a, b = made("bbo", [1, 1, 1]), made("bbo", [1, number, 1])
+        (first, *rest) = b.events
+        retyped = replace(
+            first, parts={"loss": Part(digest="another type", norm=1.0, values=(1.0,))}
+        )
+        return compare(a, replace(b, events=(retyped, *rest)))
+
+    assert (beside(1).verdict, beside(1).equal) == ("close", 0)
+    assert beside(1.005).verdict == "diverged"
+    # a rounding that comes after it is the difference that is named
+    rounding = beside(1 + 1e-7).first
+    assert rounding is not None
+    assert rounding.a is not None
+    assert rounding.a.index == 1
+
+
+def named(found, *names):
+    """A trace with other names of its events."""
+    rows = [replace(event, name=name) for event, name in zip(found.events, names, strict=True)]
+    return replace(found, events=tuple(rows))
+
+
+def test_an_environment_of_one_side_only_is_a_note():
+    """An evaluation that was added changes nothing that the training does."""
+    a = named(made("sbosbo", range(6)), *["x"] * 6)
+    # more often than events in a row could agree
+    numbers = [0, 70, 1, 71, 2, 72, 3, 73, 4, 74, 5]
+    b = named(made("ssbsosssbso", numbers), *["x", "other"] * 5, "x")
+    found = compare(a, b)
+    assert found.verdict == "equal"
+    assert [(side, event.name) for side, event in found.extra] == [("B", "other")] * 5
+
+
+def shown(*names, file=""):
+    """A trace of what a training shows itself, or of what the framework hands out in a file."""
+    part = Part(digest="1", norm=1.0, values=(1.0,))
+    rows = [
+        Event(
+            index=n, kind="output", name=name, file=file, line=0, function="", parts={"value": part}
+        )
+        for n, name in enumerate(names)
+    ]
+    return Trace(header={"failure": "", "seeded": [], "lines": {}}, events=tuple(rows))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "sides"),
+    [
+        # refused: there is one answer in place of several
+        (("loss.actor", "loss.critic"), ("loss",), ("loss.actor", "loss")),
+        (("loss",), ("loss", "entropy"), (None, "entropy")),
+        (("loss", "entropy"), ("loss",), ("entropy", None)),
+    ],
+)
+def test_an_answer_of_one_side_only_is_a_difference(a, b, sides):
+    """A training shows it: the library gives more, or less, or refuses."""
+    found = compare(shown(*a), shown(*b))
+    assert (found.verdict, found.first.kind, found.first.part) == ("diverged", "interface", "")
+    assert tuple(event and event.name for event in (found.first.a, found.first.b)) == sides
+    assert "nothing of that name" in " ".join(
+        explain.comparison(found, shown(*a), shown(*b))
+    ) or all(sides)
+    # what code of the framework hands to another is no answer
+    assert compare(shown(*a, file="f.py"), shown(*b, file="f.py")).verdict == "equal"
+
+
+def test_answers_after_an_extra_draw_are_compared():
+    """A draw of one side only does not hide that answers at the end have other numbers."""
+    a, b = shown("first", "last"), shown("first", "last")
+    (draw,) = made("d").events
+    a = replace(a, events=(draw, *a.events))
+    assert compare(a, b).verdict == "equal"
+    last = replace(b.events[-1], parts={"value": Part(digest="2", norm=2.0, values=(2.0,))})
+    found = compare(a, replace(b, events=(*b.events[:-1], last)))
+    assert found.verdict == "diverged"
+    assert found.first is not None
+    assert found.first.a is draw
+
+
+def test_another_answer_is_not_skipped_because_all_goes_on_alike():
+    """What comes after a draw and another answer does not acquit the answer."""
+    (draw,) = made("d").events
+    rest = made("sbosbo", range(1, 7)).events
+    (answer,) = shown("asked").events
+    other = replace(answer, parts={"value": Part(digest="2", norm=2.0, values=(2.0,))})
+    a = replace(shown(), events=(answer, *rest))
+    assert compare(a, replace(a, events=(draw, answer, *rest))).verdict == "equal"
+    assert compare(a, replace(a, events=(draw, other, *rest))).verdict == "diverged"
+
+
+def test_an_optimiser_of_another_class_is_known_by_its_number():
+    """A subclass that makes the same steps is the same optimiser."""
+    a, b = named(made("bo"), "x", "Adam 0"), named(made("bo"), "x", "OwnAdam 0")
+    assert compare(a, b).verdict == "equal"
+    assert compare(a, named(made("bo"), "x", "Adam 1")).verdict == "diverged"
+
+
+def test_extra_updates_are_acquitted_by_how_networks_end():
+    """An update that only one side makes counts unless what was trained ends alike."""
+    few, more = "bobobobo", "bobobobobo"
+
+    def beside(end_a, end_b):
+        a = made(few + "f" * len(end_a), [0, 1, 2, 3, 4, 5, 6, 7, *end_a])
+        b = made(more + "f" * len(end_b), [0, 1, 98, 99, 2, 3, 4, 5, 6, 7, *end_b])
+        return compare(a, b)
+
+    assert beside([], []).verdict == "diverged"
+    assert beside([5.0], [5.0]).verdict == "equal"
+    found = beside([5.0], [6.0])
+    assert found.verdict == "diverged"
+    assert found.first is not None
+    assert found.first.kind == "order"
+
+
+def test_networks_that_end_otherwise_are_a_divergence():
+    """Whatever no event shows is seen in how the networks end."""
+    found = compare(made("bof", [0, 1, 2]), made("bof", [0, 1, 3]))
+    assert found.verdict == "diverged"
+    assert found.first is not None
+    assert found.first.kind == "parameters"
+    assert "the networks end with other parameters or buffers" in explain.divergence(found.first)[0]
+
+
+def test_networks_that_end_within_a_rounding_are_close():
+    """Equal to the bit is said of bits alone."""
+    assert compare(made("bof", [0, 1, 2]), made("bof", [0, 1, 2 + 1e-7])).verdict == "close"
+
+
+def test_what_repeats_itself_badly_is_no_arithmetic():
+    """A large difference of a repetition does not come from threads."""
+    far = compare(made("b", [1]), made("b", [2]))
+    near = compare(made("b", [1]), made("b", [1 + 2e-6]))
+    assert "does not record" in explain.causes(far)
+    assert "arithmetic" in explain.causes(near)
+
+
+JOURNAL = (
+    "import copy",
+    "import copy\nimport time\nfrom stable_baselines3.common.logger import Logger\n"
+    "journal = Logger(None, [])",
+)
+
+
+def journalled(loss="loss.item()", more=""):
+    """The training, which logs its loss and its speed after each step of the optimiser."""
+    text = f"journal.record('train/loss', {loss}); journal.record('time/fps', time.time()){more}"
+    step = "        optimizer.step()\n"
+    return changed(JOURNAL, (step, f"{step}        {text}\n"))
+
+
+@pytest.mark.parametrize(
+    ("loss", "more", "verdict"),
+    [
+        ("loss.item()", "", "equal"),
+        ("loss.item() * (1 + 1e-8)", "", "close"),
+        ("loss.item() * 2", "", "diverged"),
+        ("loss.item()", "; journal.record('train/steps', step)", "diverged"),
+        ("loss.item()", "; journal.record_mean('x', 1.0) if step == 9 else None", "diverged"),
+    ],
+)
+def test_what_is_logged_is_compared_by_itself(tmp_path, loss, more, verdict):
+    """Name by name, but for times, and only where the training is the same."""
+    pytest.importorskip("stable_baselines3")
+    one = traced(tmp_path, journalled(), "a")
+    assert one.count("log") == 20
+    found = compare(one, traced(tmp_path, journalled(loss, more), "b"))
+    assert found.verdict == verdict
+    assert found.in_logs_only == (verdict == "diverged")
+    if found.first is not None:
+        listed = found.first.b
+        assert listed is not None
+        assert listed.function == "main"
+        assert "logged" in "\n".join(explain.divergence(found.first))
+
+
+def test_a_training_that_differs_differs_in_more_than_its_logs(tmp_path):
+    """What it logs follows from it."""
+    pytest.importorskip("stable_baselines3")
+    other = journalled().replace("0.9 * target", "0.8 * target")
+    found = compare(traced(tmp_path, journalled(), "a"), traced(tmp_path, other, "b"))
+    assert found.verdict == "diverged"
+    assert not found.in_logs_only
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("size=8)", "size=9)", "a random draw has another shape or type"),
+        ("reset(seed=3)", "reset(seed=4)", "begins with another observation: another seed"),
+    ],
+)
+def test_the_reason_is_said_and_not_what_follows_from_it(tmp_path, old, new, message):
+    """A shape is no other value, and another seed is not what an action has led to."""
+    found = compared(tmp_path, (old, new))
+    assert found.first is not None
+    assert message in explain.divergence(found.first)[0]
+
+
+PAIR = """
+class Pair(nn.Module):
+    def forward(self, x):
+        return x, {factor} * x
+
+
+pair = Pair()
+
+
+def networks():"""
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [("1.0", "equal"), ("2.0", "diverged")])
+def test_what_a_module_returns_is_compared(tmp_path, factor, verdict):
+    """Also where the training uses nothing of it."""
+    used = "        observation = pair(torch.as_tensor(following))[0].numpy()\n"
+
+    def text(factor):
+        return changed(
+            ("def networks():", PAIR.format(factor=factor)),
+            ("        observation = following\n", used),
+        )
+
+    one = traced(tmp_path, text("1.0"), "a")
+    assert one.count("module") == 20
+    found = compare(one, traced(tmp_path, text(factor), "b"))
+    assert found.verdict == verdict
+    assert not found.in_logs_only
+    if found.first is not None:
+        assert found.first.kind == "module"

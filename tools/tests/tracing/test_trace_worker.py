@@ -1,0 +1,238 @@
+"""A script recorded, twice, in a process of its own, and compared from the command line."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from rlregress import cli
+from rlregress.cli import trace as traces_command
+from rlregress.errors import UserError
+from rlregress.model import explain
+from rlregress.model.explain import Repeated
+from rlregress.tracing import child_processes, recording_processes, trace_reader, trace_worker
+from rlregress.tracing.trace_comparison import compare
+
+from .scripts import TRAINING, changed
+
+pytestmark = pytest.mark.usefixtures("warm_python")
+
+
+@pytest.fixture
+def recorded(tmp_path, monkeypatch):
+    """Record a script with a text as the process of a recording does, but in this one."""
+
+    def recorded(text: str, name: str = "train", **job):
+        script = tmp_path / f"{name}.py"
+        script.write_text(text, encoding="utf-8")
+        output = tmp_path / f"{name}.trace"
+        monkeypatch.setattr(sys, "argv", [])
+        monkeypatch.setattr(sys, "path", list(sys.path))
+        monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+        threads = torch.get_num_threads()
+        request = {"script": str(script), "arguments": [], "packages": [], **job}
+        try:
+            trace_worker.record({**request, "output": str(output)})
+        finally:
+            torch.set_num_threads(threads)
+        return trace_reader.load(output)
+
+    return recorded
+
+
+def test_a_seeded_script_repeats_itself(tmp_path):
+    """A script that seeds all that it draws from is evidence, and nothing was seeded for it."""
+    script = tmp_path / "train.py"
+    script.write_text(TRAINING, encoding="utf-8")
+    job = {"script": str(script), "arguments": [], "packages": []}
+    repeated = recording_processes.record_twice(
+        job, tmp_path / "train.trace", recording_processes.current("A")
+    )
+    assert repeated.repeats
+    assert repeated.lines() == []
+    assert repeated.trace.header["versions"]["torch"] == str(torch.__version__)
+    assert repeated.trace.failure == ""
+
+
+def test_a_script_that_never_trains(tmp_path):
+    """A script without a step of anything is refused with what was expected."""
+    script = tmp_path / "train.py"
+    script.write_text("print('hello')\n", encoding="utf-8")
+    job = {"script": str(script), "arguments": [], "packages": []}
+    with pytest.raises(UserError, match="nothing was traced on side A: no environment step"):
+        recording_processes.record_twice(
+            job, tmp_path / "train.trace", recording_processes.current("A")
+        )
+
+
+def test_the_command_line(command, tmp_path, monkeypatch, recorded):
+    """Trace, compare with a change: the exit codes and the words that a user sees."""
+    monkeypatch.chdir(tmp_path)
+    Path("a.py").write_text(TRAINING, encoding="utf-8")
+    recorded(changed((".mean()\n", ".mean() * 2\n")), "b")
+    code, out, error = command("trace", "a.py", "-o", "a.trace")
+    assert code == 0, error
+    assert "it repeats itself to the bit" in out
+    code, out, _ = command("diff", "a.trace", "b.trace")
+    assert code == 1
+    assert "first difference (loss)" in out
+    assert "B / A: x2" in out
+    assert command("diff", "a.trace", "a.trace")[0] == 0
+
+
+def test_an_unseeded_script_is_seeded(recorded):
+    """A script without any seed repeats itself under the tracer, which says what it seeded."""
+    seeds = "random.seed(1)\nnp.random.seed(1)\ntorch.manual_seed(1)\n"
+    text = changed((seeds, ""), ("seed=3", ""))
+    one, other = recorded(text, "a"), recorded(text, "b")
+    repeated = Repeated(trace=one, with_itself=compare(one, other), repetition=other)
+    assert repeated.lines() == [
+        "seeded by the tracer, not by the script: resets of environments, NumPy's generator, "
+        "Python's generator, torch's generator"
+    ]
+
+
+_SYSTEM = "random.SystemRandom()"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "source"),
+    [
+        # not by chance: where two runs draw the same first actions, other events part first
+        ("np.random.rand() < rate", "np.random.rand() < rate * (__file__[-4] == 'a')",
+         "action sampling"),
+        ("np.random.randint(0, len(memory), size=8)",
+         f"[{_SYSTEM}.randrange(len(memory)) for _ in range(8)]",
+         "random draws, such as minibatch sampling"),
+        ("torch.manual_seed(1)", "torch.seed()", "the initialisation of the networks"),
+        ("reset(seed=3)", f"reset(seed={_SYSTEM}.randrange(10**6))",
+         "the environment (its reset or its steps are not seeded)"),
+        (".mean()\n", f".mean() * (1 + 1e-6 * {_SYSTEM}.random())\n",
+         "arithmetic (threads, or a GPU)"),
+        (".mean()\n", f".mean() * (1 + {_SYSTEM}.random())\n",
+         "something that the tracer does not record (a random generator of its own, the clock, "
+         "the order of a set, a file that another run has left, an "
+         "environment that is not gymnasium's)"),
+    ],
+    ids=["actions", "minibatches", "initialisation", "environment", "arithmetic",
+         "unseen"],
+)  # fmt: skip
+def test_what_is_not_controlled_is_named(recorded, old, new, source):
+    """A source that cannot be seeded makes the trace no evidence, and is named."""
+    text = changed((old, new))
+    one, other = recorded(text, "a"), recorded(text, "b")
+    repeated = Repeated(trace=one, with_itself=compare(one, other), repetition=other)
+    assert not repeated.repeats
+    message = f"the training does not repeat itself, because of {source}"
+    assert message in repeated.lines()
+
+
+def test_a_script_that_crashes_keeps_what_was_recorded(recorded):
+    """The error of the script and the events before it are both in the trace."""
+    found = recorded(changed(("        follow(", "        1 / (step - 9)\n        follow(")))
+    assert found.failure.strip().endswith("ZeroDivisionError: division by zero")
+    assert found.count("optimizer") == 10
+
+
+@pytest.mark.parametrize(
+    "text", ["def broken(:\n", "raise SystemExit(3)\n", "import nothing_such\n"]
+)
+def test_a_script_that_does_not_begin(recorded, text):
+    """A script that cannot be read or ends at once says how."""
+    assert recorded(text).failure
+
+
+def test_a_script_has_its_arguments_and_its_folder(recorded, tmp_path):
+    """The script is the main module, sees its arguments and imports what lies beside it."""
+    (tmp_path / "beside_the_script.py").write_text("VALUE = 3\n", encoding="utf-8")
+    text = (
+        "import sys\nimport beside_the_script as beside\nimport torch\n"
+        "assert sys.argv[1:] == ['--seed', '4'], sys.argv\n"
+        "assert __name__ == '__main__' and __file__.endswith('train.py')\n"
+        "assert sys.modules['__main__'].beside is beside\n"
+        "torch.rand(beside.VALUE)\n"
+    )
+    found = recorded(text, arguments=["--seed", "4"])
+    assert found.failure == ""
+    assert found.count("draw") == 1
+
+
+def test_a_package_in_the_repository_of_the_script_is_traced(recorded, tmp_path):
+    """A package that only the script's repository has is found when it is asked for by name."""
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "scripts").mkdir()
+    package = tmp_path / "package_of_the_script"
+    package.mkdir()
+    (package / "__init__.py").write_text(
+        "import torch\ndef draw():\n    return torch.rand(3)\n", encoding="utf-8"
+    )
+    text = "import package_of_the_script as package\npackage.draw()\n"
+    found = recorded(text, "scripts/train", packages=[package.name])
+    assert found.failure == ""
+    assert [event.place for event in found.events] == ["package_of_the_script/__init__.py:3"]
+
+
+def test_a_script_that_draws_its_own_seed(recorded):
+    """A seed that is drawn is the tracer's, even though the script seeds with it."""
+    drawn = changed(("np.random.seed(1)\n", "np.random.seed(np.random.randint(99))\n"))
+    assert recorded(drawn).header["seeded"] == ["NumPy's generator"]
+    assert recorded(TRAINING).header["seeded"] == []
+
+
+@pytest.mark.parametrize(
+    ("output", "last"),
+    [
+        ("", "nothing was said"),
+        ("loading\nkilled\n", "killed"),
+        (
+            'Traceback:\n  File "a.py", line 1, in f\n    g()\nValueError: no\nsuch\n  name\n',
+            "ValueError: no",
+        ),
+    ],
+)
+def test_the_last_words_of_a_process(output, last):
+    """Of an error with several lines the first is quoted: it says what it is."""
+    assert child_processes.last_words(output) == last
+
+
+def test_a_job_is_in_the_header(recorded):
+    """The header says what was asked for, but not where it was written; steps end the trace."""
+    found = recorded(TRAINING, steps=5)
+    assert found.header["job"]["steps"] == 5
+    assert "output" not in json.dumps(found.header["job"])
+    assert found.count("step") == 5
+    assert found.failure == ""
+
+
+def test_a_crash_is_in_the_comparison(recorded):
+    """A training that stops early on one side is diverged where it stops."""
+    whole = recorded(TRAINING, "a")
+    cut = recorded(changed(("        follow(", "        1 / (step - 9)\n        follow(")), "b")
+    found = compare(whole, cut)
+    assert found.verdict == "diverged"
+    assert found.first is not None
+    assert found.first.b is None
+    assert "  B: the trace has ended" in explain.comparison(found, whole, cut)
+
+
+def test_a_trace_of_a_training_that_failed_is_not_compared(tmp_path, recorded, capsys):
+    """Nothing beside nothing would be equal."""
+    recorded("raise ValueError('no')", "a")
+    with pytest.raises(UserError, match=r"a\.trace ended in an error.*ValueError: no"):
+        traces_command.compared(tmp_path / "a.trace", tmp_path / "a.trace")
+
+
+def test_a_trace_that_cannot_be_written_is_refused_before_the_training(tmp_path):
+    """The folder is looked for first."""
+    with pytest.raises(UserError, match="there is no folder .*missing"):
+        traces_command.record({}, tmp_path / "missing" / "x.trace")
+
+
+def test_what_follows_two_dashes_belongs_to_the_script():
+    """An option of ours among them is the script's own."""
+    given = ["gate", "--script", "x.py", "--", "--cleanrl", "folder"]
+    assert cli._take_common(given) == given

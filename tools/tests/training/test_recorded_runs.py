@@ -1,0 +1,151 @@
+"""What a record holds is checked when it is read, whatever its seal says."""
+
+from __future__ import annotations
+
+import pytest
+
+from rlregress.cluster import audit
+from rlregress.errors import UserError
+from rlregress.training import recorded_runs, run_record
+from rlregress.training.cell import LAST_SEED, Cell, Job, Protocol
+from rlregress.training.store import Store
+
+#: a name that leads elsewhere, one too long for a file, an escape sequence, half of a character
+PATHS = ("../../x", "/abs/x", "..", "", "x" * 300, "a\x1b[2Jb", "a\nb", "a\ud800b")
+#: key of a record -> values that it never has
+WRONG = {
+    "schema": (2, "1", True, 1.0),
+    "status": ("banana", None, 1),
+    "failure": (None, 7, ["why"]),
+    "curve": (None, {}, [100], [[100, 1.0]], [[100, ["1"]]], [[-1, [1.0]]], [[True, [1.0]]]),
+    "final_return": ("1.5", True, None, [1.5]),
+    "episode_returns": (None, 1.0, ["1"], [[1.0]]),
+    "steps": ("100", 100.0, -1, None, 10**30, True),
+    "parameters_sha256": (7, "a\nb", ["0"]),
+    "platform": (None, [], {"cpu": None}, {"cpu": ["x"]}, {"cpu": "a\x1b[2J"}, {"a\nb": "x"}),
+    "time": (None, [], {"wall_seconds": "1"}, {"cpu_seconds": -1}, {"started_at": "yesterday"},
+             {"started_at": "2026-02-30T00:00:00Z"}, {"steps_per_cpu_second": []}),
+    "training_return": ("1.0", [1.0], True),
+    "critic": ({}, [], {"states": 1.5, "bootstrapped": 0.0}, {"states": 1, "bootstrapped": "0"}),
+    "diagnostics": ([], {"kl": "0"}, {"kl": [0]}),
+    "memory": ([], {"peak_mib": "much"}),
+    "attempt": ([], *({"id": each} for each in PATHS), {"restarts": -1}, {"slurm": {"a": 1}},
+                {"continued": [{"steps": 1, "attempt": "../x", "host": "h"}]}),
+    "curve_cpu_seconds": ([1.0], [[1.0]], [["1", 1.0]]),
+    "episodes": ([[1, 1.0]], [[1, "1", 1]], [[1.5, 1.0, 1]]),
+    "key": (None, "0" * 16, "../../x"),
+    "job": (None, [], {}),
+    "job.seed": ("0", 0.5, -1, LAST_SEED + 1, True, None),
+    "job.cell": (None, [], {}),
+    **{f"job.cell.{name}": (None, 7, *PATHS)
+       for name in ("framework", "algorithm", "environment", "hyperparameters", "budget")},
+    "job.cell.other": ("x",),
+    "job.protocol.total_steps": ("100", 0, -1, None, 10**30),
+    "job.hyperparameters": (None, [], {"a\x1b": 1}),
+    "job.versions": (None, [], {"torch": 2}, {"torch": "a\nb"}),
+    "job.sources": (None, "abc", {"torch": None}),
+}  # fmt: skip
+
+
+def sound(seed: int = 0, **names: str) -> dict:
+    """A record with all that the worker writes."""
+    named = {"framework": "some", "algorithm": "ppo", "environment": "Ring-v0"}
+    cell = Cell(**{**named, "hyperparameters": "some", "budget": "smoke", **names})
+    job = Job(cell, seed, Protocol(100, 100, 2), {"rate": 0.1}, {"some": "1.0"}, {"some": "ab"})
+    return {
+        "schema": run_record.SCHEMA, "job": {**job.as_dict(), "key": job.key}, "key": job.key,
+        "status": "finished", "failure": "", "curve": [[100, [1.0, None]]], "final_return": 1.5,
+        "episode_returns": [1.0, 2.0], "steps": 100, "parameters_sha256": "0",
+        "platform": {"cpu": "EPYC", "torch_threads": 1},
+        "time": {"started_at": "2026-11-23T04:16:14Z", "wall_seconds": 1.5, "cpu_seconds": 1},
+        "training_return": 1.0, "diagnostics": {"entropy": 1.4, "kl": None},
+        "critic": {"states": 9, "bootstrapped": 0.0, "explained_variance": None, "bias": None,
+                   "finite": False, "mean": None, "spread": None},
+        "memory": {"peak_mib": 400.5}, "curve_cpu_seconds": [[0.5, 0.25]],
+        "episodes": [[50, 1.0, 50], [100, None, 50]],
+        "attempt": {"id": "host-1-ab", "host": "host", "slurm": {"SLURM_JOB_ID": "7"},
+                    "restarts": 1, "begun_anew": "",
+                    "continued": [{"steps": 50, "attempt": "host-0-ab", "host": "host"}]},
+    }  # fmt: skip
+
+
+def with_value(content: dict, place: str, value: object) -> dict:
+    """The record with another value at a place; what decides its key is not its own then."""
+    *above, name = place.split(".")
+    inner = content
+    for each in above:
+        inner = inner[each]
+    inner[name] = value
+    return content
+
+
+def put(folder, name: str, content: dict):
+    """Write a record, sealed; its path."""
+    path = folder / "some-ppo-Ring-v0-smoke" / f"{name}.json"
+    path.parent.mkdir(exist_ok=True, parents=True)
+    run_record.write(path, content)
+    return path
+
+
+@pytest.mark.parametrize("place", WRONG)
+def test_a_sealed_record_of_another_kind_is_refused(tmp_path, place):
+    """Whatever the seal says, ``verify`` names it, in one line; the model finds it, not the key."""
+    for number, value in enumerate(WRONG[place]):
+        put(tmp_path, f"0000-{number}", with_value(sound(), place, value))
+    found = audit.verify(Store(tmp_path), None)
+    assert (found.records, len(found.damaged)) == (0, len(WRONG[place]))
+    for path in found.damaged:
+        with pytest.raises(UserError) as values:
+            recorded_runs.read(path)
+        assert str(values.value).startswith(f"the run record {path}")
+        assert len(str(values.value).splitlines()) == 1
+        assert place in ("key", "job.cell.other") or "does not fit its key" not in str(values.value)
+
+
+def test_the_table_is_long_enough():
+    """As many kinds as once were found to pass, and more."""
+    assert sum(map(len, WRONG.values())) >= 39
+
+
+@pytest.mark.parametrize("name", [name for name in sound() if name != "job"])
+def test_a_record_without_a_key_is_refused_if_no_version_left_it_out(tmp_path, name):
+    """Older records lack what came later; without the rest a record tells nothing."""
+    later = ("training_return", "critic", "diagnostics", "memory", "attempt", "curve_cpu_seconds",
+             "episodes")  # fmt: skip
+    content = sound()
+    del content[name]
+    path = put(tmp_path, "0000-x", content)
+    if name in later:
+        assert recorded_runs.read(path)[1] == content
+    else:
+        with pytest.raises(UserError, match=f"'{name}' is missing"):
+            recorded_runs.read(path)
+
+
+def test_what_a_later_version_writes_beside_is_kept(tmp_path):
+    """A store may be shared by two versions: neither sets the other's records aside."""
+    content = sound() | {"later": [1]}
+    content["time"]["later"] = content["critic"]["later"] = "x"
+    path = put(tmp_path, "0000-x", content)
+    assert recorded_runs.read(path) == (Job.of(content["job"]), content)
+
+
+@pytest.mark.parametrize("environment", ["ALE/Pong-v5", "module:Name-v0", "CartPole-v1"])
+def test_an_environment_may_stand_in_a_namespace(tmp_path, environment):
+    """Its id is one file's name all the same."""
+    job, _ = recorded_runs.read(put(tmp_path, "0000-x", sound(environment=environment)))
+    assert job.cell.environment == environment
+    assert "/" not in job.cell.id
+
+
+@pytest.mark.parametrize("environment", ["a/b/c", "a/", "/a", "../a", "a/..", "a/ b"])
+def test_an_environment_leads_nowhere_else(tmp_path, environment):
+    """One slash between two plain names, and no other."""
+    with pytest.raises(UserError, match=r"key 'job.cell.environment' is .*, expected an env"):
+        recorded_runs.read(put(tmp_path, "0000-x", sound(environment=environment)))
+
+
+def test_names_that_are_too_long_together_are_no_file(tmp_path):
+    """Each of them fits, and the cell has no id that does."""
+    with pytest.raises(UserError, match="key 'job.cell' is .* expected names that are short"):
+        recorded_runs.read(put(tmp_path, "0000-x", sound(framework="f" * 150, algorithm="a" * 150)))

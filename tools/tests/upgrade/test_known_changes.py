@@ -1,0 +1,215 @@
+"""What is written down of the frameworks' histories is sound, and damage is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rlregress.details import catalogue
+from rlregress.errors import UserError
+from rlregress.hyperparameters import hyperparameter_set
+from rlregress.upgrade import known_changes
+from rlregress.upgrade.known_changes import Change
+
+EACH = pytest.mark.parametrize("history", known_changes.known())
+
+#: a whole file of one change that is in order; the tests damage it.
+SOUND = """\
+releases = ["1.0", "1.1", "1.2"]
+
+[[change]]
+id = "x-1.1-halved"
+release = "1.1"
+before = "1.0"
+algorithms = ["ppo", "dqn"]
+what = "The loss is halved"
+kind = "fix"
+scope = "in"
+why_out = ""
+condition = "halve=True"
+source = "changelog 1.1"
+details = []
+defaults = []
+functions = ["x/ppo.py PPO.train"]
+note = "A factor."
+"""
+SECOND = SOUND.partition("\n\n")[2].replace("x-1.1-halved", "x-1.1-doubled")
+
+
+def read(folder: Path, text: str) -> tuple[Change, ...]:
+    """The changes of a file with this text."""
+    path = folder / "x.toml"
+    path.write_text(text, encoding="utf-8")
+    return known_changes.read(path).change
+
+
+def test_stable_baselines_has_a_history() -> None:
+    """The history of Stable-Baselines3 is among the files that the tests below look at."""
+    assert "sb3" in known_changes.known()
+
+
+@EACH
+def test_committed_history_is_sound(history: str) -> None:
+    """A committed history loads, and every id begins with its framework and release."""
+    for change in known_changes.load(history):
+        assert change.id.startswith(f"{history}-{change.release}-"), change.id
+
+
+@EACH
+def test_changes_in_scope_name_where_the_code_differs(history: str) -> None:
+    """Every change in scope names at least one file and function, so that a cause can be right."""
+    for change in known_changes.load(history):
+        if change.in_scope:
+            assert change.functions, change.id
+        for function in change.functions:
+            file, _, name = function.partition(" ")
+            assert file.endswith(".py"), (change.id, function)
+            assert name, (change.id, function)
+
+
+@EACH
+def test_details_and_defaults_are_known(history: str) -> None:
+    """Details are ids of the catalogue; defaults are an algorithm and a hyperparameter of ours."""
+    ids = {detail.id for detail in catalogue.all_details()}
+    of_all = hyperparameter_set("original").values()
+    names = {name for values in of_all for name in values}
+    for change in known_changes.load(history):
+        assert set(change.details) <= ids, change.id
+        for default in change.defaults:
+            algorithm, _, name = default.partition(" ")
+            assert algorithm in change.algorithms, (change.id, default)
+            assert name in names, (change.id, default)
+
+
+@EACH
+def test_pairs_hold_every_change_once(history: str) -> None:
+    """The pairs are all neighbours, oldest first, and no change is lost or counted twice."""
+    pairs = known_changes.pairs(history)
+    published = known_changes.releases(history)
+    assert [pair.before for pair in pairs] == list(published[:-1])
+    assert [pair.release for pair in pairs] == list(published[1:])
+    found = [change.id for pair in pairs for change in pair.changes]
+    assert sorted(found) == sorted(change.id for change in known_changes.load(history))
+    assert all(c.before == pair.before for pair in pairs for c in pair.changes)
+
+
+def test_pairs_of_stable_baselines_hold_changes_and_healthy_neighbours() -> None:
+    """A pair with changes has to be flagged, one with none in scope has to pass."""
+    pairs = {pair.release: pair for pair in known_changes.pairs("sb3")}
+    target = "sb3-2.4.0-dqn-target-optimizer"
+    assert target in {change.id for change in pairs["2.4.0"].in_scope}
+    assert pairs["2.7.0"].changes
+    assert not pairs["2.7.0"].in_scope
+    assert not pairs["2.4.1"].changes
+
+
+def test_change_is_read_as_written(tmp_path: Path) -> None:
+    """Every key of the file is an attribute, lists as tuples, and keys left out are empty."""
+    (change,) = read(tmp_path, SOUND)
+    assert change == Change(
+        "x-1.1-halved", "1.1", "1.0", ("ppo", "dqn"), "The loss is halved", "fix", "in",
+        "changelog 1.1", ("x/ppo.py PPO.train",), condition="halve=True", note="A factor.",
+    )  # fmt: skip
+    optional = ("why_out", "condition", "details", "defaults", "note")
+    short = "\n".join(line for line in SOUND.splitlines() if not line.startswith(optional))
+    (change,) = read(tmp_path, short)
+    assert (change.condition, change.details, change.note) == ("", (), "")
+
+
+def test_change_concerns_its_algorithms(tmp_path: Path) -> None:
+    """A change of all algorithms concerns each, another one only those that it names."""
+    (change,) = read(tmp_path, SOUND)
+    assert change.concerns("dqn")
+    assert not change.concerns("sac")
+    (change,) = read(tmp_path, SOUND.replace('["ppo", "dqn"]', '["all"]'))
+    assert change.concerns("sac")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("note =", "remark =", "line 3: unknown key 'remark'; known: algorithms, before"),
+        (
+            'what = "The loss is halved"',
+            "what = 2",
+            "line 3: key 'what' is 2, expected text in quotes",
+        ),
+        ("details = []", 'details = ""', "line 3: key 'details' is '', expected a list"),
+        ("details = []", "details = [1]", "line 3: key 'details' holds 1, expected text in quotes"),
+        ('source = "changelog 1.1"\n', "", "line 3: key 'source' is missing; expected id, release"),
+        (
+            'what = "The loss is halved"',
+            'what = ""',
+            "line 3: key 'what' is '', expected text in quotes that is not empty",
+        ),
+        ('["ppo", "dqn"]', "[]", "line 3: key 'algorithms' is [], expected at least 1 entry"),
+        (
+            '["ppo", "dqn"]',
+            '["trpo"]',
+            "line 3: key 'algorithms' holds 'trpo'; known: a2c, all",
+        ),
+        (
+            'kind = "fix"',
+            'kind = "bug"',
+            "line 3: key 'kind' is 'bug'; known: breaking, default, feature, fix",
+        ),
+        ('scope = "in"', 'scope = "maybe"', "line 3: key 'scope' is 'maybe'; known: in, out"),
+        ('scope = "in"', 'scope = "out"', "line 3: key 'why_out' is missing; expected a"),
+        ('why_out = ""', 'why_out = "no"', "line 3: key 'why_out' is 'no', expected nothing, as"),
+        (
+            'before = "1.0"',
+            'before = "1.2"',
+            "line 3: key 'release' is '1.1', expected one after '1.2'",
+        ),
+        (
+            'before = "1.0"',
+            'before = "1.1"',
+            "line 3: key 'release' is '1.1', expected one after '1.1'",
+        ),
+        (
+            'release = "1.1"',
+            'release = "1.2"',
+            "line 3: key 'before' is '1.0', expected '1.1', the",
+        ),
+        (
+            'before = "1.0"',
+            'before = "0.9"',
+            "line 3: key 'before' is '0.9', expected one of releases",
+        ),
+        (
+            'release = "1.1"',
+            'release = "new"',
+            "line 3: key 'release' is 'new', expected a version",
+        ),
+        ('"1.1", "1.2"]', '"1.2", "1.1"]', "key 'releases': 1.1 follows 1.2, expected oldest"),
+        ('["1.0", "1.1", "1.2"]', "[]", "key 'releases' is [], expected at least 1 entry"),
+        (
+            "releases =",
+            "published =",
+            "unknown key 'published'; known: change, ground, releases",
+        ),
+        ("[[change]]", "[change]", 'key \'change\' is {"id": "x-1.1-halved"'),
+        ("[[change]]", "[[change", "is not valid TOML: "),
+    ],
+)
+def test_damage_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
+    """File, entry, key and what was expected are in the one sentence that a damaged file gives."""
+    assert old in SOUND
+    with pytest.raises(UserError) as raised:
+        read(tmp_path, SOUND.replace(old, new, 1))
+    assert message in str(raised.value)
+    assert str(tmp_path / "x.toml") in str(raised.value)
+
+
+def test_id_that_occurs_twice_is_named(tmp_path: Path) -> None:
+    """Two changes of one id are refused, with the places of both; two of different ids are not."""
+    assert len(read(tmp_path, SOUND + SECOND)) == 2
+    with pytest.raises(UserError, match=r"line 18: key 'id' is 'x-1.1-halved'.*line 3 has it"):
+        read(tmp_path, SOUND + SECOND.replace("doubled", "halved"))
+
+
+def test_unknown_framework_is_named() -> None:
+    """A framework without a history gets the nearest one that has one."""
+    with pytest.raises(UserError, match=r"no history of 'sb33'.*sb3"):
+        known_changes.load("sb33")

@@ -1,0 +1,175 @@
+"""What the probes and defaults of two sides say, compared."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rlregress import frameworks
+from rlregress.details import catalogue
+from rlregress.frameworks import probe_worker
+from rlregress.frameworks.base import Adapter, Unprobed
+from rlregress.model.upgrade_result import Answer, ChangedDefault
+from rlregress.upgrade import attribution, side_fingerprints
+
+SCALE = "sac.critic_loss.scale"
+
+
+class Probed(Adapter):
+    """Answers one detail, or fails to."""
+
+    name = title = "probed"
+    modules = ("probed",)
+
+    def __init__(self, probe):
+        self._probe = probe
+
+    def probes(self):
+        """One probe."""
+        return {(SCALE, "library"): self._probe}
+
+    def trace_trainings(self):
+        """None."""
+        return {}
+
+
+def _raising(error):
+    def probe(inputs):
+        raise error
+
+    return probe
+
+
+def _assertion(inputs):
+    raise AssertionError("OpenCV is not installed, you can do pip install opencv")
+
+
+PROBES = {
+    "package": _raising(ModuleNotFoundError("No module named 'ale_py'", name="ale_py")),
+    "error": _raising(ModuleNotFoundError("No module named 'probed.x'", name="probed.x")),
+    "code": _raising(Unprobed("other statements", known=False)),
+}
+
+
+@pytest.mark.parametrize("why", PROBES)
+def test_why_a_probe_has_no_answer(monkeypatch, why):
+    """A missing package of others is told from code of the framework that is gone or unknown."""
+    monkeypatch.setattr(frameworks, "get", lambda name: Probed(PROBES[why]))
+    answer = probe_worker.answers("probed", {SCALE: {}})["observed"][f"{SCALE} library"]
+    assert answer["why"] == why
+
+
+def test_a_missing_package_in_words_is_a_missing_package(monkeypatch):
+    """What a framework says itself of an extra package that is not installed counts as such."""
+    monkeypatch.setattr(frameworks, "get", lambda name: Probed(_assertion))
+    answer = probe_worker.answers("probed", {SCALE: {}})["observed"][f"{SCALE} library"]
+    assert answer["why"] == "package"
+
+
+def _print(**answers):
+    return side_fingerprints.Fingerprint(
+        {}, (), {(SCALE, scope): answer for scope, answer in answers.items()}
+    )
+
+
+def _answer(*observed):
+    return side_fingerprints._answer(SCALE, {"observed": list(observed)}, [])
+
+
+def test_fingerprints_are_compared_by_variant():
+    """Asked and alike, asked and different, not asked: on one side, on both, or without a probe."""
+    expected = catalogue.get(SCALE).expected()
+    half, none = (_answer(*np.atleast_1d(expected[name])) for name in ("half", "none"))
+    gone = Answer(variant=None, observed=None, text="no cv2", why="package")
+    a = _print(one=half, two=half, three=gone, four=gone)
+    b = _print(one=half, two=none, three=half, four=gone, five=half)
+    details = side_fingerprints.compared(a, b)
+    assert details.same == 1
+    assert [(d.scope, d.words) for d in details.changed] == [("two", "half -> none")]
+    assert [(d.scope, d.side, d.why) for d in details.not_probed] == [
+        ("five", "A", "no probe"), ("four", "A and B", "package"), ("three", "A", "package")
+    ]  # fmt: skip
+
+
+def test_what_neither_side_has_is_not_asked_for():
+    """Absent from both, and documented of other versions alone: counted apart, nothing is open.
+
+    What is documented of one of the versions, or absent from one alone, is a gap.
+    """
+    half = _answer(*np.atleast_1d(catalogue.get(SCALE).expected()["half"]))
+    gone = Answer(variant=None, observed=None, text="Unprobed: 1.0 has no trainer", why="absent")
+    a, b = _print(one=half, two=gone, three=gone), _print(one=half, two=gone, three=half)
+    details = side_fingerprints.compared(a, b, {(SCALE, "two"), (SCALE, "three")})
+    assert [d.scope for d in details.absent] == ["two"]
+    assert [(d.scope, d.side, d.why) for d in details.not_probed] == [("three", "A", "absent")]
+    assert (details.probed, details.all) == (1, 2)
+    known = side_fingerprints.compared(a, b)
+    assert not known.absent
+    assert [d.scope for d in known.not_probed] == ["three", "two"]
+
+
+def test_details_of_other_versions_are_those_that_are_documented_of_none_of_these():
+    """TorchRL installs its programs from 0.10.0 on; its losses are documented of all versions."""
+    adapter = frameworks.get("torchrl")
+    later = attribution.of_other_versions(adapter, "0.9.1", "0.9.2")
+    assert ("atari.fire_reset", "script") in later
+    assert (SCALE, "library") not in later
+    assert len(later) > len(attribution.of_other_versions(adapter, "0.9.2", "0.10.0")) > 0
+    assert attribution.of_other_versions(adapter, "0.9.1", "none") == set()
+
+
+def test_a_side_on_which_every_probe_fails_is_equal_to_nothing():
+    """Where nothing could be asked, nothing is alike."""
+    gone = Answer(variant=None, observed=None, text="E: no", why="error")
+    details = side_fingerprints.compared(_print(x=gone, y=gone), _print(x=gone, y=gone))
+    assert (details.same, details.probed, details.all) == (0, 0, 2)
+
+
+def test_two_unknown_answers_that_differ_are_a_change():
+    """Where no variant matches on either side, the numbers decide, finite or not."""
+    size = len(np.atleast_1d(catalogue.get(SCALE).expected()["half"]))
+    one, other, nan = (_answer(*[x] * size) for x in (77.0, 78.0, float("nan")))
+    assert len(side_fingerprints.compared(_print(x=one), _print(x=other)).changed) == 1
+    assert side_fingerprints.compared(_print(x=one), _print(x=one)).same == 1
+    assert side_fingerprints.compared(_print(x=nan), _print(x=nan)).same == 1
+    assert [name for name, _ in one.near][:1]
+
+
+def test_what_is_recognised_is_listed_first_and_has_a_consequence():
+    """Of numbers that no variant explains nobody knows what follows."""
+    expected = catalogue.get(SCALE).expected()
+    half, none = (_answer(*np.atleast_1d(expected[name])) for name in ("half", "none"))
+    unknown = _answer(*np.full(np.atleast_1d(expected["half"]).shape, 77.0))
+    details = side_fingerprints.compared(_print(a=half, b=half), _print(a=unknown, b=none))
+    assert [d.scope for d in details.changed] == ["b", "a"]
+    assert [bool(d.consequence) for d in details.changed] == [True, False]
+
+
+def _defaulting(**values):
+    cells = {"td3 library": {name: repr(value) for name, value in values.items()}}
+    return side_fingerprints.Fingerprint({}, (), {}, cells)
+
+
+def test_another_default_is_a_change():
+    """What a user gets who sets nothing is compared, of what both sides have."""
+    a, b = _defaulting(batch=100, delay=2, old=1), _defaulting(batch=256, delay=2, new=1)
+    assert side_fingerprints.changed_defaults(a, b) == [
+        ChangedDefault(owner="td3 [library]", name="batch", a="100", b="256")
+    ]
+
+
+def test_another_default_of_any_class_is_a_change():
+    """Parameters of public classes and functions are compared by their own names."""
+    one, other = ({"x.Noise": {"dt": value, "x0": "None"}} for value in ("0.01", "0.1"))
+    sides = [side_fingerprints.Fingerprint({}, (), {}, signatures=side) for side in (one, other)]
+    (only,) = side_fingerprints.changed_defaults(*sides)
+    assert str(only) == "x.Noise `dt`: 0.01 -> 0.1"
+
+
+def test_defaults_that_cannot_be_read_are_said():
+    """They are not compared, no change by that, and hide no other ones."""
+    unread = side_fingerprints.Fingerprint({}, (), {}, unread={"sac library": "TypeError: no"})
+    assert side_fingerprints.changed_defaults(_defaulting(batch=1), unread) == []
+    assert side_fingerprints.unread(_defaulting(batch=1), unread) == [
+        "sac library on side B: TypeError: no"
+    ]

@@ -1,0 +1,185 @@
+"""What GitHub and GitLab show of an upgrade keeps to what they publish of their formats."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from rlregress.cli import upgrade as upgrade_command
+from rlregress.model.differences import DOCUMENTED, VIOLATED
+from rlregress.reporting import ci_formats, upgrade_findings
+from rlregress.reporting.upgrade_findings import ERROR, NOTICE, WARNING, Finding, Repository
+from rlregress.upgrade.upgrade_options import Options
+
+from .test_result import BATCH, FACTS, SCALE, judged, lost, missing, of, traced, upgrade
+
+PARTED = traced("sac", "diverged")
+CHANGED = of(PARTED, lost(), changed=[SCALE], not_probed=missing(2), defaults=(BATCH,),
+             standing=VIOLATED, returns=judged("regressed"))  # fmt: skip
+#: GitLab, "Code Quality", report format: key -> its type; every one is required.
+QUALITY = {"description": str, "check_name": str, "fingerprint": str, "severity": str,
+           "location": dict}  # fmt: skip
+SEVERITIES = {"info", "minor", "major", "critical", "blocker"}
+#: GitHub, "Workflow commands": a command with properties, and its data.
+COMMAND = re.compile(r"::(error|warning|notice)( \w+=[^,:\r\n]*(,\w+=[^,:\r\n]*)*)?::[^\r\n]*")
+
+
+def decoded(text):
+    """What GitHub makes of the data of a command."""
+    for code, sign in (("%0D", "\r"), ("%0A", "\n"), ("%3A", ":"), ("%2C", ","), ("%25", "%")):
+        text = text.replace(code, sign)
+    return text
+
+
+def test_every_change_is_a_finding():
+    """The worst first: what is documented otherwise, returns; then traces and defaults."""
+    found = upgrade_findings.findings(upgrade(CHANGED), Repository(Path("/nowhere")))
+    assert [(each.level, each.check) for each in found] == [
+        (ERROR, "detail sac.critic_loss.scale"), (ERROR, "returns"),
+        (WARNING, "trace"), (WARNING, "default"),
+    ]  # fmt: skip
+    documented = of(traced(), changed=[SCALE], standing=DOCUMENTED)
+    (found,) = upgrade_findings.findings(upgrade(documented), Repository(Path("/nowhere")))
+    assert found.level == NOTICE
+    assert upgrade_findings.findings(upgrade(of(traced())), Repository(Path("/nowhere"))) == []
+
+
+@pytest.mark.parametrize("message", ["100 %, a: b\nc\r\nd", "50%25, ::error::no"])
+def test_an_annotation_says_what_it_was_told(message):
+    """One line that GitHub reads, with its text as it was; a place only where there is one."""
+    (line,) = ci_formats.annotated([Finding(ERROR, "trace", message, message, "a,b:c.py", 7)])
+    assert COMMAND.fullmatch(line)
+    named, _, data = line.removeprefix("::error ").partition("::")
+    assert decoded(data) == message
+    properties = dict(each.split("=", 1) for each in named.split(","))
+    assert {name: decoded(value) for name, value in properties.items()} == {
+        "file": "a,b:c.py", "line": "7", "title": message,
+    }  # fmt: skip
+    (line,) = ci_formats.annotated([Finding(NOTICE, "trace", "t", "m")])
+    assert line == "::notice title=t::m"
+
+
+@pytest.mark.parametrize(("count", "listed"), [(10, 10), (11, 10), (45, 10)])
+def test_no_more_annotations_than_are_shown(count, listed):
+    """Of one kind ten; the last of more says how many are only in the report."""
+    lines = ci_formats.annotated([Finding(WARNING, "trace", str(n), "m") for n in range(count)])
+    assert len(lines) == listed
+    if count > listed:
+        assert lines[-1].endswith(f"::{count - 9} more are in the report")
+
+
+def test_the_code_quality_report_is_what_gitlab_reads():
+    """All keys, a known severity, a path below the repository, no fingerprint twice."""
+    repository = Repository(Path("/nowhere"), "requirements/locked.txt", {"package": 4})
+    found = upgrade_findings.findings(upgrade(CHANGED), repository)
+    rows = json.loads(json.dumps(ci_formats.code_quality(found)))
+    assert len(rows) == len(found) == 4
+    for row in rows:
+        assert {key: type(value) for key, value in row.items()} == QUALITY
+        assert row["severity"] in SEVERITIES
+        assert row["location"] == {"path": "requirements/locked.txt", "lines": {"begin": 4}}
+    assert len({row["fingerprint"] for row in rows}) == 4
+    # what has no place cannot be shown
+    assert (
+        ci_formats.code_quality(upgrade_findings.findings(upgrade(CHANGED), Repository(Path("/x"))))
+        == []
+    )
+
+
+def test_a_pin_is_found_in_the_lock_file(tmp_path, monkeypatch):
+    """The line that names the package, however it is spelt."""
+    lock = tmp_path / "sub" / "new.txt"
+    lock.parent.mkdir()
+    lock.write_text("# pins\ntorch==2.13.0\nStable_Baselines3==2.9.2 ; python_version > '3'\n")
+    monkeypatch.setenv("CI_PROJECT_DIR", str(tmp_path))
+    side = upgrade(CHANGED)
+    b = replace(side.b, lock=lock)
+    repository = upgrade_command._repository(replace(side, b=b))
+    assert repository.pin(["stable-baselines3"]) == ("sub/new.txt", 3)
+    assert repository.pin(["torch", "x"]) == ("sub/new.txt", 2)
+    monkeypatch.setenv("CI_PROJECT_DIR", str(tmp_path / "elsewhere"))
+    assert upgrade_command._repository(replace(side, b=b)).pin(["torch"]) == ("", 1)
+
+
+def test_a_comment_is_found_again_and_fits():
+    """The mark first, the verdict and the five lines unfolded; a long report is cut at a line."""
+    brief = ["a==1 → b==2: regressed", "Not judged: x.", "What changed: y.", "Next: z.", "today"]
+    text = "".join(f"line {n} é\n" for n in range(20_000))
+    for report in ("short\n", text):
+        message = ci_formats.comment(ci_formats.UPGRADE, brief, report)
+        assert message.startswith(ci_formats.UPGRADE + "\n### a==1 → b==2: regressed")
+        assert len(message) <= ci_formats.COMMENT
+        assert message.count("<details>") == message.count("</details>") == 1
+        assert all(f"- {line}" in message for line in brief[1:])
+    assert "... 20000 lines in all" in message
+    assert len(message) > ci_formats.COMMENT - 100
+
+
+def test_a_summary_is_cut_by_bytes():
+    """What GitHub refuses as too long is left out, at a line; letters may be several bytes."""
+    text = "é" * 9 + "\n"
+    assert ci_formats.cut(text * 3, 57) == text * 3
+    whole = ci_formats.cut(text * 30, 200)
+    assert len(whole.encode()) <= 200
+    assert whole.startswith(text)
+    assert "30 lines in all" in whole
+    assert ci_formats.cut(text * 30, 20) == ""
+
+
+def test_a_summary_leaves_room_for_what_is_there(tmp_path, monkeypatch):
+    """The file of a step is no longer than GitHub takes, whatever came before."""
+    summary = tmp_path / "summary"
+    summary.write_text("x" * (ci_formats.SUMMARY - 500))
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    upgrade_command.write(upgrade(CHANGED), tmp_path / "report", FACTS)
+    assert ci_formats.SUMMARY - 500 < summary.stat().st_size <= ci_formats.SUMMARY
+    assert "lines in all" in summary.read_text()
+
+
+def test_the_unit_test_report_counts_what_it_holds():
+    """Changed details, trainings and returns fail; what was not asked is skipped, not passed."""
+    root = ElementTree.fromstring(ci_formats.junit(upgrade(CHANGED), 12.0))
+    (suite,) = root
+    cases = {case.get("name"): [child.tag for child in case] for case in suite}
+    assert cases == {
+        "sac.critic_loss.scale [library]": ["failure"], "atari.warp_frame [0]": ["skipped"],
+        "atari.warp_frame [1]": ["skipped"], "trace sac": ["failure"],
+        "trace sac dictionary": ["skipped"], "returns": ["failure"],
+    }  # fmt: skip
+    counted = {name: int(suite.get(name)) for name in ("tests", "failures", "skipped", "errors")}
+    assert counted == {"tests": 6, "failures": 3, "skipped": 3, "errors": 0}
+    assert all(case.get("classname") for case in suite)
+
+
+def test_the_unit_test_report_is_xml_whatever_is_told():
+    """An error may quote what no XML can hold."""
+    rows = [replace(each, text="a\x00\x1b[2J\ufffe<b>") for each in missing()]
+    root = ElementTree.fromstring(ci_formats.junit(upgrade(of(PARTED, not_probed=rows)), 12.0))
+    (skipped,) = root.iter("skipped")
+    assert skipped.get("message") == "not probed: a\\x00\\x1b[2J\\ufffe<b>"
+
+
+@pytest.mark.parametrize("in_brief", [False, True])
+def test_the_last_lines_say_what_to_do_next(monkeypatch, tmp_path, in_brief):
+    """The report, the next step, the verdict; or five lines with the same."""
+    monkeypatch.setattr(upgrade_command.cascade, "run", lambda options: upgrade(CHANGED))
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
+    lines: list[str] = []
+    options = Options("a==1", "b==2", tmp_path, say=lines.append)
+    assert upgrade_command.judge(options, in_brief) == 1
+    step = "Read the lines that changed, and report them upstream."
+    if in_brief:
+        assert len(lines) == 5
+        assert lines[0] == "a==1 → installed: regressed"
+        assert lines[3] == f"Next: {step}"
+        assert lines[4].endswith(str(tmp_path / "upgrade.html"))
+    else:
+        report, following, verdict = lines[-3:]
+        assert report.startswith(f"report: {tmp_path} (upgrade.html")
+        assert following == f"next: {step}"
+        assert verdict.startswith("verdict ")

@@ -1,0 +1,286 @@
+"""The gate on two versions, as a user runs it: on a branch, interrupted, and on bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rlregress import cli, frameworks
+from rlregress.cli import upgrade as upgrade_command
+from rlregress.details import catalogue
+from rlregress.errors import UserError
+from rlregress.tracing.recording_processes import Side
+from rlregress.upgrade import cached_folders, cascade, interpreters, state
+from rlregress.upgrade.requested import Requested
+from rlregress.upgrade.side_environments import Prepared
+from rlregress.upgrade.side_fingerprints import Fingerprint
+from rlregress.upgrade.upgrade_options import Options
+
+SB3 = frameworks.get("sb3")
+FILE = f"{SB3.modules[0]}/sac/sac.py"
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """An empty cache."""
+    monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def branch(tmp_path):
+    """A working tree with a copy of the framework, in which text of SAC's file is replaced."""
+
+    def made(old, new):
+        SB3.copy_to_change(FILE, tmp_path / "branch")
+        path = tmp_path / "branch" / FILE
+        text = path.read_text()
+        assert text.count(old) == 1
+        path.unlink()
+        path.write_text(text.replace(old, new))
+        return str(tmp_path / "branch")
+
+    (tmp_path / "branch").mkdir()
+    return made
+
+
+@pytest.fixture
+def judge(cache, tmp_path, monkeypatch):
+    """Judge an upgrade of SAC, asked only about SAC; the exit code and the report."""
+    requested = [d for d in catalogue.all_details() if d.id.startswith("sac.critic_loss")]
+    monkeypatch.setattr(catalogue, "all_details", lambda: requested)
+
+    def judged(a, b, algorithms=("sac",)):
+        options = Options(
+            a, b, tmp_path / "report", algorithms=algorithms, scenarios=[], returns=False, say=print
+        )
+        code = upgrade_command.judge(options)
+        return code, json.loads((tmp_path / "report" / "upgrade.json").read_text())
+
+    return judged
+
+
+@pytest.mark.usefixtures("warm_python")
+def test_a_branch_with_another_loss_is_found_and_explained(
+    judge, branch, tmp_path, monkeypatch, capsys
+):
+    """SAC without its factor 1/2 diverges at the line of the critics' backward, by name.
+
+    What is documented of the framework is violated, and the function that moves it is named. In a
+    job of the branch's repository the changed line is annotated.
+    """
+    tree = branch("0.5 * sum(F.mse_loss", "1.0 * sum(F.mse_loss")
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_WORKSPACE", tree)
+    code, found = judge("installed", tree)
+    traced = found["frameworks"]["sb3"]["traces"]["sac"]
+    line = 1 + (Path(tree) / FILE).read_text().split("critic_loss.backward()")[0].count("\n")
+    assert (code, found["verdict"], traced["verdict"]) == (1, "regressed", "diverged")
+    assert traced["first"]["kind"] == "loss"
+    assert traced["first"]["ratio"] == pytest.approx(2.0, rel=1e-6)
+    assert traced["first"]["b"] == f"{FILE}:{line}"
+    assert traced["details"] == ["sac.critic_loss.scale [library]"]
+    assert traced["cause"]["alone"] == f"{FILE} SAC.train"
+    page = (tmp_path / "report" / "upgrade.html").read_text()
+    assert "<del>0.5</del> * sum(F.mse_loss" in page
+    assert "<ins>1.0</ins> * sum(F.mse_loss" in page
+    assert "growth of the difference in sac" in page
+    text = (Path(tree) / FILE).read_text()
+    changed = 1 + text.split("1.0 * sum(F.mse_loss")[0].count("\n")
+    annotated = [row for row in capsys.readouterr().out.splitlines() if row.startswith("::")]
+    assert [row.partition(",title")[0] for row in annotated] == [
+        f"::error file={FILE},line={changed}", f"::warning file={FILE},line={changed}",
+    ]  # fmt: skip
+    (detail, trace) = json.loads((tmp_path / "report" / "upgrade-code-quality.json").read_text())
+    assert detail["check_name"] == "detail sac.critic_loss.scale"
+    assert trace["location"] == {"path": FILE, "lines": {"begin": changed}}
+
+
+@pytest.mark.nightly
+@pytest.mark.usefixtures("warm_python")
+def test_a_branch_that_does_the_same_is_acquitted(judge, branch, tmp_path):
+    """A renamed variable is no change, and the acquittal says what it covers."""
+    code, found = judge(
+        "installed",
+        branch("critic_loss = 0.5 * sum", "critic_loss = sum([0.5]) * sum"),
+        ["sac", "ppo"],
+    )
+    traced = found["frameworks"]["sb3"]["traces"]["sac"]
+    assert (code, found["verdict"], traced["verdict"]) == (0, "unchanged", "equal")
+    assert 0.5 < traced["reached"] < 1.0
+    (function,) = found["frameworks"]["sb3"]["functions"]
+    assert (function["function"], function["trainings"]) == ("SAC.train", ["sac"])
+    assert function["one_way"]
+    # which does not enter what differs, and needs no trace
+    assert found["frameworks"]["sb3"]["same_code"] == ["ppo"]
+    assert found["asked"]["trainings"] == [2, 2]
+    assert f"- `{FILE}` " in (tmp_path / "report" / "upgrade.md").read_text()
+
+
+#: a gate whose every question is answered at once; its trainings record a step each, except that
+#: the second one of side B waits to be killed.
+INTERRUPTED = """
+import json, sys
+from pathlib import Path
+from rlregress.tracing import recording_processes
+from rlregress.training.run_record import write_atomically
+from rlregress.upgrade import side_fingerprints, cascade
+from rlregress.upgrade.upgrade_options import Options
+
+log = Path(sys.argv[1])
+lists = dict.fromkeys(["folders", "functions"], [])
+maps = dict.fromkeys(["versions", "observed", "defaults", "defaults_unread", "signatures"], {})
+
+def ask(side, module, job, kept):
+    if not kept.is_file():
+        with log.open("a") as file:
+            print(side.label, kept.name, file=file)
+        write_atomically(kept, json.dumps({"algorithms": ["sac", "td3"], **lists, **maps}))
+    return json.loads(kept.read_text())
+
+def start(module, side, job):
+    assert module == "batch"
+    return [side.python, "-c", sys.argv[4], str(job), side.label, *sys.argv[1:3]]
+
+side_fingerprints.side_process.run_module, recording_processes.start = ask, start
+options = Options(
+    "installed", sys.argv[3], Path("report"), ["sb3"], scenarios=[], returns=False, workers=1,
+    every=True,
+)
+print(cascade.run(options).verdict)
+"""
+BATCH = """
+import json, os, sys, time
+from pathlib import Path
+from rlregress.tracing import events
+
+path, label, log, mode = sys.argv[1:]
+for job in json.loads(Path(path).read_text())["jobs"]:
+    with open(log, "a") as file:
+        print(label, job["name"], file=file)
+    gate = os.getppid()
+    if (mode, label, job["name"]) == ("wait", "B", "td3"):
+        Path(job["output"]).write_text("half")
+        while os.getppid() == gate:
+            time.sleep(0.1)
+        sys.exit(1)
+    step = {"kind": "step", "name": "x", "at": None, "parts": {"reward": events.part(1.0)}}
+    events.write(job["output"], {"failure": "", "seeded": [], "lines": {}}, [step])
+    print(job["name"], 0, 0.1, sep="\\t", flush=True)
+"""
+
+
+@pytest.mark.nightly
+def test_an_interrupted_gate_goes_on_where_it_was(cache, branch, tmp_path, warm_executable):
+    """What a killed gate has recorded is not recorded again, and half a trace is."""
+    log = tmp_path / "log"
+    tree = branch("critic_loss = 0.5", "critic_loss = 0.50")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+
+    def command(python, mode):
+        return [python, "-c", INTERRUPTED, str(log), mode, tree, BATCH]
+
+    def run():
+        ended = subprocess.run(
+            command(warm_executable, "go"),
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+        assert ended.returncode == 0, ended.stderr
+        return ended.stdout.strip()
+
+    with subprocess.Popen(
+        command(sys.executable, "wait"), cwd=tmp_path, env=environment
+    ) as process:
+        for _ in range(600):
+            if log.is_file() and "B td3" in log.read_text():
+                break
+            time.sleep(0.1)
+        process.send_signal(signal.SIGKILL)
+    before = log.read_text().splitlines()
+    assert before == [
+        "A sb3-details.json", "B sb3-details.json", "A sac", "A td3", "B sac", "B td3"
+    ]  # fmt: skip
+    assert run() == "unchanged"
+    assert log.read_text().splitlines()[len(before) :] == ["B td3"]
+    # one that had ended is done anew
+    assert run() == "unchanged"
+    assert log.read_text().splitlines()[len(before) + 1 :] == before
+
+
+def test_a_training_of_one_side_belongs_to_its_framework():
+    """One that a framework lost is not hidden by another framework that gained its name."""
+    here = [frameworks.get("sb3"), frameworks.get("torchrl")]
+    with_, without = (Fingerprint({}, names, {}) for names in (("sac", "td3"), ("sac",)))
+    options = Options("x", "y", Path("report"), scenarios=[])
+    _, one_sided = cascade._trainings(here, [(with_, without), (without, with_)], options)
+    assert one_sided == [{"td3": "old"}, {"td3": "new"}]
+
+
+def test_sides_under_different_pythons_are_refused(cache, monkeypatch):
+    """Bits are compared under one interpreter only."""
+    monkeypatch.setattr(
+        interpreters, "distributions", lambda python: {"python": f"3.{len(python)}.0"}
+    )
+    sides = [
+        Prepared(Requested("x"), Side(label, python=label * 9), "environment") for label in "AB"
+    ]
+    cascade._check(*sides)
+    other = Prepared(Requested("x"), Side("B", python="B"), "environment")
+    with pytest.raises(UserError, match="side A runs on Python 3.9.0 and side B on 3.1.0"):
+        cascade._check(sides[0], other)
+
+
+def test_an_interpreter_that_does_not_run_is_one_sentence(tmp_path):
+    """A user's environment whose Python is broken is named."""
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\necho broken >&2\nexit 1\n")
+    python.chmod(0o755)
+    with pytest.raises(UserError, match="cannot be used: broken"):
+        interpreters.python_of(Side("A", python=str(python)))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--from", "gymnasium>=1"], "not pinned to one version"),
+        (["--from", "no/such/tree"], "no folder and no file"),
+        (["--from", "typer==0.1.0"], "concerns no framework"),
+        (["--from", "installed"], "both sides are what is installed"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_two(
+    cache, tmp_path, monkeypatch, capsys, arguments, message
+):
+    """What cannot be judged is said in one sentence; nothing is made in the cache."""
+    command = ["rlregress", "gate", *arguments, "--report", str(tmp_path / "report")]
+    monkeypatch.setattr(sys, "argv", command)
+    handler = signal.getsignal(signal.SIGTERM)
+    try:
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+    finally:
+        signal.signal(signal.SIGTERM, handler)
+    error = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert message in error
+    assert len(error.splitlines()) == 1
+    assert not cache.exists()
+
+
+def test_the_state_of_a_side_moves_with_its_code(cache, branch, monkeypatch):
+    """A changed copy on the path is another side, although its versions are the same."""
+    side = Prepared(Requested("installed"), Side("A"), "installed")
+    before = state.state(side, [SB3])
+    assert state.state(side, [SB3]) == before
+    monkeypatch.setattr(state, "_digests", lambda adapter: {"module": "other"})
+    assert state.state(side, [SB3]) != before
