@@ -11,7 +11,7 @@ import torch
 
 from rlregress.frameworks.base import Adapter, Checkpoint, TrainingRequest
 from rlregress.frameworks.isolation import shifted
-from rlregress.training.evaluation import Evaluator
+from rlregress.inside.evaluation import Evaluator
 from tests_behavior.action_spaces import task
 from tests_behavior.assertions import assert_other_parameters, assert_same_parameters
 from tests_behavior.toy_settings import setting

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rlregress.gate import evidence, nightly_record
+from rlregress.inside.run_record import write_atomically
 from rlregress.model.gate_result import GateResult
 from rlregress.reporting import (
     ci_formats,
@@ -18,7 +19,6 @@ from rlregress.reporting import (
     summary,
 )
 from rlregress.reporting.html import gate_page
-from rlregress.training.run_record import write_atomically
 
 
 def judged(result: GateResult, entries: Sequence[dict[str, Any]], folder: Path, top: Path) -> str:

@@ -18,8 +18,8 @@ import tomli_w
 import yaml
 
 from rlregress.cluster import manifest
-from rlregress.tracing.events import SCHEMA
-from rlregress.training import run_record
+from rlregress.inside import run_record
+from rlregress.inside.events import SCHEMA
 from rlregress.training.cell import Cell, Job, Protocol
 from rlregress.training.lease import Holder
 from tools.tests.gate import night_files

@@ -19,7 +19,7 @@ from rlregress.cli import trace as traces
 from rlregress.cli.parsing import Lazy
 from rlregress.details import catalogue
 from rlregress.gate import baseline_runs, cell_selection, gate_run, recording
-from rlregress.tracing.events import SCHEMA
+from rlregress.inside.events import SCHEMA
 from rlregress.training.store import Store
 from rlregress.upgrade import resolved
 from tools.tests.gate.stored import with_returns_alone

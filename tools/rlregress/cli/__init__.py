@@ -15,9 +15,9 @@ import typer
 from rlregress import frameworks
 from rlregress.cli import commands, output, parsing
 from rlregress.errors import UserError, warn_in_words
+from rlregress.inside import checkpoint
 from rlregress.model import option
 from rlregress.reporting import harmless
-from rlregress.training import checkpoint
 
 #: command -> what is kept of it when it is interrupted; of the others nothing is.
 _KEPT = {

@@ -14,9 +14,9 @@ from rlregress.cli.options import names
 from rlregress.errors import UserError
 from rlregress.files import absolute
 from rlregress.gate import cell_selection
+from rlregress.inside.run_record import check_writable, write_atomically
 from rlregress.reporting import actions_text, next_steps
 from rlregress.training import action_execution
-from rlregress.training.run_record import check_writable, write_atomically
 
 
 def show(

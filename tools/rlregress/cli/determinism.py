@@ -20,11 +20,11 @@ from rlregress.errors import UserError, nearest
 from rlregress.files import absolute
 from rlregress.frameworks.base import Unsupported
 from rlregress.gate import cell_selection, report_data
+from rlregress.inside.run_record import check_writable, write_atomically
 from rlregress.reporting import determinism_text, short_summary
 from rlregress.reporting.html import determinism_page
 from rlregress.reporting.html.page import Facts
 from rlregress.training import chance, determinism_study
-from rlregress.training.run_record import check_writable, write_atomically
 from rlregress.training.starts import Protocol, Starts
 
 

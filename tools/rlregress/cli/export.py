@@ -16,8 +16,8 @@ from rlregress.cli import output
 from rlregress.errors import UserError
 from rlregress.files import absolute
 from rlregress.gate import exported_scalars
+from rlregress.inside.run_record import check_writable, write_atomically
 from rlregress.reporting import harmless, next_steps
-from rlregress.training.run_record import check_writable, write_atomically
 
 #: how TensorBoard's files begin
 _EVENTS = "events.out.tfevents"

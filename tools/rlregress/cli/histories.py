@@ -12,8 +12,8 @@ from rlregress import frameworks
 from rlregress.cli import output
 from rlregress.cli.options import Workers, names
 from rlregress.errors import UserError
+from rlregress.inside.run_record import write_atomically
 from rlregress.reporting import histories_text, next_steps, upgrade_data
-from rlregress.training.run_record import write_atomically
 from rlregress.upgrade import cached_folders, cascade, known_changes, release_histories
 from rlregress.upgrade.known_changes import ReleasePair
 from rlregress.upgrade.upgrade_options import Options

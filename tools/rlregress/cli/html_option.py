@@ -11,8 +11,8 @@ import typer
 
 from rlregress import files
 from rlregress.gate import report_data
+from rlregress.inside.run_record import check_file, write_atomically
 from rlregress.reporting.html.page import Facts
-from rlregress.training.run_record import check_file, write_atomically
 
 
 @dataclass(frozen=True)

@@ -21,9 +21,9 @@ from rlregress.cluster.manifest import Manifest, ManifestRun
 from rlregress.errors import UserError
 from rlregress.files import absolute
 from rlregress.gate.cell_selection import Selection, excluded
+from rlregress.inside.run_record import check_writable
 from rlregress.model.store_state import LEFT, Survey
 from rlregress.reporting import cluster_text, harmless, next_steps
-from rlregress.training.run_record import check_writable
 from rlregress.training.store import SLURM, Store, renamed_as_damaged, store_in
 
 

@@ -18,12 +18,12 @@ from rlregress.cli.options import Budget, as_typed, names, refuse
 from rlregress.errors import UserError, nearest
 from rlregress.files import absolute
 from rlregress.gate import baseline_runs, report_data, run_ranking, thesis_questions
+from rlregress.inside.run_record import check_writable, write_atomically
 from rlregress.reporting import next_steps, ranking_text, short_summary, study_text
 from rlregress.reporting.html import ranking_page
 from rlregress.reporting.html.page import Facts
 from rlregress.training import budgets
 from rlregress.training.cell import Cell
-from rlregress.training.run_record import check_writable, write_atomically
 
 #: what chooses among stored runs.
 _OF_STORED = ("framework", "algorithm", "budget", "store")

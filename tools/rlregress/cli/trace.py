@@ -13,12 +13,12 @@ from rlregress.cli import output
 from rlregress.cli.options import Packages, Steps, names
 from rlregress.cli.parsing import script_arguments
 from rlregress.errors import UserError
+from rlregress.inside.run_record import check_file
 from rlregress.model import explain
 from rlregress.reporting import next_steps, traces_text
 from rlregress.tracing import jobs, trace_comparison, trace_reader
 from rlregress.tracing.child_processes import last_words
 from rlregress.tracing.recording_processes import current, record_twice
-from rlregress.training.run_record import check_file
 
 
 def trace(

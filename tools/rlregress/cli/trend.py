@@ -18,10 +18,10 @@ from rlregress.cli.options import Inconclusive, check_inconclusive, gate_code
 from rlregress.errors import UserError
 from rlregress.files import absolute
 from rlregress.gate import evidence, nightly_trend, report_data
+from rlregress.inside.run_record import check_writable, write_atomically
 from rlregress.reporting import harmless, short_summary, trend_text
 from rlregress.reporting.html import trend_page
 from rlregress.reporting.html.page import Facts
-from rlregress.training.run_record import check_writable, write_atomically
 
 
 def trend(

@@ -28,6 +28,7 @@ from rlregress.cli.options import (
 from rlregress.cli.parsing import script_arguments
 from rlregress.errors import UserError
 from rlregress.gate import report_data
+from rlregress.inside.run_record import check_writable, write_atomically
 from rlregress.model import option
 from rlregress.model.upgrade_result import Upgrade
 from rlregress.model.verdict import INCONCLUSIVE
@@ -42,7 +43,6 @@ from rlregress.reporting import (
 from rlregress.reporting.html import upgrade_page
 from rlregress.reporting.html.page import Facts
 from rlregress.tracing import jobs
-from rlregress.training.run_record import check_writable, write_atomically
 from rlregress.upgrade import cascade
 from rlregress.upgrade.upgrade_options import Options
 

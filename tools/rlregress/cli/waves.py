@@ -13,9 +13,9 @@ from rlregress.cluster import run_one, run_selection, slurm_arrays
 from rlregress.gate.gate_run import GateOptions
 from rlregress.gate.session import Session
 from rlregress.gate.session_waves import Wave, next_wave, standing
+from rlregress.inside.run_record import check_writable
 from rlregress.reporting import waves_text
 from rlregress.training.lease import Lease, holder
-from rlregress.training.run_record import check_writable
 from rlregress.training.store import MANIFESTS
 
 #: between two looks at the files of a wave that others do, and between two questions to Slurm.

@@ -10,9 +10,9 @@ from typing import NoReturn
 
 from rlregress import files, suite
 from rlregress.errors import UserError
+from rlregress.inside.checkpoint import TRUST
+from rlregress.inside.run_record import check_writable
 from rlregress.tracing.recording_processes import Side
-from rlregress.training.checkpoint import TRUST
-from rlregress.training.run_record import check_writable
 from rlregress.training.store import Store
 from rlregress.upgrade import affected, cached_folders, requested, resolved, side_environments
 

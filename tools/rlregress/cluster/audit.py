@@ -10,8 +10,9 @@ from typing import Any
 
 from rlregress.cluster.manifest import Manifest
 from rlregress.errors import UserError
+from rlregress.inside import machine, run_record
 from rlregress.model.store_state import Audit, Merged
-from rlregress.training import machine, recorded_runs, run_record
+from rlregress.training import recorded_runs
 from rlregress.training.budgets import budget
 from rlregress.training.cell import Job
 from rlregress.training.store import Store

@@ -14,9 +14,9 @@ from functools import partial
 
 from rlregress.cluster import run_one
 from rlregress.cluster.manifest import Manifest, ManifestRun
+from rlregress.inside.worker import end_with_parent
 from rlregress.training import worker_launch
 from rlregress.training.store import Store
-from rlregress.training.worker import end_with_parent
 
 _POLL_SECONDS = 0.1
 #: before a run is asked for again that another attempt held: one that is ending has ended then.

@@ -15,8 +15,8 @@ from types import FrameType
 from rlregress import files, frameworks
 from rlregress.cluster.manifest import Manifest
 from rlregress.errors import UserError
+from rlregress.inside.checkpoint import STOPPING, TRUST
 from rlregress.training import worker_launch
-from rlregress.training.checkpoint import STOPPING, TRUST
 from rlregress.training.store import Store
 
 #: exit code of a run that was stopped and is done again: EX_TEMPFAIL of sysexits.h

@@ -14,7 +14,8 @@ from rlregress.gate import baseline_runs
 from rlregress.gate.cell_selection import Selection, choose
 from rlregress.gate.session import Session
 from rlregress.gate.session_waves import Wave
-from rlregress.training import job_plan, run_record
+from rlregress.inside import run_record
+from rlregress.training import job_plan
 from rlregress.training.budgets import MOST_SEEDS, budget
 from rlregress.training.cell import Job
 from rlregress.training.store import MANIFESTS, Store

@@ -17,8 +17,8 @@ from rlregress.cluster import run_one, run_selection
 from rlregress.cluster.manifest import NAMED, Manifest, ManifestRun
 from rlregress.cluster.run_resources import Needs, needs
 from rlregress.errors import UserError
+from rlregress.inside.run_record import write_atomically
 from rlregress.training.lease import Lease, is_over
-from rlregress.training.run_record import write_atomically
 from rlregress.training.store import SLURM, Store
 
 #: MaxArraySize of a Slurm that does not set it: indices 0 to 1000.

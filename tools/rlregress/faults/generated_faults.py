@@ -23,8 +23,8 @@ from rlregress.errors import UserError
 from rlregress.faults import mutation
 from rlregress.faults.probed_faults import Fault
 from rlregress.frameworks.base import Adapter
+from rlregress.inside.run_record import write_atomically
 from rlregress.model.fault_results import GAP, KINDS, Drawn, Explained, Mutant, Outcome
-from rlregress.training.run_record import write_atomically
 
 
 @dataclass(frozen=True, kw_only=True)

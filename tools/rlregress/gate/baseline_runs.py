@@ -20,14 +20,15 @@ from pydantic import Field
 from rlregress import datafiles, suite
 from rlregress.datafiles import Line, Number, Value, expected, one_of
 from rlregress.errors import UserError
+from rlregress.inside import machine, run_record
+from rlregress.inside.critic import Critic, judged_number
+from rlregress.inside.diagnostics import DIAGNOSTICS
+from rlregress.inside.episodes import learning_curve
 from rlregress.model import quantities
 from rlregress.model.quantities import CRITIC, RETURNS, TRAINING, Quantity
-from rlregress.training import machine, recorded_runs, run_record
+from rlregress.training import recorded_runs
 from rlregress.training.budgets import MOST_SEEDS
 from rlregress.training.cell import Cell, Job, Protocol
-from rlregress.training.critic import Critic, judged_number
-from rlregress.training.diagnostics import DIAGNOSTICS
-from rlregress.training.episodes import learning_curve
 from rlregress.verdicts.rules import Rules
 
 SCHEMA = 1
@@ -56,7 +57,7 @@ class StoredRun:
         training_return: of the training episodes that ended in its last third; None of older and
             failed runs.
         critic: how well it predicts the returns of its policy; None of older and failed runs.
-        diagnostics: name -> number at the end of the training (``training/diagnostics.py``), of
+        diagnostics: name -> number at the end of the training (``inside/diagnostics.py``), of
             those that the framework exposes; None of older and failed runs.
         learning_curve: (steps, mean return) of the training episodes that ended in each twentieth
             of the training; empty of older runs.
@@ -98,7 +99,7 @@ class StoredRun:
 
 
 def _check_critic(critic: Critic) -> None:
-    """ValueError if a critic is none that ``training.critic.assess`` can come to."""
+    """ValueError if a critic is none that ``inside.critic.assess`` can come to."""
     explained, bias = critic.explained_variance, critic.bias
     for name, fits, wanted in (
         ("states", critic.states >= 1, "a number of at least 1"),
@@ -193,7 +194,7 @@ class Baseline:
 
     @property
     def machine(self) -> dict[str, Any]:
-        """What is known of the machine of the runs, by the names of ``training.machine``."""
+        """What is known of the machine of the runs, by the names of ``inside.machine``."""
         there = self.provenance
         return {name: there[stored] for name, stored in _MACHINE.items() if there.get(stored)}
 

@@ -15,10 +15,10 @@ from pydantic import ConfigDict
 from rlregress import datafiles
 from rlregress.datafiles import Component, Line, Natural, Number, Value, expected
 from rlregress.gate.baseline_runs import FINISHED
+from rlregress.inside.critic import Critic
+from rlregress.inside.run_record import write_atomically
 from rlregress.training import recorded_runs
 from rlregress.training.cell import Seed
-from rlregress.training.critic import Critic
-from rlregress.training.run_record import write_atomically
 
 SCHEMA = 1
 #: property of a test that ended in a user error: it says nothing about the framework

@@ -14,9 +14,10 @@ from rlregress.datafiles import TIME
 from rlregress.errors import UserError
 from rlregress.gate import baseline_runs, evidence, nightly_record
 from rlregress.gate.nightly_trend import read as read_nights
-from rlregress.training import machine, recorded_runs
+from rlregress.inside import machine
+from rlregress.inside.episodes import learning_curve
+from rlregress.training import recorded_runs
 from rlregress.training.cell import Job
-from rlregress.training.episodes import learning_curve
 from rlregress.verdicts.descriptive_statistics import interquartile_mean, probability_of_improvement
 
 #: a verdict as a number, as its exit code has it but for what rose

@@ -30,11 +30,12 @@ from rlregress.gate import (
 from rlregress.gate.baseline_runs import FIRST_NEW_SEED
 from rlregress.gate.machines import other_machines
 from rlregress.gate.session import Session, open_session
+from rlregress.inside import identity
+from rlregress.inside.run_record import check_writable
 from rlregress.model.gate_result import GateResult, ReportData
 from rlregress.model.option import arguments, of, option
 from rlregress.tracing.child_processes import last_words
-from rlregress.training import identity, worker_launch
-from rlregress.training.run_record import check_writable
+from rlregress.training import worker_launch
 
 #: what an interrupted pytest is given to end by itself.
 _PATIENCE_SECONDS = 15.0

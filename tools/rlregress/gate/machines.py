@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from rlregress.gate.session import Session
-from rlregress.training import machine
+from rlregress.inside import machine
 
 
 def other_machines(session: Session) -> list[str]:

@@ -108,7 +108,7 @@ class NightlyRun:
 
     Attributes:
         started: UTC.
-        machines: descriptions (``training.machine``) of the machines of the runs.
+        machines: descriptions (``inside.machine``) of the machines of the runs.
         throughput: "framework algorithm" -> quantity -> number of each process.
         unjudged: what no verdict was reached on.
     """

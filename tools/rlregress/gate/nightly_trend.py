@@ -16,6 +16,7 @@ import numpy as np
 from rlregress.errors import UserError
 from rlregress.gate import nightly_record
 from rlregress.gate.nightly_record import MACHINE, SURROUNDINGS, NightlyRun
+from rlregress.inside import machine
 from rlregress.model.quantities import CRITIC, RETURNS, TRAINING, Quantity, scale_of
 from rlregress.model.trend_result import SMALL, Row, Series, Shift, Trend
 from rlregress.model.verdict import (
@@ -24,7 +25,6 @@ from rlregress.model.verdict import (
     INCONCLUSIVE,
     REGRESSED,
 )
-from rlregress.training import machine
 from rlregress.verdicts import change_points, throughput_alarms
 from rlregress.verdicts.rules import FloatArray, Rules
 

@@ -26,10 +26,11 @@ from rlregress.faults import probed_faults
 from rlregress.gate import return_faults
 from rlregress.gate.baseline_runs import FINISHED, numbers_of
 from rlregress.gate.cell_selection import Selection, choose
+from rlregress.inside import run_record
 from rlregress.model.pilot_prices import Price
 from rlregress.model.quantities import CRITIC
 from rlregress.tracing.child_processes import last_words
-from rlregress.training import job_plan, recorded_runs, run_record, worker_launch
+from rlregress.training import job_plan, recorded_runs, worker_launch
 from rlregress.training.cell import Cell
 from rlregress.training.store import Store
 from rlregress.verdicts.pilot_costs import Curve, prices

@@ -11,10 +11,10 @@ from typing import Any
 from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.gate import baseline_runs
+from rlregress.inside.run_record import check_writable
 from rlregress.training import job_plan, worker_launch
 from rlregress.training.budgets import budget as load_budget
 from rlregress.training.cell import Cell, Job
-from rlregress.training.run_record import check_writable
 from rlregress.training.store import store_in
 from rlregress.verdicts.stability import self_check
 
@@ -72,8 +72,8 @@ def record(
     """
     if not 2 <= requested.seeds <= baseline_runs.FIRST_NEW_SEED:
         raise UserError(
-            f"--seeds is {requested.seeds}, expected 2 to {baseline_runs.FIRST_NEW_SEED} stored runs "
-            "of each cell"
+            f"--seeds is {requested.seeds}, expected 2 to {baseline_runs.FIRST_NEW_SEED} stored "
+            "runs of each cell"
         )
     suite.checkout("recording stored runs")
     cells = requested.cells()

@@ -16,13 +16,13 @@ from rlregress.faults import places
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import baseline_runs, source_diff
 from rlregress.gate.baseline_runs import FINISHED
+from rlregress.inside import identity
+from rlregress.inside.machine import cpu_name
 from rlregress.model.cells import Band, CellRuns, ReportedRun
 from rlregress.model.code import Hunk
 from rlregress.model.gate_result import AlgorithmCoverage, Deviation
 from rlregress.model.quantities import SECONDARY
-from rlregress.training import identity
 from rlregress.training.cell import Cell
-from rlregress.training.machine import cpu_name
 
 #: files of a changed copy that are shown, and lines around one that decides a detail.
 _FILES, _CONTEXT = 6, 3

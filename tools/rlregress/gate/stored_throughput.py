@@ -19,9 +19,10 @@ from rlregress import datafiles, frameworks, suite
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.gate.baseline_runs import FIRST_NEW_SEED
+from rlregress.inside import identity, machine
+from rlregress.inside.run_record import check_writable, write_atomically
 from rlregress.model.throughput_verdict import ThroughputVerdict
-from rlregress.training import identity, machine, throughput_measurement
-from rlregress.training.run_record import check_writable, write_atomically
+from rlregress.training import throughput_measurement
 from rlregress.training.throughput_measurement import Measurement
 from rlregress.verdicts.throughput_alarms import Sample, judge
 

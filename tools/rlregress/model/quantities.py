@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-#: no error of a critic counts as larger; the same number as ``training.critic.LARGEST_ERROR``
+#: no error of a critic counts as larger; the same number as ``inside.critic.LARGEST_ERROR``
 LARGEST_ERROR = 100.0
 
 
@@ -140,7 +140,7 @@ class _Critic(Quantity):
 RETURNS = _Returns(name="returns", share=0.8, missing="failed")
 TRAINING = _Training(name="training", share=0.8, missing="have no training return")
 CRITIC = _Critic(name="critic", share=0.2, missing="have no critic that can be compared")
-#: what a framework logs of its updates, by name (``training/diagnostics.py``)
+#: what a framework logs of its updates, by name (``inside/diagnostics.py``)
 DIAGNOSTICS = {name: Quantity(name=name, share=0.2) for name in ("entropy", "kl", "temperature")}
 #: what is judged beside returns
 SECONDARY = (TRAINING, CRITIC, *DIAGNOSTICS.values())

@@ -40,12 +40,12 @@ from rlregress.gate import evidence as evidence_file
 from rlregress.gate.session import Session, open_session
 from rlregress.gate.stored_throughput import Measured, pairs
 from rlregress.gate.tier_progress import TiersProgress, recorded
+from rlregress.inside.run_record import check_writable
 from rlregress.model.gate_result import GateResult
 from rlregress.model.quantities import CRITIC, TRAINING
 from rlregress.pytest_plugin import subjects, suite_options
 from rlregress.reporting import gate_report, harmless, terminal, throughput_text, words
 from rlregress.training.budgets import budget
-from rlregress.training.run_record import check_writable
 
 _ADAPTERS = pytest.StashKey[list[Adapter]]()
 _SESSION = pytest.StashKey[Session]()

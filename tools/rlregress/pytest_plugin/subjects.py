@@ -17,10 +17,10 @@ from rlregress.gate import cell_selection
 from rlregress.gate import evidence as evidence_file
 from rlregress.gate.judging import judge, why_not_needed
 from rlregress.gate.session import Session
+from rlregress.inside.episodes import learning_curve
 from rlregress.model.cells import Verdict
 from rlregress.model.quantities import DIAGNOSTICS
 from rlregress.training.cell import Job
-from rlregress.training.episodes import learning_curve
 
 #: markers of what takes long
 SLOW, NIGHTLY = "slow", "nightly"

@@ -22,11 +22,11 @@ from rlregress.tracing.trace_comparison import compare
 
 #: not with -m, which puts the working directory before the packages of the side.
 _START = (
-    "import sys; del sys.path[0]; from rlregress.tracing.{module} import main; "
+    "import sys; del sys.path[0]; from rlregress.inside.{module} import main; "
     "sys.exit(main(sys.argv[1:]))"
 )
 #: the folder of the module that hides distributions as an interpreter starts.
-_HIDDEN = Path(__file__).parent / "hidden"
+_HIDDEN = Path(__file__).parents[1] / "inside" / "hidden"
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
 

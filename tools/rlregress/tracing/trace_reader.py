@@ -18,8 +18,8 @@ from pydantic import ConfigDict, Field
 from rlregress import datafiles, files
 from rlregress.datafiles import Line, Natural, expected, one_of
 from rlregress.errors import UserError
+from rlregress.inside.events import RAISED, SCHEMA
 from rlregress.model.recorded_traces import Event, Part, Place, Trace
-from rlregress.tracing.events import RAISED, SCHEMA
 
 #: kinds of events; see ``Event``.
 KINDS = (

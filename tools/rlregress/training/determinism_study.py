@@ -25,7 +25,7 @@ from rlregress import datafiles
 from rlregress.environments import discrete
 from rlregress.frameworks.base import Adapter, Trained
 from rlregress.frameworks.seeded_training import SeededTraining, Seeds
-from rlregress.training.run_record import write_atomically
+from rlregress.inside.run_record import write_atomically
 from rlregress.training.starts import Protocol, Starts
 
 #: nothing is varied

@@ -12,7 +12,7 @@ from rlregress import frameworks
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter, Unsupported
 from rlregress.frameworks.isolation import isolated
-from rlregress.training import identity
+from rlregress.inside import identity
 from rlregress.training.budgets import MOST_SEEDS, Budget, budget, hyperparameters
 from rlregress.training.cell import LAST_SEED, Cell, Job
 

@@ -12,9 +12,9 @@ from pydantic import ConfigDict, Field
 from rlregress import datafiles
 from rlregress.datafiles import Component, Line, Natural, Number, Time, expected, one_of
 from rlregress.errors import UserError
-from rlregress.training import run_record
+from rlregress.inside import run_record
+from rlregress.inside.critic import Critic
 from rlregress.training.cell import Job
-from rlregress.training.critic import Critic
 
 FINISHED, FAILED = "finished", "failed"
 _Seconds = Annotated[Number, Field(ge=0)]
@@ -64,7 +64,7 @@ class _Attempt:
 
 @dataclass(frozen=True, kw_only=True)
 class _Record:
-    """What ``training.worker`` writes; what has a default came later, and older records lack it.
+    """What ``inside.worker`` writes; what has a default came later, and older records lack it.
 
     Keys that are not known are kept and not read: a store may hold what later versions write, and
     a record that is refused is set aside and its run done again.

@@ -19,7 +19,8 @@ from pydantic import Field
 from rlregress import datafiles, files, suite
 from rlregress.datafiles import Number
 from rlregress.errors import DamagedRecord, UserError
-from rlregress.training import checkpoint, lease, recorded_runs, run_record
+from rlregress.inside import checkpoint, run_record
+from rlregress.training import lease, recorded_runs
 from rlregress.training.cell import Job
 from rlregress.training.lease import Holder, Lease
 

@@ -31,7 +31,8 @@ from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter, Trained, TrainingRequest
 from rlregress.hyperparameters import hyperparameter_set
 from rlregress.hyperparameters import names as sets_of_hyperparameters
-from rlregress.training import worker, worker_launch
+from rlregress.inside import worker
+from rlregress.training import worker_launch
 
 _MODULE = "rlregress.training.throughput_measurement"
 

@@ -15,10 +15,11 @@ from typing import Any
 
 from rlregress import frameworks, suite
 from rlregress.errors import UserError
-from rlregress.training import checkpoint, identity, recorded_runs, run_record
+from rlregress.inside import checkpoint, identity, run_record
+from rlregress.inside.worker import BEGUN, NOT_DONE, STARTED_BY
+from rlregress.training import recorded_runs
 from rlregress.training.cell import Job
 from rlregress.training.store import Attempt, Store
-from rlregress.training.worker import BEGUN, NOT_DONE, STARTED_BY
 
 #: the numerical libraries read these once, when they are loaded
 _THREAD_LIMITS = (
@@ -184,7 +185,7 @@ def _work(job: Job, attempt: Attempt, pinned: bool) -> None:
     """Have one worker write the record of ``job`` to the folder of the attempt."""
     attempt.record.with_suffix(BEGUN).unlink(missing_ok=True)
     run_record.write_atomically(attempt.job, json.dumps({**job.as_dict(), "key": job.key}))
-    module = "rlregress.training.worker"
+    module = "rlregress.inside.worker"
     files = (attempt.job, attempt.checkpoint, attempt.record)
     command = [sys.executable, "-m", module, *map(str, files)]
     with open(attempt.log, "wb") as log:

@@ -17,7 +17,7 @@ from typing import Any
 from packaging.version import InvalidVersion, Version
 
 from rlregress.errors import UserError
-from rlregress.training.run_record import write_atomically
+from rlregress.inside.run_record import write_atomically
 from rlregress.upgrade import cached_folders, installed, installer, version_resolution, wheels
 from rlregress.upgrade.version_resolution import Problem, Resolved
 

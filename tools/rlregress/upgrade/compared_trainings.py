@@ -10,9 +10,9 @@ from typing import Any
 
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
+from rlregress.inside import error_origin as errors
 from rlregress.model.explain import Repeated, elsewhere, seeded_lines
 from rlregress.model.recorded_traces import Comparison, Crash, Divergence, NotTraced, Trace, Traced
-from rlregress.tracing import error_origin as errors
 from rlregress.tracing import recording_processes, rounding
 from rlregress.tracing.child_processes import last_words
 from rlregress.tracing.trace_comparison import INCIDENTAL, compare
@@ -27,7 +27,7 @@ class Training:
     Attributes:
         owner: full name of the framework, or "script".
         name: "<algorithm>", "<algorithm> <scenario>", or the name of the script's file.
-        job: for the recorder; see ``tracing.trace_worker``.
+        job: for the recorder; see ``inside.trace_worker``.
     """
 
     owner: str

@@ -12,12 +12,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from rlregress.inside import bindings
+from rlregress.inside.lines import WAYS
 from rlregress.model.code import ADDED, BODY, MODULE, REMOVED, WORDING, Changed, Function
 from rlregress.model.recorded_traces import Trace, ranges
 from rlregress.model.upgrade_result import Branch, PieceExecution
 from rlregress.source import UNREADABLE
-from rlregress.tracing import bindings
-from rlregress.tracing.lines import WAYS
 from rlregress.upgrade import changed_functions, changed_statements
 
 #: what a statement at import may do one way or another.

@@ -15,11 +15,11 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
+from rlregress.inside import bindings
 from rlregress.model.code import CHANGED, Changed, Function
 from rlregress.model.recorded_traces import Divergence, Trace, Traced
 from rlregress.model.upgrade_result import Cause
 from rlregress.source import UNREADABLE
-from rlregress.tracing import bindings
 from rlregress.tracing.child_processes import last_words
 from rlregress.upgrade.compared_trainings import Training, held_against
 
@@ -458,7 +458,7 @@ def _executed_functions(training: Traced, functions: Iterable[Changed]) -> list[
 
 
 def change_of(group: Sequence[Changed]) -> list[dict[str, object]]:
-    """The old code of some functions, as ``tracing.swap`` takes it."""
+    """The old code of some functions, as ``inside.swap`` takes it."""
     files: dict[tuple[Path, str], list[str]] = {}
     for function in group:
         path = function.paths[0]

@@ -148,7 +148,7 @@ def _is_near(function: _Key, piece: Changed) -> bool:
 
 
 def _as_jobs(uses: Mapping[_Key, Sequence[Changed]]) -> list[dict[str, Any]]:
-    """The same for ``tracing.calls``."""
+    """The same for ``inside.calls``."""
     return [
         {
             "file": file,
@@ -226,7 +226,7 @@ def _answers(
 
     Args:
         functions: training -> those whose calls are captured.
-        requested: what else ``tracing.calls`` is given.
+        requested: what else ``inside.calls`` is given.
     """
     if not trainings:
         return {}

@@ -16,6 +16,7 @@ from typing import Any
 
 from rlregress import datafiles, suite
 from rlregress.errors import UserError
+from rlregress.inside.run_record import write_atomically
 from rlregress.model.differences import UNCHECKED
 from rlregress.model.judged_releases import (
     CAUSE,
@@ -28,7 +29,6 @@ from rlregress.model.judged_releases import (
     JudgedPair,
 )
 from rlregress.model.verdict import COULD_NOT_JUDGE
-from rlregress.training.run_record import write_atomically
 from rlregress.upgrade import cached_folders, known_changes
 from rlregress.upgrade.known_changes import Change, ReleasePair
 

@@ -97,7 +97,7 @@ class Scenario:
 
     Attributes:
         why: what it enters, in a few words.
-        environment: options of ``rlregress.tracing.toys.Ends``, and ``copies``.
+        environment: options of ``rlregress.inside.toys.Ends``, and ``copies``.
         settings: hyperparameters.
         features: what is switched on.
         where: file and line, for messages.
@@ -116,7 +116,7 @@ class Scenario:
         return f"{algorithm} {self.name}"
 
     def job(self, algorithm: str) -> dict[str, Any]:
-        """What its training of an algorithm adds to a job of ``rlregress.tracing.trace_worker``."""
+        """What its training of an algorithm adds to a job of ``rlregress.inside.trace_worker``."""
         parts = {part: dict(getattr(self, part)) for part in _PARTS}
         return {"algorithm": algorithm, "scenario": {"algorithm": algorithm, **parts}}
 

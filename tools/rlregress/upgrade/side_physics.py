@@ -28,7 +28,7 @@ def compared(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[Moved]:
 def played(side: Side, kept: Path, environments: Sequence[str] = ENVIRONMENTS) -> Any:
     """Play fixed actions on a side."""
     job = {"environments": list(environments), "steps": PHYSICS_STEPS}
-    return side_process.run_module(side, "rlregress.tracing.physics_worker", job, kept)
+    return side_process.run_module(side, "rlregress.inside.physics_worker", job, kept)
 
 
 def _moved(id: str, a: Mapping[str, Any], b: Mapping[str, Any]) -> Moved:

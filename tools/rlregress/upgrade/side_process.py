@@ -9,9 +9,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from rlregress.errors import UserError
+from rlregress.inside.run_record import write_atomically
 from rlregress.tracing import child_processes
 from rlregress.tracing.recording_processes import Side
-from rlregress.training.run_record import write_atomically
 
 
 def run_module(side: Side, module: str, job: Mapping[str, Any], kept: Path) -> Any:

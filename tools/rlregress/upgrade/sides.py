@@ -14,9 +14,10 @@ from typing import Any
 
 from rlregress import frameworks
 from rlregress.errors import UserError
+from rlregress.inside import error_origin
 from rlregress.model.recorded_traces import Trace
 from rlregress.progress import Progress
-from rlregress.tracing import child_processes, error_origin, recording_processes, trace_reader
+from rlregress.tracing import child_processes, recording_processes, trace_reader
 from rlregress.tracing.recording_processes import Side
 from rlregress.upgrade import cached_folders, compared_trainings
 from rlregress.upgrade.compared_trainings import Training
@@ -25,7 +26,7 @@ from rlregress.upgrade.training_selection import Triggers
 #: marks of the two sides, as the files of their answers carry them.
 MARKS = ("a", "b")
 #: whether it is noted what is reached: the lines of all functions, or of some; see
-#: ``tracing.trace_worker``.
+#: ``inside.trace_worker``.
 Noted = bool | Sequence[Sequence[str]]
 NOTHING: Mapping[str, Noted] = {}
 #: seconds that a training which a signal has ended may have taken.

@@ -12,8 +12,8 @@ from packaging.utils import canonicalize_name
 from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
+from rlregress.inside import identity
 from rlregress.source import below
-from rlregress.training import identity
 from rlregress.upgrade import distribution_metadata, interpreters
 from rlregress.upgrade.side_environments import Prepared
 
@@ -82,7 +82,7 @@ def own_digest() -> str:
     digest = hashlib.sha256()
     root = Path(__file__).resolve().parents[1]
     files = [root / "source.py"]
-    for part in ("tracing", "frameworks", "details", "formulas", "measurements"):
+    for part in ("inside", "tracing", "frameworks", "details", "formulas", "measurements"):
         files += sorted((root / part).rglob("*.py"))
     for path in files:
         digest.update(str(path.relative_to(root)).encode() + path.read_bytes())

@@ -114,7 +114,7 @@ def workers(store: Store, job: Job) -> list[int]:
             words = Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
         except OSError:
             continue
-        if b"rlregress.training.worker" in words and words[-2].startswith(folder):
+        if b"rlregress.inside.worker" in words and words[-2].startswith(folder):
             found.append(int(process))
     return found
 

@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 from rlregress.cluster.manifest import Manifest
-from rlregress.training import run_record
+from rlregress.inside import run_record
 from rlregress.training.lease import Holder
 from rlregress.training.store import Store
 

@@ -11,7 +11,7 @@ import pytest
 
 from rlregress.cli import with_versions as commands_versions
 from rlregress.errors import UserError
-from rlregress.training import checkpoint
+from rlregress.inside import checkpoint
 from rlregress.training.store import Store
 from rlregress.upgrade import cached_folders
 

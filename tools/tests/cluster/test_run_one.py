@@ -18,9 +18,10 @@ import pytest
 from rlregress import frameworks
 from rlregress.cluster import audit, run_one, store_status
 from rlregress.errors import UserError
-from rlregress.training import job_plan, lease, run_record, worker_launch
+from rlregress.inside import run_record
+from rlregress.inside.checkpoint import TRUST
+from rlregress.training import job_plan, lease, worker_launch
 from rlregress.training.cell import Cell, Job, Protocol
-from rlregress.training.checkpoint import TRUST
 from rlregress.training.store import Store
 
 from .short_runs import (

@@ -10,9 +10,10 @@ from dataclasses import asdict, replace
 import pytest
 
 from rlregress.cluster import audit, manifest, store_status
+from rlregress.inside import run_record
 from rlregress.model.store_state import Survey
 from rlregress.reporting import cluster_text
-from rlregress.training import budgets, lease, run_record
+from rlregress.training import budgets, lease
 from rlregress.training.cell import Protocol
 from rlregress.training.store import Store
 

@@ -30,9 +30,9 @@ from rlregress.frameworks.torchrl.api_cases import (
     transforms,
     wrapped_environments,
 )
-from rlregress.tracing.recorded_methods import parts_of_output
-from rlregress.tracing.swap import swap
-from rlregress.tracing.toys import Ends
+from rlregress.inside.recorded_methods import parts_of_output
+from rlregress.inside.swap import swap
+from rlregress.inside.toys import Ends
 from rlregress.upgrade import scenario_files
 
 OWN = [

@@ -35,7 +35,7 @@ from rlregress.frameworks.torchrl.api_cases import (
     on_policy_objectives,
     return_functions,
 )
-from rlregress.tracing import events, swap
+from rlregress.inside import events, swap
 
 MODULES = (
     distribution_methods, batched_actions, batched_losses, loss_edge_cases,

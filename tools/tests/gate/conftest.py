@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from rlregress.gate import baseline_runs, cell_selection
-from rlregress.training import run_record, worker_launch
+from rlregress.inside import run_record
+from rlregress.training import worker_launch
 
 from .stored import (
     critic,

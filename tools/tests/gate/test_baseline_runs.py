@@ -10,10 +10,10 @@ import pytest
 
 from rlregress.errors import UserError
 from rlregress.gate import baseline_runs
+from rlregress.inside import machine
+from rlregress.inside.critic import Critic
 from rlregress.model.quantities import CRITIC, DIAGNOSTICS
-from rlregress.training import machine
 from rlregress.training.cell import Cell, Job, Protocol
-from rlregress.training.critic import Critic
 
 CELL = Cell("some", "ppo", "Ring-v0", "some", "short")
 

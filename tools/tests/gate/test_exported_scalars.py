@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from rlregress.cli.export import as_csv
-from rlregress.training import run_record
+from rlregress.inside import run_record
 from rlregress.training.cell import Job
 from rlregress.verdicts.descriptive_statistics import interquartile_mean, probability_of_improvement
 

@@ -14,10 +14,10 @@ from rlregress.gate import cell_selection, nightly_record
 from rlregress.gate.evidence import plain
 from rlregress.gate.judging import judge
 from rlregress.gate.session import open_session
+from rlregress.inside import run_record
 from rlregress.model.gate_result import FrameworkOutcome, GateResult
 from rlregress.pytest_plugin.subjects import SessionRun
 from rlregress.reporting import summary
-from rlregress.training import run_record
 
 from . import night_files
 from .test_outcome import entry

@@ -10,9 +10,9 @@ import pytest
 from rlregress.cli import pilot as pilot_command
 from rlregress.errors import UserError
 from rlregress.gate import pilot_trainings, return_faults
+from rlregress.inside import run_record
 from rlregress.model.pilot_prices import MEASURES
 from rlregress.reporting import pilot_text
-from rlregress.training import run_record
 from rlregress.training.cell import Cell, Job, Protocol
 
 ONE, TWO = "sb3-ppo-One-v0-pilot", "sb3-ppo-Two-v0-pilot"

@@ -18,9 +18,9 @@ from rlregress import cli, suite
 from rlregress.errors import UserError
 from rlregress.gate import baseline_runs, run_ranking
 from rlregress.gate.run_ranking import ImplementationRun, of_csv, of_records, of_stored, rank
+from rlregress.inside import run_record
 from rlregress.model.ranking_result import GREATER, NOT_SEPARATED, SMALLER, UNDECIDED
 from rlregress.reporting import ranking_text
-from rlregress.training import run_record
 from rlregress.training.cell import Job
 
 HEADER = "implementation,environment,seed,return"

@@ -10,8 +10,8 @@ from rlregress import suite
 from rlregress.gate import evidence, session_planning
 from rlregress.gate.cell_selection import Selection
 from rlregress.gate.session import open_session
+from rlregress.inside import run_record
 from rlregress.reporting import plan_text
-from rlregress.training import run_record
 
 from .working import whole
 

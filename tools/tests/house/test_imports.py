@@ -49,7 +49,7 @@ NOT_IMPORTED = {
     "types-pyyaml": "mypy reads it",
 }
 # What is started inside a foreign or old environment; with it goes all that it imports.
-FOREIGN = ("frameworks/**/*.py", "training/worker.py", "tracing/trace_worker.py")
+FOREIGN = ("frameworks/**/*.py", "inside/worker.py", "inside/trace_worker.py")
 
 
 def imports(path: Path, library: Path) -> Iterator[tuple[int, str]]:
@@ -242,7 +242,7 @@ def test_what_the_worker_imports_is_held_to_the_same_rule(tmp_path, line, named)
     library = write(
         tmp_path / "rlregress",
         {
-            "training/worker.py": "from rlregress.training import store\n",
+            "inside/worker.py": "from rlregress.training import store\n",
             "training/store.py": clean,
             "training/pool.py": "import rich\n",
             "frameworks/some/__init__.py": 'packages = ("other", "torch")\n',

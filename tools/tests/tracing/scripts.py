@@ -95,8 +95,8 @@ def recorded_here(
     text: str, folder: Path, named: Sequence[int] = (), moved: tuple[int, int] | None = None
 ) -> tuple[Any, dict[str, Any]]:
     """The recorder and the names of a script that ran in this process."""
-    from rlregress.tracing.events import Places
-    from rlregress.tracing.recorder import Recorder
+    from rlregress.inside.events import Places
+    from rlregress.inside.recorder import Recorder
 
     script = folder / "here.py"
     script.write_text(text, encoding="utf-8")

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from rlregress.tracing.activity import Activity
-from rlregress.tracing.events import Places
-from rlregress.tracing.recorder import Recorder
+from rlregress.inside.activity import Activity
+from rlregress.inside.events import Places
+from rlregress.inside.recorder import Recorder
 
 
 def seen(call):

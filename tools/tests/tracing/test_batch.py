@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from rlregress.tracing import batch, recording_processes, trace_reader
+from rlregress.inside import batch
+from rlregress.tracing import recording_processes, trace_reader
 from rlregress.tracing.recording_processes import Side
 from rlregress.tracing.trace_comparison import compare
 
@@ -75,7 +76,7 @@ def test_a_training_that_fails_leaves_what_it_said(recorded):
 
 ENDED = """
 import os, signal, sys, time
-from rlregress.tracing import batch
+from rlregress.inside import batch
 
 def record(job):
     if job["name"] == "late":

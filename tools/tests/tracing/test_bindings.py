@@ -6,9 +6,9 @@ import importlib
 
 import pytest
 
-from rlregress.tracing import bindings
-from rlregress.tracing.bindings import BODY, MODULE
-from rlregress.tracing.methods import Misfit
+from rlregress.inside import bindings
+from rlregress.inside.bindings import BODY, MODULE
+from rlregress.inside.methods import Misfit
 
 OLD = """
 import math

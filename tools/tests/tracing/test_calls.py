@@ -12,8 +12,8 @@ import weakref
 import pytest
 import torch
 
-from rlregress.tracing.calls import Capture, _Examiner
-from rlregress.tracing.events import Places
+from rlregress.inside.calls import Capture, _Examiner
+from rlregress.inside.events import Places
 
 OLD = """
 import random

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from rlregress import frameworks
-from rlregress.tracing import events
-from rlregress.tracing.marks import Marks
+from rlregress.inside import events
+from rlregress.inside.marks import Marks
 from rlregress.tracing.recording_processes import Side
 from rlregress.upgrade import compared_trainings, sides
 from rlregress.upgrade.training_selection import Triggers
@@ -73,8 +73,8 @@ def test_what_no_version_has_is_settled_unless_code_that_differs_says_so() -> No
 
 STARTING = """
 import multiprocessing, subprocess, sys
-from rlregress.tracing import entering, events, trace_worker
-from rlregress.tracing.marks import Marks
+from rlregress.inside import entering, events, trace_worker
+from rlregress.inside.marks import Marks
 
 def spawned(_):
     process = multiprocessing.get_context("spawn").Process(target=len, args=("",))
@@ -109,8 +109,8 @@ def test_what_starts_another_process_is_not_told(how: str, reason: bool, tmp_pat
 
 FORKING = """
 import multiprocessing, sys, time
-from rlregress.tracing import entering, events, trace_worker
-from rlregress.tracing.marks import Marks
+from rlregress.inside import entering, events, trace_worker
+from rlregress.inside.marks import Marks
 
 sys.path.insert(0, sys.argv[1])
 places = events.Places([sys.argv[1] + "/calling.py"])
@@ -257,8 +257,8 @@ def test_a_script_that_compiles_itself_is_traced(calling: str, tmp_path: Path) -
 
 COMPILING = """
 import sys
-from rlregress.tracing import entering, events, trace_worker
-from rlregress.tracing.marks import Marks
+from rlregress.inside import entering, events, trace_worker
+from rlregress.inside.marks import Marks
 
 trace_worker.built_in = lambda job: lambda _: exec(compile("x = 1", sys.argv[1], "exec"), {})
 places = events.Places([sys.argv[1]])

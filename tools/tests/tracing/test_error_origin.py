@@ -15,9 +15,9 @@ import torch
 
 from rlregress.frameworks import framework_errors
 from rlregress.frameworks.framework_errors import through
-from rlregress.tracing import error_origin, events, toys
-from rlregress.tracing.error_origin import OTHER, RECORDER, SUITE, TRACED
-from rlregress.tracing.recorder import Recorder
+from rlregress.inside import error_origin, events, toys
+from rlregress.inside.error_origin import OTHER, RECORDER, SUITE, TRACED
+from rlregress.inside.recorder import Recorder
 
 MODULE = """
 import copy

@@ -11,8 +11,9 @@ import pytest
 import torch
 
 from rlregress.errors import UserError
-from rlregress.tracing import events, trace_reader
-from rlregress.tracing.events import Places, as_array, joined, part, parts_of, readable
+from rlregress.inside import events
+from rlregress.inside.events import Places, as_array, joined, part, parts_of, readable
+from rlregress.tracing import trace_reader
 
 
 def test_equal_bits_have_equal_digests():

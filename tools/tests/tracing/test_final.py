@@ -7,8 +7,8 @@ import pickle
 import pytest
 import torch
 
-from rlregress.tracing.events import Places, part, parts_of
-from rlregress.tracing.recorder import Recorder, Stop
+from rlregress.inside.events import Places, part, parts_of
+from rlregress.inside.recorder import Recorder, Stop
 
 from .scripts import TRAINING, changed, recorded_here
 

@@ -7,9 +7,9 @@ import threading
 
 import pytest
 
-from rlregress.tracing import trace_worker
-from rlregress.tracing.events import Places
-from rlregress.tracing.lines import Lines
+from rlregress.inside import trace_worker
+from rlregress.inside.events import Places
+from rlregress.inside.lines import Lines
 
 MODULE = """
 class Some:

@@ -57,7 +57,7 @@ def test_what_a_script_loads_is_in_its_trace(package: Path, tmp_path: Path) -> N
 def test_a_script_whose_working_folder_is_gone_reads_as_it_did(tmp_path: Path) -> None:
     """What notes the files that are read is no reason that one cannot be."""
     program = (
-        "import os, sys; from rlregress.tracing import loading; loading.watch();"
+        "import os, sys; from rlregress.inside import loading; loading.watch();"
         "os.chdir(sys.argv[1]); os.rmdir(sys.argv[1]); open('/dev/null').close()"
     )
     gone = tmp_path / "gone"

@@ -13,12 +13,12 @@ import pytest
 import torch
 from gymnasium.wrappers import TimeLimit, TransformReward
 
+from rlregress.inside.events import Places
+from rlregress.inside.recorder import Recorder
+from rlregress.inside.seeds import SEED
+from rlregress.inside.toys import Ends
 from rlregress.model import explain
 from rlregress.model.recorded_traces import Part, Trace
-from rlregress.tracing.events import Places
-from rlregress.tracing.recorder import Recorder
-from rlregress.tracing.seeds import SEED
-from rlregress.tracing.toys import Ends
 from rlregress.tracing.trace_comparison import compare
 
 from .test_trace_comparison import made
@@ -167,7 +167,7 @@ def test_a_class_is_watched_when_its_module_is_imported(tmp_path, monkeypatch):
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     with Recorder(Places([__file__])) as recorder:
-        from rlregress.tracing import recorded_methods
+        from rlregress.inside import recorded_methods
 
         found = next(each for each in sys.meta_path if isinstance(each, recorded_methods.Importing))
         recorder._recorded_methods.install(

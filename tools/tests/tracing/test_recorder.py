@@ -12,9 +12,9 @@ import pytest
 import torch
 
 from rlregress.frameworks.framework_errors import ExpectedError
-from rlregress.tracing import recorder
-from rlregress.tracing.events import RAISED, Places
-from rlregress.tracing.recorder import Recorder, Stop
+from rlregress.inside import recorder
+from rlregress.inside.events import RAISED, Places
+from rlregress.inside.recorder import Recorder, Stop
 
 from .scripts import TRAINING, changed, recorded_here
 
@@ -253,7 +253,7 @@ def test_parts_of_a_draw_are_not_drawn_twice(tmp_path):
 
 def test_a_failing_hook_undoes_the_others(monkeypatch):
     """If one hook cannot be set, those before it are taken back."""
-    from rlregress.tracing import recorded_environments
+    from rlregress.inside import recorded_environments
 
     def broken(self, importing):
         raise RuntimeError("no such thing")

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import torch
 
-from rlregress.tracing import repeat
-from rlregress.tracing.copies import Copies
-from rlregress.tracing.repeat import Call, Code
+from rlregress.inside import repeat
+from rlregress.inside.copies import Copies
+from rlregress.inside.repeat import Call, Code
 
 EPSILON = 1e-8
 

@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 import torch
 
+from rlregress.inside.copies import Copies, NoCopy
+from rlregress.inside.repeat import Call, Code
 from rlregress.model.code import Changed
 from rlregress.model.recorded_traces import Comparison, Divergence, Event, Trace, Traced
 from rlregress.model.upgrade_result import Calls, Cause, PieceExecution
-from rlregress.tracing.copies import Copies, NoCopy
-from rlregress.tracing.repeat import Call, Code
 from rlregress.upgrade import direct_calls
 
 CACHE, COUNT = {}, 0

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from rlregress.inside import events
 from rlregress.model.recorded_traces import Event, Part, Trace
-from rlregress.tracing import events, rounding
+from rlregress.tracing import rounding
 from rlregress.tracing.trace_comparison import compare
 from rlregress.tracing.trace_reader import load
 

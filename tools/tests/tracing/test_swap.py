@@ -10,7 +10,7 @@ import types
 
 import pytest
 
-from rlregress.tracing.swap import Misfit, swap
+from rlregress.inside.swap import Misfit, swap
 
 CODE = """
 import functools

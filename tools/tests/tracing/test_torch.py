@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
+from rlregress.inside.events import Places, part
+from rlregress.inside.recorder import Recorder
 from rlregress.tracing import recording_processes
-from rlregress.tracing.events import Places, part
-from rlregress.tracing.recorder import Recorder
 
 from .scripts import recorded_here
 

@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rlregress.inside import events
 from rlregress.model import explain
 from rlregress.model.recorded_traces import Event, Part, Trace, difference
-from rlregress.tracing import events, trace_comparison, trace_reader
+from rlregress.tracing import trace_comparison, trace_reader
 from rlregress.tracing.trace_comparison import compare
 
 from .scripts import TRAINING, changed, recorded_here

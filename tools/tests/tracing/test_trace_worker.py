@@ -12,9 +12,10 @@ import torch
 from rlregress import cli
 from rlregress.cli import trace as traces_command
 from rlregress.errors import UserError
+from rlregress.inside import trace_worker
 from rlregress.model import explain
 from rlregress.model.explain import Repeated
-from rlregress.tracing import child_processes, recording_processes, trace_reader, trace_worker
+from rlregress.tracing import child_processes, recording_processes, trace_reader
 from rlregress.tracing.trace_comparison import compare
 
 from .scripts import TRAINING, changed

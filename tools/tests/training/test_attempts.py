@@ -13,7 +13,8 @@ import pytest
 from rlregress import files
 from rlregress.cluster import store_status
 from rlregress.errors import DamagedRecord, UserError
-from rlregress.training import lease, run_record, worker_launch
+from rlregress.inside import run_record
+from rlregress.training import lease, worker_launch
 from rlregress.training import store as store_module
 from rlregress.training.store import Store
 

@@ -20,7 +20,8 @@ import torch
 # here, and not in each of the processes that are forked
 import rlregress.frameworks.sb3.training
 import rlregress.frameworks.torchrl.training  # noqa: F401
-from rlregress.training import checkpoint, episodes, job_plan, pickled, run_record, worker
+from rlregress.inside import checkpoint, episodes, pickled, run_record, worker
+from rlregress.training import job_plan
 from rlregress.training.cell import Cell, Protocol
 
 #: small networks and batches: what is asked is where every number is kept, not how many there are

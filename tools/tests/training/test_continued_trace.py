@@ -13,10 +13,10 @@ import torch
 from rlregress import frameworks
 from rlregress.frameworks.base import TrainingRequest
 from rlregress.frameworks.isolation import isolated
-from rlregress.tracing.events import Places
-from rlregress.tracing.recorded_environments import _SEEDED
-from rlregress.tracing.recorder import Recorder
-from rlregress.training import pickled
+from rlregress.inside import pickled
+from rlregress.inside.events import Places
+from rlregress.inside.recorded_environments import _SEEDED
+from rlregress.inside.recorder import Recorder
 
 from .test_checkpoints import job_of
 

@@ -7,8 +7,8 @@ import pytest
 
 from rlregress import frameworks
 from rlregress.frameworks.base import TrainingRequest
-from rlregress.training.critic import Critic, assess, discounted, judged_number
-from rlregress.training.evaluation import Episode, Evaluator
+from rlregress.inside.critic import Critic, assess, discounted, judged_number
+from rlregress.inside.evaluation import Episode, Evaluator
 from tests_behavior.limit import LimitIs
 from tests_behavior.ring import Ring
 from tests_behavior.toy_settings import setting

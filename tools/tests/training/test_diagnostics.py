@@ -9,8 +9,8 @@ import pytest
 
 from rlregress import frameworks
 from rlregress.frameworks.base import TrainingRequest
+from rlregress.inside.diagnostics import DIAGNOSTICS, at_the_end
 from rlregress.model import quantities
-from rlregress.training.diagnostics import DIAGNOSTICS, at_the_end
 from tests_behavior.limit import LimitIs
 from tests_behavior.ring import Ring
 from tests_behavior.toy_settings import setting

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gymnasium
 import numpy as np
 
-from rlregress.training.episodes import Episodes, late_return
+from rlregress.inside.episodes import Episodes, late_return
 
 
 class Countdown(gymnasium.Env):

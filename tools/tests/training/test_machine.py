@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from rlregress.training import machine
+from rlregress.inside import machine
 
 ONE = {"cpu": "A", "instructions": "AVX2", "python": "3.11.7", "torch_threads": 1}
 

@@ -6,7 +6,8 @@ import pytest
 
 from rlregress.cluster import audit
 from rlregress.errors import UserError
-from rlregress.training import recorded_runs, run_record
+from rlregress.inside import run_record
+from rlregress.training import recorded_runs
 from rlregress.training.cell import LAST_SEED, Cell, Job, Protocol
 from rlregress.training.store import Store
 

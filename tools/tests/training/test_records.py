@@ -10,7 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from rlregress.errors import DamagedRecord, UserError, warn_in_words
-from rlregress.training import recorded_runs, run_record
+from rlregress.inside import run_record
+from rlregress.training import recorded_runs
 from rlregress.training.cell import Cell, Job, Protocol
 from rlregress.training.store import Store
 

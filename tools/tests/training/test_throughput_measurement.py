@@ -11,7 +11,8 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from rlregress import frameworks
 from rlregress.errors import UserError
-from rlregress.training import throughput_measurement, worker
+from rlregress.inside import worker
+from rlregress.training import throughput_measurement
 from rlregress.training.floor import Floor
 from rlregress.training.throughput_measurement import Block, BlockPlan, Protocol, rounds
 
@@ -125,7 +126,7 @@ def test_the_first_block_of_each_kind_warms_up():
 def test_peak_memory_is_that_of_the_process_alone():
     """A small process that a large one has started has a small peak."""
     ballast = bytearray(b"x") * (300 * 1024**2)
-    program = "from rlregress.training.worker import peak_mib; print(peak_mib())"
+    program = "from rlregress.inside.worker import peak_mib; print(peak_mib())"
     small = float(subprocess.check_output([sys.executable, "-c", program], text=True))
     assert worker.peak_mib() > len(ballast) / 1024**2
     assert small < 200

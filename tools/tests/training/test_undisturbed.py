@@ -9,7 +9,8 @@ import pytest
 import torch
 from stable_baselines3 import PPO, SAC, TD3
 
-from rlregress.training import job_plan, worker, worker_launch
+from rlregress.inside import worker
+from rlregress.training import job_plan, worker_launch
 from rlregress.training.cell import Cell, Job, Protocol
 from rlregress.training.store import Store
 

@@ -16,9 +16,10 @@ import pytest
 
 from rlregress import frameworks
 from rlregress.errors import UserError
-from rlregress.training import checkpoint, job_plan, machine, worker_launch
+from rlregress.inside import checkpoint, machine
+from rlregress.inside.identity import source_digest
+from rlregress.training import job_plan, worker_launch
 from rlregress.training.cell import Cell, Job, Protocol
-from rlregress.training.identity import source_digest
 from rlregress.training.store import Store
 
 # but the run that ends well is a process that is new in every respect: a fixture of the module
@@ -171,7 +172,7 @@ def test_a_training_that_fails_after_it_was_continued_is_begun_anew(job, tmp_pat
     store = Store(tmp_path)
     kept = store.path(short).with_suffix(".checkpoint")
     kept.parent.mkdir()
-    suite = source_digest("rlregress.training")
+    suite = source_digest("rlregress.inside")
     wrong = {"episodes": None, "watch": None, "story": None, "training": None, "random": None}
     values = {"steps": 1, "attempt": "a", "host": "h", "total_steps": 256, "wall_seconds": 1.0}
     head = {**checkpoint.identity(short.key, suite), **values}
@@ -207,7 +208,7 @@ def _worker_of(store: Store, job: Job) -> int:
                     words = stream.read().split(b"\0")
             except OSError:
                 continue
-            if b"rlregress.training.worker" in words and words[-2].startswith(folder):
+            if b"rlregress.inside.worker" in words and words[-2].startswith(folder):
                 return int(process)
         time.sleep(0.05)
     raise AssertionError("no worker process appeared")
@@ -239,7 +240,7 @@ def test_a_worker_whose_launcher_has_died_already_ends():
     """Before it could ask to be ended with it: nobody waits for what it would train."""
     gone = subprocess.Popen([sys.executable, "-c", ""])
     program = (
-        "import os, signal, sys, time; from rlregress.training.worker import end_with_parent;"
+        "import os, signal, sys, time; from rlregress.inside.worker import end_with_parent;"
         "end_with_parent(signal.SIGKILL, int(sys.argv[1])); print('goes on')"
     )
 

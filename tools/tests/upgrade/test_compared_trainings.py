@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from rlregress.inside import error_origin, events
 from rlregress.model import explain
 from rlregress.model.recorded_traces import Event, NotTraced, Part, Trace, Traced
 from rlregress.reporting.upgrade_text import _traced
-from rlregress.tracing import error_origin, events
 from rlregress.tracing.trace_reader import load
 from rlregress.upgrade import compared_trainings
 from tools.tests.tracing.scripts import changed, recorded_here

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from rlregress.inside.events import RAISED
 from rlregress.model.code import ADDED, CHANGED, REMOVED, Changed, Function
 from rlregress.model.recorded_traces import (
     Comparison,
@@ -17,7 +18,6 @@ from rlregress.model.recorded_traces import (
     Traced,
 )
 from rlregress.model.upgrade_result import Cause
-from rlregress.tracing.events import RAISED
 from rlregress.tracing.trace_comparison import compare
 from rlregress.tracing.trace_reader import failed
 from rlregress.upgrade import culprit_search, delta_debugging

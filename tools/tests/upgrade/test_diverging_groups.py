@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from rlregress.inside import batch
 from rlregress.model import differences as model
 from rlregress.model.recorded_traces import Comparison, Divergence, Event, Part, Trace, Traced
-from rlregress.tracing import batch
 from rlregress.upgrade import compared_trainings, diverging_groups, entries
 from rlregress.upgrade.compared_trainings import Training
 

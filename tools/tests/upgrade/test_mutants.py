@@ -127,7 +127,7 @@ def test_reordered_arithmetic_has_not_seen_a_fault(proved):
 
 def test_a_fault_that_cannot_be_seeded_does_not_count(proved):
     """It is neither seen nor unseen; why it does not fit is kept."""
-    why = "rlregress.tracing.swap.Misfit: train refers to other variables around it"
+    why = "rlregress.inside.swap.Misfit: train refers to other variables around it"
     proof, turns = proved(
         {"sac": trace(3), "td3": trace(3, count=2)}, {("sac", 3): failed(f"Traceback\n{why}\n")}
     )

@@ -13,9 +13,10 @@ import pytest
 
 from rlregress.cli import upgrade as upgrade_command
 from rlregress.errors import UserError
-from rlregress.tracing import jobs, trace_worker
-from rlregress.tracing.events import Places
-from rlregress.tracing.lines import Lines
+from rlregress.inside import trace_worker
+from rlregress.inside.events import Places
+from rlregress.inside.lines import Lines
+from rlregress.tracing import jobs
 from rlregress.tracing.recording_processes import Side
 from rlregress.upgrade import affected, cached_folders, cascade, sides
 from rlregress.upgrade.compared_trainings import Training, script_training

@@ -130,7 +130,7 @@ INTERRUPTED = """
 import json, sys
 from pathlib import Path
 from rlregress.tracing import recording_processes
-from rlregress.training.run_record import write_atomically
+from rlregress.inside.run_record import write_atomically
 from rlregress.upgrade import side_fingerprints, cascade
 from rlregress.upgrade.upgrade_options import Options
 
@@ -159,7 +159,7 @@ print(cascade.run(options).verdict)
 BATCH = """
 import json, os, sys, time
 from pathlib import Path
-from rlregress.tracing import events
+from rlregress.inside import events
 
 path, label, log, mode = sys.argv[1:]
 for job in json.loads(Path(path).read_text())["jobs"]:

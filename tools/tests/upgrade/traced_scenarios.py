@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 
 from rlregress import frameworks
-from rlregress.tracing.trace_worker import record
+from rlregress.inside.trace_worker import record
 from rlregress.upgrade import scenario_files
 
 

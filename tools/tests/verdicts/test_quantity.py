@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from rlregress.gate.evidence import plain
+from rlregress.inside import critic
 from rlregress.model.quantities import (
     CRITIC,
     DIAGNOSTICS,
@@ -21,7 +22,6 @@ from rlregress.model.quantities import (
     shares,
 )
 from rlregress.reporting import words
-from rlregress.training import critic
 from rlregress.verdicts.family import holm, holm_adjust
 from rlregress.verdicts.looks import SEQUENTIAL, fixed
 from rlregress.verdicts.permutation import permutation_p_rows

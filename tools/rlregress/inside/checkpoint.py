@@ -84,7 +84,7 @@ def write(path: Path, draft: Path, head: Mapping[str, Any], everything: Any) -> 
     Raises:
         OSError: there is no room. Any other error: something cannot be written at all.
     """
-    from rlregress.training import pickled  # with torch, which who reads a head does not need
+    from rlregress.inside import pickled  # with torch, which who reads a head does not need
 
     try:
         with open(draft, "wb") as file:
@@ -122,7 +122,7 @@ def read(path: Path, wanted: Mapping[str, Any]) -> Optional[Tuple[Dict[str, Any]
         Unable: none could be written.
         Distrusted: somebody else may have written it.
     """
-    from rlregress.training import pickled
+    from rlregress.inside import pickled
 
     if not path.exists():
         return None
@@ -273,7 +273,7 @@ class Keeper:
             self._end(self._signal)
 
     def _write(self, steps: int, training: Any) -> None:
-        from rlregress.training import pickled
+        from rlregress.inside import pickled
 
         wall, cpu = time.monotonic(), time.process_time()
         summary, more = self.more(steps)

@@ -21,8 +21,8 @@ from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple
 import numpy as np
 
 from rlregress.frameworks.framework_errors import through
-from rlregress.tracing.events import in_words, part, readable, types_of
-from rlregress.tracing.leaves import described
+from rlregress.inside.events import in_words, part, readable, types_of
+from rlregress.inside.leaves import described
 
 #: of gymnasium: vector environments and all wrappers around them.
 GYMNASIUM = (
@@ -129,7 +129,7 @@ def _method(original: Any, handler: str, label: str) -> Any:
     # without the recorder: a class of the script's own is pickled with its methods
     @functools.wraps(original)
     def method(self: Any, *arguments: Any, **options: Any) -> Any:
-        recording = getattr(sys.modules.get("rlregress.tracing.recorder"), "CURRENT", None)
+        recording = getattr(sys.modules.get("rlregress.inside.recorder"), "CURRENT", None)
         if recording is None:
             return original(self, *arguments, **options)
         handle = getattr(recording, handler)

@@ -15,8 +15,8 @@ from functools import lru_cache
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from rlregress import source
-from rlregress.tracing import bindings, methods
-from rlregress.tracing.methods import Defaults, Misfit
+from rlregress.inside import bindings, methods
+from rlregress.inside.methods import Defaults, Misfit
 
 #: of a code: name and first line.
 _Key = Tuple[str, int]

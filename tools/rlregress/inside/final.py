@@ -19,7 +19,7 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.framework_errors import through
-from rlregress.tracing.events import Part, as_array, parts_of, readable
+from rlregress.inside.events import Part, as_array, parts_of, readable
 
 
 def _references(held: Dict[int, Any]) -> Dict[int, int]:

@@ -18,8 +18,8 @@ from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 import numpy as np
 import torch
 
-from rlregress.tracing.copies import slots
-from rlregress.tracing.events import as_array
+from rlregress.inside.copies import slots
+from rlregress.inside.events import as_array
 
 #: leaves of one value that are compared; what has more is not compared at all.
 MOST = 50_000

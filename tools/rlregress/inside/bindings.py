@@ -18,8 +18,8 @@ import types
 from functools import lru_cache
 from typing import Any, Dict, Iterator, List, NamedTuple, Sequence, Set, Tuple
 
-from rlregress.tracing import methods
-from rlregress.tracing.methods import Misfit
+from rlregress.inside import methods
+from rlregress.inside.methods import Misfit
 
 #: the name of a module's own piece, and how that of a class begins.
 MODULE, BODY = "<module>", "<class> "

@@ -1,9 +1,9 @@
-"""Which functions a training enters: ``python -m rlregress.tracing.entering JOBS`` asks many.
+"""Which functions a training enters: ``python -m rlregress.inside.entering JOBS`` asks many.
 
 Runs inside foreign and old environments: standard library, NumPy, torch, gymnasium and what is
 traced only, Python 3.9 syntax.
 
-The file holds ``jobs`` as for ``tracing.batch``, ``folders`` of the code, ``functions``, file below
+The file holds ``jobs`` as for ``inside.batch``, ``folders`` of the code, ``functions``, file below
 its root and qualified name of each that matters, and further ``files``. Of each training there is
 an answer, a JSON file: ``met`` if it entered one of them, upon which it is ended; ``functions``,
 all of these files that it entered by its end, with ``imported``, the files of the code that were
@@ -21,9 +21,9 @@ import sys
 from typing import Any, Dict, List, Tuple
 
 from rlregress.frameworks.base import Unsupported
-from rlregress.tracing import batch, events, loading, trace_worker
-from rlregress.tracing.marks import Function, Marks
-from rlregress.tracing.recorder import Recorder
+from rlregress.inside import batch, events, loading, trace_worker
+from rlregress.inside.marks import Function, Marks
+from rlregress.inside.recorder import Recorder
 
 
 def _write(path: str, answer: Dict[str, Any]) -> None:

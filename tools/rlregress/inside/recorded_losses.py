@@ -18,8 +18,8 @@ from typing import Any, Dict, Optional
 import torch
 
 from rlregress.frameworks.framework_errors import through
-from rlregress.tracing.events import CALLERS, part, readable, types_of
-from rlregress.tracing.replaced import compiling
+from rlregress.inside.events import CALLERS, part, readable, types_of
+from rlregress.inside.replaced import compiling
 
 
 class _Depth(threading.local):

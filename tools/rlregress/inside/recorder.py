@@ -22,8 +22,8 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.framework_errors import ExpectedError, through
-from rlregress.tracing import final, leaves
-from rlregress.tracing.events import (
+from rlregress.inside import final, leaves
+from rlregress.inside.events import (
     RAISED,
     Event,
     Places,
@@ -35,10 +35,10 @@ from rlregress.tracing.events import (
     readable,
     types_of,
 )
-from rlregress.tracing.other_threads import Elsewhere
-from rlregress.tracing.recorded_environments import Environments
-from rlregress.tracing.recorded_losses import Losses
-from rlregress.tracing.recorded_methods import (
+from rlregress.inside.other_threads import Elsewhere
+from rlregress.inside.recorded_environments import Environments
+from rlregress.inside.recorded_losses import Losses
+from rlregress.inside.recorded_methods import (
     GYMNASIUM,
     LOGGED,
     Depth,
@@ -47,7 +47,7 @@ from rlregress.tracing.recorded_methods import (
     named_output,
     parts_of_output,
 )
-from rlregress.tracing.replaced import Hook, compiling, stand_in
+from rlregress.inside.replaced import Hook, compiling, stand_in
 
 _TORCH_DRAWS = (
     "rand", "randn", "randint", "randperm", "normal", "rand_like", "randn_like", "randint_like",
@@ -355,7 +355,7 @@ class Recorder:
 
     def __enter__(self) -> Recorder:
         global CURRENT
-        from rlregress.tracing import optimizers, seeds
+        from rlregress.inside import optimizers, seeds
 
         _remember_constructors()
         try:

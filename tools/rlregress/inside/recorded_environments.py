@@ -20,9 +20,9 @@ from typing import Any, Callable, Dict, Mapping, Optional, Tuple
 import numpy as np
 
 from rlregress.frameworks.framework_errors import through
-from rlregress.tracing.events import part
-from rlregress.tracing.recorded_methods import Depth, Importing, classes_of, hook_method
-from rlregress.tracing.seeds import SEED
+from rlregress.inside.events import part
+from rlregress.inside.recorded_methods import Depth, Importing, classes_of, hook_method
+from rlregress.inside.seeds import SEED
 
 #: attribute of an environment that was seeded, and has no generator of gymnasium's to tell.
 _SEEDED = "_rlregress_seeded"

@@ -1,4 +1,4 @@
-"""Record a trace: ``python -m rlregress.tracing.trace_worker JOB``, a process of its own.
+"""Record a trace: ``python -m rlregress.inside.trace_worker JOB``, a process of its own.
 
 Runs inside foreign and old environments: standard library, NumPy, torch, gymnasium and what is
 traced only, Python 3.9 syntax.
@@ -14,7 +14,7 @@ built-in training, with ``scenario`` if it is one of ``baselines/scenarios``. ``
 events that get what they consist of by name. ``unit``: number of the event whose numbers are moved
 by one unit in the last place, and a seed. ``moved``: further
 importable packages that differ, of which it is noted what is executed. ``swap`` puts other
-code into functions first; see ``tracing.swap``.
+code into functions first; see ``inside.swap``.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.base import Unsupported
-from rlregress.tracing import error_origin, events, loading, swap
-from rlregress.tracing.activity import Activity
-from rlregress.tracing.lines import Lines
-from rlregress.tracing.recorder import Recorder, Stop
-from rlregress.training.worker import peak_mib
+from rlregress.inside import error_origin, events, loading, swap
+from rlregress.inside.activity import Activity
+from rlregress.inside.lines import Lines
+from rlregress.inside.recorder import Recorder, Stop
+from rlregress.inside.worker import peak_mib
 
 
 def roots_of(packages: List[str]) -> List[str]:
@@ -113,7 +113,7 @@ def _repository(folder: str) -> List[str]:
 def built_in(job: Dict[str, Any]) -> Callable[[Any], None]:
     """A built-in training, to be called with a recorder."""
     from rlregress import frameworks
-    from rlregress.tracing.toys import Ends
+    from rlregress.inside.toys import Ends
 
     adapter = frameworks.get(job["framework"])
 

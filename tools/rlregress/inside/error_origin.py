@@ -16,12 +16,12 @@ from typing import Any
 
 from rlregress import source
 from rlregress.frameworks import framework_errors
-from rlregress.tracing.events import Places
+from rlregress.inside.events import Places
 
 TRACED, SUITE, RECORDER, OTHER = "traced", "suite", "recorder", "other"
 
 _SUITE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_RECORDER = os.path.join(_SUITE, "tracing", "")
+_RECORDER = os.path.join(_SUITE, "inside", "")
 #: of this folder, but called by the training or calling it: no hooks.
 _TRAINING = ("trace_worker.py", "toys.py")
 #: of the suite's trainings, what only hands on what is called.

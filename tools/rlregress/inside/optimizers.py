@@ -14,9 +14,9 @@ import torch
 from torch.optim import optimizer as module
 
 from rlregress.frameworks.framework_errors import through
-from rlregress.tracing.events import as_array, part, parts_of
-from rlregress.tracing.recorded_methods import hook_method
-from rlregress.tracing.replaced import Hook
+from rlregress.inside.events import as_array, part, parts_of
+from rlregress.inside.recorded_methods import hook_method
+from rlregress.inside.replaced import Hook
 
 
 def install(recorder: Any) -> None:

@@ -16,7 +16,7 @@ from types import CodeType
 from typing import Any, Callable, Dict, FrozenSet, Iterable, List, Optional, Set, Tuple
 
 from rlregress import source
-from rlregress.tracing import events
+from rlregress.inside import events
 
 #: file below its root, and qualified name.
 Function = Tuple[str, str]

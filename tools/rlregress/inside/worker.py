@@ -1,6 +1,6 @@
 """One training in one process on one core: a call of ``main`` as a program.
 
-``python -m rlregress.training.worker JOB CHECKPOINT RECORD``: what to train, what it is continued
+``python -m rlregress.inside.worker JOB CHECKPOINT RECORD``: what to train, what it is continued
 from if there is one, and where its record is written.
 
 Runs inside foreign and old environments: standard library, NumPy, torch, gymnasium and the
@@ -181,7 +181,7 @@ class _Watch:
         return episodes
 
     def assess(self, episodes: List[Any], value: Any, discount: float) -> Dict[str, Any]:
-        from rlregress.training.critic import assess
+        from rlregress.inside.critic import assess
 
         started = time.process_time()
         critic = asdict(assess(episodes, value, discount))
@@ -221,13 +221,13 @@ def run(job: Dict[str, Any], progress: Path, checkpoint: Path) -> Dict[str, Any]
 
     from rlregress import frameworks
     from rlregress.frameworks.base import TrainingRequest
-    from rlregress.training import machine, pickled
-    from rlregress.training.checkpoint import Keeper, identity
-    from rlregress.training.diagnostics import at_the_end
-    from rlregress.training.episodes import Episodes, late_return
-    from rlregress.training.evaluation import Evaluator
-    from rlregress.training.identity import source_digest
-    from rlregress.training.run_record import SCHEMA, finite_or_none
+    from rlregress.inside import machine, pickled
+    from rlregress.inside.checkpoint import Keeper, identity
+    from rlregress.inside.diagnostics import at_the_end
+    from rlregress.inside.episodes import Episodes, late_return
+    from rlregress.inside.evaluation import Evaluator
+    from rlregress.inside.identity import source_digest
+    from rlregress.inside.run_record import SCHEMA, finite_or_none
 
     cell, protocol = job["cell"], job["protocol"]
     adapter = frameworks.get(cell["framework"])
@@ -235,7 +235,7 @@ def run(job: Dict[str, Any], progress: Path, checkpoint: Path) -> Dict[str, Any]
     def make_env() -> Any:
         return gymnasium.make(cell["environment"])
 
-    suite = source_digest("rlregress.training")
+    suite = source_digest("rlregress.inside")
     keeper = Keeper(checkpoint, progress.with_suffix(".draft"), identity(job["key"], suite))
     training_episodes = Episodes()
     evaluator = Evaluator(make_env, protocol["evaluation_episodes"])
@@ -345,7 +345,7 @@ def main(arguments: List[str]) -> int:
     job_path, checkpoint_path, record_path = map(Path, arguments)
     job = json.loads(job_path.read_text(encoding="utf-8"))
     from rlregress import frameworks
-    from rlregress.training.identity import sources
+    from rlregress.inside.identity import sources
 
     here = sources(frameworks.get(job["cell"]["framework"]))
     for module, digest in job["sources"].items():
@@ -357,8 +357,8 @@ def main(arguments: List[str]) -> int:
             )
             return NOT_DONE
     from rlregress import files
-    from rlregress.training.checkpoint import Distrusted
-    from rlregress.training.run_record import write
+    from rlregress.inside.checkpoint import Distrusted
+    from rlregress.inside.run_record import write
 
     name = f"{job['cell']['framework']}-{job['cell']['algorithm']} seed {job['seed']}"
     try:

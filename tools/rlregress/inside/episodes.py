@@ -12,7 +12,7 @@ from typing import Any, Deque, List, Optional, Sequence, Tuple
 import gymnasium
 import numpy as np
 
-from rlregress.training.evaluation import Episode
+from rlregress.inside.evaluation import Episode
 
 #: so many of the last episodes are kept whole
 KEPT = 10

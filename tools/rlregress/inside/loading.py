@@ -15,7 +15,7 @@ import sysconfig
 from types import CodeType
 from typing import Any
 
-from rlregress.tracing.events import Places
+from rlregress.inside.events import Places
 
 #: sources and what Python makes of them: they are opened when they are imported.
 _PYTHON = (".py", ".pyc", ".pyi")

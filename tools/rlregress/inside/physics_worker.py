@@ -1,4 +1,4 @@
-"""Environments under fixed actions: ``python -m rlregress.tracing.physics_worker JOB OUTPUT``.
+"""Environments under fixed actions: ``python -m rlregress.inside.physics_worker JOB OUTPUT``.
 
 Runs inside foreign and old environments: gymnasium and NumPy only, Python 3.9 syntax. The job is a
 JSON file: ``environments`` (ids) and ``steps``.

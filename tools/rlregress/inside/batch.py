@@ -1,9 +1,9 @@
-"""Record many trainings of one framework: ``python -m rlregress.tracing.batch JOBS``.
+"""Record many trainings of one framework: ``python -m rlregress.inside.batch JOBS``.
 
 Everything is imported once; each training runs in a child of its own, which begins where all
 others begin. Runs inside foreign and old environments: Python 3.9 syntax.
 
-The file holds ``jobs``, each as for ``tracing.trace_worker``, with ``name``; none begins after
+The file holds ``jobs``, each as for ``inside.trace_worker``, with ``name``; none begins after
 ``until``, in seconds since the epoch. After each comes a line on standard output,
 "<name>\\t<status>\\t <seconds>"; where there is no trace, ``<output>.error`` holds what was said
 last.
@@ -22,7 +22,7 @@ import traceback
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from rlregress import source
-from rlregress.tracing import events, loading, recorder, trace_worker
+from rlregress.inside import events, loading, recorder, trace_worker
 
 #: seconds after which a training that has not ended is ended.
 PATIENCE = 300

@@ -14,8 +14,8 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.framework_errors import through
-from rlregress.tracing.events import Places, readable
-from rlregress.tracing.lines import WAYS
+from rlregress.inside.events import Places, readable
+from rlregress.inside.lines import WAYS
 
 #: (file, line, function, operation)
 _Place = Tuple[str, int, str, str]

@@ -36,11 +36,11 @@ from typing import (
 import numpy as np
 import torch
 
-from rlregress.tracing import bindings, leaves
-from rlregress.tracing.bindings import Binding
-from rlregress.tracing.copies import Copies
-from rlregress.tracing.leaves import Described
-from rlregress.tracing.perturbed import Arguments, Perturbation, perturbations
+from rlregress.inside import bindings, leaves
+from rlregress.inside.bindings import Binding
+from rlregress.inside.copies import Copies
+from rlregress.inside.leaves import Described
+from rlregress.inside.perturbed import Arguments, Perturbation, perturbations
 
 SAME, CLOSE = "same", "close"
 #: how the paths of results begin, as no argument is named.

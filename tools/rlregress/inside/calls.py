@@ -6,13 +6,13 @@ process repeats each with the old and the new code; the training goes on as if n
 Runs inside foreign and old environments: standard library, NumPy, torch, gymnasium and what is
 traced only, Python 3.9 syntax.
 
-The file holds ``jobs`` as for ``tracing.batch``, each with ``functions``, file below its root and
+The file holds ``jobs`` as for ``inside.batch``, each with ``functions``, file below its root and
 qualified name of each that is captured; ``folders`` of the code; ``changes`` as of
-``tracing.swap``; ``uses``, for a function the pieces of code, each with ``file``, ``name`` and the
+``inside.swap``; ``uses``, for a function the pieces of code, each with ``file``, ``name`` and the
 old ``text`` of the file, that give names which it reads another value when they are imported;
 ``seconds`` of CPU time for the first call of each; and ``until``. The answer of a
 training is a JSON file: a list of the calls, each with ``file``, ``name`` and what ``Call.examine``
-returns. A job with a ``mutant``, a change as of ``tracing.swap``, compares the code that it runs
+returns. A job with a ``mutant``, a change as of ``inside.swap``, compares the code that it runs
 with this one, as the new version.
 """
 
@@ -33,10 +33,10 @@ import types
 from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
 from rlregress import source
-from rlregress.tracing import batch, bindings, events, swap, trace_worker
-from rlregress.tracing.copies import NoCopy
-from rlregress.tracing.methods import Defaults, Misfit
-from rlregress.tracing.recorder import Recorder
+from rlregress.inside import batch, bindings, events, swap, trace_worker
+from rlregress.inside.copies import NoCopy
+from rlregress.inside.methods import Defaults, Misfit
+from rlregress.inside.recorder import Recorder
 
 #: which calls of a function are captured, from 1: a training changes as it goes on.
 CAPTURED = (1, 3, 20)
@@ -198,7 +198,7 @@ class _Examiner:
     """Repeats captured calls.
 
     Args:
-        changes: as of ``tracing.swap``: the old code of every function that differs, or a mutant.
+        changes: as of ``inside.swap``: the old code of every function that differs, or a mutant.
         uses: of a function, what gives names that it reads another value; see above.
         mutant: the other code is the new version.
     """
@@ -215,8 +215,8 @@ class _Examiner:
 
     def __call__(self, function: _Function, frame: Any, seconds: float) -> Dict[str, Any]:
         # torch is imported by now, and only where something is captured
-        from rlregress.tracing import perturbed
-        from rlregress.tracing.repeat import Call
+        from rlregress.inside import perturbed
+        from rlregress.inside.repeat import Call
 
         file, name = function
         code, variables = frame.f_code, frame.f_globals
@@ -355,7 +355,7 @@ def _code(
     Raises:
         Misfit: it takes others.
     """
-    from rlregress.tracing.repeat import Code
+    from rlregress.inside.repeat import Code
 
     positional = code.co_varnames[: code.co_argcount]
     named = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]

@@ -30,8 +30,8 @@ from typing import (
 import numpy as np
 import torch
 
-from rlregress.tracing import leaves
-from rlregress.tracing.events import as_array
+from rlregress.inside import leaves
+from rlregress.inside.events import as_array
 
 #: entries of one container, and levels of objects, that are changed one by one.
 _ENTRIES, _LEVELS = 16, 4

@@ -15,7 +15,7 @@ from types import CodeType
 from typing import Any, Dict, Iterable, List, Optional, Set, Tuple
 
 from rlregress import source
-from rlregress.tracing.events import Places
+from rlregress.inside.events import Places
 
 #: operation -> what it can do to a number.
 WAYS = {

@@ -14,7 +14,7 @@ from typing import Callable, Optional, Sequence
 
 import numpy as np
 
-from rlregress.training.evaluation import Episode
+from rlregress.inside.evaluation import Episode
 
 #: a critic's error counts as no less and no more than this, in standard deviations of the returns
 LEAST_ERROR, LARGEST_ERROR = 0.01, 100.0
