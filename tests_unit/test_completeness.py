@@ -27,7 +27,7 @@ def test_every_detail_is_probed(framework):
 
 
 def test_nothing_is_probed_and_absent(framework):
-    """What a framework does not have is not asked of it, and is a detail of the catalogue."""
+    """What a framework does not have is not checked of it, and is a detail of the catalogue."""
     assert set(framework.absent()) & {id for id, _ in framework.probes()} == set()
     assert set(framework.absent()) <= {detail.id for detail in catalogue.all_details()}
 

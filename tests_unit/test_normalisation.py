@@ -2,7 +2,7 @@
 
 The agent gets (x - mean) / deviation with the mean and the deviation of what was seen so far: of 2
 and 3 the second is (3 - 2.5) / 0.5 = 1. Some begin with 1e-4 samples of mean 0 and variance 1,
-which changes the third digit at first; the tolerance of a detail covers it where it is not asked.
+which changes the third digit at first; the tolerance of a detail covers it where it is not checked.
 """
 
 from __future__ import annotations

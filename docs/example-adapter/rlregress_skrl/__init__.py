@@ -214,7 +214,7 @@ class Skrl(Adapter):
         return {(id, "library"): probe for id, probe in _PROBES.items()}
 
     def absent(self):
-        """Nothing is said of what is not asked."""
+        """Nothing is said of what is not checked."""
         return {}
 
     def expectations(self):

@@ -77,7 +77,7 @@ def measure(
         *determinism_text.table(found),
         "",
         *determinism_text.sources(drawn),
-        *(f"- {name} was not asked: {why}" for name, why in absent.items()),
+        *(f"- {name} was not checked: {why}" for name, why in absent.items()),
         *wrong,
     ]
     plain = determinism_text.as_plain(asdict(plan), found, drawn, absent, wrong)

@@ -161,7 +161,7 @@ def _brief(result: Upgrade, folder: Path, facts: Facts) -> list[str]:
 
 
 def _repository(result: Upgrade) -> upgrade_findings.Repository:
-    """The repository that the command runs in, and where side B is pinned in it."""
+    """The repository that the command runs in, and where the new version is pinned in it."""
     top = ci_annotations.top()
     lock = result.b.lock and files.absolute(result.b.lock)
     if lock is None or not lock.is_relative_to(top):

@@ -167,7 +167,7 @@ class Implementation:
 
         Raises:
             AssertionError: names the detail, what was found, what is documented, and the numbers.
-            UserError: the code is none that the suite knows, and could not be asked.
+            UserError: the code is none that the suite knows, and could not be probed.
         """
         __tracebackhide__ = True
         judgement = self.judgement
@@ -187,7 +187,7 @@ class Implementation:
         Raises:
             AssertionError: names the detail, what was found, what is documented, and the numbers.
             UserError: the test is wrong: a variant is unknown, a documented one is missing, or a
-                number is not what the catalogue's formula gives. Or the code could not be asked.
+                number is not what the catalogue's formula gives. Or the code could not be probed.
         """
         __tracebackhide__ = True
         if answer.detail != self.detail.id:
@@ -208,7 +208,7 @@ class Implementation:
             )
 
     def _expectation(self, answer: Judgement) -> Expectation:
-        """What is documented; raises if there is nothing, or if the code could not be asked."""
+        """What is documented; raises if there is nothing, or if the code could not be probed."""
         __tracebackhide__ = True
         if answer.unprobed:
             raise UserError(

@@ -39,7 +39,7 @@ class Judgement:
         distances: variant -> scaled error; empty if the observation cannot be compared.
         expected: variant -> expected vector, float64 [k].
         observed: float64 [k], or None if the probe gave nothing.
-        unprobed: the code is none that the suite knows, and could not be asked.
+        unprobed: the code is none that the suite knows, and could not be probed.
         inputs: what a test gives by name; the rest are the catalogue's inputs.
     """
 

@@ -35,7 +35,7 @@ class Vision(NamedTuple):
 
 
 def quickly() -> contextlib.AbstractContextManager[Any]:
-    """Large layers are initialised at once: what they start from is not asked here."""
+    """Large layers are initialised at once: what they start from is not checked here."""
 
     def constant(tensor: torch.Tensor, gain: float = 1.0, **_: Any) -> torch.Tensor:
         return torch.nn.init.constant_(tensor, 1e-3 * gain)

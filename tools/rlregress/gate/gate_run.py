@@ -252,7 +252,7 @@ def returns_alone(
 ) -> list[dict[str, Any]] | str:
     """What the tests of returns attach in another process's copy of a framework.
 
-    Formulas and behaviour are not asked.
+    Formulas and behaviour are not checked.
 
     Args:
         python: its interpreter.

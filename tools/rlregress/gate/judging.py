@@ -163,7 +163,7 @@ def band_samples(
 def smallest_visible_drop(
     session: Session, cell: Cell, looks: Looks, quantity: Quantity = RETURNS
 ) -> float | None:
-    """Share of the scale that a drop needs to be seen with 80 % power; None: no drop is.
+    """Share of the scale that a drop needs to be detected with 80 % power; None: no drop is.
 
     Known before anything is trained: it depends on the stored runs and on the numbers of seeds.
     """
@@ -177,7 +177,7 @@ def smallest_visible_drop(
 def smallest_common_drop(
     session: Session, group: str, looks: Looks, quantity: Quantity = RETURNS
 ) -> float | None:
-    """Share of their scales that all cells of a group must lose to be seen with 80 % power.
+    """Share of their scales that all cells of a group must lose to be detected with 80 % power.
 
     Args:
         group: its name by this quantity.

@@ -90,7 +90,7 @@ def outcomes(
 ) -> list[FrameworkOutcome]:
     """One outcome per framework that was to be judged, or that a test was about, by name.
 
-    Nothing holds of a framework that was to be judged and was not asked everything: whether the
+    Nothing holds of a framework that was to be judged and was not checked everything: whether the
     rest holds is not known.
 
     Args:

@@ -29,7 +29,7 @@ def plan(
 
     Args:
         workers: how many runs go on at a time.
-        must_detect: share of the stored mean whose loss is to be seen with 80 % power.
+        must_detect: share of the stored mean whose loss is to be detected with 80 % power.
 
     Raises:
         UserError: as ``open_session``, and for a loss that is none by the rules.

@@ -1,7 +1,7 @@
 """Values that modules and classes are given when they are imported: those of another version.
 
 A constant, such as a bound or an epsilon, stands outside of the functions that read it. A function
-whose code is the same does something else where such a value differs. A value is put back only if
+whose code is the same does something else where such a value differs. A value is reverted only if
 its own statements, run again, give what is there now: what was changed, registered or replaced
 after them cannot be had.
 
@@ -94,7 +94,7 @@ def others(module: types.ModuleType, piece: str, texts: Sequence[str]) -> List[B
     """What a module or a class of it is given in the second text, and is not in the first.
 
     Raises:
-        Misfit: a value cannot be had here, or not put back.
+        Misfit: a value cannot be had here, or not reverted.
     """
     wanted = _differing(piece, texts)
     found, then = _of_piece(module, piece, texts, wanted, {})
@@ -106,7 +106,7 @@ def others(module: types.ModuleType, piece: str, texts: Sequence[str]) -> List[B
         with meanwhile(found):
             pass
     except Exception as why:  # whatever a metaclass says
-        raise Misfit(f"the values of {piece} cannot be put back: {why}") from None
+        raise Misfit(f"the values of {piece} cannot be reverted: {why}") from None
     return found
 
 
@@ -123,7 +123,7 @@ def _of_piece(
     for name in sorted(wanted):
         why = _unplaceable(owner, name, [_whole_body(text, piece) for text in texts])
         if why:
-            raise Misfit(f"{name} of {piece} cannot be put back: {why}")
+            raise Misfit(f"{name} of {piece} cannot be reverted: {why}")
     now, then = (
         _values(module, owner, piece, text, wanted, of) for text, of in zip(texts, ({}, given))
     )

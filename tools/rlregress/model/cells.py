@@ -54,7 +54,7 @@ class CellVerdict:
         p_gain, adjusted_gain: the same upwards, of the first look; of what is judged both ways,
             of a change.
         alpha, hypotheses: family-wise level, and cells and groups judged together.
-        visible_drop, visible_fraction: smallest drop seen with 80 % power at the stored spread,
+        visible_drop, visible_fraction: smallest drop detected with 80 % power at the stored spread,
             with all of the looks; None: no drop is, or too many new runs have no number.
         look: the look, from 1, that decided.
         looks: new seeds in all at each look.
@@ -147,7 +147,8 @@ class BandVerdict:
         new_seeds: n.
         p, adjusted_p: two-sided, before and after Holm.
         alpha, hypotheses: family-wise level and size of the family.
-        visible_drop: drop seen with 80 % power, in returns; None: none is, or it cannot be told.
+        visible_drop: drop detected with 80 % power, in returns; None: none is, or it cannot be
+            told.
         reason: one or two sentences for the reader.
     """
 

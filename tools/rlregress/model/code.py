@@ -43,7 +43,7 @@ class Changed:
             ``MOVED`` (the same code in another file) or ``WORDING``.
         a, b: the function on either side.
         paths: of the file on either side.
-        was: its file on side A, if it has moved.
+        was: its file on the old version, if it has moved.
         within: whether it is a method of a class that both sides have: without a word of a changed
             function it takes the place of another method, or leaves its place to one.
         awaited: only the new version has it, and code of the old version names it.
@@ -84,7 +84,7 @@ class Changed:
 
     @property
     def place(self) -> str:
-        """``file:line``, on side B if it is there."""
+        """``file:line``, on the new version if it is there."""
         lines = self.b or self.a
         return f"{self.file}:{lines.first if lines else 0}"
 

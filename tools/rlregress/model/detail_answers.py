@@ -100,7 +100,7 @@ class Row:
 
     @property
     def undecided(self) -> bool:
-        """Whether a framework showed no known variant, or could not be asked."""
+        """Whether a framework showed no known variant, or could not be probed."""
         return any(a.variant is None for answers in self.answers.values() for a in answers)
 
     @property
@@ -122,12 +122,12 @@ class Comparison:
 
     @property
     def different(self) -> list[Row]:
-        """Details that more than one framework has and that are not done alike."""
+        """Details that more than one framework has and that are not the same."""
         return [r for r in self.rows if r.shared and r.differs and not r.undecided]
 
     @property
     def same(self) -> list[Row]:
-        """Details that are done alike."""
+        """Details that are the same."""
         return [r for r in self.rows if r.shared and not r.differs and not r.undecided]
 
     @property

@@ -6,7 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rlregress.model.recorded_traces import Comparison, Divergence, Event, Growth, Part, Trace
+from rlregress.model.recorded_traces import (
+    SHORT,
+    Comparison,
+    Divergence,
+    Event,
+    Growth,
+    Part,
+    Trace,
+)
 
 #: kind of event -> what happened there.
 _EVENTS = {
@@ -95,10 +103,10 @@ def divergence(first: Divergence, title: str = "first difference") -> list[str]:
         if side_event is None:
             of_name = first.kind in ("interface", "logs")
             none = "nothing of that name" if of_name else "the trace has ended"
-            lines.append(f"  {side}: {none}")
+            lines.append(f"  {SHORT[side]}: {none}")
             continue
         value = f": {first.part} {_numbers(side_event.parts[first.part])}" if first.part else ""
-        lines.append(f"  {side}: {event(side_event)}{value}")
+        lines.append(f"  {SHORT[side]}: {event(side_event)}{value}")
         above = [f"{c.file}:{c.line} in {c.function}" for c in side_event.callers]
         if above:
             how = "raised in" if side_event.error else "called from"
@@ -108,7 +116,7 @@ def divergence(first: Divergence, title: str = "first difference") -> list[str]:
         rest = f" and {more} more" if more > 0 else ""
         lines.append(f"  in {', '.join(first.entries[:_NAMED])}{rest}")
     if first.ratio is not None:
-        lines.append(f"  B / A: x{first.ratio:.6g}")
+        lines.append(f"  new / old: x{first.ratio:.6g}")
     if first.before:
         lines.append("  just before, the same on both sides:")
         lines += [f"    {event(side_event)}" for side_event in first.before]

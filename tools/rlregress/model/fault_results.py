@@ -113,7 +113,7 @@ class BehaviorResult:
         says: a part of what one of them says.
         failed: test -> the first line of what it said; one that ran for several environments or
             settings has failed if it has for one.
-        trouble: why the tests could not be asked; empty if they could.
+        trouble: why the tests could not be probed; empty if they could.
     """
 
     fault: SeededFault

@@ -41,7 +41,7 @@ class Deviation:
 
     @property
     def was_probed(self) -> bool:
-        """Whether the code has answered; else ``found`` says why it could not be asked."""
+        """Whether the code has answered; else ``found`` says why it could not be probed."""
         return not self.found[0].startswith(UNPROBED)
 
 

@@ -7,6 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+#: label of a version -> how a line about it begins.
+SHORT = {"A": "old", "B": "new"}
+
+
+def in_words(labels: str) -> str:
+    """ "A" is the old version, "B" the new one, "A and B" both."""
+    return f"the {SHORT[labels]} version" if labels in SHORT else "both versions"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
@@ -213,7 +221,7 @@ class Growth:
     """How far the values of one loss are apart after the first difference.
 
     Attributes:
-        first: the first backward pass of this loss there, on side A.
+        first: the first backward pass of this loss there, on the old version.
         optimizer: the number of the optimiser that steps next; empty if none does.
         gaps: relative differences, one after the other.
     """
@@ -295,7 +303,7 @@ class NotTraced:
 
     def __str__(self) -> str:
         text = "; ".join(dict.fromkeys(self.sides.values()))
-        return f"{self.name}, on side {' and '.join(self.sides)}: {text}"
+        return f"{self.name}, on {in_words(' and '.join(self.sides))}: {text}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -349,7 +357,7 @@ def share(traced: Trace) -> float | None:
 
 
 def missed(traced: Sequence[Traced]) -> dict[str, list[int]]:
-    """Side B's files -> lines that no training has reached, of the functions that any enters."""
+    """The new version's files -> lines that no training executed, of the functions that ran."""
     every: dict[str, set[int]] = {}
     hit: dict[str, set[int]] = {}
     for training in traced:

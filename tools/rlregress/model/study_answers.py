@@ -158,7 +158,7 @@ class Study:
         stored_cells: stored runs against the published table of their budget.
         seeds: of every published cell.
         visible: difference of two published cells, in standard deviations of one run's return, that
-            is seen with 80 % power among all that were tested, if returns were normal.
+            is detected with 80 % power among all that were tested, if returns were normal.
         needed: seeds of each side without which nothing can be rejected if they are not.
         published_cells: how many cells that table prints.
     """

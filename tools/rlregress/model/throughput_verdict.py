@@ -19,7 +19,7 @@ class ThroughputVerdict:
         adjusted_worse, adjusted_better: Holm's p-values of the two directions; nan: not tested.
         alpha: probability of one or more false ``regressed`` in the session.
         hypotheses: quantities judged together.
-        visible: the smallest change for the worse that is seen with 80 % power, as a share of
+        visible: the smallest change for the worse that is detected with 80 % power, as a share of
             mean(stored); None: none is.
     """
 

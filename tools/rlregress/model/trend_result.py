@@ -48,8 +48,8 @@ class Series:
         means: of these runs [T].
         runs: how many runs there are.
         level: mean of the nights since the last change.
-        visible: the smallest change, begun half-way, that is seen with 80 % power, as a share of
-            the scale; nan: none is.
+        visible: the smallest change, begun half-way, that is detected with 80 % power, as a share
+            of the scale; nan: none is.
         needed: so many nights are needed at least.
         verdict: holds, improved, regressed or inconclusive.
         alike: z by which consecutive nights resemble each other, where that is beyond chance.

@@ -12,7 +12,7 @@ from rlregress.model.cells import CellRuns
 from rlregress.model.code import Changed, Hunk
 from rlregress.model.differences import DOCUMENTED, VIOLATED, Entry, Judgement
 from rlregress.model.fault_results import Mutant
-from rlregress.model.recorded_traces import NotTraced, Traced
+from rlregress.model.recorded_traces import NotTraced, Traced, in_words
 from rlregress.model.verdict import HOLDS, IMPROVED, MOVED
 
 #: why a probe gave no answer: a package of others is missing, the framework does not have what it
@@ -20,7 +20,7 @@ from rlregress.model.verdict import HOLDS, IMPROVED, MOVED
 PACKAGE, ABSENT, UNKNOWN_CODE, ERROR, NO_PROBE = "package", "absent", "code", "error", "no probe"
 #: whose code raised the error: this library's, or the framework's.
 SUITE, FRAMEWORK = "suite", "framework"
-#: how a changed detail stands to what is documented of side B's version.
+#: how a changed detail stands to what is documented of the new version's version.
 UNDOCUMENTED = "not documented"
 #: verdicts on returns that settle what differs.
 _SETTLED = (HOLDS, IMPROVED, MOVED)
@@ -93,7 +93,7 @@ class ChangedDetail:
             return []
         lines = []
         for label, answer in (("A", self.a), ("B", self.b)):
-            lines.append(f"observed on side {label}: {vector(answer.observed or ())}")
+            lines.append(f"observed on {in_words(label)}: {vector(answer.observed or ())}")
             for name, expected in answer.near:
                 lines.append(f"  expected of {name}: {vector(expected)}")
         return lines
@@ -101,7 +101,7 @@ class ChangedDetail:
 
 @dataclass(frozen=True, kw_only=True)
 class NotProbed:
-    """A detail that could not be asked.
+    """A detail that could not be probed.
 
     Attributes:
         side: label of the side that gave no answer, or "A and B".
@@ -124,7 +124,7 @@ class Details:
     """The three answers.
 
     Attributes:
-        same: how many were asked on both sides and are done alike.
+        same: how many were asked on both sides and are the same.
         absent: those of what neither side has; there is nothing to ask, and they are not counted.
     """
 
@@ -208,7 +208,7 @@ class Moved:
 
     @property
     def moves(self) -> bool:
-        """Whether the two sides differ; one that a side cannot make was not asked."""
+        """Whether the two sides differ; one that a side cannot make was not checked."""
         return self.step is not None
 
 
@@ -218,13 +218,15 @@ class Cause:
 
     Attributes:
         place: changed functions where the traces part, or that called what stands there.
-        alone: the function that makes side B do what side A does when it is put back.
-        moving: functions that move the training when they are put back, the later ones with the
+        alone: the function that makes the new version do what the old version does when it is
+            reverted.
+        moving: functions that move the training when they are reverted, the later ones with the
             earlier ones.
-        together: functions that move it when all of them are put back; some may not be needed.
-        whole: whether side B does what side A does with all of them put back; None: not recorded.
+        together: functions that move it when all of them are reverted; some may not be needed.
+        whole: whether the new version does what the old version does with all of them reverted;
+            None: not recorded.
         still: functions that do not.
-        failed: functions that cannot be put back alone, and why.
+        failed: functions that cannot be reverted alone, and why.
         open: functions that were not tried, for want of recordings.
         new: functions that only one side has, and that the named ones call.
     """
@@ -378,7 +380,7 @@ class ReturnsVerdict:
     Attributes:
         lines: one for each cell and group.
         verdicts: cell or group -> its verdict, as data, before an alarm was asked again.
-        runs: id of a cell -> the runs of side B, and the stored ones.
+        runs: id of a cell -> the runs of the new version, and the stored ones.
     """
 
     verdict: str
@@ -437,7 +439,8 @@ class OfFramework:
         versions: package -> version, on either side.
         entries: of the list of differences, those of this framework.
         details: compared and the same, compared and different, not compared.
-        standing: detail and scope -> how the change stands to what is documented of side B.
+        standing: detail and scope -> how the change stands to what is documented of the new
+            version.
         documented: detail and scope -> in words, since when it is done so, of those that changed.
         defaults: hyperparameters and parameters whose defaults changed.
         unread: in words, defaults that could not be compared.
@@ -447,7 +450,7 @@ class OfFramework:
         causes: training -> what makes it differ, as far as that could be found.
         differences: function -> lines that differ, of what the changed details and the causes name.
         proof: how many injected faults the traces would have detected; None: not asked for.
-        returns: verdict of the trainings on side B; None: not trained.
+        returns: verdict of the trainings on the new version; None: not trained.
         stored: algorithms with baseline runs, by which returns are judged.
         hunks: function -> its lines of both sides, with those around what differs.
         judgement: of this framework's entries alone.
@@ -511,7 +514,7 @@ class OfFramework:
 
     @property
     def moved(self) -> list[ChangedDetail]:
-        """Changed details that are not done as is documented of side B."""
+        """Changed details that are not done as is documented of the new version."""
         return [d for d in self.details.changed if self._stands(d) != DOCUMENTED]
 
     def _stands(self, detail: ChangedDetail) -> str:
@@ -519,13 +522,13 @@ class OfFramework:
 
     @property
     def violated(self) -> list[ChangedDetail]:
-        """Changed details that are documented otherwise of side B."""
+        """Changed details that are documented otherwise of the new version."""
         return [d for d in self.details.changed if self._stands(d) == VIOLATED]
 
     def with_returns(
         self, verdict: ReturnsVerdict | None, stored: frozenset[str], entry: Entry | None
     ) -> OfFramework:
-        """The same with what the trainings of side B came to.
+        """The same with what the trainings of the new version came to.
 
         Args:
             entry: of the list, for the returns; None: nothing was trained.
@@ -584,7 +587,7 @@ class Upgrade:
         differing: package -> versions on both sides, of all that differ and are on both.
         script: what was traced instead of the built-in trainings.
         other_packages: entries of no framework and no script: metadata, packages, environments.
-        one_way: branches, clamps and masks that the traces of side B took one way only.
+        one_way: branches, clamps and masks that the traces of the new version took one way only.
         stale: lines of the file of accepted entries that match nothing.
         min_coverage, fail_on: see ``model.judge``.
         judgement: of all entries.

@@ -9,7 +9,7 @@ HOLDS, REGRESSED, IMPROVED, INCONCLUSIVE = "holds", "regressed", "improved", "in
 MOVED = "moved"
 #: of a framework without stored runs: what could be asked of it holds
 FORMULAS_HOLD = "formulas hold"
-#: of what could not be asked (usage, environment, too little of an upgrade)
+#: of what could not be probed (usage, environment, too little of an upgrade)
 COULD_NOT_JUDGE = "could not judge"
 #: verdicts that something changed
 CHANGES = (REGRESSED, IMPROVED, MOVED)

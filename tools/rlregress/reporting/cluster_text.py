@@ -30,7 +30,7 @@ def status(survey: Survey, queue: Mapping[tuple[str, str], int], silent: str) ->
 
     Args:
         queue: (state, reason) of Slurm -> how many tasks.
-        silent: why Slurm does not tell; empty if it does, or was not asked.
+        silent: why Slurm does not tell; empty if it does, or was not checked.
     """
     if not survey.counts:
         return ["no runs: nothing was launched to this store, and it has no records"]

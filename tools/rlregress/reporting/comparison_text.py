@@ -49,7 +49,7 @@ def _variants(row: Row, name: str, width: int) -> str:
 
 
 def show(comparison: Comparison) -> None:
-    """Print the differences with their consequences, then what is done alike."""
+    """Print the differences with their consequences, then what is the same."""
     console = Console()
     if not console.is_terminal:
         console = Console(width=_WIDTH_OF_FILES)
@@ -72,7 +72,7 @@ def show(comparison: Comparison) -> None:
                 f"{name}: {_variants(row, name, console.width)}" for name in row.answers
             )
             console.print(f"  {row.detail.id}: {text}".replace("\n", " "))
-    console.print(f"{len(comparison.same)} details are done alike:")
+    console.print(f"{len(comparison.same)} details are the same:")
     for row in comparison.same:
         answers = next(iter(row.answers.values()))
         console.print(escape(f"  {row.detail.id}: {', '.join(v for v, _ in _short(answers))}"))
@@ -94,7 +94,7 @@ def markdown(comparison: Comparison) -> str:
     titles = [titled(name, version) for name, version in comparison.versions.items()]
     lines = [f"# {' against '.join(titles)}", ""]
     lines += [
-        f"{len(comparison.different)} details differ, {len(comparison.same)} are done alike, "
+        f"{len(comparison.different)} details differ, {len(comparison.same)} are the same, "
         f"{len(comparison.alone)} are about something that only one of them has. Every answer was "
         "probed on the code; a line is the one that decides the detail.",
         "",
@@ -103,7 +103,7 @@ def markdown(comparison: Comparison) -> str:
         lines += _section(row)
     for title, rows in (
         ("Cannot be compared", comparison.undecided),
-        ("Done alike", comparison.same),
+        ("The same", comparison.same),
         ("Only one has it", comparison.alone),
     ):
         if rows:

@@ -89,7 +89,7 @@ def as_plain(
     absent: Mapping[str, str],
     wrong: list[str],
 ) -> dict[str, Any]:
-    """As plain data: the plan, what was found, who was not asked and why."""
+    """As plain data: the plan, what was found, who was not checked and why."""
     return {
         "plan": dict(plan),
         "frameworks": {

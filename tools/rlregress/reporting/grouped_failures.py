@@ -9,14 +9,14 @@ from typing import TypeVar
 from rlregress.model.detail_answers import UNPROBED
 
 _Finding = TypeVar("_Finding")
-#: why code could not be asked, as a test or a claim says it
+#: why code could not be probed, as a test or a claim says it
 _REASON = re.compile(rf"{UNPROBED}(.*?)(?: \(documented [^\n]*)?$", re.MULTILINE)
 #: others that are named beside the first
 _NAMED = 3
 
 
 def reason(message: str) -> str:
-    """Why code could not be asked; of any other failure all that it says."""
+    """Why code could not be probed; of any other failure all that it says."""
     unasked = _REASON.search(message)
     return unasked[1] if unasked is not None else message
 

@@ -79,7 +79,7 @@ def after_pilot() -> str:
 
 
 def after_faults(unexpected: Sequence[str]) -> str:
-    """After seeding faults, of which these were not seen as expected, or could not be asked."""
+    """After seeding faults, of which these were not seen as expected, or could not be probed."""
     if unexpected:
         return f"Read what is said of {unexpected[0]}, and docs/adding-a-fault.md"
     return "Nothing: all is as expected."

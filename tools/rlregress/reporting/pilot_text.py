@@ -46,7 +46,8 @@ def lines(cell: str, prices: Sequence[Price]) -> list[str]:
 def legend() -> list[str]:
     """What the columns mean."""
     return [
-        "CPU minutes of new runs until a change is seen with 80 % power, beside 20 stored runs, at",
+        "CPU minutes of new runs until a change is detected with 80 % power, beside 20 stored "
+        "runs, at",
         "the level of the first of ten hypotheses; -: not seen; in brackets: seen as a gain, which",
         "passes as `improved`. Each measure is read after as many steps as show the losses for the",
         "fewest minutes; without faults, a drop of 20 % (of a critic: an error 1.2 times that).",

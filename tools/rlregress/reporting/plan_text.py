@@ -106,7 +106,7 @@ def _in_units(seconds: float) -> tuple[float, str]:
 
 def _table(gates: tuple[Gate, ...]) -> list[str]:
     """Gates as columns; cells, groups and costs as rows."""
-    rows = [["smallest drop seen with 80 % power", *(gate.name for gate in gates)]]
+    rows = [["smallest drop detected with 80 % power", *(gate.name for gate in gates)]]
     rows += [
         [f"  {name}", *_drops([gate.cells for gate in gates], name)] for name in gates[0].cells
     ]
@@ -116,7 +116,7 @@ def _table(gates: tuple[Gate, ...]) -> list[str]:
     ]
     if gates[0].critics:
         rows.append(
-            ["smallest growth of a critic's error seen with 80 % power", *[""] * len(gates)]
+            ["smallest growth of a critic's error detected with 80 % power", *[""] * len(gates)]
         )
     for name in gates[0].critics:
         factors = [gate.critics[name] for gate in gates]

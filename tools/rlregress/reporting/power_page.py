@@ -33,7 +33,7 @@ comparison, an operand, an operator, a condition, a sign, a bound. No fault was 
 by hand. Each is put into a copy, and four tiers are asked: **unit**, the probes of the details
 (what `tests_unit` asserts); **trace**, the trainings and scenarios that an upgrade records; of what
 neither of the two sees, **calls**, direct calls of its function, with and without the fault; and of
-the rest **behavior**, the files of `tests_behavior` that run its line. Returns are not asked. A
+the rest **behavior**, the files of `tests_behavior` that run its line. Returns are not checked. A
 fault counts as seen if a detail is not as documented any more, a trace diverges, a call differs, a
 test fails, or the framework ends in an error. Draws that were asked before there were direct calls
 say nothing of them. This page is what `rlregress selftest faults --tiers --show` prints.
@@ -84,7 +84,9 @@ def _share(
         _part(len(either), len(faults)), *(_detected_of_probed(faults, tier) for tier in TIERS[2:]),
         _part(detected, len(faults)),
         *(str(kinds[kind]) for kind in KINDS if kind != GAP), _part(detected, counted),
-        _part(detected + since, counted) if any(of.asked_again for of in results) else "not asked",
+        _part(detected + since, counted)
+        if any(of.asked_again for of in results)
+        else "not checked",
     ]  # fmt: skip
 
 

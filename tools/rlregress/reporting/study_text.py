@@ -195,10 +195,10 @@ def _reproduced(cells: Sequence[StoredCell], published: int) -> list[str]:
         )  # fmt: skip
     lines = [
         f"  {len(rows)} of {published} printed cells have two stored runs or more of the same "
-        "budget; the others were not asked"
+        "budget; the others were not checked"
     ]
     if rows:
-        header = ("", "runs", "mean", "printed", "verdict", "adjusted p", "sees a drop of")
+        header = ("", "runs", "mean", "printed", "verdict", "adjusted p", "would detect a drop of")
         lines += _table(header, rows)
     lines += [_failed(cell_.cell, cell_.failed) for cell_ in cells if cell_.failed]
     lines += [f"  one stored run, which is too few: {name}" for name in too_few]

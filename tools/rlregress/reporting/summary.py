@@ -134,6 +134,6 @@ def markdown(result: GateResult) -> str:
     lines.append(
         f"Error rate: if nothing changed, returns or critics of some framework are called "
         f"`regressed` in at most {words.rate(result.alpha)} of such gates. Every line above names "
-        "the loss that it would have seen with 80 % power; a smaller one may be there."
+        "the loss that it would have detected with 80 % power; a smaller one may be there."
     )
     return "\n".join(lines) + "\n"

@@ -153,7 +153,8 @@ def error_rate(trend: Trend) -> str:
         f"Error rate: if nothing changed, some change is named above in about "
         f"{words.rate(trend.alpha)} of such pages ({trend.histories} histories tested together; "
         "nights are taken as independent of each other). 'sees': the drop of returns, begun "
-        "half-way, that is seen with 80 % power. Steps per CPU second, first and last nights, are "
+        "half-way, that is detected with 80 % power. Steps per CPU second, first and last "
+        "nights, are "
         "descriptive: the load of the machine is in them."
     )
 

@@ -57,7 +57,7 @@ class Repository:
 
     Attributes:
         top: its folder, absolute.
-        lock: the lock file of side B, below it; empty: there is none.
+        lock: the lock file of the new version, below it; empty: there is none.
         pins: package -> line of the lock file.
     """
 

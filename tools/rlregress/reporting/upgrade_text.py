@@ -10,7 +10,7 @@ from rlregress.model import differences as model
 from rlregress.model import explain
 from rlregress.model.code import Changed
 from rlregress.model.differences import Entry, Judgement
-from rlregress.model.recorded_traces import NotTraced, Traced, share
+from rlregress.model.recorded_traces import NotTraced, Traced, in_words, share
 from rlregress.model.upgrade_result import (
     ABSENT,
     ERROR,
@@ -247,7 +247,7 @@ def _details_not_probed(of: OfFramework) -> list[str]:
     for (kind, side, message), group in sorted(groups.items(), key=lambda item: -len(item[1])):
         names = some([f"`{missing.id}` [{missing.scope}]" for missing in group], 4)
         place = f" ({group[0].place})" if group[0].place else ""
-        text.append(f"- {len(group)} on side {side}, {WHY[kind]}: {message}{place}: {names}")
+        text.append(f"- {len(group)} on {in_words(side)}, {WHY[kind]}: {message}{place}: {names}")
     return [*text, ""]
 
 
@@ -322,7 +322,7 @@ def _framework(result: Upgrade, of: OfFramework) -> list[str]:
     if of.proof is not None:
         text += _proof(of.proof)
     if of.returns is not None:
-        text += ["### Returns of side B", "", of.returns.verdict, ""]
+        text += ["### Returns of the new version", "", of.returns.verdict, ""]
         text += [f"    {line}" for line in of.returns.lines]
         text.append("")
     return text

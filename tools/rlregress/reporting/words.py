@@ -9,7 +9,7 @@ from typing import Any
 from rlregress.model.gate_result import AlgorithmCoverage
 from rlregress.model.quantities import BY_NAME, CRITIC, DIAGNOSTICS, RETURNS
 
-#: details that were not asked are named up to this many.
+#: details that were not checked are named up to this many.
 _NAMED = 3
 #: characters of a name in a figure.
 _LONGEST = 40
@@ -165,7 +165,9 @@ def group_line(name: str, verdict: Mapping[str, Any]) -> str:
 def band_line(name: str, verdict: Mapping[str, Any]) -> str:
     """The verdict on one cell against its published band."""
     drop = verdict["visible_drop"]
-    detects = "no drop can be seen" if drop is None else f"sees a drop of {number(drop)}"
+    detects = (
+        "no drop would be detected" if drop is None else f"would detect a drop of {number(drop)}"
+    )
     return (
         f"{verdict['verdict']:<12} {name}: {number(verdict['effect'])} against the published mean; "
         f"{verdict['new_seeds']} new seeds; adjusted p {number(verdict['adjusted_p'])} (alpha "

@@ -16,7 +16,7 @@ from typing import Any
 from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.model.explain import Repeated
-from rlregress.model.recorded_traces import Trace
+from rlregress.model.recorded_traces import Trace, in_words
 from rlregress.tracing import child_processes, trace_reader
 from rlregress.tracing.trace_comparison import compare
 
@@ -99,7 +99,7 @@ class Killed(UserError):
 
     def __init__(self, label: str, signal: str, message: str) -> None:
         super().__init__(
-            f"no trace was recorded on side {label}: the process was ended by {signal}"
+            f"no trace was recorded on {in_words(label)}: the process was ended by {signal}"
         )
         self.signal, self.last_words = signal, message
 
@@ -124,7 +124,7 @@ def record(job: Mapping[str, Any], output: Path, side: Side) -> Trace:
         raise Killed(side.label, signal.Signals(-ended.returncode).name, ended.stderr)
     if ended.returncode or not output.is_file():
         text = child_processes.last_words(ended.stderr)
-        raise UserError(f"no trace was recorded on side {side.label}: {text}")
+        raise UserError(f"no trace was recorded on {in_words(side.label)}: {text}")
     return trace_reader.load(output)
 
 
@@ -132,7 +132,7 @@ def check_trained(trace: Trace, label: str) -> None:
     """Raise UserError if nothing was traced, and nothing failed either."""
     if not trace.failure and not any(map(trace.count, ("optimizer", "step", "output"))):
         raise UserError(
-            f"nothing was traced on side {label}: no environment step and no optimiser step; "
+            f"nothing was traced on {in_words(label)}: no environment step and no optimiser step; "
             "expected a script that trains with PyTorch on environments of gymnasium"
         )
 

@@ -29,7 +29,7 @@ _LINES = 24
 
 
 def standing(adapter: Adapter, detail: ChangedDetail, version: str) -> str:
-    """How what side B does stands to what is documented of its version."""
+    """How what the new version does stands to what is documented of its version."""
     with contextlib.suppress(UserError, InvalidVersion):
         row = expectations.for_version(stated(adapter), version).get((detail.id, detail.scope))
         if row is None:

@@ -140,7 +140,8 @@ def _check(a: Prepared, b: Prepared) -> None:
     pythons = [interpreters.python_of(side.side) for side in (a, b)]
     if pythons[0] != pythons[1]:
         raise UserError(
-            f"side A runs on Python {pythons[0]} and side B on {pythons[1]}; bits can only be "
+            f"the old version runs on Python {pythons[0]} and the new version on {pythons[1]}; "
+            "bits can only be "
             "compared under one interpreter: make both sides with the same one"
         )
 
@@ -586,7 +587,7 @@ def _judged(
     names = of.to_train
     if not options.returns or not names:
         return of
-    options.say(f"{adapter.name}: trainings of {', '.join(names)} on side B")
+    options.say(f"{adapter.name}: trainings of {', '.join(names)} on the new version")
     folder = options.report / f"returns-{adapter.name}"
     a, b = (prepared.side for prepared in sides)
     trained = GateOptions(folder, one_look=options.one_look, workers=options.workers)

@@ -12,7 +12,16 @@ from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.inside import error_origin as errors
 from rlregress.model.explain import Repeated, elsewhere, seeded_lines
-from rlregress.model.recorded_traces import Comparison, Crash, Divergence, NotTraced, Trace, Traced
+from rlregress.model.recorded_traces import (
+    SHORT,
+    Comparison,
+    Crash,
+    Divergence,
+    NotTraced,
+    Trace,
+    Traced,
+    in_words,
+)
 from rlregress.tracing import recording_processes, rounding
 from rlregress.tracing.child_processes import last_words
 from rlregress.tracing.trace_comparison import INCIDENTAL, compare
@@ -77,7 +86,8 @@ def script_training(job: Mapping[str, Any], imports: Mapping[str, Sequence[str]]
 def compared(
     name: str, a: Trace, b: Trace, again: Callable[[Comparison], tuple[Trace, Trace]]
 ) -> Traced | NotTraced:
-    """Side A's trace beside side B's, and both beside their own repetitions where they differ.
+    """The old version's trace beside the new version's, and both beside their own repetitions
+    where they differ.
 
     Args:
         again: records both sides once more, with names where they first differ.
@@ -93,7 +103,7 @@ def compared(
 
 
 def compared_once(name: str, a: Trace, b: Trace) -> Comparison | NotTraced:
-    """Side A's trace beside side B's.
+    """The old version's trace beside the new version's.
 
     Raises:
         UserError: nothing was trained, or nothing of what differs was run.
@@ -150,7 +160,7 @@ def with_repetitions(
     comparison = _with_names(comparison, *(repetition.repetition for repetition in repetitions))
     notes = [*_autoreset(a, b), *_broken_off(a, b), *seeded]
     for label, again in zip("AB", repetitions, strict=True):
-        notes += [f"side {label}: {line}" for line in again.uncontrolled()]
+        notes += [f"{SHORT[label]}: {line}" for line in again.uncontrolled()]
     return Traced(
         name=name,
         comparison=comparison,
@@ -302,15 +312,15 @@ def _slower(a: Trace, b: Trace) -> list[str]:
         if high >= least and high >= _MUCH * max(low, 1e-3):
             which = "B" if other > one else "A"
             hints.append(
-                f"side {which} takes {high / max(low, 1e-3):.1f} times the {what} of the other, "
-                "while it is recorded: a hint; rlregress check --throughput measures it"
+                f"{in_words(which)} takes {high / max(low, 1e-3):.1f} times the {what} of the "
+                "other, while it is recorded: a hint; rlregress check --throughput measures it"
             )
     return hints
 
 
 def _broken_off(a: Trace, b: Trace) -> list[str]:
     return [
-        f"side {label} breaks off with an error: {last_words(side.failure)}"
+        f"{in_words(label)} breaks off with an error: {last_words(side.failure)}"
         for label, side in (("A", a), ("B", b))
         if side.failure
     ]
@@ -371,7 +381,7 @@ def _seeded(a: Trace, b: Trace) -> list[str]:
     if one == other:
         return one
     lines = [(label, line) for label, lines in (("A", one), ("B", other)) for line in lines]
-    return [f"side {label}: {line}" for label, line in lines]
+    return [f"{SHORT[label]}: {line}" for label, line in lines]
 
 
 def _check_imports(a: Trace, b: Trace) -> None:
@@ -380,7 +390,7 @@ def _check_imports(a: Trace, b: Trace) -> None:
     for label, modules in imported.items():
         if modules and not any(modules.values()) and not {"A": a, "B": b}[label].failure:
             raise UserError(
-                f"the script imported nothing of what differs on side {label} "
+                f"the script imported nothing of what differs on {in_words(label)} "
                 f"({', '.join(sorted(modules))}); expected a script that uses it"
             )
     for name in sorted(set(imported["A"]) & set(imported["B"])):

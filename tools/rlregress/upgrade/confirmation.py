@@ -1,9 +1,10 @@
 """An alarm confirms itself: the old side is trained again before a new one is said to be worse.
 
 The stored runs that raised the alarm are one sample of the old code, made at one time on one
-machine; an unlucky sample rings every night. So the cells that fell are trained on side A too, with
-seeds that nobody has used, and the alarm stands only if side B is worse than these runs as well.
-What the stored runs had to do with it is the difference between them and side A's fresh ones.
+machine; an unlucky sample rings every night. So the cells that fell are trained on the old version
+too, with seeds that nobody has used, and the alarm stands only if the new version is worse than
+these runs as well. What the stored runs had to do with it is the difference between them and the
+old version's fresh ones.
 """
 
 from __future__ import annotations
@@ -23,16 +24,16 @@ from rlregress.verdicts.looks import fixed
 from rlregress.verdicts.rules import CellSample, Rules
 from rlregress.verdicts.sequential import judge_cells
 
-#: seed of side A's first fresh run: neither a stored run nor one of side B has it
+#: seed of the old version's first fresh run: neither a stored run nor one of the new version has it
 FIRST_FRESH_SEED = 2000
 
 
 @dataclass(frozen=True)
 class Confirmation:
-    """What side A's fresh runs say of an alarm.
+    """What the old version's fresh runs say of an alarm.
 
     Attributes:
-        verdict: ``regressed`` where side B is worse than them too, else ``inconclusive``.
+        verdict: ``regressed`` where the new version is worse than them too, else ``inconclusive``.
         lines: one for each cell.
     """
 
@@ -74,14 +75,14 @@ def confirm(
     new: Mapping[str, Sequence[float]],
     alpha: float,
 ) -> Confirmation:
-    """Whether side B is worse than side A's fresh runs.
+    """Whether the new version is worse than the old version's fresh runs.
 
     Args:
         cells: those that fell, by the name of what did.
-        old: what side A's fresh runs are judged by, of each cell at least one number; see
+        old: what the old version's fresh runs are judged by, of each cell at least one number; see
             ``numbers_of``.
-        new: the same of the runs of side B that raised the alarm.
-        alpha: probability of confirming any of them if side B is as good.
+        new: the same of the runs of the new version that raised the alarm.
+        alpha: probability of confirming any of them if the new version is as good.
     """
     worst = worst_returns()
     samples = {
@@ -95,7 +96,7 @@ def confirm(
         )
         for name, cell in cells.items()
     }
-    # one family for all that fell; each cell has the number of runs that side B came to
+    # one family for all that fell; each cell has the number of runs that the new version came to
     most = fixed(min(len(new[name]) for name in cells))
     verdicts = judge_cells(samples, most, Rules(alpha=alpha))
     every = [of.verdict for of in verdicts.cells.values()]
@@ -107,8 +108,9 @@ def confirm(
     }
     lines = [_line(name, stored[name], old[name], new[name]) for name in cells]
     values = {
-        REGRESSED: "confirmed: side B is worse than side A trained again",
-        INCONCLUSIVE: "not confirmed: side B is not shown to be worse than side A trained again; "
+        REGRESSED: "confirmed: the new version is worse than the old version trained again",
+        INCONCLUSIVE: "not confirmed: the new version is not shown to be worse than the old "
+        "version trained again; "
         "the stored runs may be old or lucky",
     }
     return Confirmation(verdict, (f"{values[verdict]} (alpha {alpha:g})", *lines))
@@ -118,20 +120,22 @@ def _line(name: str, stored: Sequence[float], old: Sequence[float], new: Sequenc
     # a run without a number is judged, see CellSample, and not described
     known = [[n for n in numbers if math.isfinite(n)] for numbers in (stored, old, new)]
     if not known[2]:
-        return f"{name}: the runs of side B {quantity_of(name).missing}"
+        return f"{name}: the runs of the new version {quantity_of(name).missing}"
     means, counts = [fmean(numbers) for numbers in known], [len(numbers) for numbers in known]
     if quantity_of(name) is CRITIC:
         errors = [math.exp(-mean) for mean in means]
         return (
-            f"{name}: error stored {errors[0]:.3g} ({counts[0]} runs), side A again "
-            f"{errors[1]:.3g} ({counts[1]}), side B {errors[2]:.3g} ({counts[2]}): age and luck of "
+            f"{name}: error stored {errors[0]:.3g} ({counts[0]} runs), the old version again "
+            f"{errors[1]:.3g} ({counts[1]}), the new version {errors[2]:.3g} ({counts[2]}): age "
+            "and luck of "
             f"the stored runs x{errors[1] / errors[0]:.2f}, the upgrade "
             f"x{errors[2] / errors[1]:.2f}"
         )
     scale = scale_of(known[0])
     of_stored, of_change = (means[1] - means[0]) / scale, (means[2] - means[1]) / scale
     return (
-        f"{name}: stored {means[0]:.4g} ({counts[0]} runs), side A again {means[1]:.4g} "
-        f"({counts[1]}), side B {means[2]:.4g} ({counts[2]}): age and luck of the stored runs "
+        f"{name}: stored {means[0]:.4g} ({counts[0]} runs), the old version again {means[1]:.4g} "
+        f"({counts[1]}), the new version {means[2]:.4g} ({counts[2]}): age and luck of the "
+        "stored runs "
         f"{of_stored:+.0%}, the upgrade {of_change:+.0%}"
     )

@@ -24,14 +24,14 @@ _LONG, _LEAST = 1000, 0.3
 _EACH = 40
 #: trainings that are searched at once: the first ones; then twice as many, up to the most.
 WAVE, _MOST = 4, 32
-#: records trainings on side B: traces by name.
+#: records trainings on new: traces by name.
 Record = Callable[[Sequence[Training]], Mapping[str, Trace]]
 
 
 def with_new(cause: Cause, functions: Sequence[Changed]) -> Cause:
     """The cause with the functions of one side alone that its own name, and those that these name.
 
-    They cannot be put back by themselves: they come and go with what calls them.
+    They cannot be reverted by themselves: they come and go with what calls them.
     """
     alone = [
         function for function in functions if function.how != CHANGED and not function.at_import

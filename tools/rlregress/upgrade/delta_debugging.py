@@ -1,11 +1,12 @@
-"""The search for what makes a training part: functions are put back, to see what it does.
+"""The search for what makes a training part: functions are reverted, to see what it does.
 
-Side A's code of some functions is put into side B, and the training is recorded again. If the trace
-is that of side B, none of them moves the training. If it is that of side A, the others are not
-needed. Otherwise each half is put back by itself, and so on down to single functions (A. Zeller,
-"Yesterday, my program worked. Today, it does not. Why?", 1999). The functions nearest to the place
-where the traces part are put back one by one from the start. Where what moves the training does not
-bring side A back, the search goes on with it put back: something else makes it part later.
+The old version's code of some functions is put into the new version, and the training is recorded
+again. If the trace is that of the new version, none of them moves the training. If it is that of
+the old version, the others are not needed. Otherwise each half is reverted by itself, and so on
+down to single functions (A. Zeller, "Yesterday, my program worked. Today, it does not. Why?",
+1999). The functions nearest to the place where the traces part are reverted one by one from the
+start. Where what moves the training does not bring the old version back, the search goes on with
+    it reverted: something else makes it part later.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from rlregress.source import UNREADABLE
 from rlregress.tracing.child_processes import last_words
 from rlregress.upgrade.compared_trainings import Training, held_against
 
-#: functions that are put back one by one from the start.
+#: functions that are reverted one by one from the start.
 _NEAR = 8
-#: how often a search goes on with what moves the training put back.
+#: how often a search goes on with what moves the training reverted.
 _DEPTHS = 3
-#: functions that are named together, of all that are put back at once.
+#: functions that are named together, of all that are reverted at once.
 _FEW = 5
 #: what came of putting functions back.
 _AS_A, _AS_B, _ELSEWHERE, _FAILED = "as A", "as B", "elsewhere", "failed"
@@ -75,13 +76,13 @@ def _holds(function: Function | None, line: int) -> bool:
 
 @dataclass(frozen=True)
 class _Came:
-    """What came of a group of functions that were put back.
+    """What came of a group of functions that were reverted.
 
     Attributes:
         outcome: one of the four words above.
         trace: of the training with them.
         why: of a failure, its last words.
-        misfits: functions of the group that could not be put back, and why.
+        misfits: functions of the group that could not be reverted, and why.
     """
 
     outcome: str
@@ -91,11 +92,11 @@ class _Came:
 
     @property
     def moves(self) -> bool:
-        """Whether the training does something else than on side B."""
+        """Whether the training does something else than on the new version."""
         return self.outcome in (_AS_A, _ELSEWHERE)
 
     def fitting(self, group: Group) -> Group:
-        """The functions of the group that could be put back."""
+        """The functions of the group that could be reverted."""
         misfits = dict(self.misfits)
         return tuple(function for function in group if function not in misfits)
 
@@ -132,18 +133,18 @@ class _SoFar:
 
 @dataclass(frozen=True)
 class _State:
-    """Where a search stands: side B with some functions put back.
+    """Where a search stands: the new version with some functions reverted.
 
     Attributes:
-        one: side A's trace, and that of side B with them.
-        base: what is put back.
+        one: the old version's trace, and that of the new version with them.
+        base: what is reverted.
     """
 
     one: Traced
     base: Group = ()
 
     def with_(self, group: Sequence[Changed], trace: Trace) -> _State:
-        """The same with further functions put back."""
+        """The same with further functions reverted."""
         comparison = held_against(self.one.a, trace)
         return _State(replace(self.one, comparison=comparison, b=trace), (*self.base, *group))
 
@@ -179,7 +180,7 @@ def search(training: Traced, functions: Sequence[Changed], known: Iterable[Chang
 
 
 def _traces_of(state: _State, groups: Sequence[Group]) -> _Asking:
-    """What comes of each group, beside what is put back already."""
+    """What comes of each group, beside what is reverted already."""
     requested = {(*state.base, *group): group for group in groups}
     traces = (yield list(requested)) if requested else {}
     return {
@@ -220,7 +221,7 @@ class _Level:
 
     Attributes:
         alone, moving, together, still, failed: as of ``Cause``.
-        came: of every group that was put back.
+        came: of every group that was reverted.
         halves: of each group that moves the training.
         by_file: functions of a file, of which some fail by themselves.
     """
@@ -235,7 +236,7 @@ class _Level:
     by_file: list[Group] = field(default_factory=list)
 
     def note(self, group: Group, turn: Mapping[Group, _Came]) -> list[Group]:
-        """Note what came of a group in a turn; the smaller groups that are put back next."""
+        """Note what came of a group in a turn; the smaller groups that are reverted next."""
         outcome = turn[group].outcome
         fitting = turn[group].fitting(group)
         if outcome == _AS_B:
@@ -267,7 +268,7 @@ def _level(
     while groups:
         turn = yield from _traces_of(state, groups)
         level.came.update(turn)
-        # what brings side A back makes the others superfluous
+        # what brings the old version back makes the others superfluous
         as_a = [group for group in groups if group in turn and turn[group].outcome == _AS_A]
         looked_at = as_a[:1] or groups
         so_far.open += [function for group in looked_at if group not in turn for function in group]
@@ -316,17 +317,17 @@ def _all_at_once(
 def _ranked(
     state: _State, executed: Sequence[Changed], functions: Sequence[Changed], so_far: _SoFar
 ) -> list[Changed]:
-    """What is put back at this level, the nearest to the place where the traces part first."""
+    """What is reverted at this level, the nearest to the place where the traces part first."""
     first = state.one.comparison.first
     near = _place(state.one, functions)
-    # what did nothing before may do something with what is put back since
+    # what did nothing before may do something with what is reverted since
     left_out = {*state.base, *(function for function in so_far.failed if function not in near)}
     left = [function for function in executed if function not in left_out]
     return sorted(left, key=lambda item: _distance(item, first, near))
 
 
 def _further(state: _State, level: _Level, so_far: _SoFar) -> _Stepping:
-    """With what moves the training put back: whether that is all."""
+    """With what moves the training reverted: whether that is all."""
     so_far.ended = True
     if level.alone is not None and not state.base:
         so_far.alone = level.alone
@@ -422,9 +423,9 @@ def _halves(group: Group) -> list[Group]:
 
 
 def _fits(function: Changed) -> bool:
-    """Whether it can be put back: it, or its class, is on both sides.
+    """Whether it can be reverted: it, or its class, is on both sides.
 
-    Of what runs at import values can be put back, and nothing else.
+    Of what runs at import values can be reverted, and nothing else.
     """
     there = function.counts and None not in function.paths
     return there and (not function.at_import or bool(rebound(function)))
@@ -471,7 +472,7 @@ def change_of(group: Sequence[Changed]) -> list[dict[str, object]]:
 
 
 def job(training: Training, group: Group, number: int) -> Training:
-    """The training on side B with side A's code of some functions."""
+    """The training on the new version with the old version's code of some functions."""
     name = f"{training.name} trial {number}"
     return Training(training.owner, name, {**training.job, "swap": change_of(group)})
 

@@ -1,8 +1,8 @@
 """The power of an acquittal: faults seeded into exactly the functions whose code differs.
 
-Every fault is put into side B, one at a time, and the trainings that run its line are recorded
-again. Where no trace shows it, its function is called directly. A fault that would not have been
-detected is what the acquittal does not cover.
+Every fault is put into the new version, one at a time, and the trainings that run its line are
+recorded again. Where no trace shows it, its function is called directly. A fault that would not
+have been detected is what the acquittal does not cover.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def mutation_test(
 
     Args:
         executions: of the functions that differ.
-        trainings, traces: by name, those of side B that were held against side A.
-        record: records trainings on side B.
+        trainings, traces: by name, those of the new version that were held against the old version.
+        record: records trainings on the new version.
         limit: faults in all.
         call: calls functions directly.
     """

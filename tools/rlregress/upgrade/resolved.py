@@ -28,7 +28,7 @@ class ResolvedSide:
 
 @dataclass(frozen=True)
 class Pair:
-    """Side A and side B.
+    """The old version and the new version.
 
     Attributes:
         pinned: packages that are pinned otherwise on the two sides.

@@ -1,4 +1,4 @@
-"""The return gate on side B, for algorithms whose traces have parted; alarms confirm themselves."""
+"""The return gate on the new version, for algorithms whose traces diverge; alarms are confirmed."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def judge(
     options: gate_run.GateOptions,
     say: Callable[[str], None],
 ) -> ReturnsVerdict | None:
-    """Train the diverged algorithms on side B and judge their returns by the stored runs.
+    """Train the diverged algorithms on the new version and judge their returns by the stored runs.
 
-    What has fallen is trained on side A again, with fresh seeds, before it is called so.
+    What has fallen is trained on the old version again, with fresh seeds, before it is called so.
 
     Args:
         options: of the session, but for what is trained: report, looks, processes.
@@ -73,20 +73,24 @@ def trained_further(
     options: gate_run.GateOptions,
     say: Callable[[str], None],
 ) -> ReturnsVerdict:
-    """What is left of an alarm when side A has been trained again, with fresh seeds.
+    """What is left of an alarm when the old version has been trained again, with fresh seeds.
 
     Args:
-        alarm: what the trainings of side B came to.
+        alarm: what the trainings of the new version came to.
         entries: the evidence of those trainings.
-        side: side A.
-        options: of the session on side B.
+        side: the old version.
+        options: of the session on the new version.
 
     Returns:
-        ``regressed`` if side B is worse than side A's fresh runs; otherwise ``inconclusive``, also
-        where side A cannot be trained again. The first line says which of them, and why.
+        ``regressed`` if the new version is worse than the old version's fresh runs; otherwise
+        ``inconclusive``, also where the old version cannot be trained again. The first line says
+        which of them, and why.
     """
     names = alarmed(entries)
-    say(f"{options.frameworks}: training side A again with fresh seeds, as {', '.join(names)} fell")
+    say(
+        f"{options.frameworks}: training the old version again with fresh seeds, as "
+        f"{', '.join(names)} fell"
+    )
     new = {name: numbers_of(entries, name) for name in names}
     by_name = {
         of.named(known.cell.id): known.cell for of in ONE_SIDED for known in baseline_runs.every()
@@ -104,7 +108,8 @@ def trained_further(
     reason = fresh if isinstance(fresh, str) else _not_trained(fresh, ids)
     if isinstance(fresh, str) or reason:
         line = (
-            "inconclusive: the alarm could not be confirmed, as side A could not be trained "
+            "inconclusive: the alarm could not be confirmed, as the old version could not be "
+            "trained "
             f"again: {reason}"
         )
         return replace(alarm, verdict=INCONCLUSIVE, lines=(line, *alarm.lines))
@@ -112,7 +117,7 @@ def trained_further(
     # of a cell whose runs did train: what is judged beside their returns
     without = [name for name in names if all(map(math.isnan, old[name]))]
     line = (
-        f"the alarm on {', '.join(without)} could not be confirmed: side A's runs "
+        f"the alarm on {', '.join(without)} could not be confirmed: the old version's runs "
         f"{quantity_of(without[0]).missing if without else ''}"
     )
     if without == names:
@@ -124,7 +129,7 @@ def trained_further(
 
 
 def _not_trained(fresh: list[dict[str, Any]], cells: Sequence[str]) -> str:
-    """Why side A's fresh runs of some cells cannot be compared with; empty if they can."""
+    """Why the old version's fresh runs of some cells cannot be compared with; empty if they can."""
     if broken := outcome.broken(fresh):
         return str(broken[0]["message"]).splitlines()[0]
     for name in cells:

@@ -21,6 +21,7 @@ from packaging.utils import canonicalize_name
 from rlregress import frameworks
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
+from rlregress.model.recorded_traces import SHORT
 from rlregress.model.upgrade_result import SideInfo
 from rlregress.tracing.recording_processes import Side, current_paths
 from rlregress.upgrade import (
@@ -69,7 +70,7 @@ class Prepared:
     def lines(self) -> list[str]:
         """In words: what this side is."""
         source = ", from the cache" if self.cached else ""
-        first = f"side {self.side.label}: {self.requested.text} ({self.how}{source})"
+        first = f"{SHORT[self.side.label]}: {self.requested.text} ({self.how}{source})"
         rows = [f"  {x}" for x in self.requested.understood]
         rows += [f"  because {why}" for why in self.why]
         rows += [f"  with {', '.join(self.further)}"] if self.further else []

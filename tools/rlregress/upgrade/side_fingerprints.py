@@ -1,4 +1,4 @@
-"""Fingerprints of both sides: what each was asked, what it answered, and what it was not asked.
+"""Fingerprints of both sides: what each was asked, what it answered, and what it was not checked.
 
 There are three answers, never two: asked and alike, asked and different, not asked. A probe without
 an answer, on one side or on both, is the third: it is neither equality nor a change.
@@ -17,6 +17,7 @@ from rlregress.details import catalogue
 from rlregress.details.catalogue import Detail
 from rlregress.details.judge import judge
 from rlregress.frameworks.base import Adapter
+from rlregress.model.recorded_traces import in_words
 from rlregress.model.upgrade_result import (
     ABSENT,
     ERROR,
@@ -124,7 +125,7 @@ def compared(a: Fingerprint, b: Fingerprint, later: Collection[Key] = ()) -> Det
 
     Args:
         later: details that are documented of other versions alone: where these are absent from
-            both sides there is nothing to ask. What else is absent from both is not asked: the
+            both sides there is nothing to ask. What else is absent from both is not checked: the
             framework may only call it by another name.
     """
     same = 0
@@ -211,7 +212,7 @@ def _other(owner: str, a: Mapping[str, str], b: Mapping[str, str]) -> list[Chang
 def unread(a: Fingerprint, b: Fingerprint) -> list[str]:
     """Defaults that could not be compared, each with the side and the reason."""
     return [
-        f"{key} on side {label}: {why}"
+        f"{key} on {in_words(label)}: {why}"
         for label, side in (("A", a), ("B", b))
         for key, why in sorted(side.unread.items())
     ]

@@ -10,6 +10,7 @@ from typing import Any
 
 from rlregress.errors import UserError
 from rlregress.inside.run_record import write_atomically
+from rlregress.model.recorded_traces import in_words
 from rlregress.tracing import child_processes
 from rlregress.tracing.recording_processes import Side
 
@@ -32,8 +33,8 @@ def run_module(side: Side, module: str, job: Mapping[str, Any], kept: Path) -> A
         ended = child_processes.call(command, side.environment(), folder)
         if ended.returncode or not answered.is_file():
             raise UserError(
-                f"side {side.label} gave no answers ({module.rpartition('.')[2]} ended with status "
-                f"{ended.returncode}): {child_processes.last_words(ended.stderr)}"
+                f"{in_words(side.label)} gave no answers ({module.rpartition('.')[2]} ended with "
+                f"status {ended.returncode}): {child_processes.last_words(ended.stderr)}"
             )
         text = answered.read_text(encoding="utf-8")
     write_atomically(kept, text)

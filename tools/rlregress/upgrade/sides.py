@@ -169,10 +169,11 @@ class Sides:
         folders: Sequence[str],
         files: Sequence[str] = (),
     ) -> dict[str, ExecutedFunctions]:
-        """What trainings enter on side B, by name; each ends at the first function that tells.
+        """What trainings enter on the new version, by name; each ends at the first function that
+        tells.
 
         Args:
-            folders: of side B's code.
+            folders: of the new version's code.
             files: of which it is noted what is entered, beside those of what tells.
         """
 

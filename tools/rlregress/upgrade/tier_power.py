@@ -2,7 +2,7 @@
 
 Four tiers are asked. The probes of all details that reach the line of a fault (``tests_unit``
 asserts their answers); traces of the trainings that run it; of what neither sees, direct calls of
-its function; and of the rest the files of ``tests_behavior`` that run it. Returns are not asked.
+its function; and of the rest the files of ``tests_behavior`` that run it. Returns are not checked.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ def _traced(
     return [
         (number, result.detected_by, bool(result.trainings))
         for number, result in zip(faults, seeded, strict=True)
-        # what cannot be put into a function in memory was not asked
+        # what cannot be put into a function in memory was not checked
         if not result.misfit
     ]
 

@@ -61,8 +61,8 @@ class Triggers:
     """What has to be entered for the sides to part.
 
     Attributes:
-        functions: file below the folder of its package and qualified name, as side B has them;
-            ``MODULE`` is the body of a script.
+        functions: file below the folder of its package and qualified name, as the new version has
+            them; ``MODULE`` is the body of a script.
         because: why every training may part, whatever it enters; "" if that is not so.
     """
 
@@ -209,7 +209,7 @@ class _Side:
 
 
 def triggers(a: Sequence[str], b: Sequence[str], users: Iterable[Path] = ()) -> Triggers:
-    """Functions of side B by which the packages of two sides can be told apart.
+    """Functions of the new version by which the packages of two sides can be told apart.
 
     Args:
         a, b: folders of the packages on either side.
@@ -398,7 +398,7 @@ class _Difference:
         )
 
     def functions(self, users: Iterable[Path]) -> frozenset[Key]:
-        """Those of side B that tell; raises ``_Cannot`` where every training may part."""
+        """Those of the new version that tell; raises ``_Cannot`` where every training may part."""
         b = self._sides[1]
         before = -1
         while len(self._names) + len(self._classes) != before:

@@ -181,12 +181,13 @@ def _judge(
         verdict = "regressed" if effect < 0 else "improved"
         reason = f"the mean differs by {effect:+.4g} from the published one ({basis})."
     elif visible is None:
-        verdict, reason = "inconclusive", f"no drop can be seen with 80 % power ({basis})."
+        verdict, reason = "inconclusive", f"no drop would be detected with 80 % power ({basis})."
     else:
         verdict = "holds" if visible <= must_detect * scale else "inconclusive"
         reason = (
             f"{'not rejected' if adjusted >= alpha else 'below the floor'}; the smallest drop "
-            f"seen with 80 % power is {visible:.4g}, {visible / scale:.0%} of the published mean "
+            f"detected with 80 % power is {visible:.4g}, {visible / scale:.0%} of the published "
+            "mean "
             f"({basis})."
         )
     return BandVerdict(

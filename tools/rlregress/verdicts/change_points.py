@@ -94,7 +94,7 @@ class Found:
     Attributes:
         changes: by night.
         tested: whether it has enough nights; needed: how many it needs.
-        visible: smallest change, begun half-way, that is seen with 80 % power; nan if none is.
+        visible: smallest change, begun half-way, that is detected with 80 % power; nan if none is.
         resemblance: z of the correlation of consecutive nights, changes taken out.
     """
 

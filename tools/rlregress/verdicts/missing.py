@@ -49,7 +49,7 @@ def seeds_for_cell(
     Args:
         stored: stored returns [m], m at least 2.
         looks, hypotheses, alpha: as in ``smallest_drop``.
-        share: the drop that is to be seen with 80 % power.
+        share: the drop that is to be detected with 80 % power.
         floor: as a share of the scale.
     """
     m, level = len(stored), alpha / hypotheses

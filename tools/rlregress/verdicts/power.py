@@ -6,8 +6,8 @@ there is one value of d up to which the arrangement is at least as extreme as th
     sum(arrangement) - d * k <= sum(new) - d * n  <=>  d <= (sum(new) - sum(arrangement)) / (n - k)
 
 with k the number of new runs in the arrangement. So the smallest d at which one comparison is
-rejected is an order statistic of these values, and the smallest drop seen with 80 % power is the
-0.8 quantile of it over comparisons: one matrix product and one partition, no search over d.
+rejected is an order statistic of these values, and the smallest drop detected with 80 % power is
+the 0.8 quantile of it over comparisons: one matrix product and one partition, no search over d.
 """
 
 from __future__ import annotations

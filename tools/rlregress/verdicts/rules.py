@@ -75,7 +75,7 @@ def visible_drop(
     quantity: Quantity = RETURNS,
     floor: float = Rules.floor,
 ) -> float | None:
-    """The smallest drop, or change, of one cell that is seen with 80 % power, in returns.
+    """The smallest drop, or change, of one cell that is detected with 80 % power, in returns.
 
     It is rejected, and observed beyond the floor.
 
@@ -149,7 +149,8 @@ def reasons_against(
         against.append(f"{quantity.moved(fraction)}, too few seeds to reject it")
     if visible is None:
         against.append(
-            f"nothing can be seen with 80 % power: {m} stored against {looks.most} new seeds at "
+            f"nothing would be detected with 80 % power: {m} stored against {looks.most} new "
+            "seeds at "
             f"level {level:.2g}"
         )
     elif visible > rules.must_detect * quantity.scale(stored):

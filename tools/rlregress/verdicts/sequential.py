@@ -417,7 +417,9 @@ def _cell_verdict(course: Course, name: str) -> CellVerdict:
         if visible is not None and not untold:
             of_scale = quantity.loss(visible / runs.scale)
             in_returns = f" ({visible:.4g})" if quantity is RETURNS else ""
-            against.append(f"the smallest change seen with 80 % power is {of_scale}{in_returns}")
+            against.append(
+                f"the smallest change detected with 80 % power is {of_scale}{in_returns}"
+            )
         if (
             m >= 2
             and n
@@ -499,13 +501,13 @@ def _group_verdict(course: Course, group: str, cells: Mapping[str, CellVerdict])
         ):
             against.append(f"{quantity.moved(member.fraction)}, too few seeds to reject it")
         if visible is None and not untold:
-            against.append("nothing common can be seen with 80 % power")
+            against.append("nothing common would be detected with 80 % power")
         elif visible is not None and visible > rules.must_detect:
             against.append(f"{quantity.common_loss(rules.must_detect)} could be missed")
         verdict = INCONCLUSIVE if against else HOLDS
         if visible is not None:
             loss = quantity.common_loss(visible)
-            against.append(f"the smallest change seen with 80 % power is {loss}")
+            against.append(f"the smallest change detected with 80 % power is {loss}")
             if visible > rules.must_detect:
                 against.append(
                     seeds_for_group(

@@ -3,7 +3,7 @@
 The test is that of returns: permutations of stored and new processes, Holm over everything that a
 session judges. What differs is how much is tolerated. A ratio of throughput repeats itself within a
 few per cent, so that a difference too small to matter is soon significant: it is no alarm. The
-smallest change that is seen with 80 % power counts both, the test and what is tolerated.
+smallest change that is detected with 80 % power counts both, the test and what is tolerated.
 """
 
 from __future__ import annotations
@@ -84,7 +84,8 @@ def _goods(sample: Sample) -> tuple[list[float], list[float]]:
 def smallest_visible(
     stored: Sequence[float], new_processes: int, hypotheses: int, alpha: float
 ) -> float | None:
-    """The smallest change for the worse, as a share, that is seen with 80 % power; None: none is.
+    """The smallest change for the worse, as a share, that is detected with 80 % power; None: none
+    is.
 
     It has to be rejected, and to be observed beyond what is tolerated.
     """
@@ -113,7 +114,7 @@ def _judged(
         )
     elif visible is None:
         verdict = INCONCLUSIVE
-        reason = f"{m} stored and {n} new processes: no change can be seen with 80 % power"
+        reason = f"{m} stored and {n} new processes: no change would be detected with 80 % power"
     elif visible > MUST_DETECT:
         verdict, reason = INCONCLUSIVE, f"a change of {MUST_DETECT:.0%} could be missed"
     elif worsened > visible:

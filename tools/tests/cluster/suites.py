@@ -42,7 +42,7 @@ def copied(folder: Path, environment: dict[str, str]) -> Copy:
 
     Four of five stored runs are far above what an untrained agent gets, one is below: with 5 new
     runs P = 6/252 at the first look, with 10 new ones P = 11/3003 at the second. Formulas and
-    behaviour are not asked.
+    behaviour are not checked.
     """
     for name in _COPIED:
         shutil.copytree(suite.root() / name, folder / name)

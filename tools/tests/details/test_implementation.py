@@ -291,7 +291,7 @@ def test_a_probe_that_raises_fails_with_its_error(ours, monkeypatch):
 
 
 def test_code_that_nobody_knows_is_an_error_and_no_failure(ours, monkeypatch):
-    """What could not be asked says nothing about the framework."""
+    """What could not be probed says nothing about the framework."""
 
     def unknown(self, inputs):
         raise Unprobed("a script of another shape", known=False)

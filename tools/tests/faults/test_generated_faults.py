@@ -170,7 +170,7 @@ def test_the_page_names_what_nothing_sees(monkeypatch):
     }
     assert cells["sb3 9.9.9"] == [
         "0", "2026-11-24", "4", "40", "1 of 4 (25%)", "0 of 4 (0%)", "1 of 4 (25%)",
-        "none", "1 of 3 (33%)", "2 of 4 (50%)", "1", "0", "0", "2 of 3 (67%)", "not asked",
+        "none", "1 of 3 (33%)", "2 of 4 (50%)", "1", "0", "0", "2 of 3 (67%)", "not checked",
     ]  # fmt: skip
     assert cells["sign"] == ["3", "1", "0", "0", "1", "1", "0"]
     assert cells["bound"] == ["1", "0", "0", "0", "0", "0", "1"]

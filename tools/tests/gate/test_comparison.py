@@ -91,7 +91,7 @@ def test_a_probe_without_a_variant_is_not_compared(pair):
 def test_markdown_has_differences_first_with_their_consequences(pair):
     """The page opens with the differences; each says what follows from it."""
     text = comparison_text.markdown(compare(pair))
-    assert text.index(f"## `{SCALE}`") < text.index("## Done alike") < text.index("## Only one")
+    assert text.index(f"## `{SCALE}`") < text.index("## The same") < text.index("## Only one")
     assert catalogue.get(SCALE).consequence in text
     assert "| one | library | `half` |" in text
 
@@ -162,7 +162,7 @@ def stale(page: str) -> list[str]:
     for (name, id, _), entry in known.items():
         variants.setdefault(id, set()).add((name, entry.variant))
     found = []
-    sections, _, tables = page.partition("## Done alike")
+    sections, _, tables = page.partition("## The same")
     printed = set()
     for section in sections.split("\n## ")[1:]:
         id, words, rows = re.fullmatch(r"`(\S+)`\n\n(.*?)\n\n(.*)", section, re.S).groups()

@@ -79,7 +79,9 @@ def test_the_error_rate_of_a_session_is_that_of_both_families():
     """Cells with stored runs and those with published bands have half of it each."""
     band = {"verdict": "holds", "effect": -0.02, "new_seeds": 5, "adjusted_p": 1.0, "alpha": 0.025}
     *_, line, closing = words.lines({"a": {**band, "visible_drop": 1.25}})
-    assert line.endswith("(alpha 0.025); a coarse check: sees a drop of 1.25 with 80 % power")
+    assert line.endswith(
+        "(alpha 0.025); a coarse check: would detect a drop of 1.25 with 80 % power"
+    )
     assert "in at most 2.5% of" in closing
     assert words.rate(0.001) == "0.1%"
 
@@ -268,7 +270,7 @@ def test_a_diagnostic_that_moved_is_said_and_does_not_block():
     assert outcome.unjudged(["x", "x entropy"], entries) == []
     line = words.lines(evidence.verdicts(entries))[1]
     assert line.startswith("moved        x entropy: 100 -> 90 (-10%")
-    assert "adjusted p 0.02 (alpha 0.05); sees a change of 40% with 80 % power" in line
+    assert "adjusted p 0.02 (alpha 0.05); would detect a change of 40% with 80 % power" in line
     without = words.line("x entropy", {**moved, "failed": 5})
     assert "10 stored and 5 new seeds, 5 without it; adjusted" in without
     still = {"x entropy": {**moved, "verdict": "inconclusive"}}
@@ -282,7 +284,7 @@ def test_a_diagnostic_that_moved_is_said_and_does_not_block():
         "x critic: error 1.1 -> 2 sd of the returns",
         "(x1.82, 95 % interval x1.50 to x2.00)",
         "10 stored and 5 new seeds (look 2 of 3)",
-        "sees an error x1.20 with 80 % power",
+        "would detect an error x1.20 with 80 % power",
     ],
 )
 def test_the_line_of_a_critic_speaks_of_errors(part):

@@ -281,7 +281,7 @@ def test_the_report_shows_what_was_measured_and_judged():
     text = summary.markdown(result)
     assert "| some sac | 1 | 0.500 |" in text
     assert "some sac, ratio to the floor while it learns: 0.5 -> 0.4 (-20%, 95 %" in text
-    assert "sees a change of 12% with 80 % power" in text
+    assert "would detect a change of 12% with 80 % power" in text
 
 
 def test_a_gate_measures_throughput_only_if_asked(tmp_path):

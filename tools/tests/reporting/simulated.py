@@ -110,7 +110,7 @@ def of_details(without: str, names: str | None) -> list[dict[str, Any]]:
     """What the tests of formulas and behaviour attach where all pass.
 
     Args:
-        without: what the ids begin with of details that are not asked.
+        without: what the ids begin with of details that are not checked.
         names: of frameworks, comma-separated; None: the installed ones.
     """
     entries = []

@@ -153,7 +153,7 @@ def test_a_framework_that_cannot_be_imported_says_so_once(night):
     page = stands_alone(text)
     assert code == 1
     (card,) = page.texts("article", "card")
-    named = f"{CRITIC_DETAIL}, sac.actor_loss, gae.truncation could not be asked: "
+    named = f"{CRITIC_DETAIL}, sac.actor_loss, gae.truncation could not be probed: "
     assert card.index("Not judged") < card.index(named) < card.index("What changed")
     assert "documented 'half'" not in card
     assert f"See why it gives no answer: pytest tests_unit --detail {CRITIC_DETAIL}" in card

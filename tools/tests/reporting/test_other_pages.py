@@ -37,11 +37,11 @@ def page_of(*frameworks) -> Page:
 
 
 def test_an_unchanged_upgrade_says_so_and_what_it_rests_on():
-    """Equal traces and details that are done alike: nothing to do."""
+    """Equal traces and details that are the same: nothing to do."""
     whole, card = page_of(upgrades.of(upgrades.traced())).texts("article", "card")
     assert "unchanged" in card
     assert "Nothing: upgrade." in whole
-    assert "9 details are done alike on both sides." in card
+    assert "9 details are the same in both versions." in card
     assert "1 training does the same, step by step, on both sides: so do its returns." in card
 
 
@@ -105,8 +105,8 @@ def test_a_changed_detail_shows_formulas_and_the_changed_characters(parted):
     """Both variants in words, both lines side by side, and what differs in them marked."""
     page = page_of(parted)
     finding = page.texts("article", "finding")[0]
-    assert "side A half 1/2 of the sum over networks" in finding
-    assert "side B none sum over networks" in finding
+    assert "the old version half 1/2 of the sum over networks" in finding
+    assert "the new version none sum over networks" in finding
     assert set(page.texts("del")) == {"0.5"}
     assert set(page.texts("ins")) == {"1.0"}
     assert "271 − loss = 0.5 * sum(x)" in finding
@@ -118,7 +118,7 @@ def test_a_trace_that_parts_shows_both_values_and_how_the_difference_grows(parte
     page = page_of(parted)
     (finding,) = [of for of in page.texts("article", "finding") if of.startswith("sac ≠")]
     assert "culprit: " in finding
-    assert "loss 8.4 side B" in finding
+    assert "loss 8.4 the new version" in finding
     assert "loss 16.8" in finding
     for row in ("1 0.5", "2 0.01", "3 0.25"):
         assert row in finding
@@ -138,13 +138,13 @@ def test_trainings_that_part_for_one_cause_are_one_finding():
 
 
 def test_returns_of_side_b_are_shown_run_by_run(tmp_path):
-    """What the trainings say, and each of them beside the stored ones, without side A's again."""
+    """What the trainings say, and each beside the stored ones, without the old version's again."""
     known = {HOPPER: simulated.stored_cells()[HOPPER]}
     entries = simulated.of_runs(known, {HOPPER: 0.5})
     judged = return_gate.of_evidence("sb3", entries, ["ppo"], tmp_path)
     page = page_of(replace(upgrades.of(upgrades.PARTED), returns=judged))
     _, card = page.texts("article", "card")
-    assert "Returns of side B: regressed." in card
+    assert "Returns of new: regressed." in card
     (cell,) = page.texts("article", "cell")
     assert f"new 1000 {words.number(entries[0]['record']['final_return'])}" in cell
     assert len(page.texts("figure")) >= 2
@@ -184,7 +184,7 @@ def test_a_ranking_has_a_page_with_every_decision(command, tmp_path):
 
 
 def test_faults_that_were_not_seen_come_first():
-    """The change of each is shown line by line; what could not be asked is not called unseen."""
+    """The change of each is shown line by line; what could not be probed is not called unseen."""
     fault = Fault("a_fault", "a.py", "x = 0.5 * y", "x = 1.0 * y", ("sac.actor_loss",), "other")
     found = probed_faults.result(fault, {"sac.actor_loss": {"library": "other"}})
     unseen = replace(found, fault=replace(found.fault, name="unseen"), changed={})
@@ -196,7 +196,7 @@ def test_faults_that_were_not_seen_come_first():
     assert page.texts("h2")[1:] == ["Not as expected", "Could not be asked", "As expected"]
     wrong, unasked = page.texts("article", "finding")
     assert "unseen ✕ not as expected" in wrong
-    assert "broken – could not be asked" in unasked
+    assert "broken – could not be probed" in unasked
     assert page.texts("del")[0] == "0.5"
     assert "a_fault a.py x = 0.5 * y → x = 1.0 * y" in page.texts("table")[0]
     assert "1 of 3 not as expected" in page.texts("article", "card")[0]
@@ -253,7 +253,7 @@ VARIED = Spread(
 
 
 def determinism(wrong=()) -> str:
-    """The page of two frameworks, one of which was not asked."""
+    """The page of two frameworks, one of which was not checked."""
     groups = {"deterministic": HELD, "exploration": VARIED}
     sources = {"One": {"exploration": "numpy.random"}}
     absent = {"Other": "no DQN"}
@@ -271,7 +271,7 @@ def test_chance_is_told_for_each_source_with_its_numbers():
     assert "100 7.5 0.25" in page.texts("tr")
     assert "100 9.25 0.5" in page.texts("tr")
     assert "exploration: numpy.random" in page.texts("li")
-    assert "Other was not asked: no DQN" in " ".join(page.texts("body"))
+    assert "Other was not checked: no DQN" in " ".join(page.texts("body"))
 
 
 def test_chance_that_nobody_seeded_is_said_first():

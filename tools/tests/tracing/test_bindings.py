@@ -93,7 +93,7 @@ def test_the_old_values_hold_for_a_while(module):
 
 
 def test_attributes_of_classes_hold_for_a_while_too(module):
-    """They are put back when the call has ended in an error."""
+    """They are reverted when the call has ended in an error."""
     found = bindings.others(module, f"{BODY}Actor", (NEW, OLD))
 
     def fail():
@@ -106,7 +106,7 @@ def test_attributes_of_classes_hold_for_a_while_too(module):
     assert module.Actor()._bound == 2.0
 
 
-#: the new version, the old one, and what of it cannot be put back.
+#: the new version, the old one, and what of it cannot be reverted.
 MISFITS = {
     "a field of a dataclass": (
         "import dataclasses\n@dataclasses.dataclass\nclass A:\n    rate: float = 2.0\n",

@@ -83,7 +83,7 @@ def test_a_doubled_loss_has_the_ratio_two(tmp_path):
     assert found.first.ratio == pytest.approx(2.0)
     text = "\n".join(explain.comparison(found, a, b))
     assert "first difference (loss)" in text
-    assert "B / A: x2" in text
+    assert "new / old: x2" in text
     assert "here.py:" in text
     assert "just before, the same on both sides" in text
     assert f"diverged after {found.equal} equal events" in text

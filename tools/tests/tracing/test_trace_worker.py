@@ -64,7 +64,7 @@ def test_a_script_that_never_trains(tmp_path):
     script = tmp_path / "train.py"
     script.write_text("print('hello')\n", encoding="utf-8")
     job = {"script": str(script), "arguments": [], "packages": []}
-    with pytest.raises(UserError, match="nothing was traced on side A: no environment step"):
+    with pytest.raises(UserError, match="nothing was traced on old: no environment step"):
         recording_processes.record_twice(
             job, tmp_path / "train.trace", recording_processes.current("A")
         )
@@ -81,7 +81,7 @@ def test_the_command_line(command, tmp_path, monkeypatch, recorded):
     code, out, _ = command("diff", "a.trace", "b.trace")
     assert code == 1
     assert "first difference (loss)" in out
-    assert "B / A: x2" in out
+    assert "new / old: x2" in out
     assert command("diff", "a.trace", "a.trace")[0] == 0
 
 
@@ -217,7 +217,7 @@ def test_a_crash_is_in_the_comparison(recorded):
     assert found.verdict == "diverged"
     assert found.first is not None
     assert found.first.b is None
-    assert "  B: the trace has ended" in explain.comparison(found, whole, cut)
+    assert "  new: the trace has ended" in explain.comparison(found, whole, cut)
 
 
 def test_a_trace_of_a_training_that_failed_is_not_compared(tmp_path, recorded, capsys):

@@ -127,7 +127,7 @@ def test_a_users_environment_that_changed_in_place_is_another_side(tmp_path, mon
     (tmp_path / "pyvenv.cfg").touch()
     monkeypatch.setattr(interpreters, "distributions", lambda python: {"python": "3"})
     side = side_environments.prepared(ResolvedSide("A", requested.parse(str(tmp_path))), [SB3])
-    assert side.lines == [f"side A: {tmp_path} (your environment)"]
+    assert side.lines == [f"old: {tmp_path} (your environment)"]
     before = state.state(side, [SB3])
     assert state.state(side, [SB3]) == before
     source.write_text("22\n")

@@ -174,7 +174,7 @@ def test_a_property_and_its_setter_are_one_function(tmp_path):
 
 
 def moved(tmp_path, a, b):
-    """Changes of a package whose one module has another name on side B."""
+    """Changes of a package whose one module has another name on the new version."""
     folders = []
     for label, file, text in (("a", "old.py", a), ("b", "new.py", b)):
         path = tmp_path / label / "package" / file

@@ -128,11 +128,20 @@ def test_other_errors_are_gaps(a, b, sides):
 @pytest.mark.parametrize(
     ("headers", "message"),
     [
-        ([{"cpu_seconds": 1.0}, {"cpu_seconds": 2.5}], ["side B takes 2.5 times the CPU time"]),
-        ([{"cpu_seconds": 3.0}, {"cpu_seconds": 1.0}], ["side A takes 3.0 times the CPU time"]),
+        (
+            [{"cpu_seconds": 1.0}, {"cpu_seconds": 2.5}],
+            ["the new version takes 2.5 times the CPU time"],
+        ),
+        (
+            [{"cpu_seconds": 3.0}, {"cpu_seconds": 1.0}],
+            ["the old version takes 3.0 times the CPU time"],
+        ),
         ([{"cpu_seconds": 1.0}, {"cpu_seconds": 1.9}], []),
         ([{"cpu_seconds": 0.1}, {"cpu_seconds": 0.9}], []),
-        ([{"grown_mib": 60.0}, {"grown_mib": 300.0}], ["side B takes 5.0 times the memory"]),
+        (
+            [{"grown_mib": 60.0}, {"grown_mib": 300.0}],
+            ["the new version takes 5.0 times the memory"],
+        ),
         ([{}, {}], []),
     ],
 )

@@ -1,4 +1,4 @@
-"""An alarm is believed where side B is worse than side A trained again, and only there."""
+"""An alarm is believed only where the new version is worse than the old one trained again."""
 
 from __future__ import annotations
 
@@ -87,16 +87,18 @@ def runs(mean: float, seed: int, n: int = 10, deviation: float = 5.0) -> list[fl
 
 
 def test_a_drop_from_side_a_trained_again_is_confirmed():
-    """Stored runs and side A at about 225, side B at 100: the upgrade did it."""
+    """Stored runs and the old version at about 225, the new version at 100: the upgrade did it."""
     only = {HOPPER: CELLS[HOPPER]}
     made = confirm(only, {HOPPER: runs(225, 0)}, {HOPPER: runs(100, 1)}, alpha=0.05)
     assert made.verdict == "regressed"
-    assert made.lines[0].startswith("confirmed: side B is worse than side A trained again")
+    assert made.lines[0].startswith(
+        "confirmed: the new version is worse than the old version trained again"
+    )
     assert "the upgrade -5" in made.lines[1]
 
 
 def test_an_unlucky_baseline_is_not_the_upgrades_fault():
-    """Side A trained again at 100 as well: the drop is of the stored runs, and that is said."""
+    """The old version trained again at 100, too: the drop is of the stored runs, as it says."""
     only = {HOPPER: CELLS[HOPPER]}
     made = confirm(only, {HOPPER: runs(100, 0)}, {HOPPER: runs(100, 1)}, alpha=0.05)
     assert made.verdict == "inconclusive"
@@ -168,7 +170,8 @@ def test_a_critic_that_side_a_does_not_tell_is_not_confirmed(tmp_path, monkeypat
     alarm = ReturnsVerdict(verdict="regressed", lines=("the lines of the alarm",), report=tmp_path)
     left = trained_further(alarm, new, Side("A"), options, lambda _: None)
     text = (
-        f"the alarm on {HOPPER} critic could not be confirmed: side A's runs have no critic that "
+        f"the alarm on {HOPPER} critic could not be confirmed: the old version's runs have no "
+        "critic that "
         "can be compared"
     )
     if fell:
@@ -181,18 +184,18 @@ def test_a_critic_that_side_a_does_not_tell_is_not_confirmed(tmp_path, monkeypat
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_runs_without_a_number_are_not_counted_in_a_line(tmp_path, monkeypatch):
-    """Half of side A's critics are there: five are counted; of side B there is none."""
+    """Half of the old version's critics are there: five are counted; of the new one none."""
     with_critics([CELLS[HOPPER]], tmp_path / "stored", monkeypatch)
     name = f"{HOPPER} critic"
     half, none = [*runs(-0.1, 0, 5, 0.1), *[np.nan] * 5], [np.nan] * 10
     rows = [confirm({name: CELLS[HOPPER]}, {name: half}, {name: new}, 0.05).lines[1]
             for new in (runs(-0.7, 1, deviation=0.1), none)]  # fmt: skip
-    assert " side A again 1.1 (5), side B 1.97 (10)" in rows[0]
-    assert rows[1] == f"{name}: the runs of side B have no critic that can be compared"
+    assert " the old version again 1.1 (5), the new version 1.97 (10)" in rows[0]
+    assert rows[1] == f"{name}: the runs of the new version have no critic that can be compared"
 
 
 def test_a_failed_run_counts_as_the_worst():
-    """Side B crashed in nine of ten runs: confirmed, by the environment's worst return."""
+    """The new version crashed in nine of ten runs: confirmed, by the environment's worst return."""
     crashed = [225.0, *[float("nan")] * 9]
     only = {HOPPER: CELLS[HOPPER]}
     made = confirm(only, {HOPPER: runs(225, 0)}, {HOPPER: crashed}, alpha=0.05)
@@ -224,7 +227,7 @@ PENDULUM = "sb3-ppo-InvertedPendulum-v4-short"
     ],
 )
 def test_an_alarm_is_inconclusive_where_side_a_cannot_train(tmp_path, missing, reason, message):
-    """Side A whose package is broken confirms nothing, and the first line says what is wrong."""
+    """An old version whose package is broken confirms nothing; the first line says why."""
     broken = tmp_path / "packages" / missing
     broken.mkdir(parents=True)
     (broken / "__init__.py").write_text("raise ImportError('built for another Python')\n")
@@ -250,12 +253,12 @@ def test_an_alarm_is_inconclusive_where_side_a_cannot_train(tmp_path, missing, r
     left = trained_further(alarm, entries, side, options, rows.append)
     assert left.verdict == "inconclusive"
     assert left.lines[0].startswith(
-        "inconclusive: the alarm could not be confirmed, as side A could not be trained again: "
-        + reason
+        "inconclusive: the alarm could not be confirmed, as the old version could not be trained "
+        "again: " + reason
     )
     assert message in left.lines[0]
     assert left.lines[1:] == alarm.lines
-    assert rows == [f"sb3: training side A again with fresh seeds, as {PENDULUM} fell"]
+    assert rows == [f"sb3: training the old version again with fresh seeds, as {PENDULUM} fell"]
 
 
 def test_an_upgrade_trains_as_it_was_told(tmp_path, monkeypatch):

@@ -47,7 +47,7 @@ def side(*executed, branches=(), activity=()):
 
 
 def traced(name, b, a=None, verdict="equal"):
-    """A training; side A did as side B where nothing else is said."""
+    """A training; the old version did as the new version where nothing else is said."""
     return Traced(
         name=name,
         comparison=Comparison(verdict=verdict, compared=1, first=None),
@@ -175,12 +175,12 @@ def test_only_branches_within_the_function_count(line, expected):
 
 
 def test_branches_are_those_of_side_b():
-    """What side A left open in code that has changed is not the question."""
+    """What the old version left open in code that has changed is not the question."""
     assert state(traced("sac", side("Agent.train"), a=held())) == SAME
 
 
 def test_a_removed_function_is_looked_up_on_side_a():
-    """Side B does not have it; its branches are those of side A, at side A's lines."""
+    """The new version does not have it; its branches are those of the old one, at its lines."""
     gone = function(how=REMOVED)
     old = traced("sac", side("Agent.other"), a=held(15))
     assert (state(old, of=gone), only(old, of=gone).trainings) == (ONE_WAY, ("sac",))
@@ -188,7 +188,7 @@ def test_a_removed_function_is_looked_up_on_side_a():
 
 
 def test_an_added_function_is_looked_up_on_side_b():
-    """That side A does not enter it says nothing."""
+    """That the old version does not enter it says nothing."""
     new = function(how=ADDED)
     assert state(traced("sac", held(), a=side("Agent.other")), of=new) == ONE_WAY
 
@@ -427,7 +427,7 @@ def test_what_calls_a_function_is_said_with_its_conditions(package, name, messag
 
 
 def test_callers_are_named_of_functions_that_nothing_enters(package):
-    """What a training enters needs no hint, and what is gone has no callers on side B."""
+    """What a training enters needs no hint, and what is gone has no callers on the new version."""
     of = function("Agent.shifted")
     hint = "may be called by Agent.train (package/agent.py) if not `self.fast and x > 0`"
     for trainings, hints in (((), (hint,)), ((traced("sac", side("Agent.shifted")),), ())):

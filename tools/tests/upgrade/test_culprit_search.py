@@ -27,7 +27,7 @@ FILE = "package/agent.py"
 
 
 def function(name, first=10, last=20, how=CHANGED, file=FILE, path=None):
-    """A function that differs; on side B it stands a hundred lines below."""
+    """A function that differs; on the new version it stands a hundred lines below."""
     one = None if how == ADDED else Function(name=name, first=first, last=last, code="a")
     other = (
         None
@@ -64,7 +64,7 @@ def trace(value, *executed, count=1):
 
 
 def parted(name, b_line, *callers, executed=(), count=1, a_line=0):
-    """A training whose traces part at a line of side B."""
+    """A training whose traces part at a line of the new version."""
     a, b = trace(2.0, *executed, count=count), trace(4.0, *executed, count=count)
     first = Divergence(
         kind="loss", part="loss", a=event(a_line), b=event(b_line, *callers), before=()
@@ -96,7 +96,7 @@ def test_the_function_at_the_place_is_found():
 
 
 def coded(name, code, how=CHANGED, file=FILE, path=None):
-    """A function that differs, with what it does on side B."""
+    """A function that differs, with what it does on the new version."""
     one = Function(name=name, first=1, last=2, code="") if how == CHANGED else None
     return Changed(
         file=file,
@@ -118,7 +118,7 @@ def coded(name, code, how=CHANGED, file=FILE, path=None):
     ],
 )  # fmt: skip
 def test_functions_of_one_side_stand_with_what_calls_them(tmp_path, imported):
-    """Such a function cannot be put back: the one that calls it tells, through any others.
+    """Such a function cannot be reverted: the one that calls it tells, through any others.
 
     Of functions of one name it is that of a module that the caller's file imports.
     """
@@ -243,14 +243,15 @@ def test_places_outside_of_the_file_are_not_matched():
 
 
 class Recorder:
-    """Records a training with functions put back: its value by what is put back, and what fails.
+    """Records a training with functions reverted: its value by what is reverted, and what fails.
 
     Args:
-        effects: names of functions that act -> how much side A's code of them adds to side B's 4.
-        together: names that act only when all of them are put back, by -2.
-        failing: a set of names that cannot be put back without one another.
-        needing: names that cannot be put back without another one, which can.
-        misfits: names that cannot be put back at all.
+        effects: names of functions that act -> how much the old version's code of them adds to the
+            new version's 4.
+        together: names that act only when all of them are reverted, by -2.
+        failing: a set of names that cannot be reverted without one another.
+        needing: names that cannot be reverted without another one, which can.
+        misfits: names that cannot be reverted at all.
     """
 
     def __init__(self, effects=(), together=(), failing=(), misfits=(), needing=()):
@@ -282,7 +283,7 @@ NEAR, FAR = NAMES[:8], NAMES[8:]
 
 @pytest.fixture
 def functions(tmp_path):
-    """Sixteen functions that differ, and the file of side A."""
+    """Sixteen functions that differ, and the file of the old version."""
     path = tmp_path / "agent.py"
     path.write_text("# a\n")
     return [function(name, 10 * n + 1, 10 * n + 5, path=path) for n, name in enumerate(NAMES)]
@@ -295,7 +296,7 @@ def looked(recorder, functions, *parted_, limit=culprit_search.LIMIT):
 
 
 def sac(executed=NAMES, line=900):
-    """A training that parts at no changed function: 2 on side A, 4 on side B."""
+    """A training that parts at no changed function: 2 on the old version, 4 on the new version."""
     one = parted("sac", line, executed=executed)
     assert compare(one.a, one.b).verdict == "diverged"
     return one
@@ -307,7 +308,7 @@ def names(functions):
 
 
 def test_a_function_that_brings_side_a_back_is_the_only_one(functions):
-    """The nearest are put back one by one, the others by halves; what is not needed is left."""
+    """The nearest are reverted one by one, the others by halves; what is not needed is left."""
     recorder = Recorder({"f5": -2.0})
     assert looked(recorder, functions, sac())["sac"].alone == functions[5]
     tried = [group for _, group in recorder.groups]
@@ -323,14 +324,14 @@ def test_a_function_that_brings_side_a_back_is_the_only_one(functions):
 
 
 def test_functions_that_move_it_elsewhere_are_several(functions):
-    """Each changes the training by itself, and neither brings side A back."""
+    """Each changes the training by itself, and neither brings the old version back."""
     found = looked(Recorder({"f1": -1.0, "f14": -1.0}), functions, sac())["sac"]
     assert (found.alone, names(found.moving)) == (None, ["f1", "f14"])
     assert names(found.functions) == ["f1", "f14"]
 
 
 def test_where_nothing_moves_it_all_are_still(functions):
-    """What makes it part cannot be put back: all of them together do nothing, either."""
+    """What makes it part cannot be reverted: all of them together do nothing, either."""
     recorder = Recorder()
     found = looked(recorder, functions, sac())["sac"]
     assert names(found.still) == list(NAMES)
@@ -462,7 +463,7 @@ def test_a_later_training_that_parts_where_an_earlier_one_does_begins_there(func
 
 
 def test_the_search_goes_on_where_what_moves_others_is_not_all(functions):
-    """A later training parts at f5, and with f5 put back at f9."""
+    """A later training parts at f5, and with f5 reverted at f9."""
     several = [
         parted(f"t{n}", 152 if n in (0, culprit_search.WAVE) else 900, executed=NAMES, count=n + 1)
         for n in range(culprit_search.WAVE + 1)
@@ -479,7 +480,7 @@ def test_the_search_goes_on_where_what_moves_others_is_not_all(functions):
 
 
 def test_several_that_move_it_are_shown_to_be_all_or_not(functions):
-    """With all of them put back side B does what side A does, or something else is left."""
+    """With all of them reverted the new version does what the old one does, or more is left."""
     recorder = Recorder({"f1": -1.0, "f14": -1.0})
     assert looked(recorder, functions, sac())["sac"].whole
     assert recorder.groups[-1] == ("sac", ["f1", "f14"])
@@ -560,7 +561,7 @@ def test_short_trainings_count_as_a_part_of_a_recording(functions):
 
 
 def test_what_is_put_back_is_side_as_code(tmp_path):
-    """The job is that of the training, with the text of side A's file, once for each file."""
+    """The job is that of the training, with the text of the old file, once for each file."""
     (tmp_path / "a").write_text("# a\n")
     other = Changed(
         file=FILE,
@@ -587,7 +588,7 @@ def test_what_is_put_back_is_side_as_code(tmp_path):
 
 
 def test_a_function_that_has_moved_is_found_in_its_file_of_either_side():
-    """Side A's event stands in the old file."""
+    """The old version's event stands in the old file."""
     was = "package/old.py"
     moved = Changed(
         file=FILE, name="train", how=CHANGED, a=TRAIN.a, b=TRAIN.b, paths=(None, None), was=was

@@ -48,7 +48,7 @@ def report(verdict="changed", details=(), defaults=(), traces=None, entries=()):
 
 
 def detail(id="sac.scale", *functions):
-    """A detail that is not done alike."""
+    """A detail that is not the same."""
     return {"id": id, "a": "half", "b": "none", "functions": list(functions)}
 
 

@@ -191,7 +191,7 @@ def upgrade(*frameworks_, physics=(), script=None, **given):
 
 
 def missing(count=1, side="B", why="error", error_origin="suite"):
-    """Details that could not be asked."""
+    """Details that could not be probed."""
     text = "AttributeError: no such thing"
     return [
         NotProbed(
@@ -230,7 +230,7 @@ CASES = {
     "one that only a probe executed": (
         of(traced(), executions=(reached(details=("x",)),)), "could not judge", 2),
     "defaults that cannot be read": (
-        of(traced(), unread=("td3 [library] on side A: no",)), "partly checked", 0),
+        of(traced(), unread=("td3 [library] on old: no",)), "partly checked", 0),
     "a diverged trace is a change": (of(PARTED), "changed", 3),
     "a detail alone is a change": (of(traced(), changed=[SCALE]), "changed", 3),
     "one that is documented otherwise": (
@@ -418,7 +418,7 @@ def test_only_traces_that_part_are_recorded_again():
     assert (compared("A").proved, again) == (True, [])
     parted = compared("B", "A", "B")
     assert (parted.comparison.verdict, parted.repeats, again) == ("diverged", True, ["B"])
-    for pair, label in (("CB", "side A"), ("AC", "side B")):
+    for pair, label in (("CB", "the old version"), ("AC", "the new version")):
         loose = compared("B", *pair)
         assert not loose.repeats
         assert loose.word == "diverged, but does not repeat itself"
@@ -432,7 +432,7 @@ def test_a_training_that_one_side_lacks_is_told_from_one_that_fails():
     new = compared_trainings.compared("sac n-step", trace(unsupported="no n_steps"), trace(), tuple)
     assert (new.counts, dict(new.supported)) == (False, {"A": False, "B": True})
     broken = compared_trainings.compared("sac", trace(failure="Traceback\nE: no"), trace(), tuple)
-    assert str(broken) == "sac, on side A: it ended in an error: E: no"
+    assert str(broken) == "sac, on old: it ended in an error: E: no"
     assert broken.counts
 
 
@@ -448,7 +448,8 @@ def test_what_was_not_checked_comes_first_and_by_its_reason():
     ]
     (line,) = [line for line in text if "no such thing" in line]
     assert line == (
-        "- 6 on side B, this suite's own probe does not fit that version: AttributeError: no such "
+        "- 6 on the new version, this suite's own probe does not fit that version: "
+        "AttributeError: no such "
         "thing: `atari.warp_frame` [0], `atari.warp_frame` [1], `atari.warp_frame` [2], "
         "`atari.warp_frame` [3] and 2 more"
     )
@@ -489,7 +490,7 @@ def test_where_no_variant_matches_the_numbers_are_shown():
         near=(("half", (4.25,)), ("none", (8.5,))),
     )
     text = upgrade_text.lines(upgrade(of(traced(), changed=[replace(SCALE, b=strange)])))
-    assert "  - observed on side B: [7]" in text
+    assert "  - observed on new: [7]" in text
     assert "  -   expected of half: [4.25]" in text
 
 
@@ -595,7 +596,8 @@ def test_the_trainings_verdict_is_of_returns():
     made = return_gate.of_evidence("sb3", good, ["sac"], None)
     assert made.verdict == "holds"
     assert made.lines == (
-        "sb3-sac: holds, +2% of the stored returns' scale; 15 new runs; sees a drop of 30% with "
+        "sb3-sac: holds, +2% of the stored returns' scale; 15 new runs; would detect a drop of "
+        "30% with "
         "80 % power",
     )
     broken = [{**entry, "outcome": "error", "message": "no mujoco"}]
@@ -637,7 +639,7 @@ N_STEP = ("nstep.window", "library")
     ],
 )
 def test_a_change_is_held_against_what_is_documented_of_side_b(version, variant, standing):
-    """The entry that holds for side B's version decides."""
+    """The entry that holds for the new version's version decides."""
     change = changed_detail(N_STEP, said("other"), said(variant))
     assert attribution.standing(SB3, change, version) == standing
 

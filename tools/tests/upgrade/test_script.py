@@ -95,19 +95,21 @@ def test_a_crash_on_one_side_only_is_said(judge, tree):
     code, found, text = judge(tree("a"), tree("b", ".isnan()", ".isfinite()"))
     assert (code, found["verdict"]) == (3, "changed")
     assert "**train.py: diverged**" in text
-    assert "    side B breaks off with an error: ValueError: not a number" in text
+    assert "    the new version breaks off with an error: ValueError: not a number" in text
 
 
 def test_a_script_that_never_trains_is_refused(judge, tree):
     """A gate on nothing is no acquittal."""
-    with pytest.raises(UserError, match="nothing was traced on side A"):
+    with pytest.raises(UserError, match="nothing was traced on the old version"):
         judge(tree("a"), tree("b"), "import learner\n")
 
 
 @pytest.mark.nightly
 def test_a_script_that_does_not_use_what_differs_is_refused(judge, tree):
     """Nothing of the two trees was run: no acquittal."""
-    with pytest.raises(UserError, match="imported nothing of what differs on side A .learner"):
+    with pytest.raises(
+        UserError, match="imported nothing of what differs on the old version .learner"
+    ):
         judge(tree("a"), tree("b", ".mean()", ".mean() * 2"), TRAINING)
 
 

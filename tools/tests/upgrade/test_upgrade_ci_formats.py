@@ -142,7 +142,7 @@ def test_a_summary_leaves_room_for_what_is_there(tmp_path, monkeypatch):
 
 
 def test_the_unit_test_report_counts_what_it_holds():
-    """Changed details, trainings and returns fail; what was not asked is skipped, not passed."""
+    """Changed details, trainings and returns fail; what was not checked is skipped, not passed."""
     root = ElementTree.fromstring(ci_formats.junit(upgrade(CHANGED), 12.0))
     (suite,) = root
     cases = {case.get("name"): [child.tag for child in case] for case in suite}

@@ -125,7 +125,7 @@ def test_a_branch_that_does_the_same_is_acquitted(judge, branch, tmp_path):
 
 
 #: a gate whose every question is answered at once; its trainings record a step each, except that
-#: the second one of side B waits to be killed.
+#: the second one of the new version waits to be killed.
 INTERRUPTED = """
 import json, sys
 from pathlib import Path
@@ -236,7 +236,9 @@ def test_sides_under_different_pythons_are_refused(cache, monkeypatch):
     ]
     cascade._check(*sides)
     other = Prepared(Requested("x"), Side("B", python="B"), "environment")
-    with pytest.raises(UserError, match="side A runs on Python 3.9.0 and side B on 3.1.0"):
+    with pytest.raises(
+        UserError, match="the old version runs on Python 3.9.0 and the new version on 3.1.0"
+    ):
         cascade._check(sides[0], other)
 
 

@@ -78,7 +78,7 @@ def test_rounding_makes_the_p_value_larger():
     [(5, 1, 2.0), (5, 8, 3.0), (5, 72, 4.2), (20, 1, 1.5), (20, 8, 2.0), (20, 72, 2.4)],
 )
 def test_a_five_seed_band_is_a_coarse_check(n, hypotheses, drop):
-    """The smallest drop seen with 80 % power is the one that STATISTICS states."""
+    """The smallest drop detected with 80 % power is the one that STATISTICS states."""
     assert band_detects(5, n, hypotheses) == pytest.approx(drop, abs=0.06)
 
 

@@ -52,7 +52,7 @@ def test_returns_that_did_not_change_hold():
     assert verdict.interval[0] < verdict.effect < verdict.interval[1]
     assert (verdict.stored_seeds, verdict.new_seeds, verdict.alpha) == (10, 5, 0.05)
     assert verdict.visible_drop == pytest.approx(1.47 * verdict.stored_sd, rel=0.05)
-    assert "seen with 80 % power" in verdict.reason
+    assert "detected with 80 % power" in verdict.reason
 
 
 @pytest.mark.parametrize(("factor", "expected"), [(0.5, "regressed"), (1.5, "improved")])

@@ -349,7 +349,7 @@ def test_a_small_change_of_a_diagnostic_holds():
     """A change of 3 % is below the floor; what would have been seen is said as a change."""
     found = judge_cells(with_entropy(1.36)).cells["cell entropy"]
     assert found.verdict == "holds"
-    assert "the smallest change seen with 80 % power is a change of" in found.reason
+    assert "the smallest change detected with 80 % power is a change of" in found.reason
 
 
 def test_the_p_value_of_both_directions_by_hand():

@@ -70,7 +70,8 @@ def test_a_healthy_cell_ends_at_the_first_look():
 
 @pytest.mark.parametrize("sd", [10.0, 30.0])
 def test_what_is_said_to_be_seen_is_beyond_the_floor(sd):
-    """Of runs that repeat well: the named drops are seen with 80 % power, of a cell and a group.
+    """Of runs that repeat well: the named drops are detected with 80 % power, of a cell and a
+    group.
 
     What the test alone would reject lies within the floor, and would never be called regressed.
     """
@@ -178,7 +179,7 @@ def test_a_group_sees_what_its_cells_do_not():
 
 
 def test_an_improvement_is_judged_at_the_first_look_only():
-    """Returns that rise are improved after five runs; a rise of later runs is not asked about."""
+    """Returns that rise are improved after five runs; a rise of later runs is not checked about."""
     used, found = until_decided({"cell": CellSample(healthy(1, 20), healthy(2, 20, 1500.0))})
     assert (used, found.cells["cell"].verdict) == ({"cell": 5}, "improved")
     later = np.concatenate([healthy(2, 5, 900.0), healthy(3, 15, 1500.0)])

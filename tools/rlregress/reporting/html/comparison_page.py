@@ -34,7 +34,7 @@ def page(comparison: Comparison, facts: Facts) -> str:
                 [*_table(comparison.different), *map(_finding, comparison.different)]),
         Section("undecided", "Cannot be compared", "",
                 [_finding(row) for row in comparison.undecided]),
-        Section("alike", f"{len(comparison.same)} details are done alike", "",
+        Section("alike", f"{len(comparison.same)} details are the same", "",
                 _table(comparison.same)),
         Section("alone", "Only one of them has it", "", _table(comparison.alone)),
     ]  # fmt: skip
@@ -58,7 +58,7 @@ def card(comparison: Comparison) -> Card:
     return Card(
         title(comparison),
         badge,
-        f"{len(comparison.same)} are done alike, {len(comparison.alone)} are about something that "
+        f"{len(comparison.same)} are the same, {len(comparison.alone)} are about something that "
         "only one of them has.",
         undecided,
         lines + ([f"and {rest} more, below"] if rest > 0 else []),

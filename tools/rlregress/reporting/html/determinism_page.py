@@ -40,7 +40,7 @@ def page(
 
     Args:
         drawn: framework -> source -> who draws it, and what cannot be controlled.
-        absent: framework -> why it was not asked.
+        absent: framework -> why it was not checked.
         wrong: framework -> what is not as it has to be.
     """
     sections = [
@@ -55,7 +55,7 @@ def page(
             [Folded(n, [list(_source_lines(s))]) for n, s in drawn.items()],
         ),
     ]
-    notes = [f"{name} was not asked: {why}" for name, why in absent.items()]
+    notes = [f"{name} was not checked: {why}" for name, why in absent.items()]
     return pages.page(facts, cards(found, wrong), sections, notes)
 
 

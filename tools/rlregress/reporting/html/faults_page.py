@@ -38,7 +38,7 @@ class Row:
     """One fault.
 
     Attributes:
-        right: whether it was seen as it should be; None: it could not be asked.
+        right: whether it was seen as it should be; None: it could not be probed.
         result: what was said of it.
         file, old, new: the change; empty where it is not one line.
         verdicts: of the gate on returns.
@@ -58,7 +58,7 @@ class Row:
     def badge(self) -> Badge:
         """In one word or two."""
         if self.right is None:
-            return Badge("could not be asked", pages.NOTHING)
+            return Badge("could not be probed", pages.NOTHING)
         return Badge(self.word, pages.GOOD) if self.right else Badge("not as expected", pages.BAD)
 
 
@@ -117,7 +117,7 @@ def page(rows: Sequence[Row], summary: str, facts: Facts) -> str:
     if wrong:
         badge = Badge(f"{len(wrong)} of {len(rows)} not as expected", pages.BAD)
     elif unasked or not rows:
-        badge = Badge(f"{len(unasked)} of {len(rows)} could not be asked", pages.NOTHING)
+        badge = Badge(f"{len(unasked)} of {len(rows)} could not be probed", pages.NOTHING)
     else:
         badge = Badge("all as expected", pages.GOOD)
     steps = [Step("Read what was said of them, below.")] if wrong or unasked else []

@@ -33,7 +33,7 @@ class Strip:
     Attributes:
         stored, new: numbers of the runs; NaN for one without.
         interval: of the new mean, as the verdict has it.
-        limit: a new mean below it would have been seen with 80 % power; None: none would.
+        limit: a new mean below it would have been detected with 80 % power; None: none would.
         band: published mean and half width.
         axis: what the numbers are.
     """

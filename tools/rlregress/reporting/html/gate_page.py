@@ -134,7 +134,7 @@ def _not_judged(result: GateResult, outcome: FrameworkOutcome) -> list[str]:
         lines.append(f"Returns of {named}: formulas and behaviour alone were judged.")
     for group in _unprobed(_deviations(result, outcome)):
         named = _some([deviation.id for deviation in group])
-        lines.append(f"{named} could not be asked: {grouped_failures.reason(group[0].found[0])}.")
+        lines.append(f"{named} could not be probed: {grouped_failures.reason(group[0].found[0])}.")
     if outcome.not_asked:
         lines.append(f"{words.details_probed(outcome.details, outcome.not_asked)}.")
     lines += [f"No test of {tier} has passed." for tier in outcome.untested]
@@ -231,7 +231,7 @@ def _matters(result: GateResult, outcome: FrameworkOutcome) -> Iterable[str]:
                 f"sees best, {detectable[-1]:.0%} where it holds and sees least."
             )
     elif not judged and outcome.verdict == FORMULAS_HOLD:
-        yield "Whether agents still learn was not asked."
+        yield "Whether agents still learn was not checked."
     for name, verdict in judged.items():
         if verdict["verdict"] == INCONCLUSIVE and outcome.verdict == INCONCLUSIVE:
             yield f"{name}: {verdict['reason']}"
@@ -331,7 +331,7 @@ def _details(result: GateResult) -> Section:
         findings.append(
             Finding(
                 f"{first.framework}: {first.id} [{first.scope}]",
-                Badge("could not be asked", pages.BAD),
+                Badge("could not be probed", pages.BAD),
                 [grouped_failures.reason(first.found[0])],
                 (),
                 parts,
@@ -413,7 +413,7 @@ def _probe_counts(result: GateResult) -> Section:
     parts: list[object] = [Table(head, rows)]
     for outcome in result.outcomes:
         if outcome.not_asked:
-            title = f"{outcome.framework}: {len(outcome.not_asked)} details were not asked"
+            title = f"{outcome.framework}: {len(outcome.not_asked)} details were not checked"
             parts.append(Folded(title, [list(outcome.not_asked)]))
     if result.unjudged:
         parts.append(Folded("No verdict was reached on", [list(result.unjudged)]))

@@ -128,7 +128,7 @@ def section(
     lead = (
         "Each point is one run. Circles are stored runs, diamonds new ones; an upright line is a "
         "mean, and the bar through the new ones the 95 % interval of theirs. The dashed line is "
-        "the drop that would have been seen with 80 % power: a true mean to the left of it."
+        "the drop that would have been detected with 80 % power: a true mean to the left of it."
     )
     return Section(id, title, lead, parts)
 

@@ -22,7 +22,7 @@ from rlregress.reporting.html.page import (
     Table,
 )
 
-SIDES = ("side A", "side B")
+SIDES = ("the old version", "the new version")
 #: rows of a table of losses
 _ROWS = 40
 

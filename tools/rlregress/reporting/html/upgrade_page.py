@@ -1,4 +1,4 @@
-"""``upgrade.html``: what a gate says of side A against side B."""
+"""``upgrade.html``: what a gate says of the old version against the new version."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from rlregress.model import differences as model
 from rlregress.model.code import Hunk
 from rlregress.model.differences import DOCUMENTED, VIOLATED, Entry
-from rlregress.model.recorded_traces import NotTraced, Traced, missed, ranges
+from rlregress.model.recorded_traces import NotTraced, Traced, in_words, missed, ranges
 from rlregress.model.upgrade_result import (
     ERROR,
     FRAMEWORK,
@@ -157,15 +157,15 @@ def _moved_physics(result: Upgrade) -> Iterable[str]:
 
 def _matters(of: OfFramework) -> Iterable[str]:
     if of.details.same:
-        yield f"{of.details.same} details are done alike on both sides."
+        yield f"{of.details.same} details are the same in both versions."
     if of.returns is not None:
-        yield f"Returns of side B: {of.returns.verdict}."
+        yield f"Returns of new: {of.returns.verdict}."
         fallen = [line for line in of.returns.lines if REGRESSED in line.partition(";")[0]]
         yield from fallen
         if of.returns.verdict in (INCONCLUSIVE, COULD_NOT_JUDGE):
             yield from of.returns.lines[:2]
     elif of.diverged:
-        yield "Whether agents learn as well was not asked: nothing was trained on side B."
+        yield "Whether agents learn as well was not checked: the new version was not trained."
     elif of.traced or of.same_code:
         count = len(of.traced) + len(of.same_code)
         one = "training does the same, step by step, on both sides: so do its returns"
@@ -203,7 +203,7 @@ def _steps(result: Upgrade, command: str) -> list[Step]:
         model.CHANGED, model.NEW_FAILS
     ):  # fmt: skip
         without = [part for part in shlex.split(command) if part != "--no-returns"]
-        steps.append(Step("Train side B, where runs are stored:", shlex.join(without)))
+        steps.append(Step("Train the new version, where runs are stored:", shlex.join(without)))
     if any(entry.state in model.UNCHECKED and entry.counts for entry in result.entries):
         steps.append(_unexecuted(result, command))
     return steps or [Step("Read what is accepted, documented or repaired; nothing else differs.")]
@@ -298,12 +298,12 @@ def _framework(result: Upgrade, of: OfFramework, name: str, command: str) -> lis
                 "What nothing has executed comes first.", _code(of)),
     ]  # fmt: skip
     if of.returns is not None:
-        title_ = f"Returns of side B{of_it}"
+        title_ = f"Returns of the new version{of_it}"
         section = returns_page.section(
             f"returns-{key}", title_, of.returns.verdicts, of.returns.runs,
             f"rlregress check --framework {of.name.partition('@')[0]}",
         )  # fmt: skip
-        lead = f"{section.lead} Side B's runs are the new ones."
+        lead = f"{section.lead} The new version's runs are the new ones."
         parts = [list(of.returns.lines), *section.parts]
         sections.append(Section(section.id, title_, lead, parts))
     return sections
@@ -323,7 +323,7 @@ def _not_probed(of: OfFramework) -> list[object]:
         rows = [[side, why, text, count] for (side, why, text), count in kinds.most_common()]
         parts += [Heading("Details"), Table(("side", "why", "what it said", "details"), rows, 1)]
         names = [
-            f"{missing.id} [{missing.scope}], side {missing.side}"
+            f"{missing.id} [{missing.scope}], {in_words(missing.side)}"
             for missing in of.details.not_probed
         ]
         parts.append(Folded("Which details", [names]))
@@ -459,7 +459,7 @@ def _not_executed(result: Upgrade) -> Section:
         taken = [f"{branch.file}:{branch.line} {branch.summary}" for branch in result.one_way]
         text = f"Branches, clamps and masks taken one way only: {len(taken)}"
         parts.append(Folded(text, [taken]))
-    lead = "Equal traces say nothing about these lines of side B."
+    lead = "Equal traces say nothing about these lines of the new version."
     return Section("not-reached", "What the traces did not reach", lead, parts)
 
 
