@@ -75,7 +75,7 @@ def _visible(verdict: Mapping[str, Any]) -> str:
     what = BY_NAME[about].loss(detectable)
     if about == CRITIC.name:
         what = f"an error x{math.exp(detectable):.2f}"
-    return f"sees {what} with 80 % power"
+    return f"would detect {what} with 80 % power"
 
 
 def _error(verdict: Mapping[str, Any]) -> str:

@@ -24,7 +24,7 @@ _LONG, _LEAST = 1000, 0.3
 _EACH = 40
 #: trainings that are searched at once: the first ones; then twice as many, up to the most.
 WAVE, _MOST = 4, 32
-#: records trainings on new: traces by name.
+#: records trainings on the new version: traces by name.
 Record = Callable[[Sequence[Training]], Mapping[str, Trace]]
 
 

@@ -64,7 +64,8 @@ def test_a_script_that_never_trains(tmp_path):
     script = tmp_path / "train.py"
     script.write_text("print('hello')\n", encoding="utf-8")
     job = {"script": str(script), "arguments": [], "packages": []}
-    with pytest.raises(UserError, match="nothing was traced on old: no environment step"):
+    expected = "nothing was traced on the old version: no environment step"
+    with pytest.raises(UserError, match=expected):
         recording_processes.record_twice(
             job, tmp_path / "train.trace", recording_processes.current("A")
         )

@@ -183,7 +183,7 @@ def upgrade(*frameworks_, physics=(), script=None, **given):
         Prepared(requested.parse("a==1"), Side("A"), "environment", why=("a 1 needs b<2",)),
         Prepared(requested.parse("installed"), Side("B"), "installed"),
     ]
-    beside = (*entries.of_environments(physics), *given.pop("beside", ()))
+    beside = (*entries.of_environments(physics), *given.pop("other_packages", ()))
     return Upgrade(
         a=sides[0].info, b=sides[1].info, frameworks=tuple(frameworks_), physics=tuple(physics),
         script=script, other_packages=beside, **given,
@@ -230,7 +230,7 @@ CASES = {
     "one that only a probe executed": (
         of(traced(), executions=(reached(details=("x",)),)), "could not judge", 2),
     "defaults that cannot be read": (
-        of(traced(), unread=("td3 [library] on old: no",)), "partly checked", 0),
+        of(traced(), unread=("td3 [library] on the old version: no",)), "partly checked", 0),
     "a diverged trace is a change": (of(PARTED), "changed", 3),
     "a detail alone is a change": (of(traced(), changed=[SCALE]), "changed", 3),
     "one that is documented otherwise": (
@@ -418,7 +418,7 @@ def test_only_traces_that_part_are_recorded_again():
     assert (compared("A").proved, again) == (True, [])
     parted = compared("B", "A", "B")
     assert (parted.comparison.verdict, parted.repeats, again) == ("diverged", True, ["B"])
-    for pair, label in (("CB", "the old version"), ("AC", "the new version")):
+    for pair, label in (("CB", "old"), ("AC", "new")):
         loose = compared("B", *pair)
         assert not loose.repeats
         assert loose.word == "diverged, but does not repeat itself"
@@ -432,7 +432,7 @@ def test_a_training_that_one_side_lacks_is_told_from_one_that_fails():
     new = compared_trainings.compared("sac n-step", trace(unsupported="no n_steps"), trace(), tuple)
     assert (new.counts, dict(new.supported)) == (False, {"A": False, "B": True})
     broken = compared_trainings.compared("sac", trace(failure="Traceback\nE: no"), trace(), tuple)
-    assert str(broken) == "sac, on old: it ended in an error: E: no"
+    assert str(broken) == "sac, on the old version: it ended in an error: E: no"
     assert broken.counts
 
 
@@ -490,7 +490,7 @@ def test_where_no_variant_matches_the_numbers_are_shown():
         near=(("half", (4.25,)), ("none", (8.5,))),
     )
     text = upgrade_text.lines(upgrade(of(traced(), changed=[replace(SCALE, b=strange)])))
-    assert "  - observed on new: [7]" in text
+    assert "  - observed on the new version: [7]" in text
     assert "  -   expected of half: [4.25]" in text
 
 

@@ -171,5 +171,5 @@ def test_defaults_that_cannot_be_read_are_said():
     unread = side_fingerprints.Fingerprint({}, (), {}, unread={"sac library": "TypeError: no"})
     assert side_fingerprints.changed_defaults(_defaulting(batch=1), unread) == []
     assert side_fingerprints.unread(_defaulting(batch=1), unread) == [
-        "sac library on new: TypeError: no"
+        "sac library on the new version: TypeError: no"
     ]
