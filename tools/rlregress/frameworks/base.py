@@ -493,7 +493,7 @@ class Adapter:
         Raises:
             Unsupported: the framework has no such way to go on.
         """
-        return self._sibling("halves").train_and_resume(request, restored)
+        return self._sibling("resume").train_and_resume(request, restored)
 
     def train_seeded(self, request: Any) -> Trained:
         """Train DQN or DDPG with the framework's own loop, each source of chance with its own seed.
@@ -517,7 +517,7 @@ class Adapter:
         that wraps around, delayed and target updates, the end of schedules, the last incomplete
         minibatch and an evaluation, as far as the algorithm has them.
         """
-        return self._sibling("traced").TRAININGS
+        return self._sibling("builtin_trainings").TRAININGS
 
     def warm_up(self) -> None:
         """Do once what takes long the first time; traced trainings are forked after it."""

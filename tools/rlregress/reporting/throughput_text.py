@@ -86,7 +86,7 @@ def verdict_line(name: str, verdict: Mapping[str, Any]) -> str:
         f"{verdict['verdict']:<12} {name}: {words.number(verdict['stored_mean'])} -> "
         f"{words.number(verdict['new_mean'])} ({words.percent(verdict['change'])}{between}); "
         f"{verdict['stored_processes']} stored and {verdict['new_processes']} new processes; "
-        f"adjusted p {words.number(verdict['adjusted_worse'])}; sees {detectable_change}: "
+        f"adjusted p {words.number(verdict['adjusted_worse'])}; would detect {detectable_change}: "
         f"{verdict['reason']}"
     )
 

@@ -178,5 +178,5 @@ def _line(named: tuple[str, Mapping[str, Any]]) -> str:
     detectable = verdict["visible_fraction"]
     detects = quantity.nothing_detectable()
     if detectable is not None:
-        detects = f"sees {quantity.loss(detectable)} with 80 % power"
+        detects = f"would detect {quantity.loss(detectable)} with 80 % power"
     return f"{name}: {verdict['verdict']}{effect}; {verdict['new_seeds']} new runs; {detects}"

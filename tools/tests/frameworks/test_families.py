@@ -171,7 +171,7 @@ class _Asked:
     """An adapter of one probe."""
 
     name, modules, scopes = "some", ("stable_baselines3",), ("library",)
-    algorithms, without_cells, public = (), (), ()
+    algorithms, behavior_only, public = (), (), ()
 
     def __init__(self, probe):
         self._probe = probe

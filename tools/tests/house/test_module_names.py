@@ -91,3 +91,19 @@ def test_a_shared_name_is_found(tmp_path, added, name):
     (tmp_path / added).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / added).touch()
     assert list(shared_names(tmp_path)) == [name]
+
+
+def test_modules_that_adapters_load_by_name_are_there():
+    """A name in a string is renamed by no tool: of a framework's own folder, and of one at least."""
+    folder = LIBRARY / "frameworks"
+    own = {path.parent: path.read_text() for path in folder.glob("*/__init__.py")}
+    adapters = [place for place in own if (place / "probes").is_dir()]
+    for place in adapters:
+        for name in re.findall(r"_sibling\(\"([\w.]+)\"\)", own[place]):
+            path = place / name.replace(".", "/")
+            assert path.with_suffix(".py").is_file() or path.is_dir(), f"{place.name}: {name}"
+    named = re.findall(r"_sibling\(\"([\w.]+)\"\)", (folder / "base.py").read_text())
+    assert len(named) > 5
+    for name in named:
+        paths = [place / name.replace(".", "/") for place in adapters]
+        assert any(p.with_suffix(".py").is_file() or p.is_dir() for p in paths), name

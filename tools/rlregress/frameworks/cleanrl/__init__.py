@@ -138,7 +138,9 @@ class CleanRL(Adapter):
 
     def trace_trainings(self) -> Mapping[str, Any]:
         """Built-in trainings for traces with this copy's scripts, by algorithm."""
-        return {} if self.source.for_gym else self._sibling("traced").trainings(self.source)
+        return (
+            {} if self.source.for_gym else self._sibling("builtin_trainings").trainings(self.source)
+        )
 
     def trace_scenario(self, scenario: Any, make_env: Any, seed: int) -> None:
         """Run this copy's script with what a scenario sets on its command line."""

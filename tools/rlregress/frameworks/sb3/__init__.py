@@ -78,7 +78,7 @@ class StableBaselines3(Adapter):
 
     def other_defaults(self) -> Mapping[Tuple[str, str], Mapping[str, Any]]:
         """Arguments of A2C, DDPG and DQN, and what their optimisers and networks are made with."""
-        return self._sibling("settings").values()
+        return self._sibling("other_defaults").values()
 
 
 ADAPTER = StableBaselines3()

@@ -73,7 +73,7 @@ class TorchRL(Adapter):
 
     def warm_up(self) -> None:
         """Wrap an environment: the library then imports others, to tell theirs from its own."""
-        self._sibling("traced").warm_up()
+        self._sibling("builtin_trainings").warm_up()
 
     def trace_scenario(self, scenario: Any, make_env: Any, seed: int) -> Any:
         """Train in a loop of the library's own parts through what a scenario switches on."""
