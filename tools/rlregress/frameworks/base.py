@@ -104,7 +104,7 @@ def with_exploration_fraction(
 
 
 class Unprobed(Exception):
-    """The framework's code could not be asked: not a statement about its behaviour.
+    """The framework's code could not be probed: not a statement about its behaviour.
 
     Attributes:
         known: the code is of a version that the suite was written for, so that not being able to

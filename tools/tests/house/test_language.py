@@ -14,7 +14,7 @@ LIBRARY = suite.root() / "tools" / "rlregress"
 DATA: dict[str, Any] = tomllib.loads((Path(__file__).parent / "language.toml").read_text("utf-8"))
 WORDS = frozenset(DATA["identifiers"])
 EXCEPTIONS = {(entry["word"], name) for entry in DATA["exception"] for name in entry["files"]}
-#: the modules of another change still have their old names
+#: what imports bind are names of modules, which another test holds
 _MODULES = (ast.Import, ast.ImportFrom)
 
 

@@ -193,7 +193,7 @@ def test_faults_that_were_not_seen_come_first():
     )
     rows = [faults_page.probed(each) for each in (found, unseen, broken)]
     page = stands_alone(faults_page.page(rows, "1 of 3 were seen", FACTS))
-    assert page.texts("h2")[1:] == ["Not as expected", "Could not be asked", "As expected"]
+    assert page.texts("h2")[1:] == ["Not as expected", "Could not be probed", "As expected"]
     wrong, unasked = page.texts("article", "finding")
     assert "unseen ✕ not as expected" in wrong
     assert "broken – could not be probed" in unasked

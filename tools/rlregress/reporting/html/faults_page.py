@@ -132,13 +132,13 @@ def page(rows: Sequence[Row], summary: str, facts: Facts) -> str:
         "Not as expected",
     )
     table = Table(
-        ("", "fault", "file", "change", "what was said"),
+        ("", "fault", "file", "change", "result"),
         [[row.badge, row.name, row.file, _change(row), row.result] for row in right],
     )
     own = [row for row in right if row.verdicts]
     sections = [
         Section("wrong", "Not as expected", "", [_finding(row) for row in wrong]),
-        Section("unasked", "Could not be asked", "", [_finding(row) for row in unasked]),
+        Section("unasked", "Could not be probed", "", [_finding(row) for row in unasked]),
         Section("seen", "As expected", "", [table] if right and not own else []),
         Section("judged", "As expected", "", [_finding(row) for row in own]),
     ]
