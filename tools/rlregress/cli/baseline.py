@@ -46,7 +46,7 @@ def record(
     from there, and stored runs of the same code are kept: more seeds add to them. Exit code 0, or 2
     if a cell cannot be recorded.
     """
-    wanted = recording.Recording(
+    wanted = recording.RecordingRequest(
         names("--framework", framework),
         names("--algorithm", algorithm),
         names("--environment", environment),

@@ -160,18 +160,18 @@ def _brief(result: Upgrade, folder: Path, facts: Facts) -> list[str]:
     )
 
 
-def _repository(result: Upgrade) -> upgrade_findings.Repository:
+def _repository(result: Upgrade) -> upgrade_findings.PinnedRepository:
     """The repository that the command runs in, and where the new version is pinned in it."""
     top = ci_annotations.top()
     lock = result.b.lock and files.absolute(result.b.lock)
     if lock is None or not lock.is_relative_to(top):
-        return upgrade_findings.Repository(top)
+        return upgrade_findings.PinnedRepository(top)
     pins: dict[str, int] = {}
     for number, line in enumerate(lock.read_text("utf-8", "replace").splitlines(), start=1):
         name = re.match(r"[\w.-]+", line.strip())
         if name is not None:
             pins.setdefault(canonicalize_name(name[0]), number)
-    return upgrade_findings.Repository(top, lock.relative_to(top).as_posix(), pins)
+    return upgrade_findings.PinnedRepository(top, lock.relative_to(top).as_posix(), pins)
 
 
 def write(result: Upgrade, folder: Path, facts: Facts) -> None:

@@ -21,7 +21,7 @@ from rlregress import datafiles, suite
 from rlregress.datafiles import Line, Number, Value, expected, one_of
 from rlregress.errors import UserError
 from rlregress.inside import machine, run_record
-from rlregress.inside.critic import Critic, judged_number
+from rlregress.inside.critic import CriticAccuracy, judged_number
 from rlregress.inside.diagnostics import DIAGNOSTICS
 from rlregress.inside.episodes import learning_curve
 from rlregress.model import quantities
@@ -75,7 +75,7 @@ class StoredRun:
     parameters_sha256: str = ""
     failure: str = ""
     training_return: Number | None = None
-    critic: Critic | None = None
+    critic: CriticAccuracy | None = None
     diagnostics: Mapping[_Diagnostic, Number] | None = None
     learning_curve: tuple[tuple[Number, Number], ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict)
@@ -98,7 +98,7 @@ class StoredRun:
         return SecondaryMetrics(self.training_return, self.critic, self.diagnostics)
 
 
-def _check_critic(critic: Critic) -> None:
+def _check_critic(critic: CriticAccuracy) -> None:
     """ValueError if a critic is none that ``inside.critic.assess`` can come to."""
     explained, bias = critic.explained_variance, critic.bias
     for name, fits, wanted in (
@@ -130,7 +130,7 @@ class SecondaryMetrics:
     """What a run that finished tells beside its return; None where it does not tell."""
 
     training_return: float | None
-    critic: Critic | None
+    critic: CriticAccuracy | None
     diagnostics: Mapping[str, float | None] | None
 
     def judged_by(self, quantity: Quantity) -> float:
@@ -159,9 +159,9 @@ def numbers_of(run_record: Mapping[str, Any]) -> dict[Quantity, float]:
     """What a record says of all that a run can be judged by; nan where it does not tell."""
     final, critic_record = run_record["final_return"], run_record.get("critic")
     # older records tell of other episodes, and later ones may tell more
-    known = {spec.name for spec in fields(Critic)} & set(critic_record or ())
+    known = {spec.name for spec in fields(CriticAccuracy)} & set(critic_record or ())
     critic = (
-        Critic(**{name: critic_record[name] for name in known})
+        CriticAccuracy(**{name: critic_record[name] for name in known})
         if critic_record and "mean" in critic_record
         else None
     )

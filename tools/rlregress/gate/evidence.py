@@ -15,7 +15,7 @@ from pydantic import ConfigDict
 from rlregress import datafiles
 from rlregress.datafiles import Component, Line, Natural, Number, Value, expected
 from rlregress.gate.baseline_runs import FINISHED
-from rlregress.inside.critic import Critic
+from rlregress.inside.critic import CriticAccuracy
 from rlregress.inside.run_record import write_atomically
 from rlregress.training import recorded_runs
 from rlregress.training.cell import Seed
@@ -180,7 +180,7 @@ class _RunSummary:
     parameters_sha256: Line | None = None
     time: recorded_runs.Times
     training_return: Number | None = None
-    critic: Critic | None = None
+    critic: CriticAccuracy | None = None
     diagnostics: Mapping[Line, Number | None] | None = None
     protocol: Mapping[Line, Natural] = field(default_factory=dict)
     hyperparameters: Mapping[Line, Value] = field(default_factory=dict)

@@ -20,7 +20,7 @@ from rlregress.verdicts.stability import self_check
 
 
 @dataclass(frozen=True)
-class Recording:
+class RecordingRequest:
     """What is to be recorded: every framework with every algorithm in every environment.
 
     Attributes:
@@ -60,7 +60,7 @@ class Recording:
 
 
 def record(
-    requested: Recording, workers: int, on_done: Callable[[dict[str, Any], int, int], None]
+    requested: RecordingRequest, workers: int, on_done: Callable[[dict[str, Any], int, int], None]
 ) -> Iterator[str]:
     """Train every named cell and write its file; yields lines.
 

@@ -21,7 +21,7 @@ LEAST_ERROR, LARGEST_ERROR = 0.01, 100.0
 
 
 @dataclass(frozen=True)
-class Critic:
+class CriticAccuracy:
     """The critic after a training, over all states that the evaluation episodes visited.
 
     Returns are discounted, in the environment's unit of reward. What a time limit cuts off is not
@@ -66,7 +66,7 @@ class Critic:
         return min(max(error, LEAST_ERROR), LARGEST_ERROR)
 
 
-def judged_number(critic: Optional[Critic]) -> float:
+def judged_number(critic: Optional[CriticAccuracy]) -> float:
     """What the critic of a run is judged by: minus the natural logarithm of its error.
 
     The logarithm, because the errors of critics differ by factors, and one that is far off is not
@@ -98,7 +98,7 @@ def discounted(episode: Episode, discount: float, final_value: float) -> np.ndar
 
 def assess(
     episodes: Sequence[Episode], value: Callable[[np.ndarray], np.ndarray], discount: float
-) -> Critic:
+) -> CriticAccuracy:
     """Compare a critic with what its policy got.
 
     Args:
@@ -121,12 +121,12 @@ def assess(
     varies = spread > 1e-9 * max(1.0, float(np.abs(return_of).max()))
     finite = bool(np.isfinite(spread) and np.all(np.isfinite(value_of)))
     if not finite:
-        return Critic(len(value_of), share, finite=False)
+        return CriticAccuracy(len(value_of), share, finite=False)
     mean = float(return_of.mean())
     if not varies:
-        return Critic(len(value_of), share, mean=mean, spread=spread)
+        return CriticAccuracy(len(value_of), share, mean=mean, spread=spread)
     error = return_of - value_of
-    return Critic(
+    return CriticAccuracy(
         len(value_of),
         share,
         float(1.0 - error.var() / return_of.var()),

@@ -52,7 +52,7 @@ def below(path: Path, top: Path) -> str:
 
 
 @dataclass(frozen=True)
-class Repository:
+class PinnedRepository:
     """The one that the upgrade is a change of.
 
     Attributes:
@@ -83,7 +83,7 @@ class Repository:
         return "", 1
 
 
-def findings(result: Upgrade, repository: Repository) -> list[Finding]:
+def findings(result: Upgrade, repository: PinnedRepository) -> list[Finding]:
     """Everything that changed, the worst first.
 
     Its place is the function in a working tree, or the line of the pin in a lock file.
@@ -114,7 +114,7 @@ def findings(result: Upgrade, repository: Repository) -> list[Finding]:
     return ordered(every)
 
 
-def _of(of: OfFramework, repository: Repository) -> Iterable[Finding]:
+def _of(of: OfFramework, repository: PinnedRepository) -> Iterable[Finding]:
     pinned = repository.pin(of.versions[1])
 
     def place(functions: Iterable[Changed]) -> tuple[str, int]:

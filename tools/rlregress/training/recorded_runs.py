@@ -13,7 +13,7 @@ from rlregress import datafiles
 from rlregress.datafiles import Component, Line, Natural, Number, Time, expected, one_of
 from rlregress.errors import UserError
 from rlregress.inside import run_record
-from rlregress.inside.critic import Critic
+from rlregress.inside.critic import CriticAccuracy
 from rlregress.training.cell import Job
 
 FINISHED, FAILED = "finished", "failed"
@@ -85,7 +85,7 @@ class _Record:
     platform: Mapping[Line, Described]
     time: Times
     training_return: Number | None = None
-    critic: Critic | None = None
+    critic: CriticAccuracy | None = None
     diagnostics: Mapping[Line, Number | None] | None = None
     memory: _Memory | None = None
     attempt: _Attempt | None = None

@@ -34,10 +34,10 @@ def unrelated(names: Iterable[str], there: Iterable[Distributions]) -> set[str]:
     found: set[str] = set()
     related: set[str] = set()
     for side in there:
-        required = closures.closure(sorted(known), side).keys()
+        required = closures.requirements_of(sorted(known), side).keys()
         for name in set(names) & side.keys():
             found.add(name)
-            if name in required or closures.closure([name], side).keys() & known:
+            if name in required or closures.requirements_of([name], side).keys() & known:
                 related.add(name)
     return found - related
 

@@ -64,7 +64,7 @@ def _named(
     return [d for d in distributions if d.metadata["Name"]][::-1]
 
 
-def closure(roots: Iterable[str], there: Distributions) -> dict[str, set[str]]:
+def requirements_of(roots: Iterable[str], there: Distributions) -> dict[str, set[str]]:
     """What requirements install, as far as it is there: canonical name -> what requires it.
 
     A root is required by nobody.
@@ -101,11 +101,11 @@ def absent(
         lend: distributions that stay, with all that they require.
     """
     here, beyond = there
-    users = closure(other, beyond)
-    lone = (users.keys() - closure(own, here).keys()) & here.keys()
+    users = requirements_of(other, beyond)
+    lone = (users.keys() - requirements_of(own, here).keys()) & here.keys()
     lone = {name for name in lone if not _from_a_folder(here[name])}
-    needed = lone & closure(suite, here).keys()
-    gone = lone - needed - closure(lend, here).keys()
+    needed = lone & requirements_of(suite, here).keys()
+    gone = lone - needed - requirements_of(lend, here).keys()
     direct = {name for name in gone if not users[name] or users[name] - gone}
     return Absent(
         direct=tuple(sorted(direct)),

@@ -187,7 +187,7 @@ def naming(training: Training, comparison: Comparison | NotTraced) -> Training:
     return replace(training, job={**training.job, "named": events}) if events else training
 
 
-def copies(training: Training, begin: int) -> list[Training]:
+def perturbed_copies(training: Training, begin: int) -> list[Training]:
     """The training again and again, with the numbers of one event moved by one unit."""
     return [
         replace(

@@ -28,7 +28,7 @@ WAVE, _MOST = 4, 32
 Record = Callable[[Sequence[Training]], Mapping[str, Trace]]
 
 
-def with_new(cause: Cause, functions: Sequence[Changed]) -> Cause:
+def with_one_sided_functions(cause: Cause, functions: Sequence[Changed]) -> Cause:
     """The cause with the functions of one side alone that its own name, and those that these name.
 
     They cannot be reverted by themselves: they come and go with what calls them.

@@ -198,7 +198,7 @@ def _measured(
         ):
             begin = rounding.begin(found)
             if begin is not None:
-                copies[training.name] = compared_trainings.copies(training, begin)
+                copies[training.name] = compared_trainings.perturbed_copies(training, begin)
     if not copies:
         return {}
     options.say(f"measuring rounding: {rounding.COPIES} copies of {len(copies)} trainings")
@@ -241,7 +241,10 @@ def causes_of(
         lambda jobs: sides.record_once("B", list(jobs)),
         until=options.until(0.75),
     )
-    return {name: culprit_search.with_new(cause, pieces) for name, cause in found.items()}
+    return {
+        name: culprit_search.with_one_sided_functions(cause, pieces)
+        for name, cause in found.items()
+    }
 
 
 def lines_of(traces: Mapping[str, Trace]) -> dict[str, set[int]]:

@@ -11,7 +11,7 @@ import pytest
 from rlregress.errors import UserError
 from rlregress.gate import baseline_runs
 from rlregress.inside import machine
-from rlregress.inside.critic import Critic
+from rlregress.inside.critic import CriticAccuracy
 from rlregress.model.quantities import CRITIC, DIAGNOSTICS
 from rlregress.training.cell import Cell, Job, Protocol
 
@@ -63,8 +63,8 @@ def test_the_critic_of_a_run_is_stored(written):
     fields = {**CRITIC_TOLD, "bootstrapped": 0.25, "bias": -0.125}
     none = {**fields, "explained_variance": None, "bias": None}
     first, second = written(run_record(0, critic=fields), run_record(1, critic=none))
-    assert first.critic == Critic(7, 0.25, 0.5, -0.125, mean=50.0, spread=20.0)
-    assert second.critic == Critic(7, 0.25, mean=50.0, spread=20.0)
+    assert first.critic == CriticAccuracy(7, 0.25, 0.5, -0.125, mean=50.0, spread=20.0)
+    assert second.critic == CriticAccuracy(7, 0.25, mean=50.0, spread=20.0)
 
 
 def test_a_critic_that_was_asked_about_other_episodes_is_not_read(written):

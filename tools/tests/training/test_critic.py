@@ -7,7 +7,7 @@ import pytest
 
 from rlregress import frameworks
 from rlregress.frameworks.base import TrainingRequest
-from rlregress.inside.critic import Critic, assess, discounted, judged_number
+from rlregress.inside.critic import CriticAccuracy, assess, discounted, judged_number
 from rlregress.inside.evaluation import Episode, Evaluator
 from tests_behavior.limit import LimitIs
 from tests_behavior.ring import Ring
@@ -88,7 +88,7 @@ def test_returns_that_do_not_vary_explain_nothing():
 )
 def test_one_number_judges_a_critic(explained, bias, error):
     """Its error in standard deviations of the returns, from 0.01 to 100, and the logarithm."""
-    critic = Critic(10, 0.0, explained, bias)
+    critic = CriticAccuracy(10, 0.0, explained, bias)
     assert critic.error == pytest.approx(error)
     assert judged_number(critic) == pytest.approx(-np.log(error))
 

@@ -131,9 +131,17 @@ def test_functions_of_one_side_stand_with_what_calls_them(tmp_path, imported):
     # nobody calls these: a method of another file, and one that Python calls
     other, silent = coded("Else._masked", "", ADDED, "package/b.py"), coded("A.__len__", "", ADDED)
     functions = [caller, of_jax, other, mean, masked, silent, TRAIN]
-    assert culprit_search.with_new(Cause(alone=caller), functions).new == (masked, mean)
-    assert culprit_search.with_new(Cause(alone=TRAIN), functions).new == ()
-    assert culprit_search.with_new(Cause(place=(caller,), still=(caller,)), functions).new == ()
+    assert culprit_search.with_one_sided_functions(Cause(alone=caller), functions).new == (
+        masked,
+        mean,
+    )
+    assert culprit_search.with_one_sided_functions(Cause(alone=TRAIN), functions).new == ()
+    assert (
+        culprit_search.with_one_sided_functions(
+            Cause(place=(caller,), still=(caller,)), functions
+        ).new
+        == ()
+    )
 
 
 def words(text):

@@ -13,7 +13,7 @@ import pytest
 from rlregress.cli import upgrade as upgrade_command
 from rlregress.model.differences import DOCUMENTED, VIOLATED
 from rlregress.reporting import ci_formats, upgrade_findings
-from rlregress.reporting.upgrade_findings import ERROR, NOTICE, WARNING, Finding, Repository
+from rlregress.reporting.upgrade_findings import ERROR, NOTICE, WARNING, Finding, PinnedRepository
 from rlregress.upgrade.upgrade_options import Options
 
 from .test_result import BATCH, FACTS, SCALE, judged, lost, missing, of, traced, upgrade
@@ -38,15 +38,17 @@ def decoded(text):
 
 def test_every_change_is_a_finding():
     """The worst first: what is documented otherwise, returns; then traces and defaults."""
-    found = upgrade_findings.findings(upgrade(CHANGED), Repository(Path("/nowhere")))
+    found = upgrade_findings.findings(upgrade(CHANGED), PinnedRepository(Path("/nowhere")))
     assert [(each.level, each.check) for each in found] == [
         (ERROR, "detail sac.critic_loss.scale"), (ERROR, "returns"),
         (WARNING, "trace"), (WARNING, "default"),
     ]  # fmt: skip
     documented = of(traced(), changed=[SCALE], standing=DOCUMENTED)
-    (found,) = upgrade_findings.findings(upgrade(documented), Repository(Path("/nowhere")))
+    (found,) = upgrade_findings.findings(upgrade(documented), PinnedRepository(Path("/nowhere")))
     assert found.level == NOTICE
-    assert upgrade_findings.findings(upgrade(of(traced())), Repository(Path("/nowhere"))) == []
+    assert (
+        upgrade_findings.findings(upgrade(of(traced())), PinnedRepository(Path("/nowhere"))) == []
+    )
 
 
 @pytest.mark.parametrize("message", ["100 %, a: b\nc\r\nd", "50%25, ::error::no"])
@@ -75,7 +77,7 @@ def test_no_more_annotations_than_are_shown(count, listed):
 
 def test_the_code_quality_report_is_what_gitlab_reads():
     """All keys, a known severity, a path below the repository, no fingerprint twice."""
-    repository = Repository(Path("/nowhere"), "requirements/locked.txt", {"package": 4})
+    repository = PinnedRepository(Path("/nowhere"), "requirements/locked.txt", {"package": 4})
     found = upgrade_findings.findings(upgrade(CHANGED), repository)
     rows = json.loads(json.dumps(ci_formats.code_quality(found)))
     assert len(rows) == len(found) == 4
@@ -86,7 +88,9 @@ def test_the_code_quality_report_is_what_gitlab_reads():
     assert len({row["fingerprint"] for row in rows}) == 4
     # what has no place cannot be shown
     assert (
-        ci_formats.code_quality(upgrade_findings.findings(upgrade(CHANGED), Repository(Path("/x"))))
+        ci_formats.code_quality(
+            upgrade_findings.findings(upgrade(CHANGED), PinnedRepository(Path("/x")))
+        )
         == []
     )
 
