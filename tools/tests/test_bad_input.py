@@ -480,6 +480,8 @@ def test_an_unknown_detail(command):
         (("--from", "installed", "--cells", "all"), "rlregress upgrade takes no --cells; "),
         (("--to", "installed", "--budget", "short"), "rlregress upgrade takes no --budget; "),
         (("--no-such",), "No such option: --no-such; see rlregress check --help"),
+        (("--cells",), "Option '--cells' requires an argument"),
+        (("--to", "installed", "--framework"), "Option '--framework' requires an argument"),
         (("train.py",), "unexpected extra argument(s) (train.py); see rlregress check --help"),
         (("--to", "installed", "--", "--seed", "1"), "'--seed 1' would be arguments of a script"),
         (("--budget", "smoke", "--cells", "all"), "--cells chooses among stored runs"),

@@ -77,7 +77,8 @@ class Command(TyperCommand):
             rest: list[str] = super().parse_args(ctx, args)
         except UsageError as error:
             option = getattr(error, "option_name", "")
-            if not option or (known := others_that_take(option)) == []:
+            # what the command takes may lack its value
+            if type(error).__name__ != "NoSuchOption" or (known := others_that_take(option)) == []:
                 raise
             raise UserError(f"{ctx.command_path} takes no {option}; {_and(known)}") from None
         return rest

@@ -22,8 +22,9 @@ def test(context: typer.Context) -> None:
 
     Runs the installed tests by pytest, with its arguments, from any folder: tests_unit (formulas,
     half a minute), tests_behavior (toy environments, two minutes), tests_performance (trainings;
-    add -n 2 --budget short). Without a folder the first two run. The exit code is pytest's own: 0
-    all passed, 1 some failed. 'rlregress test -h' lists its options.
+    add -n 2 --budget short). Without a folder the first two run. Of its own options there are
+    --framework, --algorithm, --detail; 'rlregress test -h' lists all. The exit code is pytest's: 0
+    all passed, 1 some failed, 2 interrupted, 4 an option or a path that there is not, 5 no tests.
     """
     words = script_arguments(context)
     named = [word for word in words if word.partition("/")[0].partition("::")[0] in _FOLDERS]

@@ -115,10 +115,12 @@ class Comparison:
 
     Attributes:
         versions: full name -> version of the package under test.
+        left_out: how many that do not differ are not among the rows.
     """
 
     versions: Mapping[str, str]
     rows: tuple[Row, ...]
+    left_out: int = 0
 
     @property
     def different(self) -> list[Row]:
@@ -138,7 +140,7 @@ class Comparison:
     def only_different(self) -> Comparison:
         """Without what all do the same, or one alone has; what could not be compared stays."""
         rows = tuple(row for row in self.rows if row.undecided or (row.shared and row.differs))
-        return replace(self, rows=rows)
+        return replace(self, rows=rows, left_out=len(self.rows) - len(rows))
 
     @property
     def undecided(self) -> list[Row]:

@@ -72,6 +72,9 @@ def show(comparison: Comparison) -> None:
                 f"{name}: {_variants(row, name, console.width)}" for name in row.answers
             )
             console.print(f"  {row.detail.id}: {text}".replace("\n", " "))
+    if comparison.left_out:
+        console.print(f"{counts(comparison)}.")
+        return
     console.print(f"{len(comparison.same)} details are the same:")
     for row in comparison.same:
         answers = next(iter(row.answers.values()))
@@ -89,14 +92,25 @@ def titled(name: str, version: str) -> str:
     return name if name.endswith(f"@{version}") else f"{name} {version}"
 
 
+def counts(comparison: Comparison) -> str:
+    """How many details differ, and how many do not."""
+    if comparison.left_out:
+        others = f"{comparison.left_out} that do not differ are left out"
+    else:
+        others = (
+            f"{len(comparison.same)} are the same, {len(comparison.alone)} are about something "
+            "that only one of them has"
+        )
+    return f"{len(comparison.different)} details differ, {others}"
+
+
 def markdown(comparison: Comparison) -> str:
     """The comparison as a page: a section for each difference, then two tables."""
     titles = [titled(name, version) for name, version in comparison.versions.items()]
     lines = [f"# {' against '.join(titles)}", ""]
     lines += [
-        f"{len(comparison.different)} details differ, {len(comparison.same)} are the same, "
-        f"{len(comparison.alone)} are about something that only one of them has. Every answer was "
-        "probed on the code; a line is the one that decides the detail.",
+        f"{counts(comparison)}. Every answer was probed on the code; a line is the one that "
+        "decides the detail.",
         "",
     ]
     for row in comparison.different:

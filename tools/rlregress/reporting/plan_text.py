@@ -30,7 +30,9 @@ def answer(plan: SessionPlan, processes: int, tests: float) -> list[str]:
     ]
     if not plan.detects:
         return [*made, "No returns are judged: it would detect what formulas and behaviour show."]
-    made.append("It would detect a drop of returns of at least (80 % power):")
+    made.append(
+        "It would detect (80 % power) a drop of training or evaluation returns of at least:"
+    )
     for framework, algorithms in plan.detects.items():
         drops = (
             f"{name} {'none' if drop is None else percent(drop)}"

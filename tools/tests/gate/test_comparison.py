@@ -111,6 +111,8 @@ def test_a_comparison_can_be_of_some_details_alone(pair):
     assert [row.detail.id for row in compare(pair, [SCALE]).rows] == [SCALE]
     assert [row.detail.id for row in compare(pair, (), ["sac"]).rows] == [MINIMUM]
     assert [row.detail.id for row in compare(pair).only_different().rows] == [SCALE]
+    text = comparison_text.markdown(compare(pair).only_different())
+    assert "1 details differ, 2 that do not differ are left out." in text
     other.name, unknown = "another", {(DISTANCE, "library"): lambda inputs: np.full(2, -7.0)}
     other.probes = lambda: unknown
     assert [row.detail.id for row in compare((one, other)).only_different().rows] == [DISTANCE]

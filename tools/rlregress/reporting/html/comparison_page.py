@@ -58,8 +58,7 @@ def card(comparison: Comparison) -> Card:
     return Card(
         title(comparison),
         badge,
-        f"{len(comparison.same)} are the same, {len(comparison.alone)} are about something that "
-        "only one of them has.",
+        f"{comparison_text.counts(comparison)}.",
         undecided,
         lines + ([f"and {rest} more, below"] if rest > 0 else []),
         matters,
