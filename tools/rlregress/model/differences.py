@@ -259,8 +259,8 @@ def judge(
     headline = _headline(verdict, entries, checked)
     if code and ORDER.index(verdict) > ORDER.index(fail_on):
         headline += (
-            f" Exit code {code}: {checked.share:.0%} of the changed pieces were executed and "
-            f"compared, less than --min-coverage, {min_coverage:.0%}."
+            f" Not enough for exit code 0: {checked.share:.0%} of the changed pieces were executed "
+            f"and compared, less than --min-coverage, {min_coverage:.0%}."
         )
     return Judgement(
         verdict=verdict,
