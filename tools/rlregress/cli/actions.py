@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from rlregress.cli import output, waiting
-from rlregress.cli.options import names
+from rlregress.cli.options import Report, names
 from rlregress.errors import UserError
 from rlregress.files import absolute
 from rlregress.gate import cell_selection
@@ -58,7 +58,7 @@ def actions(
     mean: Annotated[str, typer.Option(help="Means of the Gaussian, comma-separated.")] = "0,-0.6",
     variance: Annotated[float, typer.Option(help="Its variance.")] = 0.1,
     steps: Annotated[int, typer.Option(min=2, help="Actions of each.")] = 4096,
-    report: Annotated[str, typer.Option(metavar="PATH", help="Folder of the report.")] = "report",
+    report: Report = "report",
 ) -> None:
     """Example:
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Annotated, TypeVar
 
 import typer
 
@@ -22,20 +23,31 @@ from rlregress.faults import (
 )
 from rlregress.gate import cell_selection, return_faults, throughput_faults
 from rlregress.model.fault_results import (
-    BehaviorResult,
     GateOnFault,
     ProbedResult,
     ThroughputResult,
-    TracedResult,
 )
 from rlregress.reporting import faults_text, next_steps, power_page
 from rlregress.reporting.html import faults_page
 from rlregress.upgrade import optional_faults, tier_power
 
+T = TypeVar("T")
+
 
 def _write(page: Page, rows: Sequence[faults_page.Row], summary: str) -> None:
     page.write(faults_page.TITLE, lambda facts: faults_page.page(rows, summary, facts))
     output.next_steps([next_steps.after_faults([row.name for row in rows if not row.right])])
+
+
+def _printed(results: Iterable[T], line: Callable[[T], str], total: int, what: str) -> list[T]:
+    """All results, each printed when it is there, with how many of ``total`` that are."""
+    progress = waiting.progress(total, what)
+    kept = []
+    for result in results:
+        typer.echo(line(result))
+        kept.append(result)
+        progress.done()
+    return kept
 
 
 def by_probes(of: Sequence[str], only: Sequence[str], workers: int, page: Page) -> bool:
@@ -47,11 +59,9 @@ def by_probes(of: Sequence[str], only: Sequence[str], workers: int, page: Page) 
         if not faults:
             continue
         typer.echo(f"{name}: {len(faults)} faults; first, which probe reaches which line", err=True)
-        progress = waiting.progress(len(faults), "faults asked of probes")
-        for result in seeding.seed(name, faults, workers or os.cpu_count() or 1):
-            typer.echo(faults_text.probed_line(name, result))
-            results.append(result)
-            progress.done()
+        made = seeding.seed(name, faults, workers or os.cpu_count() or 1)
+        line = partial(faults_text.probed_line, name)
+        results += _printed(made, line, len(faults), "faults asked of probes")
     summary = faults_text.probed_summary(results)
     typer.echo(summary)
     _write(page, [faults_page.probed(outcome) for outcome in results], summary)
@@ -60,13 +70,9 @@ def by_probes(of: Sequence[str], only: Sequence[str], workers: int, page: Page) 
 
 def by_traces(of: Sequence[str], only: Sequence[str], workers: int, page: Page) -> bool:
     """Seed, trace and print, fault by fault; whether enough were found in the right place."""
-    results: list[TracedResult] = []
     faults = traced_faults.chosen(of, only)
-    progress = waiting.progress(len(faults), "faults traced")
-    for result in traced_faults.seed(faults, workers or os.cpu_count() or 1):
-        typer.echo(faults_text.traced_line(result))
-        results.append(result)
-        progress.done()
+    made = traced_faults.seed(faults, workers or os.cpu_count() or 1)
+    results = _printed(made, faults_text.traced_line, len(faults), "faults traced")
     summary = faults_text.traced_summary(results)
     typer.echo(summary)
     _write(page, [faults_page.traced(outcome) for outcome in results], summary)
@@ -75,13 +81,10 @@ def by_traces(of: Sequence[str], only: Sequence[str], workers: int, page: Page) 
 
 def by_behavior(of: Sequence[str], only: Sequence[str], workers: int, page: Page) -> bool:
     """Seed, run the behaviour tests and print, fault by fault; whether all of them turned red."""
-    results: list[BehaviorResult] = []
     faults = behavior_faults.chosen(of, only)
-    progress = waiting.progress(len(faults), "faults asked of behaviour tests")
-    for result in behavior_faults.seed(faults, workers or os.cpu_count() or 1):
-        typer.echo(faults_text.behavior_line(result))
-        results.append(result)
-        progress.done()
+    made = behavior_faults.seed(faults, workers or os.cpu_count() or 1)
+    what = "faults asked of behaviour tests"
+    results = _printed(made, faults_text.behavior_line, len(faults), what)
     summary = faults_text.behavior_summary(results)
     typer.echo(summary)
     _write(page, [faults_page.behavior(outcome) for outcome in results], summary)

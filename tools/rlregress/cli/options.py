@@ -8,6 +8,7 @@ import math
 import shlex
 import sys
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar
 
@@ -107,10 +108,9 @@ def _read(declared: tuple[Option, Any], given: Any) -> Any:
     return absolute(given) if isinstance(default, Path) else given
 
 
-def _shared(field: str, default: Any = ...) -> Any:
-    """An option of ``check``, for a command with a signature of its own."""
-    declared, usual = _CHECK[field]
-    return typed(declared, usual if default is ... else default)
+def _shared(field: str) -> Any:
+    """An option of ``check``, for a command with its own signature."""
+    return typed(*_CHECK[field])
 
 
 Frameworks = _shared("frameworks")
@@ -121,7 +121,10 @@ Cells = _shared("cells")
 Budget = _shared("budget")
 Store = _shared("store")
 Workers = _shared("workers")
-Report = Annotated[str, typer.Option(metavar="FOLDER", help="Of the report; default: report/.")]
+Report = Annotated[
+    str,
+    typer.Option(metavar="FOLDER", help="Of the report; default: report/.", show_default=False),
+]
 Inconclusive = Annotated[
     str,
     typer.Option(
@@ -144,8 +147,6 @@ def as_typed() -> str:
 
 def with_budget(given: GateOptions) -> GateOptions:
     """The same with the budget that its cells usually have, if none is named."""
-    from dataclasses import replace
-
     return replace(given, budget=given.budget or usual_budget(given.cells))
 
 

@@ -31,14 +31,14 @@ class Row:
     Attributes:
         name: as it is typed, such as "runs launch".
         function: module of this package and name of the function that does it.
-        line: what it is for, in the list of commands; "" hides it there.
+        line: what it is for, in the list of commands.
         takes_script: whether what follows "--" are the arguments of a script.
         raw: whether another program reads its arguments.
     """
 
     name: str
     function: str
-    line: str = ""
+    line: str
     takes_script: bool = False
     raw: bool = False
 
@@ -99,7 +99,7 @@ class Lazy(TyperCommand):
 
     def __init__(self, row: Row) -> None:
         name = row.name.rpartition(" ")[2]
-        super().__init__(name=name, short_help=row.line, hidden=not row.line, rich_markup_mode=None)
+        super().__init__(name=name, short_help=row.line, rich_markup_mode=None)
         self.row = row
 
     def real(self) -> Command:
@@ -148,11 +148,7 @@ def others_that_take(option: str) -> list[str]:
     from rlregress.cli.commands import ROWS
 
     option = options.FORMER.get(option, option)
-    found = []
-    for row in ROWS:
-        if row.line and not row.raw and option in _flags(row):
-            found.append(f"rlregress {row.name}")
-    return found
+    return [f"rlregress {row.name}" for row in ROWS if not row.raw and option in _flags(row)]
 
 
 def _flags(row: Row) -> set[str]:

@@ -14,7 +14,7 @@ import typer
 
 from rlregress import frameworks
 from rlregress.cli import output
-from rlregress.cli.options import Budget, as_typed, names, refuse
+from rlregress.cli.options import Budget, Report, as_typed, names, refuse
 from rlregress.errors import UserError, nearest
 from rlregress.files import absolute
 from rlregress.gate import baseline_runs, report_data, run_ranking, thesis_questions
@@ -208,7 +208,7 @@ def rank(
     beta: Annotated[
         float, typer.Option(help="Probability of accepting a pair early; 0: never.")
     ] = 0.0,
-    report: Annotated[str, typer.Option(metavar="PATH", help="Folder of the report.")] = "report",
+    report: Report = "report",
 ) -> None:
     """Example:
 
@@ -228,7 +228,7 @@ def rank(
 
 
 def thesis(
-    report: Annotated[str, typer.Option(metavar="PATH", help="Folder of the report.")] = "report",
+    report: Report = "report",
 ) -> None:
     """Example:
 

@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from rlregress.cli import output
-from rlregress.cli.options import Inconclusive, check_inconclusive, gate_code
+from rlregress.cli.options import Inconclusive, Report, check_inconclusive, gate_code
 from rlregress.errors import UserError
 from rlregress.files import absolute
 from rlregress.gate import evidence, nightly_trend, report_data
@@ -39,7 +39,7 @@ def trend(
         float, typer.Option(help="Probability of a false alarm on the whole page.")
     ] = 0.05,
     inconclusive: Inconclusive = "code",
-    report: Annotated[str, typer.Option(metavar="PATH", help="Folder of the report.")] = "report",
+    report: Report = "report",
 ) -> None:
     """Example:
 

@@ -76,14 +76,12 @@ def function(adapter: Adapter, file: str, fragment: str, occurrence: int = 0) ->
 
 def where(implementation: Implementation) -> str:
     """File and line that decide a detail, of the copy that was imported; "" if none is recorded."""
-    adapter = implementation.adapter
-    for file, fragment, occurrence in _candidates(implementation):
-        path = adapter.locate(file)
-        if path is None:
-            continue
-        line = _find(adapter, file, fragment, occurrence)
-        if line is not None:
-            return f"{path}:{line.line}: {line.text}"
-        was = fragment.strip().splitlines()[0]
-        return f"{path}, whose line that decided it is not there any more: {was}"
+    locate = implementation.adapter.locate
+    found = place(implementation)
+    if found is not None:
+        return f"{locate(found.file)}:{found.line}: {found.text}"
+    for file, fragment, _ in _candidates(implementation):
+        if (path := locate(file)) is not None:
+            was = fragment.strip().splitlines()[0]
+            return f"{path}, whose line that decided it is not there any more: {was}"
     return ""
