@@ -14,7 +14,7 @@ from rlregress.model.recorded_traces import Trace, Traced
 from rlregress.model.upgrade_result import Cause
 from rlregress.source import UNREADABLE
 from rlregress.upgrade.compared_trainings import Training
-from rlregress.upgrade.delta_debugging import Group, Search, at, job, search
+from rlregress.upgrade.delta_debugging import Earlier, Group, Search, at, executed, job, search
 
 #: recordings in all, of trainings of so many events or more: a shorter one counts as a part of one,
 #: down to the least.
@@ -23,7 +23,7 @@ _LONG, _LEAST = 1000, 0.3
 #: recordings of one training.
 _EACH = 40
 #: trainings that are searched at once: the first ones; then twice as many, up to the most.
-WAVE, _MOST = 4, 32
+WAVE, _MOST = 2, 32
 #: records trainings on the new version: traces by name.
 Record = Callable[[Sequence[Training]], Mapping[str, Trace]]
 
@@ -109,6 +109,7 @@ def causes(
 
     A few at once are searched, one of every place where trainings part before the others. The later
     ones begin with what moves any of the earlier ones, where they part or else: mostly that is all.
+    Those that execute what no search has reverted yet come before the others.
 
     Args:
         trainings: by name.
@@ -127,10 +128,11 @@ def causes(
     by_name: dict[str, Cause] = {}
     size = WAVE
     while order:
+        earlier = Earlier.of(by_name.values())
+        order.sort(key=lambda item: earlier.knows(executed(item, functions)))
         wave = {training.name: training for training in order[:size]}
         order, size = order[size:], min(2 * size, _MOST)
-        known = {function for cause in by_name.values() for function in cause.movers}
-        searches = {name: search(search_, functions, known) for name, search_ in wave.items()}
+        searches = {name: search(training, functions, earlier) for name, training in wave.items()}
         if until is not None and time.time() > until:
             limit = 0.0
         limit -= _run(searches, wave, trainings, record, limit, by_name)

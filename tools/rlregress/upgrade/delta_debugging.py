@@ -6,7 +6,9 @@ the old version, the others are not needed. Otherwise each half is reverted by i
 down to single functions (A. Zeller, "Yesterday, my program worked. Today, it does not. Why?",
 1999). The functions nearest to the place where the traces part are reverted one by one from the
 start. Where what moves the training does not bring the old version back, the search goes on with
-    it reverted: something else makes it part later.
+it reverted: something else makes it part later. What earlier searches found spares recordings:
+far from that place, what fails by itself in another training is not reverted again, and what does
+nothing in another one is reverted in groups alone.
 """
 
 from __future__ import annotations
@@ -75,6 +77,36 @@ def _holds(function: Function | None, line: int) -> bool:
 
 
 @dataclass(frozen=True)
+class Earlier:
+    """What the searches of other trainings found.
+
+    Attributes:
+        moving: functions that move one of them.
+        still: others, which do nothing in one of them.
+        failed: others, which cannot be reverted alone, and why.
+    """
+
+    moving: frozenset[Changed] = frozenset()
+    still: frozenset[Changed] = frozenset()
+    failed: Mapping[Changed, str] = field(default_factory=dict)
+
+    def knows(self, functions: Iterable[Changed]) -> bool:
+        """Whether each of some functions was reverted by some search."""
+        return all(f in self.moving or f in self.still or f in self.failed for f in functions)
+
+    @classmethod
+    def of(cls, causes: Iterable[Cause]) -> Earlier:
+        """What the causes of some trainings are made of."""
+        known = list(causes)
+        moving = frozenset(function for cause in known for function in cause.movers)
+        still = frozenset(function for cause in known for function in cause.still) - moving
+        failed = dict(item for cause in reversed(known) for item in cause.failed)
+        return cls(
+            moving, still, {f: why for f, why in failed.items() if f not in moving | still}
+        )
+
+
+@dataclass(frozen=True)
 class _Came:
     """What came of a group of functions that were reverted.
 
@@ -103,8 +135,13 @@ class _Came:
 
 @dataclass
 class _SoFar:
-    """What a search has found so far; as ``Cause``."""
+    """What a search has found so far; as ``Cause``.
 
+    Attributes:
+        still_elsewhere: functions that do nothing in another training.
+    """
+
+    still_elsewhere: frozenset[Changed] = frozenset()
     alone: Changed | None = None
     moving: list[Changed] = field(default_factory=list)
     together: list[Changed] = field(default_factory=list)
@@ -117,16 +154,16 @@ class _SoFar:
     def cause(self, place: Group) -> Cause:
         """As it stands."""
         named = {*self.moving, *self.together}
+        still = tuple(function for function in dict.fromkeys(self.still) if function not in named)
+        known = {*named, *still}
         return Cause(
             place=place,
             alone=self.alone,
             moving=tuple(dict.fromkeys(self.moving)),
             together=tuple(dict.fromkeys(self.together)),
             whole=True if self.alone is not None else self.whole,
-            still=tuple(
-                function for function in dict.fromkeys(self.still) if function not in named
-            ),
-            failed=tuple(item for item in self.failed.items() if item[0] not in named),
+            still=still,
+            failed=tuple(item for item in self.failed.items() if item[0] not in known),
             open=tuple(dict.fromkeys(self.open)),
         )
 
@@ -153,21 +190,18 @@ _Asking = Generator[list[Group], Mapping[Group, Trace], dict[Group, _Came]]
 _Stepping = Generator[list[Group], Mapping[Group, Trace], _State]
 
 
-def search(training: Traced, functions: Sequence[Changed], known: Iterable[Changed]) -> Search:
+def search(training: Traced, functions: Sequence[Changed], earlier: Earlier) -> Search:
     """What moves earlier trainings first, then the nearest, then all others.
 
     Args:
         functions: those that differ.
-        known: those of them that move other trainings.
     """
     place = _place(training, functions)
-    executed = [
-        function
-        for function in dict.fromkeys((*place, *_executed_functions(training, functions)))
-        if _fits(function)
-    ]
-    so_far, state = _SoFar(), _State(training)
-    before = [function for function in executed if function in set(known)]
+    near = [function for function in place if _fits(function)]
+    reverted = list(dict.fromkeys((*near, *executed(training, functions))))
+    so_far, state = _SoFar(earlier.still), _State(training)
+    so_far.failed |= {f: earlier.failed[f] for f in reverted[len(near) :] if f in earlier.failed}
+    before = [function for function in reverted if function in earlier.moving]
     # where it parts at what moves another, that is asked first
     before = [function for function in before if function in place] or before
     if before:
@@ -175,7 +209,7 @@ def search(training: Traced, functions: Sequence[Changed], known: Iterable[Chang
     for _ in range(_DEPTHS):
         if so_far.ended:
             break
-        state = yield from _level(state, executed, functions, so_far)
+        state = yield from _level(state, reverted, functions, so_far)
     return so_far.cause(place)
 
 
@@ -264,7 +298,7 @@ def _level(
     """The nearest functions one by one, the others by halves and halves of halves."""
     ranked = _ranked(state, executed, functions, so_far)
     level = _Level()
-    groups = _first_groups(ranked)
+    groups = _first_groups(ranked, so_far.still_elsewhere.difference(_place(state.one, functions)))
     while groups:
         turn = yield from _traces_of(state, groups)
         level.came.update(turn)
@@ -384,13 +418,19 @@ def _by_file(
     return [group for group in groups if len(group) > 1]
 
 
-def _first_groups(ranked: Sequence[Changed]) -> list[Group]:
-    """The nearest alone; the others in a group for each package."""
-    groups: list[Group] = [(function,) for function in ranked[:_NEAR]]
-    packages: dict[str, list[Changed]] = {}
-    for changed_function in ranked[_NEAR:]:
-        packages.setdefault(changed_function.file.partition("/")[0], []).append(changed_function)
-    return [*groups, *map(tuple, packages.values())]
+def _first_groups(ranked: Sequence[Changed], still: frozenset[Changed]) -> list[Group]:
+    """The nearest alone; the others in groups: by package, and whether another training knows them.
+
+    Args:
+        still: functions that do nothing in another training.
+    """
+    alone = [function for function in ranked if function not in still][:_NEAR]
+    groups: dict[tuple[bool, str], list[Changed]] = {}
+    for function in ranked:
+        if function not in alone:
+            key = (function in still, function.file.partition("/")[0])
+            groups.setdefault(key, []).append(function)
+    return [*((function,) for function in alone), *map(tuple, groups.values())]
 
 
 def _distance(function: Changed, first: Divergence | None, near: Sequence[Changed]) -> int:
@@ -447,7 +487,8 @@ def _rebound(name: str, old: Path, new: Path) -> frozenset[str]:
         return frozenset()
 
 
-def _executed_functions(training: Traced, functions: Iterable[Changed]) -> list[Changed]:
+def executed(training: Traced, functions: Iterable[Changed]) -> list[Changed]:
+    """Functions that a training executes and that can be reverted."""
     names = {
         (file, name)
         for side in (training.a, training.b)
@@ -455,7 +496,8 @@ def _executed_functions(training: Traced, functions: Iterable[Changed]) -> list[
         for name in of_file
     }
     files = {file for file, _ in names}
-    return [x for x in functions if x.key in names or (x.at_import and x.file in files)]
+    ran = (x for x in functions if x.key in names or (x.at_import and x.file in files))
+    return [function for function in ran if _fits(function)]
 
 
 def change_of(group: Sequence[Changed]) -> list[dict[str, object]]:

@@ -446,14 +446,15 @@ def test_only_what_a_training_enters_is_tried(functions):
 
 
 def test_later_trainings_begin_with_what_moves_earlier_ones(functions):
-    """Five trainings part at no changed function: the fifth needs one recording."""
+    """Trainings part at no changed function: the one after the first wave needs one recording."""
     several = [
         parted(f"t{n}", 900, executed=NAMES, count=n + 1) for n in range(culprit_search.WAVE + 1)
     ]
     recorder = Counting({"f5": -2.0}, several)
     found = looked(recorder, functions, *several)
     assert {cause.alone for cause in found.values()} == {functions[5]}
-    assert [group for name, group in recorder.groups if name == "t4"] == [["f5"]]
+    last = f"t{culprit_search.WAVE}"
+    assert [group for name, group in recorder.groups if name == last] == [["f5"]]
 
 
 def test_a_later_training_that_parts_where_an_earlier_one_does_begins_there(functions):
@@ -468,6 +469,68 @@ def test_a_later_training_that_parts_where_an_earlier_one_does_begins_there(func
     assert [group for name, group in recorder.groups if name == f"t{culprit_search.WAVE}"] == [
         ["f5"]
     ]
+
+
+def known(**found):
+    """What earlier searches found."""
+    return delta_debugging.Earlier.of([Cause(**found)])
+
+
+def turns(looking, recorder):
+    """What a search asks for, to its end, and its cause."""
+    requested, groups = next(looking), []
+    while True:
+        groups += [names(group) for group in requested]
+        jobs = {
+            group: delta_debugging.job(Training("sb3", "sac", {}), group, n)
+            for n, group in enumerate(requested)
+        }
+        traces = recorder(jobs.values())
+        try:
+            requested = looking.send({group: traces[job.name] for group, job in jobs.items()})
+        except StopIteration as ended:
+            return groups, ended.value
+
+
+def test_what_fails_or_does_nothing_elsewhere_costs_a_later_search_little(functions):
+    """One recording for all that does nothing, and none for what fails, but where it parts."""
+    near, failing, still = functions[3], functions[4:6], functions[6:12]
+    why = tuple((function, "KeyError: 'seed'") for function in [near, *failing])
+    earlier = known(failed=why, still=tuple(still))
+    one = parted("sac", 132, executed=NAMES[3:14])
+    recorder = Recorder({"f13": -2.0}, failing={"f4", "gone"})
+    groups, cause = turns(delta_debugging.search(one, functions, earlier), recorder)
+    assert groups == [["f3"], ["f12"], ["f13"], names(still)]
+    assert cause.alone == functions[13]
+    assert cause.failed == why[1:], "as an earlier search says"
+
+
+def test_what_does_nothing_elsewhere_is_found_where_it_acts(functions):
+    """It is in a group, which is split."""
+    earlier = known(still=tuple(functions[:8]))
+    recorder = Recorder({"f6": -2.0})
+    groups, cause = turns(delta_debugging.search(sac(NAMES[:8]), functions, earlier), recorder)
+    assert cause.alone == functions[6]
+    assert groups[0] == list(NAMES[:8])
+
+
+def test_what_fails_in_one_training_and_does_something_in_another_is_tried(functions):
+    """Then it can be reverted; so can what does nothing in another one."""
+    failed_, why = functions[2], "KeyError: 'seed'"
+    every = [Cause(failed=((failed_, why),)), Cause(failed=((functions[3], why),))]
+    acts, does_nothing = Cause(moving=(failed_,)), Cause(still=(functions[3],))
+    earlier = delta_debugging.Earlier.of([*every, acts, does_nothing])
+    assert earlier == delta_debugging.Earlier(frozenset({failed_}), frozenset({functions[3]}), {})
+
+
+def test_trainings_that_execute_what_nothing_has_reverted_are_searched_first(functions):
+    """With recordings for few, the last and longest one is searched before its likes."""
+    likes = [parted(f"t{n}", 900, executed=("f1",), count=n + 1) for n in range(6)]
+    longest = parted("longest", 900, executed=("f1", "f9"), count=20)
+    recorder = Counting({"f1": -1.0, "f9": -1.0}, [*likes, longest])
+    found = looked(recorder, functions, *likes, longest, limit=0.3 * 8)
+    assert names(found["longest"].moving) == ["f1", "f9"]
+    assert names(found["t5"].open) == ["f1"]
 
 
 def test_the_search_goes_on_where_what_moves_others_is_not_all(functions):
