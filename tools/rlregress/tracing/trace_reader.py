@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import errno
 import gzip
+import hashlib
 import json
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, BinaryIO
+from weakref import WeakValueDictionary
 
 from pydantic import ConfigDict, Field
 
@@ -42,6 +45,9 @@ _LARGEST, _LONGEST_LINE = 1 << 29, 1 << 26
 #: records itself has 4524.
 _MOST_EVENTS = 1_000_000
 _REMEDY = "record it again with: rlregress trace"
+#: digest of a line -> its event, as long as a trace has it: those of two versions are mostly the
+#: same, and most of reading is checking.
+_READ: WeakValueDictionary[bytes, Event] = WeakValueDictionary()
 
 
 def failed(message: str, error: Mapping[str, str] = MappingProxyType({})) -> Trace:
@@ -127,8 +133,7 @@ def load(path: Path) -> Trace:
             packed_rows = list(islice(lines, _MOST_EVENTS + 1))
             if len(packed_rows) > _MOST_EVENTS:
                 raise OSError(errno.EFBIG, f"it has more than {_MOST_EVENTS} events; give --steps")
-            rows = (datafiles.json_line(row.decode(), _Row, path, _REMEDY) for row in packed_rows)
-            events = tuple(_event(number, row) for number, row in enumerate(rows))
+            events = tuple(_event_of(number, row, path) for number, row in enumerate(packed_rows))
             return Trace(header=json.loads(first), events=events)
     except FileNotFoundError:
         raise UserError(
@@ -159,6 +164,16 @@ def _reason(error: Exception) -> str:
     if isinstance(error, UnicodeDecodeError):
         return f"byte {error.start} of a line is not UTF-8"
     return "it is cut off or damaged"
+
+
+def _event_of(index: int, text: bytes, path: Path) -> Event:
+    """The event of one line of a file; that of another trace where it is the same."""
+    key = hashlib.blake2b(text, digest_size=16).digest()
+    known = _READ.get(key)
+    if known is None:
+        known = _event(index, datafiles.json_line(text.decode(), _Row, path, _REMEDY))
+        _READ[key] = known
+    return known if known.index == index else replace(known, index=index)
 
 
 def _event(index: int, row: _Row) -> Event:
@@ -192,6 +207,7 @@ def _part(
     )
 
 
+@lru_cache(maxsize=1 << 12)
 def _in_one_line(text: str) -> str:
     """Words as they are shown: an error that a framework answers with may have several lines."""
     return "".join(

@@ -101,9 +101,7 @@ class Earlier:
         moving = frozenset(function for cause in known for function in cause.movers)
         still = frozenset(function for cause in known for function in cause.still) - moving
         failed = dict(item for cause in reversed(known) for item in cause.failed)
-        return cls(
-            moving, still, {f: why for f, why in failed.items() if f not in moving | still}
-        )
+        return cls(moving, still, {f: why for f, why in failed.items() if f not in moving | still})
 
 
 @dataclass(frozen=True)

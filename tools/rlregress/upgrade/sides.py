@@ -88,14 +88,15 @@ class Sides:
         progress = Progress(len(trainings) * len(self._sides), self._say, "traces")
         mark = "-2" if again else ""
         tasks: dict[str, list[Future[dict[str, Trace]]]] = {"A": [], "B": []}
-        # in parts, so that a worker that is done with one side takes over from the other
-        for start in range(self._workers):
-            for label, side, folder in zip("AB", self._sides, self._folders, strict=True):
-                part = trainings[start :: self._workers]
-                task = self._pool.submit(
-                    recorded, part, side, folder, mark, lines.get(label, False), progress, until
-                )
-                tasks[label].append(task)
+        parts = [(start, number) for number in range(2) for start in range(self._workers)]
+        # the parts of one side take equally long; those of both, where time may end between them
+        for start, number in sorted(parts) if until is not None else parts:
+            label, side, folder = "AB"[number], self._sides[number], self._folders[number]
+            part = trainings[start :: self._workers]
+            task = self._pool.submit(
+                recorded, part, side, folder, mark, lines.get(label, False), progress, until
+            )
+            tasks[label].append(task)
         a, b = (
             {
                 name: other_trace
