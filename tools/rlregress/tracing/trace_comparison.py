@@ -10,6 +10,7 @@ side only.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
@@ -121,7 +122,8 @@ class _Walk:
         self.compared += 1
         if not part:
             self.equal += self._so_far_equal()
-            return None
+            # networks that end alike acquit an update more, and no number that is another
+            return self.trains if self._renumbered() else None
         divergence = Divergence(
             kind=KINDS[x.kind, part], part=part, a=x, b=y, before=tuple(self.a[-3:])
         )
@@ -129,6 +131,18 @@ class _Walk:
             self.rounding = self.rounding or divergence
             return None
         return self.trains or divergence
+
+    def _renumbered(self) -> bool:
+        """Whether an event that trains was skipped on both sides, as its numbers are others."""
+        a, b = (
+            Counter(
+                (event.key, event.digests)
+                for of, event in self.extra
+                if of == label and event.kind in TRAINING
+            )
+            for label in "AB"
+        )
+        return bool({key for key, _ in a - b} & {key for key, _ in b - a})
 
     def _ended(self, verdict: str, first: Divergence | None) -> Comparison:
         rounding = self.rounding if first is not self.rounding else None
