@@ -80,7 +80,8 @@ def from_top(text: str) -> str:
         target = _FROM_TOP.get(target, target.removeprefix("docs/"))
         return f"{mark}[{said}]({target}{anchor or ''})"
 
-    return _LINK.sub(moved, text)
+    # what is left is the link around a picture
+    return _LINK.sub(moved, text).replace("](docs/", "](")
 
 
 def without_outside(text: str, page: str) -> str:
