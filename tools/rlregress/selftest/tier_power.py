@@ -20,11 +20,20 @@ from tempfile import TemporaryDirectory
 
 from rlregress import suite
 from rlregress.errors import UserError
-from rlregress.faults import behavior_coverage, generated_faults, probed_faults, seeding
-from rlregress.faults.probed_faults import Fault
+from rlregress.faults import injection
 from rlregress.frameworks.base import Adapter
-from rlregress.model.fault_results import BEHAVIOR, CALLS, TRACE, UNIT, Drawn, Mutant, Outcome
+from rlregress.model.fault_results import (
+    BEHAVIOR,
+    CALLS,
+    TRACE,
+    UNIT,
+    Drawn,
+    Fault,
+    Mutant,
+    Outcome,
+)
 from rlregress.progress import Progress
+from rlregress.selftest import behavior_coverage, generated_faults, instruments, probe_server
 from rlregress.training import worker_launch
 from rlregress.upgrade import mutation_test, state
 from rlregress.upgrade.cached_folders import Say
@@ -136,7 +145,7 @@ def _run_tier(
         if (path := adapter.locate(fault.file)) is not None
     }
     seeds = {
-        n: generated_faults.as_fault(fault, sound[fault.file], str(n))
+        n: generated_faults.as_fault(fault, adapter.name, sound[fault.file], str(n))
         for n, fault in enumerate(faults)
     }
 
@@ -169,11 +178,11 @@ def _unit(
 ) -> list[tuple[int, str, bool]]:
     progress = Progress(len(faults), say, "faults asked of probes")
     answers = []
-    for result in seeding.seed(adapter.name, list(faults.values()), workers) if faults else ():
-        changed = ", ".join(sorted(result.changed))
-        error = result.changed.get("", {}).get("", "").strip()
-        detected = changed.strip(", ") or (error.splitlines()[-1] if error else "")
-        answers.append((int(result.fault.name), detected, bool(result.probed) or bool(error)))
+    results = probe_server.probe(adapter.name, list(faults.values()), workers) if faults else ()
+    for result in results:
+        last = result.trouble.splitlines()[-1:]
+        detected = ", ".join(sorted(result.by) or last)
+        answers.append((int(result.fault.name), detected, bool(result.executed) or bool(last)))
         progress.done()
     return answers
 
@@ -216,7 +225,7 @@ def _behaving(
     progress = Progress(len(faults), say, "faults asked of behaviour tests", first=1)
     with ThreadPoolExecutor(workers) as pool:
         jobs = [
-            (number, pool.submit(_red, adapter, fault, _files_at(adapter, fault, executed)))
+            (number, pool.submit(_red, fault, _files_at(fault, executed)))
             for number, fault in faults.items()
         ]
         for number, job in jobs:
@@ -233,7 +242,7 @@ def _executed_lines(adapter: Adapter) -> _ExecutedLines:
     with TemporaryDirectory(prefix="rlregress-reach-") as folder:
         output = Path(folder) / "reach.json"
         ended = subprocess.run(
-            [sys.executable, *_tests(adapter, ["tests_behavior"])]
+            [sys.executable, *instruments.pytest_command(adapter.name, ["tests_behavior"])]
             + ["-p", behavior_coverage.__name__, "-m", "not nightly"],
             env={
                 **worker_launch.environment(),
@@ -254,15 +263,8 @@ def _executed_lines(adapter: Adapter) -> _ExecutedLines:
     return executed
 
 
-def _tests(adapter: Adapter, paths: Sequence[str]) -> list[str]:
-    return [
-        *suite.pytest_arguments(*paths), "-q", "-p", "no:cacheprovider", "-p", "no:xdist",
-        "--framework", adapter.name,
-    ]  # fmt: skip
-
-
-def _files_at(adapter: Adapter, fault: Fault, executed: _ExecutedLines) -> list[str]:
-    place = probed_faults.fault_line(adapter, fault)
+def _files_at(fault: Fault, executed: _ExecutedLines) -> list[str]:
+    place = injection.fault_line(fault)
     if place is None:
         return []
     path, line = place
@@ -270,30 +272,17 @@ def _files_at(adapter: Adapter, fault: Fault, executed: _ExecutedLines) -> list[
     return sorted(f"tests_behavior/{test}" for test, lines in of.items() if line in set(lines))
 
 
-def _red(adapter: Adapter, fault: Fault, files: Sequence[str]) -> tuple[str, bool]:
+def _red(fault: Fault, files: Sequence[str]) -> tuple[str, bool]:
     """The first test that fails, and whether any was asked."""
     if not files:
         return "", False
-    with (
-        TemporaryDirectory(prefix="rlregress-behavior-") as folder,
-        probed_faults.seeded(adapter.name, fault) as environment,
-    ):
-        evidence = Path(folder) / "evidence.json"
-        command = [sys.executable, *_tests(adapter, files), "-x", "-m", "not nightly"]
-        try:
-            subprocess.run(
-                [*command, "--evidence", str(evidence)],
-                env=environment,
-                cwd=suite.workplace(),
-                capture_output=True,
-                check=False,
-                timeout=PATIENCE,
-            )
-        except subprocess.TimeoutExpired:
-            return f"not ended after {PATIENCE} s", True
-        if not evidence.is_file():
-            return "the tests ended without a result", True
-        entries = json.loads(evidence.read_text(encoding="utf-8"))["tests"]
+    stop_early = ("-x", "-m", "not nightly")
+    try:
+        entries, _ = instruments.run_tests(fault, files, *stop_early, patience=PATIENCE)
+    except subprocess.TimeoutExpired:
+        return f"not ended after {PATIENCE} s", True
+    if entries is None:
+        return "the tests ended without a result", True
     failed = [str(entry["test"]) for entry in entries if entry["outcome"] == "failed"]
     return failed[0] if failed else "", True
 
