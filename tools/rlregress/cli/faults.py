@@ -59,27 +59,23 @@ def run_instrument(
     return instrument.enough(results)
 
 
-def by_tiers(of: Sequence[str], count: int, draw: int, workers: int) -> bool:
-    """Draw faults, ask the tiers, and print which sees how many; whether they see enough."""
-    results = [
-        tier_power.judge(frameworks.get(name), count, draw, workers, typer.echo) for name in of
-    ]
+def _tiers(of: Sequence[str], count: int, draw: int, workers: int, missed: bool) -> bool:
+    """Draw faults, or take those that no tier detected; run the tiers; whether they suffice."""
+    adapters = map(frameworks.get, of)
+    if missed:
+        draws = (tier_power.probe_again(adapter, workers, typer.echo) for adapter in adapters)
+        results = [drawn for each in draws for drawn in each]
+    else:
+        results = [
+            tier_power.judge(adapter, count, draw, workers, typer.echo) for adapter in adapters
+        ]
     typer.echo(power_page.page(results, generated_faults.explained()))
     typer.echo(power_page.summary(results))
     return tier_power.enough(results)
 
 
-def missed_by_tiers(of: Sequence[str], workers: int) -> bool:
-    """Ask again what no tier saw, and print the page; whether the tiers see enough now."""
-    draws_of = (tier_power.probe_again(frameworks.get(name), workers, typer.echo) for name in of)
-    results = [drawn for draws in draws_of for drawn in draws]
-    typer.echo(power_page.page(results, generated_faults.explained()))
-    typer.echo(power_page.summary(results))
-    return tier_power.enough(results)
-
-
-def kept_tiers() -> bool:
-    """Print the page of what was judged before; whether the tiers see enough."""
+def _recorded_tiers() -> bool:
+    """Print the page of what was judged before; whether the tiers suffice."""
     results = generated_faults.kept()
     if not results:
         raise UserError(
@@ -173,12 +169,7 @@ def faults(
             raise UserError(
                 "--tiers draws its faults and prints Markdown; leave out --only, --html"
             )
-        if show:
-            enough = kept_tiers()
-        elif missed:
-            enough = missed_by_tiers(adapters, processes)
-        else:
-            enough = by_tiers(adapters, count, draw, processes)
+        enough = _recorded_tiers() if show else _tiers(adapters, count, draw, processes, missed)
         raise typer.Exit(0 if enough else 1)
     page = html_option.begin(html, as_typed())
     if throughput and workers > 1:

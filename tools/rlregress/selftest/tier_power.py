@@ -12,11 +12,13 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from rlregress import suite
 from rlregress.errors import UserError
@@ -149,23 +151,23 @@ def _run_tier(
         for n, fault in enumerate(faults)
     }
 
-    def left(tier: str) -> list[int]:
-        return [n for n, outcome in outcomes.items() if tier not in outcome.said]
-
-    for number, answer, run in _unit(adapter, {n: seeds[n] for n in left(UNIT)}, workers, say):
-        outcomes[number] = outcomes[number].with_(UNIT, answer, run)
-    yield UNIT
-    for number, answer, run in _traced(adapter, {n: faults[n] for n in left(TRACE)}, workers, say):
-        outcomes[number] = outcomes[number].with_(TRACE, answer, run)
-    yield TRACE
-    called = {n: faults[n] for n in left(CALLS) if not outcomes[n].detected_by}
-    for number, answer, run in _called(adapter, called, workers, say):
-        outcomes[number] = outcomes[number].with_(CALLS, answer, run)
-    yield CALLS
-    unseen = [n for n in left(BEHAVIOR) if not outcomes[n].detected_by]
-    for number, answer, run in _behaving(adapter, {n: seeds[n] for n in unseen}, workers, say):
-        outcomes[number] = outcomes[number].with_(BEHAVIOR, answer, run)
-        yield BEHAVIOR
+    mutants = dict(enumerate(faults))
+    tiers: list[tuple[str, Callable[..., Iterable[_Answer]], Mapping[int, Any]]] = [
+        (UNIT, _unit, seeds), (TRACE, _traced, mutants), (CALLS, _called, mutants),
+        (BEHAVIOR, _behaving, seeds),
+    ]  # fmt: skip
+    for tier, query, of in tiers:
+        left = {
+            n: of[n]
+            for n, outcome in outcomes.items()
+            if tier not in outcome.said and (tier in (UNIT, TRACE) or not outcome.detected_by)
+        }
+        for number, answer, run in query(adapter, left, workers, say):
+            outcomes[number] = outcomes[number].with_(tier, answer, run)
+            if tier == BEHAVIOR:  # takes longest
+                yield tier
+        if tier != BEHAVIOR:
+            yield tier
 
 
 def _so_far(outcomes: Sequence[Outcome], tier: str) -> str:
@@ -173,9 +175,11 @@ def _so_far(outcomes: Sequence[Outcome], tier: str) -> str:
     return f"{tier}: {sum(bool(fault.said[tier]) for fault in tried)} of {len(tried)} seen"
 
 
-def _unit(
-    adapter: Adapter, faults: Mapping[int, Fault], workers: int, say: Say
-) -> list[tuple[int, str, bool]]:
+#: number of a fault, what detected it or "", and whether its line was executed.
+_Answer = tuple[int, str, bool]
+
+
+def _unit(adapter: Adapter, faults: Mapping[int, Fault], workers: int, say: Say) -> list[_Answer]:
     progress = Progress(len(faults), say, "faults asked of probes")
     answers = []
     results = probe_server.probe(adapter.name, list(faults.values()), workers) if faults else ()
@@ -188,36 +192,30 @@ def _unit(
 
 
 def _traced(
-    adapter: Adapter, faults: Mapping[int, Mutant], workers: int, say: Say
-) -> list[tuple[int, str, bool]]:
+    adapter: Adapter,
+    faults: Mapping[int, Mutant],
+    workers: int,
+    say: Say,
+    by_calls: bool = False,
+) -> list[_Answer]:
     if not faults:
         return []
-    seeded = mutation_test.seed_installed(adapter, list(faults.values()), workers, say)
+    every = list(faults.values())
+    seeded = mutation_test.seed_installed(adapter, every, workers, say, by_calls)
     return [
-        (number, result.detected_by, bool(result.trainings))
+        (number, result.called if by_calls else result.detected_by, bool(result.trainings))
         for number, result in zip(faults, seeded, strict=True)
-        # what cannot be put into a function in memory was not checked
-        if not result.misfit
+        # what cannot be put into a function in memory was not traced
+        if by_calls or not result.misfit
     ]
 
 
-def _called(
-    adapter: Adapter, faults: Mapping[int, Mutant], workers: int, say: Say
-) -> list[tuple[int, str, bool]]:
-    if not faults:
-        return []
-    seeded = mutation_test.seed_installed(
-        adapter, list(faults.values()), workers, say, by_calls=True
-    )
-    return [
-        (number, result.called, bool(result.trainings))
-        for number, result in zip(faults, seeded, strict=True)
-    ]
+_called = partial(_traced, by_calls=True)
 
 
 def _behaving(
     adapter: Adapter, faults: Mapping[int, Fault], workers: int, say: Say
-) -> Iterator[tuple[int, str, bool]]:
+) -> Iterator[_Answer]:
     """What the tests of ``tests_behavior`` say, of the files that run a fault's statement."""
     if not faults:
         return
