@@ -21,7 +21,8 @@ from rlregress import frameworks, suite
 from rlregress.cli import commands
 from rlregress.cli import trace as traces
 from rlregress.errors import UserError
-from rlregress.gate import gate_run, recording, return_faults
+from rlregress.faults import fault_tables
+from rlregress.gate import gate_run, recording
 from rlregress.training import worker_launch
 from rlregress.upgrade import resolved
 
@@ -53,7 +54,7 @@ def nothing_is_started(monkeypatch):
     monkeypatch.setattr(traces, "record_twice", _started)
     monkeypatch.setattr(gate_run.subprocess, "Popen", _started)
     monkeypatch.setattr(resolved, "with_versions", _started)
-    monkeypatch.setattr(return_faults, "load", list)
+    monkeypatch.setattr(fault_tables, "load", lambda *_: [])
 
 
 def _hangs(*_):

@@ -15,9 +15,10 @@ from rlregress import frameworks, pytest_plugin, suite
 from rlregress.details import catalogue
 from rlregress.details.implementation import Implementation
 from rlregress.errors import UserError
-from rlregress.faults import probed_faults
+from rlregress.faults import fault_tables, injection
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import cell_selection, evidence, probe_counts
+from rlregress.model.fault_results import DETAILS
 from rlregress.pytest_plugin import subjects
 from rlregress.training import worker_launch
 from rlregress.training.cell import Cell
@@ -355,9 +356,9 @@ def test_a_session_says_how_many_details_it_asked(monkeypatch):
 
 def test_failures_are_folded_by_detail_with_the_code_that_decides_it():
     """Of a copy with a fault: the file that was imported, once for all tests of the detail."""
-    [fault] = [of for of in probed_faults.load("sb3") if of.name == "sac_critic_loss_not_halved"]
+    [fault] = fault_tables.chosen(DETAILS, ["sb3"], ["sac_critic_loss_not_halved"])
     only = ["--framework", "sb3", "--detail", "sac.critic_loss", "-p", "no:cacheprovider"]
-    ended = probed_faults.run_seeded("sb3", fault, ["-m", "pytest", "tests_unit", *only])
+    ended = injection.run_injected(fault, ["-m", "pytest", "tests_unit", *only])
     header, _, rest = ended.stdout.partition("rootdir")
     folder = re.search(r"^sb3: stable-baselines3 [\d.]+, .*\((.*)\)$", header, re.MULTILINE)[1]
     _, _, folded = rest.partition("failed tests are about 1 detail:\n")

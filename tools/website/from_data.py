@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from written import Pages
 
@@ -14,11 +13,19 @@ from rlregress.details import catalogue, expectations
 from rlregress.details.catalogue import Detail
 from rlregress.details.expectations import Expectation
 from rlregress.details.implementation import expectations_path
-from rlregress.faults import behavior_faults, probed_faults, traced_faults
+from rlregress.faults import fault_tables
 from rlregress.frameworks.base import Adapter
-from rlregress.gate import return_faults, throughput_faults
+from rlregress.model.fault_results import (
+    BEHAVIOR,
+    DETAILS,
+    OPTIONS,
+    RETURNS,
+    THROUGHPUT,
+    TRACES,
+    Fault,
+)
 from rlregress.reporting import histories_text, tables
-from rlregress.upgrade import known_changes, optional_faults, release_histories
+from rlregress.upgrade import known_changes, release_histories
 
 
 def _adapters() -> list[Adapter]:
@@ -188,21 +195,13 @@ def histories() -> Pages:
 def faults() -> Pages:
     """The suite's own power: every fault that is seeded to see whether it is noticed."""
     by_name = {adapter.name: adapter.title for adapter in _adapters()}
-    catalogues = {
-        "details": {name: len(probed_faults.load(name)) for name in by_name},
-        "traces": _counted(traced_faults.load(), by_name),
-        "options": _counted(optional_faults.load(), by_name),
-        "behaviour": _counted(behavior_faults.load(), by_name),
-        "returns": _counted(return_faults.load(), by_name),
-        "throughput": _counted(throughput_faults.load(), by_name),
-    }
     asked = {
-        "details": "`rlregress selftest faults`",
-        "traces": "`rlregress selftest faults --traced`",
-        "options": "`rlregress selftest faults --optional`",
-        "behaviour": "`rlregress selftest faults --behavior`",
-        "returns": "`rlregress selftest faults --returns`",
-        "throughput": "`rlregress selftest faults --throughput`",
+        DETAILS: ("details", "`rlregress selftest faults`"),
+        TRACES: ("traces", "`rlregress selftest faults --traced`"),
+        OPTIONS: ("options", "`rlregress selftest faults --optional`"),
+        BEHAVIOR: ("behaviour", "`rlregress selftest faults --behavior`"),
+        RETURNS: ("returns", "`rlregress selftest faults --returns`"),
+        THROUGHPUT: ("throughput", "`rlregress selftest faults --throughput`"),
     }
     start = [
         "# Seeded faults",
@@ -215,67 +214,78 @@ def faults() -> Pages:
         "",
         *_table(
             ("seen by", *by_name, "seeded by"),
-            ((kind, *(c[n] for n in by_name), asked[kind]) for kind, c in catalogues.items()),
+            (
+                (kind, *(len(fault_tables.load(name, [of])) for of in by_name), command)
+                for name, (kind, command) in asked.items()
+            ),
         ),
     ]
     pages: Pages = {"faults.md": ("All frameworks", "\n".join(start))}
     for name, title in by_name.items():
-        pages[f"faults/{name}.md"] = (title, "\n".join(_faults_of(name, title)))
+        text = "\n".join([f"# Faults seeded into {title}", "", *_faults_of(name)])
+        pages[f"faults/{name}.md"] = (title, text)
     return pages
 
 
-def _counted(entries: Iterable[object], names: Iterable[str]) -> dict[str, int]:
-    of = [getattr(entry, "framework", "") for entry in entries]
-    return {name: of.count(name) for name in names}
+def _change(fault: Fault) -> str:
+    """The fragment of a line and what takes its place."""
+    return f"{_code(fault.old)}<br>becomes {_code(fault.new) or 'nothing'}"
 
 
-def _change(of: Any) -> str:
-    """The fragment of a line and what takes its place, of any kind of fault."""
-    return f"{_code(of.old)}<br>becomes {_code(of.new) or 'nothing'}"
+_Columns = Mapping[str, Callable[[Fault], str]]
+#: instrument -> heading, and the columns of its table.
+_OF_INSTRUMENTS: Mapping[str, tuple[str, _Columns]] = {
+    DETAILS: (
+        "Seen by details",
+        {
+            "fault, in file": lambda f: f"{f.name}<br>{f.file}",
+            "change": _change,
+            "turns": lambda f: "<br>".join(f.turns),
+            "into": lambda f: _code(f.finds),
+        },
+    ),
+    TRACES: (
+        "Seen by traces",
+        {
+            "fault": lambda f: f.name,
+            "algorithm": lambda f: f.algorithm,
+            "change": _change,
+            "parts at": lambda f: f.finds,
+            "in": lambda f: "<br>".join(f.turns),
+        },
+    ),
+    OPTIONS: (
+        "Under options",
+        {
+            "fault": lambda f: f.name,
+            "option": lambda f: _code(f.option),
+            "function": lambda f: _code(f.function),
+            "change": _change,
+        },
+    ),
+    BEHAVIOR: (
+        "Seen by behaviour",
+        {
+            "fault": lambda f: f.name,
+            "algorithm": lambda f: f.algorithm,
+            "change": _change,
+            "turns": lambda f: "<br>".join(map(_code, f.turns)),
+        },
+    ),
+    RETURNS: (
+        "Seen by returns",
+        {"fault": lambda f: f.name, "algorithm": lambda f: f.algorithm, "change": _change},
+    ),
+}
 
 
-def _faults_of(name: str, title: str) -> Iterator[str]:
-    yield from (f"# Faults seeded into {title}", "", "## Seen by details", "")
-    yield from _table(
-        ("fault, in file", "change", "turns", "into"),
-        (
-            (f"{f.name}<br>{f.file}", _change(f), "<br>".join(f.turns), _code(f.finds))
-            for f in probed_faults.load(name)
-        ),
-    )
-    yield from ("## Seen by traces", "")
-    yield from _table(
-        ("fault", "algorithm", "change", "parts at", "in"),
-        (
-            (f.name, f.algorithm, _change(f), f.kind, "<br>".join(f.at))
-            for f in traced_faults.load()
-            if f.framework == name
-        ),
-    )
-    yield from ("## Under options", "")
-    yield from _table(
-        ("fault", "option", "function", "change"),
-        (
-            (f.name, _code(f.option), _code(f.function), _change(f))
-            for f in optional_faults.load()
-            if f.framework == name
-        ),
-    )
-    yield from ("## Seen by behaviour", "")
-    yield from _table(
-        ("fault", "algorithm", "change", "turns"),
-        (
-            (f.name, f.algorithm, _change(f), "<br>".join(map(_code, f.turns)))
-            for f in behavior_faults.load()
-            if f.framework == name
-        ),
-    )
-    yield from ("## Seen by returns", "")
-    yield from _table(
-        ("fault", "algorithm", "change"),
-        (
-            (f.name, f.algorithm, _change(f.change))
-            for f in return_faults.load()
-            if f.framework == name
-        ),
-    )
+def _faults_of(name: str) -> Iterator[str]:
+    for instrument, (below, columns) in _OF_INSTRUMENTS.items():
+        yield from (f"## {below}", "")
+        yield from _table(
+            tuple(columns),
+            (
+                tuple(column(fault) for column in columns.values())
+                for fault in fault_tables.load(instrument, [name])
+            ),
+        )

@@ -1,11 +1,10 @@
-"""``rlregress selftest faults``: seed known faults and print what probes, tests or traces say."""
+"""``rlregress selftest faults``: inject known faults, and print which are detected."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
-from typing import Annotated, TypeVar
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import typer
 
@@ -14,171 +13,69 @@ from rlregress.cli import html_option, output, waiting
 from rlregress.cli.html_option import Page
 from rlregress.cli.options import Algorithms, Frameworks, Html, Workers, as_typed, names
 from rlregress.errors import UserError
-from rlregress.faults import (
-    behavior_faults,
-    generated_faults,
-    probed_faults,
-    seeding,
-    traced_faults,
-)
-from rlregress.gate import cell_selection, return_faults, throughput_faults
+from rlregress.faults import fault_tables
+from rlregress.gate import cell_selection
 from rlregress.model.fault_results import (
-    GateOnFault,
-    ProbedResult,
-    ThroughputResult,
+    BEHAVIOR,
+    DETAILS,
+    OPTIONS,
+    RETURNS,
+    THROUGHPUT,
+    TRACES,
+    Fault,
+    FaultResult,
 )
 from rlregress.reporting import faults_text, next_steps, power_page
 from rlregress.reporting.html import faults_page
-from rlregress.upgrade import optional_faults, tier_power
+from rlregress.selftest import generated_faults, tier_power
+from rlregress.selftest.instruments import INSTRUMENTS
 
-T = TypeVar("T")
-
-
-def _write(page: Page, rows: Sequence[faults_page.Row], summary: str) -> None:
-    page.write(faults_page.TITLE, lambda facts: faults_page.page(rows, summary, facts))
-    output.next_steps([next_steps.after_faults([row.name for row in rows if not row.right])])
+_TIERS = "tiers"
 
 
-def _printed(results: Iterable[T], line: Callable[[T], str], total: int, what: str) -> list[T]:
-    """All results, each printed when it is there, with how many of ``total`` that are."""
-    progress = waiting.progress(total, what)
-    kept = []
-    for result in results:
-        typer.echo(line(result))
-        kept.append(result)
-        progress.done()
-    return kept
-
-
-def by_probes(of: Sequence[str], only: Sequence[str], workers: int, page: Page) -> bool:
-    """Seed, probe and print, fault by fault; whether all of them were seen as expected."""
-    pairs = probed_faults.chosen(of, only)
-    results: list[ProbedResult] = []
-    for name in of:
-        faults = [fault for owner, fault in pairs if owner == name]
-        if not faults:
-            continue
-        typer.echo(f"{name}: {len(faults)} faults; first, which probe reaches which line", err=True)
-        made = seeding.seed(name, faults, workers or os.cpu_count() or 1)
-        line = partial(faults_text.probed_line, name)
-        results += _printed(made, line, len(faults), "faults asked of probes")
-    summary = faults_text.probed_summary(results)
-    typer.echo(summary)
-    _write(page, [faults_page.probed(outcome) for outcome in results], summary)
-    return all(outcome.detected for outcome in results)
-
-
-def by_traces(of: Sequence[str], only: Sequence[str], workers: int, page: Page) -> bool:
-    """Seed, trace and print, fault by fault; whether enough were found in the right place."""
-    faults = traced_faults.chosen(of, only)
-    made = traced_faults.seed(faults, workers or os.cpu_count() or 1)
-    results = _printed(made, faults_text.traced_line, len(faults), "faults traced")
-    summary = faults_text.traced_summary(results)
-    typer.echo(summary)
-    _write(page, [faults_page.traced(outcome) for outcome in results], summary)
-    return traced_faults.enough(results)
-
-
-def by_behavior(of: Sequence[str], only: Sequence[str], workers: int, page: Page) -> bool:
-    """Seed, run the behaviour tests and print, fault by fault; whether all of them turned red."""
-    faults = behavior_faults.chosen(of, only)
-    made = behavior_faults.seed(faults, workers or os.cpu_count() or 1)
-    what = "faults asked of behaviour tests"
-    results = _printed(made, faults_text.behavior_line, len(faults), what)
-    summary = faults_text.behavior_summary(results)
-    typer.echo(summary)
-    _write(page, [faults_page.behavior(outcome) for outcome in results], summary)
-    return all(outcome.detected for outcome in results)
-
-
-def under_options(of: Sequence[str], only: Sequence[str], workers: int, page: Page) -> bool:
-    """Seed faults that show only under an option, and print what the scenarios say of each."""
-    chosen = optional_faults.chosen(of, only)
-    results = optional_faults.seed(chosen, workers or os.cpu_count() or 1, typer.echo)
-    lines = faults_text.optional_lines(results)
-    for line in lines:
-        typer.echo(line)
-    rows = zip(results, lines, strict=False)
-    _write(page, [faults_page.optional(each, line) for each, line in rows], lines[-1])
-    return optional_faults.enough(results)
-
-
-def by_returns(
-    of: Sequence[str],
-    algorithms: Sequence[str],
-    only: Sequence[str],
-    gates: int,
-    workers: int,
-    cells: str,
-    page: Page,
+def run_instrument(
+    name: str, faults: Sequence[Fault], workers: int, page: Page, **further: Any
 ) -> bool:
-    """Judge the returns of copies with faults, or ``gates`` times of what is installed.
+    """Inject, run what has to detect each fault, and print; whether enough are detected.
 
-    Returns whether every fault, or no unchanged framework, is said to have regressed.
+    Args:
+        further: cells and gates, of the instrument of returns.
     """
-    processes = workers or os.cpu_count() or 1
-    faults = return_faults.chosen(of, algorithms, only)
-    judged: list[GateOnFault] = []
-    if gates:
-        pairs = dict.fromkeys((fault.framework, fault.algorithm) for fault in faults)
-        sessions = [return_faults.unchanged(*pair, gates, processes, cells) for pair in pairs]
+    instrument = INSTRUMENTS[name]
+    say = typer.echo if name == OPTIONS else waiting.say
+    progress = waiting.progress(len(faults), instrument.counted)
+    results: list[FaultResult] = []
+    for result in instrument.run(faults, workers, say, **further):
+        results.append(result)
+        typer.echo("\n".join(faults_text.lines(name, result)))
+        if instrument.counted:
+            progress.done()
+    summary = faults_text.summary(name, results)
+    typer.echo(summary)
+    rows = [faults_page.row(name, result) for result in results]
+    page.write(faults_page.TITLE, lambda facts: faults_page.page(rows, summary, facts))
+    unexpected = [row.name for row in rows if not row.right]
+    output.next_steps([next_steps.after_faults(unexpected)])
+    return instrument.enough(results)
+
+
+def _tiers(of: Sequence[str], count: int, draw: int, workers: int, missed: bool) -> bool:
+    """Draw faults, or take those that no tier detected; run the tiers; whether they suffice."""
+    adapters = map(frameworks.get, of)
+    if missed:
+        draws = (tier_power.probe_again(adapter, workers, typer.echo) for adapter in adapters)
+        results = [drawn for each in draws for drawn in each]
     else:
-        sessions = [return_faults.seed(faults, processes, cells)]
-    for session in sessions:
-        for result in session:
-            judged.append(result)
-            for line in faults_text.returns_lines(result):
-                typer.echo(line)
-    summary = faults_text.returns_summary(judged)
-    typer.echo(summary)
-    rows = [faults_page.returns(outcome, outcome.regressed != bool(gates)) for outcome in judged]
-    _write(page, rows, summary)
-    return all(outcome.regressed != bool(gates) and not outcome.trouble for outcome in judged)
-
-
-def by_throughput(of: Sequence[str], only: Sequence[str], workers: int, page: Page) -> bool:
-    """Measure copies with faults, judge and print; whether all of them were seen."""
-    if workers > 1:
-        raise UserError(
-            f"--workers is {workers}, expected 1 with --throughput: what is measured beside itself "
-            "is slower; leave it out"
-        )
-    judged: list[ThroughputResult] = []
-    for result in throughput_faults.seed(throughput_faults.chosen(of, only)):
-        judged.append(result)
-        for line in faults_text.throughput_lines(result):
-            typer.echo(line)
-    summary = faults_text.throughput_summary(judged)
-    typer.echo(summary)
-    _write(page, [faults_page.throughput(outcome) for outcome in judged], summary)
-    return all(outcome.detected for outcome in judged)
-
-
-def by_tiers(of: Sequence[str], count: int, draw: int, workers: int) -> bool:
-    """Draw faults, ask the tiers, and print which sees how many; whether they see enough."""
-    results = [
-        tier_power.judge(
-            frameworks.get(name), count, draw, workers or os.cpu_count() or 1, typer.echo
-        )
-        for name in of
-    ]
+        results = [
+            tier_power.judge(adapter, count, draw, workers, typer.echo) for adapter in adapters
+        ]
     typer.echo(power_page.page(results, generated_faults.explained()))
     typer.echo(power_page.summary(results))
     return tier_power.enough(results)
 
 
-def missed_by_tiers(of: Sequence[str], workers: int) -> bool:
-    """Ask again what no tier saw, and print the page; whether the tiers see enough now."""
-    processes = workers or os.cpu_count() or 1
-    draws_of = (tier_power.probe_again(frameworks.get(name), processes, typer.echo) for name in of)
-    results = [drawn for draws in draws_of for drawn in draws]
-    typer.echo(power_page.page(results, generated_faults.explained()))
-    typer.echo(power_page.summary(results))
-    return tier_power.enough(results)
-
-
-def kept_tiers() -> bool:
-    """Print the page of what was judged before; whether the tiers see enough."""
+def _recorded_tiers() -> bool:
+    """Print the page of what was judged before; whether the tiers suffice."""
     results = generated_faults.kept()
     if not results:
         raise UserError(
@@ -248,43 +145,41 @@ def faults(
     # of several copies of a framework, the one that its name alone means
     chosen = cell_selection.adapters(names("--framework", framework))
     adapters = list(dict.fromkeys(adapter.name for adapter in chosen))
-    catalogues = {
-        "--traced": (traced, by_traces),
-        "--optional": (optional, under_options),
-        "--behavior": (behavior, by_behavior),
-        "--throughput": (throughput, by_throughput),
-    }
-    named = [option for option, (given, _) in catalogues.items() if given]
-    named += ["--returns"] * returns + ["--tiers"] * tiers
+    given = {
+        TRACES: traced, OPTIONS: optional, BEHAVIOR: behavior, THROUGHPUT: throughput,
+        RETURNS: returns, _TIERS: tiers,
+    }  # fmt: skip
+    instruments = [name for name, wanted in given.items() if wanted]
     if not returns and (algorithm is not None or unchanged or cells != "all"):
         raise UserError(
             "--algorithm, --cells and --unchanged go with --returns; give it, or leave them out"
         )
-    if len(named) > 1:
-        raise UserError(f"{' and '.join(named)} are catalogues of faults; name one of them")
+    if len(instruments) > 1:
+        named = " and ".join(f"--{name}" for name in instruments)
+        raise UserError(f"{named} are catalogues of faults; name one of them")
     if not tiers and (count != 150 or draw or show or missed):
         raise UserError(
             "--count, --draw, --show and --missed go with --tiers; give it, or leave them out"
         )
     if missed and (count != 150 or draw or show):
         raise UserError("--missed is about all kept draws; leave out --count, --draw and --show")
+    processes = workers or os.cpu_count() or 1
     if tiers:
         if only or html:
             raise UserError(
                 "--tiers draws its faults and prints Markdown; leave out --only, --html"
             )
-        if show:
-            kept = kept_tiers()
-        elif missed:
-            kept = missed_by_tiers(adapters, workers)
-        else:
-            kept = by_tiers(adapters, count, draw, workers)
-        raise typer.Exit(0 if kept else 1)
-    new_page = html_option.begin(html, as_typed())
-    if returns:
-        algorithms = names("--algorithm", algorithm)
-        of = names("--only", only)
-        kept = by_returns(adapters, algorithms, of, unchanged, workers, cells, new_page)
-        raise typer.Exit(0 if kept else 1)
-    seed = catalogues[named[0]][1] if named else by_probes
-    raise typer.Exit(0 if seed(adapters, names("--only", only), workers, new_page) else 1)
+        enough = _recorded_tiers() if show else _tiers(adapters, count, draw, processes, missed)
+        raise typer.Exit(0 if enough else 1)
+    page = html_option.begin(html, as_typed())
+    if throughput and workers > 1:
+        raise UserError(
+            f"--workers is {workers}, expected 1 with --throughput: what is measured beside itself "
+            "is slower; leave it out"
+        )
+    instrument = instruments[0] if instruments else DETAILS
+    algorithms = names("--algorithm", algorithm) if returns else ()
+    injected = fault_tables.chosen(instrument, adapters, names("--only", only), algorithms)
+    further = {"cells": cells, "gates": unchanged} if returns else {}
+    enough = run_instrument(instrument, injected, processes, page, **further)
+    raise typer.Exit(0 if enough else 1)

@@ -6,7 +6,7 @@ which it no longer holds) and ``note``; all are strings. ``deviation`` marks a k
 behaviour that is pinned although nobody wants it, and says whom it hurts; ``upstream`` links to
 where it is discussed. ``code`` is the line that decides the detail, ``"file: fragment"``. After an
 entry stand the faults that prove it, in ``[[fault]]`` tables: see
-``rlregress.faults.probed_faults``.
+``rlregress.faults.fault_tables``.
 """
 
 from __future__ import annotations

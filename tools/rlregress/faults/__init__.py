@@ -1,1 +1,1 @@
-"""Faults seeded into copies of the frameworks: which of them do the probes and the traces see?"""
+"""Known faults of the frameworks: their tables, copies with one of them, and mutants."""

@@ -1,23 +1,23 @@
 """Where in a framework's code a detail is decided: file and line of the copy that is asked.
 
 An entry of the expectations may name the place (``code = "file: fragment"``). Otherwise the place
-is the line that a seeded fault of that detail changes: it has been shown to decide it.
+is the line that a known fault of that detail changes: it has been shown to decide it.
 """
 
 from __future__ import annotations
 
-import ast
 from functools import cache
 
 from rlregress.details.implementation import Implementation
-from rlregress.faults import probed_faults
-from rlregress.frameworks.base import Adapter
+from rlregress.faults import fault_tables
+from rlregress.faults.injection import line_of
 from rlregress.model.detail_answers import SourceLine
+from rlregress.model.fault_results import DETAILS, Fault
 
 
 @cache
-def _faults(framework: str) -> tuple[probed_faults.Fault, ...]:
-    return tuple(probed_faults.load(framework))
+def _faults(framework: str) -> tuple[Fault, ...]:
+    return tuple(fault_tables.load(DETAILS, [framework]))
 
 
 def _candidates(implementation: Implementation) -> list[tuple[str, str, int]]:
@@ -32,46 +32,15 @@ def _candidates(implementation: Implementation) -> list[tuple[str, str, int]]:
     ]
 
 
-def _find(adapter: Adapter, file: str, fragment: str, occurrence: int) -> SourceLine | None:
-    path = adapter.locate(file)
-    if path is None:
-        return None
-    text = path.read_text(encoding="utf-8")
-    parts = text.split(fragment)
-    wanted = max(occurrence, 1)
-    if len(parts) <= wanted or (occurrence == 0 and len(parts) != 2):
-        return None
-    line = fragment.join(parts[:wanted]).count("\n") + 1
-    return SourceLine(file=file, line=line, text=text.splitlines()[line - 1].strip())
-
-
 def place(implementation: Implementation) -> SourceLine | None:
     """The line that decides the detail, or None if nothing is recorded that fits this version."""
-    for candidate in _candidates(implementation):
-        line = _find(implementation.adapter, *candidate)
-        if line is not None:
-            return line
+    for file, fragment, occurrence in _candidates(implementation):
+        found = line_of(implementation.adapter, file, fragment, occurrence)
+        if found is not None:
+            path, line = found
+            text = path.read_text(encoding="utf-8").splitlines()[line - 1].strip()
+            return SourceLine(file=file, line=line, text=text)
     return None
-
-
-def function(adapter: Adapter, file: str, fragment: str, occurrence: int = 0) -> str:
-    """The innermost function around a fragment of code; "" if the fragment is not found.
-
-    Args:
-        occurrence: which one, from 1; 0: the only one.
-    """
-    source_line = _find(adapter, file, fragment, occurrence)
-    path = adapter.locate(file)
-    if source_line is None or path is None:
-        return ""
-    inner = "<module>"
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if not isinstance(node, ast.FunctionDef):
-            continue
-        if node.lineno <= source_line.line <= (node.end_lineno or 0):
-            # the walk goes from the outer to the inner ones
-            inner = node.name
-    return inner
 
 
 def where(implementation: Implementation) -> str:

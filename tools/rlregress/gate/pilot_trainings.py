@@ -22,11 +22,11 @@ import numpy as np
 
 from rlregress import datafiles, files, suite
 from rlregress.errors import UserError
-from rlregress.faults import probed_faults
-from rlregress.gate import return_faults
+from rlregress.faults import fault_tables, injection
 from rlregress.gate.baseline_runs import FINISHED, numbers_of
 from rlregress.gate.cell_selection import Selection, choose
 from rlregress.inside import run_record
+from rlregress.model.fault_results import RETURNS, Fault
 from rlregress.model.pilot_prices import Price
 from rlregress.model.quantities import CRITIC
 from rlregress.tracing.child_processes import last_words
@@ -51,15 +51,15 @@ def train(
     train_cells(cells, seeds, store / UNCHANGED, workers, say)
     for framework, algorithm in dict.fromkeys((cell.framework, cell.algorithm) for cell in cells):
         own = [c for c in cells if (c.framework, c.algorithm) == (framework, algorithm)]
-        for fault in return_faults.load():
-            if (fault.framework, fault.algorithm) != (framework, algorithm):
+        for fault in fault_tables.load(RETURNS, [framework]):
+            if fault.algorithm != algorithm:
                 continue
             say(f"{framework} {algorithm}: {fault.name}")
             _train_seeded(fault, own, seeds, store / fault.name, workers, say)
 
 
 def _train_seeded(
-    fault: return_faults.ReturnFault,
+    fault: Fault,
     cells: Sequence[Cell],
     seeds: int,
     folder: Path,
@@ -70,7 +70,7 @@ def _train_seeded(
     named = [",".join(astuple(cell)) for cell in cells]
     arguments = [str(folder), str(workers), str(seeds), *named]
     with (
-        probed_faults.seeded(fault.framework, fault.change) as environment,
+        injection.injected(fault) as environment,
         tempfile.TemporaryFile("w+") as errors,
         subprocess.Popen(
             [sys.executable, "-m", "rlregress.gate.pilot_trainings", *arguments],

@@ -7,10 +7,11 @@ from collections.abc import Callable, Collection, Sequence
 from rlregress.details import catalogue
 from rlregress.details.expectations import Cell
 from rlregress.details.implementation import documented, implementations
-from rlregress.faults import probed_faults
+from rlregress.faults import fault_tables
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import cell_selection
 from rlregress.model.detail_answers import ProbeCounts
+from rlregress.model.fault_results import DETAILS
 
 
 def count(adapter: Adapter) -> ProbeCounts:
@@ -29,7 +30,7 @@ def count(adapter: Adapter) -> ProbeCounts:
         variants=len({(entry.id, entry.variant) for entry in entries}),
         deviations=sum(bool(entry.deviation) for entry in entries),
         absent=len(adapter.absent()),
-        faults=len(probed_faults.load(adapter.name)),
+        faults=len(fault_tables.load(DETAILS, [adapter.name])),
     )
 
 

@@ -1,4 +1,4 @@
-"""What the suite says of faults that were seeded into copies of the frameworks."""
+"""Known faults of the frameworks, and what the suite reports about each."""
 
 from __future__ import annotations
 
@@ -7,174 +7,102 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rlregress.model.recorded_traces import Comparison
-from rlregress.model.throughput_verdict import ThroughputVerdict
 from rlregress.model.verdict import REGRESSED
 
 #: tiers of the suite, in the order in which they are asked.
 UNIT, TRACE, CALLS, BEHAVIOR = "unit", "trace", "calls", "behavior"
 TIERS = (UNIT, TRACE, CALLS, BEHAVIOR)
+#: instruments that have to detect known faults: each has a table of them.
+DETAILS, TRACES, OPTIONS, RETURNS, THROUGHPUT = (
+    "details", "traced", "optional", "returns", "throughput"
+)  # fmt: skip
 #: why a fault that no tier sees is none, or none of this suite's.
 EQUIVALENT, LOGGING_ONLY, ELSEWHERE, GAP = "equivalent", "told only", "out of scope", "gap"
 KINDS = (EQUIVALENT, LOGGING_ONLY, ELSEWHERE, GAP)
 
 
 @dataclass(frozen=True, kw_only=True)
-class SeededFault:
-    """One change of one line of a framework.
+class Fault:
+    """One change of one line of a framework, and what has to detect it.
 
     Attributes:
-        framework, algorithm: empty where the fault is of no one alone.
-        file: path of the source file, from the folder that holds the package.
+        name: among the faults of its framework and instrument.
+        file: path of the source file, from the folder that holds the package; empty: no change.
         old, new: text fragments; ``new`` takes the place of ``old``.
+        occurrence: which ``old`` is meant, from 1; 0: there is only one.
+        framework, algorithm: empty where the fault is of no one alone.
+        turns: what has to detect it: the details that move; the places of the first difference of
+            two traces, "file function"; the behavior tests that fail, "file::function"; or the
+            measured quantity that regresses.
+        finds: what that reports: the variant of the details (empty: none of the known ones); the
+            kind of the first difference (``recorded_traces.Divergence``); a part of the message of
+            one of the tests.
+        also: details that are no longer as documented either; every other one must be.
+        scopes: in which the details show the variant.
+        option: that a user switches on to meet the fault.
+        function: qualified name of the one that the line is in.
+        essential: injected in every run of the tests, not only by ``rlregress selftest faults``.
     """
 
+    name: str
+    file: str = ""
+    old: str = ""
+    new: str = ""
+    occurrence: int = 0
     framework: str = ""
     algorithm: str = ""
-    name: str
-    file: str
-    old: str
-    new: str
+    turns: tuple[str, ...] = ()
+    finds: str = ""
+    also: tuple[str, ...] = ()
+    scopes: tuple[str, ...] = ("library",)
+    option: str = ""
+    function: str = ""
+    essential: bool = False
 
     @property
     def title(self) -> str:
         """Framework, algorithm and name."""
-        return f"{self.framework} {self.algorithm} {self.name}"
+        return " ".join(filter(None, (self.framework, self.algorithm, self.name)))
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProbedResult:
-    """What the probes said with a fault in the code.
+class FaultResult:
+    """What an instrument reports about a framework with a fault in it.
 
     Attributes:
-        turns: details that must show the variant ``finds``, in the ``scopes``.
-        finds: a variant of these details; empty: none of the known ones.
-        also: details that are no longer as documented either; every other one must be.
-        changed: detail -> scope -> variant found (or why none was), of the details that moved.
-        probed: "<id> <scope>" of the probes that ran: all that can be moved by the fault.
+        detected: whether the fault was detected as expected; of an unchanged framework, whether
+            nothing was.
+        by: what detected it -> what that reports: detail -> variants; kind of the first difference
+            of two traces -> its place; test -> its message; training -> how it ended.
+        in_place: whether traces diverge first in the right file and function.
+        named: whether the changed function is that place, or among its callers.
+        executed: probes or trainings that run the changed line.
+        verdict: of the comparison of two traces.
+        verdicts: cell, group or quantity -> its verdict, as data.
+        runs, cpu_minutes: trainings that the gate on returns took, and their time.
+        failure: the error that the training with the fault ended in; empty: none.
+        trouble: why nothing could be checked; empty: something was.
+        fits: whether the fault fits the installed version, as far as the instrument distinguishes.
     """
 
-    fault: SeededFault
-    turns: tuple[str, ...]
-    finds: str
-    also: tuple[str, ...]
-    scopes: tuple[str, ...]
-    changed: Mapping[str, Mapping[str, str]]
-    probed: tuple[str, ...] = ()
-
-    @property
-    def detected(self) -> bool:
-        """Exactly the details of the fault moved, the main ones to the named variant."""
-        if set(self.changed) != set(self.turns) | set(self.also):
-            return False
-        if not self.finds:
-            return True
-        return all(
-            self.changed[detail].get(scope, self.finds) == self.finds
-            for detail in self.turns
-            for scope in self.scopes
-        ) and all(set(self.scopes) & set(self.changed[detail]) for detail in self.turns)
-
-
-@dataclass(frozen=True, kw_only=True)
-class TracedResult:
-    """What the comparison of the traces said.
-
-    Attributes:
-        kind, at: of the first divergence, as expected: see ``faults.traced_faults.TracedFault``.
-        verdict: of the comparison.
-        found_kind, place: of the first divergence; empty: there is none.
-        right: whether they part in the right file and function, on the side that has the event.
-        named: whether the report names the function that was changed, as the place or a caller.
-        failure: the error that the changed training ended in; empty if it ended in none.
-    """
-
-    fault: SeededFault
-    kind: str
-    at: tuple[str, ...]
-    verdict: str
-    found_kind: str
-    place: str
-    right: bool
-    named: bool
-    failure: str
-
-    @property
-    def found(self) -> bool:
-        """Whether the traces part."""
-        return self.verdict == "diverged"
-
-
-@dataclass(frozen=True, kw_only=True)
-class BehaviorResult:
-    """What the tests said.
-
-    Attributes:
-        turns: tests that have to fail.
-        says: a part of what one of them says.
-        failed: test -> the first line of what it said; one that ran for several environments or
-            settings has failed if it has for one.
-        trouble: why the tests could not be probed; empty if they could.
-    """
-
-    fault: SeededFault
-    turns: tuple[str, ...]
-    says: str
-    failed: dict[str, str]
+    fault: Fault
+    detected: bool = False
+    by: Mapping[str, str] = field(default_factory=dict)
+    in_place: bool = False
+    named: bool = False
+    executed: int = 0
+    verdict: str = ""
+    verdicts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    runs: int = 0
+    cpu_minutes: float = 0.0
+    failure: str = ""
     trouble: str = ""
-
-    @property
-    def detected(self) -> bool:
-        """Whether all named tests have failed, one of them with the expected words."""
-        lines = [self.failed.get(name) for name in self.turns]
-        return None not in lines and any(self.says in (words or "") for words in lines)
-
-
-@dataclass(frozen=True, kw_only=True)
-class GateOnFault:
-    """What the gate on returns said of a framework with a fault in it, or of an unchanged one.
-
-    Attributes:
-        name: of the fault, or ``unchanged`` and a number.
-        verdicts: cell or group -> its verdict, as data.
-        runs: trainings that it took.
-        cpu_minutes: of these trainings.
-        trouble: why nothing was judged; empty if something was.
-    """
-
-    framework: str
-    algorithm: str
-    name: str
-    verdicts: Mapping[str, Mapping[str, Any]]
-    runs: int
-    cpu_minutes: float
-    trouble: str = ""
+    fits: bool = True
 
     @property
     def regressed(self) -> bool:
-        """Whether some cell or group is said to have fallen."""
+        """Whether some verdict is ``regressed``."""
         return any(verdict["verdict"] == REGRESSED for verdict in self.verdicts.values())
-
-
-@dataclass(frozen=True, kw_only=True)
-class ThroughputResult:
-    """What the judgement of throughput said of a training with a fault in it.
-
-    Attributes:
-        turns: the quantity that must be ``regressed``.
-        verdicts: quantity -> verdict, judged as one family.
-        trouble: why nothing was judged; empty if something was.
-    """
-
-    fault: SeededFault
-    turns: str
-    verdicts: Mapping[str, ThroughputVerdict]
-    trouble: str = ""
-
-    @property
-    def detected(self) -> bool:
-        """Whether the quantity that the fault is about has regressed."""
-        verdict = self.verdicts.get(self.turns)
-        return verdict is not None and verdict.verdict == REGRESSED
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -309,39 +237,3 @@ class Seeded:
     called: str = ""
     comparison: Comparison | None = None
     misfit: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class OptionalResult:
-    """What the scenarios said of a fault that does something only under an option.
-
-    Attributes:
-        option: what a user switches on.
-        function: qualified name of the one that the fault is in.
-        seeded: None if it does not fit this version.
-    """
-
-    fault: SeededFault
-    option: str
-    function: str
-    seeded: Seeded | None
-
-    @property
-    def detected(self) -> bool:
-        """Whether a training parts, or ends in an error."""
-        return self.seeded is not None and bool(self.seeded.detected_by)
-
-    @property
-    def right(self) -> bool:
-        """Whether it parts in the function of the fault, or in what that has called."""
-        if self.seeded is None or self.seeded.comparison is None:
-            return False
-        first = self.seeded.comparison.first
-        last = self.function.rpartition(".")[2]
-        for event in (first.a, first.b) if first is not None else ():
-            if event is not None:
-                frames = [(event.file, event.function)]
-                frames += [(caller.file, caller.function) for caller in event.callers]
-                if (self.fault.file, last) in frames:
-                    return True
-        return False

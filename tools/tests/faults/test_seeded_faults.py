@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from dataclasses import replace
 
 import pytest
 import typer
@@ -13,15 +14,24 @@ from rlregress import frameworks, suite
 from rlregress.cli import faults as commands
 from rlregress.details import catalogue
 from rlregress.errors import UserError
-from rlregress.faults import probed_faults
+from rlregress.faults import fault_tables, injection
 from rlregress.frameworks.base import Adapter
+from rlregress.gate.stored_throughput import QUANTITIES
+from rlregress.model.fault_results import (
+    BEHAVIOR,
+    DETAILS,
+    OPTIONS,
+    RETURNS,
+    THROUGHPUT,
+    TRACES,
+)
 
 pytestmark = pytest.mark.usefixtures("warm_python")
 
 INSTALLED = sorted(
     {adapter.name for adapter in frameworks.installed() if adapter.expectations() is None}
 )
-ESSENTIAL = [pair for pair in probed_faults.chosen(INSTALLED, []) if pair[1].essential]
+ESSENTIAL = [fault for fault in fault_tables.chosen(DETAILS, INSTALLED, []) if fault.essential]
 
 
 def _beside(fault):
@@ -29,16 +39,14 @@ def _beside(fault):
     return sorted({id.rpartition(".")[0] for id in fault.turns} | {*fault.turns, *fault.also})
 
 
-@pytest.mark.parametrize(
-    ("name", "fault"), ESSENTIAL, ids=[f"{of}-{fault.name}" for of, fault in ESSENTIAL]
-)
-def test_a_seeded_fault_turns_its_test_red(name, fault, tmp_path):
+@pytest.mark.parametrize("fault", ESSENTIAL, ids=lambda fault: f"{fault.framework}-{fault.name}")
+def test_a_seeded_fault_turns_its_test_red(fault, tmp_path):
     """``pytest tests_unit`` fails for the fault's details and names detail, variants, numbers."""
-    if probed_faults.fault_line(frameworks.get(name), fault) is None:
+    name = fault.framework
+    if injection.fault_line(fault) is None:
         pytest.skip(f"the faults of {name} were chosen on another version than the installed one")
     evidence = tmp_path / "evidence.json"
-    ended = probed_faults.run_seeded(
-        name,
+    ended = injection.run_injected(
         fault,
         ["-m", "pytest", "tests_unit", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
         + ["--framework", name, "--detail", ",".join(_beside(fault)), "--evidence", str(evidence)],
@@ -59,16 +67,16 @@ def test_a_seeded_fault_turns_its_test_red(name, fault, tmp_path):
 @pytest.mark.parametrize("name", INSTALLED)
 def test_every_detail_has_a_seeded_fault(name):
     """For each detail that a framework is probed for there is a fault that moves it."""
-    known = probed_faults.load(name)
+    known = fault_tables.load(DETAILS, [name])
     covered = {id for fault in known for id in fault.turns + fault.also}
     chosen = {id for id, _ in frameworks.get(name).probes()}
-    assert chosen - covered == set(probed_faults.without(name))
+    assert chosen - covered == set(fault_tables.without(name))
 
 
 @pytest.mark.parametrize("name", INSTALLED)
 def test_faults_name_known_variants(name):
     """What a fault turns a detail into is a variant of that detail."""
-    for fault in probed_faults.load(name):
+    for fault in fault_tables.load(DETAILS, [name]):
         for id in fault.turns:
             assert not fault.finds or fault.finds in catalogue.get(id).variants, fault.name
 
@@ -117,7 +125,7 @@ def load(tmp_path, monkeypatch):
         path = tmp_path / "some.toml"
         path.write_text(text)
         monkeypatch.setattr(frameworks, "get", lambda name: Other(path))
-        return probed_faults.load("other")
+        return fault_tables.load(DETAILS, ["other"])
 
     return loaded
 
@@ -157,31 +165,29 @@ def test_a_framework_without_faults_is_named(load):
     """There is nothing to seed, and the file that would hold it is named."""
     assert load("") == []
     with pytest.raises(UserError, match="no faults of other to seed; .* in .*some.toml"):
-        probed_faults.chosen(["other"], [])
+        fault_tables.chosen(DETAILS, ["other"], [])
 
 
 def test_a_fault_that_does_not_fit_says_so():
     """A fault whose text is not in this version's code names file, text and number of matches."""
-    name, fault = next(
-        (of, one)
-        for of, one in probed_faults.chosen(INSTALLED, [])
-        if frameworks.get(of).locate(one.file) is not None
+    fault = next(
+        one
+        for one in fault_tables.chosen(DETAILS, INSTALLED, [])
+        if frameworks.get(one.framework).locate(one.file) is not None
     )
-    other = probed_faults.Fault(
-        fault.name, fault.file, "no such text", "", fault.turns, fault.finds
-    )
+    other = replace(fault, old="no such text", occurrence=0)
     with (
         pytest.raises(UserError, match="does not fit this version: .* 'no such text' 0 times"),
-        probed_faults.seeded(name, other),
+        injection.injected(other),
     ):
         pass
 
 
 def test_an_unknown_fault_is_named():
     """A name that no fault has is answered with the nearest one."""
-    name = probed_faults.chosen(INSTALLED, [])[0][1].name
+    name = fault_tables.chosen(DETAILS, INSTALLED, [])[0].name
     with pytest.raises(UserError, match=f"did you mean .*{name}"):
-        probed_faults.chosen(INSTALLED, [name[:-1]])
+        fault_tables.chosen(DETAILS, INSTALLED, [name[:-1]])
 
 
 def test_a_framework_with_several_copies_is_seeded_once(monkeypatch):
@@ -189,7 +195,23 @@ def test_a_framework_with_several_copies_is_seeded_once(monkeypatch):
     requested = []
     copies = [frameworks.get("sb3"), frameworks.get("sb3"), frameworks.get("torchrl")]
     monkeypatch.setattr(frameworks, "installed", lambda: copies)
-    monkeypatch.setattr(commands, "by_probes", lambda of, *_: requested.append(list(of)) or True)
+    monkeypatch.setattr(
+        commands, "run_instrument", lambda _, faults, *rest: requested.extend(faults) or True
+    )
     with pytest.raises(typer.Exit):
         commands.faults()
-    assert requested == [["sb3", "torchrl"]]
+    assert {fault.framework for fault in requested} == {"sb3", "torchrl"}
+    assert len(set(requested)) == len(requested)
+
+
+@pytest.mark.parametrize("name", [TRACES, OPTIONS, BEHAVIOR, RETURNS, THROUGHPUT])
+def test_every_table_is_read_in_the_one_format(name):
+    """The facts of each instrument: of a known framework, with what has to detect the fault."""
+    faults = fault_tables.load(name, frameworks.names())
+    titles = [fault.title for fault in faults]
+    assert len(titles) == len(set(titles)) > 0
+    for fault in faults:
+        assert fault.file, "the change of a detail's fault is filled in"
+        assert fault.old != fault.new, fault.title
+        assert bool(fault.turns) or name in (OPTIONS, RETURNS), fault.title
+        assert set(fault.turns) <= set(QUANTITIES) or name != THROUGHPUT, fault.title

@@ -9,8 +9,10 @@ import pytest
 
 from rlregress.cli import pilot as pilot_command
 from rlregress.errors import UserError
-from rlregress.gate import pilot_trainings, return_faults
+from rlregress.faults import fault_tables
+from rlregress.gate import pilot_trainings
 from rlregress.inside import run_record
+from rlregress.model.fault_results import RETURNS
 from rlregress.model.pilot_prices import MEASURES
 from rlregress.reporting import pilot_text
 from rlregress.training.cell import Cell, Job, Protocol
@@ -101,7 +103,7 @@ def test_a_study_without_runs_says_how_to_make_some(tmp_path):
 @pytest.mark.nightly
 def test_a_line_of_a_faulty_training_comes_when_its_run_is_done(tmp_path):
     """A run with a fault is told before the next one is done."""
-    faults = [each for each in return_faults.load() if each.framework == "sb3"]
+    faults = fault_tables.load(RETURNS, ["sb3"])
     fault = next(missed for missed in faults if missed.algorithm == "td3")
     cell = Cell("sb3", "td3", "InvertedPendulum-v4", "sb3", "smoke")
     values: list[tuple[str, int]] = []
@@ -115,7 +117,7 @@ def test_a_line_of_a_faulty_training_comes_when_its_run_is_done(tmp_path):
 
 def test_faulty_trainings_that_cannot_begin_say_why(tmp_path):
     """What the process of a fault says last is the end of one sentence."""
-    fault = next(each for each in return_faults.load() if each.framework == "sb3")
+    fault = fault_tables.load(RETURNS, ["sb3"])[0]
     (tmp_path / "file").write_text("no folder")
     cell = Cell("sb3", fault.algorithm, "InvertedPendulum-v4", "sb3", "smoke")
     with pytest.raises(UserError, match="ended with status 1: .*file is no folder"):

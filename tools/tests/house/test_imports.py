@@ -314,7 +314,7 @@ def parsers_beside_the_reader(library: Path) -> list[str]:
     # what is only written
     others = (
         *("upgrade/dependencies.py", "upgrade/requirements.py"),
-        *("faults/behavior_faults.py", "training/throughput_measurement.py"),
+        "training/throughput_measurement.py",
         "cli/export.py",
     )
     files = [path for path in files if path.relative_to(library).as_posix() not in others]

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from rlregress import suite
-from rlregress.faults import probed_faults
+from rlregress.faults import fault_tables, injection
+from rlregress.model.fault_results import DETAILS
 
 from . import page_contents
 from .command_lines import why_not_understood
@@ -172,10 +173,8 @@ def test_an_output_is_that_of_a_fault(block):
     """With the fault in a copy of the framework, the command says what the page shows."""
     text, _, name = block.output_of.partition(" with the fault ")
     program, *words = Command("", 0, text, False).words()
-    [(framework, fault)] = probed_faults.chosen(["sb3"], [name])
-    ended = probed_faults.run_seeded(
-        framework, fault, ["-m", program, *words, "-p", "no:cacheprovider"]
-    )
+    [fault] = fault_tables.chosen(DETAILS, ["sb3"], [name])
+    ended = injection.run_injected(fault, ["-m", program, *words, "-p", "no:cacheprovider"])
     assert ended.returncode == 1, ended.stdout[-2000:] + ended.stderr[-2000:]
     assert not_said(block, ended.stdout) == ""
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from rlregress.faults import probed_faults
-from rlregress.faults.probed_faults import Fault
+from rlregress.model.fault_results import DETAILS, Fault
 from rlregress.reporting.html import faults_page, upgrade_page
+from rlregress.selftest import probe_server
 
 from ..gate import night_files
 from ..gate.stored import with_returns_alone
@@ -110,9 +110,13 @@ def page(request, night, tmp_path, monkeypatch, command) -> Path:
         assert code == 0, error
         return made
     if request.param == "faults":
-        fault = Fault("a_fault", "a.py", "x = 0.5 * y" * 9, "x = 1.0", (CRITIC_DETAIL,), "none")
-        found = probed_faults.result(fault, {CRITIC_DETAIL: {"library": "none"}})
-        rows = [faults_page.probed(each) for each in (found, probed_faults.result(fault, {}))]
+        fault = Fault(
+            name="a_fault", file="a.py", old="x = 0.5 * y" * 9, new="x = 1.0",
+            turns=(CRITIC_DETAIL,), finds="none",
+        )  # fmt: skip
+        found = probe_server.result(fault, {CRITIC_DETAIL: {"library": "none"}})
+        both = (found, probe_server.result(fault, {}))
+        rows = [faults_page.row(DETAILS, each) for each in both]
         made.write_text(faults_page.page(rows, "1 of 2 were seen", FACTS))
         return made
     of = upgrades.of(upgrades.traced(), not_probed=upgrades.missing())

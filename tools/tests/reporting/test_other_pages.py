@@ -7,19 +7,18 @@ from dataclasses import replace
 
 import pytest
 
-from rlregress.faults import probed_faults
-from rlregress.faults.probed_faults import Fault
 from rlregress.gate.source_diff import hunk
 from rlregress.model import differences as model
 from rlregress.model.chance_spread import Spread
 from rlregress.model.differences import Entry
-from rlregress.model.fault_results import GateOnFault
+from rlregress.model.fault_results import DETAILS, RETURNS, Fault, FaultResult
 from rlregress.model.recorded_traces import Growth
 from rlregress.model.upgrade_result import Cause
 from rlregress.reporting import words
 from rlregress.reporting.html import determinism_page, faults_page, upgrade_page
 from rlregress.reporting.html import page as pages
 from rlregress.reporting.html.page import Facts, Step
+from rlregress.selftest import probe_server
 from rlregress.upgrade import return_gate
 
 from ..upgrade import test_result as upgrades
@@ -185,13 +184,14 @@ def test_a_ranking_has_a_page_with_every_decision(command, tmp_path):
 
 def test_faults_that_were_not_seen_come_first():
     """The change of each is shown line by line; what could not be probed is not called unseen."""
-    fault = Fault("a_fault", "a.py", "x = 0.5 * y", "x = 1.0 * y", ("sac.actor_loss",), "other")
-    found = probed_faults.result(fault, {"sac.actor_loss": {"library": "other"}})
-    unseen = replace(found, fault=replace(found.fault, name="unseen"), changed={})
-    broken = replace(
-        found, fault=replace(found.fault, name="broken"), changed={"": {"": "it ended"}}
-    )
-    rows = [faults_page.probed(each) for each in (found, unseen, broken)]
+    fault = Fault(
+        name="a_fault", file="a.py", old="x = 0.5 * y", new="x = 1.0 * y",
+        turns=("sac.actor_loss",), finds="other",
+    )  # fmt: skip
+    found = probe_server.result(fault, {"sac.actor_loss": {"library": "other"}})
+    unseen = probe_server.result(replace(fault, name="unseen"), {})
+    broken = probe_server.result(replace(fault, name="broken"), {"": {"": "it ended"}})
+    rows = [faults_page.row(DETAILS, each) for each in (found, unseen, broken)]
     page = stands_alone(faults_page.page(rows, "1 of 3 were seen", FACTS))
     assert page.texts("h2")[1:] == ["Not as expected", "Could not be probed", "As expected"]
     wrong, unasked = page.texts("article", "finding")
@@ -204,10 +204,10 @@ def test_faults_that_were_not_seen_come_first():
 
 def test_an_unchanged_framework_that_did_not_fall_is_as_expected():
     """Gates on returns without a fault are right where they do not say regressed."""
-    judged = GateOnFault(
-        framework="sb3", algorithm="ppo", name="unchanged 1", verdicts={}, runs=15, cpu_minutes=2.0
-    )
-    page = stands_alone(faults_page.page([faults_page.returns(judged, True)], "0 of 1 fell", FACTS))
+    none = Fault(name="unchanged 1", framework="sb3", algorithm="ppo")
+    judged = FaultResult(fault=none, detected=True, runs=15, cpu_minutes=2.0)
+    rows = [faults_page.row(RETURNS, judged)]
+    page = stands_alone(faults_page.page(rows, "0 of 1 fell", FACTS))
     assert "not regressed" in page.texts("section")[0]
     assert "15 runs, 2.0 CPU minutes" in page.texts("section")[0]
 

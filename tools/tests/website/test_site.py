@@ -20,7 +20,8 @@ from markdown_it import MarkdownIt
 
 from rlregress import suite
 from rlregress.details import catalogue
-from rlregress.faults import probed_faults
+from rlregress.faults import fault_tables
+from rlregress.model.fault_results import DETAILS
 from rlregress.upgrade import known_changes
 
 from ..house import page_contents
@@ -136,7 +137,8 @@ def test_pages_of_data_hold_all_data(site):
     details = "".join(path.read_text("utf-8") for path in (site / "details").glob("*.html"))
     assert [id for id in catalogue.ids() if f">{id}</code>" not in details] == []
     faults = (site / "faults" / "sb3.html").read_text("utf-8")
-    assert [fault.name for fault in probed_faults.load("sb3") if fault.name not in faults] == []
+    names = [fault.name for fault in fault_tables.load(DETAILS, ["sb3"])]
+    assert [name for name in names if name not in faults] == []
     for name in known_changes.known():
         rows = (site / "histories" / f"{name}.html").read_text("utf-8").partition('id="changes"')[2]
         assert rows.count("<tr>") == len(known_changes.load(name)) + 1

@@ -6,14 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rlregress.model.code import Hunk, Pair
-from rlregress.model.fault_results import (
-    BehaviorResult,
-    GateOnFault,
-    OptionalResult,
-    ProbedResult,
-    ThroughputResult,
-    TracedResult,
-)
+from rlregress.model.fault_results import RETURNS, TRACES, FaultResult
 from rlregress.reporting import faults_text
 from rlregress.reporting.html import page as pages
 from rlregress.reporting.html import returns_page
@@ -38,21 +31,22 @@ class Row:
     """One fault.
 
     Attributes:
-        right: whether it was seen as it should be; None: it could not be probed.
-        result: what was said of it.
-        file, old, new: the change; empty where it is not one line.
-        verdicts: of the gate on returns.
+        right: whether it was detected as it should be; None: it could not be probed.
+        text: what is reported about it.
         word: of one that is as it should be.
+        verdicts: whether its verdicts have a table.
     """
 
-    name: str
+    result: FaultResult
     right: bool | None
-    result: str
-    file: str = ""
-    old: str = ""
-    new: str = ""
-    verdicts: returns_page.Verdicts | None = None
+    text: str
     word: str = "seen"
+    verdicts: bool = False
+
+    @property
+    def name(self) -> str:
+        """The fault's title."""
+        return self.result.fault.title
 
     @property
     def badge(self) -> Badge:
@@ -62,51 +56,15 @@ class Row:
         return Badge(self.word, pages.GOOD) if self.right else Badge("not as expected", pages.BAD)
 
 
-def probed(result: ProbedResult) -> Row:
-    """A fault that the probes were to see."""
-    fault = result.fault
-    right = None if "" in result.changed else result.detected
-    text = faults_text.changed(result) or "no detail changed"
-    return Row(fault.name, right, text, fault.file, fault.old, fault.new)
-
-
-def traced(result: TracedResult) -> Row:
-    """A fault that the traces were to find."""
-    fault = result.fault
-    text = faults_text.traced_line(result)
-    return Row(fault.title, result.right, text, fault.file, fault.old, fault.new)
-
-
-def behavior(result: BehaviorResult) -> Row:
-    """A fault that behaviour tests were to see."""
-    fault = result.fault
-    text = faults_text.behavior_line(result)
-    right = None if result.trouble else result.detected
-    return Row(fault.title, right, text, fault.file, fault.old, fault.new)
-
-
-def optional(result: OptionalResult, text: str) -> Row:
-    """A fault that shows only under an option."""
-    fault, seeded = result.fault, result.seeded
-    right = None if seeded is None or seeded.misfit else bool(seeded.detected_by)
-    return Row(f"{fault.framework} {fault.name}", right, text, fault.file, fault.old, fault.new)
-
-
-def returns(judged: GateOnFault, right: bool) -> Row:
-    """A fault, or an unchanged framework, that the gate on returns has judged."""
-    name = f"{judged.framework} {judged.algorithm} {judged.name}"
-    cost = f"{judged.runs} runs, {judged.cpu_minutes:.1f} CPU minutes"
-    known = None if judged.trouble else right
-    word = "regressed" if judged.regressed else "not regressed"
-    return Row(name, known, judged.trouble or cost, verdicts=judged.verdicts, word=word)
-
-
-def throughput(judged: ThroughputResult) -> Row:
-    """A fault that the judgement of throughput was to see."""
-    fault = judged.fault
-    right = None if judged.trouble else judged.detected
-    text = "\n".join(faults_text.throughput_lines(judged))
-    return Row(fault.title, right, text, fault.file, fault.old, fault.new)
+def row(instrument: str, result: FaultResult) -> Row:
+    """What an instrument reports about one fault."""
+    right = result.in_place if instrument == TRACES else result.detected
+    known = None if result.trouble else right
+    if instrument != RETURNS:
+        return Row(result, known, "\n".join(faults_text.lines(instrument, result)))
+    word = "regressed" if result.regressed else "not regressed"
+    text = result.trouble or faults_text.cost(result)
+    return Row(result, known, text, word, verdicts=bool(result.verdicts))
 
 
 def page(rows: Sequence[Row], summary: str, facts: Facts) -> str:
@@ -133,7 +91,7 @@ def page(rows: Sequence[Row], summary: str, facts: Facts) -> str:
     )
     table = Table(
         ("", "fault", "file", "change", "result"),
-        [[row.badge, row.name, row.file, _change(row), row.result] for row in right],
+        [[row.badge, row.name, row.result.fault.file, _change(row), row.text] for row in right],
     )
     own = [row for row in right if row.verdicts]
     sections = [
@@ -146,19 +104,21 @@ def page(rows: Sequence[Row], summary: str, facts: Facts) -> str:
 
 
 def _change(row: Row) -> str:
-    return f"{row.old.strip()} → {row.new.strip() or 'nothing'}" if row.old else ""
+    fault = row.result.fault
+    return f"{fault.old.strip()} → {fault.new.strip() or 'nothing'}" if fault.file else ""
 
 
 def _finding(row: Row) -> Finding:
+    fault = row.result.fault
     parts: list[object] = []
-    if row.old:
-        old, new = row.old.splitlines() or [""], row.new.splitlines() or [""]
+    if fault.file:
+        old, new = fault.old.splitlines() or [""], fault.new.splitlines() or [""]
         most = max(len(old), len(new))
         pairs = [Pair(a=_line(old, at), b=_line(new, at)) for at in range(most)]
-        parts.append(SourcePair(Hunk(title=row.file, groups=(tuple(pairs),)), _SIDES))
+        parts.append(SourcePair(Hunk(title=fault.file, groups=(tuple(pairs),)), _SIDES))
     if row.verdicts:
-        parts.append(returns_page.table(row.verdicts))
-    parts.append(Quoted(row.result))
+        parts.append(returns_page.table(row.result.verdicts))
+    parts.append(Quoted(row.text))
     return Finding(row.name, row.badge, (), (), parts)
 
 

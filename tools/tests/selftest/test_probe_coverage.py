@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from rlregress.faults import probe_coverage
+from rlregress.selftest import probe_coverage
 
 TEXT = textwrap.dedent(
     """\

@@ -1,4 +1,4 @@
-"""Seed faults by the hundred: ``python -m rlregress.faults.seeding FRAMEWORK WORKERS``.
+"""Probe hundreds of faults: ``python -m rlregress.selftest.probe_server``.
 
 One process measures which probe reaches which line. A second one imports everything that is not
 under test and forks a child for each fault, which imports the framework's changed copy and asks the
@@ -20,17 +20,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rlregress.errors import UserError
-from rlregress.faults.probed_faults import Fault, fault_line, result, seeded
-from rlregress.model.fault_results import ProbedResult
+from rlregress.faults.injection import fault_line, injected
+from rlregress.model.fault_results import Fault, FaultResult
 from rlregress.training import worker_launch
 
-_MODULE = "rlregress.faults.seeding"
+_MODULE = "rlregress.selftest.probe_server"
 #: seconds after which a process that asks with a fault in place is ended: some faults never end.
 PATIENCE = 300
 
 
-def seed(framework: str, faults: Sequence[Fault], workers: int) -> Iterator[ProbedResult]:
-    """What the probes say of each fault, in the order in which they end."""
+def probe(framework: str, faults: Sequence[Fault], workers: int) -> Iterator[FaultResult]:
+    """What the probes report about each fault, in the order in which they end."""
     measured = subprocess.run(
         [sys.executable, "-W", "ignore", "-m", _MODULE, "measure", framework],
         input=json.dumps([fault.__dict__ for fault in faults]),
@@ -55,8 +55,42 @@ def seed(framework: str, faults: Sequence[Fault], workers: int) -> Iterator[Prob
     by_name = {fault.name: fault for fault in faults}
     for line in serving.stdout:
         answer = json.loads(line)
-        yield result(by_name[answer["name"]], answer["changed"], tuple(answer["asked"]))
+        yield result(by_name[answer["name"]], answer["changed"], len(answer["asked"]))
     serving.wait()
+
+
+def result(
+    fault: Fault, changed: Mapping[str, Mapping[str, str]], executed: int = 0
+) -> FaultResult:
+    """The result of probes.
+
+    Detected, if exactly the details of the fault moved, the main ones to the named variant.
+
+    Args:
+        changed: detail -> scope -> variant found (or why none was), of the details that moved; of
+            the detail "" what ended the process.
+        executed: how many probes ran: all that can be moved by the fault.
+    """
+    detected = set(changed) == {*fault.turns, *fault.also}
+    if detected and fault.finds:
+        detected = all(
+            set(fault.scopes) & set(changed[detail])
+            and all(
+                changed[detail].get(scope, fault.finds) == fault.finds for scope in fault.scopes
+            )
+            for detail in fault.turns
+        )
+    return FaultResult(
+        fault=fault,
+        detected=detected,
+        by={
+            id: ", ".join(f"{variant} [{scope}]" for scope, variant in scopes.items())
+            for id, scopes in sorted(changed.items())
+            if id
+        },
+        executed=executed,
+        trouble=changed.get("", {}).get("", "").strip(),
+    )
 
 
 def _fault(fields: Mapping[str, Any]) -> Fault:
@@ -68,14 +102,14 @@ def _fault(fields: Mapping[str, Any]) -> Fault:
 def _measure(framework: str) -> None:
     """Print the plan: what to import first, and of each fault which probes to ask."""
     from rlregress import frameworks
-    from rlregress.faults import probe_coverage
+    from rlregress.selftest import probe_coverage
 
     adapter = frameworks.get(framework)
     executed = probe_coverage.measure(adapter)
     jobs = []
     for fields in json.load(sys.stdin):
         fault = _fault(fields)
-        place = fault_line(adapter, fault)
+        place = fault_line(fault)
         probes = None
         if place is not None:
             probes = probe_coverage.probes_at(executed, *place, script=not adapter.modules)
@@ -144,7 +178,7 @@ def _child(framework: str, job: Mapping[str, Any], writing: int) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         os.dup2(1, 2)
         warnings.simplefilter("ignore")
-        with seeded(framework, fault) as environment:
+        with injected(fault) as environment:
             os.environ.update(environment)
             sys.path[:0] = environment["PYTHONPATH"].split(os.pathsep)[:1]
             importlib.invalidate_caches()

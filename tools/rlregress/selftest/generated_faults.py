@@ -21,10 +21,17 @@ from rlregress import datafiles, suite
 from rlregress.datafiles import Text, one_of
 from rlregress.errors import UserError
 from rlregress.faults import mutation
-from rlregress.faults.probed_faults import Fault
 from rlregress.frameworks.base import Adapter
 from rlregress.inside.run_record import write_atomically
-from rlregress.model.fault_results import GAP, KINDS, Drawn, Explained, Mutant, Outcome
+from rlregress.model.fault_results import (
+    GAP,
+    KINDS,
+    Drawn,
+    Explained,
+    Fault,
+    Mutant,
+    Outcome,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,11 +129,18 @@ def outcome(fault: Mutant) -> Outcome:
     )
 
 
-def as_fault(fault: Mutant, sound: str, name: str) -> Fault:
-    """The same for the seeder of probes and tests; ``sound``: the file without it."""
+def as_fault(fault: Mutant, framework: str, sound: str, name: str) -> Fault:
+    """The same, to be injected; ``sound``: the file without it."""
     above = "".join(row + "\n" for row in sound.split("\n")[: fault.line - 1])
     occurrence = above.count(fault.old) + 1
-    return Fault(name, fault.file, fault.old, fault.new, (), "", occurrence=occurrence)
+    return Fault(
+        framework=framework,
+        name=name,
+        file=fault.file,
+        old=fault.old,
+        new=fault.new,
+        occurrence=occurrence,
+    )
 
 
 def path_of(framework: str, draw: int) -> Path:

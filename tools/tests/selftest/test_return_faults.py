@@ -7,16 +7,20 @@ from dataclasses import replace
 import pytest
 
 from rlregress import frameworks
-from rlregress.faults.probed_faults import fault_line
-from rlregress.gate import return_faults, throughput_faults
-from rlregress.gate.return_faults import ReturnFault
-from rlregress.model.fault_results import GateOnFault
+from rlregress.faults import fault_tables
+from rlregress.faults.injection import fault_line
+from rlregress.model.fault_results import RETURNS, THROUGHPUT, Fault, FaultResult
 from rlregress.reporting import faults_text
+from rlregress.selftest import return_gates
 
 
 @pytest.mark.parametrize(
     "fault",
-    [*return_faults.load(), *throughput_faults.load()],
+    [
+        fault
+        for name in (RETURNS, THROUGHPUT)
+        for fault in fault_tables.load(name, frameworks.names())
+    ],
     ids=lambda fault: fault.name,
 )
 def test_a_fault_changes_a_line_of_the_installed_code(fault):
@@ -24,19 +28,17 @@ def test_a_fault_changes_a_line_of_the_installed_code(fault):
     adapter = frameworks.get(fault.framework)
     if adapter not in frameworks.installed():
         pytest.skip(f"{fault.framework} is not installed")
-    change = fault.change
-    place = fault_line(adapter, change)
+    place = fault_line(fault)
     if place is None and not adapter.modules:
         pytest.skip("the copy of the scripts that is here is another one")
     assert place is not None
-    assert (
-        fault.change.old.splitlines()[0] in place[0].read_text("utf-8").splitlines()[place[1] - 1]
-    )
+    assert fault.old.splitlines()[0] in place[0].read_text("utf-8").splitlines()[place[1] - 1]
 
 
 def test_every_framework_and_algorithm_has_a_fault():
     """What is judged by returns has at least one fault that its returns should show."""
-    pairs = {(fault.framework, fault.algorithm) for fault in return_faults.load()}
+    faults = fault_tables.load(RETURNS, frameworks.names())
+    pairs = {(fault.framework, fault.algorithm) for fault in faults}
     assert pairs == {(f, a) for f in ("sb3", "torchrl", "cleanrl") for a in ("ppo", "sac", "td3")}
 
 
@@ -48,26 +50,28 @@ def test_gates_on_unchanged_code_have_seeds_of_their_own(monkeypatch):
         requested.append(options.first_seed)
         return "nothing is trained here"
 
-    monkeypatch.setattr(return_faults.gate_run, "returns_alone", alone)
-    judged = list(return_faults.unchanged("sb3", "ppo", 3, workers=1))
+    monkeypatch.setattr(return_gates.gate_run, "returns_alone", alone)
+    faults = fault_tables.chosen(RETURNS, ["sb3"], [], ["ppo"])
+    judged = list(return_gates.judge(faults, 1, print, gates=3))
     assert requested == [1000, 1020, 1040]
     assert [gate_result.trouble for gate_result in judged] == ["nothing is trained here"] * 3
-    assert not any(gate_result.regressed for gate_result in judged)
+    assert not any(gate_result.regressed or gate_result.detected for gate_result in judged)
 
 
 @pytest.mark.nightly
 def test_a_fault_that_no_training_enters_is_not_judged(monkeypatch):
     """A change of a branch that is not taken: it is said, and no run is judged; a real one is."""
-    options = return_faults._options
+    options = return_gates._options
 
     def short(*given):
         return replace(options(*given), budget="smoke", environments="Pendulum-v1", cells="default")
 
-    monkeypatch.setattr(return_faults, "_options", short)
+    monkeypatch.setattr(return_gates, "_options", short)
     file, branch = "stable_baselines3/td3/td3.py", "if self._n_updates % self.policy_delay == 0:"
-    never = ReturnFault("sb3", "td3", "never", file, branch, f"{branch}\n                pass")
-    always = ReturnFault("sb3", "td3", "always", file, branch, "if True:")
-    unseen, found = return_faults.seed([never, always], workers=1)
+    new = f"{branch}\n                pass"
+    never = Fault(framework="sb3", algorithm="td3", name="never", file=file, old=branch, new=new)
+    always = replace(never, name="always", new="if True:")
+    unseen, found = return_gates.judge([never, always], 1, print)
     assert "the run of the first seed of every cell is the same" in unseen.trouble
     assert unseen.runs == 0
     assert "the same" not in found.trouble
@@ -82,36 +86,27 @@ def test_what_a_gate_said_is_told_with_its_cost():
         "failed": 0, "look": 1, "looks": [5, 10, 20], "adjusted_drop": 0.001,
         "adjusted_gain": 1.0, "alpha": 0.05, "visible_fraction": 0.2,
     }  # fmt: skip
-    found = GateOnFault(
-        framework="a",
-        algorithm="ppo",
-        name="no_entropy",
+    found = FaultResult(
+        fault=Fault(framework="a", algorithm="ppo", name="no_entropy"),
         verdicts={"a-ppo-X": cell},
         runs=15,
         cpu_minutes=6.25,
     )
-    missed = GateOnFault(
-        framework="a",
-        algorithm="ppo",
-        name="tiny",
+    missed = FaultResult(
+        fault=Fault(framework="a", algorithm="ppo", name="tiny"),
         verdicts={"a-ppo-X": {**cell, "verdict": "holds"}},
         runs=20,
         cpu_minutes=8.0,
     )
-    broken = GateOnFault(
-        framework="a",
-        algorithm="sac",
-        name="gone",
-        verdicts={},
-        runs=0,
-        cpu_minutes=0.0,
-        trouble="there is no a/sac.py",
-    )
-    first, *rest = faults_text.returns_lines(found)
+    gone = Fault(framework="a", algorithm="sac", name="gone")
+    broken = FaultResult(fault=gone, trouble="there is no a/sac.py")
+    first, *rest = faults_text.lines(RETURNS, found)
     assert " ".join(first.split()) == "regressed a ppo no_entropy: 15 runs, 6.2 CPU minutes"
     assert "a-ppo-X: 200 -> 100 (-50%" in rest[0]
-    assert faults_text.returns_lines(missed)[0].startswith("not regressed")
-    assert faults_text.returns_lines(broken) == ["COULD NOT JUDGE a sac gone: there is no a/sac.py"]
-    assert faults_text.returns_summary([found, missed, broken]) == (
+    assert faults_text.lines(RETURNS, missed)[0].startswith("not regressed")
+    assert faults_text.lines(RETURNS, broken) == [
+        "COULD NOT JUDGE a sac gone: there is no a/sac.py"
+    ]
+    assert faults_text.summary(RETURNS, [found, missed, broken]) == (
         "1 of 3 gates ended in regressed, 14 CPU minutes in all; 1 could not judge"
     )

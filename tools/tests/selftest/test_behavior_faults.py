@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from rlregress import frameworks, suite
 from rlregress.errors import UserError
-from rlregress.faults import behavior_faults
+from rlregress.faults import fault_tables, injection
 from rlregress.frameworks.base import Adapter
+from rlregress.model.fault_results import BEHAVIOR, Fault
 from rlregress.reporting import faults_text
+from rlregress.selftest import instruments
 
 pytestmark = pytest.mark.usefixtures("warm_python")
 
 INSTALLED = sorted(
     {adapter.name for adapter in frameworks.installed() if adapter.expectations() is None}
 )
-FAULTS = behavior_faults.chosen(INSTALLED, [])
+FAULTS = fault_tables.chosen(BEHAVIOR, INSTALLED, [])
 LISTED = [
     pytest.param(
         fault,
@@ -28,20 +31,31 @@ LISTED = [
 ]
 
 
+def fits(fault):
+    """Whether the line is in the copy of the framework that is installed."""
+    return injection.fault_line(fault) is not None
+
+
+def seed(fault):
+    """The result of one fault, and the line that reports it."""
+    (result,) = instruments.INSTRUMENTS[BEHAVIOR].run([fault], 1, print)
+    (line,) = faults_text.lines(BEHAVIOR, result)
+    return result, line
+
+
 @pytest.mark.parametrize("fault", LISTED)
 def test_a_seeded_fault_turns_its_behaviour_test_red(fault):
     """The named tests of ``tests_behavior`` fail on the copy, with the expected words."""
     adapter = frameworks.get(fault.framework)
-    if fault.algorithm not in (*adapter.algorithms, *adapter.behavior_only) or not fault.fits:
+    if fault.algorithm not in (*adapter.algorithms, *adapter.behavior_only) or not fits(fault):
         pytest.skip(f"the fault was chosen on another copy of {fault.framework}")
-    (result,) = behavior_faults.seed([fault], 1)
-    assert result.detected, faults_text.behavior_line(result)
+    result, line = seed(fault)
+    assert result.detected, line
 
 
 def test_faults_name_algorithms_and_tests_that_there_are():
     """Each fault is of a known framework, and turns a function of a file of behaviour tests."""
-    for fault in behavior_faults.load():
-        assert fault.framework in frameworks.names(), fault.name
+    for fault in fault_tables.load(BEHAVIOR, frameworks.names()):
         for name in fault.turns:
             file, _, function = name.partition("::")
             text = (suite.root() / "tests_behavior" / file).read_text(encoding="utf-8")
@@ -50,19 +64,17 @@ def test_faults_name_algorithms_and_tests_that_there_are():
 
 def test_a_fault_that_changes_nothing_is_not_detected():
     """Control: if the line is put in the place of itself, no test fails, and the report says so."""
-    fault = next(fault for fault in FAULTS if fault.essential and fault.fits)
-    same = behavior_faults.BehaviorFault(**{**vars(fault), "new": fault.old})
-    (result,) = behavior_faults.seed([same], 1)
-    assert (result.failed, result.trouble, result.detected) == ({}, "", False)
-    assert "NOT AS EXPECTED" in faults_text.behavior_line(result)
-    assert "no test failed (expected: test_" in faults_text.behavior_line(result)
+    fault = next(fault for fault in FAULTS if fault.essential and fits(fault))
+    result, line = seed(replace(fault, new=fault.old))
+    assert (result.by, result.trouble, result.detected) == ({}, "", False)
+    assert "NOT AS EXPECTED" in line
+    assert "no test failed (expected: test_" in line
 
 
-def _fault(**changed: object) -> behavior_faults.BehaviorFault:
-    fields = {"framework": "a", "algorithm": "ppo", "name": "n", "file": "a/b.py", "old": "x"}
-    return behavior_faults.BehaviorFault(
-        **{**fields, "new": "y", "turns": ("t.py::a", "t.py::b"), "says": "wrong", **changed}
-    )
+FAULT = Fault(
+    framework="sb3", algorithm="ppo", name="n", file="a/b.py", old="x", new="y",
+    turns=("t.py::a", "t.py::b"), finds="wrong",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -77,9 +89,9 @@ def _fault(**changed: object) -> behavior_faults.BehaviorFault:
 )
 def test_all_named_tests_have_to_fail_with_the_words(failed, detected):
     """One that does not fail, or other words in all of them, is not what was expected."""
-    result = behavior_faults.result(_fault(), failed)
+    result = instruments.behavior_result(FAULT, failed)
     assert result.detected is detected
-    total = faults_text.behavior_summary([result])
+    total = faults_text.summary(BEHAVIOR, [result])
     assert total == f"{int(detected)} of 1 seeded faults turned their behaviour tests red"
 
 
@@ -93,24 +105,24 @@ def test_a_fault_of_another_version_is_not_seeded(monkeypatch):
             return None
 
     monkeypatch.setattr(frameworks, "get", lambda name: Without())
-    (result,) = behavior_faults.seed([_fault()], 1)
+    result, line = seed(FAULT)
     assert not result.detected
-    assert faults_text.behavior_line(result) == (
-        f"{'NOT SEEDED':<16}a ppo n: does not fit this version of a"
-    )
+    assert line == f"{'NOT SEEDED':<16}sb3 ppo n: does not fit this version of sb3"
 
 
 def test_a_damaged_fault_is_one_sentence(tmp_path, monkeypatch):
     """An unknown key, and a fault that turns no test, name file, place and what was expected."""
     monkeypatch.setattr(suite, "baselines", lambda: tmp_path)
     (tmp_path / "faults").mkdir()
-    good = {**vars(_fault()), "turns": ["t.py::a"]}
+    keys = ("framework", "algorithm", "name", "file", "old", "new", "turns", "finds")
+    good = {key: getattr(FAULT, key) for key in keys}
     for changes, text in (
-        ({"say": "x"}, "unknown key 'say'; did you mean 'says'"),
+        ({"find": "x"}, "unknown key 'find'; did you mean 'finds'"),
+        ({"option": "x"}, "unknown key 'option'"),
         ({"turns": []}, "key 'turns' is "),
     ):
         rows = [f"{key} = {json.dumps(value)}" for key, value in {**good, **changes}.items()]
         (tmp_path / "faults" / "behavior.toml").write_text("\n".join(["[[fault]]", *rows]))
         with pytest.raises(UserError, match="behavior.toml") as error:
-            behavior_faults.load()
+            fault_tables.load(BEHAVIOR, frameworks.names())
         assert text in str(error.value)

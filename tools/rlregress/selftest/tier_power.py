@@ -12,19 +12,30 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from rlregress import suite
 from rlregress.errors import UserError
-from rlregress.faults import behavior_coverage, generated_faults, probed_faults, seeding
-from rlregress.faults.probed_faults import Fault
+from rlregress.faults import injection
 from rlregress.frameworks.base import Adapter
-from rlregress.model.fault_results import BEHAVIOR, CALLS, TRACE, UNIT, Drawn, Mutant, Outcome
+from rlregress.model.fault_results import (
+    BEHAVIOR,
+    CALLS,
+    TRACE,
+    UNIT,
+    Drawn,
+    Fault,
+    Mutant,
+    Outcome,
+)
 from rlregress.progress import Progress
+from rlregress.selftest import behavior_coverage, generated_faults, instruments, probe_server
 from rlregress.training import worker_launch
 from rlregress.upgrade import mutation_test, state
 from rlregress.upgrade.cached_folders import Say
@@ -136,27 +147,27 @@ def _run_tier(
         if (path := adapter.locate(fault.file)) is not None
     }
     seeds = {
-        n: generated_faults.as_fault(fault, sound[fault.file], str(n))
+        n: generated_faults.as_fault(fault, adapter.name, sound[fault.file], str(n))
         for n, fault in enumerate(faults)
     }
 
-    def left(tier: str) -> list[int]:
-        return [n for n, outcome in outcomes.items() if tier not in outcome.said]
-
-    for number, answer, run in _unit(adapter, {n: seeds[n] for n in left(UNIT)}, workers, say):
-        outcomes[number] = outcomes[number].with_(UNIT, answer, run)
-    yield UNIT
-    for number, answer, run in _traced(adapter, {n: faults[n] for n in left(TRACE)}, workers, say):
-        outcomes[number] = outcomes[number].with_(TRACE, answer, run)
-    yield TRACE
-    called = {n: faults[n] for n in left(CALLS) if not outcomes[n].detected_by}
-    for number, answer, run in _called(adapter, called, workers, say):
-        outcomes[number] = outcomes[number].with_(CALLS, answer, run)
-    yield CALLS
-    unseen = [n for n in left(BEHAVIOR) if not outcomes[n].detected_by]
-    for number, answer, run in _behaving(adapter, {n: seeds[n] for n in unseen}, workers, say):
-        outcomes[number] = outcomes[number].with_(BEHAVIOR, answer, run)
-        yield BEHAVIOR
+    mutants = dict(enumerate(faults))
+    tiers: list[tuple[str, Callable[..., Iterable[_Answer]], Mapping[int, Any]]] = [
+        (UNIT, _unit, seeds), (TRACE, _traced, mutants), (CALLS, _called, mutants),
+        (BEHAVIOR, _behaving, seeds),
+    ]  # fmt: skip
+    for tier, query, of in tiers:
+        left = {
+            n: of[n]
+            for n, outcome in outcomes.items()
+            if tier not in outcome.said and (tier in (UNIT, TRACE) or not outcome.detected_by)
+        }
+        for number, answer, run in query(adapter, left, workers, say):
+            outcomes[number] = outcomes[number].with_(tier, answer, run)
+            if tier == BEHAVIOR:  # takes longest
+                yield tier
+        if tier != BEHAVIOR:
+            yield tier
 
 
 def _so_far(outcomes: Sequence[Outcome], tier: str) -> str:
@@ -164,51 +175,47 @@ def _so_far(outcomes: Sequence[Outcome], tier: str) -> str:
     return f"{tier}: {sum(bool(fault.said[tier]) for fault in tried)} of {len(tried)} seen"
 
 
-def _unit(
-    adapter: Adapter, faults: Mapping[int, Fault], workers: int, say: Say
-) -> list[tuple[int, str, bool]]:
+#: number of a fault, what detected it or "", and whether its line was executed.
+_Answer = tuple[int, str, bool]
+
+
+def _unit(adapter: Adapter, faults: Mapping[int, Fault], workers: int, say: Say) -> list[_Answer]:
     progress = Progress(len(faults), say, "faults asked of probes")
     answers = []
-    for result in seeding.seed(adapter.name, list(faults.values()), workers) if faults else ():
-        changed = ", ".join(sorted(result.changed))
-        error = result.changed.get("", {}).get("", "").strip()
-        detected = changed.strip(", ") or (error.splitlines()[-1] if error else "")
-        answers.append((int(result.fault.name), detected, bool(result.probed) or bool(error)))
+    results = probe_server.probe(adapter.name, list(faults.values()), workers) if faults else ()
+    for result in results:
+        last = result.trouble.splitlines()[-1:]
+        detected = ", ".join(sorted(result.by) or last)
+        answers.append((int(result.fault.name), detected, bool(result.executed) or bool(last)))
         progress.done()
     return answers
 
 
 def _traced(
-    adapter: Adapter, faults: Mapping[int, Mutant], workers: int, say: Say
-) -> list[tuple[int, str, bool]]:
+    adapter: Adapter,
+    faults: Mapping[int, Mutant],
+    workers: int,
+    say: Say,
+    by_calls: bool = False,
+) -> list[_Answer]:
     if not faults:
         return []
-    seeded = mutation_test.seed_installed(adapter, list(faults.values()), workers, say)
+    every = list(faults.values())
+    seeded = mutation_test.seed_installed(adapter, every, workers, say, by_calls)
     return [
-        (number, result.detected_by, bool(result.trainings))
+        (number, result.called if by_calls else result.detected_by, bool(result.trainings))
         for number, result in zip(faults, seeded, strict=True)
-        # what cannot be put into a function in memory was not checked
-        if not result.misfit
+        # what cannot be put into a function in memory was not traced
+        if by_calls or not result.misfit
     ]
 
 
-def _called(
-    adapter: Adapter, faults: Mapping[int, Mutant], workers: int, say: Say
-) -> list[tuple[int, str, bool]]:
-    if not faults:
-        return []
-    seeded = mutation_test.seed_installed(
-        adapter, list(faults.values()), workers, say, by_calls=True
-    )
-    return [
-        (number, result.called, bool(result.trainings))
-        for number, result in zip(faults, seeded, strict=True)
-    ]
+_called = partial(_traced, by_calls=True)
 
 
 def _behaving(
     adapter: Adapter, faults: Mapping[int, Fault], workers: int, say: Say
-) -> Iterator[tuple[int, str, bool]]:
+) -> Iterator[_Answer]:
     """What the tests of ``tests_behavior`` say, of the files that run a fault's statement."""
     if not faults:
         return
@@ -216,7 +223,7 @@ def _behaving(
     progress = Progress(len(faults), say, "faults asked of behaviour tests", first=1)
     with ThreadPoolExecutor(workers) as pool:
         jobs = [
-            (number, pool.submit(_red, adapter, fault, _files_at(adapter, fault, executed)))
+            (number, pool.submit(_red, fault, _files_at(fault, executed)))
             for number, fault in faults.items()
         ]
         for number, job in jobs:
@@ -233,7 +240,7 @@ def _executed_lines(adapter: Adapter) -> _ExecutedLines:
     with TemporaryDirectory(prefix="rlregress-reach-") as folder:
         output = Path(folder) / "reach.json"
         ended = subprocess.run(
-            [sys.executable, *_tests(adapter, ["tests_behavior"])]
+            [sys.executable, *instruments.pytest_command(adapter.name, ["tests_behavior"])]
             + ["-p", behavior_coverage.__name__, "-m", "not nightly"],
             env={
                 **worker_launch.environment(),
@@ -254,15 +261,8 @@ def _executed_lines(adapter: Adapter) -> _ExecutedLines:
     return executed
 
 
-def _tests(adapter: Adapter, paths: Sequence[str]) -> list[str]:
-    return [
-        *suite.pytest_arguments(*paths), "-q", "-p", "no:cacheprovider", "-p", "no:xdist",
-        "--framework", adapter.name,
-    ]  # fmt: skip
-
-
-def _files_at(adapter: Adapter, fault: Fault, executed: _ExecutedLines) -> list[str]:
-    place = probed_faults.fault_line(adapter, fault)
+def _files_at(fault: Fault, executed: _ExecutedLines) -> list[str]:
+    place = injection.fault_line(fault)
     if place is None:
         return []
     path, line = place
@@ -270,30 +270,17 @@ def _files_at(adapter: Adapter, fault: Fault, executed: _ExecutedLines) -> list[
     return sorted(f"tests_behavior/{test}" for test, lines in of.items() if line in set(lines))
 
 
-def _red(adapter: Adapter, fault: Fault, files: Sequence[str]) -> tuple[str, bool]:
+def _red(fault: Fault, files: Sequence[str]) -> tuple[str, bool]:
     """The first test that fails, and whether any was asked."""
     if not files:
         return "", False
-    with (
-        TemporaryDirectory(prefix="rlregress-behavior-") as folder,
-        probed_faults.seeded(adapter.name, fault) as environment,
-    ):
-        evidence = Path(folder) / "evidence.json"
-        command = [sys.executable, *_tests(adapter, files), "-x", "-m", "not nightly"]
-        try:
-            subprocess.run(
-                [*command, "--evidence", str(evidence)],
-                env=environment,
-                cwd=suite.workplace(),
-                capture_output=True,
-                check=False,
-                timeout=PATIENCE,
-            )
-        except subprocess.TimeoutExpired:
-            return f"not ended after {PATIENCE} s", True
-        if not evidence.is_file():
-            return "the tests ended without a result", True
-        entries = json.loads(evidence.read_text(encoding="utf-8"))["tests"]
+    stop_early = ("-x", "-m", "not nightly")
+    try:
+        entries, _ = instruments.run_tests(fault, files, *stop_early, patience=PATIENCE)
+    except subprocess.TimeoutExpired:
+        return f"not ended after {PATIENCE} s", True
+    if entries is None:
+        return "the tests ended without a result", True
     failed = [str(entry["test"]) for entry in entries if entry["outcome"] == "failed"]
     return failed[0] if failed else "", True
 

@@ -11,7 +11,7 @@ import pytest
 
 from rlregress import frameworks, source, suite
 from rlregress.errors import UserError
-from rlregress.faults import generated_faults, mutation, seeding
+from rlregress.faults import mutation
 from rlregress.model.fault_results import (
     BEHAVIOR,
     CALLS,
@@ -25,7 +25,8 @@ from rlregress.model.fault_results import (
     Outcome,
 )
 from rlregress.reporting import power_page
-from rlregress.upgrade import state, tier_power
+from rlregress.selftest import generated_faults, probe_server, tier_power
+from rlregress.upgrade import state
 
 KEPT = generated_faults.kept()
 
@@ -51,7 +52,7 @@ def test_the_seeder_makes_the_drawn_fault_and_no_other():
     adapter = frameworks.get("sb3")
     for number, fault in enumerate(faults_of("sb3", 60, 2)[0]):
         sound = adapter.locate(fault.file).read_text(encoding="utf-8")
-        made = generated_faults.as_fault(fault, sound, str(number))
+        made = generated_faults.as_fault(fault, "sb3", sound, str(number))
         assert source.replaced(sound, made.old, made.new, made.occurrence) == fault.text
 
 
@@ -63,7 +64,7 @@ def test_the_second_of_two_equal_lines_is_meant():
         for missed in mutation.faults("m.py", "f", 1, 4, text)
         if (missed.line, missed.operator) == (3, "constant")
     ]
-    made = generated_faults.as_fault(fault, text, "f")
+    made = generated_faults.as_fault(fault, "sb3", text, "f")
     assert made.occurrence == 2
     assert source.replaced(text, made.old, made.new, 2) == fault.text
     assert source.replaced(text, made.old, made.new, 1) != fault.text
@@ -102,7 +103,7 @@ def test_a_process_that_a_fault_keeps_busy_is_ended_and_told(capfd):
             pass
     os.close(writing)
     running = {child: (reading, "never ends")}
-    seeding._one_ended(running)
+    probe_server._one_ended(running)
     values = json.loads(capfd.readouterr().out)
     assert values["name"] == "never ends"
     assert values["changed"][""][""].startswith("the process ended by signal 14 after ")

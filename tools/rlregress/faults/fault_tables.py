@@ -1,0 +1,136 @@
+"""The registry of known faults: every table of them is read here, in one format.
+
+The ``[[fault]]`` tables are single-line changes of the code of a framework. Those of a detail stand
+beside its expectation, all others in ``baselines/faults``, in one file for each instrument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import make_dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from rlregress import datafiles, frameworks, suite
+from rlregress.datafiles import Text, one_of
+from rlregress.details import catalogue
+from rlregress.details.implementation import expectations_path
+from rlregress.errors import UserError, nearest
+from rlregress.model.fault_results import (
+    BEHAVIOR,
+    DETAILS,
+    OPTIONS,
+    RETURNS,
+    THROUGHPUT,
+    TRACES,
+    Fault,
+)
+
+_Detail = Annotated[str, one_of(catalogue.ids)]
+_Some = Annotated[tuple[Text, ...], Field(min_length=1)]
+_NAME: list[Any] = [("name", Text)]
+_OWNER = [("framework", Annotated[str, one_of(frameworks.names)]), ("algorithm", Text), *_NAME]
+_OCCURRENCE = ("occurrence", Annotated[int, Field(ge=0)], 0)
+_CHANGE = [("file", Text), ("old", Text), ("new", str), _OCCURRENCE]
+#: instrument -> the keys of its table; a key with a default may be left out. See ``Fault``.
+_KEYS: Mapping[str, list[Any]] = {
+    DETAILS: [
+        *_NAME, *_CHANGE, ("turns", tuple[_Detail, ...]), ("finds", str),
+        ("also", tuple[_Detail, ...], ()), ("scopes", tuple[Text, ...], ("library",)),
+        ("essential", bool, False),
+    ],
+    TRACES: [*_OWNER, *_CHANGE, ("turns", _Some), ("finds", Text)],
+    OPTIONS: [*_OWNER, *_CHANGE, ("option", Text), ("function", Text)],
+    BEHAVIOR: [
+        *_OWNER, *_CHANGE, ("turns", _Some), ("finds", Text), ("essential", bool, False),
+    ],
+    # of a detail's fault the name alone
+    RETURNS: [*_OWNER, ("file", str, ""), ("old", str, ""), ("new", str, "")],
+    THROUGHPUT: [*_OWNER, *_CHANGE, ("turns", _Some)],
+}  # fmt: skip
+
+
+@cache
+def _file(instrument: str) -> Any:
+    """What a file with tables of an instrument holds."""
+    table: Any = make_dataclass("Table", _KEYS[instrument], frozen=True, kw_only=True)
+    fields: list[Any] = [("fault", tuple[table, ...], ())]
+    if instrument == DETAILS:  # read by ``expectations``
+        fields.append(("detail", tuple[Mapping[str, Any], ...], ()))
+    return make_dataclass("File", fields, frozen=True)
+
+
+def _read(path: Path, instrument: str) -> list[Fault]:
+    return [Fault(**vars(table)) for table in datafiles.read(path, _file(instrument)).fault]
+
+
+def load(instrument: str, of: Sequence[str]) -> list[Fault]:
+    """The faults of frameworks that an instrument has to detect.
+
+    Raises:
+        UserError: a table does not fit; file, entry and key are named.
+    """
+    if instrument == DETAILS:
+        return [replace(fault, framework=name) for name in of for fault in _of_details(name)]
+    path = suite.baselines() / "faults" / f"{instrument}.toml"
+    faults = [fault for fault in _read(path, instrument) if fault.framework in of]
+    return [fault if fault.file else _of_name(fault) for fault in faults]
+
+
+def _of_details(framework: str) -> list[Fault]:
+    path = expectations_path(frameworks.get(framework))
+    files = datafiles.listed(path, "*.toml") if path.is_dir() else [path]
+    return [fault for file in files for fault in _read(file, DETAILS)]
+
+
+def _of_name(fault: Fault) -> Fault:
+    """The fault with the change of the detail's fault that has its name."""
+    same = chosen(DETAILS, [fault.framework], [fault.name])[0]
+    return replace(same, algorithm=fault.algorithm)
+
+
+def without(framework: str) -> Mapping[str, str]:
+    """Details of a framework that no single line decides: id -> reason."""
+    path = suite.baselines() / "faults" / "without.toml"
+    reasons: Mapping[str, Mapping[str, str]] = datafiles.read(
+        path, Mapping[str, Mapping[_Detail, Text]]
+    )
+    return reasons.get(framework, {})
+
+
+def chosen(
+    instrument: str, of: Sequence[str], only: Sequence[str], algorithms: Sequence[str] = ()
+) -> list[Fault]:
+    """The faults of frameworks and algorithms (none named: all), or the named ones.
+
+    Raises:
+        UserError: no fault has one of the names, or is of one of the algorithms; a framework has no
+            faults of details; no fault of returns is left.
+    """
+    faults = load(instrument, of)
+    for name in of if instrument == DETAILS else ():
+        if all(fault.framework != name for fault in faults):
+            raise UserError(
+                f"there are no faults of {name} to seed; expected [[fault]] tables in "
+                f"{expectations_path(frameworks.get(name))}"
+            )
+    known = {fault.algorithm for fault in faults}
+    for name in algorithms:
+        if name not in known:
+            raise UserError(f"there is no fault of algorithm '{name}'; {nearest(name, known)}")
+    names = sorted({fault.name for fault in faults})
+    for name in only:
+        if name not in names:
+            raise UserError(f"unknown fault '{name}'; {nearest(name, names)}")
+    left = [
+        fault
+        for fault in faults
+        if (not only or fault.name in only) and (not algorithms or fault.algorithm in algorithms)
+    ]
+    if instrument == RETURNS and not left:
+        requested = ", ".join([*of, *algorithms, *only])
+        raise UserError(f"no fault is left of {requested}; {nearest('', names)}")
+    return left

@@ -1,0 +1,90 @@
+"""A copy of a framework with a fault in it, which a new process uses in place of the installed one.
+
+The installed one is never touched.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from rlregress import frameworks, source, suite
+from rlregress.errors import UserError
+from rlregress.frameworks.base import Adapter
+from rlregress.model.fault_results import Fault
+from rlregress.training import worker_launch
+
+
+@contextmanager
+def injected(fault: Fault) -> Iterator[dict[str, str]]:
+    """The environment of a process that uses a copy of the framework with the fault in it.
+
+    Raises:
+        UserError: the fault does not fit the installed version.
+    """
+    with TemporaryDirectory(prefix="rlregress-fault-") as folder:
+        adapter = frameworks.get(fault.framework)
+        variables = adapter.copy_to_change(fault.file, Path(folder))
+        file = Path(folder) / fault.file
+        unfit = f"the fault '{fault.name}' does not fit this version:"
+        if not file.is_file():
+            raise UserError(f"{unfit} there is no {fault.file}")
+        text = file.read_text(encoding="utf-8")
+        changed = source.replaced(text, fault.old, fault.new, fault.occurrence)
+        if changed is None:
+            count = text.count(fault.old)
+            raise UserError(f"{unfit} {fault.file} holds {fault.old!r} {count} times")
+        file.unlink()
+        file.write_text(changed, "utf-8")
+        environment = worker_launch.environment()
+        first = [variables["PYTHONPATH"]] if "PYTHONPATH" in variables else []
+        path = os.pathsep.join([*first, environment["PYTHONPATH"]])
+        yield {**environment, **variables, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def run_injected(
+    fault: Fault, arguments: Sequence[str], patience: float | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run ``python *arguments`` where pytest is started, on a copy with the fault in it.
+
+    Args:
+        patience: seconds after which it is ended, by ``subprocess.TimeoutExpired``.
+    """
+    with injected(fault) as environment:
+        return subprocess.run(
+            [sys.executable, *arguments],
+            cwd=suite.workplace(),
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=patience,
+        )
+
+
+def line_of(
+    adapter: Adapter, file: str, fragment: str, occurrence: int = 0
+) -> tuple[Path, int] | None:
+    """File and line of a fragment of the installed code; None if it is not there.
+
+    Args:
+        occurrence: which one, from 1; 0: the only one.
+    """
+    path = adapter.locate(file)
+    if path is None:
+        return None
+    parts = path.read_text(encoding="utf-8").split(fragment)
+    wanted = max(occurrence, 1)
+    if len(parts) <= wanted or (occurrence == 0 and len(parts) != 2):
+        return None
+    return path, fragment.join(parts[:wanted]).count("\n") + 1
+
+
+def fault_line(fault: Fault) -> tuple[Path, int] | None:
+    """File and line of the fault in the installed code; None if the fault does not fit it."""
+    return line_of(frameworks.get(fault.framework), fault.file, fault.old, fault.occurrence)

@@ -1,0 +1,117 @@
+"""Faults that change what is learnt, through the whole gate on returns: verdict, runs, minutes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from rlregress.errors import UserError
+from rlregress.faults import injection
+from rlregress.gate import evidence, gate_run, outcome
+from rlregress.gate.baseline_runs import FIRST_NEW_SEED
+from rlregress.model.fault_results import Fault, FaultResult
+from rlregress.training import worker_launch
+from rlregress.upgrade.cached_folders import Say
+from rlregress.verdicts.looks import SEQUENTIAL
+
+#: cell -> what a run of it came to, as its record says.
+Outcomes = dict[str, dict[str, Any]]
+
+
+def judge(
+    faults: Sequence[Fault], workers: int, say: Say, cells: str = "all", gates: int = 0
+) -> Iterator[FaultResult]:
+    """Train and judge a copy with each fault, on stored cells of its algorithm.
+
+    A fault that leaves a run of every cell as it is without it is not judged, and reported as
+    trouble: what a training does not execute cannot change its returns.
+
+    Args:
+        gates: judge the installed framework so often instead, for each algorithm of the faults.
+    """
+    if gates:
+        for framework, algorithm in dict.fromkeys((f.framework, f.algorithm) for f in faults):
+            yield from _unchanged(framework, algorithm, gates, workers, cells)
+        return
+    unfaulted: dict[tuple[str, str], Outcomes] = {}
+    for fault in faults:
+        of = fault.framework, fault.algorithm
+        try:
+            if of not in unfaulted:
+                with TemporaryDirectory(prefix="rlregress-returns-") as folder:
+                    options = _options(*of, cells, workers, folder)
+                    unfaulted[of] = _first_runs(options, worker_launch.environment())
+            with (
+                injection.injected(fault) as environment,
+                TemporaryDirectory(prefix="rlregress-returns-") as folder,
+            ):
+                options = _options(*of, cells, workers, folder)
+                if _first_runs(options, environment) == unfaulted[of]:
+                    raise UserError(
+                        "with the fault, the run of the first seed of every cell is the same as "
+                        "without it: the trainings do not enter what it changes"
+                    )
+                result = _judged(fault, options, environment)
+                yield replace(result, detected=result.regressed and not result.trouble)
+        except UserError as error:
+            yield FaultResult(fault=fault, trouble=str(error))
+
+
+def _unchanged(
+    framework: str, algorithm: str, gates: int, workers: int, cells: str
+) -> Iterator[FaultResult]:
+    """Judge the installed framework again and again, each time with seeds of its own."""
+    for number in range(gates):
+        first = FIRST_NEW_SEED + SEQUENTIAL.most * number
+        none = Fault(name=f"unchanged {number + 1}", framework=framework, algorithm=algorithm)
+        with TemporaryDirectory(prefix="rlregress-returns-") as folder:
+            options = _options(framework, algorithm, cells, workers, folder)
+            options = replace(options, first_seed=first)
+            result = _judged(none, options, worker_launch.environment())
+            yield replace(result, detected=not (result.regressed or result.trouble))
+
+
+def _options(
+    framework: str, algorithm: str, cells: str, workers: int, folder: str
+) -> gate_run.GateOptions:
+    """Runs and report are in a folder."""
+    return gate_run.GateOptions(
+        report=Path(folder) / "report",
+        frameworks=framework,
+        algorithms=algorithm,
+        cells=cells,
+        store=str(Path(folder) / "runs"),
+        workers=workers,
+    )
+
+
+def _first_runs(options: gate_run.GateOptions, environment: Mapping[str, str]) -> Outcomes:
+    """What the run of the first seed of each cell comes to; its record stays in the store."""
+    one = replace(options, seeds=1, one_look=True)
+    entries = gate_run.returns_alone(sys.executable, one, environment)
+    if isinstance(entries, str):
+        raise UserError(entries)
+    records = [entry["record"] for entry in entries if "record" in entry]
+    return {record["cell"]: {**record, "time": None} for record in records}
+
+
+def _judged(
+    fault: Fault, options: gate_run.GateOptions, environment: Mapping[str, str]
+) -> FaultResult:
+    entries = gate_run.returns_alone(sys.executable, options, environment)
+    if isinstance(entries, str):
+        return FaultResult(fault=fault, trouble=entries)
+    broken = [str(entry["message"]).splitlines()[0] for entry in outcome.broken(entries)]
+    records = [entry["record"] for entry in entries if "record" in entry]
+    verdicts = evidence.verdicts(entries)
+    return FaultResult(
+        fault=fault,
+        verdicts=verdicts,
+        runs=len(records),
+        cpu_minutes=sum(record["time"].get("cpu_seconds", 0.0) for record in records) / 60,
+        trouble=broken[0] if broken else "" if verdicts else "no cell was judged",
+    )

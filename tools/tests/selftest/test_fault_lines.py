@@ -1,0 +1,89 @@
+"""What is printed about a fault that traces or scenarios detect, or miss; and how many suffice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rlregress.model.fault_results import (
+    DETAILS,
+    OPTIONS,
+    TRACES,
+    Fault,
+    FaultResult,
+    Mutant,
+    Seeded,
+)
+from rlregress.reporting import faults_text
+from rlregress.selftest import instruments
+
+FAULT = Fault(
+    framework="sb3", algorithm="sac", name="n", file="a/b.py", old="x", new="y",
+    turns=("a/b.py train",), finds="loss", option="k=1", function="f",
+)  # fmt: skip
+RIGHT = FaultResult(
+    fault=FAULT, detected=True, by={"loss": "a/b.py:3 train"}, in_place=True, named=True,
+    verdict="diverged",
+)  # fmt: skip
+ELSEWHERE = replace(
+    RIGHT, in_place=False, named=False, by={"step": "a/c.py:4 step"}, failure="ValueError: no"
+)
+MISSED = replace(ELSEWHERE, detected=False, by={}, verdict="equal", failure="")
+
+
+def test_a_trace_is_reported_with_its_place():
+    """Found, found elsewhere, and missed, with what was expected."""
+    lines = [faults_text.lines(TRACES, result) for result in (RIGHT, ELSEWHERE, MISSED)]
+    title = f"{'sb3 sac n':<58}"
+    assert lines == [
+        [f"found     {title} diverged, loss at a/b.py:3 train"],
+        [
+            f"ELSEWHERE {title} diverged, step at a/c.py:4 step (expected: loss at a/b.py train); "
+            "it ended in ValueError: no"
+        ],
+        [f"NOT FOUND {title} equal (expected: loss at a/b.py train)"],
+    ]
+    assert faults_text.summary(TRACES, [RIGHT, ELSEWHERE, MISSED]) == (
+        "2 of 3 found, 1 with the right file and function; 1 with the expected kind, 1 with the "
+        "changed function itself in the place or its callers"
+    )
+
+
+def test_a_fault_under_an_option_is_reported_with_its_training():
+    """Of another version, detected, impossible, missed, and never run."""
+    mutant = Mutant(file="a/b.py", function="f", line=1, operator="k", old="x", new="y", text="")
+    missed = Seeded(fault=mutant, trainings=("t1", "t2"))
+    seeded = [
+        None, replace(missed, detected_by="t1"), replace(missed, misfit="why"), missed,
+        replace(missed, trainings=()),
+    ]  # fmt: skip
+    results = [instruments._under_option(FAULT, each) for each in seeded]
+    assert [faults_text.lines(OPTIONS, result) for result in results] == [
+        ["sb3 n (k=1): does not fit this version"],
+        ["sb3 n (k=1): an error, by t1"],
+        ["sb3 n (k=1): not seeded: why"],
+        ["sb3 n (k=1): run by 2, not seen"],
+        ["sb3 n (k=1): never run"],
+    ]
+    assert faults_text.summary(OPTIONS, results) == (
+        "1 of 4 faults under an option are found (25%), 0 where they are; 1 do not fit the "
+        "installed version"
+    )
+
+
+@pytest.mark.parametrize(
+    ("instrument", "results", "enough"),
+    [
+        (DETAILS, [RIGHT, MISSED], False),
+        (DETAILS, [RIGHT, ELSEWHERE], True),
+        (TRACES, [RIGHT] * 9 + [MISSED], True),
+        (TRACES, [RIGHT] * 8 + [ELSEWHERE] * 2, False),
+        (OPTIONS, [RIGHT] * 8 + [ELSEWHERE, MISSED], True),
+        (OPTIONS, [replace(MISSED, fits=False)], False),
+        (OPTIONS, [RIGHT, replace(MISSED, fits=False)], True),
+    ],
+)
+def test_how_many_suffice(instrument, results, enough):
+    """All, or nine in ten of those that fit; of traces as many in the right place."""
+    assert instruments.INSTRUMENTS[instrument].enough(results) is enough
