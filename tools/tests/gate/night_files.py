@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from rlregress.verdicts.laws import LAWS
+from tools.tests.simulations.laws import LAWS
 
 FIRST_DAY = datetime(2024, 1, 1, 4, 30, tzinfo=UTC)
 MACHINE = {"cpu": "EPYC", "instructions": "AVX2", "machine": "x86_64", "system": "Linux"}

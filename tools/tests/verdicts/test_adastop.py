@@ -11,7 +11,7 @@ import pytest
 from rlregress.errors import UserError
 from rlregress.model.ranking_result import GREATER, NOT_SEPARATED, SMALLER, UNDECIDED
 from rlregress.verdicts.adastop import AdastopPlan, compare
-from rlregress.verdicts.simulate_adastop import main, measure
+from tools.tests.simulations.simulate_adastop import main, measure
 
 TWO = [(0, 1)]
 

@@ -1,6 +1,6 @@
 """How near to the least possible time runs end, on so many workers, in several orders.
 
-    python -m rlregress.cluster.simulate_launch
+    python -m tools.tests.simulations.simulate_launch
 
 The runs are those of a study: its cells times seeds, whether their frameworks are installed or not.
 A run is expected to take the CPU seconds per step of the stored runs of its cell, else of its
@@ -32,7 +32,6 @@ from rlregress.gate.schedule import (
     lower_bound,
     makespan,
     spread,
-    tighter_bound,
 )
 from rlregress.training.budgets import budget
 from rlregress.training.cell import Cell
@@ -54,6 +53,18 @@ class Matrix:
     cells: Sequence[Cell]
     expected: Sequence[float]
     spreads: Sequence[Sequence[float]]
+
+
+def tighter_bound(lengths: Sequence[float], workers: int) -> float:
+    """As ``lower_bound``, which also counts that runs are not divided.
+
+    Of the k * workers + 1 longest runs one worker does k + 1, and none of these is shorter than
+    the shortest of them.
+    """
+    ordered = sorted(lengths, reverse=True)
+    ends = range(workers, len(ordered), workers)
+    together = (sum(ordered[end - k : end + 1]) for k, end in enumerate(ends, start=1))
+    return max([lower_bound(lengths, workers), *together])
 
 
 def matrix(study: str, seeds: int) -> Matrix:

@@ -1,6 +1,6 @@
 """Measure AdaStop: family-wise error, power and runs used, with Monte Carlo errors.
 
-    python -m rlregress.verdicts.simulate_adastop --samples 2 4 10 --runs 5 --looks 5
+    python -m tools.tests.simulations.simulate_adastop --samples 2 4 10 --runs 5 --looks 5
 
 Every comparison draws the runs of all samples from one of the laws of ``laws.py``, in turn, and of
 several environments from one of each; where there is a drop, the last sample loses that share of
@@ -19,7 +19,7 @@ import numpy as np
 
 from rlregress.model.ranking_result import GREATER, SMALLER
 from rlregress.verdicts.adastop import AdastopPlan, compare
-from rlregress.verdicts.laws import LAWS
+from tools.tests.simulations.laws import LAWS
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def measure(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table as Markdown."""
-    parser = argparse.ArgumentParser(prog="python -m rlregress.verdicts.simulate_adastop")
+    parser = argparse.ArgumentParser(prog="python -m tools.tests.simulations.simulate_adastop")
     parser.add_argument("--samples", type=int, nargs="+", default=[2, 4, 10])
     parser.add_argument("--environments", type=int, default=1)
     parser.add_argument("--runs", type=int, default=5, help="of each sample at each look")

@@ -6,8 +6,8 @@ from statistics import mean
 
 import pytest
 
-from rlregress.cluster import simulate_launch
 from rlregress.gate.schedule import STARTUP_SECONDS
+from tools.tests.simulations import simulate_launch
 
 
 @pytest.fixture(scope="module")

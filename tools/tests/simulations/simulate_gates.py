@@ -1,10 +1,10 @@
 """Measure the gates: false alarms, power and runs, with Monte Carlo errors.
 
-    python -m rlregress.verdicts.simulate_gates --cells 8 72 --stored 10 20 --new 5 20 --gates 2000
-    python -m rlregress.verdicts.simulate_gates --beside
+    python -m tools.tests.simulations.simulate_gates --cells 8 72 --new 5 20 --gates 2000
+    python -m tools.tests.simulations.simulate_gates --beside
 
 Every row simulates whole sessions, the sequential gate and the gates of fixed size on the same
-returns, of the laws of ``laws.py``; ``python -m rlregress.gate.simulate_stored`` adds returns
+returns, of the laws of ``laws.py``; ``simulate_stored.py`` beside it adds returns
 resampled from the stored runs. The p-values, Holm's adjustment and the looks are the gate's own
 functions. To save time, Monte Carlo arrangements, shared by the sessions of a chunk, replace most
 enumeration:
@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 
 from rlregress.model.quantities import CRITIC, RETURNS, TRAINING, Quantity
 from rlregress.verdicts.family import holm_adjust, stouffer
-from rlregress.verdicts.laws import LAWS, Law
 from rlregress.verdicts.looks import SEQUENTIAL, Looks, fixed
 from rlregress.verdicts.permutation import DRAWS, FEW, MORE_DRAWS, permutation_p_rows
+from tools.tests.simulations.laws import LAWS, Law
 
 #: Sessions that are drawn and judged at once.
 _CHUNK = 20

@@ -1,7 +1,7 @@
 """Measure ``rlregress trend``: false alarms, how well a drop is dated, what it takes.
 
-    python -m rlregress.verdicts.simulate_changes --nights 20 100 --pages 1000
-    python -m rlregress.verdicts.simulate_changes --nights 1000 --drop 0.3 --from 700 --pages 100
+    python -m tools.tests.simulations.simulate_changes --nights 20 100 --pages 1000
+    python -m tools.tests.simulations.simulate_changes --nights 1000 --drop 0.3 --from 700
 
 A page holds the histories of all cells, of the laws of ``laws.py`` in turn, with new runs every
 night. Without a drop the table says how many pages name a change. With one, of the first cell or of
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlregress.verdicts.change_points import DRAWS, Found, History, find
-from rlregress.verdicts.laws import LAWS
+from tools.tests.simulations.laws import LAWS
 
 FloatArray = NDArray[np.float64]
 
@@ -162,7 +162,7 @@ HEADS = (
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table as Markdown."""
-    parser = argparse.ArgumentParser(prog="python -m rlregress.verdicts.simulate_changes")
+    parser = argparse.ArgumentParser(prog="python -m tools.tests.simulations.simulate_changes")
     parser.add_argument("--nights", type=int, nargs="+", default=[20, 100])
     parser.add_argument("--cells", type=int, default=72)
     parser.add_argument("--runs", type=int, nargs="+", default=[5], help="of a cell each night")

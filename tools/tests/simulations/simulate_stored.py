@@ -1,8 +1,8 @@
-"""Measure the gates on the laws of ``verdicts/laws.py`` and on the stored runs.
+"""Measure the gates on the laws of ``laws.py`` and on the stored runs.
 
-    python -m rlregress.gate.simulate_stored
+    python -m tools.tests.simulations.simulate_stored
 
-Its options are those of ``python -m rlregress.verdicts.simulate_gates``.
+Its options are those of ``python -m tools.tests.simulations.simulate_gates``.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import numpy as np
 
 from rlregress.gate import baseline_runs
 from rlregress.model.quantities import scale_of
-from rlregress.verdicts import simulate_gates
-from rlregress.verdicts.laws import LAWS, Law, resampled
+from tools.tests.simulations import simulate_gates
+from tools.tests.simulations.laws import LAWS, Law, resampled
 
 
 def stored_laws() -> list[Law]:
