@@ -11,11 +11,11 @@ from functools import cache
 import pytest
 
 from rlregress import suite
-from rlregress.claims import claim_files, settle, source_index
 from rlregress.details import catalogue, expectations
 from rlregress.errors import UserError
 from rlregress.gate import cell_selection
-from rlregress.reporting.claims_text import report
+from rlregress.studies.claims import claim_files, settle, source_index
+from rlregress.studies.claims.claims_text import report
 
 #: what has to be answered for every framework: the numbered lists and the boxes.
 EVERYWHERE = ("ppo32.", "tricks.", "thesis.box")

@@ -15,8 +15,8 @@ from rlregress.errors import UserError
 from rlregress.files import absolute
 from rlregress.gate import cell_selection
 from rlregress.inside.run_record import check_writable, write_atomically
-from rlregress.reporting import actions_text, next_steps
-from rlregress.training import action_execution
+from rlregress.reporting import next_steps
+from rlregress.studies import action_execution
 
 
 def show(
@@ -34,11 +34,11 @@ def show(
     if not found:
         raise UserError("none of the frameworks trains PPO here; expected at least one that does")
     write_atomically(
-        folder / "actions.json", json.dumps(actions_text.as_plain(found), indent=1) + "\n"
+        folder / "actions.json", json.dumps(action_execution.as_plain(found), indent=1) + "\n"
     )
-    for line in actions_text.lines(found):
+    for line in action_execution.lines(found):
         typer.echo(line)
-    write_atomically(folder / "actions.svg", actions_text.figure(found))
+    write_atomically(folder / "actions.svg", action_execution.figure(found))
     typer.echo(f"report: {folder} (actions.json, actions.svg)")
     output.next_steps([next_steps.after_actions()])
     return 0

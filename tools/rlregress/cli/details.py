@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from rlregress import suite
-from rlregress.claims import source_index
 from rlregress.cli import complete, output, waiting
 from rlregress.cli.options import Frameworks, names
 from rlregress.details import catalogue
@@ -18,6 +17,7 @@ from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import cell_selection, installed_fingerprints, probe_counts
 from rlregress.reporting import details_text, fingerprint_text, next_steps
+from rlregress.studies.claims import source_index
 
 Details = Annotated[
     str | None,

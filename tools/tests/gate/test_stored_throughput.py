@@ -15,6 +15,7 @@ from rlregress.gate import evidence, gate_run, outcome, probe_counts, stored_thr
 from rlregress.gate.stored_throughput import Measured
 from rlregress.model.gate_result import GateResult
 from rlregress.reporting import summary, throughput_text
+from rlregress.studies import throughput_recording
 from rlregress.training.throughput_measurement import Measurement
 
 from .test_outcome import cell, entry
@@ -52,7 +53,7 @@ def measured(monkeypatch):
 def record(name: str, processes: int, replace_stored: bool = False) -> list[str]:
     """Record two algorithms of a framework."""
     pairs = [(name, "ppo"), (name, "sac")]
-    return list(stored_throughput.record(pairs, processes, replace_stored))
+    return list(throughput_recording.record(pairs, processes, replace_stored))
 
 
 def test_what_is_recorded_is_read_again(name, folder, measured):
@@ -91,7 +92,7 @@ def test_stored_processes_are_there_until_all_that_replace_them_are(name, folder
     """A recording that was interrupted loses none of them."""
     record(name, 2)
     before = stored_throughput.load(name)
-    lines = stored_throughput.record([(name, "ppo"), (name, "sac")], 3, replace_stored=True)
+    lines = throughput_recording.record([(name, "ppo"), (name, "sac")], 3, replace_stored=True)
     for _ in range(4):
         next(lines)
     assert stored_throughput.load(name) == before

@@ -17,8 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rlregress.model.ranking_result import GREATER, SMALLER
-from rlregress.verdicts.adastop import AdastopPlan, compare
+from rlregress.studies.rank.adastop import GREATER, SMALLER, AdastopPlan, compare
 from tools.tests.simulations.laws import LAWS
 
 

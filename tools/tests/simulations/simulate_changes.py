@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rlregress.verdicts.change_points import DRAWS, Found, History, find
+from rlregress.studies.trend.change_points import DRAWS, Found, History, find
 from tools.tests.simulations.laws import LAWS
 
 FloatArray = NDArray[np.float64]
