@@ -10,10 +10,11 @@ from typing import Annotated
 import typer
 
 from rlregress.cli import output, waiting
-from rlregress.cli.options import Report, names
+from rlregress.cli.options import Report
+from rlregress.details import requested_names
+from rlregress.details.requested_names import names
 from rlregress.errors import UserError
 from rlregress.files import absolute
-from rlregress.gate import cell_selection
 from rlregress.inside.run_record import check_writable, write_atomically
 from rlregress.reporting import next_steps
 from rlregress.studies import action_execution
@@ -26,7 +27,7 @@ def show(
     if variance <= 0.0:
         raise UserError(f"--variance is {variance:g}; expected a number above 0")
     check_writable(folder, "the report")
-    adapters = cell_selection.adapters(frameworks)
+    adapters = requested_names.adapters(frameworks)
     who = ", ".join(adapter.full_name for adapter in adapters)
     waiting.say(f"a rollout of {steps} steps of {who}, for each of {len(means)} means")
     counted = waiting.progress(len(adapters) * len(means), "rollouts", first=1)

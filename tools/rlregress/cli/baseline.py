@@ -8,15 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from rlregress.cli import output
-from rlregress.cli.options import (
-    Algorithms,
-    Budget,
-    Frameworks,
-    Hyperparameters,
-    Store,
-    Workers,
-    names,
-)
+from rlregress.cli.options import Algorithms, Budget, Frameworks, Hyperparameters, Store, Workers
+from rlregress.details import requested_names
+from rlregress.details.requested_names import names
 from rlregress.errors import UserError
 from rlregress.gate import cell_selection, recording, stored_throughput
 from rlregress.reporting import terminal, throughput_text
@@ -102,7 +96,7 @@ def show_throughput(
         processes: to be stored of each algorithm; 0: nothing is measured.
     """
     if processes:
-        adapters = cell_selection.adapters(frameworks)
+        adapters = requested_names.adapters(frameworks)
         cell_selection.check_algorithms(adapters, algorithms)
         for line in throughput_recording.record(
             stored_throughput.pairs(adapters, algorithms), processes, replace

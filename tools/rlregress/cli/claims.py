@@ -9,9 +9,10 @@ import typer
 
 from rlregress import suite
 from rlregress.cli import output, waiting
-from rlregress.cli.options import Frameworks, names
+from rlregress.cli.options import Frameworks
+from rlregress.details import requested_names
+from rlregress.details.requested_names import names
 from rlregress.frameworks.base import Adapter
-from rlregress.gate import cell_selection
 from rlregress.reporting import next_steps
 from rlregress.studies.claims import claims_text, settle, source_index
 from rlregress.studies.claims.claim_files import Framework
@@ -28,7 +29,7 @@ def claims(
     Probes whether what papers and blogs say of the installed frameworks is true. Exit code 0: every
     verdict is the recorded one, 1: some verdict is another, 2: could not judge.
     """
-    raise typer.Exit(show(cell_selection.adapters(names("--framework", framework)), write))
+    raise typer.Exit(show(requested_names.adapters(names("--framework", framework)), write))
 
 
 def show(adapters: Sequence[Adapter], write: bool) -> int:

@@ -13,12 +13,14 @@ from typing import Annotated
 import typer
 
 from rlregress.cli import output
-from rlregress.cli.options import Frameworks, names
+from rlregress.cli.options import Frameworks
+from rlregress.details import requested_names
+from rlregress.details.requested_names import names
 from rlregress.environments import discrete
 from rlregress.errors import UserError
 from rlregress.files import absolute
 from rlregress.frameworks.base import Unsupported
-from rlregress.gate import cell_selection, report_data
+from rlregress.gate import report_data
 from rlregress.inside.run_record import check_writable, write_atomically
 from rlregress.reporting import short_summary
 from rlregress.reporting.html.page import Facts
@@ -38,7 +40,7 @@ def measure(
     discrete.check(plan.environment)
     check_writable(folder, "the report")
     started, date = time.monotonic(), report_data.now()
-    adapters = cell_selection.adapters(frameworks)
+    adapters = requested_names.adapters(frameworks)
     starts = Starts(partial(discrete.make, plan.environment, training=False), plan.protocol)
     kept = determinism_study.Kept(folder / "runs")
     found, drawn, absent = {}, {}, {}

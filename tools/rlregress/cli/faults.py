@@ -12,7 +12,9 @@ import typer
 from rlregress import frameworks
 from rlregress.cli import html_option, output, waiting
 from rlregress.cli.html_option import Page
-from rlregress.cli.options import Algorithms, Frameworks, Html, Workers, as_typed, names
+from rlregress.cli.options import Algorithms, Frameworks, Html, Workers, as_typed
+from rlregress.details import requested_names
+from rlregress.details.requested_names import names
 from rlregress.errors import UserError
 from rlregress.faults import (
     behavior_faults,
@@ -21,7 +23,7 @@ from rlregress.faults import (
     seeding,
     traced_faults,
 )
-from rlregress.gate import cell_selection, return_faults, throughput_faults
+from rlregress.gate import return_faults, throughput_faults
 from rlregress.model.fault_results import (
     GateOnFault,
     ProbedResult,
@@ -246,7 +248,7 @@ def faults(
     and of --unchanged no gate reports a regression; 1: not so; 2: a name is unknown.
     """
     # of several copies of a framework, the one that its name alone means
-    chosen = cell_selection.adapters(names("--framework", framework))
+    chosen = requested_names.adapters(names("--framework", framework))
     adapters = list(dict.fromkeys(adapter.name for adapter in chosen))
     catalogues = {
         "--traced": (traced, by_traces),

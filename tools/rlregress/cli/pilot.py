@@ -9,7 +9,8 @@ import typer
 
 from rlregress import suite
 from rlregress.cli import output
-from rlregress.cli.options import Algorithms, Environments, Frameworks, Store, Workers, names
+from rlregress.cli.options import Algorithms, Environments, Frameworks, Store, Workers
+from rlregress.details.requested_names import names
 from rlregress.errors import UserError
 from rlregress.files import absolute
 from rlregress.gate.cell_selection import Selection

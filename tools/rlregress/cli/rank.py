@@ -12,7 +12,8 @@ from typing import Annotated, Any
 import typer
 
 from rlregress.cli import output
-from rlregress.cli.options import Budget, Report, as_typed, names, refuse
+from rlregress.cli.options import Budget, Report, as_typed, refuse
+from rlregress.details.requested_names import names
 from rlregress.errors import UserError
 from rlregress.files import absolute
 from rlregress.gate import report_data

@@ -13,11 +13,12 @@ from typing import Annotated
 
 import typer
 
+from rlregress import evidence
 from rlregress.cli import output
 from rlregress.cli.options import Inconclusive, Report, check_inconclusive, gate_code
 from rlregress.errors import UserError
 from rlregress.files import absolute
-from rlregress.gate import evidence, report_data
+from rlregress.gate import report_data
 from rlregress.inside.run_record import check_writable, write_atomically
 from rlregress.reporting import harmless, short_summary
 from rlregress.reporting.html.page import Facts

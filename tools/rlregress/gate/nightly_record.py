@@ -14,8 +14,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from rlregress import __version__, datafiles
-from rlregress.gate import evidence
+from rlregress import __version__, datafiles, evidence
 from rlregress.gate.baseline_runs import numbers_of
 from rlregress.gate.stored_throughput import QUANTITIES
 from rlregress.model.gate_result import GateResult

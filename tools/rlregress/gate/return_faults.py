@@ -9,13 +9,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
-from rlregress import datafiles, frameworks, suite
+from rlregress import datafiles, evidence, frameworks, suite
 from rlregress.datafiles import Text, one_of
 from rlregress.errors import UserError, nearest
 from rlregress.faults import probed_faults
 from rlregress.faults.probed_faults import Fault
-from rlregress.gate import evidence, gate_run, outcome
+from rlregress.gate import gate_run, outcome
 from rlregress.gate.baseline_runs import FIRST_NEW_SEED
+from rlregress.gate_options import GateOptions
 from rlregress.model.fault_results import GateOnFault
 from rlregress.training import worker_launch
 from rlregress.verdicts.looks import SEQUENTIAL
@@ -119,11 +120,9 @@ def unchanged(
             yield _judged(framework, algorithm, name, options, worker_launch.environment())
 
 
-def _options(
-    framework: str, algorithm: str, cells: str, workers: int, folder: str
-) -> gate_run.GateOptions:
+def _options(framework: str, algorithm: str, cells: str, workers: int, folder: str) -> GateOptions:
     """Runs and report are in a folder."""
-    return gate_run.GateOptions(
+    return GateOptions(
         report=Path(folder) / "report",
         frameworks=framework,
         algorithms=algorithm,
@@ -133,7 +132,7 @@ def _options(
     )
 
 
-def _first_runs(options: gate_run.GateOptions, environment: Mapping[str, str]) -> Outcomes:
+def _first_runs(options: GateOptions, environment: Mapping[str, str]) -> Outcomes:
     """What the run of the first seed of each cell comes to; its record stays in the store."""
     one = replace(options, seeds=1, one_look=True)
     entries = gate_run.returns_alone(sys.executable, one, environment)
@@ -147,7 +146,7 @@ def _judged(
     framework: str,
     algorithm: str,
     name: str,
-    options: gate_run.GateOptions,
+    options: GateOptions,
     environment: Mapping[str, str],
 ) -> GateOnFault:
     entries = gate_run.returns_alone(sys.executable, options, environment)

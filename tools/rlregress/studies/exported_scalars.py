@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from rlregress import datafiles, files
+from rlregress import datafiles, evidence, files
 from rlregress.datafiles import TIME
 from rlregress.errors import UserError
-from rlregress.gate import baseline_runs, evidence, nightly_record
+from rlregress.gate import baseline_runs, nightly_record
 from rlregress.inside import machine
 from rlregress.inside.episodes import learning_curve
 from rlregress.reporting import harmless

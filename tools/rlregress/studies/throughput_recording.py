@@ -9,8 +9,9 @@ from typing import Any
 import tomli_w
 
 from rlregress import suite
+from rlregress.details import requested_names
 from rlregress.errors import UserError, nearest
-from rlregress.gate import cell_selection, stored_throughput
+from rlregress.gate import stored_throughput
 from rlregress.inside.run_record import check_writable, write_atomically
 from rlregress.training import throughput_measurement
 
@@ -77,7 +78,7 @@ def measured(
     # the table is that of all copies of a framework; one that is named has to be here
     for name in frameworks:
         if "@" in name:
-            cell_selection.adapters([name])
+            requested_names.adapters([name])
     every = stored_throughput.every()
     known = sorted({framework for framework, _ in every})
     names = {framework.partition("@")[0] for framework in frameworks}

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from rlregress.errors import UserError
+from rlregress.evidence import plain
 from rlregress.gate import cell_selection, nightly_record
-from rlregress.gate.evidence import plain
 from rlregress.gate.judging import judge
 from rlregress.gate.session import open_session
 from rlregress.inside import run_record

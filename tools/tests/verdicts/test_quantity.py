@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from rlregress.gate.evidence import plain
+from rlregress.evidence import plain
 from rlregress.inside import critic
 from rlregress.model.quantities import (
     CRITIC,

@@ -15,10 +15,9 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
-from rlregress import datafiles, files
+from rlregress import datafiles, evidence, files
 from rlregress.datafiles import Component, Line, Natural, Number, Time, expected, one_of
 from rlregress.errors import UserError
-from rlregress.gate import evidence
 from rlregress.gate.nightly_record import FILE, NUMBERS, SCHEMA, contents
 from rlregress.gate.stored_throughput import QUANTITIES
 from rlregress.training import recorded_runs

@@ -14,7 +14,6 @@ from pydantic import ConfigDict
 
 from rlregress import datafiles
 from rlregress.datafiles import Component, Line, Natural, Number, Value, expected
-from rlregress.gate.baseline_runs import FINISHED
 from rlregress.inside.critic import CriticAccuracy
 from rlregress.inside.run_record import write_atomically
 from rlregress.training import recorded_runs
@@ -129,7 +128,7 @@ def measured(entries: list[dict[str, Any]]) -> list[tuple[str, float]]:
         (entry["record"]["cell"], entry["seconds"])
         for entry in entries
         if entry.get("record")
-        and entry["record"]["status"] == FINISHED
+        and entry["record"]["status"] == recorded_runs.FINISHED
         and entry["seconds"] >= entry["record"]["time"].get("wall_seconds", 0.0)
     ]
 
