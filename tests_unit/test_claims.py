@@ -11,11 +11,10 @@ from functools import cache
 import pytest
 
 from rlregress import suite
-from rlregress.claims import claim_files, settle, source_index
-from rlregress.details import catalogue, expectations
+from rlregress.details import catalogue, expectations, requested_names
 from rlregress.errors import UserError
-from rlregress.gate import cell_selection
-from rlregress.reporting.claims_text import report
+from rlregress.studies.claims import claim_files, settle, source_index
+from rlregress.studies.claims.claims_text import report
 
 #: what has to be answered for every framework: the numbered lists and the boxes.
 EVERYWHERE = ("ppo32.", "tricks.", "thesis.box")
@@ -27,7 +26,7 @@ def pytest_generate_tests(metafunc):
         return
     try:
         given = metafunc.config.getoption("--framework")
-        chosen = cell_selection.adapters(cell_selection.names("--framework", given))
+        chosen = requested_names.adapters(requested_names.names("--framework", given))
         pairs = [
             (claim, adapter)
             for claim in claim_files.load(suite.baselines() / "claims")

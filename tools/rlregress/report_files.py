@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rlregress.gate import evidence, nightly_record
+from rlregress import evidence
+from rlregress.gate import nightly_record
 from rlregress.inside.run_record import write_atomically
 from rlregress.model.gate_result import GateResult
 from rlregress.reporting import (

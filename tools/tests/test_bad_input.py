@@ -658,7 +658,7 @@ def test_an_interrupt_says_what_is_kept(tmp_path, name, message):
         "from rlregress import cli\n"
         "from rlregress.gate import recording, cell_selection\n"
         "def interrupt(*_):\n    os.kill(os.getpid(), signal.SIGINT)\n"
-        "cell_selection.choose = cell_selection.adapters = interrupt\n"
+        "cell_selection.choose = requested_names.adapters = interrupt\n"
         "recording.load_budget = interrupt\n"
         "import rlregress.gate.session as session\n"
         "session.choose = interrupt\n"

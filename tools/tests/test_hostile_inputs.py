@@ -27,8 +27,8 @@ from rlregress.training import worker_launch
 from rlregress.upgrade import resolved
 
 from . import hostile
-from .gate import night_files
 from .hostile import CONTENTS, FORMATS, PLACES, as_nobody
+from .studies import night_files
 
 #: CPU seconds of one command, and of one that does not end by itself.
 SOON, HANGS = 5.0, 15

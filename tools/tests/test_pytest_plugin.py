@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -11,13 +12,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from rlregress import frameworks, pytest_plugin, suite
-from rlregress.details import catalogue
+from rlregress import evidence, frameworks, pytest_plugin, suite
+from rlregress.details import catalogue, requested_names
 from rlregress.details.implementation import Implementation
 from rlregress.errors import UserError
 from rlregress.faults import fault_tables, injection
 from rlregress.frameworks.base import Adapter
-from rlregress.gate import cell_selection, evidence, probe_counts
 from rlregress.model.fault_results import DETAILS
 from rlregress.pytest_plugin import subjects
 from rlregress.training import worker_launch
@@ -228,7 +228,7 @@ def test_a_test_of_several_details_is_refused(arguments):
 
 def test_details_are_named_whole_or_by_their_beginning():
     """A family, a part of it, an id; a name that only begins the same way is another one."""
-    chosen = cell_selection.details(["sac.critic_loss", "gae.truncation"])
+    chosen = requested_names.details(["sac.critic_loss", "gae.truncation"])
     assert chosen == {
         "gae.truncation",
         "sac.critic_loss.distance",
@@ -236,11 +236,11 @@ def test_details_are_named_whole_or_by_their_beginning():
         "sac.critic_loss.scale",
     }
     sac = {detail.id for detail in catalogue.all_details() if detail.family == "sac"}
-    assert cell_selection.details(["sac"]) == sac
+    assert requested_names.details(["sac"]) == sac
     # ppo.value_clip has details below it, and is one itself
-    assert "ppo.value_clip" in cell_selection.details(["ppo.value_clip"])
-    assert "ppo.value_loss.scale" not in cell_selection.details(["ppo.value_clip"])
-    assert cell_selection.details([]) == frozenset()
+    assert "ppo.value_clip" in requested_names.details(["ppo.value_clip"])
+    assert "ppo.value_loss.scale" not in requested_names.details(["ppo.value_clip"])
+    assert requested_names.details([]) == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -257,7 +257,7 @@ def test_details_are_named_whole_or_by_their_beginning():
 def test_a_detail_that_does_not_exist_is_an_error(name, message):
     """The nearest names are offered, or the families."""
     with pytest.raises(UserError) as raised:
-        cell_selection.details(["sac", name])
+        requested_names.details(["sac", name])
     assert str(raised.value).startswith(message)
     assert "(a family lists its details: sac, td3, " in str(raised.value)
 
@@ -288,7 +288,7 @@ def test_the_folder_of_formulas_asks_every_detail():
         cwd=suite.root(), env=worker_launch.environment(),
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    wanted = {f"{id}-sb3-{scope}" for id, scope in probe_counts.to_probe(frameworks.get("sb3"))}
+    wanted = {f"{id}-sb3-{scope}" for id, scope in requested_names.to_probe(frameworks.get("sb3"))}
     collected = {
         line.partition("test_detail[")[2].removesuffix("]") for line in listed.stdout.splitlines()
     }
@@ -306,7 +306,7 @@ def test_a_bare_pytest_writes_the_report_of_the_gate(tmp_path):
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert ended.returncode == 0, ended.stdout
-    every = len({id for id, _ in probe_counts.to_probe(frameworks.get("sb3"))})
+    every = len({id for id, _ in requested_names.to_probe(frameworks.get("sb3"))})
     assert f"verdict sb3: could not judge ({every - 1} of {every} details were not" in ended.stdout
     verdict = json.loads((tmp_path / "report" / "verdict.json").read_text())
     assert verdict["exit_code"] == 2
@@ -387,3 +387,32 @@ def test_torch_gets_one_thread_unless_the_user_says_otherwise(tmp_path, given, o
         cwd=tmp_path, env=outside | given, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert "1 passed" in done.stdout, done.stdout + done.stderr
+
+
+def test_a_unit_test_imports_nothing_of_the_gate(tmp_path):
+    """What judges trainings takes long to import, and a test of formulas judges none."""
+    watcher = tmp_path / "watcher.py"
+    watcher.write_text(
+        "import sys\ndef pytest_unconfigure():\n"
+        "    print('imported:', *sorted(n for n in sys.modules if n.startswith('rlregress.gate.')))"
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-s",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "watcher",
+    ]
+    test = "tests_unit/test_gae.py"
+    environment = worker_launch.environment()
+    environment["PYTHONPATH"] = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+    ended = subprocess.run(
+        [*command, test, "--framework", "sb3"],
+        cwd=suite.root(), env=environment, capture_output=True, text=True,
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert ended.stdout.splitlines()[-1] == "imported:"

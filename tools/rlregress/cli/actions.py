@@ -10,13 +10,14 @@ from typing import Annotated
 import typer
 
 from rlregress.cli import output, waiting
-from rlregress.cli.options import Report, names
+from rlregress.cli.options import Report
+from rlregress.details import requested_names
+from rlregress.details.requested_names import names
 from rlregress.errors import UserError
 from rlregress.files import absolute
-from rlregress.gate import cell_selection
 from rlregress.inside.run_record import check_writable, write_atomically
-from rlregress.reporting import actions_text, next_steps
-from rlregress.training import action_execution
+from rlregress.reporting import next_steps
+from rlregress.studies import action_execution
 
 
 def show(
@@ -26,7 +27,7 @@ def show(
     if variance <= 0.0:
         raise UserError(f"--variance is {variance:g}; expected a number above 0")
     check_writable(folder, "the report")
-    adapters = cell_selection.adapters(frameworks)
+    adapters = requested_names.adapters(frameworks)
     who = ", ".join(adapter.full_name for adapter in adapters)
     waiting.say(f"a rollout of {steps} steps of {who}, for each of {len(means)} means")
     counted = waiting.progress(len(adapters) * len(means), "rollouts", first=1)
@@ -34,11 +35,11 @@ def show(
     if not found:
         raise UserError("none of the frameworks trains PPO here; expected at least one that does")
     write_atomically(
-        folder / "actions.json", json.dumps(actions_text.as_plain(found), indent=1) + "\n"
+        folder / "actions.json", json.dumps(action_execution.as_plain(found), indent=1) + "\n"
     )
-    for line in actions_text.lines(found):
+    for line in action_execution.lines(found):
         typer.echo(line)
-    write_atomically(folder / "actions.svg", actions_text.figure(found))
+    write_atomically(folder / "actions.svg", action_execution.figure(found))
     typer.echo(f"report: {folder} (actions.json, actions.svg)")
     output.next_steps([next_steps.after_actions()])
     return 0

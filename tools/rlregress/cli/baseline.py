@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
 
 from rlregress.cli import output
-from rlregress.cli.options import (
-    Algorithms,
-    Budget,
-    Frameworks,
-    Hyperparameters,
-    Store,
-    Workers,
-    names,
-)
-from rlregress.errors import UserError, nearest
+from rlregress.cli.options import Algorithms, Budget, Frameworks, Hyperparameters, Store, Workers
+from rlregress.details import requested_names
+from rlregress.details.requested_names import names
+from rlregress.errors import UserError
 from rlregress.gate import cell_selection, recording, stored_throughput
 from rlregress.reporting import terminal, throughput_text
+from rlregress.studies import throughput_recording
 
 
 def record(
@@ -102,35 +96,13 @@ def show_throughput(
         processes: to be stored of each algorithm; 0: nothing is measured.
     """
     if processes:
-        adapters = cell_selection.adapters(frameworks)
+        adapters = requested_names.adapters(frameworks)
         cell_selection.check_algorithms(adapters, algorithms)
-        for line in stored_throughput.record(
+        for line in throughput_recording.record(
             stored_throughput.pairs(adapters, algorithms), processes, replace
         ):
             typer.echo(line)
-    # the table is that of all copies of a framework; one that is named has to be here
-    for name in frameworks:
-        if "@" in name:
-            cell_selection.adapters([name])
-    every = stored_throughput.every()
-    known = sorted({framework for framework, _ in every})
-    names = {framework.partition("@")[0] for framework in frameworks}
-    for given, stored in ((names, known), (algorithms, sorted({of for _, of in every}))):
-        for name in given:
-            if every and name not in stored:
-                raise UserError(f"no throughput is stored of '{name}'; {nearest(name, stored)}")
-    measured = {
-        (framework, algorithm): {"processes": [asdict(process) for process in stored.process]}
-        for (framework, algorithm), stored in every.items()
-        if framework in (names or (framework,)) and algorithm in (algorithms or (algorithm,))
-    }
-    if not measured:
-        requested = ", ".join([*frameworks, *algorithms]) or "any framework"
-        raise UserError(
-            f"no throughput is stored of {requested}; measure it with: rlregress baseline "
-            "throughput "
-            "--record 10"
-        )
+    measured = throughput_recording.measured(frameworks, algorithms)
     for line in throughput_text.lines(measured):
         typer.echo(line)
     output.next_steps(["Judge the installed frameworks by it: rlregress check --throughput"])

@@ -16,7 +16,7 @@ from rlregress.cli.options import (
     with_budget,
 )
 from rlregress.gate import gate_run
-from rlregress.gate.gate_run import GateOptions
+from rlregress.gate_options import GateOptions
 from rlregress.reporting import gate_findings, gate_report, short_summary
 from rlregress.reporting.html import gate_page
 
@@ -39,7 +39,7 @@ def check(
     raise typer.Exit(gate_code(judge(with_budget(options), in_brief), inconclusive))
 
 
-def judge(options: gate_run.GateOptions, in_brief: bool = False) -> int:
+def judge(options: GateOptions, in_brief: bool = False) -> int:
     """Judge the installed frameworks; writes the report, prints the summary; the exit code.
 
     Args:

@@ -8,13 +8,14 @@ from typing import Annotated
 import typer
 
 from rlregress import suite
-from rlregress.claims import collect, source_index
 from rlregress.cli import output, waiting
-from rlregress.cli.options import Frameworks, names
+from rlregress.cli.options import Frameworks
+from rlregress.details import requested_names
+from rlregress.details.requested_names import names
 from rlregress.frameworks.base import Adapter
-from rlregress.gate import cell_selection
-from rlregress.model.settled_claims import Framework
-from rlregress.reporting import claims_text, next_steps
+from rlregress.reporting import next_steps
+from rlregress.studies.claims import claims_text, settle, source_index
+from rlregress.studies.claims.claim_files import Framework
 
 
 def claims(
@@ -28,14 +29,14 @@ def claims(
     Probes whether what papers and blogs say of the installed frameworks is true. Exit code 0: every
     verdict is the recorded one, 1: some verdict is another, 2: could not judge.
     """
-    raise typer.Exit(settle(cell_selection.adapters(names("--framework", framework)), write))
+    raise typer.Exit(show(requested_names.adapters(names("--framework", framework)), write))
 
 
-def settle(adapters: Sequence[Adapter], write: bool) -> int:
+def show(adapters: Sequence[Adapter], write: bool) -> int:
     """Settle the claims of the sources and print them; 1 if one is not as recorded."""
     top = suite.checkout("study claims --write") if write else None
     waiting.probe_all(adapters)
-    settled = collect.collect(adapters)
+    settled = settle.collect(adapters)
     output.decided()
     claims_text.show(settled)
     if top is not None:
@@ -44,7 +45,7 @@ def settle(adapters: Sequence[Adapter], write: bool) -> int:
             Framework(name=adapter.name, title=adapter.title, version=adapter.version())
             for adapter in adapters
         ]
-        page = claims_text.page(settled, items, collect.answers(items, adapters), probed_adapters)
+        page = claims_text.page(settled, items, settle.answers(items, adapters), probed_adapters)
         (top / "docs" / "claims.md").write_text(page, encoding="utf-8")
     differing = claims_text.differing(settled)
     output.next_steps([next_steps.after_claims(differing)])

@@ -8,7 +8,9 @@ import typer
 
 from rlregress.cli import complete, html_option, output, waiting
 from rlregress.cli.details import Details
-from rlregress.cli.options import Algorithms, Html, as_typed, names
+from rlregress.cli.options import Algorithms, Html, as_typed
+from rlregress.details import requested_names
+from rlregress.details.requested_names import names
 from rlregress.errors import UserError
 from rlregress.gate import cell_selection, comparison
 from rlregress.reporting import comparison_text, short_summary
@@ -43,12 +45,12 @@ def compare(
     if as_markdown and as_json:
         raise UserError("--markdown and --json are two formats; give one of them")
     new_page = html_option.begin(html, as_typed())
-    adapters = cell_selection.adapters(frameworks)
+    adapters = requested_names.adapters(frameworks)
     comparison.check(adapters)
-    chosen = cell_selection.details(names("--detail", detail))
+    chosen = requested_names.details(names("--detail", detail))
     algorithms = names("--algorithm", algorithm)
     cell_selection.check_algorithms(adapters, algorithms)
-    left_out = cell_selection.other_algorithms(algorithms)
+    left_out = requested_names.other_algorithms(algorithms)
     if not chosen and not left_out:
         waiting.probe_all(adapters)
     compared = comparison.compare(adapters, chosen, left_out)

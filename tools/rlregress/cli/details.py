@@ -9,15 +9,16 @@ from typing import Annotated
 import typer
 
 from rlregress import suite
-from rlregress.claims import source_index
 from rlregress.cli import complete, output, waiting
-from rlregress.cli.options import Frameworks, names
-from rlregress.details import catalogue
+from rlregress.cli.options import Frameworks
+from rlregress.details import catalogue, requested_names
 from rlregress.details.implementation import documented
+from rlregress.details.requested_names import names
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
-from rlregress.gate import cell_selection, installed_fingerprints, probe_counts
+from rlregress.gate import installed_fingerprints, probe_counts
 from rlregress.reporting import details_text, fingerprint_text, next_steps
+from rlregress.studies.claims import source_index
 
 Details = Annotated[
     str | None,
@@ -55,9 +56,9 @@ def details(
     exit code is 0 if all are as documented in baselines/details, 1 if one is not. 2: there is no
     such detail, or nothing could be probed.
     """
-    adapters = cell_selection.adapters(names("--framework", framework))
+    adapters = requested_names.adapters(names("--framework", framework))
     if installed:
-        chosen = cell_selection.details([*names("--detail", detail), *([which] if which else [])])
+        chosen = requested_names.details([*names("--detail", detail), *([which] if which else [])])
         raise typer.Exit(probe(adapters, chosen, as_json))
     if detail is not None or as_json:
         raise UserError("--detail and --json go with --installed; give it, or leave them out")

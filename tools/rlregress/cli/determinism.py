@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -14,27 +13,19 @@ from typing import Annotated
 import typer
 
 from rlregress.cli import output
-from rlregress.cli.options import Frameworks, names
+from rlregress.cli.options import Frameworks
+from rlregress.details import requested_names
+from rlregress.details.requested_names import names
 from rlregress.environments import discrete
-from rlregress.errors import UserError, nearest
+from rlregress.errors import UserError
 from rlregress.files import absolute
 from rlregress.frameworks.base import Unsupported
-from rlregress.gate import cell_selection, report_data
+from rlregress.gate import report_data
 from rlregress.inside.run_record import check_writable, write_atomically
-from rlregress.reporting import determinism_text, short_summary
-from rlregress.reporting.html import determinism_page
+from rlregress.reporting import short_summary
 from rlregress.reporting.html.page import Facts
-from rlregress.training import chance, determinism_study
-from rlregress.training.starts import Protocol, Starts
-
-
-def checked(names: Sequence[str]) -> tuple[str, ...]:
-    """The groups in the order of the figure; UserError for one that there is not."""
-    for name in names:
-        if name not in determinism_study.GROUPS:
-            raise UserError(f"--vary names '{name}'; {nearest(name, determinism_study.GROUPS)}")
-    wanted = {determinism_study.HELD, *(names or determinism_study.GROUPS)}
-    return tuple(group for group in determinism_study.GROUPS if group in wanted)
+from rlregress.studies.determinism import chance, determinism_report, determinism_study
+from rlregress.studies.determinism.starts import Protocol, Starts
 
 
 def measure(
@@ -49,7 +40,7 @@ def measure(
     discrete.check(plan.environment)
     check_writable(folder, "the report")
     started, date = time.monotonic(), report_data.now()
-    adapters = cell_selection.adapters(frameworks)
+    adapters = requested_names.adapters(frameworks)
     starts = Starts(partial(discrete.make, plan.environment, training=False), plan.protocol)
     kept = determinism_study.Kept(folder / "runs")
     found, drawn, absent = {}, {}, {}
@@ -74,54 +65,33 @@ def measure(
     lines = [
         f"DQN on {plan.environment}, {plan.steps} steps, after the last of which:",
         "",
-        *determinism_text.table(found),
+        *determinism_report.table(found),
         "",
-        *determinism_text.sources(drawn),
+        *determinism_report.sources(drawn),
         *(f"- {name} was not checked: {why}" for name, why in absent.items()),
         *wrong,
     ]
-    plain = determinism_text.as_plain(asdict(plan), found, drawn, absent, wrong)
+    plain = determinism_report.as_plain(asdict(plan), found, drawn, absent, wrong)
     write_atomically(folder / "determinism.json", json.dumps(plain, indent=1) + "\n")
     for line in lines:
         typer.echo(line)
     for name, spread in found.items():
         figure = folder / f"determinism-{name.lower().replace(' ', '-')}.svg"
-        write_atomically(figure, determinism_text.figure(name, spread))
+        write_atomically(figure, determinism_report.figure(name, spread))
     facts = Facts(
         f"Chance in DQN on {plan.environment}, {plan.steps} steps",
         date,
         round(time.monotonic() - started, 1),
         report_data.machine(),
-        _command(frameworks, plan),
+        determinism_study.command(frameworks, plan),
     )
-    written = determinism_page.page(found, drawn, absent, wrong_of, facts)
+    written = determinism_report.page(found, drawn, absent, wrong_of, facts)
     write_atomically(folder / "determinism.html", written)
     typer.echo(
         f"report: {folder} (determinism.html, determinism.json, and a figure for each framework)"
     )
-    output.next_steps(short_summary.steps(determinism_page.cards(found, wrong_of)))
+    output.next_steps(short_summary.steps(determinism_report.cards(found, wrong_of)))
     return 1 if wrong else 0
-
-
-def _command(frameworks: Sequence[str], plan: determinism_study.DeterminismPlan) -> str:
-    """The command that measures the same again."""
-    usual, protocol = Protocol(), plan.protocol
-    command = ["rlregress", "study", "determinism"]
-    for name, value, default in (
-        ("--framework", ",".join(frameworks), ""),
-        ("--environment", plan.environment, ""),
-        ("--steps", plan.steps, 0),
-        ("--runs", plan.runs, 0),
-        ("--checkpoints", plan.checkpoints, 0),
-        ("--vary", ",".join(group for group in plan.groups if group != determinism_study.HELD), ""),
-        ("--sticky", plan.sticky, 0.0),
-        ("--starts", protocol.starts, usual.starts),
-        ("--cap", protocol.cap, usual.cap),
-        ("--states", protocol.states, usual.states),
-    ):
-        if value != default:
-            command += [name, str(value)]
-    return shlex.join(command)
 
 
 def determinism(
@@ -177,7 +147,7 @@ def determinism(
         steps=steps,
         checkpoints=checkpoints,
         runs=runs,
-        groups=checked(names("--vary", vary)),
+        groups=determinism_study.checked(names("--vary", vary)),
         protocol=Protocol(starts=starts, cap=cap, states=states),
     )
     raise typer.Exit(measure(names("--framework", framework), plan, folder))

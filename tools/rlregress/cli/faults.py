@@ -11,10 +11,11 @@ import typer
 from rlregress import frameworks
 from rlregress.cli import html_option, output, waiting
 from rlregress.cli.html_option import Page
-from rlregress.cli.options import Algorithms, Frameworks, Html, Workers, as_typed, names
+from rlregress.cli.options import Algorithms, Frameworks, Html, Workers, as_typed
+from rlregress.details import requested_names
+from rlregress.details.requested_names import names
 from rlregress.errors import UserError
 from rlregress.faults import fault_tables
-from rlregress.gate import cell_selection
 from rlregress.model.fault_results import (
     BEHAVIOR,
     DETAILS,
@@ -143,7 +144,7 @@ def faults(
     and of --unchanged no gate reports a regression; 1: not so; 2: a name is unknown.
     """
     # of several copies of a framework, the one that its name alone means
-    chosen = cell_selection.adapters(names("--framework", framework))
+    chosen = requested_names.adapters(names("--framework", framework))
     adapters = list(dict.fromkeys(adapter.name for adapter in chosen))
     given = {
         TRACES: traced, OPTIONS: optional, BEHAVIOR: behavior, THROUGHPUT: throughput,

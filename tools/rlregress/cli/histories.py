@@ -10,7 +10,8 @@ import typer
 
 from rlregress import frameworks
 from rlregress.cli import output
-from rlregress.cli.options import Workers, names
+from rlregress.cli.options import Workers
+from rlregress.details.requested_names import names
 from rlregress.errors import UserError
 from rlregress.inside.run_record import write_atomically
 from rlregress.reporting import histories_text, next_steps, upgrade_data

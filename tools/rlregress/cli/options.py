@@ -15,11 +15,11 @@ from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar
 import typer
 
 from rlregress.cli import complete
+from rlregress.details.requested_names import names
 from rlregress.errors import UserError, nearest
 from rlregress.files import absolute
-from rlregress.gate.cell_selection import names as names
 from rlregress.gate.cell_selection import usual_budget
-from rlregress.gate.gate_run import GateOptions
+from rlregress.gate_options import GateOptions
 from rlregress.model import option as options
 from rlregress.model.differences import FAIL_ON, ORDER
 from rlregress.model.option import Option

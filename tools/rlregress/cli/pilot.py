@@ -9,12 +9,13 @@ import typer
 
 from rlregress import suite
 from rlregress.cli import output
-from rlregress.cli.options import Algorithms, Environments, Frameworks, Store, Workers, names
+from rlregress.cli.options import Algorithms, Environments, Frameworks, Store, Workers
+from rlregress.details.requested_names import names
 from rlregress.errors import UserError
 from rlregress.files import absolute
-from rlregress.gate import pilot_trainings
 from rlregress.gate.cell_selection import Selection
-from rlregress.reporting import next_steps, pilot_text
+from rlregress.reporting import next_steps
+from rlregress.studies.pilot import pilot_costs, pilot_trainings
 
 
 def pilot(
@@ -63,10 +64,10 @@ def run(selection: Selection | None, seeds: int, workers: int, store: str) -> No
             f"there are no runs of a pilot study in {folder}; train some: rlregress study pilot "
             "--framework NAME --environment ID"
         )
-    for line in pilot_text.legend():
+    for line in pilot_costs.legend():
         typer.echo(line)
     for cell, prices in pilot_trainings.study(folder):
         typer.echo()
-        for line in pilot_text.lines(cell, prices):
+        for line in pilot_costs.lines(cell, prices):
             typer.echo(line)
     output.next_steps([next_steps.after_pilot()])

@@ -11,7 +11,7 @@ import typer
 from rlregress.cli import output
 from rlregress.cli.options import share_of, takes, with_budget
 from rlregress.gate import cell_selection, gate_run, session_planning, tier_progress
-from rlregress.gate.gate_run import GateOptions
+from rlregress.gate_options import GateOptions
 from rlregress.model.planned_session import Gate
 from rlregress.reporting import plan_text, summary
 
@@ -43,7 +43,7 @@ def plan(
 def show(options: GateOptions, must_detect: float | None = None) -> None:
     """Print what a session would do, and the command that does it."""
     workers = options.workers or os.cpu_count() or 1
-    chosen = options.selection()
+    chosen = gate_run.selection_of(options)
     planned = session_planning.plan(
         chosen, options.seeds, options.store, options.one_look, must_detect, workers
     )
@@ -71,7 +71,7 @@ def show(options: GateOptions, must_detect: float | None = None) -> None:
         output.next_steps(f"{what}: {command}" for what, command in commands.items())
 
 
-def _proposed(options: gate_run.GateOptions, gate: Gate, begun: bool) -> gate_run.GateOptions:
+def _proposed(options: GateOptions, gate: Gate, begun: bool) -> GateOptions:
     """The options of a proposed gate, with fresh seeds where another one has begun."""
     first = summary.CONFIRM_SEED if begun and not gate.chosen else options.first_seed
     return replace(options, seeds=gate.seeds, first_seed=first)

@@ -2,48 +2,29 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from rlregress import frameworks
 from rlregress.cli import output
-from rlregress.cli.options import Budget, Report, as_typed, names, refuse
-from rlregress.errors import UserError, nearest
+from rlregress.cli.options import Budget, Report, as_typed, refuse
+from rlregress.details.requested_names import names
+from rlregress.errors import UserError
 from rlregress.files import absolute
-from rlregress.gate import baseline_runs, report_data, run_ranking, thesis_questions
+from rlregress.gate import report_data
 from rlregress.inside.run_record import check_writable, write_atomically
-from rlregress.reporting import next_steps, ranking_text, short_summary, study_text
-from rlregress.reporting.html import ranking_page
+from rlregress.reporting import next_steps, short_summary
 from rlregress.reporting.html.page import Facts
-from rlregress.training import budgets
-from rlregress.training.cell import Cell
+from rlregress.studies.rank import ranking_report, run_ranking
+from rlregress.studies.thesis import thesis_questions, thesis_text
 
 #: what chooses among stored runs.
 _OF_STORED = ("framework", "algorithm", "budget", "store")
-
-
-@dataclass(frozen=True)
-class Kept:
-    """Which stored runs are ranked; empty sequences mean no restriction."""
-
-    frameworks: Sequence[str]
-    algorithms: Sequence[str]
-    budget: str
-
-    def cell(self, cell: Cell) -> bool:
-        """Whether runs of ``cell`` are kept."""
-        return (
-            (not self.frameworks or cell.framework in self.frameworks)
-            and (not self.algorithms or cell.algorithm in self.algorithms)
-            and cell.budget == self.budget
-        )
 
 
 @dataclass(frozen=True)
@@ -67,60 +48,14 @@ def of_csv(path: Path, environments: Sequence[str], options: Options) -> int:
     return _rank(run_ranking.chosen(run_ranking.of_csv(path), environments), options)
 
 
-def of_stored(store: str, kept: Kept, environments: Sequence[str], options: Options) -> int:
+def of_stored(
+    store: str, kept: run_ranking.Kept, environments: Sequence[str], options: Options
+) -> int:
     """Rank the runs of a store, or those of ``baselines/returns`` where none is named."""
-    budgets.budget(kept.budget)
-    for name in kept.frameworks:
-        frameworks.get(name)
-    if store:
-        records = run_ranking.records(Path(store))
-        cells = {job.cell for job, _ in records}
-        runs = run_ranking.of_records([record for record in records if kept.cell(record[0].cell)])
-    else:
-        stored = baseline_runs.every()
-        cells = {stored_cell.cell for stored_cell in stored}
-        runs = run_ranking.of_stored(
-            stored_cell for stored_cell in stored if kept.cell(stored_cell.cell)
-        )
-    place = store or str(baseline_runs.folder())
-    _check_known(kept, cells, place)
-    if not runs:
-        raise UserError(
-            f"no runs of budget '{kept.budget}' are left after --framework and --algorithm in "
-            f"{place}; record some with: rlregress baseline record"
-        )
-    runs = run_ranking.chosen(runs, environments)
-    if lacking := _lacking(kept, cells, environments):
-        typer.echo(f"{place} has no runs of budget '{kept.budget}' of {', '.join(lacking)}")
+    runs, lacking = run_ranking.of_kept(store, kept, environments)
+    if lacking:
+        typer.echo(lacking)
     return _rank(runs, options)
-
-
-def _check_known(kept: Kept, cells: Iterable[Cell], place: str) -> None:
-    """UserError for the name of a framework or an algorithm that has no run at all."""
-    for given, name in ((kept.frameworks, "framework"), (kept.algorithms, "algorithm")):
-        known = {getattr(cell, name) for cell in cells}
-        for wanted in given:
-            if wanted not in known:
-                raise UserError(
-                    f"{place} has no runs of {name} '{wanted}'; {nearest(wanted, known)}"
-                )
-
-
-def _lacking(kept: Kept, cells: Iterable[Cell], environments: Sequence[str]) -> list[str]:
-    """The combinations of the names that were given of which there are no runs."""
-    there = [
-        (cell.framework, cell.algorithm, cell.environment) for cell in cells if kept.cell(cell)
-    ]
-    # no names: all of them
-    requested = (kept.frameworks or [""], kept.algorithms or [""], environments or [""])
-    return [
-        " ".join(filter(None, names))
-        for names in itertools.product(*requested)
-        if not any(
-            all(name in ("", of_cell) for name, of_cell in zip(names, cell, strict=True))
-            for cell in there
-        )
-    ]
 
 
 def _write(folder: Path, files: Mapping[str, str]) -> None:
@@ -149,19 +84,21 @@ def _rank(runs: Sequence[run_ranking.ImplementationRun], options: Options) -> in
     ranked = run_ranking.rank(
         runs, options.runs, options.looks, options.alpha, options.beta, say=typer.echo
     )
-    figure = ranking_text.figure(ranked)
+    figure = ranking_report.figure(ranked)
     seconds = round(time.monotonic() - started, 1)
-    facts = Facts(ranking_page.title(ranked), date, seconds, report_data.machine(), options.command)
+    facts = Facts(
+        ranking_report.title(ranked), date, seconds, report_data.machine(), options.command
+    )
     files = {
         "rank.json": _json(run_ranking.as_dict(ranked)),
         "rank.svg": figure,
-        "rank.html": ranking_page.page(ranked, facts),
+        "rank.html": ranking_report.page(ranked, facts),
     }
     _write(options.report, files)
-    for line in ranking_text.lines(ranked):
+    for line in ranking_report.lines(ranked):
         typer.echo(line)
     typer.echo(f"report: {options.report} (rank.html, rank.json, rank.svg)")
-    output.next_steps(short_summary.steps(ranking_page.cards(ranked)))
+    output.next_steps(short_summary.steps(ranking_report.cards(ranked)))
     return 3 if ranked.undecided else 0
 
 
@@ -170,7 +107,7 @@ def answer(report: Path) -> None:
     check_writable(report, "the report")
     answered = thesis_questions.study()
     _write(report, {"study.json": _json(thesis_questions.as_plain(answered))})
-    for line in study_text.lines(answered):
+    for line in thesis_text.lines(answered):
         typer.echo(line)
     typer.echo(f"report: {report} (study.json)")
     output.next_steps([next_steps.after_study()])
@@ -223,7 +160,9 @@ def rank(
     if csv is not None:
         refuse(context, _OF_STORED, "a CSV file does not take", "leave it out")
         raise typer.Exit(of_csv(csv, environments, options))
-    kept = Kept(names("--framework", framework), names("--algorithm", algorithm), budget)
+    kept = run_ranking.Kept(
+        names("--framework", framework), names("--algorithm", algorithm), budget
+    )
     raise typer.Exit(of_stored(store, kept, environments, options))
 
 

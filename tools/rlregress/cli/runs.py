@@ -23,7 +23,8 @@ from rlregress.cli.options import (
 )
 from rlregress.cluster.slurm_arrays import Site
 from rlregress.errors import UserError
-from rlregress.gate.gate_run import GateOptions
+from rlregress.gate import gate_run
+from rlregress.gate_options import GateOptions
 from rlregress.training.store import store_in
 
 #: fields of ``launch`` that choose runs, which a manifest has chosen already.
@@ -136,7 +137,7 @@ def launch(
         listed = many_runs.listed(Path(manifest), options.store)
     else:
         options = with_budget(options)
-        chosen = options.selection()
+        chosen = gate_run.selection_of(options)
         listed = many_runs.chosen(chosen, options.seeds, options.first_seed, options.store)
     folder = store_in(options.store)
     if local:

@@ -10,8 +10,9 @@ import typer
 
 from rlregress import files
 from rlregress.cli import output
-from rlregress.cli.options import Packages, Steps, names
+from rlregress.cli.options import Packages, Steps
 from rlregress.cli.parsing import script_arguments
+from rlregress.details.requested_names import names
 from rlregress.errors import UserError
 from rlregress.inside.run_record import check_file
 from rlregress.model import explain

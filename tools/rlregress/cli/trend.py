@@ -13,15 +13,16 @@ from typing import Annotated
 
 import typer
 
+from rlregress import evidence
 from rlregress.cli import output
 from rlregress.cli.options import Inconclusive, Report, check_inconclusive, gate_code
 from rlregress.errors import UserError
 from rlregress.files import absolute
-from rlregress.gate import evidence, nightly_trend, report_data
+from rlregress.gate import report_data
 from rlregress.inside.run_record import check_writable, write_atomically
-from rlregress.reporting import harmless, short_summary, trend_text
-from rlregress.reporting.html import trend_page
+from rlregress.reporting import harmless, short_summary
 from rlregress.reporting.html.page import Facts
+from rlregress.studies.trend import nightly_trend, trend_report
 
 
 def trend(
@@ -72,19 +73,19 @@ def judge(given: Sequence[Path], since: str, alpha: float, report: Path) -> int:
         gc.enable()
     check_writable(report, "the report")
     output.decided()
-    text = "\n".join(trend_text.lines(judged)) + "\n"
+    text = "\n".join(trend_report.lines(judged)) + "\n"
     write_atomically(report / "trend.md", harmless.markdown(text))
-    data = json.dumps(evidence.plain(trend_text.as_json(judged)), separators=(",", ":"))
+    data = json.dumps(evidence.plain(trend_report.as_json(judged)), separators=(",", ":"))
     write_atomically(report / "trend.json", data + "\n")
     # what was found is read while the page is drawn
     typer.echo(text)
     command = ["rlregress", "trend", *map(str, given)] + ["--since", since] * bool(since)
     seconds = round(time.monotonic() - started, 1)
     facts = Facts(
-        trend_page.title(judged), begun, seconds, report_data.machine(), shlex.join(command)
+        trend_report.title(judged), begun, seconds, report_data.machine(), shlex.join(command)
     )
-    write_atomically(report / "trend.html", trend_page.page(judged, facts))
+    write_atomically(report / "trend.html", trend_report.page(judged, facts))
     typer.echo(f"report: {report} (trend.html, trend.md, trend.json)")
-    output.next_steps(short_summary.steps([trend_page.card(judged)]))
+    output.next_steps(short_summary.steps([trend_report.card(judged)]))
     typer.echo(f"verdict: {judged.verdict}")
     return judged.exit_code

@@ -21,11 +21,11 @@ from rlregress.cli.options import (
     Packages,
     Steps,
     check_inconclusive,
-    names,
     takes,
     verdict_of,
 )
 from rlregress.cli.parsing import script_arguments
+from rlregress.details.requested_names import names
 from rlregress.errors import UserError
 from rlregress.gate import report_data
 from rlregress.inside.run_record import check_writable, write_atomically

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 from rlregress.cli import check, many_runs
 from rlregress.cluster import run_one, run_selection, slurm_arrays
-from rlregress.gate.gate_run import GateOptions
+from rlregress.gate import gate_run
 from rlregress.gate.session import Session
 from rlregress.gate.session_waves import Wave, next_wave, standing
+from rlregress.gate_options import GateOptions
 from rlregress.inside.run_record import check_writable
 from rlregress.reporting import waves_text
 from rlregress.training.lease import Lease, holder
@@ -46,7 +47,7 @@ def run(waves: Waves) -> int:
     """
     # what is wrong with the report is said before anything is trained
     check_writable(waves.gate.report, "the report")
-    session = waves.gate.session()
+    session = gate_run.session_of(waves.gate)
     many_runs.say(f"waves: {session.describe()}")
     with _alone(session, waves.wait) as other:
         if other:
@@ -58,7 +59,7 @@ def run(waves: Waves) -> int:
 
 def dry_run(waves: Waves) -> None:
     """Print the scripts for Slurm of the next wave."""
-    session = waves.gate.session()
+    session = gate_run.session_of(waves.gate)
     wave = next_wave(session)
     if wave is None:
         many_runs.say("no runs are left to do: the gate has a verdict")

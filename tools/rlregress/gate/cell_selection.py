@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rlregress import datafiles, files, frameworks, suite
+from rlregress import datafiles, files, suite
 from rlregress.datafiles import Text
-from rlregress.details import catalogue
+from rlregress.details import requested_names
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import baseline_runs, published
@@ -20,20 +20,6 @@ from rlregress.training.cell import Cell
 
 #: where smoke trainings go: the cheapest environment that needs MuJoCo
 SMOKE_ENVIRONMENT = "InvertedPendulum-v4"
-
-
-def names(option: str, given: str | None) -> list[str]:
-    """The names of a comma-separated option; none if it was not given.
-
-    Raises:
-        UserError: it was given, and names nothing.
-    """
-    if given is None:
-        return []
-    listed = [name.strip() for name in given.split(",") if name.strip()]
-    if not listed:
-        raise UserError(f"{option} names nothing; expected names, comma-separated, or no {option}")
-    return listed
 
 
 @dataclass(frozen=True)
@@ -55,52 +41,8 @@ class Selection:
     hyperparameters: str = ""
 
 
-def adapters(names: Sequence[str]) -> list[Adapter]:
-    """The named adapters, all with their packages installed; without names the installed ones."""
-    if names:
-        chosen = [frameworks.get(name) for name in names]
-        for adapter in chosen:
-            adapter.versions()
-        return chosen
-    chosen = frameworks.installed()
-    if not chosen:
-        raise UserError(
-            "no framework is installed; install one of: "
-            + ", ".join(frameworks.get(name).packages[0] for name in frameworks.names())
-        )
-    return chosen
-
-
-def details(names: Sequence[str]) -> frozenset[str]:
-    """The ids of the details that are named, or whose ids begin with a name (``sac.critic_loss``).
-
-    Raises:
-        UserError: no id is, or begins with, one of the names.
-    """
-    chosen: set[str] = set()
-    for name in names:
-        below = {id for id in catalogue.ids() if f"{id}.".startswith(f"{name}.")}
-        chosen |= below or {catalogue.get(name).id}
-    return frozenset(chosen)
-
-
-def algorithms() -> frozenset[str]:
-    """The algorithms of all known frameworks."""
-    return frozenset(a for name in frameworks.names() for a in frameworks.get(name).algorithms)
-
-
-def behavior_only() -> frozenset[str]:
-    """The algorithms of all known frameworks that are asked how they behave, and no cell trains."""
-    return frozenset(a for name in frameworks.names() for a in frameworks.get(name).behavior_only)
-
-
-def other_algorithms(chosen: Sequence[str]) -> frozenset[str]:
-    """The algorithms, each a family of details, that ``--algorithm`` leaves out."""
-    return (algorithms() | behavior_only()) - set(chosen) if chosen else frozenset()
-
-
 def _of_names(selection: Selection, environments: Sequence[str]) -> list[Cell]:
-    chosen = adapters(selection.frameworks)
+    chosen = requested_names.adapters(selection.frameworks)
     check_algorithms(chosen, selection.algorithms)
     cells = []
     for adapter in chosen:
@@ -115,7 +57,7 @@ def _of_names(selection: Selection, environments: Sequence[str]) -> list[Cell]:
 
 
 def _of_study(selection: Selection, table: str) -> list[Cell]:
-    chosen = adapters(selection.frameworks)
+    chosen = requested_names.adapters(selection.frameworks)
     check_algorithms(chosen, selection.algorithms)
     given = {adapter.name for adapter in chosen}
     every = [Cell(*key, selection.budget) for key in published.table(table)]
@@ -174,7 +116,7 @@ def _exclusions(cells: Sequence[Cell]) -> dict[Cell, str]:
     reasons = {}
     for cell in dict.fromkeys(cells):
         try:
-            adapters([cell.framework])
+            requested_names.adapters([cell.framework])
             job_plan.check(cell)
             reason = job_plan.exclusion_reason(cell)
         except UserError as error:
@@ -254,7 +196,7 @@ def check_algorithms(chosen: Sequence[Adapter], algorithms: Sequence[str]) -> No
 def _of_stored(selection: Selection) -> list[Cell]:
     """Stored cells, and those of the published table of the budget."""
     of_budget = budget(selection.budget)
-    chosen = adapters(selection.frameworks)
+    chosen = requested_names.adapters(selection.frameworks)
     check_algorithms(chosen, selection.algorithms)
     installed = {adapter.name for adapter in chosen}
     recorded = {
@@ -295,7 +237,7 @@ def _of_stored(selection: Selection) -> list[Cell]:
                 "name some with --cells (all, or patterns of ids) or with --environment"
             )
     else:
-        patterns = names("--cells", selection.cells)
+        patterns = requested_names.names("--cells", selection.cells)
         for pattern in patterns:
             if not fnmatch.filter(stored, pattern):
                 raise UserError(f"no stored cell matches '{pattern}'; {nearest(pattern, stored)}")

@@ -15,25 +15,25 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from rlregress import suite
+from rlregress import evidence, suite
+from rlregress.details import requested_names
 from rlregress.details.expectations import Cell
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import (
     cell_selection,
-    evidence,
     outcome,
-    probe_counts,
     report_data,
     stored_throughput,
 )
-from rlregress.gate.baseline_runs import FIRST_NEW_SEED
+from rlregress.gate.cell_selection import Selection
 from rlregress.gate.machines import other_machines
 from rlregress.gate.session import Session, open_session
+from rlregress.gate_options import PYTEST, GateOptions
 from rlregress.inside import identity
 from rlregress.inside.run_record import check_writable
 from rlregress.model.gate_result import GateResult, ReportData
-from rlregress.model.option import arguments, of, option
+from rlregress.model.option import arguments
 from rlregress.tracing.child_processes import last_words
 from rlregress.training import worker_launch
 
@@ -48,101 +48,28 @@ TIERS = ("tests_unit", "tests_behavior", "tests_performance")
 THROUGHPUT = "tests_performance/test_throughput.py"
 
 
-@dataclass(frozen=True)
-class GateOptions:
-    """What ``rlregress check`` was given; pytest and the other commands that judge take part of it.
-
-    Attributes:
-        one_look: judge once, after the budget's number of runs.
-    """
-
-    report: Path = option(
-        Path("report"), "--report", "Of the report; default: report/.", metavar="FOLDER"
+def selection_of(options: GateOptions) -> Selection:
+    """The cells that it is about."""
+    return Selection(
+        options.budget,
+        requested_names.names("--framework", options.frameworks),
+        requested_names.names("--algorithm", options.algorithms),
+        requested_names.names("--environment", options.environments),
+        options.cells,
+        options.hyperparameters,
     )
-    budget: str = option(
-        "short", "--budget", "Length of trainings: smoke, short or full.", metavar="NAME",
-        pytest=True,
-    )  # fmt: skip
-    frameworks: str | None = option(
-        None, "--framework", "Default: the installed ones.", metavar="NAMES",
-        completed_by="of_frameworks", pytest=True,
-    )  # fmt: skip
-    algorithms: str | None = option(
-        None, "--algorithm", "Such as ppo,sac; default: all.", metavar="NAMES", pytest=True
+
+
+def session_of(options: GateOptions) -> Session:
+    """Its trainings, checked, nothing started."""
+    return open_session(
+        selection_of(options),
+        options.seeds,
+        options.store,
+        options.alpha,
+        options.first_seed,
+        one_look=options.one_look,
     )
-    environments: str | None = option(
-        None, "--environment", "Gymnasium ids; default: as --cells.", metavar="IDS", pytest=True
-    )
-    cells: str = option(
-        "default", "--cells", "default, all, a study, or ids such as '*-ppo-*'.",
-        metavar="CELLS", completed_by="of_cells", pytest=True,
-    )  # fmt: skip
-    hyperparameters: str = option(
-        "", "--hyperparameters", "Of baselines/hyperparameters; default: each its own.",
-        metavar="SET", pytest=True,
-    )  # fmt: skip
-    seeds: int = option(
-        0, "--seeds", "New runs of each cell, judged once; 0: as needed.", metavar="N", least=0,
-        pytest=True,
-    )  # fmt: skip
-    one_look: bool = option(
-        False, "--single-look", "Judge once, after the budget's runs.", pytest=True
-    )
-    alpha: float = option(
-        0.05, "--alpha", "Probability of a false alarm; 0.05.", metavar="P", pytest=True
-    )
-    first_seed: int = option(
-        FIRST_NEW_SEED, "--first-seed", "Of new runs; others confirm an alarm.", metavar="SEED",
-        pytest=True,
-    )  # fmt: skip
-    store: str = option(
-        "", "--store", "Of run records; default: runs/.", metavar="FOLDER", pytest=True
-    )
-    workers: int = option(
-        0, "--workers", "Processes; 0: one per core.", short="-n", metavar="N", least=0
-    )
-    throughput: bool = option(False, "--throughput", "Judge speed and memory, too.")
-
-    def selection(self) -> cell_selection.Selection:
-        """The cells that it is about."""
-        return cell_selection.Selection(
-            self.budget,
-            cell_selection.names("--framework", self.frameworks),
-            cell_selection.names("--algorithm", self.algorithms),
-            cell_selection.names("--environment", self.environments),
-            self.cells,
-            self.hyperparameters,
-        )
-
-    def session(self) -> Session:
-        """Its trainings, checked, nothing started."""
-        return open_session(
-            self.selection(),
-            self.seeds,
-            self.store,
-            self.alpha,
-            self.first_seed,
-            one_look=self.one_look,
-        )
-
-    @property
-    def evidence(self) -> Path:
-        """Where the evidence of the session lies."""
-        return self.report / "evidence.json"
-
-    @property
-    def junit(self) -> Path:
-        """Where the JUnit file lies."""
-        return self.report / "junit.xml"
-
-    @property
-    def throughput_evidence(self) -> Path:
-        """Where the evidence of throughput lies."""
-        return self.report / "throughput.json"
-
-
-#: fields of the options that pytest takes, too.
-PYTEST = frozenset(name for name, (each, _) in of(GateOptions).items() if each.pytest)
 
 
 def pytest_command(
@@ -290,11 +217,11 @@ def judge(options: GateOptions, say: Callable[[str], None]) -> GateResult:
     """
     started, date = time.monotonic(), report_data.now()
     # everything that can be wrong with the request is said before anything is started
-    chosen, session = options.selection(), options.session()
+    chosen, session = selection_of(options), session_of(options)
     frameworks, algorithms = chosen.frameworks, chosen.algorithms
-    adapters = cell_selection.adapters(frameworks)
+    adapters = requested_names.adapters(frameworks)
     to_probe = {
-        adapter.full_name: probe_counts.to_probe(adapter, algorithms) for adapter in adapters
+        adapter.full_name: requested_names.to_probe(adapter, algorithms) for adapter in adapters
     }
     if options.throughput:
         stored_throughput.check(stored_throughput.pairs(adapters, algorithms))
@@ -367,7 +294,7 @@ def _report_data(
     to_probe: Mapping[str, Collection[Cell]],
     entries: list[dict[str, Any]],
 ) -> ReportData:
-    known, coverage = cell_selection.algorithms(), {}
+    known, coverage = requested_names.algorithms(), {}
     trained = session.cells if session is not None and session.judged else ()
     for name, cells in to_probe.items():
         judged = [cell for cell in trained if cell.framework == name.partition("@")[0]]

@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from rlregress import evidence
+from rlregress.details import requested_names
 from rlregress.details.expectations import Cell
-from rlregress.gate import evidence, probe_counts
 from rlregress.model.gate_result import FrameworkOutcome
 from rlregress.model.quantities import RETURNS, TRAINING, Quantity, quantity_of
 from rlregress.model.verdict import (
@@ -124,7 +125,7 @@ def outcomes(
         else:
             verdict = _verdict(failures, verdicts, quantities)
         wanted = to_probe.get(framework, ())
-        missing = probe_counts.not_probed(wanted, evidence.answered(own, framework))
+        missing = requested_names.not_probed(wanted, evidence.answered(own, framework))
         tiers = _untested(tests, _trained(framework, trained)) if framework in to_probe else ()
         if verdict != REGRESSED and (missing or tiers):
             verdict = COULD_NOT_JUDGE

@@ -36,18 +36,6 @@ def lower_bound(lengths: Sequence[float], workers: int) -> float:
     return max(sum(lengths) / workers, max(lengths, default=0.0))
 
 
-def tighter_bound(lengths: Sequence[float], workers: int) -> float:
-    """As ``lower_bound``, which also counts that runs are not divided.
-
-    Of the k * workers + 1 longest runs one worker does k + 1, and none of these is shorter than
-    the shortest of them.
-    """
-    ordered = sorted(lengths, reverse=True)
-    ends = range(workers, len(ordered), workers)
-    together = (sum(ordered[end - k : end + 1]) for k, end in enumerate(ends, start=1))
-    return max([lower_bound(lengths, workers), *together])
-
-
 def spread(cell: Cell, known: Sequence[Baseline]) -> tuple[float, ...]:
     """Lengths of recorded runs over the mean of their cell; 1 alone where none is recorded.
 

@@ -7,12 +7,11 @@ with. Files are written by ``rlregress baseline throughput --record``, never by 
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import tomli_w
 from pydantic import Field
 
 from rlregress import datafiles, frameworks, suite
@@ -20,7 +19,6 @@ from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.gate.baseline_runs import FIRST_NEW_SEED
 from rlregress.inside import identity, machine
-from rlregress.inside.run_record import check_writable, write_atomically
 from rlregress.model.throughput_verdict import ThroughputVerdict
 from rlregress.training import throughput_measurement
 from rlregress.training.throughput_measurement import Measurement
@@ -91,19 +89,19 @@ def check(pairs: Sequence[tuple[str, str]]) -> None:
         throughput_measurement.protocol(framework.partition("@")[0], algorithm)
 
 
-def _without_null(value: Any) -> Any:
+def without_null(value: Any) -> Any:
     """TOML has no null."""
     if isinstance(value, Mapping):
-        return {name: _without_null(of) for name, of in value.items() if of is not None}
-    return [_without_null(of) for of in value] if isinstance(value, list | tuple) else value
+        return {name: without_null(of) for name, of in value.items() if of is not None}
+    return [without_null(of) for of in value] if isinstance(value, list | tuple) else value
 
 
-def _here(framework: str, algorithm: str) -> Stored:
+def here(framework: str, algorithm: str) -> Stored:
     """What a process that is measured here and now would be stored with."""
     name = framework.partition("@")[0]
     throughput_measurement.check_environment()
     return Stored(
-        protocol=_without_null(asdict(throughput_measurement.protocol(name, algorithm))),
+        protocol=without_null(asdict(throughput_measurement.protocol(name, algorithm))),
         versions=identity.versions(frameworks.get(framework)),
         python=platform.python_version(),
         cpu=machine.cpu_name(),
@@ -111,10 +109,10 @@ def _here(framework: str, algorithm: str) -> Stored:
     )
 
 
-def _differences(known: Stored, here: Stored, below: str = "") -> str:
+def differences(known: Stored, here: Stored, below: str = "") -> str:
     """What is stored with something else than what is here, value by value; empty: nothing."""
     before, now = (
-        _flat(_without_null(asdict(replace(process, process=())))) for process in (known, here)
+        _flat(without_null(asdict(replace(process, process=())))) for process in (known, here)
     )
     return ", ".join(
         f"{key} was {before.get(key, 'absent')} and is {now.get(key, 'absent')} here"
@@ -143,12 +141,12 @@ def stored(framework: str, algorithm: str) -> Stored | None:
     known = load(framework).get(algorithm)
     if known is None:
         return None
-    here = _here(framework, algorithm)
+    now = here(framework, algorithm)
     for name in ("protocol", "cpu"):
-        if getattr(known, name) != getattr(here, name):
+        if getattr(known, name) != getattr(now, name):
             raise UserError(
                 f"{path_of(framework)} has the throughput of {algorithm} with another {name}: "
-                f"{_differences(known, here, name)}; record it again: {how_to_record(framework)} "
+                f"{differences(known, now, name)}; record it again: {how_to_record(framework)} "
                 "--replace"
             )
     return known
@@ -245,51 +243,3 @@ def _samples(before: Sequence[Measurement], after: Sequence[Measurement]) -> dic
         if None not in old + new:
             samples[quantity] = Sample(old, new, less_is_better=quantity == _MEMORY)
     return samples
-
-
-def record(
-    wanted: Sequence[tuple[str, str]], processes: int, replace_stored: bool
-) -> Iterator[str]:
-    """Measure until ``processes`` are stored of each pair; yields lines.
-
-    Every process is written at once, so that a recording that was ended goes on; those that
-    replace stored ones are written when they are complete.
-
-    Raises:
-        UserError: fewer than two processes, or what is stored was measured with something else.
-    """
-    if processes < 2:
-        raise UserError(f"--record is {processes}, expected 2 or more processes of each algorithm")
-    suite.checkout("recording throughput")
-    check_writable(folder(), "stored throughput")
-    done: dict[tuple[str, str], Stored] = {}
-    replaced: set[tuple[str, str]] = set()
-    for pair in wanted:
-        here, known = _here(*pair), load(pair[0]).get(pair[1])
-        if known is not None and not replace_stored:
-            if others := _differences(known, here):
-                raise UserError(
-                    f"{path_of(pair[0])} holds {len(known.process)} processes of {pair[1]} that "
-                    f"were measured with something else, which new ones would replace: {others}; "
-                    "give --replace if that is meant"
-                )
-            here = known
-        elif known is not None:
-            replaced.add(pair)
-        done[pair] = here
-    # in turns, so that what the machine does beside it meets all of them
-    for number in range(processes):
-        for pair in wanted:
-            if len(done[pair].process) > number:
-                continue
-            process = throughput_measurement.measure(*pair, number)
-            done[pair] = replace(done[pair], process=(*done[pair].process, process))
-            if pair not in replaced or number + 1 == processes:
-                _write(*pair, done[pair])
-            yield f"[{number + 1}/{processes}] {' '.join(pair)}: ratio to the floor {process.ratio}"
-
-
-def _write(framework: str, algorithm: str, now: Stored) -> None:
-    content = {**load(framework), algorithm: now}
-    tables = {name: _without_null(asdict(of)) for name, of in sorted(content.items())}
-    write_atomically(path_of(framework), tomli_w.dumps(tables))

@@ -12,9 +12,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from rlregress import datafiles, suite
+from rlregress import datafiles, evidence, suite
 from rlregress.errors import UserError
-from rlregress.gate import evidence
 from rlregress.progress import Pace, about
 from rlregress.tracing.child_processes import last_words
 from rlregress.training import worker_launch

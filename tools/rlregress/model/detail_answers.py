@@ -168,3 +168,15 @@ class ProbeCounts:
     deviations: int
     absent: int
     faults: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Item:
+    """One thing that a source names; see ``studies/claims/source_index.py``."""
+
+    id: str
+    place: str
+    title: str
+    details: tuple[str, ...] = ()
+    defaults: tuple[str, ...] = ()
+    not_code: str = ""

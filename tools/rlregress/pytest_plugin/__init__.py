@@ -24,31 +24,33 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from rlregress import evidence as evidence_file
 from rlregress import frameworks, suite
-from rlregress.details import catalogue
+from rlregress.details import catalogue, requested_names
 from rlregress.details.implementation import Implementation, documented, implementations
 from rlregress.errors import UserError, nearest, refuse_empty, warn_in_words
-from rlregress.faults import places
 from rlregress.frameworks.base import Adapter
 from rlregress.frameworks.isolation import shift_seeds
-from rlregress.gate import cell_selection, gate_run, probe_counts, report_data
-from rlregress.gate import evidence as evidence_file
-from rlregress.gate.session import Session, open_session
-from rlregress.gate.stored_throughput import Measured, pairs
-from rlregress.gate.tier_progress import TiersProgress, recorded
 from rlregress.inside.run_record import check_writable
 from rlregress.model.gate_result import GateResult
 from rlregress.model.quantities import CRITIC, TRAINING
 from rlregress.pytest_plugin import subjects, suite_options
-from rlregress.reporting import gate_report, harmless, terminal, throughput_text, words
+from rlregress.reporting import harmless, terminal, words
 from rlregress.training.budgets import budget
 
+if TYPE_CHECKING:
+    # a test of formulas or behaviour needs nothing of the gate, which takes long to import
+    from rlregress.gate.cell_selection import Selection
+    from rlregress.gate.session import Session
+    from rlregress.gate.stored_throughput import Measured
+    from rlregress.gate.tier_progress import TiersProgress
+
 _ADAPTERS = pytest.StashKey[list[Adapter]]()
-_SESSION = pytest.StashKey[Session]()
+_SESSION: pytest.StashKey[Session] = pytest.StashKey()
 #: reports arrive without a config: that of this process
 _CONFIG: dict[str, pytest.Config] = {}
 #: marks tests that algorithms without cells are asked by
@@ -57,7 +59,7 @@ _INTERRUPTED = pytest.StashKey[bool]()
 _COLLECTED = pytest.StashKey[list[dict[str, Any]]]()
 _STARTED = pytest.StashKey[float]()
 _SELECTABLE = pytest.StashKey[set[str]]()
-_TIERS = pytest.StashKey[TiersProgress]()
+_TIERS: pytest.StashKey[TiersProgress] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -100,12 +102,12 @@ def pytest_configure(config: pytest.Config) -> None:
         for adapter in map(frameworks.get, frameworks.names()):
             if adapter.checkout and config.getoption(f"--{adapter.name}"):
                 frameworks.use_checkout(adapter, config.getoption(f"--{adapter.name}"))
-        for chosen in cell_selection.adapters(_names(config, "--framework")):
+        for chosen in requested_names.adapters(_names(config, "--framework")):
             documented(chosen)
         for name in _names(config, "--framework"):
             frameworks.get(name).versions()
         budget(config.getoption("--budget"))
-        cell_selection.details(_names(config, "--detail"))
+        requested_names.details(_names(config, "--detail"))
         if any(
             config.getoption(name) != default
             for name, default in suite_options.OF_TRAININGS.items()
@@ -115,7 +117,7 @@ def pytest_configure(config: pytest.Config) -> None:
             check_writable(Path(config.getoption("--evidence")).parent, "the evidence")
         if config.getoption("--rlregress-report"):
             check_writable(Path(config.getoption("--rlregress-report")), "the report")
-        known = cell_selection.algorithms() | cell_selection.behavior_only()
+        known = requested_names.algorithms() | requested_names.behavior_only()
         for algorithm in _names(config, "--algorithm"):
             if algorithm not in known:
                 raise UserError(f"unknown algorithm '{algorithm}'; {nearest(algorithm, known)}")
@@ -152,6 +154,8 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
             folders = ", ".join(map(str, adapter.code_folders()))
             lines.append(f"{adapter.full_name}: {versions} ({folders})")
     if _SESSION in config.stash:
+        from rlregress.gate import cell_selection
+
         lines += [
             f"left out: {sentence}" for sentence in cell_selection.excluded(_selection(config))
         ]
@@ -159,21 +163,23 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 
 
 def _names(config: pytest.Config, option: str) -> list[str]:
-    return cell_selection.names(option, config.getoption(option))
+    return requested_names.names(option, config.getoption(option))
 
 
 def _adapters(config: pytest.Config) -> list[Adapter]:
     """The frameworks that the options select, found once per process."""
     if _ADAPTERS not in config.stash:
         try:
-            config.stash[_ADAPTERS] = cell_selection.adapters(_names(config, "--framework"))
+            config.stash[_ADAPTERS] = requested_names.adapters(_names(config, "--framework"))
         except UserError as error:
             raise pytest.Collector.CollectError(str(error)) from None
     return config.stash[_ADAPTERS]
 
 
-def _selection(config: pytest.Config) -> cell_selection.Selection:
-    return cell_selection.Selection(
+def _selection(config: pytest.Config) -> Selection:
+    from rlregress.gate.cell_selection import Selection
+
+    return Selection(
         budget=config.getoption("--budget"),
         frameworks=_names(config, "--framework"),
         algorithms=_names(config, "--algorithm"),
@@ -186,6 +192,8 @@ def _selection(config: pytest.Config) -> cell_selection.Selection:
 def session_of(config: pytest.Config) -> Session:
     """The trainings that the options select, made once per process; UserError if none can be."""
     if _SESSION not in config.stash:
+        from rlregress.gate.session import open_session
+
         config.stash[_SESSION] = open_session(
             _selection(config),
             config.getoption("--seeds"),
@@ -277,6 +285,8 @@ def throughput(pytestconfig: pytest.Config) -> Measured:
     """How fast the selected frameworks train: measured by one process at a time."""
     if _is_xdist_worker():
         pytest.skip("throughput is measured by one process at a time: run it without -n")
+    from rlregress.gate.stored_throughput import Measured, pairs
+
     chosen = pairs(_adapters(pytestconfig), _names(pytestconfig, "--algorithm"))
     return Measured(chosen, pytestconfig.getoption("--alpha"))
 
@@ -306,8 +316,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     That is a framework, and of trainings what is judged.
     """
     empty = {item for item in items if subjects.is_empty(item)}
-    details = cell_selection.details(_names(config, "--detail"))
-    others = cell_selection.other_algorithms(_names(config, "--algorithm"))
+    details = requested_names.details(_names(config, "--detail"))
+    others = requested_names.other_algorithms(_names(config, "--algorithm"))
     left_out = [
         item
         for item in items
@@ -340,6 +350,8 @@ def _say_how_far(config: pytest.Config, tests: Sequence[str]) -> None:
         return
     trains = any(evidence_file.tier_of(test) == "performance" for test in tests)
     if _TIERS not in config.stash:
+        from rlregress.gate.tier_progress import TiersProgress, recorded
+
         config.stash[_TIERS] = TiersProgress(
             recorded(),
             _processes(config),
@@ -422,6 +434,8 @@ def pytest_runtest_makereport(
     report = yield
     if report.failed and call.when == "call" and (about := subjects.detail_of_item(item)):
         report.user_properties.append(("about", about))
+        from rlregress.faults import places
+
         code = places.where(implementation) if implementation is not None else ""
         if code:
             report.sections.append(("deciding code", code))
@@ -472,8 +486,8 @@ def _details_lines(config: pytest.Config, entries: list[dict[str, Any]]) -> Iter
         return
     by = " ".join(_selected_by(config, "--detail", "-k", "-m", "--deselect"))
     for adapter in _adapters(config):
-        wanted = probe_counts.to_probe(adapter, _names(config, "--algorithm"))
-        missing = probe_counts.not_probed(
+        wanted = requested_names.to_probe(adapter, _names(config, "--algorithm"))
+        missing = requested_names.not_probed(
             wanted, evidence_file.answered(entries, adapter.full_name)
         )
         details = len({id for id, _ in wanted})
@@ -523,14 +537,19 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pyte
         terminalreporter.write_line(line)
     for line in words.not_judged(evidence_file.not_judged(entries)):
         terminalreporter.write_line(line)
-    for line in throughput_text.lines(evidence_file.throughput(entries)):
-        terminalreporter.write_line(line)
+    if measured := evidence_file.throughput(entries):
+        from rlregress.reporting import throughput_text
+
+        for line in throughput_text.lines(measured):
+            terminalreporter.write_line(line)
     if _is_xdist_worker():
         return
     if config.getoption("--evidence"):
         evidence_file.write(Path(config.getoption("--evidence")), entries)
     if config.getoption("--rlregress-report"):
-        from rlregress import report_files  # what makes pages is loaded where one is made
+        # what makes pages is loaded where one is made
+        from rlregress import report_files
+        from rlregress.reporting import gate_report
 
         folder = Path(config.getoption("--rlregress-report"))
         result = _result(config, entries)
@@ -542,9 +561,11 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pyte
 
 def _result(config: pytest.Config, entries: list[dict[str, Any]]) -> GateResult:
     """What the gate says of a session of pytest, whatever it was asked."""
+    from rlregress.gate import gate_run, report_data
+
     algorithms = _names(config, "--algorithm")
     # frameworks are to be asked everything that their algorithms have: -k and -m leave out some
-    wanted = {of.full_name: probe_counts.to_probe(of, algorithms) for of in _adapters(config)}
+    wanted = {of.full_name: requested_names.to_probe(of, algorithms) for of in _adapters(config)}
     # under xdist its workers have made theirs, and this process none
     trained = any(entry["tier"] == "performance" for entry in entries)
     session = session_of(config) if trained else None

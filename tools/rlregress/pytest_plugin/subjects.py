@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from rlregress import evidence as evidence_file
 from rlregress import frameworks
-from rlregress.details import catalogue
+from rlregress.details import catalogue, requested_names
 from rlregress.details.implementation import Implementation
 from rlregress.frameworks.base import Adapter
-from rlregress.gate import cell_selection
-from rlregress.gate import evidence as evidence_file
-from rlregress.gate.judging import judge, why_not_needed
-from rlregress.gate.session import Session
 from rlregress.inside.episodes import learning_curve
 from rlregress.model.cells import Verdict
 from rlregress.model.quantities import DIAGNOSTICS
 from rlregress.training.cell import Job
+
+if TYPE_CHECKING:
+    from rlregress.gate.session import Session
 
 #: markers of what takes long
 SLOW, NIGHTLY = "slow", "nightly"
@@ -40,6 +40,8 @@ class SessionRun:
 
         Skips the test if the run is of a later look, and its cell was decided before.
         """
+        from rlregress.gate.judging import why_not_needed
+
         if reason := why_not_needed(self.session, self.job):
             pytest.skip(reason)
         return self.session.train(self.job)
@@ -85,6 +87,8 @@ class JudgedSubject:
 
 @cache
 def _verdicts(session: Session) -> dict[str, Verdict]:
+    from rlregress.gate.judging import judge
+
     return judge(session)
 
 
@@ -143,7 +147,7 @@ def detail_of_item(item: pytest.Item) -> str:
 def selectable_names() -> set[str]:
     """The names that -m knows: frameworks, algorithms, and families of details."""
     families = {detail.family for detail in catalogue.all_details()}
-    return {*frameworks.names(), *cell_selection.algorithms(), *families}
+    return {*frameworks.names(), *requested_names.algorithms(), *families}
 
 
 def marks_of(item: pytest.Item, selectable: set[str]) -> set[str]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rlregress import frameworks
-from rlregress.gate.gate_run import PYTEST, GateOptions
+from rlregress.gate_options import PYTEST, GateOptions
 from rlregress.model import option
 
 _SHARED = {name: each for name, each in option.of(GateOptions).items() if name in PYTEST}

@@ -8,8 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from rlregress.model.detail_answers import Entry, ProbeCounts
-from rlregress.model.settled_claims import Item
+from rlregress.model.detail_answers import Entry, Item, ProbeCounts
 from rlregress.reporting.words import counted
 
 _WIDTH_OF_FILES = 130

@@ -9,10 +9,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from rlregress import evidence
 from rlregress.errors import UserError
 from rlregress.faults import injection
-from rlregress.gate import evidence, gate_run, outcome
+from rlregress.gate import gate_run, outcome
 from rlregress.gate.baseline_runs import FIRST_NEW_SEED
+from rlregress.gate_options import GateOptions
 from rlregress.model.fault_results import Fault, FaultResult
 from rlregress.training import worker_launch
 from rlregress.upgrade.cached_folders import Say
@@ -75,11 +77,9 @@ def _unchanged(
             yield replace(result, detected=not (result.regressed or result.trouble))
 
 
-def _options(
-    framework: str, algorithm: str, cells: str, workers: int, folder: str
-) -> gate_run.GateOptions:
+def _options(framework: str, algorithm: str, cells: str, workers: int, folder: str) -> GateOptions:
     """Runs and report are in a folder."""
-    return gate_run.GateOptions(
+    return GateOptions(
         report=Path(folder) / "report",
         frameworks=framework,
         algorithms=algorithm,
@@ -89,7 +89,7 @@ def _options(
     )
 
 
-def _first_runs(options: gate_run.GateOptions, environment: Mapping[str, str]) -> Outcomes:
+def _first_runs(options: GateOptions, environment: Mapping[str, str]) -> Outcomes:
     """What the run of the first seed of each cell comes to; its record stays in the store."""
     one = replace(options, seeds=1, one_look=True)
     entries = gate_run.returns_alone(sys.executable, one, environment)
@@ -99,9 +99,7 @@ def _first_runs(options: gate_run.GateOptions, environment: Mapping[str, str]) -
     return {record["cell"]: {**record, "time": None} for record in records}
 
 
-def _judged(
-    fault: Fault, options: gate_run.GateOptions, environment: Mapping[str, str]
-) -> FaultResult:
+def _judged(fault: Fault, options: GateOptions, environment: Mapping[str, str]) -> FaultResult:
     entries = gate_run.returns_alone(sys.executable, options, environment)
     if isinstance(entries, str):
         return FaultResult(fault=fault, trouble=entries)

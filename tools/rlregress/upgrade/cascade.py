@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from rlregress.details import catalogue
+from rlregress.details.requested_names import other_algorithms
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter
-from rlregress.gate.cell_selection import other_algorithms
-from rlregress.gate.gate_run import GateOptions
+from rlregress.gate_options import GateOptions
 from rlregress.model import differences as model
 from rlregress.model.code import REMOVED, Changed
 from rlregress.model.differences import Entry

@@ -7,6 +7,7 @@ by pair, and counted. A release is asked and traced once, for the pair before it
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -109,7 +110,7 @@ def run(
 
 def _keep(framework: str, rows: Sequence[JudgedPair]) -> None:
     pairs = [asdict(row) for row in rows]
-    for change in (seen for pair in pairs for seen in pair["changes"]):
+    for change in itertools.chain.from_iterable(pair["changes"] for pair in pairs):
         if not change["later"]:
             del change["later"]
     text = json.dumps({"pairs": pairs}, indent=1)

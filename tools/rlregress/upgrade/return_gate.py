@@ -11,6 +11,7 @@ from typing import Any
 from rlregress import files
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import baseline_runs, gate_run, outcome, report_data
+from rlregress.gate_options import GateOptions
 from rlregress.model.quantities import ONE_SIDED, RETURNS, quantity_of
 from rlregress.model.upgrade_result import ReturnsVerdict
 from rlregress.model.verdict import COULD_NOT_JUDGE, INCONCLUSIVE, REGRESSED
@@ -32,7 +33,7 @@ def judge(
     adapter: Adapter,
     algorithms: Sequence[str],
     sides: tuple[Side, Side],
-    options: gate_run.GateOptions,
+    options: GateOptions,
     say: Callable[[str], None],
 ) -> ReturnsVerdict | None:
     """Train the diverged algorithms on the new version and judge their returns by the stored runs.
@@ -70,7 +71,7 @@ def trained_further(
     alarm: ReturnsVerdict,
     entries: Sequence[Mapping[str, Any]],
     side: Side,
-    options: gate_run.GateOptions,
+    options: GateOptions,
     say: Callable[[str], None],
 ) -> ReturnsVerdict:
     """What is left of an alarm when the old version has been trained again, with fresh seeds.

@@ -16,9 +16,10 @@ def welch_interval(
     """Welch's interval of mean(new) - mean(stored), stored [m], new [n].
 
     It describes one cell, is not corrected for the family, and decides nothing. Its measured
-    coverage at nominal 95 %, over the laws of ``laws.py`` with 5 or 10 new seeds, is 93 to 96 % on
-    average and 85 % at worst (two modes, 20 stored, 5 new); the percentile bootstrap covers 88 to
-    92 %, and the pooled interval falls to 79 % where the spread has changed.
+    coverage at nominal 95 %, over the simulated laws (``tools/tests/simulations/laws.py``) with 5
+    or 10 new seeds, is 93 to 96 % on average and 85 % at worst (two modes, 20 stored, 5 new); the
+    percentile bootstrap covers 88 to 92 %, and the pooled interval falls to 79 % where the spread
+    has changed.
 
     Returns:
         (low, high), or None with a single value on a side or no spread on both.

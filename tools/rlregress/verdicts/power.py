@@ -133,7 +133,7 @@ def smallest_drop(
         m = 30   0.95  1.06  1.16  1.34
 
     The number belongs to a normal law and is multiplied by the standard deviation of the stored
-    returns. Resampling the stored returns' own shape was tried on the laws of ``laws.py``: the
+    returns. Resampling the stored returns' own shape was tried on the laws of the simulations: the
     median of its answers differs by 0 to 20 %, while the standard deviation of 10 seeds, which
     both need, is itself uncertain by 25 %. So the simple one is used, which can be told before
     anything runs. At a ceiling, where a shift is not how a cell gets worse, see ``ceiling``.

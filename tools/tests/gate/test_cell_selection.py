@@ -10,6 +10,7 @@ from rlregress import frameworks, suite
 from rlregress.errors import UserError
 from rlregress.gate import baseline_runs, cell_selection, gate_run, published, session_planning
 from rlregress.gate.cell_selection import Selection
+from rlregress.gate_options import GateOptions
 from rlregress.hyperparameters import hyperparameter_set
 from rlregress.reporting import plan_text
 from rlregress.training.budgets import budget, hyperparameters
@@ -122,9 +123,9 @@ def test_what_belongs_to_a_frameworks_code_stays_with_it():
 
 def test_a_gate_hands_the_set_to_its_trainings(tmp_path):
     """The command that does the work trains with the set that the gate was asked for."""
-    words = gate_run.pytest_command(gate_run.GateOptions(tmp_path, hyperparameters="original"))
+    words = gate_run.pytest_command(GateOptions(tmp_path, hyperparameters="original"))
     assert words[words.index("--hyperparameters") + 1] == "original"
-    assert "--hyperparameters" not in gate_run.pytest_command(gate_run.GateOptions(tmp_path))
+    assert "--hyperparameters" not in gate_run.pytest_command(GateOptions(tmp_path))
 
 
 def test_the_learning_rate_of_a_set_is_that_of_all_networks():

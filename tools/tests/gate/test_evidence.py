@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
-from rlregress import suite
+from rlregress import evidence, suite
 from rlregress.errors import UserError
-from rlregress.gate import evidence, outcome
+from rlregress.gate import outcome
 from rlregress.training import worker_launch
 
 from .test_outcome import cell

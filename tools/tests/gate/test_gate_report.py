@@ -9,8 +9,10 @@ import pytest
 from rlregress import frameworks
 from rlregress.cli import check as gate_command
 from rlregress.cli import upgrade as upgrade_command
-from rlregress.gate import cell_selection, gate_run, probe_counts
+from rlregress.details import requested_names
+from rlregress.gate import cell_selection, gate_run
 from rlregress.gate.session import open_session
+from rlregress.gate_options import GateOptions
 from rlregress.model.upgrade_result import Upgrade
 from rlregress.reporting.html.page import Facts
 from rlregress.tracing.recording_processes import current
@@ -22,7 +24,7 @@ from .test_outcome import cell, entry
 
 def answers(adapter):
     """One entry for every detail and scope that a framework is asked."""
-    for detail, scope in probe_counts.to_probe(adapter):
+    for detail, scope in requested_names.to_probe(adapter):
         of = entry(f"tests_unit::t[{detail}-{adapter.full_name}-{scope}]", adapter.full_name)
         yield {**of, "detail": detail, "scope": scope, "found": "half"}
 
@@ -36,7 +38,7 @@ def judged(tmp_path, monkeypatch):
 
     def judge(without="nothing"):
         monkeypatch.setattr(gate_run, "run", lambda options: evidence(options, without))
-        options = gate_run.GateOptions(report=tmp_path, store=str(tmp_path / "runs"))
+        options = GateOptions(report=tmp_path, store=str(tmp_path / "runs"))
         return gate_command.judge(options), tmp_path
 
     def evidence(options, without):
@@ -106,7 +108,7 @@ def test_details_that_were_not_asked_are_said_first(judged, capsys):
     assert (code, {of["verdict"] for of in verdicts.values()}) == (2, {"could not judge"})
     text, printed = (report / "summary.md").read_text(), capsys.readouterr().out
     for name, adapter in names.items():
-        ids = {id for id, _ in probe_counts.to_probe(adapter)}
+        ids = {id for id, _ in requested_names.to_probe(adapter)}
         gae = {id for id in ids if id.startswith("gae.")}
         message = f"{len(gae)} of {len(ids)} details were not checked: gae."
         assert f"## {name}: could not judge\n\n{message}" in text

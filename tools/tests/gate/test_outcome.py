@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rlregress.gate import evidence, outcome
+from rlregress import evidence
+from rlregress.gate import outcome
 from rlregress.model.gate_result import FrameworkOutcome, GateResult
 from rlregress.model.verdict import FORMULAS_HOLD
 from rlregress.reporting import summary, words

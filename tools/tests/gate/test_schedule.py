@@ -17,10 +17,10 @@ from rlregress.gate.schedule import (
     makespan,
     predict,
     spread,
-    tighter_bound,
 )
 from rlregress.reporting import plan_text
 from rlregress.training.cell import Cell
+from tools.tests.simulations.simulate_launch import tighter_bound
 
 
 @pytest.mark.parametrize(

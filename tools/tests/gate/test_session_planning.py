@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from rlregress import suite
-from rlregress.gate import evidence, session_planning
+from rlregress import evidence, suite
+from rlregress.gate import session_planning
 from rlregress.gate.cell_selection import Selection
 from rlregress.gate.session import open_session
 from rlregress.inside import run_record

@@ -22,12 +22,12 @@ from rlregress.errors import UserError
 from rlregress.gate import baseline_runs, cell_selection, published, session_planning
 from rlregress.gate.judging import band_samples, judge
 from rlregress.gate.session import open_session
-from rlregress.gate.simulate_stored import stored_laws
 from rlregress.model.cells import CellVerdict
 from rlregress.model.quantities import CRITIC
 from rlregress.reporting import plan_text
 from rlregress.training import job_plan
 from rlregress.training.cell import Cell
+from tools.tests.simulations.simulate_stored import stored_laws
 
 from .stored import with_critics
 from .working import Ended, whole, with_three_runs, work

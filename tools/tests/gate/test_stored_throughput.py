@@ -8,13 +8,16 @@ from dataclasses import replace
 
 import pytest
 
-from rlregress import frameworks
+from rlregress import evidence, frameworks
 from rlregress.cli import baseline, check
+from rlregress.details import requested_names
 from rlregress.errors import UserError
-from rlregress.gate import evidence, gate_run, outcome, probe_counts, stored_throughput
+from rlregress.gate import gate_run, outcome, stored_throughput
 from rlregress.gate.stored_throughput import Measured
+from rlregress.gate_options import GateOptions
 from rlregress.model.gate_result import GateResult
 from rlregress.reporting import summary, throughput_text
+from rlregress.studies import throughput_recording
 from rlregress.training.throughput_measurement import Measurement
 
 from .test_outcome import cell, entry
@@ -52,7 +55,7 @@ def measured(monkeypatch):
 def record(name: str, processes: int, replace_stored: bool = False) -> list[str]:
     """Record two algorithms of a framework."""
     pairs = [(name, "ppo"), (name, "sac")]
-    return list(stored_throughput.record(pairs, processes, replace_stored))
+    return list(throughput_recording.record(pairs, processes, replace_stored))
 
 
 def test_what_is_recorded_is_read_again(name, folder, measured):
@@ -91,7 +94,7 @@ def test_stored_processes_are_there_until_all_that_replace_them_are(name, folder
     """A recording that was interrupted loses none of them."""
     record(name, 2)
     before = stored_throughput.load(name)
-    lines = stored_throughput.record([(name, "ppo"), (name, "sac")], 3, replace_stored=True)
+    lines = throughput_recording.record([(name, "ppo"), (name, "sac")], 3, replace_stored=True)
     for _ in range(4):
         next(lines)
     assert stored_throughput.load(name) == before
@@ -190,7 +193,7 @@ def test_a_gate_says_a_damaged_file_before_it_trains(name, folder, tmp_path, mon
     """An emptied one, too: in one sentence with what to do, and nothing is run."""
     monkeypatch.setattr(gate_run, "run", lambda options: pytest.fail("it ran"))
     stored_throughput.path_of(name).write_text(content)
-    options = gate_run.GateOptions(report=tmp_path, store=str(tmp_path / "runs"), throughput=True)
+    options = GateOptions(report=tmp_path, store=str(tmp_path / "runs"), throughput=True)
     with pytest.raises(UserError, match=f"{name}.toml.* expected .*; restore the file, or delete"):
         check.judge(options)
 
@@ -286,7 +289,7 @@ def test_the_report_shows_what_was_measured_and_judged():
 
 def test_a_gate_measures_throughput_only_if_asked(tmp_path):
     """Its session leaves the file out, and a second one, without other processes, runs it."""
-    options = gate_run.GateOptions(report=tmp_path, frameworks="some", throughput=True)
+    options = GateOptions(report=tmp_path, frameworks="some", throughput=True)
     first, second = gate_run.pytest_command(options), gate_run.throughput_command(options)
     assert first[first.index("--ignore") + 1] == gate_run.THROUGHPUT == second[3]
     assert "-n" not in second
@@ -307,14 +310,14 @@ def test_evidence_of_throughput_is_read_from_its_own_session(tmp_path, monkeypat
             {**entry("tests_unit/test_details.py::t", adapter.full_name), "tier": "unit"}
             | {"detail": id, "scope": scope, "found": "as documented"}
             for adapter in frameworks.installed()
-            for id, scope in probe_counts.to_probe(adapter)
+            for id, scope in requested_names.to_probe(adapter)
         ]
         second = [{**of, "framework": names[0]} for of in throughput_entries("inconclusive")]
         options.evidence.write_text(json.dumps({"schema": 1, "tests": first}))
         options.throughput_evidence.write_text(json.dumps({"schema": 1, "tests": second}))
 
     monkeypatch.setattr(gate_run, "run", sessions)
-    options = gate_run.GateOptions(report=tmp_path, store=str(tmp_path / "runs"), throughput=True)
+    options = GateOptions(report=tmp_path, store=str(tmp_path / "runs"), throughput=True)
     check.judge(options)
     found = json.loads((tmp_path / "verdict.json").read_text())["frameworks"]
     name = frameworks.installed()[0].full_name

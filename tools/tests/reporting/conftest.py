@@ -11,6 +11,7 @@ import pytest
 
 from rlregress.cli import check as gate_command
 from rlregress.gate import gate_run
+from rlregress.gate_options import GateOptions
 
 from . import simulated
 
@@ -34,8 +35,8 @@ def night(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tupl
         frameworks: str | None = "sb3",
         in_brief: bool = False,
     ) -> tuple[int, str, Path]:
-        def evidence(options: gate_run.GateOptions) -> None:
-            session = options.session()
+        def evidence(options: GateOptions) -> None:
+            session = gate_run.session_of(options)
             known = {cell.id: stored for cell, stored in session.stored.items()}
             found = simulated.of_details(without, frameworks) + simulated.of_runs(known, lost or {})
             text = json.dumps({"schema": 1, "tests": [*found, *more]})
@@ -44,7 +45,7 @@ def night(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tupl
 
         monkeypatch.setattr(gate_run, "run", evidence)
         report = tmp_path / "report"
-        options = gate_run.GateOptions(
+        options = GateOptions(
             report=report, store=str(tmp_path / "runs"), cells=cells, frameworks=frameworks
         )
         code = gate_command.judge(options, in_brief)

@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.gate import baseline_runs, cell_selection, evidence, probe_counts
+from rlregress import evidence
+from rlregress.details import requested_names
+from rlregress.gate import baseline_runs
 from rlregress.gate.baseline_runs import FIRST_NEW_SEED, Baseline
 from rlregress.model.quantities import DIAGNOSTICS, RETURNS
 from rlregress.verdicts.looks import SEQUENTIAL
@@ -114,10 +116,10 @@ def of_details(without: str, names: str | None) -> list[dict[str, Any]]:
         names: of frameworks, comma-separated; None: the installed ones.
     """
     entries = []
-    for adapter in cell_selection.adapters(names.split(",") if names else ()):
+    for adapter in requested_names.adapters(names.split(",") if names else ()):
         name = adapter.full_name
         entries.append(_entry(f"tests_behavior::t[{name}]", name, "behavior"))
-        for id, scope in sorted(probe_counts.to_probe(adapter)):
+        for id, scope in sorted(requested_names.to_probe(adapter)):
             if not id.startswith(without):
                 entry = _entry(f"tests_unit::test_detail[{id}-{name}-{scope}]", name, "unit")
                 entries.append({**entry, "detail": id, "scope": scope, "found": "as documented"})

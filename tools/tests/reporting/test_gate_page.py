@@ -10,6 +10,7 @@ import pytest
 
 from rlregress.gate import baseline_runs, gate_run, report_data
 from rlregress.gate.outcome import outcomes
+from rlregress.gate_options import GateOptions
 from rlregress.model.gate_result import GateResult, ReportData
 from rlregress.model.quantities import CRITIC, TRAINING
 from rlregress.reporting import words
@@ -246,7 +247,7 @@ def test_a_report_is_written_whole_or_not_at_all(night, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(gate_run, "run", ends)
-    options = gate_run.GateOptions(report=report, cells=HOPPER, frameworks="sb3")
+    options = GateOptions(report=report, cells=HOPPER, frameworks="sb3")
     with pytest.raises(KeyboardInterrupt), gate_run.new_report(options) as new:
         gate_run.judge(new, lambda line: None)
     assert {path.name: path.read_bytes() for path in report.iterdir()} == before

@@ -9,16 +9,17 @@ import pytest
 
 from rlregress.gate.source_diff import hunk
 from rlregress.model import differences as model
-from rlregress.model.chance_spread import Spread
 from rlregress.model.differences import Entry
 from rlregress.model.fault_results import DETAILS, RETURNS, Fault, FaultResult
 from rlregress.model.recorded_traces import Growth
 from rlregress.model.upgrade_result import Cause
 from rlregress.reporting import words
-from rlregress.reporting.html import determinism_page, faults_page, upgrade_page
+from rlregress.reporting.html import faults_page, upgrade_page
 from rlregress.reporting.html import page as pages
 from rlregress.reporting.html.page import Facts, Step
 from rlregress.selftest import probe_server
+from rlregress.studies.determinism import determinism_report
+from rlregress.studies.determinism.chance import Spread
 from rlregress.upgrade import return_gate
 
 from ..upgrade import test_result as upgrades
@@ -257,7 +258,7 @@ def determinism(wrong=()) -> str:
     groups = {"deterministic": HELD, "exploration": VARIED}
     sources = {"One": {"exploration": "numpy.random"}}
     absent = {"Other": "no DQN"}
-    return determinism_page.page({"One": groups}, sources, absent, {"One": wrong}, FACTS)
+    return determinism_report.page({"One": groups}, sources, absent, {"One": wrong}, FACTS)
 
 
 def test_chance_is_told_for_each_source_with_its_numbers():

@@ -32,7 +32,7 @@ def fault():
 @pytest.fixture
 def measured(monkeypatch, fault):
     """Store ten processes; of each new one the quantity of the fault is a fifth or more worse."""
-    here = stored_throughput._here(fault.framework, fault.algorithm)
+    here = stored_throughput.here(fault.framework, fault.algorithm)
     known = replace(here, process=tuple(SOUND))
     monkeypatch.setattr(stored_throughput, "load", lambda framework: {fault.algorithm: known})
     requested = []

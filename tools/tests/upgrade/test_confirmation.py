@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rlregress.gate import baseline_runs
-from rlregress.gate.gate_run import GateOptions
+from rlregress.gate_options import GateOptions
 from rlregress.model.upgrade_result import ReturnsVerdict
 from rlregress.tracing.recording_processes import Side
 from rlregress.upgrade import cascade, return_gate

@@ -12,12 +12,13 @@ from rlregress.errors import UserError
 from rlregress.model.quantities import scale_of
 from rlregress.model.verdict import worst_verdict
 from rlregress.verdicts.effect import welch_interval
-from rlregress.verdicts.laws import LAWS
 from rlregress.verdicts.looks import fixed
 from rlregress.verdicts.permutation import permutation_p_rows
 from rlregress.verdicts.rules import CellSample, Rules
 from rlregress.verdicts.sequential import follow, verdicts_of
-from rlregress.verdicts.simulate_gates import (
+from rlregress.verdicts.stability import self_check
+from tools.tests.simulations.laws import LAWS
+from tools.tests.simulations.simulate_gates import (
     NOTHING,
     Change,
     draw_session,
@@ -25,7 +26,6 @@ from rlregress.verdicts.simulate_gates import (
     judge_sessions,
     measure,
 )
-from rlregress.verdicts.stability import self_check
 
 
 def healthy(seed, size, mean=1000.0, sd=100.0):

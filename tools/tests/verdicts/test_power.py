@@ -19,7 +19,7 @@ from rlregress.verdicts.power import (
     smallest_drop,
     smallest_group_drop,
 )
-from rlregress.verdicts.simulate_gates import evidence_of, judge_sessions
+from tools.tests.simulations.simulate_gates import evidence_of, judge_sessions
 
 
 def noncentral_t_drop(m, n, level):

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from rlregress.gate.evidence import plain
+from rlregress.evidence import plain
 from rlregress.inside import critic
 from rlregress.model.quantities import (
     CRITIC,
@@ -28,7 +28,7 @@ from rlregress.verdicts.permutation import permutation_p_rows
 from rlregress.verdicts.power import smallest_drop
 from rlregress.verdicts.rules import CellSample, Rules
 from rlregress.verdicts.sequential import follow, judge_cells
-from rlregress.verdicts.simulate_gates import (
+from tools.tests.simulations.simulate_gates import (
     NOTHING,
     Change,
     draw_secondary,

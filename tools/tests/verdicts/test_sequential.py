@@ -16,7 +16,7 @@ from rlregress.verdicts.permutation import permutation_p_rows
 from rlregress.verdicts.power import smallest_group_drop
 from rlregress.verdicts.rules import CellSample, Rules
 from rlregress.verdicts.sequential import follow, judge_cells
-from rlregress.verdicts.simulate_gates import (
+from tools.tests.simulations.simulate_gates import (
     NOTHING,
     Change,
     draw_session,

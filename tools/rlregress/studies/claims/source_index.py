@@ -1,0 +1,71 @@
+"""The index of what the sources name: ``baselines/sources/*.toml``, one file for each document.
+
+A file has the title of its ``document`` and a list of ``[[item]]`` tables with ``id``, ``place``
+(where it stands), ``title`` (what it is, in our words) and what asks it: ``details`` (ids of the
+catalogue) and ``defaults`` ("ppo.learning_rate", names as in ``baselines/hyperparameters``).
+``not_code`` says why an item, or the rest of it, is no statement about code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from rlregress import datafiles
+from rlregress.datafiles import Text
+from rlregress.errors import UserError
+from rlregress.model.detail_answers import Item
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Item(Item):
+    id: Text
+    place: Text
+    title: Text
+    details: tuple[Text, ...] = ()
+    defaults: tuple[Text, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not (self.details or self.defaults or self.not_code):
+            raise ValueError(
+                f"nothing asks '{self.id}'; name details or defaults, or say in not_code why it is "
+                "no statement about code"
+            )
+
+
+@dataclass(frozen=True)
+class _Index:
+    document: Text
+    item: tuple[_Item, ...] = ()
+
+
+def load(folder: Path) -> tuple[Item, ...]:
+    """The items of all files of a folder.
+
+    Raises:
+        UserError: an item has a missing, unknown or ill-typed key, is named twice, or is neither
+            asked by anything nor said to be no statement about code.
+    """
+    items: dict[str, Item] = {}
+    for path in datafiles.folder(folder, "index of what a source names"):
+        index: _Index = datafiles.read(path, _Index)
+        places = datafiles.places(path, "item", len(index.item))
+        for item, place in zip(index.item, places, strict=True):
+            if item.id in items:
+                raise UserError(f"{place}: the id '{item.id}' is taken; give every item its own")
+            items[item.id] = item
+    return tuple(items.values())
+
+
+def without_answer(
+    items: Iterable[Item], answered: Collection[str], beginnings: tuple[str, ...]
+) -> list[str]:
+    """``item: detail`` for each detail of the items whose id begins so that has no answer."""
+    return [
+        f"{item.id}: {detail}"
+        for item in items
+        if item.id.startswith(beginnings)
+        for detail in item.details
+        if detail not in answered
+    ]

@@ -1,0 +1,1 @@
+"""What each source of chance does to DQN."""

@@ -1,0 +1,103 @@
+"""What trainings of one group have in common: when they part, and by how much they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spread:
+    """What one source of chance causes.
+
+    Attributes:
+        runs: number of trainings.
+        parted: environment steps of the first checkpoint at which weights differ; None: at none.
+        distinct: different weights among the trainings at the last checkpoint.
+        steps: of the checkpoints.
+        score_mean, score_deviation, value_mean, value_deviation: of each checkpoint, over the
+            trainings; deviations are those of a population, as in the paper.
+    """
+
+    runs: int
+    parted: int | None
+    distinct: int
+    steps: list[int]
+    score_mean: list[float]
+    score_deviation: list[float]
+    value_mean: list[float]
+    value_deviation: list[float]
+
+
+#: nothing is varied
+HELD = "deterministic"
+#: by the number of threads that torch computes with
+THREADS = "threads"
+#: sources that may be without effect, and nothing is wrong: the environment draws nothing, threads
+#: add in the same order
+_MAY_BE_STILL = (HELD, "environment", THREADS)
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """An agent in the middle of its training.
+
+    Attributes:
+        steps: environment steps done.
+        weights: SHA-256 of all parameters, those of the target network among them.
+        score: mean return from the start sequences.
+        value: mean maximum Q of the held-out states.
+    """
+
+    steps: int
+    weights: str
+    score: float
+    value: float
+
+
+#: the trainings of a group, each a list of checkpoints
+Runs = Sequence[Sequence[Checkpoint]]
+
+
+def _deviations(numbers: np.ndarray) -> list[float]:
+    # the mean of equal numbers may be another one, by rounding
+    deviations: list[float] = np.where(np.ptp(numbers, axis=1) == 0.0, 0.0, numbers.std(1)).tolist()
+    return deviations
+
+
+def spread(runs: Runs) -> Spread:
+    """Of the trainings of one group, which have the same number of checkpoints."""
+    columns = list(zip(*runs, strict=True))
+    weights = [len({point.weights for point in column}) for column in columns]
+    scores = np.array([[point.score for point in column] for column in columns])
+    values = np.array([[point.value for point in column] for column in columns])
+    steps = [column[0].steps for column in columns]
+    return Spread(
+        runs=len(runs),
+        parted=next((at for at, n in zip(steps, weights, strict=True) if n > 1), None),
+        distinct=weights[-1],
+        steps=steps,
+        score_mean=scores.mean(1).tolist(),
+        score_deviation=_deviations(scores),
+        value_mean=values.mean(1).tolist(),
+        value_deviation=_deviations(values),
+    )
+
+
+def faults(framework: str, groups: Mapping[str, Spread]) -> list[str]:
+    """One sentence for everything that is not as it has to be."""
+    lines = []
+    for group, found in groups.items():
+        if group == HELD and found.parted is not None:
+            lines.append(
+                f"{framework}: with everything held, {found.runs} trainings have {found.distinct} "
+                f"different weights, first seen after {found.parted} steps; expected one"
+            )
+        if group not in _MAY_BE_STILL and found.parted is None:
+            lines.append(
+                f"{framework}: another seed of {group} leaves the weights as they are; expected "
+                "others: what draws it is not what this suite seeds"
+            )
+    return lines

@@ -1,0 +1,1 @@
+"""What runs should be judged by."""

@@ -1,0 +1,1 @@
+"""Which implementations differ, by runs that exist."""

@@ -1,0 +1,340 @@
+"""AdaStop: implementations compared in pairs, with as few runs as decide.
+
+Every sample (the runs of one implementation, in the order of their seeds) is looked at after n, 2n,
+..., Kn runs. The statistic of a pair is the absolute difference of the two sums of returns so far
+(Mathieu et al. 2023, "AdaStop", equation 1), here over the standard deviation of these returns. If
+two samples have one law, the runs of a block of n against n could as well have been dealt to them
+in any other way; the boundary of a look is the quantile of the largest statistic of all undecided
+pairs over such arrangements (equation 2). The pair with the largest statistic is separated if it is
+above, and the boundary is computed again without it (step-down, appendix F.2). Of the error alpha,
+k alpha / K may be spent after look k.
+
+The paper divides by nothing. No arrangement changes the returns of a pair as a whole, so of two
+samples the decisions are the same; of several, and of several environments, no pair whose returns
+are larger or vary more than those of others lifts the boundary for these.
+
+One set of arrangements serves all pairs: of the 2n places of a block, those of the first sample
+before those of the second, n are drawn anew for the first in every pair alike.
+
+The probability of separating one or more pairs of equal laws is at most alpha for two samples, and
+for pairs without a common sample. Where pairs share samples it is not exact: of 1-2 and 2-3 sample
+2 is the second in the one and the first in the other, and one set of places does not keep how the
+two statistics depend on each other. ``simulate_adastop`` measures what that costs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rlregress.errors import UserError
+from rlregress.verdicts.permutation import TIE, all_arrangements, random_arrangements
+
+FloatArray = NDArray[np.float64]
+IndexArray = NDArray[np.intp]
+BoolArray = NDArray[np.bool_]
+
+#: what is decided about the first of two implementations
+GREATER, SMALLER = "greater", "smaller"
+NOT_SEPARATED, UNDECIDED = "not separated", "undecided"
+
+#: beyond it the count of all arrangements takes long, and no part of the error is left for a look
+_MOST_LOOKS = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdastopPlan:
+    """What is fixed before the first run; something can be separated under it.
+
+    Attributes:
+        runs: n, new runs of every sample at each look.
+        looks: K, looks at most.
+        alpha: probability of separating one or more pairs of equal laws.
+        beta: probability of accepting a pair before the last look, over all looks; 0: never
+            (appendix G). A pair that is accepted early is ``not separated``.
+        draws: arrangements drawn where there are more; otherwise all are used.
+        seed: of the drawn arrangements.
+
+    Raises:
+        UserError: a number that makes no plan, or a plan under which nothing can be separated.
+    """
+
+    runs: int = 5
+    looks: int = 5
+    alpha: float = 0.05
+    beta: float = 0.0
+    draws: int = 10_000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.runs < 1 or self.looks < 1 or self.draws < 1:
+            raise UserError(
+                f"{self.looks} looks of {self.runs} runs with {self.draws} arrangements are no "
+                "plan: each number has to be at least 1"
+            )
+        if self.looks > _MOST_LOOKS:
+            raise UserError(
+                f"{self.looks} looks are too many: expected {_MOST_LOOKS} at most, each of which "
+                "needs new runs of every implementation; plan fewer with --looks"
+            )
+        if not (0 < self.alpha < 1 and 0 <= self.beta < 1):
+            raise UserError(
+                f"alpha {self.alpha:g} and beta {self.beta:g} are no probabilities of error: "
+                "expected alpha between 0 and 1, and beta from 0 to below 1"
+            )
+        if (smallest := max(self.smallest_share, 1 / self.draws)) > self.alpha:
+            raise UserError(
+                f"{self.looks} x {self.runs} runs of each implementation cannot separate any two "
+                f"at alpha {self.alpha:g}: even the clearest difference comes up by chance with "
+                f"probability {smallest:.2g}; plan more runs"
+            )
+
+    @property
+    def arrangements(self) -> int:
+        """How many arrangements are looked at: all of them, or as many as are drawn."""
+        return min(math.comb(2 * self.runs, self.runs) ** self.looks, self.draws)
+
+    @property
+    def smallest_share(self) -> float:
+        """Share of all arrangements that tie with the clearest difference: it and its mirror."""
+        return float(Fraction(2, math.comb(2 * self.runs, self.runs) ** self.looks))
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What is decided about two samples.
+
+    Attributes:
+        first, second: their indices.
+        decision: of the first against the second: greater, smaller, not separated or undecided.
+        look: at which it was decided, from 1; 0 while it is undecided.
+    """
+
+    first: int
+    second: int
+    decision: str
+    look: int
+
+
+@dataclass(frozen=True)
+class Look:
+    """One look, as it ended.
+
+    Attributes:
+        lower, upper: the last boundaries that statistics were held against, in sums of returns
+            over the standard deviation of a pair's returns. Below ``lower`` a pair is accepted;
+            -inf: none is.
+        statistics: that of each pair that was undecided before, by pair.
+    """
+
+    lower: float
+    upper: float
+    statistics: dict[tuple[int, int], float]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All pairs, in the order in which they were given, and the looks that were possible."""
+
+    pairs: tuple[Pair, ...]
+    looks: tuple[Look, ...]
+
+
+def _arrangements(plan: AdastopPlan) -> Iterator[tuple[FloatArray, IndexArray]]:
+    """For each look, ways to deal a block as signs [deals, 2 runs], and the arrangements.
+
+    An arrangement is a row of the first array, at every look one. They are all that there are, if
+    these are no more than ``plan.draws``, otherwise drawn ones and the observed one.
+    """
+    n = plan.runs
+    deals = math.comb(2 * n, n)
+    rng = np.random.default_rng(plan.seed)
+    if plan.arrangements == deals**plan.looks:
+        every = 1.0 - 2.0 * all_arrangements(n, n)
+        yield from (
+            (every, of_look)
+            for of_look in np.indices((deals,) * plan.looks).reshape(plan.looks, -1)
+        )
+    elif deals <= 2 * plan.draws:
+        # to draw from a list is ten times as fast as to draw the places
+        every = 1.0 - 2.0 * all_arrangements(n, n)
+        for _ in range(plan.looks):
+            drawn = rng.integers(deals, size=plan.draws)
+            drawn[0] = deals - 1  # the last n of 2n runs are those of the second sample
+            yield every, drawn
+    else:
+        each = np.arange(plan.draws)
+        for _ in range(plan.looks):
+            yield 1.0 - 2.0 * random_arrangements(n, n, plan.draws - 1, rng), each
+
+
+def _spreads(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Standard deviation of each two rows [pairs, runs] together; 1 where all values are equal."""
+    together = np.concatenate([first, second], axis=1)
+    return np.where(np.ptp(together, axis=1) > 0, together.std(axis=1), 1.0)
+
+
+class _Envelope:
+    """The largest statistic of each arrangement over the pairs that are left; or the smallest.
+
+    Args:
+        table: statistics [arrangements, pairs].
+        of: ``np.maximum``, or ``np.minimum``.
+    """
+
+    def __init__(self, table: FloatArray, of: np.ufunc) -> None:
+        self._table, self._of = table.copy(), of
+        self._never = -math.inf if of is np.maximum else math.inf
+        self.values: FloatArray = of.reduce(table, axis=1)
+
+    def without(self, pair: int) -> None:
+        """Leave a pair out, by its place in the table."""
+        executed = np.flatnonzero(self._table[:, pair] == self.values)
+        self._table[:, pair] = self._never
+        # few, if there are many pairs
+        self.values[executed] = self._of.reduce(self._table[executed], axis=1)
+
+
+def _step_down(
+    table: FloatArray,
+    observed: FloatArray,
+    tie: FloatArray,
+    kept: tuple[BoolArray, BoolArray],
+    allowed: Sequence[int],
+    on_decided: Callable[[], object],
+) -> tuple[dict[int, bool], list[int], float, float]:
+    """Separate or accept one pair after another, each at the boundaries of those that are left.
+
+    Args:
+        table: statistics [arrangements, pairs] of the pairs that are undecided.
+        observed, tie: of these pairs [pairs]; what is nearer to a boundary than a tie is not
+            beyond it.
+        kept: arrangements in which no earlier look has rejected a pair, or accepted one.
+        allowed: how many of these may be beyond the upper boundary, and beyond the lower one.
+        on_decided: is called after each pair.
+
+    Returns:
+        Decided pair, by its place -> whether it is separated; the pairs of the last boundaries;
+        the lower and the upper one.
+    """
+    decided: dict[int, bool] = {}
+    left = len(observed)
+    largest = _Envelope(table, np.maximum)
+    smallest = _Envelope(table, np.minimum) if allowed[1] > 0 else None
+    from_top = iter(np.argsort(tie - observed, kind="stable").tolist())
+    from_bottom = iter(np.argsort(observed + tie, kind="stable").tolist())
+    top, bottom = next(from_top), next(from_bottom)
+    while True:
+        within = largest.values[kept[0]]
+        upper = float(np.partition(within, -1 - allowed[0])[-1 - allowed[0]])
+        lower = -math.inf
+        if smallest is not None:
+            within = smallest.values[kept[1]]
+            lower = float(np.partition(within, allowed[1])[allowed[1]])
+        if observed[top] - tie[top] > upper:
+            pair, decided[top] = top, True
+        elif observed[bottom] + tie[bottom] < lower:
+            pair, decided[bottom] = bottom, False
+        else:
+            break
+        on_decided()
+        if left == 1:
+            return decided, [pair], lower, upper
+        left -= 1
+        largest.without(pair)
+        if smallest is not None:
+            smallest.without(pair)
+        while top in decided:
+            top = next(from_top)
+        while bottom in decided:
+            bottom = next(from_bottom)
+    return decided, [index for index in range(len(observed)) if index not in decided], lower, upper
+
+
+def compare(
+    samples: Sequence[ArrayLike],
+    pairs: Sequence[tuple[int, int]],
+    plan: AdastopPlan,
+    on_decided: Callable[[], object] = lambda: None,
+) -> Comparison:
+    """Decide pairs of samples, look by look, as far as there are runs.
+
+    The comparison stops before the first look at which an undecided pair lacks runs; what is not
+    decided then is ``undecided``. After the last look it is ``not separated``. Later runs change
+    nothing that is decided already.
+
+    Args:
+        samples: returns [runs] of each sample, in the order of their seeds; of any lengths.
+        pairs: indices of the samples that are compared.
+        plan: looks, errors and arrangements.
+        on_decided: is called after each pair that is decided.
+
+    Raises:
+        UserError: a return that is not finite.
+    """
+    values = [np.asarray(sample, dtype=np.float64) for sample in samples]
+    if not all(np.isfinite(sample).all() for sample in values):
+        raise UserError("a return is not a finite number: failed runs must be replaced first")
+    n, count = plan.runs, len(values)
+    first, second = (np.array([pair[side] for pair in pairs], dtype=np.intp) for side in (0, 1))
+    decided: dict[int, tuple[str, int]] = {}
+    looks: list[Look] = []
+    so_far = np.zeros((count, plan.looks * n))
+    most = np.zeros(count)  # the largest magnitude that a sum of runs could have
+    # in each arrangement, the part of a sample in the difference of sums, as first and as second
+    as_first, as_second = np.zeros((2, count, plan.arrangements))
+    # arrangements in which no earlier look has rejected a pair, and in which none has accepted one
+    below = np.ones(plan.arrangements, dtype=bool)
+    above = np.ones(plan.arrangements, dtype=bool)
+    for look, (signs, arranged) in enumerate(_arrangements(plan), start=1):
+        left = [index for index in range(len(pairs)) if index not in decided]
+        needed = {int(side[index]) for index in left for side in (first, second)}
+        if not left or any(len(values[sample]) < look * n for sample in needed):
+            break
+        block = so_far[:, (look - 1) * n : look * n]
+        for sample in needed:
+            block[sample] = values[sample][(look - 1) * n : look * n]
+        most += n * np.abs(block).max(axis=1)
+        for part, dealt in ((as_first, signs[:, :n]), (as_second, signs[:, n:])):
+            # not by BLAS, whose threads wait for each other longer than this takes
+            part += np.take(np.einsum("sr,dr->sd", block, dealt), arranged, axis=1)
+        own = so_far[:, : look * n]
+        sums = own.sum(axis=1)
+        unit = _spreads(own[first], own[second])
+        # of a pair alone: the size of other samples says nothing about its rounding
+        tie = TIE * (most[first] + most[second]) / unit
+        observed = np.abs(sums[first] - sums[second]) / unit
+        statistics = {(int(first[i]), int(second[i])): float(observed[i]) for i in left}
+        allowed = [
+            math.floor(level * look / plan.looks * plan.arrangements + TIE) - int((~inside).sum())
+            for level, inside in ((plan.alpha, below), (plan.beta, above))
+        ]
+        rows = as_first[first[left]] + as_second[second[left]]
+        table = np.ascontiguousarray(np.abs(rows, out=rows).T)
+        table /= unit[left]
+        separated, rest, lower, upper = _step_down(
+            table, observed[left], tie[left], (below, above), allowed, on_decided
+        )
+        for place, by_more in separated.items():
+            index = left[place]
+            greater = sums[first[index]] > sums[second[index]]
+            decision = (GREATER if greater else SMALLER) if by_more else NOT_SEPARATED
+            decided[index] = decision, look
+        table, ties = table[:, rest], tie[left][rest]
+        if plan.beta:
+            above &= (table + ties).min(axis=1) >= lower
+        below &= (table - ties).max(axis=1) <= upper
+        looks.append(Look(lower, upper, statistics))
+    last = (NOT_SEPARATED, plan.looks) if len(looks) == plan.looks else (UNDECIDED, 0)
+    return Comparison(
+        tuple(
+            Pair(int(first[index]), int(second[index]), *decided.get(index, last))
+            for index in range(len(pairs))
+        ),
+        tuple(looks),
+    )

@@ -1,0 +1,1 @@
+"""What changed over many nights, and when."""
