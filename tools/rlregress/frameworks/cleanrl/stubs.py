@@ -140,19 +140,6 @@ def differentiated() -> Iterator[List[float]]:
         yield losses
 
 
-def last_linear(network: torch.nn.Module) -> torch.nn.Linear:
-    """The last linear layer of a network."""
-    return [m for m in network.modules() if isinstance(m, torch.nn.Linear)][-1]
-
-
-def make_constant(layer: torch.nn.Linear, numbers: Any) -> None:
-    """Let a linear layer give these numbers (or one number) for every input, still trainable."""
-    with torch.no_grad():
-        layer.weight.zero_()
-        value = torch.as_tensor(np.asarray(numbers, dtype=np.float64), dtype=layer.bias.dtype)
-        layer.bias.copy_(value.expand_as(layer.bias))
-
-
 def batch(inputs: Mapping[str, Any], *columns: Any) -> Sequence[torch.Tensor]:
     """Each number as a column of ``inputs["batch_size"]`` equal rows, float tensors [b, 1]."""
     size = int(inputs["batch_size"])

@@ -16,12 +16,8 @@ from rlregress.frameworks.cleanrl.probes.helpers.rollouts import (
     environments,
 )
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.stubs import (
-    arguments,
-    last_linear,
-    make_constant,
-    precise,
-)
+from rlregress.frameworks.cleanrl.stubs import arguments, precise
+from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.scripted import Scripted
 
 _NEGLIGIBLE = -14.0
@@ -152,7 +148,7 @@ def action_bounding(source: Source, inputs: Inputs) -> np.ndarray:
     received, stored = [], []
     for mean in inputs["samples"]:
         agent = Optimiser(source, 1).agent
-        make_constant(last_linear(agent.actor_mean), mean)
+        make_constant(agent.actor_mean, mean)
         with torch.no_grad():
             agent.actor_logstd.fill_(_NEGLIGIBLE)
         environment = Scripted(inputs["low"], inputs["high"])

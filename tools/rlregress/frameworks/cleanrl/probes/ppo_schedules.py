@@ -8,7 +8,7 @@ import numpy as np
 
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers.ppo_trainings import (
-    RecordedTraining,
+    ScriptTraining,
     counter,
     lower_log_prob,
     no_values,
@@ -19,7 +19,7 @@ from rlregress.frameworks.cleanrl.script_sources import Source
 _NO_CLIP = 1e9
 
 
-def _training(source: Source, inputs: Inputs, **chosen: Any) -> RecordedTraining:
+def _training(source: Source, inputs: Inputs, **chosen: Any) -> ScriptTraining:
     steps = int(inputs["rollout_steps"])
     total = steps * int(inputs["rollouts"])
     return train(source, total, steps, int(inputs["minibatches"]), **chosen)

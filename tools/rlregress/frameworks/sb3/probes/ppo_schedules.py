@@ -20,7 +20,7 @@ def _falling(start: float) -> Callable[[float], float]:
 
 def _training(
     inputs: Inputs, change: Optional[Callable[[Any], None]] = None, **arguments: Any
-) -> ppo_trainings.RecordedTraining:
+) -> ppo_trainings.AgentTraining:
     n = int(inputs["rollout_steps"])
     return ppo_trainings.train(
         Scripted(),

@@ -11,6 +11,7 @@ from stable_baselines3 import SAC
 from torch import nn
 
 from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.sb3.probes.helpers import constant_agents, critics, watched_updates
 from rlregress.frameworks.scripted import Scripted
 
@@ -79,8 +80,8 @@ def _standard_actor(low: Any, high: Any) -> Any:
     # Observations are made float32 before the features are extracted, whatever the actor is.
     actor.features_extractor = nn.Sequential(actor.features_extractor, _ToDouble())
     actor.double()
-    constant_agents.make_constant(actor.mu, 0.0)
-    constant_agents.make_constant(actor.log_std, 0.0)
+    make_constant(actor.mu, 0.0)
+    make_constant(actor.log_std, 0.0)
     return actor
 
 
@@ -116,7 +117,7 @@ def _log_std(inputs: Inputs) -> np.ndarray:
     actor = _standard_actor(-1.0, 1.0)
     log_stds = []
     for output in inputs["head_outputs"]:
-        constant_agents.make_constant(actor.log_std, output)
+        make_constant(actor.log_std, output)
         with torch.no_grad():
             actor.action_log_prob(torch.zeros(1, 1))
         log_stds.append(actor.action_dist.distribution.stddev.log().item())
@@ -126,8 +127,8 @@ def _log_std(inputs: Inputs) -> np.ndarray:
 def _replay_action(inputs: Inputs) -> np.ndarray:
     environment = Scripted(inputs["low"], inputs["high"])
     agent = constant_agents.make_off_policy(SAC, environment, learning_starts=0, gradient_steps=0)
-    constant_agents.make_constant(agent.actor.mu, inputs["pre_tanh"])
-    constant_agents.make_constant(agent.actor.log_std, -20.0)
+    make_constant(agent.actor.mu, inputs["pre_tanh"])
+    make_constant(agent.actor.log_std, -20.0)
     return critics.executed_and_stored(agent, environment)
 
 

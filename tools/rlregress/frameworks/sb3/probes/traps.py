@@ -12,6 +12,7 @@ from stable_baselines3 import DQN, PPO, SAC, TD3
 from rlregress.frameworks.base import Inputs, Probe, Unsupported
 from rlregress.frameworks.framework_errors import raised_in
 from rlregress.frameworks.isolation import shifted
+from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.sb3.probes.helpers import constant_agents, watched_updates
 from rlregress.frameworks.scripted import Scripted
 
@@ -79,20 +80,20 @@ def _stored_values(inputs: Inputs) -> np.ndarray:
 
 def _deterministic_centre(inputs: Inputs) -> np.ndarray:
     agent = constant_agents.make_off_policy(TD3, Scripted(inputs["low"], inputs["high"]))
-    constant_agents.make_constant(agent.actor.mu, 0.0)
+    make_constant(agent.actor.mu, 0.0)
     return agent.predict(np.zeros((1, 1)), deterministic=True)[0].flatten()
 
 
 def _gaussian_centre(inputs: Inputs) -> np.ndarray:
     agent = constant_agents.make_off_policy(SAC, Scripted(inputs["low"], inputs["high"]))
-    constant_agents.make_constant(agent.actor.mu, 0.0)
+    make_constant(agent.actor.mu, 0.0)
     return agent.predict(np.zeros((1, 1)), deterministic=True)[0].flatten()
 
 
 def _out_of_bounds(inputs: Inputs) -> np.ndarray:
     environment = Scripted(inputs["low"], inputs["high"])
     agent = _rollout(environment, 2)
-    constant_agents.make_constant(agent.policy.action_net, inputs["mean"])
+    make_constant(agent.policy.action_net, inputs["mean"])
     with torch.no_grad():
         agent.policy.log_std.fill_(-20.0)
     agent.learn(2)
@@ -102,7 +103,7 @@ def _out_of_bounds(inputs: Inputs) -> np.ndarray:
 def _stored_log_prob(inputs: Inputs) -> np.ndarray:
     count = int(inputs["count"])
     agent = constant_agents.make(PPO, Scripted(), n_steps=count, batch_size=count, n_epochs=1)
-    constant_agents.make_constant(agent.policy.action_net, inputs["mean"])
+    make_constant(agent.policy.action_net, inputs["mean"])
     agent.train = lambda *_, **__: None
     agent.learn(count)
     (batch,) = list(agent.rollout_buffer.get(count))

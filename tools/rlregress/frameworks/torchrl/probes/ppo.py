@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.layers import linear_layers
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import (
     AddStateIndependentNormalScale,
@@ -17,12 +18,7 @@ from rlregress.frameworks.torchrl.api import (
     set_exploration_type,
 )
 from rlregress.frameworks.torchrl.probes.helpers import ppo_losses, programs, tiny_trainers
-from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
-    Constant,
-    box,
-    linear_layers,
-    policy,
-)
+from rlregress.frameworks.torchrl.probes.helpers.known_networks import Constant, box, policy
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 
 

@@ -15,7 +15,7 @@ from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 _NO_CLIP = 1e9
 
 
-def _trainer(i: Inputs, **settings: Any) -> ppo_trainings.RecordedTraining:
+def _trainer(i: Inputs, **settings: Any) -> ppo_trainings.LossTraining:
     frames = int(i["rollout_steps"])
     return ppo_trainings.trainer(
         [Scripted(rewards=[1.0, -1.0])],
@@ -26,7 +26,7 @@ def _trainer(i: Inputs, **settings: Any) -> ppo_trainings.RecordedTraining:
     )
 
 
-def _program(i: Inputs, **settings: Any) -> ppo_trainings.RecordedTraining:
+def _program(i: Inputs, **settings: Any) -> ppo_trainings.LossTraining:
     frames = int(i["rollout_steps"])
     return ppo_trainings.program(
         ppo_trainings.playing(),
@@ -107,7 +107,7 @@ def _feed(batch: Any) -> None:
     batch["advantage"] = torch.ones_like(batch["advantage"])
 
 
-def _range(training: ppo_trainings.RecordedTraining) -> np.ndarray:
+def _range(training: ppo_trainings.LossTraining) -> np.ndarray:
     # both run with the range that the details ask for
     return (-np.array(training.objectives) - 1.0) / 0.2
 

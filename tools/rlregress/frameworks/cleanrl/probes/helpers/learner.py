@@ -16,15 +16,8 @@ from rlregress.frameworks.cleanrl.probes.helpers.playing import Playing
 from rlregress.frameworks.cleanrl.script import Anchor, Script, SliceFailed
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.slices import Sliced, context, run
-from rlregress.frameworks.cleanrl.stubs import (
-    CPU,
-    Bag,
-    arguments,
-    differentiated,
-    last_linear,
-    make_constant,
-    spaces,
-)
+from rlregress.frameworks.cleanrl.stubs import CPU, Bag, arguments, differentiated, spaces
+from rlregress.frameworks.layers import make_constant
 
 _BUFFER = "ReplayBuffer"
 
@@ -125,7 +118,7 @@ class Learner:
         """Let Q network i give numbers[i] for every input, trained ones or targets."""
         for i, number in enumerate(numbers, start=1):
             network = self.part(f"qf{i}_target" if target else f"qf{i}")
-            make_constant(last_linear(network), number)
+            make_constant(network, number)
 
     def fix_log_prob(self, log_prob: float) -> None:
         """Let the policy sample action 0 with this log-probability; its gradients are 0."""

@@ -13,15 +13,8 @@ import torch
 from rlregress.frameworks.cleanrl import oldgym, shim
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.slices import Sliced, context, run
-from rlregress.frameworks.cleanrl.stubs import (
-    CPU,
-    arguments,
-    differentiated,
-    last_linear,
-    make_constant,
-    replaced,
-    spaces,
-)
+from rlregress.frameworks.cleanrl.stubs import CPU, arguments, differentiated, replaced, spaces
+from rlregress.frameworks.layers import make_constant
 
 SCRIPT = "ppo_continuous_action"
 
@@ -89,7 +82,7 @@ class Optimiser:
 
     def fix_value(self, number: float) -> None:
         """Let the value network give this number for every observation."""
-        make_constant(last_linear(self.agent.critic), number)
+        make_constant(self.agent.critic, number)
 
     def freeze(self) -> None:
         """Learning rate 0: updates differentiate but move nothing."""

@@ -6,9 +6,9 @@ from typing import Any, Dict, Iterable, Tuple
 
 import numpy as np
 import torch
-from torch import nn
 
 from rlregress.frameworks.isolation import shifted
+from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.sb3 import compat, gyms
 
 #: learning rate of updates that must move nothing
@@ -40,19 +40,6 @@ def optimizers(agent: Any) -> Dict[str, torch.optim.Optimizer]:
     if getattr(agent, "ent_coef_optimizer", None) is not None:
         by_role["temperature"] = agent.ent_coef_optimizer
     return by_role
-
-
-def last_linear(network: nn.Module) -> nn.Linear:
-    """The last linear layer of a network."""
-    return [layer for layer in network.modules() if isinstance(layer, nn.Linear)][-1]
-
-
-def make_constant(network: nn.Module, number: float) -> None:
-    """Let the last linear layer output ``number`` for every input; it stays trainable."""
-    layer = last_linear(network)
-    with torch.no_grad():
-        layer.weight.zero_()
-        layer.bias.fill_(float(number))
 
 
 def make_critics_constant(critic: Any, numbers: Iterable[float]) -> None:

@@ -11,6 +11,7 @@ import torch
 from stable_baselines3 import TD3
 
 from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.layers import last_linear
 from rlregress.frameworks.sb3.probes.helpers import constant_agents, watched_updates
 from rlregress.frameworks.scripted import Scripted
 
@@ -43,7 +44,7 @@ def target(agent: Any, slot: int, slope: float, constant: float) -> float:
     The target critics say slope * s + constant of an observation s, whatever the action.
     """
     for network in agent.critic_target.q_networks:
-        layer = constant_agents.last_linear(network)
+        layer = last_linear(network)
         with torch.no_grad():
             layer.weight.zero_()
             layer.weight[0, 0] = slope
