@@ -61,9 +61,9 @@ def networks(family: str) -> Raw:
     def probe(i: Inputs) -> np.ndarray:
         from rlregress.frameworks.torchrl.api import TensorDict
 
-        dimensions, asked = int(i["dimensions"]), [int(i["first"]), int(i["second"])]
+        sizes, dimensions = [int(i["first"]), int(i["second"])], int(i["dimensions"])
         settings, model, _ = _made(
-            family, asked, dimensions, dimensions, activation=i["activation"]
+            family, sizes, dimensions, dimensions, activation=i["activation"]
         )
         made = programs.load(family, "utils").make_loss_module(settings, model)[0]
         actor, critic = model
