@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 from contextlib import contextmanager
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Tuple
 from unittest import mock
 
 import gymnasium
@@ -138,9 +138,3 @@ def differentiated() -> Iterator[List[float]]:
 
     with replaced(torch.Tensor, "backward", recording):
         yield losses
-
-
-def batch(inputs: Mapping[str, Any], *columns: Any) -> Sequence[torch.Tensor]:
-    """Each number as a column of ``inputs["batch_size"]`` equal rows, float tensors [b, 1]."""
-    size = int(inputs["batch_size"])
-    return [torch.full((size, 1), float(number)) for number in columns]

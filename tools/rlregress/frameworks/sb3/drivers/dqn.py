@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from typing import Any, Optional, Sequence
+from unittest import mock
 
 import numpy as np
 from stable_baselines3 import DQN
@@ -95,4 +96,4 @@ class Driver:
         draw = self._settings.draw
         if draw is None:
             return nullcontext()
-        return watched_updates.replaced(np.random, "rand", lambda *_: draw)
+        return mock.patch.object(np.random, "rand", return_value=draw)

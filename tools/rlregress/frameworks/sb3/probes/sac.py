@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import torch
@@ -92,7 +93,7 @@ def _sampled_log_prob(actor: Any, pre_tanh: Any) -> float:
     def rsample(distribution: Any, sample_shape: Any = ()) -> torch.Tensor:
         return distribution.loc + distribution.scale * draw
 
-    with torch.no_grad(), watched_updates.replaced(torch.distributions.Normal, "rsample", rsample):
+    with torch.no_grad(), mock.patch.object(torch.distributions.Normal, "rsample", rsample):
         _, log_prob = actor.action_log_prob(torch.zeros(1, 1))
     return log_prob.item()
 

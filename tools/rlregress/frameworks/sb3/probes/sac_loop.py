@@ -138,4 +138,3 @@ PROBES: Mapping[str, Probe] = {
     "sac.reward_scaling": _reward_scaling,
     "sac.networks.initialisation": _initialisation,
 }
-ABSENT: Mapping[str, str] = {}

@@ -71,4 +71,3 @@ PROBES: Mapping[str, Probe] = {
     "td3.exploration.environments": _exploration_environments,
     "td3.exploration.warmup": _exploration_warmup,
 }
-ABSENT: Mapping[str, str] = {}

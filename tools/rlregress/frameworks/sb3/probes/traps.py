@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from typing import Any, List, Mapping
+from unittest import mock
 
 import numpy as np
 import torch
@@ -13,7 +14,7 @@ from rlregress.frameworks.base import Inputs, Probe, Unsupported
 from rlregress.frameworks.framework_errors import raised_in
 from rlregress.frameworks.isolation import shifted
 from rlregress.frameworks.layers import make_constant
-from rlregress.frameworks.sb3.probes.helpers import constant_agents, watched_updates
+from rlregress.frameworks.sb3.probes.helpers import constant_agents
 from rlregress.frameworks.scripted import Scripted
 
 _ROWS = 8
@@ -73,7 +74,7 @@ def _stored_values(inputs: Inputs) -> np.ndarray:
         _say(agent.policy.value_net, 0.0, inputs["next_value"])
         estimate(*arguments, **keywords)
 
-    with watched_updates.replaced(buffer, "compute_returns_and_advantage", estimate_later):
+    with mock.patch.object(buffer, "compute_returns_and_advantage", estimate_later):
         agent.learn(2)
     return np.array([float(buffer.advantages.flatten()[-1])])
 
@@ -155,7 +156,7 @@ def _hard_update_period(inputs: Inputs) -> np.ndarray:
         if all(bool((p == step).all()) for p in agent.q_net_target.parameters()):
             copies.append(step)
 
-    with watched_updates.replaced(agent, "_on_step", recording):
+    with mock.patch.object(agent, "_on_step", recording):
         agent.learn(int(inputs["steps"]))
     return np.diff(copies[:3]).astype(np.float64)
 
@@ -213,7 +214,7 @@ def _approx_kl(inputs: Inputs) -> np.ndarray:
         return values, log_prob + shift, entropy
 
     logged = []
-    with watched_updates.replaced(agent.policy, "evaluate_actions", shifted):
+    with mock.patch.object(agent.policy, "evaluate_actions", shifted):
         for _ in range(steps + 1):
             agent.train()
             logged.append(float(agent.logger.name_to_value["train/approx_kl"]))

@@ -168,4 +168,3 @@ PROBES: Mapping[Tuple[str, str], Raw] = {
     ("sac.reward_scaling", "script"): _reward_scaling,
     ("sac.adam.epsilon", "script"): _adam_epsilon,
 }
-ABSENT: Dict[str, str] = {}

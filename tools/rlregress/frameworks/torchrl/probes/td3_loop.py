@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Tuple
+from typing import Any, List, Mapping, Tuple
 
 import numpy as np
 import torch
@@ -117,4 +117,3 @@ PROBES: Mapping[Tuple[str, str], Raw] = {
     ("td3.exploration.warmup", "script"): _exploration_warmup,
     ("td3.adam.epsilon", "script"): _adam_epsilon,
 }
-ABSENT: Dict[str, str] = {}

@@ -62,9 +62,7 @@ def fix_log_prob(actor: Any, log_prob: float) -> None:
     actor.action_log_prob = action_log_prob
 
 
-def add_transitions(
-    agent: Any, count: int, reward: float = 1.0, done: bool = False, timeout: bool = False
-) -> None:
+def add_transitions(agent: Any, count: int, reward: float = 1.0, done: bool = False) -> None:
     """Add ``count`` equal transitions with action 0 to the replay buffer."""
     buffer = agent.replay_buffer
     observation = np.full((1, *agent.observation_space.shape), 0.5, dtype=np.float32)
@@ -77,5 +75,5 @@ def add_transitions(
             action,
             np.array([reward]),
             np.array([done]),
-            info={"TimeLimit.truncated": timeout},
+            info={},
         )

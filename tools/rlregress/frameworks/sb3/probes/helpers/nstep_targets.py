@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from functools import partial
 from typing import Any, Sequence
+from unittest import mock
 
 import numpy as np
 import torch
@@ -54,7 +55,7 @@ def target(agent: Any, slot: int, slope: float, constant: float) -> float:
     def only_slot(size: int, env: Any = None) -> Any:
         return buffer._get_samples(np.full(size, slot), env=env)
 
-    with watched_updates.replaced(buffer, "sample", only_slot):
+    with mock.patch.object(buffer, "sample", only_slot):
         return watched_updates.regression_target(
             partial(agent.train, gradient_steps=1, batch_size=_ROWS)
         )

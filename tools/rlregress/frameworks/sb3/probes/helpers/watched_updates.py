@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from typing import Any, Callable, Dict, Iterator, List, Mapping
+from unittest import mock
 
 import torch
-
-from rlregress.frameworks.sb3.compat import replaced
-
-__all__ = ["before_steps", "losses_of_update", "only", "regression_target", "replaced"]
 
 _DISTANCES = ("mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss")
 
@@ -49,7 +46,7 @@ def losses_of_update(
 
     handles = [o.register_step_pre_hook(take(name)) for name, o in optimizers.items()]
     try:
-        with replaced(torch.Tensor, "backward", recording):
+        with mock.patch.object(torch.Tensor, "backward", recording):
             update()
     finally:
         for handle in handles:
