@@ -101,10 +101,10 @@ def initialisation(weight: torch.Tensor, bias: torch.Tensor) -> np.ndarray:
     return np.array([spread * root, largest * root, values.min() / values.max()])
 
 
-def inverse_norm(
+def gradient_norm(
     optimizer: torch.optim.Optimizer, own: Optional[Iterable[torch.Tensor]] = None
 ) -> float:
-    """One over the norm of the gradients that an optimiser finds; 0.0 for a norm beyond 1e3.
+    """The norm of all gradients that an optimiser finds.
 
     Args:
         own: of these parameters alone.
@@ -113,6 +113,13 @@ def inverse_norm(
     if own is not None:
         ids = set(map(id, own))
         held = [parameter for parameter in held if id(parameter) in ids]
-    gradients = [p.grad.double().reshape(-1) for p in held if p.grad is not None]
-    norm = float(torch.cat(gradients).norm())
+    gradients = [parameter.grad for parameter in held if parameter.grad is not None]
+    return float(np.sqrt(sum(float(gradient.double().pow(2).sum()) for gradient in gradients)))
+
+
+def inverse_norm(
+    optimizer: torch.optim.Optimizer, own: Optional[Iterable[torch.Tensor]] = None
+) -> float:
+    """One over ``gradient_norm``; 0.0 for a norm beyond 1e3."""
+    norm = gradient_norm(optimizer, own)
     return 0.0 if norm > 1e3 else 1.0 / norm

@@ -124,17 +124,3 @@ def precise() -> Iterator[None]:
 
 #: ``with replaced(owner, name, value)``: the attribute, there or not, has another value meanwhile.
 replaced = functools.partial(mock.patch.object, create=True)
-
-
-@contextmanager
-def differentiated() -> Iterator[List[float]]:
-    """The losses that ``backward`` is called on meanwhile, in order."""
-    losses: List[float] = []
-    backward = torch.Tensor.backward
-
-    def recording(tensor: torch.Tensor, *arguments: Any, **keywords: Any) -> Any:
-        losses.append(float(tensor.detach()))
-        return backward(tensor, *arguments, **keywords)
-
-    with replaced(torch.Tensor, "backward", recording):
-        yield losses

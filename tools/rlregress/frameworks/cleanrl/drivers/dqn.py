@@ -14,9 +14,10 @@ from rlregress.frameworks.cleanrl.drivers import measured_by
 from rlregress.frameworks.cleanrl.probes.helpers.off_policy_runs import part
 from rlregress.frameworks.cleanrl.running import run_script
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.stubs import defaults, differentiated, replaced
+from rlregress.frameworks.cleanrl.stubs import defaults, replaced
 from rlregress.frameworks.driven import ScriptedEnvs, fill
 from rlregress.frameworks.layers import make_constant
+from rlregress.frameworks.recorded_update import differentiated
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
 
 _SCRIPT = "dqn"

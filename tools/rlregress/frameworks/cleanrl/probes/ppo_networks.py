@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import warnings
 from typing import Any, Callable, Dict
@@ -12,18 +11,11 @@ import torch
 
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers.rollouts import (
-    SCRIPT,
     Optimiser,
-    collect,
-    environments,
+    constant_rollouts,
 )
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.stubs import arguments
-from rlregress.frameworks.layers import last_linear, linear_layers, make_constant, ppo_architecture
-from rlregress.frameworks.scripted import Scripted
-
-#: log of a standard deviation that nobody sees.
-_NEGLIGIBLE = -14.0
+from rlregress.frameworks.layers import last_linear, linear_layers, ppo_architecture
 
 
 def networks(source: Source, inputs: Inputs) -> np.ndarray:
@@ -47,24 +39,10 @@ def log_std(source: Source, inputs: Inputs) -> np.ndarray:
     return np.array([logs[0], abs(logs[1] - logs[0]) > 1e-6])
 
 
-def _same(environment: Scripted) -> Scripted:
-    return environment
-
-
 def action_distribution(source: Source, inputs: Inputs) -> np.ndarray:
-    """Actions received where the deviation vanishes: no other policy is deterministic."""
-    args = arguments(source.script(SCRIPT), num_steps=1, capture_video=False)
-    received = []
-    for mean in inputs["means"]:
-        agent: Any = Optimiser(source, 1).agent
-        make_constant(agent.actor_mean, mean)
-        with torch.no_grad():
-            agent.actor_logstd.fill_(_NEGLIGIBLE)
-        environment = Scripted(inputs["low"], inputs["high"])
-        with environments(source, functools.partial(_same, environment)) as given:
-            collect(source, {**given, "args": args, "agent": agent})
-        received.append(environment.received[-1].item())
-    return np.array(received)
+    """Actions received where the deviation vanishes."""
+    rollouts = constant_rollouts(source, inputs, inputs["means"])
+    return np.array([environment.received[-1].item() for environment, _ in rollouts])
 
 
 def value_clip_range(source: Source, inputs: Inputs) -> np.ndarray:

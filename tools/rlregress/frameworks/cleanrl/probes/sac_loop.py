@@ -13,6 +13,7 @@ from rlregress.frameworks.cleanrl.probes.helpers import off_policy_agents, off_p
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.journal import temperature_rate, update_order
 from rlregress.frameworks.layers import initialisation, make_constant
+from rlregress.frameworks.recorded_update import differentiated
 
 _SCRIPT = "sac_continuous_action"
 
@@ -37,13 +38,7 @@ def _first_update(
     The policy reports ``log_prob``; the Q networks were 0.
     """
     targets: List[float] = []
-    losses: List[float] = []
     actor_losses: List[float] = []
-    backward = torch.Tensor.backward
-
-    def recording(tensor: torch.Tensor, *arguments: Any, **keywords: Any) -> Any:
-        losses.append(float(tensor.detach()))
-        return backward(tensor, *arguments, **keywords)
 
     def prepare(names: Mapping[str, Any]) -> None:
         _report(names, log_prob)
@@ -67,15 +62,13 @@ def _first_update(
     # past the start of learning: there the policy has its turn at even steps, and the step before
     # the first of them must not update.
     start = size if size % 2 else size - 1
-    off_policy_runs.run(
-        source, _SCRIPT, start + 2, prepare, look, {"rewards": inputs["reward"]},
-        [
-            off_policy_runs.regression_targets(torch.nn.functional, targets),
-            (torch.Tensor, "backward", recording),
-        ],
-        learning_starts=start, batch_size=size, gamma=float(inputs["discount"]),
-        policy_lr=learning_rate, q_lr=learning_rate,
-    )  # fmt: skip
+    with differentiated() as losses:
+        off_policy_runs.run(
+            source, _SCRIPT, start + 2, prepare, look, {"rewards": inputs["reward"]},
+            [off_policy_runs.regression_targets(torch.nn.functional, targets)],
+            learning_starts=start, batch_size=size, gamma=float(inputs["discount"]),
+            policy_lr=learning_rate, q_lr=learning_rate,
+        )  # fmt: skip
     return targets[0], actor_losses[0]
 
 

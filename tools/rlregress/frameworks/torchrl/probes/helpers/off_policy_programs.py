@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from types import SimpleNamespace
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 import gymnasium
@@ -108,10 +107,7 @@ def settings(environment: str, **changed: Any) -> programs.Settings:
         "logger": {"backend": None, "exp_name": "", "video": False, "eval_iter": 1_000_000},
         "compile": {"compile": False, "cudagraphs": False},
     }  # fmt: skip
-    for name, value in changed.items():
-        (section,) = [section for section in sections.values() if name in section]
-        section[name] = value
-    return programs.Settings({name: programs.Settings(own) for name, own in sections.items()})
+    return programs.settings(sections, changed)
 
 
 def run(
@@ -156,7 +152,6 @@ def run(
 
     setattr(program, f"make_{family}_agent", prepared_agent)
     program.make_loss_module, program.make_replay_buffer = kept_loss, kept_buffer
-    program.tqdm = SimpleNamespace(tqdm=lambda **_: SimpleNamespace(update=_NOTHING))
     # several environments one after the other in this process, not each in its own
     program.make_environment.__globals__["ParallelEnv"] = (
         lambda count, make, serial_for_single=True, **options: SerialEnv(count, make, **options)
@@ -228,3 +223,42 @@ def vectorisation(family: str) -> Raw:
         return journal.vectorisation(i)
 
     return probe
+
+
+def td3_moves(watch: Any, updates: int, delay: int) -> Any:
+    """Run ``main`` of the TD3 program for ``updates`` updates; what ``watch(loss)`` has noted.
+
+    ``note()`` of the watch is called after each update.
+    """
+    program = programs.load("td3", "td3")
+    noted = {}
+    make_loss_module, make_replay_buffer = program.make_loss_module, program.make_replay_buffer
+
+    def observed_loss(*arguments: Any) -> Any:
+        loss, updater = make_loss_module(*arguments)
+        noted["watch"], noted["samples"] = watch(loss), 0
+        return loss, updater
+
+    def observed_buffer(*arguments: Any, **options: Any) -> Any:
+        buffer = make_replay_buffer(*arguments, **{**options, "prefetch": 0})
+        sample = buffer.sample
+
+        def sample_between_updates() -> Any:
+            if noted["samples"]:
+                noted["watch"].note()
+            noted["samples"] += 1
+            return sample()
+
+        buffer.sample = sample_between_updates
+        return buffer
+
+    program.make_loss_module, program.make_replay_buffer = observed_loss, observed_buffer
+    with programs.registered(rewards=[1.0], terminated=[1.0]) as environment:
+        program.main(
+            settings(
+                environment, max_episode_steps=10, activation="tanh", frames_per_batch=updates,
+                total_frames=updates, policy_update_delay=delay, lr=0.1,
+            )
+        )  # fmt: skip
+    noted["watch"].note()
+    return noted["watch"]

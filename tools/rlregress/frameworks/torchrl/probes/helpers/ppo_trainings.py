@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import types
 from dataclasses import dataclass, field
 from typing import Any, Callable, Iterator, List, Optional
 
@@ -222,7 +221,6 @@ def _watch(program: Any, recorded: LossTraining, change: Optional[Change]) -> No
 
     program.ClipPPOLoss, program.group_optimizers = recorded_loss, recorded_optimizer
     setattr(program, collector_name, Collector)
-    program.tqdm = types.SimpleNamespace(tqdm=programs._NoBar)
     program.make_ppo_models = lambda *arguments, **options: (actor, critic)
     # what a policy is worth is not asked here
     program.eval_model = lambda *arguments, **options: torch.zeros(1)
@@ -246,33 +244,17 @@ def program(
         make: makes the environment.
         frames: of a rollout.
         recorded: where to note what is seen.
-        chosen: ``anneal_lr``, ``anneal_clip_epsilon``, ``gamma``, ``gae_lambda``.
+        chosen: further settings of the program.
     """
     recorded = LossTraining() if recorded is None else recorded
     loaded = programs.load("ppo", "ppo_mujoco")
     programs.without_normalisation(loaded)
-    Settings = programs.Settings
     _watch(loaded, recorded, change)
     with _registered(make) as environment:
         loaded.main(
-            Settings(
-                env=Settings(
-                    env_name=environment, backend="gym", config_overrides=None, num_envs=1,
-                    batch_mode="parallel", normalize_observation=False, max_episode_steps=None,
-                ),
-                collector=Settings(frames_per_batch=frames, total_frames=total_steps),
-                optim=Settings(
-                    device="cpu", lr=learning_rate, anneal_lr=chosen.get("anneal_lr", False),
-                ),
-                loss=Settings(
-                    gamma=chosen.get("gamma", 0.99), gae_lambda=chosen.get("gae_lambda", 0.95),
-                    mini_batch_size=minibatch, ppo_epochs=epochs, clip_epsilon=0.2,
-                    anneal_clip_epsilon=chosen.get("anneal_clip_epsilon", False),
-                    loss_critic_type="l2", **programs.COEFFICIENTS,
-                ),
-                logger=Settings(backend=None, test_interval=1_000_000, num_test_episodes=1),
-                compile=Settings(compile=False, cudagraphs=False),
-                checkpoint=Settings(path=None, interval=0),
+            programs.ppo_settings(
+                environment, frames, minibatch, total_frames=total_steps, lr=learning_rate,
+                ppo_epochs=epochs, **chosen,
             )
         )  # fmt: skip
     return recorded
