@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Iterable, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
 
 import numpy as np
 import torch
 
 from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.layers import gradient_norm
+
+#: () -> parameters
+Targets = Callable[[], Iterable[Any]]
 
 
 class Journal:
@@ -18,12 +22,14 @@ class Journal:
         updates: (part that was updated, environment steps taken by then) of each optimiser step;
             parts are "critic", "actor" and "temperature".
         target_moves: for each look at the targets after the first, whether they had moved.
+        gradient_norms: of each part the norm of its gradients at its first optimiser step.
     """
 
     def __init__(self) -> None:
         self.actions: List[List[np.ndarray]] = []
         self.updates: List[Tuple[str, int]] = []
         self.target_moves: List[bool] = []
+        self.gradient_norms: Dict[str, float] = {}
         self._targets: Optional[torch.Tensor] = None
 
     @property
@@ -35,10 +41,19 @@ class Journal:
         """First number of each action, of the environments that were stepped: [environments, t]."""
         return np.array([received for received in self.actions if received])[..., 0]
 
-    def note(self, part: str, targets: Iterable[Any]) -> None:
-        """An optimiser is about to step a part; ``targets`` are the target critics' parameters."""
+    def note(
+        self, part: str, optimizer: Any, targets: Targets, own: Optional[Iterable[Any]] = None
+    ) -> None:
+        """An optimiser is about to step a part.
+
+        Args:
+            targets: gives the parameters of the target critics.
+            own: the parameters of the part, if the optimiser holds others too.
+        """
         if part == "critic":
-            self.look_at(targets)
+            self.look_at(targets())
+        if part not in self.gradient_norms:
+            self.gradient_norms[part] = gradient_norm(optimizer, own)
         self.updates.append((part, self.steps))
 
     def look_at(self, parameters: Iterable[Any]) -> None:
@@ -51,6 +66,11 @@ class Journal:
     def count(self, part: str, after: int = 0) -> int:
         """Updates of a part that came when more than ``after`` steps had been taken."""
         return sum(1 for name, steps in self.updates if name == part and steps > after)
+
+    def gradient_clip(self) -> np.ndarray:
+        """One over the first norm of the gradients of critics, and of policy; 0.0 beyond 1e3."""
+        norms = [self.gradient_norms[part] for part in ("critic", "actor")]
+        return np.array([0.0 if norm > 1e3 else 1.0 / norm for norm in norms])
 
     def learning_starts(self) -> np.ndarray:
         """Random steps before a policy at the bound 1; steps taken at the first update."""

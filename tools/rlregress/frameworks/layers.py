@@ -115,11 +115,3 @@ def gradient_norm(
         held = [parameter for parameter in held if id(parameter) in ids]
     gradients = [parameter.grad for parameter in held if parameter.grad is not None]
     return float(np.sqrt(sum(float(gradient.double().pow(2).sum()) for gradient in gradients)))
-
-
-def inverse_norm(
-    optimizer: torch.optim.Optimizer, own: Optional[Iterable[torch.Tensor]] = None
-) -> float:
-    """One over ``gradient_norm``; 0.0 for a norm beyond 1e3."""
-    norm = gradient_norm(optimizer, own)
-    return 0.0 if norm > 1e3 else 1.0 / norm

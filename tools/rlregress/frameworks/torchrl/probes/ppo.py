@@ -9,7 +9,6 @@ import torch
 from torch import nn
 
 from rlregress.frameworks.base import Inputs
-from rlregress.frameworks.layers import linear_layers
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import (
     AddStateIndependentNormalScale,
@@ -136,14 +135,8 @@ def _library_actor(environment: Scripted, i: Inputs, x: float) -> Any:
 
 
 def _script_actor(environment: Scripted, i: Inputs, x: float) -> Any:
-    actor, _ = programs.ppo_networks([i["low"]], [i["high"]], 1)
-    last = linear_layers(actor)[-1]
-    nn.init.zeros_(last.weight)
-    nn.init.constant_(last.bias, x)
-    for name, parameter in actor.named_parameters():
-        if "scale" in name:
-            # the logarithm of the standard deviation
-            nn.init.constant_(parameter, float(np.log(2e-6)))
+    actor, mean = programs.constant_actor(i["low"], i["high"], 2e-6)
+    nn.init.constant_(mean, x)
     return actor
 
 

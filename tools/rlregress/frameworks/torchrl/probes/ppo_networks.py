@@ -82,13 +82,8 @@ def _library_actor(environment: Scripted, i: Inputs) -> Tuple[Any, Callable[[flo
 
 
 def _script_actor(environment: Scripted, i: Inputs) -> Tuple[Any, Callable[[float], Any]]:
-    actor, _ = programs.ppo_networks([i["low"]], [i["high"]], 1)
-    last = linear_layers(actor)[-1]
-    nn.init.zeros_(last.weight)
-    for name, parameter in actor.named_parameters():
-        if "scale" in name:
-            nn.init.constant_(parameter, float(np.log(i["scale"])))
-    return actor, last.bias.data.fill_
+    actor, mean = programs.constant_actor(i["low"], i["high"], i["scale"])
+    return actor, mean.data.fill_
 
 
 def _action_distribution(make_actor: Any) -> Raw:

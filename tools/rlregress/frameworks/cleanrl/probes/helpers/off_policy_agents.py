@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping
+from typing import Any, Mapping
 
 import numpy as np
 import torch
@@ -19,7 +19,6 @@ from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.layers import (
     activation,
     architecture,
-    inverse_norm,
     last_linear,
     linear_layers,
 )
@@ -49,19 +48,15 @@ def networks(source: Source, inputs: Inputs, script: str) -> np.ndarray:
 
 def gradient_clip(source: Source, inputs: Inputs, script: str) -> np.ndarray:
     """One over the norms of the gradients that the optimisers find; 0.0 beyond 1e3."""
-    inverse_norms: Dict[str, float] = {}
 
     def enlarge(names: Mapping[str, Any]) -> None:
         with torch.no_grad():
             for network in q_networks(names):
                 last_linear(network).weight.fill_(float(inputs["factor"]))
 
-    def look(role: str, stepping: Any) -> None:
-        inverse_norms.setdefault(role, inverse_norm(stepping))
-
     size = int(inputs["batch_size"])
-    run(source, script, size + 3, enlarge, look, batch_size=size)
-    return np.array([inverse_norms["critic"], inverse_norms["actor"]])
+    journal, _ = run(source, script, size + 3, enlarge, batch_size=size)
+    return journal.gradient_clip()
 
 
 def adam_epsilon(source: Source, inputs: Inputs, script: str) -> np.ndarray:

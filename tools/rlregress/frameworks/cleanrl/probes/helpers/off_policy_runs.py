@@ -119,7 +119,7 @@ def run(
         if role is None:
             every = [name for tried in _OPTIMIZERS.values() for name in tried]
             raise Script(Path(names["__file__"])).lost("optimisers", *every)
-        journal.note(role, _targets(names))
+        journal.note(role, stepping, lambda: _targets(names))
         look(role, stepping)
 
     # one version cannot draw more transitions than it has

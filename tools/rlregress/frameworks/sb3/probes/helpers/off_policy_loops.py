@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from functools import partial
 from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
 import numpy as np
@@ -14,7 +15,6 @@ from rlregress.frameworks.journal import Journal
 from rlregress.frameworks.layers import (
     activation,
     architecture,
-    inverse_norm,
     last_linear,
     linear_layers,
     make_constant,
@@ -52,14 +52,13 @@ def run(
     agent = constant_agents.make(algorithm, vectorised, buffer_size=256, **arguments)
     prepare(agent)
 
-    def looks(role: str) -> Callable[[], None]:
-        return lambda: journal.note(role, agent.critic_target.parameters())
-
+    targets = agent.critic_target.parameters
     with ExitStack() as stack:
         for role, optimizer in constant_agents.optimizers(agent).items():
-            stack.enter_context(watched_updates.before_steps(optimizer, looks(role)))
+            note = partial(journal.note, role, optimizer, targets)
+            stack.enter_context(watched_updates.before_steps(optimizer, note))
         agent.learn(steps)
-    journal.look_at(agent.critic_target.parameters())
+    journal.look_at(targets())
     return journal, agent
 
 
@@ -120,22 +119,18 @@ def vectorisation(algorithm: Any, inputs: Inputs) -> np.ndarray:
 
 def gradient_clip(algorithm: Any, inputs: Inputs) -> np.ndarray:
     """One over the norms of the gradients that the optimisers find."""
-    inverse_norms: Dict[str, List[float]] = {"critic": [], "actor": []}
 
     def prepare(agent: Any) -> None:
         for network in agent.critic.q_networks:
             with torch.no_grad():
                 last_linear(network).weight.fill_(float(inputs["factor"]))
-        for role, own in inverse_norms.items():
-            optimizer = constant_agents.optimizers(agent)[role]
-            optimizer.register_step_pre_hook(lambda o, *_, own=own: own.append(inverse_norm(o)))
 
-    run(
+    journal, _ = run(
         algorithm, 4, prepare=prepare, learning_starts=0, batch_size=int(inputs["batch_size"]),
         # of 4 rectified units all may be 0, and with them the gradient
         policy_kwargs={"net_arch": [64]},
     )  # fmt: skip
-    return np.array([own[0] for own in inverse_norms.values()])
+    return journal.gradient_clip()
 
 
 def networks(algorithm: Any, inputs: Inputs) -> np.ndarray:

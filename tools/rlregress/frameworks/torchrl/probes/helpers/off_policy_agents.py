@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Tuple
+from typing import Any, List, Tuple
 
 import numpy as np
 import torch
@@ -12,7 +12,6 @@ from rlregress.frameworks.layers import (
     activation,
     architecture,
     initialisation,
-    inverse_norm,
     linear_layers,
 )
 from rlregress.frameworks.scripted import Scripted
@@ -97,12 +96,8 @@ def critic_initialisation(i: Inputs) -> np.ndarray:
 def gradient_clip(family: str) -> Raw:
     """One over the gradient norms that reach the optimisers, of Q networks and policy."""
 
-    def probe(i: Inputs) -> List[float]:
-        kept: List[Any] = []
-        inverse_norms: Dict[str, float] = {}
-
+    def probe(i: Inputs) -> np.ndarray:
         def enlarge(made: Any) -> None:
-            kept.append(made)
             (last,) = [
                 tensor
                 for tensor in made.qvalue_network_params.values(True, True)
@@ -110,21 +105,12 @@ def gradient_clip(family: str) -> Raw:
             ]
             last.data.fill_(float(i["factor"]))
 
-        def look(optimizer: Any, parts: List[str]) -> None:
-            own = {
-                "critic": kept[0].qvalue_network_params,
-                "actor": kept[0].actor_network_params,
-            }
-            for part in set(parts) & set(own):
-                tensors = list(own[part].values(True, True))
-                inverse_norms.setdefault(part, inverse_norm(optimizer, tensors))
-
         size = int(i["batch_size"])
-        off_policy_programs.run(
-            family, size, look=look, with_loss=enlarge, frames_per_batch=size, utd_ratio=2 / size,
+        journal = off_policy_programs.run(
+            family, size, with_loss=enlarge, frames_per_batch=size, utd_ratio=2 / size,
             # of 4 rectified units all may be 0, and with them the gradient
             batch_size=size, hidden_sizes=[64],
         )  # fmt: skip
-        return [inverse_norms["critic"], inverse_norms["actor"]]
+        return journal.gradient_clip()
 
     return probe

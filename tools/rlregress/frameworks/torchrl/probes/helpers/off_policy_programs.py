@@ -65,15 +65,16 @@ class ProgramJournal(Journal):
             gymnasium.registry.pop(_ENVIRONMENT)
 
     @contextlib.contextmanager
-    def optimizers(self, look: Look) -> Iterator[None]:
+    def optimizers(self, look: Look = _NOTHING) -> Iterator[None]:
         """Note every step of every optimiser; ``look(optimizer, parts)`` comes before it."""
 
         def note(optimizer: torch.optim.Optimizer, *_: Any) -> None:
             held = [p for group in optimizer.param_groups for p in group["params"]]
             stepped = {id(parameter) for parameter in held if parameter.grad is not None}
-            parts = [name for name, own in self.roles().items() if stepped & set(map(id, own))]
+            roles = self.roles()
+            parts = [name for name, own in roles.items() if stepped & set(map(id, own))]
             for part in parts:
-                self.note(part, self.targets())
+                self.note(part, optimizer, self.targets, roles[part])
             look(optimizer, parts)
 
         handle = register_optimizer_step_pre_hook(note)

@@ -9,7 +9,6 @@ import torch
 from torch import nn
 
 from rlregress.frameworks.base import Inputs
-from rlregress.frameworks.layers import inverse_norm
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import (
     LazyTensorStorage,
@@ -58,7 +57,7 @@ def _agent(family: str, environment: Scripted, pre_tanh: float) -> Tuple[Any, An
 
 def _train(
     family: str, journal: ProgramJournal, environment: Scripted, actor: Any, steps: int,
-    frames: int, batch: int, updates: int, look: Any = lambda *_: None, starts: Any = None,
+    frames: int, batch: int, updates: int, starts: Any = None,
 ) -> Any:  # fmt: skip
     """A trainer, after ``steps`` steps, ``frames`` at once, with ``updates`` after each."""
     from rlregress.frameworks.torchrl.api import (
@@ -95,7 +94,7 @@ def _train(
         trainer = made(
             TD3Trainer, **settings, optimization_stepper=TD3OptimizationStepper(*optimizers)
         )
-    with journal.optimizers(look):
+    with journal.optimizers():
         trainer.train()
     return trainer
 
@@ -135,8 +134,7 @@ def learning_starts(family: str) -> Raw:
 def gradient_clip(family: str) -> Raw:
     """One over the gradient norms that reach the optimisers, of Q networks and policy."""
 
-    def probe(i: Inputs) -> List[float]:
-        inverse_norms: Dict[str, float] = {}
+    def probe(i: Inputs) -> np.ndarray:
         journal = ProgramJournal()
         environment = Scripted(rewards=[1.0])
         journal.actions.append(environment.received)
@@ -144,12 +142,8 @@ def gradient_clip(family: str) -> Raw:
         for weight in journal.loss.qvalue_network_params.values(True, True):
             weight.data.fill_(float(i["factor"]))
 
-        def look(optimizer: torch.optim.Optimizer, parts: List[str]) -> None:
-            for part in set(parts) - {"temperature"}:
-                inverse_norms.setdefault(part, inverse_norm(optimizer, journal.roles()[part]))
-
         size = int(i["batch_size"])
-        _train(family, journal, environment, actor, size, size, size, 2, look)
-        return [inverse_norms["critic"], inverse_norms["actor"]]
+        _train(family, journal, environment, actor, size, size, size, 2)
+        return journal.gradient_clip()
 
     return probe

@@ -19,7 +19,7 @@ from importlib.machinery import SourceFileLoader
 from importlib.metadata import distribution, version
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Any, Dict, Iterator, List, Mapping
+from typing import Any, Dict, Iterator, List, Mapping, Tuple
 from unittest import mock
 
 import gymnasium
@@ -27,7 +27,7 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.base import Unsupported
-from rlregress.frameworks.layers import gradient_norm
+from rlregress.frameworks.layers import gradient_norm, last_linear
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import Compose
 
@@ -313,3 +313,14 @@ def ppo_networks(low: Any, high: Any, observation_dimensions: int) -> Any:
     environment = wrapped(Scripted(low, high, observation_dimensions=observation_dimensions))
     make = load("ppo", "utils_mujoco").make_ppo_models_state
     return make(environment, device=torch.device("cpu"))
+
+
+def constant_actor(low: float, high: float, deviation: float) -> Tuple[Any, torch.Tensor]:
+    """The actor of the PPO program with a Gaussian that is the same everywhere; and its mean."""
+    actor, _ = ppo_networks([low], [high], 1)
+    last = last_linear(actor)
+    torch.nn.init.zeros_(last.weight)
+    for name, parameter in actor.named_parameters():
+        if "scale" in name:
+            torch.nn.init.constant_(parameter, float(np.log(deviation)))
+    return actor, last.bias
