@@ -76,6 +76,12 @@ class RecordedTraining:
         return np.array([*(a - a[-1]) / (a[0] - a[-1]), *moved])
 
 
+def diverging(divergence: float) -> np.ndarray:
+    """Two ratios of new to old probability, around 1, whose mean negative logarithm this is."""
+    distance = np.sqrt(1.0 - np.exp(-2.0 * divergence))
+    return np.array([1.0 - distance, 1.0 + distance])
+
+
 def growth(runs: Sequence[RecordedTraining]) -> np.ndarray:
     """How much larger the minibatches, and how many more, are in the second run."""
     first, second = (run.evaluated for run in runs)

@@ -15,6 +15,7 @@ from rlregress.frameworks.cleanrl.probes.helpers.ppo_trainings import (
     train,
 )
 from rlregress.frameworks.cleanrl.script_sources import Source
+from rlregress.frameworks.recorded_training import diverging
 
 _NO_CLIP = 1e9
 
@@ -59,8 +60,7 @@ def adaptive(source: Source, inputs: Inputs) -> np.ndarray:
     def feed(run: Any, number: int) -> None:
         # one update more shows what the last divergence did; its own does not matter
         if number < len(divergences):
-            distance = float(np.sqrt(1.0 - np.exp(-2.0 * divergences[number])))
-            lower_log_prob(run, [1.0 - distance, 1.0 + distance])
+            lower_log_prob(run, diverging(divergences[number]))
 
     total = 2 * (len(divergences) + 1)
     training = train(source, total, 2, 1, at_end=feed, learning_rate=start, anneal_lr=False)

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.recorded_training import diverging
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.probes.helpers import ppo_trainings
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
@@ -90,8 +91,7 @@ def _trainer_adaptive(i: Inputs) -> np.ndarray:
 
     def change(batch: Any) -> None:
         if left:
-            distance = float(np.sqrt(1.0 - np.exp(-2.0 * left.pop(0))))
-            ratios = torch.tensor([1.0 - distance, 1.0 + distance])
+            ratios = torch.tensor(diverging(left.pop(0)), dtype=torch.float32)
             log_prob = batch["action_log_prob"]
             batch["action_log_prob"] = log_prob - ratios.log().reshape(log_prob.shape)
 
