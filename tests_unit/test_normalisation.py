@@ -80,9 +80,9 @@ def test_reward(implementation):
         given,
         # Stable-Baselines3, CleanRL
         return_deviation=[-1.9901, 2.3967, 0.3733, 1.6338, -0.3946, 0.7021],
-        # TorchRL: the reward itself is centred and divided by its deviation; its trainer's
-        # deviation has the divisor n - 1
+        # TorchRL: the reward itself is centred and divided by its deviation
         reward_standardised=[-1.0000, 1.1355, -0.0702, 1.2931, -0.9171, 0.4709],
+        # TorchRL's trainer: that has the divisor n - 1
         reward_standardised_sample=[-0.7066, 0.9265, -0.0610, 1.1554, -0.8370, 0.4355],
         absent=[-2.0, 3.0, 0.5, 4.0, -1.0, 2.0],  # TorchRL's program
         reward_deviation=[-1.3333, 1.4600, 0.2807, 1.9157, -0.4785, 1.0143],

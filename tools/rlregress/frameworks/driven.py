@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import Any, Callable, Iterator, List, Optional, Tuple
 
-import numpy as np
 import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
@@ -99,13 +98,6 @@ def norm_of_gradients(optimizer: Any) -> float:
     held = [p.grad for group in optimizer.param_groups for p in group["params"]]
     gradients = [gradient.double().flatten() for gradient in held if gradient is not None]
     return float(torch.cat(gradients).norm()) if gradients else 0.0
-
-
-def give_constants(layer: Any, numbers: Any) -> None:
-    """Let a linear layer give these numbers for every input, still trainable."""
-    with torch.no_grad():
-        layer.weight.zero_()
-        layer.bias.copy_(torch.as_tensor(np.asarray(numbers, dtype=np.float64)))
 
 
 def fill(parameters: Any, number: float) -> None:

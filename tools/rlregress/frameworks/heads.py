@@ -75,11 +75,6 @@ def normal_draws(numbers: np.ndarray) -> Iterator[None]:
         yield
 
 
-def last_linear(network: nn.Module) -> nn.Linear:
-    """The last linear layer of a network."""
-    return [layer for layer in network.modules() if isinstance(layer, nn.Linear)][-1]
-
-
 def constant_deviation(layer: nn.Linear, outputs: slice, inverse: Callable[[Any], Any]) -> Any:
     """For ``Heads``: a standard deviation that a layer's outputs stand for.
 

@@ -102,3 +102,13 @@ def counting(steps: int, **script: Any) -> Scripted:
     """An environment whose observation is the number of steps done, up to ``steps``."""
     counted = np.arange(steps, dtype=np.float64)
     return Scripted(observations=counted, next_observations=counted + 1.0, **script)
+
+
+def ending_both_ways() -> Scripted:
+    """It counts the steps of an episode: three up to a truncation, two to a termination."""
+    return Scripted(
+        observations=[0.0, 1.0, 2.0, 0.0, 1.0],
+        next_observations=[1.0, 2.0, 3.0, 1.0, 2.0],
+        terminated=[0.0, 0.0, 0.0, 0.0, 1.0],
+        truncated=[0.0, 0.0, 1.0, 0.0, 0.0],
+    )

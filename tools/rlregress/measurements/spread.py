@@ -18,3 +18,20 @@ def log2_spread(actions: np.ndarray) -> float:
     """
     spread = float(np.sqrt(np.mean(np.asarray(actions, dtype=np.float64) ** 2)))
     return max(math.log2(spread), SILENT) if spread > 0 else SILENT
+
+
+def spread_between_environments(actions: np.ndarray) -> np.ndarray:
+    """Number of environments, and their deviation within a step over the spread of all actions.
+
+    1 where each has its own noise, 0 where they share it; -1 where there is none.
+
+    Args:
+        actions: around 0, [environments, steps].
+    """
+    spread = np.sqrt(np.mean(actions**2))
+    if spread == 0.0:
+        return np.array([len(actions), -1.0])
+    if len(actions) == 1:
+        return np.array([1.0, 0.0])
+    between = np.sqrt(np.mean(np.var(actions, axis=0, ddof=1)))
+    return np.array([len(actions), between / spread])

@@ -199,7 +199,7 @@ class Script:
 
     # -- places ------------------------------------------------------------------------------
 
-    def bound(self, quantity: str, *candidates: str, which: str = "", beside: str = "") -> Anchor:
+    def bound(self, quantity: str, *candidates: str, which: str = "") -> Anchor:
         """The statement that gives one of the names its value.
 
         The first of ``candidates`` that is bound anywhere counts. Of several statements in one
@@ -210,7 +210,6 @@ class Script:
             quantity: what is looked for, in words, for the reports.
             candidates: names, the newest script's first.
             which: "first" or "last", by line, if the name is bound in several loops.
-            beside: only lists that also bind this name.
 
         Raises:
             AnchorLost: no candidate is bound.
@@ -221,7 +220,7 @@ class Script:
                 Anchor(self, quantity, block, index)
                 for block in self.blocks
                 for index, statement in enumerate(block.statements)
-                if name in _binds(statement) and (not beside or beside in _touched(block))
+                if name in _binds(statement)
             ]
             if places:
                 return self._one(quantity, name, places, which)

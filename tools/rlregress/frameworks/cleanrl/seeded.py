@@ -16,7 +16,8 @@ import torch
 from rlregress.frameworks.base import Trained, Unsupported
 from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.heads import Heads, last_linear, prepare
+from rlregress.frameworks.heads import Heads, prepare
+from rlregress.frameworks.layers import last_linear
 from rlregress.frameworks.seeded_training import SeededTraining, arrays
 
 #: source of chance -> what it is drawn from, and what the framework lets one do about it

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 from contextlib import contextmanager
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Tuple
 from unittest import mock
 
 import gymnasium
@@ -124,36 +124,3 @@ def precise() -> Iterator[None]:
 
 #: ``with replaced(owner, name, value)``: the attribute, there or not, has another value meanwhile.
 replaced = functools.partial(mock.patch.object, create=True)
-
-
-@contextmanager
-def differentiated() -> Iterator[List[float]]:
-    """The losses that ``backward`` is called on meanwhile, in order."""
-    losses: List[float] = []
-    backward = torch.Tensor.backward
-
-    def recording(tensor: torch.Tensor, *arguments: Any, **keywords: Any) -> Any:
-        losses.append(float(tensor.detach()))
-        return backward(tensor, *arguments, **keywords)
-
-    with replaced(torch.Tensor, "backward", recording):
-        yield losses
-
-
-def last_linear(network: torch.nn.Module) -> torch.nn.Linear:
-    """The last linear layer of a network."""
-    return [m for m in network.modules() if isinstance(m, torch.nn.Linear)][-1]
-
-
-def make_constant(layer: torch.nn.Linear, numbers: Any) -> None:
-    """Let a linear layer give these numbers (or one number) for every input, still trainable."""
-    with torch.no_grad():
-        layer.weight.zero_()
-        value = torch.as_tensor(np.asarray(numbers, dtype=np.float64), dtype=layer.bias.dtype)
-        layer.bias.copy_(value.expand_as(layer.bias))
-
-
-def batch(inputs: Mapping[str, Any], *columns: Any) -> Sequence[torch.Tensor]:
-    """Each number as a column of ``inputs["batch_size"]`` equal rows, float tensors [b, 1]."""
-    size = int(inputs["batch_size"])
-    return [torch.full((size, 1), float(number)) for number in columns]

@@ -27,10 +27,10 @@ from rlregress.frameworks.heads import (
     Heads,
     constant_deviation,
     constant_parameter,
-    last_linear,
     normal_draws,
     prepare,
 )
+from rlregress.frameworks.layers import last_linear
 
 #: what no argument sets: (algorithm, hyperparameter) -> value
 _FIXED = {

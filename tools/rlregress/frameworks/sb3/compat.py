@@ -160,16 +160,12 @@ def tensor_of(policy: Any, observations: np.ndarray) -> torch.Tensor:
     return torch.as_tensor(np.asarray(observations), dtype=torch.float32)
 
 
-#: ``with replaced(owner, name, value)``: the attribute has another value meanwhile.
-replaced = mock.patch.object
-
-
 def _collect_only(agent: Any) -> None:
     """Let ``learn`` not update: until 1.1, no gradient steps meant as many as there were steps."""
     learn = agent.learn
 
     def collecting(*given: Any, **named: Any) -> Any:
-        with replaced(agent, "train", lambda *_, **__: None):
+        with mock.patch.object(agent, "train"):
             return learn(*given, **named)
 
     agent.learn = collecting

@@ -163,7 +163,7 @@ def _arguments(options: ScenarioOptions, algorithm: Any, wrappers: Wrappers) -> 
         arguments["ent_coef"] = _temperature(options)
     if not on_policy:
         _set_collection(options, algorithm, arguments)
-        _set_replay(options, algorithm, arguments)
+        _set_replay(options, arguments)
         _set_noise(options, arguments, wrappers.spaces.action_space)
     if "optimizer" in options.features and options.algorithm == "a2c":
         arguments["use_rms_prop"] = options.take("optimizer") == "rmsprop"
@@ -202,9 +202,7 @@ def _set_collection(options: ScenarioOptions, algorithm: Any, arguments: Dict[st
         arguments["train_freq"] = (episodes, "episode")
 
 
-def _set_replay(
-    scenario_options: ScenarioOptions, algorithm: Any, arguments: Dict[str, Any]
-) -> None:
+def _set_replay(scenario_options: ScenarioOptions, arguments: Dict[str, Any]) -> None:
     options: Dict[str, Any] = {}
     timeouts = scenario_options.take("timeouts")
     if timeouts is not None:

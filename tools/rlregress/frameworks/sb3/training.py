@@ -23,10 +23,10 @@ from rlregress.frameworks.heads import (
     Heads,
     constant_deviation,
     constant_parameter,
-    last_linear,
     normal_draws,
     prepare,
 )
+from rlregress.frameworks.layers import last_linear
 from rlregress.frameworks.sb3 import compat, gyms
 
 ALGORITHMS = {"ppo": PPO, "sac": SAC, "td3": TD3, "dqn": DQN, "ddpg": DDPG}

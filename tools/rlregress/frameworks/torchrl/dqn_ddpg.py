@@ -13,7 +13,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from rlregress.frameworks.heads import Heads, last_linear, prepare
+from rlregress.frameworks.heads import Heads, prepare
+from rlregress.frameworks.layers import last_linear
 from rlregress.frameworks.torchrl.api import (
     MLP,
     Collector,

@@ -184,15 +184,13 @@ def stochastic(distribution: Any, gain: float = 1.0, **options: Any) -> Any:
     )
 
 
-def choosing(
-    distribution: Any, choices: int = CHOICES, masked: bool = False, **options: Any
-) -> Any:
+def choosing(distribution: Any, masked: bool = False, **options: Any) -> Any:
     """An actor that chooses, by logits and perhaps a mask of the batch."""
     from tensordict.nn import TensorDictModule
     from torchrl.modules import ProbabilisticActor
 
     return ProbabilisticActor(
-        TensorDictModule(nn.Linear(OBSERVATIONS, choices), ["observation"], ["logits"]),
+        TensorDictModule(nn.Linear(OBSERVATIONS, CHOICES), ["observation"], ["logits"]),
         in_keys=["logits", "mask"] if masked else ["logits"],
         distribution_class=distribution,
         return_log_prob=True,

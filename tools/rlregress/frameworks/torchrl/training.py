@@ -20,10 +20,10 @@ from rlregress.frameworks.heads import (
     Heads,
     constant_deviation,
     constant_parameter,
-    last_linear,
     normal_draws,
     prepare,
 )
+from rlregress.frameworks.layers import last_linear
 from rlregress.frameworks.torchrl import dqn_ddpg
 from rlregress.frameworks.torchrl.api import (
     MLP,

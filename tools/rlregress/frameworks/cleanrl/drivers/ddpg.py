@@ -13,8 +13,10 @@ from rlregress.frameworks.cleanrl.drivers import measured_by
 from rlregress.frameworks.cleanrl.probes.helpers.off_policy_runs import part, q_networks
 from rlregress.frameworks.cleanrl.running import run_script
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.stubs import differentiated, last_linear, replaced
-from rlregress.frameworks.driven import ScriptedEnvs, fill, give_constants
+from rlregress.frameworks.cleanrl.stubs import replaced
+from rlregress.frameworks.driven import ScriptedEnvs, fill
+from rlregress.frameworks.layers import make_constant
+from rlregress.frameworks.recorded_update import differentiated
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
 
 _SCRIPT = "ddpg_continuous_action"
@@ -38,7 +40,7 @@ class Driver:
     def set_values(self, online: float, target: float) -> None:
         """Make the last layers of the Q networks constant."""
         for name, number in (("qf1", online), ("qf1_target", target)):
-            give_constants(last_linear(self._part(name)), [number])
+            make_constant(self._part(name), [number])
 
     def set_policy(self, online: float, target: float) -> None:
         """Make the last layers of the policies constant, now or as soon as they are made."""
@@ -49,7 +51,7 @@ class Driver:
     def _give_policies(self) -> None:
         if self._policies is not None:
             for name, number in zip(("actor", "target_actor"), self._policies):
-                give_constants(last_linear(self._part(name)), [number])
+                make_constant(self._part(name), [number])
 
     def fill(self, online: float, target: float) -> None:
         """Set all parameters."""

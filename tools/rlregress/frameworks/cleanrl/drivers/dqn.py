@@ -14,13 +14,10 @@ from rlregress.frameworks.cleanrl.drivers import measured_by
 from rlregress.frameworks.cleanrl.probes.helpers.off_policy_runs import part
 from rlregress.frameworks.cleanrl.running import run_script
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.stubs import (
-    defaults,
-    differentiated,
-    last_linear,
-    replaced,
-)
-from rlregress.frameworks.driven import ScriptedEnvs, fill, give_constants
+from rlregress.frameworks.cleanrl.stubs import defaults, replaced
+from rlregress.frameworks.driven import ScriptedEnvs, fill
+from rlregress.frameworks.layers import make_constant
+from rlregress.frameworks.recorded_update import differentiated
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
 
 _SCRIPT = "dqn"
@@ -39,7 +36,7 @@ class Driver:
     def set_values(self, online: Sequence[float], target: Sequence[float]) -> None:
         """Make the last layers constant."""
         for name, numbers in (("q_network", online), ("target_network", target)):
-            give_constants(last_linear(self._network(name)), numbers)
+            make_constant(self._network(name), numbers)
 
     def fill(self, online: float, target: float) -> None:
         """Set all parameters."""

@@ -11,7 +11,7 @@ from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers import critics, small_runs
 from rlregress.frameworks.cleanrl.probes.helpers.target_noise import smoothed_actions
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.scripted import Scripted
+from rlregress.frameworks.scripted import ending_both_ways
 
 _SAC, _TD3 = "sac_continuous_action", "td3_continuous_action"
 
@@ -27,13 +27,7 @@ def _target_noise(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 def _next_observation(source: Source, inputs: Inputs) -> np.ndarray:
-    environment = Scripted(
-        observations=[0.0, 1.0, 2.0, 0.0, 1.0],
-        next_observations=[1.0, 2.0, 3.0, 1.0, 2.0],
-        terminated=[0.0, 0.0, 0.0, 0.0, 1.0],
-        truncated=[0.0, 0.0, 1.0, 0.0, 0.0],
-    )
-    ended = small_runs.off_policy(source, _SAC, int(inputs["steps"]), environment)
+    ended = small_runs.off_policy(source, _SAC, int(inputs["steps"]), ending_both_ways())
     buffer = ended["rb"]
     if hasattr(buffer, "buffer"):
         stored = [float(np.ravel(transition[3])[0]) for transition in buffer.buffer]

@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, Callable, Dict, Sequence
 
 import numpy as np
 import torch
 
 from rlregress.frameworks.base import Inputs
-from rlregress.frameworks.cleanrl.probes.helpers.rollouts import (
-    SCRIPT,
-    Optimiser,
-    collect,
-    environments,
-)
+from rlregress.frameworks.cleanrl.probes.helpers.rollouts import Optimiser, constant_rollouts
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.stubs import (
-    arguments,
-    last_linear,
-    make_constant,
-    precise,
-)
-from rlregress.frameworks.scripted import Scripted
-
-_NEGLIGIBLE = -14.0
+from rlregress.frameworks.cleanrl.stubs import precise
 
 
 def policy_loss(source: Source, inputs: Inputs) -> np.ndarray:
@@ -141,23 +127,10 @@ def initialisation(source: Source, inputs: Inputs) -> np.ndarray:
     return np.array([*extremes, max(biases)])
 
 
-def _itself(environment: Scripted) -> Scripted:
-    return environment
-
-
 def action_bounding(source: Source, inputs: Inputs) -> np.ndarray:
     """Actions that the environment received, then those that are stored."""
-    script = source.script(SCRIPT)
-    args = arguments(script, num_steps=1, capture_video=False)
     received, stored = [], []
-    for mean in inputs["samples"]:
-        agent = Optimiser(source, 1).agent
-        make_constant(last_linear(agent.actor_mean), mean)
-        with torch.no_grad():
-            agent.actor_logstd.fill_(_NEGLIGIBLE)
-        environment = Scripted(inputs["low"], inputs["high"])
-        with environments(source, partial(_itself, environment)) as given:
-            rollout = collect(source, {**given, "args": args, "agent": agent})
+    for environment, rollout in constant_rollouts(source, inputs, inputs["samples"]):
         received.append(environment.received[-1].item())
         stored.append(rollout.vector("actions").item())
     return np.array(received + stored)

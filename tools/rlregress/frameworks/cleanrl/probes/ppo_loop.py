@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from typing import Any, Callable, Dict, List, Sequence
 
 import numpy as np
-import torch
-from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers.ppo_trainings import (
-    RecordedTraining,
+    ScriptTraining,
     counter,
     lower_log_prob,
     no_values,
@@ -19,17 +16,15 @@ from rlregress.frameworks.cleanrl.probes.helpers.ppo_trainings import (
 )
 from rlregress.frameworks.cleanrl.probes.helpers.rollouts import SCRIPT
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.stubs import defaults, replaced
+from rlregress.frameworks.cleanrl.stubs import defaults
+from rlregress.frameworks.recorded_training import growth, parallel_gradient
 from rlregress.frameworks.scripted import end_after
 
 
 def minibatches(source: Source, inputs: Inputs) -> np.ndarray:
     """Sizes of the minibatches of an epoch, and how often samples are used."""
     steps = int(inputs["rollout_steps"])
-    training = train(source, steps, steps, int(inputs["minibatches"])).evaluated
-    sizes = [len(minibatch) for minibatch in training]
-    used = np.bincount(np.concatenate(training).astype(int), minlength=steps)
-    return np.array([*(sizes + [0] * 4)[:4], min(used.max(), 2), used.min()])
+    return train(source, steps, steps, int(inputs["minibatches"])).minibatches(steps)
 
 
 def minibatches_remainder(source: Source, inputs: Inputs) -> np.ndarray:
@@ -41,21 +36,19 @@ def minibatches_remainder(source: Source, inputs: Inputs) -> np.ndarray:
 def minibatches_parameter(source: Source, inputs: Inputs) -> np.ndarray:
     """What doubles with the rollout."""
     number = int(inputs["minibatches"])
-    runs = [train(source, int(n), int(n), number).evaluated for n in inputs["rollout_steps"]]
-    return np.array([len(runs[1][0]) / len(runs[0][0]), len(runs[1]) / len(runs[0])])
+    return growth([train(source, int(n), int(n), number) for n in inputs["rollout_steps"]])
 
 
 def epochs_shuffle(source: Source, inputs: Inputs) -> np.ndarray:
     """Whether epochs come in the order of collection, and in the same order."""
     steps, epochs = int(inputs["rollout_steps"]), int(inputs["epochs"])
     training = train(source, steps, steps, int(inputs["minibatches"]), update_epochs=epochs)
-    first, second = np.concatenate(training.evaluated).reshape(2, steps)
-    return np.array([np.array_equal(first, np.sort(first)), np.array_equal(second, first)])
+    return training.order(steps)
 
 
 def _with_ratios(
     source: Source, inputs: Inputs, ratios: Sequence[float], **chosen: Any
-) -> RecordedTraining:
+) -> ScriptTraining:
     """Updates on 4 samples each, with these ratios in turn."""
     return train(
         source,
@@ -80,18 +73,7 @@ def early_stop(source: Source, inputs: Inputs) -> np.ndarray:
     if "kle_stop" in defaults(source.script(SCRIPT)):
         threshold["kle_stop"] = True
     training = _with_ratios(source, inputs, [float(r) for r in inputs["ratios"]], **threshold)
-    counts = [
-        np.bincount(numbers, minlength=len(inputs["ratios"]))
-        for numbers in (training.rollout_of_step, training.rollout_of_evaluated)
-    ]
-    return np.stack(counts, axis=1).ravel()
-
-
-def _by_sample(training: RecordedTraining, epochs: int, steps: int) -> np.ndarray:
-    """Advantages in the order of collection, [epochs, steps]."""
-    order = np.argsort(np.concatenate(training.evaluated).reshape(epochs, steps), axis=1)
-    advantages = np.concatenate(training.advantages).reshape(epochs, steps)
-    return np.take_along_axis(advantages, order, axis=1)
+    return training.counts(len(inputs["ratios"]))
 
 
 def advantages_recomputed(source: Source, inputs: Inputs) -> np.ndarray:
@@ -107,8 +89,7 @@ def advantages_recomputed(source: Source, inputs: Inputs) -> np.ndarray:
         learning_rate=0.1,
         norm_adv=False,
     )
-    advantages = _by_sample(training, 3, n)
-    return np.array([np.abs(a - advantages[0]).max() > 1e-4 for a in advantages[1:]])
+    return training.recomputed(n)
 
 
 def granularity(source: Source, inputs: Inputs) -> np.ndarray:
@@ -126,9 +107,7 @@ def granularity(source: Source, inputs: Inputs) -> np.ndarray:
         gae_lambda=1.0,
         norm_adv=False,
     )
-    (a,) = _by_sample(training, 1, n)
-    moved = [np.abs(log_ratio).max() > 1e-4 for log_ratio in training.log_ratios]
-    return np.array([*(a - a[-1]) / (a[0] - a[-1]), *moved])
+    return training.granularity(n, training.log_ratios)
 
 
 def iterations(source: Source, inputs: Inputs) -> np.ndarray:
@@ -146,29 +125,9 @@ def vectorisation(source: Source, inputs: Inputs) -> np.ndarray:
     return np.array([sum(done), done[0]])
 
 
-def parallel_gradient(source: Source, inputs: Inputs) -> np.ndarray:
-    """Processes at a step of the optimiser, and backward passes for each."""
+def _parallel_gradient(source: Source, inputs: Inputs) -> np.ndarray:
     count = int(inputs["environments"])
-    processes: List[int] = []
-    backwards: List[int] = []
-    backward = torch.Tensor.backward
-
-    def counted(*arguments: Any, **keywords: Any) -> Any:
-        backwards.append(1)
-        return backward(*arguments, **keywords)
-
-    def look(*_: Any) -> None:
-        distributed = torch.distributed
-        world = distributed.get_world_size() if distributed.is_initialized() else 1
-        processes.append(max(world, 1 + len(multiprocessing.active_children())))
-
-    handle = register_optimizer_step_pre_hook(look)
-    try:
-        with replaced(torch.Tensor, "backward", counted):
-            training = train(source, 4 * count, 4, 2, num_envs=count)
-    finally:
-        handle.remove()
-    return np.array([max(processes), len(backwards) / len(training.rates)])
+    return parallel_gradient(lambda: train(source, 4 * count, 4, 2, num_envs=count))
 
 
 def segments(source: Source, inputs: Inputs) -> np.ndarray:
@@ -198,7 +157,7 @@ PROBES: Dict[str, Callable[[Source, Inputs], np.ndarray]] = {
     "ppo.advantage.granularity": granularity,
     "ppo.iterations": iterations,
     "ppo.vectorisation": vectorisation,
-    "ppo.parallel_gradient": parallel_gradient,
+    "ppo.parallel_gradient": _parallel_gradient,
     "ppo.segments": segments,
 }
 

@@ -2,54 +2,33 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import warnings
-from typing import Any, Callable, Dict, List
+from typing import Any, Callable, Dict
 
 import numpy as np
 import torch
 
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers.rollouts import (
-    SCRIPT,
     Optimiser,
-    collect,
-    environments,
+    constant_rollouts,
 )
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.stubs import arguments, last_linear, make_constant
-from rlregress.frameworks.scripted import Scripted
-
-#: log of a standard deviation that nobody sees.
-_NEGLIGIBLE = -14.0
-
-
-def _layers(network: torch.nn.Module) -> List[torch.nn.Linear]:
-    return [m for m in network.modules() if isinstance(m, torch.nn.Linear)]
+from rlregress.frameworks.layers import last_linear, linear_layers, ppo_architecture
 
 
 def networks(source: Source, inputs: Inputs) -> np.ndarray:
     """Widths of policy and value network, shared layers, activation function."""
     agent: Any = Optimiser(source, 2).agent
     parts = [agent.actor_mean, agent.critic]
-    widths: List[int] = []
-    for part in parts:
-        hidden = [layer.out_features for layer in _layers(part)[:-1]]
-        widths += (hidden + [0] * 3)[:3]
-    shared = {id(layer) for layer in _layers(parts[0])} & {id(layer) for layer in _layers(parts[1])}
-    functions = [m for part in parts for m in part if not isinstance(m, torch.nn.Linear)]
-    fed = torch.as_tensor(np.asarray(inputs["fed"]))
-    outputs = np.stack([function(fed).numpy() for function in functions])
-    if np.ptp(outputs, axis=0).any():
-        raise RuntimeError("the networks have several activation functions")
-    return np.array([*widths, bool(shared), *outputs[0]])
+    return ppo_architecture(parts, 1, parts, torch.as_tensor(np.asarray(inputs["fed"])))
 
 
 def log_std(source: Source, inputs: Inputs) -> np.ndarray:
     """The log standard deviation, from the entropy of the policy, at two observations."""
     agent: Any = Optimiser(source, 2).agent
-    for layer in _layers(agent):
+    for layer in linear_layers(agent):
         torch.nn.init.zeros_(layer.bias)
     sample = getattr(agent, "get_action_and_value", None) or agent.get_action
     logs = []
@@ -60,24 +39,10 @@ def log_std(source: Source, inputs: Inputs) -> np.ndarray:
     return np.array([logs[0], abs(logs[1] - logs[0]) > 1e-6])
 
 
-def _same(environment: Scripted) -> Scripted:
-    return environment
-
-
 def action_distribution(source: Source, inputs: Inputs) -> np.ndarray:
-    """Actions received where the deviation vanishes: no other policy is deterministic."""
-    args = arguments(source.script(SCRIPT), num_steps=1, capture_video=False)
-    received = []
-    for mean in inputs["means"]:
-        agent: Any = Optimiser(source, 1).agent
-        make_constant(last_linear(agent.actor_mean), mean)
-        with torch.no_grad():
-            agent.actor_logstd.fill_(_NEGLIGIBLE)
-        environment = Scripted(inputs["low"], inputs["high"])
-        with environments(source, functools.partial(_same, environment)) as given:
-            collect(source, {**given, "args": args, "agent": agent})
-        received.append(environment.received[-1].item())
-    return np.array(received)
+    """Actions received where the deviation vanishes."""
+    rollouts = constant_rollouts(source, inputs, inputs["means"])
+    return np.array([environment.received[-1].item() for environment, _ in rollouts])
 
 
 def value_clip_range(source: Source, inputs: Inputs) -> np.ndarray:

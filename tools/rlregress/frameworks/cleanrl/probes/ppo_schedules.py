@@ -8,18 +8,19 @@ import numpy as np
 
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers.ppo_trainings import (
-    RecordedTraining,
+    ScriptTraining,
     counter,
     lower_log_prob,
     no_values,
     train,
 )
 from rlregress.frameworks.cleanrl.script_sources import Source
+from rlregress.frameworks.recorded_training import diverging
 
 _NO_CLIP = 1e9
 
 
-def _training(source: Source, inputs: Inputs, **chosen: Any) -> RecordedTraining:
+def _training(source: Source, inputs: Inputs, **chosen: Any) -> ScriptTraining:
     steps = int(inputs["rollout_steps"])
     total = steps * int(inputs["rollouts"])
     return train(source, total, steps, int(inputs["minibatches"]), **chosen)
@@ -59,8 +60,7 @@ def adaptive(source: Source, inputs: Inputs) -> np.ndarray:
     def feed(run: Any, number: int) -> None:
         # one update more shows what the last divergence did; its own does not matter
         if number < len(divergences):
-            distance = float(np.sqrt(1.0 - np.exp(-2.0 * divergences[number])))
-            lower_log_prob(run, [1.0 - distance, 1.0 + distance])
+            lower_log_prob(run, diverging(divergences[number]))
 
     total = 2 * (len(divergences) + 1)
     training = train(source, total, 2, 1, at_end=feed, learning_rate=start, anneal_lr=False)

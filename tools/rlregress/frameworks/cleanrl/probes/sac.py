@@ -13,7 +13,8 @@ from rlregress.frameworks.cleanrl.probes.helpers import critics
 from rlregress.frameworks.cleanrl.probes.helpers.learner import Learner
 from rlregress.frameworks.cleanrl.probes.helpers.playing import sampled
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.stubs import CPU, make_constant, precise
+from rlregress.frameworks.cleanrl.stubs import CPU, precise
+from rlregress.frameworks.layers import make_constant
 
 SCRIPT = "sac_continuous_action"
 

@@ -11,6 +11,9 @@ import torch
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers import off_policy_agents, off_policy_runs
 from rlregress.frameworks.cleanrl.script_sources import Source
+from rlregress.frameworks.journal import temperature_rate, update_order
+from rlregress.frameworks.layers import initialisation, make_constant
+from rlregress.frameworks.recorded_update import differentiated
 
 _SCRIPT = "sac_continuous_action"
 
@@ -35,18 +38,12 @@ def _first_update(
     The policy reports ``log_prob``; the Q networks were 0.
     """
     targets: List[float] = []
-    losses: List[float] = []
     actor_losses: List[float] = []
-    backward = torch.Tensor.backward
-
-    def recording(tensor: torch.Tensor, *arguments: Any, **keywords: Any) -> Any:
-        losses.append(float(tensor.detach()))
-        return backward(tensor, *arguments, **keywords)
 
     def prepare(names: Mapping[str, Any]) -> None:
         _report(names, log_prob)
         constant: List[Tuple[Any, float]] = [(n, 0.0) for n in off_policy_runs.q_networks(names)]
-        for name in ("qf1_target", "qf2_target"):
+        for name in off_policy_runs.TARGETS:
             constant.append(
                 (off_policy_runs.part(names, "target network", name), float(inputs["target_q"]))
             )
@@ -65,35 +62,22 @@ def _first_update(
     # past the start of learning: there the policy has its turn at even steps, and the step before
     # the first of them must not update.
     start = size if size % 2 else size - 1
-    off_policy_runs.run(
-        source, _SCRIPT, start + 2, prepare, look, {"rewards": inputs["reward"]},
-        [
-            off_policy_runs.regression_targets(torch.nn.functional, targets),
-            (torch.Tensor, "backward", recording),
-        ],
-        learning_starts=start, batch_size=size, gamma=float(inputs["discount"]),
-        policy_lr=learning_rate, q_lr=learning_rate,
-    )  # fmt: skip
+    with differentiated() as losses:
+        off_policy_runs.run(
+            source, _SCRIPT, start + 2, prepare, look, {"rewards": inputs["reward"]},
+            [off_policy_runs.regression_targets(torch.nn.functional, targets)],
+            learning_starts=start, batch_size=size, gamma=float(inputs["discount"]),
+            policy_lr=learning_rate, q_lr=learning_rate,
+        )  # fmt: skip
     return targets[0], actor_losses[0]
 
 
 def _update_order(source: Source, inputs: Inputs) -> np.ndarray:
-    rate, log_prob = float(inputs["learning_rate"]), float(inputs["log_prob"])
-    frozen_target, frozen_loss = _first_update(source, inputs, 0.0, log_prob)
-    target, loss = _first_update(source, inputs, rate, log_prob)
-    # Without entropy the loss is that of the Q values alone, which were 0.
-    _, loss_of_q = _first_update(source, inputs, rate, 0.0)
-    changes = [loss_of_q, target - frozen_target, loss - loss_of_q - frozen_loss]
-    return (np.abs(changes) > 1e-3).astype(np.float64)
+    return update_order(inputs, partial(_first_update, source, inputs))
 
 
 def _update_schedule(source: Source, inputs: Inputs) -> np.ndarray:
-    journal = off_policy_runs.cold_start(source, _SCRIPT, inputs)
-    past = int(inputs["steps"]) - int(inputs["counted"])
-    critics = [taken for role, taken in journal.updates if role == "critic"]
-    moved = [m for m, taken in zip(journal.target_moves, critics) if taken > past]
-    counts = [journal.count(role, after=past) for role in ("critic", "actor", "temperature")]
-    return np.array([*counts, sum(moved), journal.longest_burst()], dtype=np.float64)
+    return off_policy_runs.cold_start(source, _SCRIPT, inputs).schedule(inputs)
 
 
 def _temperature_rate(source: Source, inputs: Inputs) -> np.ndarray:
@@ -103,28 +87,27 @@ def _temperature_rate(source: Source, inputs: Inputs) -> np.ndarray:
         if role == "temperature":
             recorded.append(float(stepping.param_groups[0]["params"][0].detach()))
 
-    journal = off_policy_runs.run(
+    _, ended = off_policy_runs.run(
         source, _SCRIPT, int(inputs["steps"]),
         lambda names: _report(names, float(inputs["log_prob"])), look,
         batch_size=int(inputs["batch_size"]), policy_lr=float(inputs["policy_rate"]),
         q_lr=float(inputs["critic_rate"]),
     )  # fmt: skip
-    changes = np.abs(np.diff([*recorded, float(journal.run["log_alpha"].detach())]))
-    return np.array([np.log10(changes[0]), changes[-1] / changes[0]])
+    return temperature_rate([*recorded, float(ended["log_alpha"].detach())])
 
 
 def _temperature_initial(source: Source, inputs: Inputs) -> np.ndarray:
     script_arguments: Dict[str, Any] = {"alpha": float(inputs["asked"])}
     runs = [
-        off_policy_runs.run(source, _SCRIPT, 1, batch_size=4, **settings).run
+        off_policy_runs.run(source, _SCRIPT, 1, batch_size=4, **settings)
         for settings in ({}, script_arguments)
     ]
-    return np.array([float(run["alpha"]) for run in runs])
+    return np.array([float(ended["alpha"]) for _, ended in runs])
 
 
 def _target_interval(source: Source, inputs: Inputs) -> np.ndarray:
     updates, size = int(inputs["updates"]), int(inputs["batch_size"])
-    journal = off_policy_runs.run(
+    journal, _ = off_policy_runs.run(
         source, _SCRIPT, updates + size + 1, batch_size=size, learning_starts=0,
         target_network_frequency=int(inputs["interval"]),
     )  # fmt: skip
@@ -138,17 +121,15 @@ def _reward_scaling(source: Source, inputs: Inputs) -> np.ndarray:
     def nothing_to_add(names: Mapping[str, Any]) -> None:
         # to the reward, whether a step bootstraps or not
         _report(names, 0.0)
-        for name in ("qf1_target", "qf2_target"):
-            off_policy_runs.make_constant(
-                off_policy_runs.part(names, "target network", name).fc3, 0.0
-            )
+        for name in off_policy_runs.TARGETS:
+            make_constant(off_policy_runs.part(names, "target network", name).fc3, 0.0)
 
-    journal = off_policy_runs.run(
+    _, ended = off_policy_runs.run(
         source, _SCRIPT, size + 1, nothing_to_add,
         environment={"rewards": inputs["reward"], "terminated": 1.0},
         patches=[off_policy_runs.regression_targets(torch.nn.functional, targets)], batch_size=size,
     )  # fmt: skip
-    buffer = journal.run["rb"]
+    buffer = ended["rb"]
     rewards = getattr(buffer, "rewards", None)
     stored = buffer.buffer[0][2] if rewards is None else rewards[0, 0]
     return np.array([float(stored), targets[0]])
@@ -156,14 +137,9 @@ def _reward_scaling(source: Source, inputs: Inputs) -> np.ndarray:
 
 def _initialisation(source: Source, inputs: Inputs) -> np.ndarray:
     environment = {"observation_dimensions": int(inputs["observations"])}
-    run = off_policy_runs.run(source, _SCRIPT, 1, environment=environment, batch_size=4).run
-    first = run["qf1"].fc1
-    weight = first.weight.detach().double().numpy()
-    values = np.linalg.svd(weight, compute_uv=False)
-    root = np.sqrt(weight.shape[1])
-    spread = np.sqrt(np.mean(weight**2)) * root
-    bias = float(first.bias.detach().abs().max()) * root
-    return np.array([spread, bias, values.min() / values.max()])
+    _, ended = off_policy_runs.run(source, _SCRIPT, 1, environment=environment, batch_size=4)
+    first = ended["qf1"].fc1
+    return initialisation(first.weight, first.bias)
 
 
 PROBES: Dict[str, Callable[[Source, Inputs], np.ndarray]] = {

@@ -14,7 +14,8 @@ from rlregress.frameworks.cleanrl.probes.helpers import critics
 from rlregress.frameworks.cleanrl.probes.helpers.learner import Learner
 from rlregress.frameworks.cleanrl.probes.helpers.target_noise import smoothed_actions
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.stubs import last_linear, make_constant, replaced
+from rlregress.frameworks.cleanrl.stubs import replaced
+from rlregress.frameworks.layers import make_constant
 from rlregress.measurements.noise_bounds import beyond_bounds
 
 SCRIPT = "td3_continuous_action"
@@ -60,7 +61,7 @@ def _drawing(number: float) -> Iterator[None]:
 def _received(source: Source, inputs: Inputs, pre_tanh: float, noise: float) -> float:
     """The action that the environment gets past the warm-up, sigma 1 in the script's units."""
     agent = Learner(source, SCRIPT, low=inputs["low"], high=inputs["high"], exploration_noise=1.0)
-    make_constant(last_linear(agent.actor), pre_tanh)
+    make_constant(agent.actor, pre_tanh)
     with _drawing(noise):
         return float(agent.collect(1).received[-1].item())
 

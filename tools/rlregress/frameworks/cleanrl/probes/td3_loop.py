@@ -10,36 +10,37 @@ import numpy as np
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers import off_policy_agents, off_policy_runs
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.measurements.spread import log2_spread
+from rlregress.frameworks.layers import make_constant
+from rlregress.measurements.spread import log2_spread, spread_between_environments
 
 _SCRIPT = "td3_continuous_action"
 
 
 def _centre(names: Mapping[str, Any]) -> None:
-    off_policy_runs.make_constant(off_policy_runs.head(names), 0.0)
+    make_constant(off_policy_runs.head(names), 0.0)
 
 
 def _collected(source: Source, steps: int, starts: int = 0, **settings: Any) -> np.ndarray:
     """The actions of each environment in a collection that moves nothing, [environments, steps]."""
     # updates are not asked for and cannot be switched off: as few and as small as can be
-    journal = off_policy_runs.run(
+    journal, _ = off_policy_runs.run(
         source, _SCRIPT, steps, _centre, learning_starts=starts, learning_rate=0.0, batch_size=2,
         policy_frequency=10 * steps, **settings,
     )  # fmt: skip
-    return np.array([e.received for e in journal.environments if e.received])[..., 0]
+    return journal.collected()
 
 
 def _replay_action(source: Source, inputs: Inputs) -> np.ndarray:
-    journal = off_policy_runs.run(
+    journal, ended = off_policy_runs.run(
         source, _SCRIPT, 3,
-        lambda run: off_policy_runs.make_constant(off_policy_runs.head(run), inputs["pre_tanh"]),
+        lambda run: make_constant(off_policy_runs.head(run), inputs["pre_tanh"]),
         environment={"low": inputs["low"], "high": inputs["high"]},
         learning_rate=0.0, exploration_noise=0.0, batch_size=2,
     )  # fmt: skip
-    buffer = journal.run["rb"]
+    buffer = ended["rb"]
     actions = getattr(buffer, "actions", None)
     stored = buffer.buffer[-1][1] if actions is None else actions[2]
-    return np.array([journal.environments[0].received[-1].item(), float(np.ravel(stored)[0])])
+    return np.array([journal.collected()[0, -1], float(np.ravel(stored)[0])])
 
 
 def _exploration_default(source: Source, inputs: Inputs) -> np.ndarray:
@@ -48,14 +49,7 @@ def _exploration_default(source: Source, inputs: Inputs) -> np.ndarray:
 
 def _exploration_environments(source: Source, inputs: Inputs) -> np.ndarray:
     settings = off_policy_runs.several(source, _SCRIPT, int(inputs["environments"]))
-    actions = _collected(source, int(inputs["steps"]), **settings)
-    spread = np.sqrt(np.mean(actions**2))
-    if spread == 0.0:
-        return np.array([float(len(actions)), -1.0])
-    if len(actions) == 1:
-        return np.array([1.0, 0.0])
-    between = np.sqrt(np.mean(np.var(actions, axis=0, ddof=1)))
-    return np.array([float(len(actions)), between / spread])
+    return spread_between_environments(_collected(source, int(inputs["steps"]), **settings))
 
 
 def _exploration_warmup(source: Source, inputs: Inputs) -> np.ndarray:

@@ -16,15 +16,9 @@ from rlregress.frameworks.cleanrl.running import run_script
 from rlregress.frameworks.cleanrl.script import SliceFailed, SliceUnbound
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.slices import run
-from rlregress.frameworks.cleanrl.stubs import (
-    CPU,
-    Bag,
-    arguments,
-    last_linear,
-    make_constant,
-    spaces,
-)
+from rlregress.frameworks.cleanrl.stubs import CPU, Bag, arguments, spaces
 from rlregress.frameworks.isolation import shifted
+from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.scripted import Scripted, end_after
 
 _PPO = "ppo_continuous_action"
@@ -92,7 +86,7 @@ def _network(source: Source, name: str, *classes: str, low: float, high: float) 
 def _deterministic_centre(source: Source, inputs: Inputs) -> np.ndarray:
     box, make = _network(source, _TD3, "Actor", low=inputs["low"], high=inputs["high"])
     actor = make(box)
-    make_constant(last_linear(actor), 0.0)
+    make_constant(actor, 0.0)
     device = () if "gymnasium" in source.script(_TD3).imports else (CPU,)
     return actor(torch.zeros(1, 1), *device).detach().numpy().reshape(-1)
 
@@ -125,7 +119,7 @@ def _out_of_bounds(source: Source, inputs: Inputs) -> np.ndarray:
 def _stored_log_prob(source: Source, inputs: Inputs) -> np.ndarray:
     box, make = _network(source, _PPO, "Agent", low=-1.0, high=1.0)
     agent = make(box)
-    make_constant(last_linear(agent.actor_mean), inputs["mean"])
+    make_constant(agent.actor_mean, inputs["mean"])
     act = agent.get_action_and_value if hasattr(agent, "get_action_and_value") else agent.get_action
     observations = torch.zeros(int(inputs["count"]), 1)
     torch.manual_seed(shifted(int(inputs["seed"])))

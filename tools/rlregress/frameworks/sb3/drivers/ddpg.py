@@ -8,7 +8,8 @@ import numpy as np
 from stable_baselines3 import DDPG
 from stable_baselines3.common.noise import NormalActionNoise
 
-from rlregress.frameworks.driven import ScriptedEnvs, fill, give_constants
+from rlregress.frameworks.driven import ScriptedEnvs, fill
+from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.sb3.probes.helpers import constant_agents, watched_updates
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
 
@@ -47,7 +48,7 @@ class Driver:
         """Make the last layers of the policies constant."""
         agent = self._agent
         for actor, number in ((agent.actor, online), (agent.actor_target, target)):
-            give_constants(constant_agents.last_linear(actor.mu), [number])
+            make_constant(actor.mu, [number])
 
     def fill(self, online: float, target: float) -> None:
         """Set all parameters."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from typing import Any, Optional, Sequence
+from unittest import mock
 
 import numpy as np
 from stable_baselines3 import DQN
 
-from rlregress.frameworks.driven import ScriptedEnvs, fill, give_constants
+from rlregress.frameworks.driven import ScriptedEnvs, fill
+from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.probes.helpers import constant_agents, watched_updates
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
@@ -44,7 +46,7 @@ class Driver:
     def set_values(self, online: Sequence[float], target: Sequence[float]) -> None:
         """Make the last layers constant."""
         for network, numbers in ((self._agent.q_net, online), (self._agent.q_net_target, target)):
-            give_constants(constant_agents.last_linear(network), numbers)
+            make_constant(network, numbers)
 
     def fill(self, online: float, target: float) -> None:
         """Set all parameters."""
@@ -94,4 +96,4 @@ class Driver:
         draw = self._settings.draw
         if draw is None:
             return nullcontext()
-        return watched_updates.replaced(np.random, "rand", lambda *_: draw)
+        return mock.patch.object(np.random, "rand", return_value=draw)

@@ -11,7 +11,7 @@ from stable_baselines3 import SAC, TD3
 from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.sb3.probes.helpers import constant_agents, critics
 from rlregress.frameworks.sb3.probes.helpers.target_noise import smoothed_actions
-from rlregress.frameworks.scripted import Scripted
+from rlregress.frameworks.scripted import ending_both_ways
 
 
 def _coefficient(algorithm: Any, inputs: Inputs, **arguments: Any) -> np.ndarray:
@@ -25,13 +25,7 @@ def _target_noise(inputs: Inputs) -> np.ndarray:
 
 
 def _next_observation(inputs: Inputs) -> np.ndarray:
-    environment = Scripted(
-        observations=[0.0, 1.0, 2.0, 0.0, 1.0],
-        next_observations=[1.0, 2.0, 3.0, 1.0, 2.0],
-        terminated=[0.0, 0.0, 0.0, 0.0, 1.0],
-        truncated=[0.0, 0.0, 1.0, 0.0, 0.0],
-    )
-    agent = constant_agents.make_off_policy(SAC, environment, gradient_steps=0)
+    agent = constant_agents.make_off_policy(SAC, ending_both_ways(), gradient_steps=0)
     agent.learn(int(inputs["steps"]))
     return agent.replay_buffer.next_observations[[2, 4], 0, 0].astype(np.float64)
 

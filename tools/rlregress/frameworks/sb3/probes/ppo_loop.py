@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from typing import Any, List
 
 import numpy as np
-import torch
 
 from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.layers import make_constant
+from rlregress.frameworks.recorded_training import growth, parallel_gradient
 from rlregress.frameworks.sb3 import gyms
-from rlregress.frameworks.sb3.probes.helpers import constant_agents, ppo_trainings, watched_updates
+from rlregress.frameworks.sb3.probes.helpers import constant_agents, ppo_trainings
 from rlregress.frameworks.scripted import Scripted, counting, end_after
 
 
-def _one_rollout(steps: int, **arguments: Any) -> ppo_trainings.RecordedTraining:
+def _one_rollout(steps: int, **arguments: Any) -> ppo_trainings.AgentTraining:
     return ppo_trainings.train(counting(steps), steps, n_steps=steps, **arguments)
 
 
 def _minibatches(inputs: Inputs) -> np.ndarray:
     steps = int(inputs["rollout_steps"])
-    training = _one_rollout(steps, batch_size=int(inputs["minibatch_size"]))
-    sizes = [len(minibatch) for minibatch in training.evaluated]
-    used = np.bincount(np.concatenate(training.evaluated).astype(int), minlength=steps)
-    return np.array([*(sizes + [0] * 4)[:4], min(used.max(), 2), used.min()])
+    return _one_rollout(steps, batch_size=int(inputs["minibatch_size"])).minibatches(steps)
 
 
 def _minibatches_remainder(inputs: Inputs) -> np.ndarray:
@@ -36,8 +33,7 @@ def _minibatches_remainder(inputs: Inputs) -> np.ndarray:
 
 def _minibatches_parameter(inputs: Inputs) -> np.ndarray:
     size = int(inputs["minibatch_size"])
-    runs = [_one_rollout(int(n), batch_size=size).evaluated for n in inputs["rollout_steps"]]
-    return np.array([len(runs[1][0]) / len(runs[0][0]), len(runs[1]) / len(runs[0])])
+    return growth([_one_rollout(int(n), batch_size=size) for n in inputs["rollout_steps"]])
 
 
 def _epochs_shuffle(inputs: Inputs) -> np.ndarray:
@@ -45,11 +41,10 @@ def _epochs_shuffle(inputs: Inputs) -> np.ndarray:
     training = _one_rollout(
         steps, batch_size=int(inputs["minibatch_size"]), n_epochs=int(inputs["epochs"])
     )
-    first, second = np.concatenate(training.evaluated).reshape(2, steps)
-    return np.array([np.array_equal(first, np.sort(first)), np.array_equal(second, first)])
+    return training.order(steps)
 
 
-def _with_ratio(ratio: float, inputs: Inputs, **arguments: Any) -> ppo_trainings.RecordedTraining:
+def _with_ratio(ratio: float, inputs: Inputs, **arguments: Any) -> ppo_trainings.AgentTraining:
     """An update on 4 samples whose ratio is ``ratio``, learning rate 0."""
 
     def lower(buffer: Any) -> None:
@@ -89,13 +84,6 @@ def _kl_estimator(inputs: Inputs) -> np.ndarray:
     return np.array([training.agent.logger.name_to_value["train/approx_kl"]])
 
 
-def _by_sample(training: ppo_trainings.RecordedTraining, epochs: int, steps: int) -> np.ndarray:
-    """Advantages in the order of collection, [epochs, steps]."""
-    order = np.argsort(np.concatenate(training.evaluated).reshape(epochs, steps), axis=1)
-    advantages = np.concatenate(training.advantages).reshape(epochs, steps)
-    return np.take_along_axis(advantages, order, axis=1)
-
-
 def _advantages_recomputed(inputs: Inputs) -> np.ndarray:
     rewards = np.array(inputs["rewards"])
     training = ppo_trainings.train(
@@ -106,8 +94,7 @@ def _advantages_recomputed(inputs: Inputs) -> np.ndarray:
         n_epochs=3,
         learning_rate=0.1,
     )
-    advantages = _by_sample(training, 3, len(rewards))
-    return np.array([np.abs(a - advantages[0]).max() > 1e-4 for a in advantages[1:]])
+    return training.recomputed(len(rewards))
 
 
 def _granularity(inputs: Inputs) -> np.ndarray:
@@ -121,11 +108,9 @@ def _granularity(inputs: Inputs) -> np.ndarray:
         learning_rate=0.1,
         gamma=1.0,
         gae_lambda=1.0,
-        prepare=lambda agent: constant_agents.make_constant(agent.policy.value_net, 0.0),
+        prepare=lambda agent: make_constant(agent.policy.value_net, 0.0),
     )
-    (a,) = _by_sample(training, 1, n)
-    moved = [np.abs(log_ratio).max() > 1e-4 for log_ratio in training.log_ratios]
-    return np.array([*(a - a[-1]) / (a[0] - a[-1]), *moved])
+    return training.granularity(n, training.log_ratios)
 
 
 def _iterations(inputs: Inputs) -> np.ndarray:
@@ -147,31 +132,14 @@ def _vectorisation(inputs: Inputs) -> np.ndarray:
 
 def _parallel_gradient(inputs: Inputs) -> np.ndarray:
     environments = [Scripted() for _ in range(int(inputs["environments"]))]
-    processes: List[int] = []
-    backwards: List[int] = []
-    backward = torch.Tensor.backward
-
-    def counted(*arguments: Any, **keywords: Any) -> Any:
-        backwards.append(1)
-        return backward(*arguments, **keywords)
-
-    def prepare(agent: Any) -> None:
-        def look(*_: Any) -> None:
-            distributed = torch.distributed
-            world = distributed.get_world_size() if distributed.is_initialized() else 1
-            processes.append(max(world, 1 + len(multiprocessing.active_children())))
-
-        agent.policy.optimizer.register_step_pre_hook(look)
-
-    with watched_updates.replaced(torch.Tensor, "backward", counted):
-        training = ppo_trainings.train(
+    return parallel_gradient(
+        lambda: ppo_trainings.train(
             gyms.side_by_side(*environments),
             4 * len(environments),
             n_steps=4,
             batch_size=2 * len(environments),
-            prepare=prepare,
         )
-    return np.array([max(processes), len(backwards) / len(training.rates)])
+    )
 
 
 def _segments(inputs: Inputs) -> np.ndarray:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, List
+from typing import Any
 
 import numpy as np
 import torch
 from stable_baselines3 import PPO
-from torch import nn
 
 from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.layers import linear_layers, make_constant, ppo_architecture
 from rlregress.frameworks.sb3.probes.helpers import constant_agents, ppo_updates, watched_updates
 from rlregress.frameworks.scripted import Scripted
 
@@ -19,30 +19,18 @@ def _policy(low: float = -1.0, high: float = 1.0) -> Any:
     return constant_agents.make(PPO, Scripted(low, high), n_steps=8, batch_size=8)
 
 
-def _widths(layers: List[nn.Linear]) -> List[int]:
-    hidden = [layer.out_features for layer in layers]
-    return (hidden + [0] * 3)[:3]
-
-
 def _networks(inputs: Inputs) -> np.ndarray:
     policy = _policy().policy
     parts = [policy.mlp_extractor.policy_net, policy.mlp_extractor.value_net]
-    layers = [[m for m in part.modules() if isinstance(m, nn.Linear)] for part in parts]
-    shared = {id(p) for p in parts[0].parameters()} & {id(p) for p in parts[1].parameters()}
-    functions = [m for part in parts for m in part if not isinstance(m, nn.Linear)]
     fed = torch.tensor(np.array(inputs["fed"]), dtype=torch.float32)
-    outputs = np.stack([function(fed).numpy() for function in functions])
-    if np.ptp(outputs, axis=0).any():
-        raise RuntimeError("the networks have several activation functions")
-    return np.array([*_widths(layers[0]), *_widths(layers[1]), bool(shared), *outputs[0]])
+    return ppo_architecture(parts, 0, parts, fed)
 
 
 def _log_std(inputs: Inputs) -> np.ndarray:
     policy = _policy().policy
     with torch.no_grad():
-        for layer in policy.modules():
-            if isinstance(layer, nn.Linear):
-                layer.bias.zero_()
+        for layer in linear_layers(policy):
+            layer.bias.zero_()
         logs = [
             policy.get_distribution(torch.tensor([[x]])).distribution.stddev.log().item()
             for x in (0.0, float(inputs["observation"]))
@@ -57,7 +45,7 @@ def _action_distribution(inputs: Inputs) -> np.ndarray:
     with torch.no_grad():
         agent.policy.log_std.fill_(float(np.log(inputs["scale"])))
     for mean in inputs["means"]:
-        constant_agents.make_constant(agent.policy.action_net, mean)
+        make_constant(agent.policy.action_net, mean)
         action, _ = agent.predict(np.zeros((1, 1), dtype=np.float32), deterministic=True)
         agent.env.step(action)
         executed.append(agent.env.envs[0].unwrapped.received[-1].item())

@@ -8,6 +8,7 @@ import numpy as np
 from stable_baselines3 import PPO
 
 from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.recorded_training import diverging
 from rlregress.frameworks.sb3.probes.helpers import constant_agents, ppo_trainings
 from rlregress.frameworks.sb3.probes.helpers.ppo_updates import NO_CLIP
 from rlregress.frameworks.scripted import Scripted
@@ -20,7 +21,7 @@ def _falling(start: float) -> Callable[[float], float]:
 
 def _training(
     inputs: Inputs, change: Optional[Callable[[Any], None]] = None, **arguments: Any
-) -> ppo_trainings.RecordedTraining:
+) -> ppo_trainings.AgentTraining:
     n = int(inputs["rollout_steps"])
     return ppo_trainings.train(
         Scripted(),
@@ -60,8 +61,7 @@ def _adaptive(inputs: Inputs) -> np.ndarray:
     left = list(inputs["divergences"])
 
     def lower(buffer: Any) -> None:
-        distance = float(np.sqrt(1.0 - np.exp(-2.0 * left.pop(0))))
-        buffer.log_probs -= np.log([[1.0 - distance], [1.0 + distance]]).astype(np.float32)
+        buffer.log_probs -= np.log(diverging(left.pop(0)))[:, None].astype(np.float32)
 
     training = ppo_trainings.train(
         Scripted(),

@@ -119,4 +119,3 @@ PROBES: Mapping[str, Probe] = {
     "replay.shared_observations": _shared_observations,
     "replay.both_flags": _both_flags,
 }
-ABSENT: Mapping[str, str] = {}

@@ -11,6 +11,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from torch import nn
 
 from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.sb3 import compat
 from rlregress.frameworks.sb3.probes.helpers import constant_agents
 from rlregress.frameworks.scripted import Scripted
@@ -72,7 +73,7 @@ def _bounding(inputs: Inputs) -> np.ndarray:
     )
     executed, stored = [], []
     for x in inputs["samples"]:
-        constant_agents.make_constant(agent.policy.action_net, x)
+        make_constant(agent.policy.action_net, x)
         with torch.no_grad():
             agent.policy.log_std.fill_(-20.0)
         stored.append(_one_rollout(agent, "actions")[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import torch
@@ -11,6 +12,7 @@ from stable_baselines3 import SAC
 from torch import nn
 
 from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.sb3.probes.helpers import constant_agents, critics, watched_updates
 from rlregress.frameworks.scripted import Scripted
 
@@ -79,8 +81,8 @@ def _standard_actor(low: Any, high: Any) -> Any:
     # Observations are made float32 before the features are extracted, whatever the actor is.
     actor.features_extractor = nn.Sequential(actor.features_extractor, _ToDouble())
     actor.double()
-    constant_agents.make_constant(actor.mu, 0.0)
-    constant_agents.make_constant(actor.log_std, 0.0)
+    make_constant(actor.mu, 0.0)
+    make_constant(actor.log_std, 0.0)
     return actor
 
 
@@ -91,7 +93,7 @@ def _sampled_log_prob(actor: Any, pre_tanh: Any) -> float:
     def rsample(distribution: Any, sample_shape: Any = ()) -> torch.Tensor:
         return distribution.loc + distribution.scale * draw
 
-    with torch.no_grad(), watched_updates.replaced(torch.distributions.Normal, "rsample", rsample):
+    with torch.no_grad(), mock.patch.object(torch.distributions.Normal, "rsample", rsample):
         _, log_prob = actor.action_log_prob(torch.zeros(1, 1))
     return log_prob.item()
 
@@ -116,7 +118,7 @@ def _log_std(inputs: Inputs) -> np.ndarray:
     actor = _standard_actor(-1.0, 1.0)
     log_stds = []
     for output in inputs["head_outputs"]:
-        constant_agents.make_constant(actor.log_std, output)
+        make_constant(actor.log_std, output)
         with torch.no_grad():
             actor.action_log_prob(torch.zeros(1, 1))
         log_stds.append(actor.action_dist.distribution.stddev.log().item())
@@ -126,8 +128,8 @@ def _log_std(inputs: Inputs) -> np.ndarray:
 def _replay_action(inputs: Inputs) -> np.ndarray:
     environment = Scripted(inputs["low"], inputs["high"])
     agent = constant_agents.make_off_policy(SAC, environment, learning_starts=0, gradient_steps=0)
-    constant_agents.make_constant(agent.actor.mu, inputs["pre_tanh"])
-    constant_agents.make_constant(agent.actor.log_std, -20.0)
+    make_constant(agent.actor.mu, inputs["pre_tanh"])
+    make_constant(agent.actor.log_std, -20.0)
     return critics.executed_and_stored(agent, environment)
 
 

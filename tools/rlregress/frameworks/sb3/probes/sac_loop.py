@@ -10,6 +10,8 @@ import torch
 from stable_baselines3 import SAC
 
 from rlregress.frameworks.base import Inputs, Probe
+from rlregress.frameworks.journal import temperature_rate, update_order
+from rlregress.frameworks.layers import initialisation
 from rlregress.frameworks.sb3.probes.helpers import (
     constant_agents,
     off_policy_loops,
@@ -47,28 +49,17 @@ def _first_update(inputs: Inputs, learning_rate: float, log_prob: float) -> Tupl
 
 
 def _update_order(inputs: Inputs) -> np.ndarray:
-    rate, log_prob = float(inputs["learning_rate"]), float(inputs["log_prob"])
-    frozen_target, frozen_loss = _first_update(inputs, constant_agents.FROZEN, log_prob)
-    target, loss = _first_update(inputs, rate, log_prob)
-    # Without entropy the loss is that of the Q values alone, which were 0.
-    _, loss_of_q = _first_update(inputs, rate, 0.0)
-    changes = [loss_of_q, target - frozen_target, loss - loss_of_q - frozen_loss]
-    return (np.abs(changes) > 1e-3).astype(np.float64)
+    return update_order(inputs, partial(_first_update, inputs))
 
 
 def _update_schedule(inputs: Inputs) -> np.ndarray:
-    steps, counted = int(inputs["steps"]), int(inputs["counted"])
     journal, _ = off_policy_loops.run(
         SAC,
-        steps,
+        int(inputs["steps"]),
         learning_starts=int(inputs["starts"]),
         batch_size=int(inputs["batch_size"]),
     )
-    past = steps - counted
-    critics = [taken for role, taken in journal.updates if role == "critic"]
-    moved = [m for m, taken in zip(journal.target_moves, critics) if taken > past]
-    counts = [journal.count(role, after=past) for role in ("critic", "actor", "temperature")]
-    return np.array([*counts, sum(moved), journal.longest_burst()], dtype=np.float64)
+    return journal.schedule(inputs)
 
 
 def _temperature_rate(inputs: Inputs) -> np.ndarray:
@@ -88,8 +79,7 @@ def _temperature_rate(inputs: Inputs) -> np.ndarray:
         learning_rate=float(inputs["policy_rate"]),
         batch_size=int(inputs["batch_size"]),
     )
-    changes = np.abs(np.diff([*recorded, float(agent.log_ent_coef.detach())]))
-    return np.array([np.log10(changes[0]), changes[-1] / changes[0]])
+    return temperature_rate([*recorded, float(agent.log_ent_coef.detach())])
 
 
 def _temperature_initial(inputs: Inputs) -> np.ndarray:
@@ -130,16 +120,7 @@ def _initialisation(inputs: Inputs) -> np.ndarray:
     environment = Scripted(observation_dimensions=int(inputs["observations"]))
     agent = constant_agents.make(SAC, environment, buffer_size=8)
     first = agent.critic.q_networks[0][0]
-    weight = first.weight.detach().double().numpy()
-    values = np.linalg.svd(weight, compute_uv=False)
-    root = np.sqrt(weight.shape[1])
-    return np.array(
-        [
-            np.sqrt(np.mean(weight**2)) * root,
-            float(first.bias.detach().abs().max()) * root,
-            values.min() / values.max(),
-        ]
-    )
+    return initialisation(first.weight, first.bias)
 
 
 PROBES: Mapping[str, Probe] = {
@@ -157,4 +138,3 @@ PROBES: Mapping[str, Probe] = {
     "sac.reward_scaling": _reward_scaling,
     "sac.networks.initialisation": _initialisation,
 }
-ABSENT: Mapping[str, str] = {}

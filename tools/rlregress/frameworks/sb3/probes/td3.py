@@ -11,6 +11,7 @@ from stable_baselines3 import TD3
 from stable_baselines3.common.noise import NormalActionNoise
 
 from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.sb3.probes.helpers import constant_agents, critics, watched_updates
 from rlregress.frameworks.sb3.probes.helpers.target_noise import smoothed_actions
 from rlregress.frameworks.scripted import Scripted
@@ -60,7 +61,7 @@ def _executed(inputs: Inputs, pre_tanh: float, **arguments: Any) -> float:
     agent = constant_agents.make_off_policy(
         TD3, environment, learning_starts=0, gradient_steps=0, **arguments
     )
-    constant_agents.make_constant(agent.actor.mu, pre_tanh)
+    make_constant(agent.actor.mu, pre_tanh)
     return critics.executed_and_stored(agent, environment)[0]
 
 

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, List, Mapping
+from typing import Any, Mapping
 
 import numpy as np
 from stable_baselines3 import TD3
 from stable_baselines3.common.noise import NormalActionNoise
 
 from rlregress.frameworks.base import Inputs, Probe
+from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.sb3.probes.helpers import constant_agents, critics, off_policy_loops
 from rlregress.frameworks.scripted import Scripted
-from rlregress.measurements.spread import log2_spread
+from rlregress.measurements.spread import log2_spread, spread_between_environments
 
 
 def _centre(agent: Any) -> None:
-    constant_agents.make_constant(agent.actor.mu, 0.0)
+    make_constant(agent.actor.mu, 0.0)
 
 
-def _collected(
-    steps: int, environments: int = 1, starts: int = 0, **arguments: Any
-) -> List[np.ndarray]:
-    """The actions of each environment in a collection without updates, [steps] each."""
+def _collected(steps: int, environments: int = 1, starts: int = 0, **arguments: Any) -> np.ndarray:
+    """Actions in a collection without updates, [environments, steps]."""
     journal, _ = off_policy_loops.run(
         TD3,
         steps * environments,
@@ -32,36 +31,31 @@ def _collected(
         frequency={"train_freq": 1, "gradient_steps": 0},
         **arguments,
     )
-    return [np.array(environment.received)[:, 0] for environment in journal.environments]
+    return journal.collected()
 
 
 def _replay_action(inputs: Inputs) -> np.ndarray:
     environment = Scripted(inputs["low"], inputs["high"])
     agent = constant_agents.make_off_policy(TD3, environment, learning_starts=0, gradient_steps=0)
-    constant_agents.make_constant(agent.actor.mu, inputs["pre_tanh"])
+    make_constant(agent.actor.mu, inputs["pre_tanh"])
     return critics.executed_and_stored(agent, environment)
 
 
 def _exploration_default(inputs: Inputs) -> np.ndarray:
-    (actions,) = _collected(int(inputs["samples"]))
-    return np.array([log2_spread(actions)])
+    return np.array([log2_spread(_collected(int(inputs["samples"])))])
 
 
 def _exploration_environments(inputs: Inputs) -> np.ndarray:
     environments = int(inputs["environments"])
     noise = NormalActionNoise(mean=np.zeros(1), sigma=np.full(1, 0.1))
-    actions = np.array(_collected(int(inputs["steps"]), environments, action_noise=noise))
-    spread = np.sqrt(np.mean(actions.astype(np.float64) ** 2))
-    if spread == 0.0:
-        return np.array([float(environments), -1.0])
-    between = np.sqrt(np.mean(np.var(actions.astype(np.float64), axis=0, ddof=1)))
-    return np.array([float(environments), between / spread])
+    actions = _collected(int(inputs["steps"]), environments, action_noise=noise)
+    return spread_between_environments(actions)
 
 
 def _exploration_warmup(inputs: Inputs) -> np.ndarray:
     steps = int(inputs["steps"])
     noise = NormalActionNoise(mean=np.full(1, float(inputs["noise"])), sigma=np.zeros(1))
-    (actions,) = _collected(steps, starts=steps, action_noise=noise)
+    actions = _collected(steps, starts=steps, action_noise=noise)
     return np.array([np.mean(np.abs(actions) >= 1.0)])
 
 
@@ -77,4 +71,3 @@ PROBES: Mapping[str, Probe] = {
     "td3.exploration.environments": _exploration_environments,
     "td3.exploration.warmup": _exploration_warmup,
 }
-ABSENT: Mapping[str, str] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from typing import Any, List, Mapping
+from unittest import mock
 
 import numpy as np
 import torch
@@ -12,7 +13,8 @@ from stable_baselines3 import DQN, PPO, SAC, TD3
 from rlregress.frameworks.base import Inputs, Probe, Unsupported
 from rlregress.frameworks.framework_errors import raised_in
 from rlregress.frameworks.isolation import shifted
-from rlregress.frameworks.sb3.probes.helpers import constant_agents, watched_updates
+from rlregress.frameworks.layers import make_constant
+from rlregress.frameworks.sb3.probes.helpers import constant_agents
 from rlregress.frameworks.scripted import Scripted
 
 _ROWS = 8
@@ -72,27 +74,27 @@ def _stored_values(inputs: Inputs) -> np.ndarray:
         _say(agent.policy.value_net, 0.0, inputs["next_value"])
         estimate(*arguments, **keywords)
 
-    with watched_updates.replaced(buffer, "compute_returns_and_advantage", estimate_later):
+    with mock.patch.object(buffer, "compute_returns_and_advantage", estimate_later):
         agent.learn(2)
     return np.array([float(buffer.advantages.flatten()[-1])])
 
 
 def _deterministic_centre(inputs: Inputs) -> np.ndarray:
     agent = constant_agents.make_off_policy(TD3, Scripted(inputs["low"], inputs["high"]))
-    constant_agents.make_constant(agent.actor.mu, 0.0)
+    make_constant(agent.actor.mu, 0.0)
     return agent.predict(np.zeros((1, 1)), deterministic=True)[0].flatten()
 
 
 def _gaussian_centre(inputs: Inputs) -> np.ndarray:
     agent = constant_agents.make_off_policy(SAC, Scripted(inputs["low"], inputs["high"]))
-    constant_agents.make_constant(agent.actor.mu, 0.0)
+    make_constant(agent.actor.mu, 0.0)
     return agent.predict(np.zeros((1, 1)), deterministic=True)[0].flatten()
 
 
 def _out_of_bounds(inputs: Inputs) -> np.ndarray:
     environment = Scripted(inputs["low"], inputs["high"])
     agent = _rollout(environment, 2)
-    constant_agents.make_constant(agent.policy.action_net, inputs["mean"])
+    make_constant(agent.policy.action_net, inputs["mean"])
     with torch.no_grad():
         agent.policy.log_std.fill_(-20.0)
     agent.learn(2)
@@ -102,7 +104,7 @@ def _out_of_bounds(inputs: Inputs) -> np.ndarray:
 def _stored_log_prob(inputs: Inputs) -> np.ndarray:
     count = int(inputs["count"])
     agent = constant_agents.make(PPO, Scripted(), n_steps=count, batch_size=count, n_epochs=1)
-    constant_agents.make_constant(agent.policy.action_net, inputs["mean"])
+    make_constant(agent.policy.action_net, inputs["mean"])
     agent.train = lambda *_, **__: None
     agent.learn(count)
     (batch,) = list(agent.rollout_buffer.get(count))
@@ -154,7 +156,7 @@ def _hard_update_period(inputs: Inputs) -> np.ndarray:
         if all(bool((p == step).all()) for p in agent.q_net_target.parameters()):
             copies.append(step)
 
-    with watched_updates.replaced(agent, "_on_step", recording):
+    with mock.patch.object(agent, "_on_step", recording):
         agent.learn(int(inputs["steps"]))
     return np.diff(copies[:3]).astype(np.float64)
 
@@ -212,7 +214,7 @@ def _approx_kl(inputs: Inputs) -> np.ndarray:
         return values, log_prob + shift, entropy
 
     logged = []
-    with watched_updates.replaced(agent.policy, "evaluate_actions", shifted):
+    with mock.patch.object(agent.policy, "evaluate_actions", shifted):
         for _ in range(steps + 1):
             agent.train()
             logged.append(float(agent.logger.name_to_value["train/approx_kl"]))

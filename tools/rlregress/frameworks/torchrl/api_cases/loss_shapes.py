@@ -389,13 +389,13 @@ def _heads(make_env: Any, seed: int) -> Dict[str, Any]:
 def _masks(make_env: Any, seed: int) -> Dict[str, Any]:
     """Entries that say which steps count: by their key, by none, wider and deeper than a loss."""
 
-    def masked(label: str, key: Any, name: Any = "own", shape: Any = (2, 6), **more: Any) -> Any:
+    def masked(label: str, key: Any, shape: Any = (2, 6), **more: Any) -> Any:
         options = {"scalar_output_mode": "exclude"} if "sac" in label else {}
         loss = LOSSES[label](**options, **more)
         loss.loss_mask_key = key
         flags = (torch.arange(int(np.prod(shape))).reshape(shape) % 4) != 1
         batch = batch_for(label, 2, 6, shifted_valid=~at((2, 6), 4).squeeze(-1))
-        batch[name] = flags
+        batch["own"] = flags
         return {"key": str(loss.loss_mask_key), **with_gradients(loss, batch)}
 
     def taken(loss: Any, **given: Any) -> Any:

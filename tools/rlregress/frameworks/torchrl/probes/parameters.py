@@ -7,7 +7,7 @@ from typing import Any, List, Mapping, Tuple
 import numpy as np
 
 from rlregress.frameworks.base import Inputs
-from rlregress.frameworks.scripted import Scripted
+from rlregress.frameworks.scripted import ending_both_ways
 from rlregress.frameworks.torchrl.api import SoftUpdate
 from rlregress.frameworks.torchrl.probes.helpers import critics, off_policy_losses, tiny_trainers
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
@@ -32,13 +32,7 @@ def _target_noise(i: Inputs) -> List[float]:
 
 
 def _next_observation(i: Inputs) -> Any:
-    environment = Scripted(
-        observations=[0.0, 1.0, 2.0, 0.0, 1.0],
-        next_observations=[1.0, 2.0, 3.0, 1.0, 2.0],
-        rewards=[0.0] * 5,
-        terminated=[0.0, 0.0, 0.0, 0.0, 1.0],
-        truncated=[0.0, 0.0, 1.0, 0.0, 0.0],
-    )
+    environment = ending_both_ways()
     loss, actor = tiny_trainers.off_policy_loss("sac", environment)
     trainer = tiny_trainers.sac(environment, loss, actor, frames=int(i["steps"]))
     stored = trainer.replay_buffer[:]["next", "observation"].reshape(-1)

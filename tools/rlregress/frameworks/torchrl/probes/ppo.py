@@ -17,12 +17,7 @@ from rlregress.frameworks.torchrl.api import (
     set_exploration_type,
 )
 from rlregress.frameworks.torchrl.probes.helpers import ppo_losses, programs, tiny_trainers
-from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
-    Constant,
-    box,
-    linear_layers,
-    policy,
-)
+from rlregress.frameworks.torchrl.probes.helpers.known_networks import Constant, box, policy
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 
 
@@ -140,14 +135,8 @@ def _library_actor(environment: Scripted, i: Inputs, x: float) -> Any:
 
 
 def _script_actor(environment: Scripted, i: Inputs, x: float) -> Any:
-    actor, _ = programs.ppo_networks([i["low"]], [i["high"]], 1)
-    last = linear_layers(actor)[-1]
-    nn.init.zeros_(last.weight)
-    nn.init.constant_(last.bias, x)
-    for name, parameter in actor.named_parameters():
-        if "scale" in name:
-            # the logarithm of the standard deviation
-            nn.init.constant_(parameter, float(np.log(2e-6)))
+    actor, mean = programs.constant_actor(i["low"], i["high"], 2e-6)
+    nn.init.constant_(mean, x)
     return actor
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from functools import partial
 from typing import Any, Dict, List, Sequence, Tuple
 
@@ -11,11 +10,10 @@ import torch
 
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.framework_errors import raised_in
+from rlregress.frameworks.recorded_training import growth, parallel_gradient
 from rlregress.frameworks.scripted import Scripted, end_after
 from rlregress.frameworks.torchrl.probes.helpers import ppo_trainings
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
-
-RecordedTraining = ppo_trainings.RecordedTraining
 
 
 def _train(
@@ -25,28 +23,25 @@ def _train(
     frames: int,
     minibatch: int,
     **more: Any,
-) -> RecordedTraining:
+) -> ppo_trainings.LossTraining:
     """A training in one environment, by the trainer or by the program."""
     if scope == "trainer":
         return ppo_trainings.trainer([make()], total_steps, frames, minibatch, **more)
     return ppo_trainings.program(make, total_steps, frames, minibatch, **more)
 
 
-def _one_rollout(scope: str, steps: int, minibatch: int, **more: Any) -> RecordedTraining:
+def _one_rollout(scope: str, steps: int, minibatch: int, **more: Any) -> ppo_trainings.LossTraining:
     return _train(scope, ppo_trainings.counting(steps), steps, steps, minibatch, **more)
 
 
-def _minibatches(scope: str, i: Inputs) -> List[float]:
+def _minibatches(scope: str, i: Inputs) -> np.ndarray:
     steps = int(i["rollout_steps"])
-    training = _one_rollout(scope, steps, int(i["minibatch_size"])).evaluated
-    sizes = [len(minibatch) for minibatch in training]
-    used = np.bincount(np.concatenate(training).astype(int), minlength=steps)
-    return [*(sizes + [0] * 4)[:4], min(used.max(), 2), used.min()]
+    return _one_rollout(scope, steps, int(i["minibatch_size"])).minibatches(steps)
 
 
 def _minibatches_remainder(scope: str, i: Inputs) -> int:
     steps = int(i["rollout_steps"])
-    training = RecordedTraining()
+    training = ppo_trainings.LossTraining()
     # the program keeps its losses in a table that has no row for what does not fill a minibatch
     try:
         _train(
@@ -63,22 +58,20 @@ def _minibatches_remainder(scope: str, i: Inputs) -> int:
     return len(training.rates)
 
 
-def _minibatches_parameter(scope: str, i: Inputs) -> List[float]:
+def _minibatches_parameter(scope: str, i: Inputs) -> np.ndarray:
     size = int(i["minibatch_size"])
-    runs = [_one_rollout(scope, int(n), size).evaluated for n in i["rollout_steps"]]
-    return [len(runs[1][0]) / len(runs[0][0]), len(runs[1]) / len(runs[0])]
+    return growth([_one_rollout(scope, int(n), size) for n in i["rollout_steps"]])
 
 
-def _epochs_shuffle(scope: str, i: Inputs) -> List[bool]:
+def _epochs_shuffle(scope: str, i: Inputs) -> np.ndarray:
     steps = int(i["rollout_steps"])
     training = _one_rollout(scope, steps, int(i["minibatch_size"]), epochs=int(i["epochs"]))
-    first, second = np.concatenate(training.evaluated).reshape(2, steps)
-    return [np.array_equal(first, np.sort(first)), np.array_equal(second, first)]
+    return training.order(steps)
 
 
-def _with_ratios(scope: str, i: Inputs, ratios: Sequence[float]) -> RecordedTraining:
+def _with_ratios(scope: str, i: Inputs, ratios: Sequence[float]) -> ppo_trainings.LossTraining:
     """Updates on 4 samples each, with these ratios in turn; there is no threshold to set."""
-    training = RecordedTraining()
+    training = ppo_trainings.LossTraining()
 
     def change(batch: Any) -> None:
         ppo_trainings.lower_log_prob(float(ratios[len(training.rollouts) - 1]))(batch)
@@ -101,38 +94,23 @@ def _early_stop_default(scope: str, i: Inputs) -> int:
 
 
 def _early_stop(scope: str, i: Inputs) -> np.ndarray:
-    training = _with_ratios(scope, i, i["ratios"])
-    counts = [
-        np.bincount(numbers, minlength=len(i["ratios"]))
-        for numbers in (training.rollout_of_step, training.rollout_of_evaluated)
-    ]
-    return np.stack(counts, axis=1).ravel()
+    return _with_ratios(scope, i, i["ratios"]).counts(len(i["ratios"]))
 
 
-def _by_sample(training: RecordedTraining, epochs: int, steps: int) -> np.ndarray:
-    """Advantages in the order of collection, [epochs, steps]."""
-    order = np.argsort(np.concatenate(training.evaluated).reshape(epochs, steps), axis=1)
-    advantages = np.concatenate(training.advantages).reshape(epochs, steps)
-    return np.take_along_axis(advantages, order, axis=1)
-
-
-def _advantages_recomputed(scope: str, i: Inputs) -> List[bool]:
+def _advantages_recomputed(scope: str, i: Inputs) -> np.ndarray:
     n = len(i["rewards"])
     make = ppo_trainings.counting(n, rewards=i["rewards"])
     training = _train(scope, make, n, n, 2, epochs=3, learning_rate=0.1)
-    advantages = _by_sample(training, 3, n)
-    return [bool(np.abs(a - advantages[0]).max() > 1e-4) for a in advantages[1:]]
+    return training.recomputed(n)
 
 
-def _granularity(scope: str, i: Inputs) -> List[float]:
+def _granularity(scope: str, i: Inputs) -> np.ndarray:
     n = len(i["rewards"])
     make = ppo_trainings.counting(n, rewards=i["rewards"], terminated=end_after(n))
     names = {"trainer": ("gamma", "lmbda"), "script": ("gamma", "gae_lambda")}[scope]
     ones = dict.fromkeys(names, 1.0)
     training = _train(scope, make, n, n, 2, learning_rate=0.1, **ones)
-    (a,) = _by_sample(training, 1, n)
-    moved = [abs(divergence) > 1e-4 for divergence in training.divergences]
-    return [*(a - a[-1]) / (a[0] - a[-1]), *moved]
+    return training.granularity(n, training.divergences)
 
 
 def _iterations(scope: str, i: Inputs) -> List[int]:
@@ -155,33 +133,12 @@ def _vectorisation(i: Inputs) -> List[int]:
     return [sum(steps), steps[0]]
 
 
-def _parallel_gradient(i: Inputs) -> List[float]:
+def _parallel_gradient(i: Inputs) -> np.ndarray:
     environments = _side_by_side(int(i["environments"]))
-    processes: List[int] = []
-    backwards: List[int] = []
-    backward = torch.Tensor.backward
-
-    def counted(*arguments: Any, **keywords: Any) -> Any:
-        backwards.append(1)
-        return backward(*arguments, **keywords)
-
-    def before_training(trainer: Any, optimizer: Any) -> None:
-        def look(*_: Any) -> None:
-            distributed = torch.distributed
-            world = distributed.get_world_size() if distributed.is_initialized() else 1
-            processes.append(max(world, 1 + len(multiprocessing.active_children())))
-
-        optimizer.register_step_pre_hook(look)
-
     frames = 4 * len(environments)
-    torch.Tensor.backward = counted  # type: ignore[method-assign]
-    try:
-        training = ppo_trainings.trainer(
-            environments, frames, frames, frames // 2, before_training=before_training
-        )
-    finally:
-        torch.Tensor.backward = backward  # type: ignore[method-assign]
-    return [max(processes), len(backwards) / len(training.rates)]
+    return parallel_gradient(
+        lambda: ppo_trainings.trainer(environments, frames, frames, frames // 2)
+    )
 
 
 def _segments(scope: str, i: Inputs) -> List[float]:

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.layers import linear_layers, ppo_architecture
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import (
     MLP,
@@ -22,12 +23,7 @@ from rlregress.frameworks.torchrl.api import (
 )
 from rlregress.frameworks.torchrl.compat import action_spec, deterministic, entry
 from rlregress.frameworks.torchrl.probes.helpers import ppo_losses, programs, tiny_trainers
-from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
-    Constant,
-    box,
-    linear_layers,
-    policy,
-)
+from rlregress.frameworks.torchrl.probes.helpers.known_networks import Constant, box, policy
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped
 
@@ -56,20 +52,10 @@ def library_networks(
 
 
 def _networks(make: Callable[..., Any]) -> Raw:
-    def probe(i: Inputs) -> List[float]:
+    def probe(i: Inputs) -> np.ndarray:
         parts = make([-1.0], [1.0], 1)
-        layers = [linear_layers(part) for part in parts]
-        architecture: List[float] = []
-        for part in layers:
-            hidden = [layer.out_features for layer in part[:-1]]
-            architecture += (hidden + [0] * 3)[:3]
-        shared = {id(layer) for layer in layers[0]} & {id(layer) for layer in layers[1]}
         mlps = [m for part in parts for m in part.modules() if isinstance(m, MLP)]
-        functions = [m for mlp in mlps for m in mlp if not isinstance(m, nn.Linear)]
-        outputs = np.stack([f(torch.as_tensor(i["fed"])).numpy() for f in functions])
-        if np.ptp(outputs, axis=0).any():
-            raise RuntimeError("the networks have several activation functions")
-        return [*architecture, bool(shared), *outputs[0]]
+        return ppo_architecture(parts, 1, mlps, torch.as_tensor(i["fed"]))
 
     return probe
 
@@ -96,13 +82,8 @@ def _library_actor(environment: Scripted, i: Inputs) -> Tuple[Any, Callable[[flo
 
 
 def _script_actor(environment: Scripted, i: Inputs) -> Tuple[Any, Callable[[float], Any]]:
-    actor, _ = programs.ppo_networks([i["low"]], [i["high"]], 1)
-    last = linear_layers(actor)[-1]
-    nn.init.zeros_(last.weight)
-    for name, parameter in actor.named_parameters():
-        if "scale" in name:
-            nn.init.constant_(parameter, float(np.log(i["scale"])))
-    return actor, last.bias.data.fill_
+    actor, mean = programs.constant_actor(i["low"], i["high"], i["scale"])
+    return actor, mean.data.fill_
 
 
 def _action_distribution(make_actor: Any) -> Raw:

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.recorded_training import diverging
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.probes.helpers import ppo_trainings
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
@@ -15,7 +16,7 @@ from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 _NO_CLIP = 1e9
 
 
-def _trainer(i: Inputs, **settings: Any) -> ppo_trainings.RecordedTraining:
+def _trainer(i: Inputs, **settings: Any) -> ppo_trainings.LossTraining:
     frames = int(i["rollout_steps"])
     return ppo_trainings.trainer(
         [Scripted(rewards=[1.0, -1.0])],
@@ -26,7 +27,7 @@ def _trainer(i: Inputs, **settings: Any) -> ppo_trainings.RecordedTraining:
     )
 
 
-def _program(i: Inputs, **settings: Any) -> ppo_trainings.RecordedTraining:
+def _program(i: Inputs, **settings: Any) -> ppo_trainings.LossTraining:
     frames = int(i["rollout_steps"])
     return ppo_trainings.program(
         ppo_trainings.playing(),
@@ -90,8 +91,7 @@ def _trainer_adaptive(i: Inputs) -> np.ndarray:
 
     def change(batch: Any) -> None:
         if left:
-            distance = float(np.sqrt(1.0 - np.exp(-2.0 * left.pop(0))))
-            ratios = torch.tensor([1.0 - distance, 1.0 + distance])
+            ratios = torch.tensor(diverging(left.pop(0)), dtype=torch.float32)
             log_prob = batch["action_log_prob"]
             batch["action_log_prob"] = log_prob - ratios.log().reshape(log_prob.shape)
 
@@ -107,7 +107,7 @@ def _feed(batch: Any) -> None:
     batch["advantage"] = torch.ones_like(batch["advantage"])
 
 
-def _range(training: ppo_trainings.RecordedTraining) -> np.ndarray:
+def _range(training: ppo_trainings.LossTraining) -> np.ndarray:
     # both run with the range that the details ask for
     return (-np.array(training.objectives) - 1.0) / 0.2
 

@@ -9,6 +9,8 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.journal import temperature_rate
+from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.torchrl.compat import sac_loss
 from rlregress.frameworks.torchrl.probes.helpers import (
     off_policy_agents,
@@ -34,7 +36,7 @@ def _fixed_draws() -> Any:
 
 
 def _constant_policy(model: Any, _: Any) -> None:
-    off_policy_agents.make_constant(model[0], [0.0, 0.0])
+    make_constant(model[0], [0.0, 0.0])
 
 
 def _update_order(i: Inputs) -> List[float]:
@@ -79,16 +81,12 @@ def _update_order(i: Inputs) -> List[float]:
     return (np.abs(changes) > 1e-5).astype(float).tolist()
 
 
-def _update_schedule(i: Inputs) -> List[float]:
+def _update_schedule(i: Inputs) -> np.ndarray:
     journal = off_policy_programs.cold_start("sac", *off_policy_programs.cold_start_inputs(i))
-    past = int(i["steps"]) - int(i["counted"])
-    critics = [taken for role, taken in journal.updates if role == "critic"]
-    moved = [m for m, taken in zip(journal.target_moves, critics) if taken > past]
-    counts = [journal.count(role, after=past) for role in ("critic", "actor", "temperature")]
-    return [*counts, sum(moved), journal.longest_burst()]
+    return journal.schedule(i)
 
 
-def _temperature_rate(i: Inputs) -> List[float]:
+def _temperature_rate(i: Inputs) -> np.ndarray:
     recorded: List[float] = []
     made: List[Any] = []
 
@@ -97,13 +95,12 @@ def _temperature_rate(i: Inputs) -> List[float]:
             recorded.append(float(made[0].log_alpha.detach()))
 
     with _fixed_draws():
-        journal = off_policy_programs.run(
+        off_policy_programs.run(
             "sac", int(i["steps"]), _constant_policy, look, with_loss=made.append,
             frames_per_batch=int(i["collected_at_once"]), batch_size=int(i["batch_size"]),
             lr=i["policy_rate"],
         )  # fmt: skip
-    changes = np.abs(np.diff([*recorded, float(journal.loss.log_alpha.detach())]))
-    return [float(np.log10(changes[0])), float(changes[-1] / changes[0])]
+    return temperature_rate([*recorded, float(made[0].log_alpha.detach())])
 
 
 def _initial(i: Inputs, **options: Any) -> float:
@@ -160,7 +157,7 @@ PROBES: Mapping[Tuple[str, str], Raw] = {
     ("sac.vectorisation", "script"): off_policy_programs.vectorisation("sac"),
     ("sac.networks", "script"): off_policy_agents.networks("sac"),
     ("sac.gradient_clip", "script"): off_policy_agents.gradient_clip("sac"),
-    ("sac.networks.initialisation", "script"): off_policy_agents.initialisation,
+    ("sac.networks.initialisation", "script"): off_policy_agents.critic_initialisation,
     ("sac.learning_starts", "trainer"): off_policy_trainers.learning_starts("sac"),
     ("sac.gradient_clip", "trainer"): off_policy_trainers.gradient_clip("sac"),
     ("sac.update_order", "script"): _update_order,
@@ -171,4 +168,3 @@ PROBES: Mapping[Tuple[str, str], Raw] = {
     ("sac.reward_scaling", "script"): _reward_scaling,
     ("sac.adam.epsilon", "script"): _adam_epsilon,
 }
-ABSENT: Dict[str, str] = {}

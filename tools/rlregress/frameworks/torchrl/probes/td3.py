@@ -29,6 +29,7 @@ from rlregress.frameworks.torchrl.compat import (
 from rlregress.frameworks.torchrl.probes.helpers import (
     critics,
     off_policy_losses,
+    off_policy_programs,
     programs,
     tiny_trainers,
 )
@@ -178,7 +179,7 @@ def _trainer_delay(i: Inputs) -> List[float]:
 
 
 def _script_delay(i: Inputs) -> List[float]:
-    return programs.td3_moves(_Moves, int(i["updates"]), int(i["delay"])).observed()
+    return off_policy_programs.td3_moves(_Moves, int(i["updates"]), int(i["delay"])).observed()
 
 
 _LOSS = off_policy_losses.td3

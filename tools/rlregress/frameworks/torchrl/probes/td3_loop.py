@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Tuple
+from typing import Any, List, Mapping, Tuple
 
 import numpy as np
 import torch
 
 from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.torchrl.api import (
     AdditiveGaussianModule,
     ExplorationType,
@@ -24,7 +25,7 @@ from rlregress.frameworks.torchrl.probes.helpers import (
 )
 from rlregress.frameworks.torchrl.probes.helpers.known_networks import box
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
-from rlregress.measurements.spread import log2_spread
+from rlregress.measurements.spread import log2_spread, spread_between_environments
 
 
 def _noise(exploring: Any) -> Any:
@@ -32,12 +33,12 @@ def _noise(exploring: Any) -> Any:
 
 
 def _centre(model: Any, _: Any) -> None:
-    off_policy_agents.make_constant(model[0], [0.0])
+    make_constant(model[0], [0.0])
 
 
 def _replay_action(i: Inputs) -> List[float]:
     def prepare(model: Any, exploring: Any) -> None:
-        off_policy_agents.make_constant(model[0], [i["pre_tanh"]])
+        make_constant(model[0], [i["pre_tanh"]])
         _noise(exploring).std.zero_()
 
     size = int(i["batch_size"])
@@ -45,8 +46,7 @@ def _replay_action(i: Inputs) -> List[float]:
         "td3", size, prepare, playback={"low": i["low"], "high": i["high"]},
         frames_per_batch=size, batch_size=size, utd_ratio=1 / size, lr=0.0,
     )  # fmt: skip
-    (actions,) = [received for received in journal.actions if received]
-    return [float(actions[-1][0]), float(journal.buffer[:]["action"][-1])]
+    return [journal.collected()[0, -1], float(journal.buffer[:]["action"][-1])]
 
 
 def _spread(exploring: Any, samples: int) -> float:
@@ -62,7 +62,7 @@ def _spread(exploring: Any, samples: int) -> float:
 
 def _script_default(i: Inputs) -> float:
     actor, exploring = off_policy_agents.exploring("td3")
-    off_policy_agents.make_constant(actor, [0.0])
+    make_constant(actor, [0.0])
     return _spread(exploring, int(i["samples"]))
 
 
@@ -72,18 +72,14 @@ def _library_default(i: Inputs) -> float:
     return _spread(exploring, int(i["samples"]))
 
 
-def _exploration_environments(i: Inputs) -> List[float]:
+def _exploration_environments(i: Inputs) -> np.ndarray:
     environments, steps = int(i["environments"]), int(i["steps"])
     journal = off_policy_programs.run(
         "td3", steps * environments, _centre, env_per_collector=environments,
         frames_per_batch=steps * environments, batch_size=int(i["batch_size"]),
         utd_ratio=1 / (steps * environments), lr=0.0,
     )  # fmt: skip
-    actions = np.array([received for received in journal.actions if received])[..., 0]
-    spread = np.sqrt(np.mean(actions**2))
-    if spread == 0.0:
-        return [len(actions), -1.0]
-    return [len(actions), float(np.sqrt(np.mean(np.var(actions, axis=0, ddof=1))) / spread)]
+    return spread_between_environments(journal.collected())
 
 
 def _exploration_warmup(i: Inputs) -> float:
@@ -96,8 +92,7 @@ def _exploration_warmup(i: Inputs) -> float:
         "td3", steps, prepare, frames_per_batch=frames, init_random_frames=steps,
         batch_size=int(i["batch_size"]),
     )  # fmt: skip
-    (actions,) = [received for received in journal.actions if received]
-    return float(np.mean([abs(action[0]) >= 1.0 for action in actions[:steps]]))
+    return float(np.mean(np.abs(journal.collected()[:, :steps]) >= 1.0))
 
 
 def _adam_epsilon(i: Inputs) -> List[float]:
@@ -122,4 +117,3 @@ PROBES: Mapping[Tuple[str, str], Raw] = {
     ("td3.exploration.warmup", "script"): _exploration_warmup,
     ("td3.adam.epsilon", "script"): _adam_epsilon,
 }
-ABSENT: Dict[str, str] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Tuple
+from typing import Any, Dict, List, Tuple
 
 import gymnasium
 import numpy as np
@@ -160,4 +160,3 @@ PROBES: Dict[Tuple[str, str], Raw] = {
     ("target.hard_update_period", "library"): _hard_update_period,
     ("collection.autoreset", "library"): _autoreset,
 }
-ABSENT: Mapping[str, str] = {}

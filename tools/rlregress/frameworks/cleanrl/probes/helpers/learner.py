@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import importlib
-from contextlib import contextmanager
-from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Set
+from typing import Any, Dict, Optional, Sequence, Set
 
 import gymnasium
 import numpy as np
@@ -16,32 +15,11 @@ from rlregress.frameworks.cleanrl.probes.helpers.playing import Playing
 from rlregress.frameworks.cleanrl.script import Anchor, Script, SliceFailed
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.slices import Sliced, context, run
-from rlregress.frameworks.cleanrl.stubs import (
-    CPU,
-    Bag,
-    arguments,
-    differentiated,
-    last_linear,
-    make_constant,
-    spaces,
-)
+from rlregress.frameworks.cleanrl.stubs import CPU, Bag, arguments, spaces
+from rlregress.frameworks.layers import make_constant
+from rlregress.frameworks.recorded_update import RecordedUpdate, recorded_update
 
 _BUFFER = "ReplayBuffer"
-
-
-class Update(NamedTuple):
-    """What the training block did at one step.
-
-    Attributes:
-        losses: per optimiser ("critic", "actor", "temperature") the loss before each of its steps:
-            what was differentiated since the last step of any of them, summed.
-        gradient_norms: the norm of all its gradients at each of its steps.
-        order: the optimisers in the order of their steps.
-    """
-
-    losses: Mapping[str, List[float]]
-    gradient_norms: Mapping[str, List[float]]
-    order: List[str]
 
 
 class Learner:
@@ -125,7 +103,7 @@ class Learner:
         """Let Q network i give numbers[i] for every input, trained ones or targets."""
         for i, number in enumerate(numbers, start=1):
             network = self.part(f"qf{i}_target" if target else f"qf{i}")
-            make_constant(last_linear(network), number)
+            make_constant(network, number)
 
     def fix_log_prob(self, log_prob: float) -> None:
         """Let the policy sample action 0 with this log-probability; its gradients are 0."""
@@ -165,13 +143,12 @@ class Learner:
         """The first step past the random warm-up."""
         return int(self.args.learning_starts) + 1
 
-    def update(self, global_step: Optional[int] = None) -> Update:
+    def update(self, global_step: Optional[int] = None) -> RecordedUpdate:
         """Run the training block once, at a step that also updates what is delayed."""
         if global_step is None:
             period = int(self.args.policy_frequency)
             global_step = -(-self.first_update // period) * period
-        recorded = Update({n: [] for n in self.optimizers}, {n: [] for n in self.optimizers}, [])
-        with differentiated() as parts, _hooked(self.optimizers, parts, recorded):
+        with recorded_update(self.optimizers) as recorded:
             after = run(self.block, {**self.names, "global_step": global_step})
         if not recorded.losses["critic"]:
             raise SliceFailed(
@@ -181,33 +158,6 @@ class Learner:
             )
         self.names.update((name, after[name]) for name in self.names if name in after)
         return recorded
-
-
-@contextmanager
-def _hooked(
-    optimizers: Mapping[str, torch.optim.Optimizer], parts: List[float], recorded: Update
-) -> Iterator[None]:
-    def hook(name: str) -> Any:
-        def look(optimizer: torch.optim.Optimizer, *_: Any) -> None:
-            recorded.losses[name].append(sum(parts))
-            parts.clear()
-            squares = [
-                float(p.grad.double().pow(2).sum())
-                for group in optimizer.param_groups
-                for p in group["params"]
-                if p.grad is not None
-            ]
-            recorded.gradient_norms[name].append(float(np.sqrt(sum(squares))))
-            recorded.order.append(name)
-
-        return look
-
-    handles = [o.register_step_pre_hook(hook(name)) for name, o in optimizers.items()]
-    try:
-        yield
-    finally:
-        for handle in handles:
-            handle.remove()
 
 
 def _trains(statement: ast.stmt) -> bool:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 import torch
 from torch import nn
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
+from rlregress.frameworks import journal as journals
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
 from rlregress.frameworks.cleanrl.script import Script
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.stubs import defaults
-from rlregress.frameworks.journal import Updates
+from rlregress.frameworks.journal import Journal
+from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.scripted import Scripted
 
 #: the script's global names, once its networks are made
@@ -28,6 +30,7 @@ _OPTIMIZERS = {
     "temperature": ("a_optimizer",),
 }
 _POLICIES = ("actor", "pg")
+TARGETS = ("qf1_target", "qf2_target")
 
 
 def _leave(*_: Any) -> None:
@@ -88,42 +91,6 @@ class RecordedEnv(Scripted):
         return super().reset(**options)
 
 
-class Journal(Updates):
-    """What a run did, in its order.
-
-    Attributes:
-        environments: those that were made, with the actions that they received.
-        run: the script after its end.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.environments: List[RecordedEnv] = []
-        self.run: Any = None
-
-    @property
-    def steps(self) -> int:
-        """Steps taken, over all environments."""
-        return sum(len(environment.received) for environment in self.environments)
-
-    def note(self, stepping: Any, look: Callable[[str, Any], Any]) -> None:
-        """An optimiser is about to step."""
-        names = vars(sys.modules["__main__"])
-        role = next((r for r in _OPTIMIZERS if optimizer(names, r) is stepping), None)
-        if role is None:
-            every = [name for tried in _OPTIMIZERS.values() for name in tried]
-            raise Script(Path(names["__file__"])).lost("optimisers", *every)
-        if role == "critic":
-            self.look_at_targets(names)
-        self.updates.append((role, self.steps))
-        look(role, stepping)
-
-    def look_at_targets(self, names: Mapping[str, Any]) -> None:
-        """Note whether the target critics moved since the last look."""
-        targets = [part(names, "target network", name) for name in ("qf1_target", "qf2_target")]
-        self.look_at([p for target in targets for p in target.parameters()])
-
-
 def run(
     source: Source,
     script: str,
@@ -133,32 +100,47 @@ def run(
     environment: Optional[Mapping[str, Any]] = None,
     patches: Sequence[Any] = (),
     **settings: Any,
-) -> Journal:
+) -> Tuple[Journal, ScriptRun]:
     """Run a script for ``steps`` of its steps, updating as soon as it holds one batch.
 
     ``prepare(names)`` is called before the first step, ``look(part, optimiser)`` before each step
-    of an optimiser; ``environment`` holds arguments of ``Watched``, ``settings`` of the script.
+    of an optimiser; ``environment`` holds arguments of ``Scripted``, ``settings`` of the script.
     """
     journal = Journal()
 
     def make() -> RecordedEnv:
-        first = prepare if not journal.environments else _leave
-        journal.environments.append(RecordedEnv(first, **(environment or {})))
-        return journal.environments[-1]
+        made = RecordedEnv(_leave if journal.actions else prepare, **(environment or {}))
+        journal.actions.append(made.received)
+        return made
+
+    def note(stepping: Any, *_: Any) -> None:
+        names = vars(sys.modules["__main__"])
+        role = next((r for r in _OPTIMIZERS if optimizer(names, r) is stepping), None)
+        if role is None:
+            every = [name for tried in _OPTIMIZERS.values() for name in tried]
+            raise Script(Path(names["__file__"])).lost("optimisers", *every)
+        journal.note(role, stepping, lambda: _targets(names))
+        look(role, stepping)
 
     # one version cannot draw more transitions than it has
     starts = max(int(settings["batch_size"]) - 2, 0)
     overrides = {
         "total_timesteps": steps, "buffer_size": 256, "learning_starts": starts, **settings,
     }  # fmt: skip
-    handle = register_optimizer_step_pre_hook(lambda o, *_: journal.note(o, look))
+    handle = register_optimizer_step_pre_hook(note)
     try:
         path = source.script(script).path
-        journal.run = run_script(path, overrides, make_env=make, patches=patches)
+        ended = run_script(path, overrides, make_env=make, patches=patches)
     finally:
         handle.remove()
-    journal.look_at_targets(journal.run.globals)
-    return journal
+    journal.look_at(_targets(ended.globals))
+    return journal, ended
+
+
+def _targets(names: Mapping[str, Any]) -> Iterator[Any]:
+    """The parameters of the target critics."""
+    for name in TARGETS:
+        yield from part(names, "target network", name).parameters()
 
 
 def head(names: Mapping[str, Any]) -> nn.Linear:
@@ -166,13 +148,6 @@ def head(names: Mapping[str, Any]) -> nn.Linear:
     actor = policy(names)
     layers = [getattr(actor, n) for n in ("fc_mean", "mean", "fc_mu") if hasattr(actor, n)]
     return layers[0]
-
-
-def make_constant(layer: nn.Linear, number: float) -> None:
-    """Let a layer output ``number`` for every input, still trainable."""
-    with torch.no_grad():
-        layer.weight.zero_()
-        layer.bias.fill_(number)
 
 
 def saturate(names: Mapping[str, Any]) -> None:
@@ -185,18 +160,16 @@ def saturate(names: Mapping[str, Any]) -> None:
 
 def cold_start(source: Source, script: str, inputs: Inputs, **settings: Any) -> Journal:
     """A run with a warm-up of random actions, then a policy at the upper bound."""
-    return run(
+    journal, _ = run(
         source, script, int(inputs["steps"]), saturate, learning_starts=int(inputs["starts"]),
         batch_size=int(inputs["batch_size"]), **settings,
     )  # fmt: skip
+    return journal
 
 
 def learning_starts(source: Source, inputs: Inputs, script: str, **settings: Any) -> np.ndarray:
     """Steps with random actions; steps at the first update."""
-    journal = cold_start(source, script, inputs, **settings)
-    below = np.flatnonzero(np.array(journal.environments[0].received) < 0.999)
-    random = below[-1] + 1 if len(below) else 0
-    return np.array([random, journal.first("critic")], dtype=np.float64)
+    return cold_start(source, script, inputs, **settings).learning_starts()
 
 
 def _requested(run_: ScriptRun, name: str) -> int:
@@ -208,17 +181,13 @@ def _requested(run_: ScriptRun, name: str) -> int:
 
 def update_ratio(source: Source, inputs: Inputs, script: str, roles: Sequence[str]) -> np.ndarray:
     """Updates per step: by default, with twice the frequency of the policy, with 1."""
-    steps, counted = int(inputs["steps"]), int(inputs["counted"])
-    settings: Dict[str, Any] = {"batch_size": int(inputs["batch_size"])}
-    default = run(source, script, steps, **settings)
-    frequency = _requested(default.run, "policy_frequency")
-    runs = [
-        default,
-        run(source, script, steps, policy_frequency=2 * frequency, **settings),
-        run(source, script, steps, policy_frequency=1, **settings),
-    ]
-    rates = [[run_.count(r, after=steps - counted) / counted for r in roles] for run_ in runs]
-    return np.array(rates).flatten()
+    steps, size = int(inputs["steps"]), int(inputs["batch_size"])
+    default, ended = run(source, script, steps, batch_size=size)
+    runs = [default]
+    for frequency in (2 * _requested(ended, "policy_frequency"), 1):
+        journal, _ = run(source, script, steps, batch_size=size, policy_frequency=frequency)
+        runs.append(journal)
+    return journals.update_ratio(inputs, roles, runs)
 
 
 def has_several_environments(source: Source, script: str) -> bool:
@@ -233,16 +202,11 @@ def several(source: Source, script: str, environments: int) -> Dict[str, Any]:
 
 def vectorisation(source: Source, inputs: Inputs, script: str) -> np.ndarray:
     """Transitions per step asked for; updates per transition; environments."""
-    steps = int(inputs["steps"])
-    journal = run(
-        source, script, steps, batch_size=int(inputs["batch_size"]),
+    journal, _ = run(
+        source, script, int(inputs["steps"]), batch_size=int(inputs["batch_size"]),
         **several(source, script, int(inputs["environments"])),
     )  # fmt: skip
-    half = journal.steps // 2
-    stepped = sum(1 for environment in journal.environments if environment.received)
-    return np.array(
-        [journal.steps / steps, journal.count("critic", after=half) / half, float(stepped)]
-    )
+    return journal.vectorisation(inputs)
 
 
 def regression_targets(functional: Any, targets: List[float]) -> Any:

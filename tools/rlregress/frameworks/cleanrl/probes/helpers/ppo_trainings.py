@@ -19,6 +19,7 @@ from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
 from rlregress.frameworks.cleanrl.script import Script
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.stubs import defaults
+from rlregress.frameworks.recorded_training import RecordedTraining
 from rlregress.frameworks.scripted import Scripted, counting
 
 #: the same argument has had several names, the first of HEAD.
@@ -31,31 +32,19 @@ def counter(steps: int = 1000, **script: Any) -> Scripted:
 
 
 @dataclass
-class RecordedTraining:
-    """What was seen.
+class ScriptTraining(RecordedTraining):
+    """What was recorded; the advantages are those at each step of the optimiser.
 
     Attributes:
         environments: of the training.
-        evaluated: observations of each minibatch that the policy was evaluated for, [b] each.
-        rates: learning rate at each step of the optimiser.
-        rollout_of_step: number of the rollout that each step of the optimiser uses, from 0.
-        rollout_of_evaluated: the same for each minibatch evaluated.
-        advantages: of the minibatch at each step of the optimiser, [b] each.
         policy_losses: at each step of the optimiser.
         log_ratios: of the minibatch at each step of the optimiser, [b] each.
-        log_std_gradients: derivative of the total loss with respect to the log standard deviation.
         stored: observations of each rollout, [steps].
     """
 
     environments: List[Scripted] = field(default_factory=list)
-    evaluated: List[np.ndarray] = field(default_factory=list)
-    rates: List[float] = field(default_factory=list)
-    rollout_of_step: List[int] = field(default_factory=list)
-    rollout_of_evaluated: List[int] = field(default_factory=list)
-    advantages: List[np.ndarray] = field(default_factory=list)
     policy_losses: List[float] = field(default_factory=list)
     log_ratios: List[np.ndarray] = field(default_factory=list)
-    log_std_gradients: List[float] = field(default_factory=list)
     stored: List[np.ndarray] = field(default_factory=list)
 
 
@@ -77,7 +66,7 @@ def spelled(script: Script, chosen: Dict[str, Any]) -> Dict[str, Any]:
 
 class _Watch:
     def __init__(
-        self, training: RecordedTraining, steps: int, at_end: Optional[Callable[..., None]]
+        self, training: ScriptTraining, steps: int, at_end: Optional[Callable[..., None]]
     ) -> None:
         self._training, self._steps, self._at_end = training, steps, at_end
         self._run: Any = None
@@ -138,7 +127,7 @@ def train(
     make_env: Callable[[], Scripted] = counter,
     at_end: Optional[Callable[[ScriptRun, int], None]] = None,
     **chosen: Any,
-) -> RecordedTraining:
+) -> ScriptTraining:
     """Run the script; one epoch in one environment if not told otherwise.
 
     Args:
@@ -147,7 +136,7 @@ def train(
         chosen: further arguments of the script.
     """
     script = source.script(SCRIPT)
-    training = RecordedTraining()
+    training = ScriptTraining()
 
     def make() -> Scripted:
         training.environments.append(make_env())

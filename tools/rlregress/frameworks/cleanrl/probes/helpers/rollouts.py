@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import ast
+import functools
 from contextlib import ExitStack, contextmanager
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Tuple
 
 import gymnasium
 import numpy as np
 import torch
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl import oldgym, shim
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.slices import Sliced, context, run
-from rlregress.frameworks.cleanrl.stubs import (
-    CPU,
-    arguments,
-    differentiated,
-    last_linear,
-    make_constant,
-    replaced,
-    spaces,
-)
+from rlregress.frameworks.cleanrl.stubs import CPU, arguments, replaced, spaces
+from rlregress.frameworks.layers import make_constant
+from rlregress.frameworks.recorded_update import recorded_update
+from rlregress.frameworks.scripted import Scripted
 
 SCRIPT = "ppo_continuous_action"
+#: log of a standard deviation that nobody sees.
+_NEGLIGIBLE = -14.0
 
 
 class Optimiser:
@@ -89,7 +88,7 @@ class Optimiser:
 
     def fix_value(self, number: float) -> None:
         """Let the value network give this number for every observation."""
-        make_constant(last_linear(self.agent.critic), number)
+        make_constant(self.agent.critic, number)
 
     def freeze(self) -> None:
         """Learning rate 0: updates differentiate but move nothing."""
@@ -102,22 +101,11 @@ class Optimiser:
 
     def optimise(self) -> Tuple[List[float], List[float]]:
         """Run the loop over epochs; (losses, norms of all gradients) at each optimiser step."""
-        norms: List[float] = []
-
-        def look(optimizer: torch.optim.Optimizer, *_: Any) -> None:
-            parameters = [p for group in optimizer.param_groups for p in group["params"]]
-            squares = [float(p.grad.double().pow(2).sum()) for p in parameters]
-            norms.append(float(np.sqrt(sum(squares))))
-
-        handle = self.names["optimizer"].register_step_pre_hook(look)
         own = ("mb_inds", "minibatch_ind")
         names = {name: value for name, value in self.names.items() if name not in own}
-        try:
-            with differentiated() as losses:
-                run(self.loop, names)
-        finally:
-            handle.remove()
-        return losses, norms
+        with recorded_update({"agent": names["optimizer"]}) as recorded:
+            run(self.loop, names)
+        return recorded.losses["agent"], recorded.gradient_norms["agent"]
 
 
 def _attributes(node: ast.AST) -> List[str]:
@@ -143,6 +131,28 @@ def _collects(statement: ast.stmt) -> bool:
             for n in ast.walk(statement)
         )
     )
+
+
+def constant_rollouts(
+    source: Source, inputs: Inputs, means: Iterable[float]
+) -> Iterator[Tuple[Scripted, Sliced]]:
+    """Rollouts of one step of policies with these means; no other policy is deterministic.
+
+    The environment, which keeps the action, and what the script has stored.
+    """
+    args = arguments(source.script(SCRIPT), num_steps=1, capture_video=False)
+    for mean in means:
+        agent: Any = Optimiser(source, 1).agent
+        make_constant(agent.actor_mean, mean)
+        with torch.no_grad():
+            agent.actor_logstd.fill_(_NEGLIGIBLE)
+        environment = Scripted(inputs["low"], inputs["high"])
+        with environments(source, functools.partial(_itself, environment)) as given:
+            yield environment, collect(source, {**given, "args": args, "agent": agent})
+
+
+def _itself(environment: Scripted) -> Scripted:
+    return environment
 
 
 def collect(source: Source, given: Mapping[str, Any]) -> Sliced:

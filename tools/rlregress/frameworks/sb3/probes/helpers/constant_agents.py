@@ -6,9 +6,9 @@ from typing import Any, Dict, Iterable, Tuple
 
 import numpy as np
 import torch
-from torch import nn
 
 from rlregress.frameworks.isolation import shifted
+from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.sb3 import compat, gyms
 
 #: learning rate of updates that must move nothing
@@ -42,19 +42,6 @@ def optimizers(agent: Any) -> Dict[str, torch.optim.Optimizer]:
     return by_role
 
 
-def last_linear(network: nn.Module) -> nn.Linear:
-    """The last linear layer of a network."""
-    return [layer for layer in network.modules() if isinstance(layer, nn.Linear)][-1]
-
-
-def make_constant(network: nn.Module, number: float) -> None:
-    """Let the last linear layer output ``number`` for every input; it stays trainable."""
-    layer = last_linear(network)
-    with torch.no_grad():
-        layer.weight.zero_()
-        layer.bias.fill_(float(number))
-
-
 def make_critics_constant(critic: Any, numbers: Iterable[float]) -> None:
     """Let Q network i of a critic output numbers[i] for every input."""
     numbers = list(numbers)
@@ -75,9 +62,7 @@ def fix_log_prob(actor: Any, log_prob: float) -> None:
     actor.action_log_prob = action_log_prob
 
 
-def add_transitions(
-    agent: Any, count: int, reward: float = 1.0, done: bool = False, timeout: bool = False
-) -> None:
+def add_transitions(agent: Any, count: int, reward: float = 1.0, done: bool = False) -> None:
     """Add ``count`` equal transitions with action 0 to the replay buffer."""
     buffer = agent.replay_buffer
     observation = np.full((1, *agent.observation_space.shape), 0.5, dtype=np.float32)
@@ -90,5 +75,5 @@ def add_transitions(
             action,
             np.array([reward]),
             np.array([done]),
-            info={"TimeLimit.truncated": timeout},
+            info={},
         )

@@ -5,12 +5,14 @@ from __future__ import annotations
 import inspect
 from functools import partial
 from typing import Any, Sequence
+from unittest import mock
 
 import numpy as np
 import torch
 from stable_baselines3 import TD3
 
 from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.layers import last_linear
 from rlregress.frameworks.sb3.probes.helpers import constant_agents, watched_updates
 from rlregress.frameworks.scripted import Scripted
 
@@ -43,7 +45,7 @@ def target(agent: Any, slot: int, slope: float, constant: float) -> float:
     The target critics say slope * s + constant of an observation s, whatever the action.
     """
     for network in agent.critic_target.q_networks:
-        layer = constant_agents.last_linear(network)
+        layer = last_linear(network)
         with torch.no_grad():
             layer.weight.zero_()
             layer.weight[0, 0] = slope
@@ -53,7 +55,7 @@ def target(agent: Any, slot: int, slope: float, constant: float) -> float:
     def only_slot(size: int, env: Any = None) -> Any:
         return buffer._get_samples(np.full(size, slot), env=env)
 
-    with watched_updates.replaced(buffer, "sample", only_slot):
+    with mock.patch.object(buffer, "sample", only_slot):
         return watched_updates.regression_target(
             partial(agent.train, gradient_steps=1, batch_size=_ROWS)
         )

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from functools import partial
 from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
 import numpy as np
 import torch
-from torch import nn
 
+from rlregress.frameworks import journal as journals
 from rlregress.frameworks.base import Inputs
-from rlregress.frameworks.journal import Updates
+from rlregress.frameworks.journal import Journal
+from rlregress.frameworks.layers import (
+    activation,
+    architecture,
+    last_linear,
+    linear_layers,
+    make_constant,
+)
 from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.probes.helpers import constant_agents, watched_updates
 from rlregress.frameworks.scripted import Scripted
@@ -18,31 +26,6 @@ from rlregress.frameworks.scripted import Scripted
 #: pre-tanh output of a policy that is at the upper bound, but for less than 0.001
 _SATURATED = 5.0
 _SMALL = {"net_arch": [4]}
-
-
-class Journal(Updates):
-    """What a run did, in its order.
-
-    Attributes:
-        environments: the environments, with the actions that they received.
-    """
-
-    def __init__(self, environments: List[Scripted]) -> None:
-        super().__init__()
-        self.environments = environments
-
-    @property
-    def steps(self) -> int:
-        """Steps taken, over all environments."""
-        return sum(len(environment.received) for environment in self.environments)
-
-    def note(self, role: str) -> None:
-        """An optimiser is about to step."""
-        self.updates.append((role, self.steps))
-
-    def look_at_targets(self, agent: Any) -> None:
-        """Note whether the target critics moved since the last look."""
-        self.look_at(agent.critic_target.parameters())
 
 
 def run(
@@ -60,7 +43,8 @@ def run(
     ``frequency`` those about the number of updates (default: one a step).
     """
     made = [Scripted(**(environment or {})) for _ in range(environments)]
-    journal = Journal(made)
+    journal = Journal()
+    journal.actions += [one.received for one in made]
     vectorised = gyms.side_by_side(*made) if environments > 1 else made[0]
     arguments.setdefault("policy_kwargs", dict(_SMALL))
     # In older versions the default of TD3 waits for the end of an episode, which may not come.
@@ -68,27 +52,21 @@ def run(
     agent = constant_agents.make(algorithm, vectorised, buffer_size=256, **arguments)
     prepare(agent)
 
-    def looks(role: str) -> Callable[[], None]:
-        def look() -> None:
-            if role == "critic":
-                journal.look_at_targets(agent)
-            journal.note(role)
-
-        return look
-
+    targets = agent.critic_target.parameters
     with ExitStack() as stack:
         for role, optimizer in constant_agents.optimizers(agent).items():
-            stack.enter_context(watched_updates.before_steps(optimizer, looks(role)))
+            note = partial(journal.note, role, optimizer, targets)
+            stack.enter_context(watched_updates.before_steps(optimizer, note))
         agent.learn(steps)
-    journal.look_at_targets(agent)
+    journal.look_at(targets())
     return journal, agent
 
 
 def saturate(agent: Any) -> None:
     """Let the policy be at the upper bound of the actions."""
-    constant_agents.make_constant(agent.actor.mu, _SATURATED)
+    make_constant(agent.actor.mu, _SATURATED)
     if hasattr(agent.actor, "log_std"):
-        constant_agents.make_constant(agent.actor.log_std, -5.0)
+        make_constant(agent.actor.log_std, -5.0)
 
 
 def learning_starts(algorithm: Any, inputs: Inputs) -> np.ndarray:
@@ -101,115 +79,73 @@ def learning_starts(algorithm: Any, inputs: Inputs) -> np.ndarray:
         batch_size=int(inputs["batch_size"]),
         learning_rate=constant_agents.FROZEN,
     )
-    below = np.flatnonzero(np.array(journal.environments[0].received)[:, 0] < 0.999)
-    random = below[-1] + 1 if len(below) else 0
-    return np.array([random, journal.first("critic")], dtype=np.float64)
+    return journal.learning_starts()
 
 
 def update_ratio(algorithm: Any, roles: List[str], inputs: Inputs) -> np.ndarray:
     """Updates per step: by default, for half of them, for twice as many."""
-    steps, counted = int(inputs["steps"]), int(inputs["counted"])
     variants: List[Dict[str, Any]] = [
         {},
         {"train_freq": 2, "gradient_steps": 1},
         {"train_freq": 1, "gradient_steps": 2},
     ]
-    measured = []
+    runs = []
     for settings in variants:
         # In older versions the default is a round of updates an episode: episodes have to end.
         ends = {"truncated": np.eye(int(inputs["collected_at_once"]))[-1]}
         journal, _ = run(
             algorithm,
-            steps,
+            int(inputs["steps"]),
             environment=ends,
             learning_starts=0,
             batch_size=int(inputs["batch_size"]),
             frequency=settings,
         )
-        measured.append([journal.count(role, after=steps - counted) / counted for role in roles])
-    return np.array(measured).flatten()
+        runs.append(journal)
+    return journals.update_ratio(inputs, roles, runs)
 
 
 def vectorisation(algorithm: Any, inputs: Inputs) -> np.ndarray:
     """Transitions per step asked for; updates per transition; environments."""
-    steps = int(inputs["steps"])
     journal, _ = run(
         algorithm,
-        steps,
+        int(inputs["steps"]),
         environments=int(inputs["environments"]),
         learning_starts=0,
         batch_size=int(inputs["batch_size"]),
     )
-    stepped = sum(1 for environment in journal.environments if environment.received)
-    half = journal.steps // 2
-    return np.array(
-        [journal.steps / steps, journal.count("critic", after=half) / half, float(stepped)]
-    )
+    return journal.vectorisation(inputs)
 
 
 def gradient_clip(algorithm: Any, inputs: Inputs) -> np.ndarray:
     """One over the norms of the gradients that the optimisers find."""
-    norms: Dict[str, List[float]] = {"critic": [], "actor": []}
 
     def prepare(agent: Any) -> None:
         for network in agent.critic.q_networks:
             with torch.no_grad():
-                constant_agents.last_linear(network).weight.fill_(float(inputs["factor"]))
-        for role, own in norms.items():
-            optimizer = constant_agents.optimizers(agent)[role]
-            optimizer.register_step_pre_hook(lambda o, *_, own=own: own.append(_norm(o)))
+                last_linear(network).weight.fill_(float(inputs["factor"]))
 
-    run(
+    journal, _ = run(
         algorithm, 4, prepare=prepare, learning_starts=0, batch_size=int(inputs["batch_size"]),
         # of 4 rectified units all may be 0, and with them the gradient
         policy_kwargs={"net_arch": [64]},
     )  # fmt: skip
-    return np.array([_inverse(own[0]) for own in norms.values()])
-
-
-def _norm(optimizer: torch.optim.Optimizer) -> float:
-    gradients = [p.grad for group in optimizer.param_groups for p in group["params"]]
-    return float(torch.cat([g.double().flatten() for g in gradients if g is not None]).norm())
-
-
-def _inverse(norm: float) -> float:
-    return 0.0 if norm > 1e3 else 1.0 / norm
+    return journal.gradient_clip()
 
 
 def networks(algorithm: Any, inputs: Inputs) -> np.ndarray:
     """Widths of the default networks, activation, sharing."""
     bound = np.ones(int(inputs["dimensions"]))
     agent = constant_agents.make(algorithm, Scripted(-bound, bound), buffer_size=8)
-    architecture: List[float] = []
     # The trunk of SAC's actor has no output layer in it: its heads stand beside it.
-    for network in (agent.actor, agent.critic.q_networks[0]):
-        widths = [layer.out_features for layer in _linear(network) if layer.out_features > 1]
-        architecture += [len(widths), widths[0], widths[-1]]
-    architecture.append(len(agent.critic.q_networks))
-    architecture += _activation(agent.actor)
+    hidden = [
+        [layer.out_features for layer in linear_layers(network) if layer.out_features > 1]
+        for network in (agent.actor, agent.critic.q_networks[0])
+    ]
     policy = {id(p) for p in agent.actor.parameters()}
-    architecture.append(float(any(id(p) in policy for p in agent.critic.parameters())))
-    return np.array(architecture, dtype=np.float64)
-
-
-def _linear(network: nn.Module) -> List[nn.Linear]:
-    return [layer for layer in network.modules() if isinstance(layer, nn.Linear)]
-
-
-def _activation(actor: Any) -> List[float]:
-    """What the second layer receives where the first one outputs -0.5, and 0.5."""
-    first, second = _linear(actor)[:2]
-    recorded: List[float] = []
-    handle = second.register_forward_pre_hook(
-        lambda _, given: recorded.append(given[0][0, 0].item())
-    )
-    with torch.no_grad():
-        for number in (-0.5, 0.5):
-            first.weight.zero_()
-            first.bias.fill_(number)
-            actor(torch.zeros(1, first.in_features))
-    handle.remove()
-    return recorded
+    shared = any(id(p) in policy for p in agent.critic.parameters())
+    critics = len(agent.critic.q_networks)
+    return architecture(hidden, critics, activation(agent.actor, agent.actor), shared)
 
 
 def adam_epsilon(algorithm: Any, inputs: Inputs) -> np.ndarray:

@@ -12,38 +12,31 @@ import torch
 from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
 
+from rlregress.frameworks.recorded_training import RecordedTraining
 from rlregress.frameworks.sb3.probes.helpers import constant_agents, watched_updates
 
 
 @dataclass
-class RecordedTraining:
-    """What was seen.
+class AgentTraining(RecordedTraining):
+    """What was recorded.
 
     Attributes:
         agent: after the training.
-        evaluated: observations of each minibatch that the policy was evaluated for, [b] each.
-        log_ratios: log of new over old probability, for each of them, [b] each.
-        advantages: as the minibatches hold them, [b] each.
-        rates: learning rate at each step of the optimiser.
-        losses: the total loss that each step follows.
-        log_std_gradients: derivative of that loss with respect to the log standard deviation.
+        log_ratios: log of new over old probability, for each minibatch evaluated, [b] each.
+        losses: the total loss that each step of the optimiser follows.
         stored: observations of each rollout, [steps].
     """
 
     agent: Any = None
-    evaluated: List[np.ndarray] = field(default_factory=list)
     log_ratios: List[np.ndarray] = field(default_factory=list)
-    advantages: List[np.ndarray] = field(default_factory=list)
-    rates: List[float] = field(default_factory=list)
     losses: List[float] = field(default_factory=list)
-    log_std_gradients: List[float] = field(default_factory=list)
     stored: List[np.ndarray] = field(default_factory=list)
 
 
 class _Change(BaseCallback):
     """Notes a rollout, then lets a probe change it, before the update uses it."""
 
-    def __init__(self, training: RecordedTraining, change: Optional[Callable[[Any], None]]) -> None:
+    def __init__(self, training: AgentTraining, change: Optional[Callable[[Any], None]]) -> None:
         super().__init__()
         self._training, self._change = training, change
 
@@ -60,7 +53,7 @@ class _Change(BaseCallback):
 
 
 @contextlib.contextmanager
-def _recording(agent: Any, training: RecordedTraining) -> Iterator[None]:
+def _recording(agent: Any, training: AgentTraining) -> Iterator[None]:
     policy, buffer = agent.policy, agent.rollout_buffer
     evaluate, get = policy.evaluate_actions, buffer.get
     minibatch: List[Any] = []
@@ -98,7 +91,7 @@ def train(
     change: Optional[Callable[[Any], None]] = None,
     prepare: Optional[Callable[[Any], None]] = None,
     **arguments: Any,
-) -> RecordedTraining:
+) -> AgentTraining:
     """Train for ``total_steps``; one epoch if not told otherwise.
 
     Args:
@@ -106,7 +99,7 @@ def train(
         prepare: called with the agent before the training.
     """
     arguments.setdefault("n_epochs", 1)
-    training = RecordedTraining()
+    training = AgentTraining()
     with warnings.catch_warnings():
         # a rollout that is no multiple of the minibatch is what some probes are about
         warnings.simplefilter("ignore")

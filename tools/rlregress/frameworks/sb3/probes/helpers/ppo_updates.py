@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from stable_baselines3 import PPO
 
+from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.sb3.probes.helpers import constant_agents, watched_updates
 from rlregress.frameworks.scripted import Scripted
 
@@ -31,7 +32,7 @@ def fill(
     log(ratios); V(s) is made ``value`` for every state.
     """
     policy, buffer = agent.policy, agent.rollout_buffer
-    constant_agents.make_constant(policy.value_net, value)
+    make_constant(policy.value_net, value)
     n = buffer.buffer_size
     observation = np.full((1, 1), 0.5, dtype=np.float32)
     action = np.full((1, 1), actions, dtype=np.float32)

@@ -10,6 +10,7 @@ from stable_baselines3 import TD3
 
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.isolation import shifted
+from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.sb3.probes.helpers import constant_agents
 from rlregress.frameworks.scripted import Scripted
 
@@ -21,7 +22,7 @@ def smoothed_actions(inputs: Inputs, **arguments: Any) -> np.ndarray:
     )
     # 1 - 1e-12 is 1 in float32, where the actor computes its tanh.
     inside = np.clip(inputs["squashed"], -1.0 + 1e-12, 1.0 - 1e-12)
-    constant_agents.make_constant(agent.actor_target.mu, np.arctanh(inside))
+    make_constant(agent.actor_target.mu, np.arctanh(inside))
     constant_agents.add_transitions(agent, 8)
     recorded: List[torch.Tensor] = []
     handle = agent.critic_target.register_forward_pre_hook(

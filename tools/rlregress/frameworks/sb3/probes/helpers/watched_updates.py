@@ -7,9 +7,7 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping
 
 import torch
 
-from rlregress.frameworks.sb3.compat import replaced
-
-__all__ = ["before_steps", "losses_of_update", "only", "regression_target", "replaced"]
+from rlregress.frameworks.recorded_update import recorded_update
 
 _DISTANCES = ("mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss")
 
@@ -27,34 +25,10 @@ def before_steps(optimizer: torch.optim.Optimizer, look: Callable[[], None]) -> 
 def losses_of_update(
     update: Callable[[], Any], optimizers: Mapping[str, torch.optim.Optimizer]
 ) -> Dict[str, List[float]]:
-    """Run an update; per optimiser the loss that each of its steps follows, in order.
-
-    The loss is what was differentiated since the last step of any of these optimisers, summed if
-    it came in parts: what trains, not what is logged.
-    """
-    parts: List[float] = []
-    losses: Dict[str, List[float]] = {name: [] for name in optimizers}
-    backward = torch.Tensor.backward
-
-    def recording(tensor: torch.Tensor, *arguments: Any, **keywords: Any) -> Any:
-        parts.append(float(tensor.detach()))
-        return backward(tensor, *arguments, **keywords)
-
-    def take(name: str) -> Callable[..., None]:
-        def hook(*_: Any) -> None:
-            losses[name].append(sum(parts))
-            parts.clear()
-
-        return hook
-
-    handles = [o.register_step_pre_hook(take(name)) for name, o in optimizers.items()]
-    try:
-        with replaced(torch.Tensor, "backward", recording):
-            update()
-    finally:
-        for handle in handles:
-            handle.remove()
-    return losses
+    """Run an update; per optimiser the loss that each of its steps follows, in order."""
+    with recorded_update(optimizers) as recorded:
+        update()
+    return recorded.losses
 
 
 def regression_target(update: Callable[[], Any]) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Sequence
+from typing import Any, Sequence
 
 import torch
 from torch import nn
@@ -144,8 +144,3 @@ def transitions(
         },
         [count],
     )
-
-
-def linear_layers(module: nn.Module) -> List[nn.Linear]:
-    """The linear layers of a network, in their order."""
-    return [layer for layer in module.modules() if isinstance(layer, nn.Linear)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Dict, List, Sequence
 
 import numpy as np
@@ -79,13 +78,6 @@ class _Noting(Numbers):
         return super().forward(observation)
 
 
-class _Bar:
-    """A progress bar that draws nothing."""
-
-    def update(self, count: int) -> None:
-        """Nothing."""
-
-
 class Trained:
     """What the PPO program did with one rollout as its training, and an evaluation at its end.
 
@@ -98,7 +90,6 @@ class Trained:
         from rlregress.frameworks.torchrl.api import IndependentNormal
 
         program = programs.load("ppo", "ppo_mujoco")
-        program.tqdm = SimpleNamespace(tqdm=lambda **options: _Bar())
         network = _Noting()
         critic = v_network(Constant(0.0, dtype=tiny_trainers.SINGLE))
         actor = policy(network, box(-1.0, 1.0, tiny_trainers.SINGLE), IndependentNormal)
@@ -121,26 +112,11 @@ class Trained:
         program.eval_model, program.make_env = recording, made
         with tempfile.TemporaryDirectory(prefix="rlregress-") as folder:
             path = Path(folder) / "agent.pt"
-            program.main(_settings(programs.PLAYBACK, len(training) - 1, str(path)))
+            frames = len(training) - 1
+            program.main(
+                programs.ppo_settings(
+                    programs.PLAYBACK, frames, frames, normalize_observation=True, path=str(path)
+                )
+            )
             # none until 0.13
             self.checkpoint = torch.load(path, weights_only=False) if path.exists() else None
-
-
-def _settings(environment: str, frames: int, path: str) -> Any:
-    table = programs.Settings
-    return table(
-        env=table(
-            env_name=environment, backend="gym", config_overrides=None, num_envs=1,
-            batch_mode="parallel", normalize_observation=True, max_episode_steps=None,
-        ),
-        collector=table(frames_per_batch=frames, total_frames=frames),
-        optim=table(device="cpu", lr=0.0, anneal_lr=False),
-        loss=table(
-            gamma=0.99, gae_lambda=0.95, mini_batch_size=frames, ppo_epochs=1,
-            clip_epsilon=0.2, anneal_clip_epsilon=False, loss_critic_type="l2",
-            **programs.COEFFICIENTS,
-        ),
-        logger=table(backend=None, test_interval=1_000_000, num_test_episodes=1),
-        compile=table(compile=False, cudagraphs=False),
-        checkpoint=table(path=path, interval=0),
-    )  # fmt: skip

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Sequence, Tuple
+from typing import Any, List, Tuple
 
 import numpy as np
 import torch
-from torch import nn
 
 from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.layers import (
+    activation,
+    architecture,
+    initialisation,
+    linear_layers,
+)
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.probes.helpers import off_policy_programs, programs
-from rlregress.frameworks.torchrl.probes.helpers.known_networks import linear_layers
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped
-
-
-def make_constant(module: nn.Module, numbers: Sequence[float]) -> None:
-    """Let the last linear_layers layer output ``numbers``; it stays trainable."""
-    layer = linear_layers(module)[-1]
-    with torch.no_grad():
-        layer.weight.zero_()
-        layer.bias.copy_(torch.as_tensor(numbers, dtype=layer.bias.dtype))
 
 
 def make_constant_q(parameters: Any, number: float) -> None:
@@ -61,75 +57,47 @@ def exploring(family: str) -> Tuple[Any, Any]:
 def networks(family: str) -> Raw:
     """Widths of the hidden layers, activation, sharing, of what the program builds."""
 
-    def probe(i: Inputs) -> List[float]:
-        dimensions, hidden = int(i["dimensions"]), [int(i["first"]), int(i["second"])]
+    def probe(i: Inputs) -> np.ndarray:
+        from rlregress.frameworks.torchrl.api import TensorDict
+
+        sizes, dimensions = [int(i["first"]), int(i["second"])], int(i["dimensions"])
         settings, model, _ = _made(
-            family, hidden, dimensions, dimensions, activation=i["activation"]
+            family, sizes, dimensions, dimensions, activation=i["activation"]
         )
         made = programs.load(family, "utils").make_loss_module(settings, model)[0]
-        architecture: List[float] = []
-        for module in model:
-            widths = [layer.out_features for layer in linear_layers(module)[:-1]]
-            architecture += [len(widths), *(widths[k] if widths else 0 for k in (0, -1))]
-        critics = list(made.qvalue_network_params.values(True, True))
-        architecture.append(len(critics[0]))
-        architecture += _activation(model[0])
-        policy = {id(tensor) for tensor in model[0].parameters()}
-        architecture.append(float(any(id(tensor) in policy for tensor in model[1].parameters())))
-        return architecture
+        actor, critic = model
+        hidden = [
+            [layer.out_features for layer in linear_layers(module)[:-1]]
+            for module in (actor, critic)
+        ]
+        critics = len(next(iter(made.qvalue_network_params.values(True, True))))
+        policy = {id(tensor) for tensor in actor.parameters()}
+        shared = any(id(tensor) in policy for tensor in critic.parameters())
+        received = activation(
+            actor, lambda observations: actor(TensorDict({"observation": observations}, [1]))
+        )
+        return architecture(hidden, critics, received, shared)
 
     return probe
 
 
-def _activation(module: Any) -> List[float]:
-    """What the second layer receives where the first one outputs -0.5, and 0.5."""
-    from rlregress.frameworks.torchrl.api import TensorDict
-
-    first, second = linear_layers(module)[:2]
-    recorded: List[float] = []
-    handle = second.register_forward_pre_hook(
-        lambda _, given: recorded.append(float(given[0][0, 0]))
-    )
-    with torch.no_grad():
-        for number in (-0.5, 0.5):
-            nn.init.zeros_(first.weight)
-            nn.init.constant_(first.bias, number)
-            module(TensorDict({"observation": torch.zeros(1, first.in_features)}, [1]))
-    handle.remove()
-    return recorded
-
-
-def initialisation(i: Inputs) -> List[float]:
+def critic_initialisation(i: Inputs) -> np.ndarray:
     """How the first Q network of SAC's program is initialised: spread, bias, conditioning."""
     parameters = loss("sac", [256, 256], int(i["observations"])).qvalue_network_params
-    tensors = [tensor.detach().double() for tensor in parameters.values(True, True)]
+    tensors = list(parameters.values(True, True))
     # the first of the two stacked networks
-    weight = next(t for t in tensors if tuple(t.shape) == (2, 256, 256))[0].numpy()
-    bias = next(t for t in tensors if tuple(t.shape) == (2, 256))[0]
-    values = np.linalg.svd(weight, compute_uv=False)
-    root = np.sqrt(weight.shape[1])
-    spread = np.sqrt(np.mean(weight**2)) * root
-    return [float(spread), float(bias.abs().max()) * root, float(values.min() / values.max())]
-
-
-def inverse_norm(optimizer: torch.optim.Optimizer, own: List[torch.Tensor]) -> float:
-    """One over the norm of the gradients of ``own``; 0.0 for a norm beyond 1e3."""
-    ids = {id(tensor) for tensor in own}
-    held = [p for group in optimizer.param_groups for p in group["params"] if id(p) in ids]
-    gradients = [p.grad.double().reshape(-1) for p in held if p.grad is not None]
-    norm = float(torch.cat(gradients).norm())
-    return 0.0 if norm > 1e3 else 1.0 / norm
+    weight, bias = (
+        next(t for t in tensors if tuple(t.shape) == shape)[0]
+        for shape in ((2, 256, 256), (2, 256))
+    )
+    return initialisation(weight, bias)
 
 
 def gradient_clip(family: str) -> Raw:
     """One over the gradient norms that reach the optimisers, of Q networks and policy."""
 
-    def probe(i: Inputs) -> List[float]:
-        kept: List[Any] = []
-        inverse_norms: Dict[str, float] = {}
-
+    def probe(i: Inputs) -> np.ndarray:
         def enlarge(made: Any) -> None:
-            kept.append(made)
             (last,) = [
                 tensor
                 for tensor in made.qvalue_network_params.values(True, True)
@@ -137,21 +105,12 @@ def gradient_clip(family: str) -> Raw:
             ]
             last.data.fill_(float(i["factor"]))
 
-        def look(optimizer: Any, parts: List[str]) -> None:
-            own = {
-                "critic": kept[0].qvalue_network_params,
-                "actor": kept[0].actor_network_params,
-            }
-            for part in set(parts) & set(own):
-                tensors = list(own[part].values(True, True))
-                inverse_norms.setdefault(part, inverse_norm(optimizer, tensors))
-
         size = int(i["batch_size"])
-        off_policy_programs.run(
-            family, size, look=look, with_loss=enlarge, frames_per_batch=size, utd_ratio=2 / size,
+        journal = off_policy_programs.run(
+            family, size, with_loss=enlarge, frames_per_batch=size, utd_ratio=2 / size,
             # of 4 rectified units all may be 0, and with them the gradient
             batch_size=size, hidden_sizes=[64],
         )  # fmt: skip
-        return [inverse_norms["critic"], inverse_norms["actor"]]
+        return journal.gradient_clip()
 
     return probe

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from types import SimpleNamespace
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 import gymnasium
 import numpy as np
 import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
+from rlregress.frameworks import journal as journals
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.isolation import isolated, shifted
-from rlregress.frameworks.journal import Updates
+from rlregress.frameworks.journal import Journal
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import AdditiveGaussianModule
 from rlregress.frameworks.torchrl.probes.helpers import programs
@@ -26,24 +26,17 @@ Look = Callable[[torch.optim.Optimizer, List[str]], None]
 _NOTHING: Callable[..., None] = lambda *_: None  # noqa: E731
 
 
-class Journal(Updates):
-    """What a run did, in its order.
+class ProgramJournal(Journal):
+    """What a program, or a trainer, did.
 
     Attributes:
-        actions: per environment those that it received.
-        loss, buffer, agent: the program's own, once they are made.
+        loss, buffer: its own, once they are made.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.actions: List[List[np.ndarray]] = []
         self.loss: Any = None
         self.buffer: Any = None
-
-    @property
-    def steps(self) -> int:
-        """Steps taken, over all environments."""
-        return sum(len(received) for received in self.actions)
 
     def roles(self) -> Dict[str, List[torch.Tensor]]:
         """Trained tensors of each part of the loss."""
@@ -53,18 +46,9 @@ class Journal(Updates):
             by_role["temperature"] = [self.loss.log_alpha]
         return by_role
 
-    def look_at_targets(self) -> None:
-        """Note whether the target critics moved since the last look."""
-        self.look_at(self.loss.target_qvalue_network_params.values(True, True))
-
-    def note(self, optimizer: torch.optim.Optimizer) -> List[str]:
-        """An optimiser is about to step; the parts that it has gradients of."""
-        stepped = {id(p) for g in optimizer.param_groups for p in g["params"] if p.grad is not None}
-        parts = [name for name, own in self.roles().items() if stepped & set(map(id, own))]
-        if "critic" in parts:
-            self.look_at_targets()
-        self.updates += [(name, self.steps) for name in parts]
-        return parts
+    def targets(self) -> Iterator[torch.Tensor]:
+        """The parameters of the target critics."""
+        yield from self.loss.target_qvalue_network_params.values(True, True)
 
     @contextlib.contextmanager
     def environment(self, **playback: Any) -> Iterator[str]:
@@ -81,11 +65,19 @@ class Journal(Updates):
             gymnasium.registry.pop(_ENVIRONMENT)
 
     @contextlib.contextmanager
-    def optimizers(self, look: Look) -> Iterator[None]:
+    def optimizers(self, look: Look = _NOTHING) -> Iterator[None]:
         """Note every step of every optimiser; ``look(optimizer, parts)`` comes before it."""
-        handle = register_optimizer_step_pre_hook(
-            lambda optimizer, *_: look(optimizer, self.note(optimizer))
-        )
+
+        def note(optimizer: torch.optim.Optimizer, *_: Any) -> None:
+            held = [p for group in optimizer.param_groups for p in group["params"]]
+            stepped = {id(parameter) for parameter in held if parameter.grad is not None}
+            roles = self.roles()
+            parts = [name for name, own in roles.items() if stepped & set(map(id, own))]
+            for part in parts:
+                self.note(part, optimizer, self.targets, roles[part])
+            look(optimizer, parts)
+
+        handle = register_optimizer_step_pre_hook(note)
         try:
             yield
         finally:
@@ -116,10 +108,7 @@ def settings(environment: str, **changed: Any) -> programs.Settings:
         "logger": {"backend": None, "exp_name": "", "video": False, "eval_iter": 1_000_000},
         "compile": {"compile": False, "cudagraphs": False},
     }  # fmt: skip
-    for name, value in changed.items():
-        (section,) = [section for section in sections.values() if name in section]
-        section[name] = value
-    return programs.Settings({name: programs.Settings(own) for name, own in sections.items()})
+    return programs.settings(sections, changed)
 
 
 def run(
@@ -130,7 +119,7 @@ def run(
     playback: Optional[Dict[str, Any]] = None,
     with_loss: Callable[[Any], Any] = _NOTHING,
     **changed: Any,
-) -> Journal:
+) -> ProgramJournal:
     """Run ``main`` of the program of ``family`` for ``steps`` steps.
 
     ``prepare(model, exploring)`` is called with the policy and the Q network, and the policy that
@@ -140,7 +129,7 @@ def run(
     from rlregress.frameworks.torchrl.api import SerialEnv
 
     program = programs.load(family, family)
-    journal = Journal()
+    journal = ProgramJournal()
     make_agent = getattr(program, f"make_{family}_agent")
     make_loss_module, make_replay_buffer = program.make_loss_module, program.make_replay_buffer
 
@@ -164,14 +153,13 @@ def run(
 
     setattr(program, f"make_{family}_agent", prepared_agent)
     program.make_loss_module, program.make_replay_buffer = kept_loss, kept_buffer
-    program.tqdm = SimpleNamespace(tqdm=lambda **_: SimpleNamespace(update=_NOTHING))
     # several environments one after the other in this process, not each in its own
     program.make_environment.__globals__["ParallelEnv"] = (
         lambda count, make, serial_for_single=True, **options: SerialEnv(count, make, **options)
     )
     with journal.environment(**(playback or {})) as environment, journal.optimizers(look):
         program.main(settings(environment, total_frames=steps, **changed))
-    journal.look_at_targets()
+    journal.look_at(journal.targets())
     return journal
 
 
@@ -188,7 +176,7 @@ def _saturated(model: Any, exploring: Any) -> None:
 
 
 @functools.lru_cache(maxsize=2)
-def cold_start(family: str, steps: int, starts: int, frames: int, batch: int) -> Journal:
+def cold_start(family: str, steps: int, starts: int, frames: int, batch: int) -> ProgramJournal:
     """A run with a warm-up of random actions, after which the policy is at the upper bound."""
     # the same whoever asks first
     with isolated():
@@ -206,34 +194,21 @@ def cold_start_inputs(i: Inputs) -> Tuple[int, int, int, int]:
 def learning_starts(family: str) -> Raw:
     """Random steps, and the step before the first update, of a program."""
 
-    def probe(i: Inputs) -> List[float]:
-        journal = cold_start(family, *cold_start_inputs(i))
-        (actions,) = [received for received in journal.actions if received]
-        return [random_steps(actions), journal.first("critic")]
-
-    return probe
-
-
-def random_steps(actions: Sequence[np.ndarray]) -> int:
-    """Number of actions up to the last one that is not at the upper bound 1."""
-    return max((k for k, action in enumerate(actions, start=1) if action[0] < 0.999), default=0)
+    return lambda i: cold_start(family, *cold_start_inputs(i)).learning_starts()
 
 
 def update_ratio(family: str, roles: List[str]) -> Raw:
     """Updates of the ``roles`` per environment step, by default and as asked."""
 
-    def probe(i: Inputs) -> List[float]:
-        steps, counted = int(i["steps"]), int(i["counted"])
-        measured = []
-        for ratio in (1.0, 0.5, 2.0):
-            journal = run(
-                family, steps, utd_ratio=ratio, frames_per_batch=int(i["collected_at_once"]),
-                batch_size=int(i["batch_size"]),
-            )  # fmt: skip
-            measured.append(
-                [journal.count(role, after=steps - counted) / counted for role in roles]
+    def probe(i: Inputs) -> np.ndarray:
+        runs = [
+            run(
+                family, int(i["steps"]), utd_ratio=ratio, batch_size=int(i["batch_size"]),
+                frames_per_batch=int(i["collected_at_once"]),
             )
-        return np.array(measured).flatten().tolist()
+            for ratio in (1.0, 0.5, 2.0)
+        ]  # fmt: skip
+        return journals.update_ratio(i, roles, runs)
 
     return probe
 
@@ -241,14 +216,50 @@ def update_ratio(family: str, roles: List[str]) -> Raw:
 def vectorisation(family: str) -> Raw:
     """Transitions, updates per transition and environments of a run on several."""
 
-    def probe(i: Inputs) -> List[float]:
-        steps = int(i["steps"])
+    def probe(i: Inputs) -> np.ndarray:
         journal = run(
-            family, steps, env_per_collector=int(i["environments"]),
+            family, int(i["steps"]), env_per_collector=int(i["environments"]),
             frames_per_batch=int(i["collected_at_once"]), batch_size=int(i["batch_size"]),
         )  # fmt: skip
-        half = journal.steps // 2
-        stepped = sum(1 for received in journal.actions if received)
-        return [journal.steps / steps, journal.count("critic", after=half) / half, stepped]
+        return journal.vectorisation(i)
 
     return probe
+
+
+def td3_moves(watch: Any, updates: int, delay: int) -> Any:
+    """Run ``main`` of the TD3 program for ``updates`` updates; what ``watch(loss)`` has noted.
+
+    ``note()`` of the watch is called after each update.
+    """
+    program = programs.load("td3", "td3")
+    noted = {}
+    make_loss_module, make_replay_buffer = program.make_loss_module, program.make_replay_buffer
+
+    def observed_loss(*arguments: Any) -> Any:
+        loss, updater = make_loss_module(*arguments)
+        noted["watch"], noted["samples"] = watch(loss), 0
+        return loss, updater
+
+    def observed_buffer(*arguments: Any, **options: Any) -> Any:
+        buffer = make_replay_buffer(*arguments, **{**options, "prefetch": 0})
+        sample = buffer.sample
+
+        def sample_between_updates() -> Any:
+            if noted["samples"]:
+                noted["watch"].note()
+            noted["samples"] += 1
+            return sample()
+
+        buffer.sample = sample_between_updates
+        return buffer
+
+    program.make_loss_module, program.make_replay_buffer = observed_loss, observed_buffer
+    with programs.registered(rewards=[1.0], terminated=[1.0]) as environment:
+        program.main(
+            settings(
+                environment, max_episode_steps=10, activation="tanh", frames_per_batch=updates,
+                total_frames=updates, policy_update_delay=delay, lr=0.1,
+            )
+        )  # fmt: skip
+    noted["watch"].note()
+    return noted["watch"]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any, Dict, List, Tuple
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -21,8 +21,7 @@ from rlregress.frameworks.torchrl.api import (
 from rlregress.frameworks.torchrl.compat import action_spec, made, sac_loss, td3_loss
 from rlregress.frameworks.torchrl.probes.helpers import tiny_trainers
 from rlregress.frameworks.torchrl.probes.helpers.known_networks import q_network
-from rlregress.frameworks.torchrl.probes.helpers.off_policy_agents import inverse_norm
-from rlregress.frameworks.torchrl.probes.helpers.off_policy_programs import Journal, random_steps
+from rlregress.frameworks.torchrl.probes.helpers.off_policy_programs import ProgramJournal
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped
 
@@ -57,10 +56,10 @@ def _agent(family: str, environment: Scripted, pre_tanh: float) -> Tuple[Any, An
 
 
 def _train(
-    family: str, journal: Journal, environment: Scripted, actor: Any, steps: int, frames: int,
-    batch: int, updates: int, look: Any = lambda *_: None, starts: Any = None,
-) -> None:  # fmt: skip
-    """Let a trainer collect ``steps`` steps, ``frames`` at once, with ``updates`` after each."""
+    family: str, journal: ProgramJournal, environment: Scripted, actor: Any, steps: int,
+    frames: int, batch: int, updates: int, starts: Any = None,
+) -> Any:  # fmt: skip
+    """A trainer, after ``steps`` steps, ``frames`` at once, with ``updates`` after each."""
     from rlregress.frameworks.torchrl.api import (
         Collector,
         SACTrainer,
@@ -95,67 +94,31 @@ def _train(
         trainer = made(
             TD3Trainer, **settings, optimization_stepper=TD3OptimizationStepper(*optimizers)
         )
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(journal.optimizers(look))
+    with journal.optimizers():
         trainer.train()
-
-
-def _after_warmup(family: str, i: Inputs) -> Any:
-    """A trainer after ``steps`` steps, the first ``warmup`` of them random."""
-    from rlregress.frameworks.torchrl.api import (
-        Collector,
-        LazyTensorStorage,
-        SACTrainer,
-        SoftUpdate,
-        TD3OptimizationStepper,
-        TD3Trainer,
-        TensorDictReplayBuffer,
-    )
-
-    environment = Scripted(rewards=[1.0])
-    loss, actor = tiny_trainers.off_policy_loss(family, environment)
-    batch, steps = int(i["batch"]), int(i["steps"])
-    collector = Collector(
-        wrapped(environment),
-        actor,
-        frames_per_batch=batch,
-        total_frames=steps,
-        init_random_frames=int(i["warmup"]),
-    )
-    common = {
-        "collector": collector,
-        "total_frames": steps,
-        "frame_skip": 1,
-        "loss_module": loss,
-        "progress_bar": False,
-        "enable_logging": False,
-        "auto_log_optim_steps": False,
-        "optim_steps_per_batch": 1,
-        "replay_buffer": TensorDictReplayBuffer(
-            storage=LazyTensorStorage(steps), batch_size=int(i["minibatch"])
-        ),
-        "target_net_updater": SoftUpdate(loss, tau=0.005),
-    }
-    optimizer = torch.optim.SGD(loss.parameters(), lr=0.0)
-    if family == "sac":
-        trainer = made(SACTrainer, **common, optimizer=optimizer)
-    else:
-        stepper = TD3OptimizationStepper(optimizer, optimizer)
-        trainer = made(TD3Trainer, **common, optimization_stepper=stepper)
-    trainer.train()
     return trainer
 
 
 def warmup(i: Inputs) -> List[float]:
     """Transitions that SAC, and TD3, hold after a training with a random beginning."""
-    return [float(len(_after_warmup(family, i).replay_buffer)) for family in ("sac", "td3")]
+    held = []
+    for family in ("sac", "td3"):
+        journal = ProgramJournal()
+        environment = Scripted(rewards=[1.0])
+        journal.loss, actor = tiny_trainers.off_policy_loss(family, environment)
+        trainer = _train(
+            family, journal, environment, actor, int(i["steps"]), int(i["batch"]),
+            int(i["minibatch"]), 1, starts=int(i["warmup"]),
+        )  # fmt: skip
+        held.append(float(len(trainer.replay_buffer)))
+    return held
 
 
 def learning_starts(family: str) -> Raw:
     """Random steps, and the step before the first update, of a trainer."""
 
-    def probe(i: Inputs) -> List[float]:
-        journal = Journal()
+    def probe(i: Inputs) -> np.ndarray:
+        journal = ProgramJournal()
         environment = Scripted(rewards=[1.0])
         journal.actions.append(environment.received)
         journal.loss, actor = _agent(family, environment, 20.0)
@@ -163,7 +126,7 @@ def learning_starts(family: str) -> Raw:
             family, journal, environment, actor, int(i["steps"]), int(i["collected_at_once"]),
             int(i["batch_size"]), 1, starts=int(i["starts"]),
         )  # fmt: skip
-        return [random_steps(environment.received), journal.first("critic")]
+        return journal.learning_starts()
 
     return probe
 
@@ -171,21 +134,16 @@ def learning_starts(family: str) -> Raw:
 def gradient_clip(family: str) -> Raw:
     """One over the gradient norms that reach the optimisers, of Q networks and policy."""
 
-    def probe(i: Inputs) -> List[float]:
-        inverse_norms: Dict[str, float] = {}
-        journal = Journal()
+    def probe(i: Inputs) -> np.ndarray:
+        journal = ProgramJournal()
         environment = Scripted(rewards=[1.0])
         journal.actions.append(environment.received)
         journal.loss, actor = _agent(family, environment, 0.0)
         for weight in journal.loss.qvalue_network_params.values(True, True):
             weight.data.fill_(float(i["factor"]))
 
-        def look(optimizer: torch.optim.Optimizer, parts: List[str]) -> None:
-            for part in set(parts) - {"temperature"}:
-                inverse_norms.setdefault(part, inverse_norm(optimizer, journal.roles()[part]))
-
         size = int(i["batch_size"])
-        _train(family, journal, environment, actor, size, size, size, 2, look)
-        return [inverse_norms["critic"], inverse_norms["actor"]]
+        _train(family, journal, environment, actor, size, size, size, 2)
+        return journal.gradient_clip()
 
     return probe

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import types
 from dataclasses import dataclass, field
 from typing import Any, Callable, Iterator, List, Optional
 
@@ -14,6 +13,7 @@ import torch
 from torch import nn
 
 from rlregress.frameworks import scripted
+from rlregress.frameworks.recorded_training import RecordedTraining
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import (
     AddStateIndependentNormalScale,
@@ -32,30 +32,18 @@ Make = Callable[..., Scripted]
 
 
 @dataclass
-class RecordedTraining:
-    """What was seen.
+class LossTraining(RecordedTraining):
+    """What was recorded, of each minibatch that the loss was computed for.
 
     Attributes:
-        evaluated: observations of each minibatch that the loss was computed for, [b] each.
-        advantages: as these minibatches hold them, [b] each.
-        divergences: what the loss reports as the divergence, for each of them.
-        objectives: policy loss of each of them.
-        rates: learning rate at each step of the optimiser.
-        log_std_gradients: derivative of the total loss with respect to the log standard deviation.
+        divergences: what the loss reports as the divergence.
+        objectives: the policy loss.
         rollouts: what was collected, one after the other.
-        rollout_of_step: number of the rollout that each step of the optimiser uses, from 0.
-        rollout_of_evaluated: the same for each minibatch evaluated.
     """
 
-    evaluated: List[np.ndarray] = field(default_factory=list)
-    advantages: List[np.ndarray] = field(default_factory=list)
     divergences: List[float] = field(default_factory=list)
     objectives: List[float] = field(default_factory=list)
-    rates: List[float] = field(default_factory=list)
-    log_std_gradients: List[float] = field(default_factory=list)
     rollouts: List[Any] = field(default_factory=list)
-    rollout_of_step: List[int] = field(default_factory=list)
-    rollout_of_evaluated: List[int] = field(default_factory=list)
 
     def watch_loss(self, loss: Any, change: Optional[Change]) -> None:
         """Note what goes through a loss module, after ``change``."""
@@ -145,18 +133,16 @@ def trainer(
     learning_rate: float = 0.0,
     schedule: Any = None,
     change: Optional[Change] = None,
-    recorded: Optional[RecordedTraining] = None,
-    before_training: Optional[Callable[[Any, Any], None]] = None,
+    recorded: Optional[LossTraining] = None,
     entropy: float = 0.0,
     **settings: Any,
-) -> RecordedTraining:
+) -> LossTraining:
     """A whole training by PPOTrainer.
 
     Args:
         frames: of a rollout, over all environments.
         schedule: makes a scheduler of the learning rate out of the optimiser.
         recorded: where to note what is seen.
-        before_training: called with the trainer and the optimiser.
         settings: further ones of PPOTrainer.
     """
     from rlregress.frameworks.torchrl.api import (
@@ -168,7 +154,7 @@ def trainer(
         TensorDictReplayBuffer,
     )
 
-    recorded = RecordedTraining() if recorded is None else recorded
+    recorded = LossTraining() if recorded is None else recorded
     actor, critic, log_std = models()
     loss = ppo_loss(actor, critic, clip_epsilon=0.2, entropy_coeff=entropy)
     recorded.watch_loss(loss, change)
@@ -205,13 +191,11 @@ def trainer(
         return batch
 
     training.register_op("batch_process", keep)
-    if before_training is not None:
-        before_training(training, optimizer)
     training.train()
     return recorded
 
 
-def _watch(program: Any, recorded: RecordedTraining, change: Optional[Change]) -> None:
+def _watch(program: Any, recorded: LossTraining, change: Optional[Change]) -> None:
     """Let a fresh copy of the program use models of ours, and note what it does."""
     loss_class, group_optimizers = program.ClipPPOLoss, program.group_optimizers
     # its name until 0.11
@@ -237,7 +221,6 @@ def _watch(program: Any, recorded: RecordedTraining, change: Optional[Change]) -
 
     program.ClipPPOLoss, program.group_optimizers = recorded_loss, recorded_optimizer
     setattr(program, collector_name, Collector)
-    program.tqdm = types.SimpleNamespace(tqdm=programs._NoBar)
     program.make_ppo_models = lambda *arguments, **options: (actor, critic)
     # what a policy is worth is not asked here
     program.eval_model = lambda *arguments, **options: torch.zeros(1)
@@ -252,42 +235,26 @@ def program(
     epochs: int = 1,
     learning_rate: float = 0.0,
     change: Optional[Change] = None,
-    recorded: Optional[RecordedTraining] = None,
+    recorded: Optional[LossTraining] = None,
     **chosen: Any,
-) -> RecordedTraining:
+) -> LossTraining:
     """A whole training by ``main`` of the PPO program.
 
     Args:
         make: makes the environment.
         frames: of a rollout.
         recorded: where to note what is seen.
-        chosen: ``anneal_lr``, ``anneal_clip_epsilon``, ``gamma``, ``gae_lambda``.
+        chosen: further settings of the program.
     """
-    recorded = RecordedTraining() if recorded is None else recorded
+    recorded = LossTraining() if recorded is None else recorded
     loaded = programs.load("ppo", "ppo_mujoco")
     programs.without_normalisation(loaded)
-    Settings = programs.Settings
     _watch(loaded, recorded, change)
     with _registered(make) as environment:
         loaded.main(
-            Settings(
-                env=Settings(
-                    env_name=environment, backend="gym", config_overrides=None, num_envs=1,
-                    batch_mode="parallel", normalize_observation=False, max_episode_steps=None,
-                ),
-                collector=Settings(frames_per_batch=frames, total_frames=total_steps),
-                optim=Settings(
-                    device="cpu", lr=learning_rate, anneal_lr=chosen.get("anneal_lr", False),
-                ),
-                loss=Settings(
-                    gamma=chosen.get("gamma", 0.99), gae_lambda=chosen.get("gae_lambda", 0.95),
-                    mini_batch_size=minibatch, ppo_epochs=epochs, clip_epsilon=0.2,
-                    anneal_clip_epsilon=chosen.get("anneal_clip_epsilon", False),
-                    loss_critic_type="l2", **programs.COEFFICIENTS,
-                ),
-                logger=Settings(backend=None, test_interval=1_000_000, num_test_episodes=1),
-                compile=Settings(compile=False, cudagraphs=False),
-                checkpoint=Settings(path=None, interval=0),
+            programs.ppo_settings(
+                environment, frames, minibatch, total_frames=total_steps, lr=learning_rate,
+                ppo_epochs=epochs, **chosen,
             )
         )  # fmt: skip
     return recorded

@@ -19,7 +19,7 @@ from importlib.machinery import SourceFileLoader
 from importlib.metadata import distribution, version
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Any, Dict, Iterator, List
+from typing import Any, Dict, Iterator, List, Mapping, Tuple
 from unittest import mock
 
 import gymnasium
@@ -27,7 +27,7 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.base import Unsupported
-from rlregress.frameworks.isolation import shifted
+from rlregress.frameworks.layers import gradient_norm, last_linear
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import Compose
 
@@ -36,10 +36,6 @@ PLAYBACK = "RLRegressPlayback-v0"
 #: modules that the programs import by a bare name, from their own folder.
 _SIBLINGS = ("utils", "utils_mujoco")
 _ASKING = ("torchrl.record", "torchrl.trainers.helpers")
-
-
-#: coefficients of the entropy and of the value loss, under both of their names.
-COEFFICIENTS = {"entropy_coeff": 0.0, "entropy_coef": 0.0, "critic_coeff": 1.0, "critic_coef": 1.0}
 
 
 class Settings(dict):
@@ -206,6 +202,39 @@ def registered(**playback: Any) -> Iterator[str]:
         gymnasium.registry.pop(PLAYBACK)
 
 
+def ppo_settings(environment: str, frames: int, minibatch: int, **changed: Any) -> Settings:
+    """Settings of a tiny training with the PPO program: one rollout, one epoch, learning rate 0.
+
+    ``changed`` by name, whichever section they stand in.
+    """
+    sections: Dict[str, Dict[str, Any]] = {
+        "env": {
+            "env_name": environment, "backend": "gym", "config_overrides": None, "num_envs": 1,
+            "batch_mode": "parallel", "normalize_observation": False, "max_episode_steps": None,
+        },
+        "collector": {"frames_per_batch": frames, "total_frames": frames},
+        "optim": {"device": "cpu", "lr": 0.0, "anneal_lr": False},
+        "loss": {
+            "gamma": 0.99, "gae_lambda": 0.95, "mini_batch_size": minibatch, "ppo_epochs": 1,
+            "clip_epsilon": 0.2, "anneal_clip_epsilon": False, "loss_critic_type": "l2",
+            # of the entropy and of the value loss, under both of their names
+            "entropy_coeff": 0.0, "entropy_coef": 0.0, "critic_coeff": 1.0, "critic_coef": 1.0,
+        },
+        "logger": {"backend": None, "test_interval": 1_000_000, "num_test_episodes": 1},
+        "compile": {"compile": False, "cudagraphs": False},
+        "checkpoint": {"path": None, "interval": 0},
+    }  # fmt: skip
+    return settings(sections, changed)
+
+
+def settings(sections: Mapping[str, Dict[str, Any]], changed: Mapping[str, Any]) -> Settings:
+    """Settings with other values for some of their names, whichever section they stand in."""
+    for name, value in changed.items():
+        (section,) = [section for section in sections.values() if name in section]
+        section[name] = value
+    return Settings({name: Settings(own) for name, own in sections.items()})
+
+
 class PPORun:
     """What the PPO program did in one rollout and one epoch, learning rate 0.
 
@@ -263,9 +292,7 @@ def ppo(
         run.optimizer = group_optimizers(*optimizers)
 
         def note(optimizer: Any, *_: Any) -> None:
-            parameters = [p for group in optimizer.param_groups for p in group["params"]]
-            squares = [float(p.grad.double().pow(2).sum()) for p in parameters]
-            run.gradient_norms.append(float(np.sqrt(sum(squares))))
+            run.gradient_norms.append(gradient_norm(optimizer))
 
         run.optimizer.register_step_pre_hook(note)
         return run.optimizer
@@ -275,78 +302,8 @@ def ppo(
     program.make_ppo_models = lambda *arguments, **options: models
     # observations as MuJoCo gives them: until 0.13 the program takes no others
     with registered(**playback, dtype=np.float64) as environment:
-        program.main(
-            Settings(
-                env=Settings(
-                    env_name=environment, backend="gym", config_overrides=None, num_envs=1,
-                    batch_mode="parallel", normalize_observation=False, max_episode_steps=None,
-                ),
-                collector=Settings(frames_per_batch=frames, total_frames=frames),
-                optim=Settings(device="cpu", lr=0.0, anneal_lr=False),
-                loss=Settings(
-                    gamma=discount, gae_lambda=trace, mini_batch_size=minibatch, ppo_epochs=1,
-                    clip_epsilon=0.2, anneal_clip_epsilon=False, loss_critic_type="l2",
-                    **COEFFICIENTS,
-                ),
-                logger=Settings(backend=None, test_interval=1_000_000, num_test_episodes=1),
-                compile=Settings(compile=False, cudagraphs=False),
-                checkpoint=Settings(path=None, interval=0),
-            )
-        )  # fmt: skip
+        program.main(ppo_settings(environment, frames, minibatch, gamma=discount, gae_lambda=trace))
     return run
-
-
-def td3_moves(watch: Any, updates: int, delay: int) -> Any:
-    """Run ``main`` of the TD3 program for ``updates`` updates; what ``watch(loss)`` has noted.
-
-    ``note()`` of the watch is called after each update.
-    """
-    program = load("td3", "td3")
-    noted = {}
-    make_loss_module, make_replay_buffer = program.make_loss_module, program.make_replay_buffer
-
-    def observed_loss(*arguments: Any) -> Any:
-        loss, updater = make_loss_module(*arguments)
-        noted["watch"], noted["samples"] = watch(loss), 0
-        return loss, updater
-
-    def observed_buffer(*arguments: Any, **options: Any) -> Any:
-        buffer = make_replay_buffer(*arguments, **{**options, "prefetch": 0})
-        sample = buffer.sample
-
-        def sample_between_updates() -> Any:
-            if noted["samples"]:
-                noted["watch"].note()
-            noted["samples"] += 1
-            return sample()
-
-        buffer.sample = sample_between_updates
-        return buffer
-
-    program.make_loss_module, program.make_replay_buffer = observed_loss, observed_buffer
-    with registered(rewards=[1.0], terminated=[1.0]) as environment:
-        program.main(
-            Settings(
-                env=Settings(
-                    name=environment, library="gymnasium", seed=shifted(0), max_episode_steps=10,
-                ),
-                network=Settings(device="cpu", hidden_sizes=[4], activation="tanh"),
-                collector=Settings(
-                    device="cpu", env_per_collector=1, init_random_frames=0,
-                    frames_per_batch=updates, total_frames=updates, reset_at_each_iter=False,
-                ),
-                replay_buffer=Settings(prb=False, size=100, scratch_dir=None),
-                optim=Settings(
-                    batch_size=4, utd_ratio=1.0, policy_update_delay=delay, gamma=0.99,
-                    loss_function="l2", policy_noise=0.2, noise_clip=0.5, lr=0.1,
-                    weight_decay=0.0, adam_eps=1e-4, target_update_polyak=0.5,
-                ),
-                logger=Settings(backend=None, exp_name="", video=False, eval_iter=1_000_000),
-                compile=Settings(compile=False, cudagraphs=False),
-            )
-        )  # fmt: skip
-    noted["watch"].note()
-    return noted["watch"]
 
 
 def ppo_networks(low: Any, high: Any, observation_dimensions: int) -> Any:
@@ -356,3 +313,14 @@ def ppo_networks(low: Any, high: Any, observation_dimensions: int) -> Any:
     environment = wrapped(Scripted(low, high, observation_dimensions=observation_dimensions))
     make = load("ppo", "utils_mujoco").make_ppo_models_state
     return make(environment, device=torch.device("cpu"))
+
+
+def constant_actor(low: float, high: float, deviation: float) -> Tuple[Any, torch.Tensor]:
+    """The actor of the PPO program with a Gaussian that is the same everywhere; and its mean."""
+    actor, _ = ppo_networks([low], [high], 1)
+    last = last_linear(actor)
+    torch.nn.init.zeros_(last.weight)
+    for name, parameter in actor.named_parameters():
+        if "scale" in name:
+            torch.nn.init.constant_(parameter, float(np.log(deviation)))
+    return actor, last.bias

@@ -1,0 +1,117 @@
+"""The layers of an agent's networks: how they are found, fixed and measured."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Iterable, List, Optional, Sequence
+
+import numpy as np
+import torch
+from torch import nn
+
+
+def linear_layers(network: nn.Module) -> List[nn.Linear]:
+    """The linear layers of a network, in their order."""
+    return [layer for layer in network.modules() if isinstance(layer, nn.Linear)]
+
+
+def last_linear(network: nn.Module) -> nn.Linear:
+    """The last linear layer of a network."""
+    return linear_layers(network)[-1]
+
+
+def make_constant(network: nn.Module, numbers: Any) -> None:
+    """Let the last linear layer output these numbers, or one number, always; it stays trainable."""
+    layer = last_linear(network)
+    with torch.no_grad():
+        layer.weight.zero_()
+        fixed = torch.as_tensor(np.asarray(numbers, dtype=np.float64), dtype=layer.bias.dtype)
+        layer.bias.copy_(fixed.expand_as(layer.bias))
+
+
+def architecture(
+    hidden: Iterable[Sequence[int]], critics: int, activation: Sequence[float], shared: bool
+) -> np.ndarray:
+    """Networks of an off-policy agent as numbers.
+
+    Args:
+        hidden: widths of the hidden layers of the policy, then of a Q network.
+        critics: how many Q networks there are.
+        activation: see ``activation``.
+        shared: whether policy and Q networks share parameters.
+    """
+    widths = [(len(own), *((own[0], own[-1]) if own else (0, 0))) for own in hidden]
+    return np.array([*np.ravel(widths), critics, *activation, shared], dtype=np.float64)
+
+
+def activation(network: nn.Module, call: Callable[[torch.Tensor], Any]) -> List[float]:
+    """What the second layer receives where the first one outputs -0.5, and 0.5.
+
+    Args:
+        call: evaluates the network for observations [1, dimensions].
+    """
+    first, second = linear_layers(network)[:2]
+    recorded: List[float] = []
+    handle = second.register_forward_pre_hook(
+        lambda _, given: recorded.append(float(given[0][0, 0]))
+    )
+    with torch.no_grad():
+        for number in (-0.5, 0.5):
+            make_constant(first, number)
+            call(torch.zeros(1, first.in_features))
+    handle.remove()
+    return recorded
+
+
+def ppo_architecture(
+    parts: Sequence[nn.Module], heads: int, sequences: Iterable[Any], fed: torch.Tensor
+) -> np.ndarray:
+    """Policy and value network of PPO as numbers.
+
+    Three widths of the hidden layers of each (0: there is no such layer), whether they share a
+    layer, and what their activation function makes of the numbers ``fed``.
+
+    Args:
+        parts: policy and value network.
+        heads: how many of the last linear layers of each are no hidden ones.
+        sequences: the sequences of layers in which the activation functions stand.
+    """
+    layers = [linear_layers(part) for part in parts]
+    widths = [[layer.out_features for layer in own[: len(own) - heads]] for own in layers]
+    shared = set(map(id, layers[0])) & set(map(id, layers[1]))
+    functions = [m for sequence in sequences for m in sequence if not isinstance(m, nn.Linear)]
+    outputs = np.stack([function(fed).numpy() for function in functions])
+    if np.ptp(outputs, axis=0).any():
+        raise RuntimeError("the networks have several activation functions")
+    padded = np.ravel([(own + [0] * 3)[:3] for own in widths])
+    return np.array([*padded, bool(shared), *outputs[0]])
+
+
+def initialisation(weight: torch.Tensor, bias: torch.Tensor) -> np.ndarray:
+    """How a layer is initialised, [3]: spread and largest bias by its inputs, conditioning.
+
+    Args:
+        weight: [outputs, inputs].
+        bias: [outputs].
+    """
+    numbers = weight.detach().double().numpy()
+    values = np.linalg.svd(numbers, compute_uv=False)
+    root = np.sqrt(numbers.shape[1])
+    largest = float(bias.detach().double().abs().max())
+    spread = np.sqrt(np.mean(numbers**2))
+    return np.array([spread * root, largest * root, values.min() / values.max()])
+
+
+def gradient_norm(
+    optimizer: torch.optim.Optimizer, own: Optional[Iterable[torch.Tensor]] = None
+) -> float:
+    """The norm of all gradients that an optimiser finds.
+
+    Args:
+        own: of these parameters alone.
+    """
+    held = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    if own is not None:
+        ids = set(map(id, own))
+        held = [parameter for parameter in held if id(parameter) in ids]
+    gradients = [parameter.grad for parameter in held if parameter.grad is not None]
+    return float(np.sqrt(sum(float(gradient.double().pow(2).sum()) for gradient in gradients)))
