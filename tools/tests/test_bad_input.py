@@ -656,6 +656,7 @@ def test_an_interrupt_says_what_is_kept(tmp_path, name, message):
         # which the processes of a shell's background ignore
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from rlregress import cli\n"
+        "from rlregress.details import requested_names\n"
         "from rlregress.gate import recording, cell_selection\n"
         "def interrupt(*_):\n    os.kill(os.getpid(), signal.SIGINT)\n"
         "cell_selection.choose = requested_names.adapters = interrupt\n"
