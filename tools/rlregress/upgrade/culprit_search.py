@@ -125,11 +125,12 @@ def causes(
     }
     # one of each place before the others
     order = sorted(shortest, key=lambda item: item.name not in firsts.values())
+    ran = {training.name: executed(training, functions) for training in order}
     by_name: dict[str, Cause] = {}
     size = WAVE
     while order:
         earlier = Earlier.of(by_name.values())
-        order.sort(key=lambda item: earlier.knows(executed(item, functions)))
+        order.sort(key=lambda item: earlier.knows(ran[item.name]))
         wave = {training.name: training for training in order[:size]}
         order, size = order[size:], min(2 * size, _MOST)
         searches = {name: search(training, functions, earlier) for name, training in wave.items()}

@@ -294,9 +294,10 @@ def _level(
     state: _State, executed: Sequence[Changed], functions: Sequence[Changed], so_far: _SoFar
 ) -> _Stepping:
     """The nearest functions one by one, the others by halves and halves of halves."""
-    ranked = _ranked(state, executed, functions, so_far)
+    near = _place(state.one, functions)
+    ranked = _ranked(state, executed, near, so_far)
     level = _Level()
-    groups = _first_groups(ranked, so_far.still_elsewhere.difference(_place(state.one, functions)))
+    groups = _first_groups(ranked, so_far.still_elsewhere.difference(near))
     while groups:
         turn = yield from _traces_of(state, groups)
         level.came.update(turn)
@@ -347,11 +348,10 @@ def _all_at_once(
 
 
 def _ranked(
-    state: _State, executed: Sequence[Changed], functions: Sequence[Changed], so_far: _SoFar
+    state: _State, executed: Sequence[Changed], near: Group, so_far: _SoFar
 ) -> list[Changed]:
     """What is reverted at this level, the nearest to the place where the traces part first."""
     first = state.one.comparison.first
-    near = _place(state.one, functions)
     # what did nothing before may do something with what is reverted since
     left_out = {*state.base, *(function for function in so_far.failed if function not in near)}
     left = [function for function in executed if function not in left_out]
