@@ -128,7 +128,7 @@ def built_in(job: Dict[str, Any]) -> Callable[[Any], None]:
         seed = int(job.get("seed", 0))
         if job.get("scenario"):
             quiet, calls = recorder.quiet, "calls" in job["scenario"].get("features", {})
-            # versions may have other calls, whose networks would be counted: what they show is enough
+            # versions may have other calls, whose networks would be counted
             recorder.quiet = quiet or calls
             try:
                 outputs = adapter.trace_scenario(job["scenario"], make_env, seed)

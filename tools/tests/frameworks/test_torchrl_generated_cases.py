@@ -16,7 +16,7 @@ from rlregress import frameworks
 from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.framework_errors import ExpectedError
 from rlregress.frameworks.torchrl import generated_cases
-from rlregress.frameworks.torchrl.generated_cases import cases
+from rlregress.frameworks.torchrl.generated_cases import option_variants
 from rlregress.inside import events, swap
 from rlregress.upgrade import scenario_files
 
@@ -54,7 +54,7 @@ def test_calls_repeat_themselves(part):
 def test_the_defaults_are_no_error(part):
     """A factory that no longer fits would turn all of the calls into the same error."""
     for subject in PARTS[part]:
-        calls = cases.cases(subject, 0)
+        calls = option_variants.cases(subject, 0)
         errors = [
             name for name, call in calls.items() if isinstance(call_once(call), ExpectedError)
         ]
@@ -70,6 +70,15 @@ def call_once(call: Any) -> Any:
             return call()
     except Unsupported:
         return None
+
+
+@pytest.mark.parametrize(
+    "call", ["PPOLoss() rows", "SACLoss() rows", "SACLoss() bounds time weighted"]
+)
+def test_losses_reach_the_parameters(call):
+    """There are gradients."""
+    part = call.partition("(")[0]
+    assert call_once(generated_cases.calls(part, 0)[call])["gradient"]
 
 
 def test_each_part_is_a_scenario():
@@ -92,7 +101,7 @@ def test_a_call_shows_a_fault(fault):
     """What the call shows is something else."""
     call = next(
         calls[fault["call"]]
-        for calls in (cases.cases(s, 0) for s in PARTS[fault["part"]])
+        for calls in (option_variants.cases(s, 0) for s in PARTS[fault["part"]])
         if fault["call"] in calls
     )
     sound = shown(call)
@@ -116,9 +125,8 @@ def documented(flag: bool = False, number: float = 0.5, word: str = "one", none:
 
 def test_other_values_of_a_parameter_are_read_from_its_default_and_docstring():
     """A flag is flipped, numbers change, words are those of the docstring."""
-    documented.__annotations__  # noqa: B018
     found = {
-        name: cases.values_of(documented, parameter)
+        name: option_variants.values_of(documented, parameter)
         for name, parameter in inspect.signature(documented).parameters.items()
     }
     assert found == {"flag": [True], "number": [0.3, 0.0], "word": ["three", "two"], "none": [2]}

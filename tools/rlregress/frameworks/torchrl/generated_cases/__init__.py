@@ -10,13 +10,21 @@ import warnings
 from typing import Any, Callable, Dict, List
 
 from rlregress.frameworks.base import Unsupported
-from rlregress.frameworks.torchrl.generated_cases import actions, estimators, losses
-from rlregress.frameworks.torchrl.generated_cases.cases import Subject, cases
+from rlregress.frameworks.torchrl.generated_cases import (
+    action_tables,
+    estimator_tables,
+    loss_tables,
+)
+from rlregress.frameworks.torchrl.generated_cases.option_variants import Subject, cases
 
 
 def subjects() -> Dict[str, List[Subject]]:
     """Part -> classes and functions."""
-    return {**losses.subjects(), **estimators.subjects(), **actions.subjects()}
+    return {
+        **loss_tables.subjects(),
+        **estimator_tables.subjects(),
+        **action_tables.subjects(),
+    }
 
 
 def calls(part: str, seed: int) -> Dict[str, Callable[[], Any]]:

@@ -11,8 +11,13 @@ import torch
 from torch import nn
 
 from rlregress.frameworks.torchrl.compat import library, parameters_of
-from rlregress.frameworks.torchrl.generated_cases.cases import Kit, Subject, refused, shown
-from rlregress.frameworks.torchrl.generated_cases.corpus import batch, numbers
+from rlregress.frameworks.torchrl.generated_cases.input_corpus import batch, numbers
+from rlregress.frameworks.torchrl.generated_cases.option_variants import (
+    Kit,
+    Subject,
+    refused,
+    shown,
+)
 from rlregress.frameworks.torchrl.network_factories import (
     ACTIONS,
     CHOICES,

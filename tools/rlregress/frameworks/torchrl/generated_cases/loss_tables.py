@@ -11,19 +11,20 @@ from torch import nn
 
 from rlregress.frameworks.framework_errors import ExpectedError
 from rlregress.frameworks.torchrl.compat import library
-from rlregress.frameworks.torchrl.generated_cases.cases import (
+from rlregress.frameworks.torchrl.generated_cases.input_corpus import batch
+from rlregress.frameworks.torchrl.generated_cases.option_variants import (
     Kit,
     Subject,
     refused,
     shown,
     with_gradients,
 )
-from rlregress.frameworks.torchrl.generated_cases.corpus import batch
 from rlregress.frameworks.torchrl.network_factories import (
     ACTIONS,
     CHOICES,
     OBSERVATIONS,
     action_value,
+    actor_of_heads,
     bounds,
     choice_values,
     choosing,
@@ -93,36 +94,12 @@ def _in_common() -> Dict[str, Any]:
     }
 
 
-class _Heads(nn.Module):
-    """Parameters of a move and of a choice."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.layer = nn.Linear(OBSERVATIONS, 7)
-
-    def forward(self, observation: torch.Tensor) -> Any:
-        heads = self.layer(observation)
-        return heads[..., :2], nn.functional.softplus(heads[..., 2:4]), heads[..., 4:]
-
-
 def _actor_of_heads(move: str, nested: bool, gain: float = 1.0) -> Any:
-    """An actor of a move and a choice."""
-    from tensordict.nn import CompositeDistribution, TensorDictModule
-    from torchrl.modules import ProbabilisticActor
-
-    kinds = {"move": _distribution(move), "choice": torch.distributions.Categorical}
-    names = {"move": ("agent", "move"), "choice": ("agent", "choice")}
-    heads = _Heads()
-    for parameter in heads.parameters():
+    """An actor of a move and a choice; a gain drives it to its bounds."""
+    actor = actor_of_heads(_distribution(move), nested)
+    for parameter in actor.parameters():
         parameter.data.mul_(gain)
-    keys = [("params", "move", "loc"), ("params", "move", "scale"), ("params", "choice", "logits")]
-    return ProbabilisticActor(
-        TensorDictModule(heads, ["observation"], keys),
-        in_keys=["params"],
-        distribution_class=CompositeDistribution,
-        distribution_kwargs={"distribution_map": kinds, **({"name_map": names} if nested else {})},
-        return_log_prob=True,
-    )
+    return actor
 
 
 def _acted(actor: Callable[[], Any], label: str) -> Any:

@@ -9,14 +9,14 @@ import torch
 from torch import nn
 
 from rlregress.frameworks.torchrl.compat import library
-from rlregress.frameworks.torchrl.generated_cases.cases import (
+from rlregress.frameworks.torchrl.generated_cases.input_corpus import CHANGES, batch, flags, numbers
+from rlregress.frameworks.torchrl.generated_cases.option_variants import (
     Kit,
     Subject,
     refused,
     shown,
     with_gradients,
 )
-from rlregress.frameworks.torchrl.generated_cases.corpus import CHANGES, batch, flags, numbers
 from rlregress.frameworks.torchrl.network_factories import OBSERVATIONS, stochastic, value
 
 _FUNCTIONAL = "torchrl.objectives.value.functional"
@@ -291,6 +291,13 @@ def _arguments(label: str) -> Dict[str, Any]:
         },
         "rolling_number": {"rolling_gamma": True},
         "cut": {"terminated": None},
+        "vanishing_each": {
+            **{name: 1e5 * x.double() for name, x in given.items()
+               if isinstance(x, torch.Tensor) and x.is_floating_point()},
+            "gamma": torch.full(size, 1e-7, dtype=torch.float64),
+            "lmbda": torch.ones(size, dtype=torch.float64),
+        },
+        "vanishing": {"gamma": torch.tensor([1e-7]), "lmbda": torch.tensor([1.0])},
         "endless": {"done": torch.zeros_like(over), "terminated": torch.zeros_like(over)},
         "double": {
             k: v.double() for k, v in given.items()
@@ -395,6 +402,7 @@ def subjects() -> Dict[str, List[Subject]]:
         *(f"{s} {c}".strip() for s in ("rows", "time", "long")
           for c in ("rolling", "still", "still_both", "rolling_number",
                     "thresholds", "zero", "whole")),
+        "time vanishing", "long vanishing", "time vanishing_each",
         "long", "long tensors", "long each", "one", "one each", "time half", "time numbers",
         "time time_last", "time unlike", "wide still", "blocks still",
     ]  # fmt: skip
