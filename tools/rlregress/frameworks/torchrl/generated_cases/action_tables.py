@@ -15,8 +15,8 @@ from rlregress.frameworks.torchrl.generated_cases.input_corpus import batch, num
 from rlregress.frameworks.torchrl.generated_cases.option_variants import (
     Kit,
     Subject,
+    recorded,
     refused,
-    shown,
 )
 from rlregress.frameworks.torchrl.network_factories import (
     ACTIONS,
@@ -88,7 +88,7 @@ def _distribution(kind: Any, given: Dict[str, Any]) -> Any:
     return kind(**leaves), leaves
 
 
-def _asked(kind: Any, given: Dict[str, Any]) -> Any:
+def _probed(kind: Any, given: Dict[str, Any]) -> Any:
     """Attributes, draws with gradients, scores with gradients, and what is updated."""
     made, leaves = _distribution(kind, given)
     outputs: Dict[str, Any] = {
@@ -103,26 +103,26 @@ def _asked(kind: Any, given: Dict[str, Any]) -> Any:
         if output.requires_grad:
             (output * numbers(*output.shape, of="weights")).sum().backward(retain_graph=True)
         grads = {n: x.grad for n, x in leaves.items() if getattr(x, "grad", None) is not None}
-        outputs = {"output": shown(output), "gradient": shown(grads)}
+        outputs = {"output": recorded(output), "gradient": recorded(grads)}
         for leaf in leaves.values():
             if isinstance(leaf, torch.Tensor):
                 leaf.grad = None
         return outputs
 
-    def asked(name: str, argument: Any) -> Any:
+    def probed(name: str, argument: Any) -> Any:
         return refused(lambda: moved(lambda: getattr(made, name)(argument)))
 
     for name in ("sample", "rsample"):
         for shape in ((), (3,)):
-            outputs[f"{name}{shape}"] = asked(name, shape)
+            outputs[f"{name}{shape}"] = probed(name, shape)
     for name, item in given["values"].items():
-        outputs[f"score {name}"] = asked("log_prob", item)
+        outputs[f"score {name}"] = probed("log_prob", item)
         for method in ("cdf", "icdf"):
-            outputs[f"{method} {name}"] = asked(method, item)
+            outputs[f"{method} {name}"] = probed(method, item)
     outputs["own"] = refused(lambda: moved(lambda: made.log_prob(made.sample((2,)))))
     outputs["entropy"] = refused(lambda: moved(made.entropy))
     outputs["moved mode"] = refused(lambda: moved(lambda: made.deterministic_sample))
-    outputs["expanded"] = refused(lambda: shown(made.expand((3, *made.batch_shape)).batch_shape))
+    outputs["expanded"] = refused(lambda: recorded(made.expand((3, *made.batch_shape)).batch_shape))
     for name in ("sample_and_log_prob", "rsample_and_log_prob"):
         outputs[name] = refused(partial(_called, made, name))
         outputs[f"{name} 3"] = refused(partial(_called, made, name, (3,)))
@@ -141,7 +141,7 @@ def _updated(kind: Any, given: Dict[str, Any]) -> Any:
     made.update(*other.values())
     with torch.no_grad():
         return {
-            "draw": shown(made.sample()),
+            "draw": recorded(made.sample()),
             "score": refused(lambda: made.log_prob(given["values"]["inside"])),
             "mode": refused(lambda: made.deterministic_sample),
             "mean": refused(lambda: made.mean),
@@ -184,7 +184,7 @@ def _distributions() -> List[Subject]:
             f"torchrl.modules:{name}", {"": kit()},
             ("rows", "one", "blocks", "single", "rows wide", "rows double", "rows number",
              "rows aside"),
-            ("rows", "blocks"), together=together, calls={"": _asked, "update": _updated},
+            ("rows", "blocks"), together=together, calls={"": _probed, "update": _updated},
             skip=("logits", "probs", "mask", "validate_args", "batch_shape", "event_shape"),
         )
         for name, together in names.items()
@@ -349,7 +349,7 @@ def _noised(noise: Any, given: Any) -> Any:
                 outputs[f"{kind} {turn}"] = refused(partial(noise, data))
                 data["is_init"] = torch.zeros_like(data["is_init"])
     for frames in (1, 3, 20, 100):
-        outputs[f"step {frames}"] = [refused(partial(noise.step, frames)), shown(noise)]
+        outputs[f"step {frames}"] = [refused(partial(noise.step, frames)), recorded(noise)]
     with set_exploration_type(ExplorationType.RANDOM):
         outputs["later"] = refused(partial(noise, given.clone()))
     outputs["keys"] = [refused(lambda: str(noise.in_keys)), refused(lambda: str(noise.out_keys))]
@@ -429,13 +429,13 @@ def _noise() -> List[Subject]:
 
 def _drawn(layer: Any, given: torch.Tensor) -> Any:
     """A noisy layer in training and in evaluation, and once more."""
-    outputs = [shown(layer), shown(layer(given))]
+    outputs = [recorded(layer), recorded(layer(given))]
     layer.reset_noise()
-    outputs.append(shown(layer(given)))
+    outputs.append(recorded(layer(given)))
     layer.eval()
-    outputs.append(shown(layer(given)))
+    outputs.append(recorded(layer(given)))
     layer.reset_parameters()
-    return [*outputs, shown(layer), shown(layer.weight), shown(layer.bias)]
+    return [*outputs, recorded(layer), recorded(layer.weight), recorded(layer.bias)]
 
 
 def _noisy() -> Subject:
@@ -465,7 +465,7 @@ def _next(function: Any, given: Any) -> Any:
         "whole": {"pred_next_val": predicted, "gamma": 1},
         "flat": {"pred_next_val": predicted.squeeze(-1)},
         "half": {"pred_next_val": predicted, "gamma": 0.5},
-        "asked": {"operator": value(), "next_val_key": "state_value", "gamma": 0.8},
+        "probed": {"operator": value(), "next_val_key": "state_value", "gamma": 0.8},
     }  # fmt: skip
     return {
         label: refused(partial(function, given.clone(), **each)) for label, each in calls.items()
@@ -531,7 +531,7 @@ def _adapted(kind: Any, given: Any) -> Any:
             rates.append([error, rate.get_last_lr(), optimizer.param_groups[0]["lr"]])
         other = kind(torch.optim.SGD(layer.parameters(), lr=1e-3), target_kl=0.5)
         other.load_state_dict(rate.state_dict())
-        outputs.append([rates, shown(other.state_dict())])
+        outputs.append([rates, recorded(other.state_dict())])
     return outputs
 
 

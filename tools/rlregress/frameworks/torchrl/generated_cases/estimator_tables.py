@@ -13,8 +13,8 @@ from rlregress.frameworks.torchrl.generated_cases.input_corpus import CHANGES, b
 from rlregress.frameworks.torchrl.generated_cases.option_variants import (
     Kit,
     Subject,
+    recorded,
     refused,
-    shown,
     with_gradients,
 )
 from rlregress.frameworks.torchrl.network_factories import OBSERVATIONS, stochastic, value
@@ -101,7 +101,7 @@ def _with_parameters(*names: str, delayed: bool = False) -> Callable[[Any, Any],
         estimates = refused(lambda: estimator.value_estimate(data.clone(), **late))
         outputs = with_gradients(estimator, data, partial(_called, estimator, given))
         grads = {str(k): v.grad for k, v in other.items(True, True) if v.grad is not None}
-        return {"estimate": estimates, **outputs, "given": shown(grads)}
+        return {"estimate": estimates, **outputs, "given": recorded(grads)}
 
     return call
 
@@ -139,7 +139,7 @@ def _keys(estimator: Any, data: Any) -> Any:
 def _held(estimator: Any, data: Any) -> Any:
     names = ("gamma", "lmbda", "device", "shifted", "vectorized", "time_dim", "is_stateless")
     held = {name: refused(partial(getattr, estimator, name, "none")) for name in names}
-    return {**held, "state": shown(estimator), "keys": shown(vars(estimator.tensor_keys))}
+    return {**held, "state": recorded(estimator), "keys": recorded(vars(estimator.tensor_keys))}
 
 
 def _along(*dims: int) -> Callable[[Any, Any], Any]:
@@ -160,7 +160,7 @@ def _moded(estimator: Any, data: Any) -> Any:
     with kind(estimator.value_network):
         first = with_gradients(None, data.clone(), estimator)
     with torch.no_grad():
-        return [first, shown(estimator(data))]
+        return [first, recorded(estimator(data))]
 
 
 _CALLS: Dict[str, Callable[[Any, Any], Any]] = {
@@ -339,7 +339,7 @@ def _computed(function: Any, given: Dict[str, Any]) -> Any:
         for n, item in used.items()
         if isinstance(item, torch.Tensor) and item.grad is not None
     }
-    return {"returned": shown(outputs), "gradient": shown(grads)}
+    return {"returned": recorded(outputs), "gradient": recorded(grads)}
 
 
 def _function(name: str, labels: Sequence[str]) -> Subject:

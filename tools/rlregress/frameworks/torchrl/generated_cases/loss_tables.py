@@ -15,8 +15,8 @@ from rlregress.frameworks.torchrl.generated_cases.input_corpus import batch
 from rlregress.frameworks.torchrl.generated_cases.option_variants import (
     Kit,
     Subject,
+    recorded,
     refused,
-    shown,
     with_gradients,
 )
 from rlregress.frameworks.torchrl.network_factories import (
@@ -155,7 +155,7 @@ def _forward(loss: Any, given: Any) -> Any:
     outputs = with_gradients(loss, given)
     names = ("in_keys", "out_keys", "value_type", "target_entropy", "min_action", "max_action")
     held = {name: getattr(loss, name, None) for name in names}
-    return {**outputs, "held": shown({n: i for n, i in held.items() if i is not None})}
+    return {**outputs, "held": recorded({n: i for n, i in held.items() if i is not None})}
 
 
 def _twice(loss: Any, given: Any) -> Any:
@@ -182,8 +182,8 @@ def _estimator(*given: Any, **options: Any) -> Callable[[Any, Any], Any]:
         numbers_ = {n: getattr(estimator, n) for n in ("gamma", "lmbda") if hasattr(estimator, n)}
         return {
             "kind": type(estimator).__name__,
-            "numbers": shown(numbers_),
-            "keys": shown(vars(estimator.tensor_keys)),
+            "numbers": recorded(numbers_),
+            "keys": recorded(vars(estimator.tensor_keys)),
             **_forward(loss, data),
         }
 
@@ -209,7 +209,7 @@ def _keys(loss: Any, given: Any) -> Any:
         loss.zero_grad()
     loss.set_keys(reward="gain", done="over")
     loss.set_keys(reward=None)
-    return {"back": shown(vars(loss.tensor_keys)), "each": outputs}
+    return {"back": recorded(vars(loss.tensor_keys)), "each": outputs}
 
 
 def _with_key(loss: Any, data: Any, name: str, key: str) -> Any:
@@ -222,7 +222,7 @@ def _with_key(loss: Any, data: Any, name: str, key: str) -> Any:
             place.rename_key_(key, f"own_{name}")
     held = {"in": str(loss.in_keys), "out": str(loss.out_keys)}
     outputs = refused(lambda: with_gradients(loss, data))
-    return {**held, "estimator": shown(vars(loss.value_estimator.tensor_keys)), "loss": outputs}
+    return {**held, "estimator": recorded(vars(loss.value_estimator.tensor_keys)), "loss": outputs}
 
 
 def _networks(loss: Any, given: Any) -> Any:
@@ -235,11 +235,11 @@ def _networks(loss: Any, given: Any) -> Any:
             network = deepcopy(loss.get_stateful_net(name))
             for parameter in network.parameters():
                 parameter.data.add_(1.0)
-            between = shown(getattr(loss, f"{name}_params"))
+            between = recorded(getattr(loss, f"{name}_params"))
             loss.from_stateful_net(name, network)
-            outputs[name] = [between, shown(getattr(loss, f"{name}_params"))]
+            outputs[name] = [between, recorded(getattr(loss, f"{name}_params"))]
     loss.reset_parameters_recursive()
-    return {**outputs, "again": shown(loss)}
+    return {**outputs, "again": recorded(loss)}
 
 
 def _each(*names: str) -> Callable[[Any, Any], Any]:
@@ -261,7 +261,7 @@ def _each(*names: str) -> Callable[[Any, Any], Any]:
 def _held(loss: Any, given: Any) -> Any:
     return {
         "reset": refused(lambda: loss.reset()),
-        "state": shown(loss),
+        "state": recorded(loss),
         "parameters": [name for name, _ in loss.named_parameters()],
         "keys": refused(lambda: dataclasses.asdict(type(loss).default_keys())),
         "own": refused(lambda: vars(loss.tensor_keys)),
@@ -295,16 +295,16 @@ def _updated(kind: str, **options: Any) -> Callable[[Any, Any], Any]:
     def call(loss: Any, given: Any) -> Any:
         kind_ = library("torchrl.objectives", kind)
         updater = kind_(loss, **options)
-        states = [shown(loss)]
+        states = [recorded(loss)]
         for _ in range(4):
             _unequal(loss)
             updater.step()
-            states.append(shown(loss))
+            states.append(recorded(loss))
         other = kind_(loss, **options)
         other.load_state_dict(updater.state_dict())
         _unequal(loss)
         other.step()
-        return [*states, shown(updater.state_dict()), shown(loss), repr(updater)]
+        return [*states, recorded(updater.state_dict()), recorded(loss), repr(updater)]
 
     return call
 
@@ -369,7 +369,7 @@ def _own(base: Any, given: Any) -> Any:
         loss.value_network.train()
         outputs = [with_gradients(loss, given.clone()), loss.half_loss(given), loss.in_keys]
         loss.set_keys(reward="gain")
-        return [outputs, str(vars(loss.value_estimator.tensor_keys)), shown(loss)]
+        return [outputs, str(vars(loss.value_estimator.tensor_keys)), recorded(loss)]
 
     return [
         refused(used), refused(lambda: used(create_target_params=True)),

@@ -174,7 +174,7 @@ def _held(subject: Subject, called: Any, parameter: str) -> Any:
     arguments = next(iter(subject.kits.values())).arguments()
     made = called(**{keyword(called, name): value for name, value in arguments.items()})
     value = getattr(made, parameter)
-    return str(type(value)) if isinstance(value, nn.Module) else shown(value)
+    return str(type(value)) if isinstance(value, nn.Module) else recorded(value)
 
 
 def _seeded(call: Callable[[], Any], seed: int) -> Any:
@@ -216,7 +216,7 @@ def _used(
         late = not kit.arguments() or not inspect.isclass(called)
         made = partial(called, **arguments) if late else called(**arguments)
         made = subject.prepare(made) if subject.prepare else made
-        return shown(subject.calls[call](made, batch))
+        return recorded(subject.calls[call](made, batch))
     except Unsupported:
         raise
     except Exception as error:
@@ -230,28 +230,28 @@ def _makes(value: Any) -> bool:
 def refused(call: Callable[[], Any]) -> Any:
     """What a call returns, or the name of the error that the library answers with."""
     try:
-        return shown(call())
+        return recorded(call())
     except Unsupported:
         raise
     except Exception as error:
         return ExpectedError(error)
 
 
-# -- what is shown -------------------------------------------------------------------------------
+# -- what is recorded ------------------------------------------------------------------------------
 
 
-def shown(value: Any) -> Any:
+def recorded(value: Any) -> Any:
     """Numbers, tensors, words and trees of them: whatever a call returns, as an event takes it."""
     if isinstance(value, torch.Tensor):
         return value.detach().clone()
     if isinstance(value, nn.Module):
-        return {name: shown(item) for name, item in value.state_dict().items()}
+        return {name: recorded(item) for name, item in value.state_dict().items()}
     if hasattr(value, "batch_size") and hasattr(value, "items"):
-        return {_name(key): shown(item) for key, item in value.items(True, True)}
+        return {_name(key): recorded(item) for key, item in value.items(True, True)}
     if isinstance(value, Mapping):
-        return {_name(key): shown(item) for key, item in value.items()}
+        return {_name(key): recorded(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)) and not isinstance(value, torch.Size):
-        return [shown(item) for item in value]
+        return [recorded(item) for item in value]
     if isinstance(value, (bool, int, float, str)):
         return value
     return re.sub(r" at 0x[0-9a-f]+", "", str(value))
@@ -269,10 +269,10 @@ def _name(key: Any) -> str:
 
 def with_gradients(made: Any, batch: Any, call: Optional[Callable[[Any], Any]] = None) -> Any:
     """What a call returns, writes into its input, leaves in its module, and its gradients."""
-    before = shown(batch)
-    state = shown(made) if isinstance(made, nn.Module) else {}
+    before = recorded(batch)
+    state = recorded(made) if isinstance(made, nn.Module) else {}
     returned = (call or made)(batch)
-    outputs = {"returned": shown(returned), "written": changes(before, shown(batch))}
+    outputs = {"returned": recorded(returned), "written": changes(before, recorded(batch))}
     tree: Any = returned if not isinstance(returned, torch.Tensor) else {"loss": returned}
     leaves = [
         item
@@ -294,7 +294,7 @@ def with_gradients(made: Any, batch: Any, call: Optional[Callable[[Any], Any]] =
             for name, item in made.named_parameters()
             if item.grad is not None
         }
-        outputs["state"] = changes(state, shown(made))
+        outputs["state"] = changes(state, recorded(made))
     return outputs
 
 
