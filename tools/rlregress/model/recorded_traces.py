@@ -87,6 +87,11 @@ class Event:
         return self.kind == "output" and not self.file
 
     @property
+    def is_generated(self) -> bool:
+        """Whether it is of a call that is generated from a signature: versions may have others."""
+        return self.is_answer and self.name.startswith("call ")
+
+    @property
     def place(self) -> str:
         """``file:line``."""
         return f"{self.file}:{self.line}" if self.file else "outside of the traced code"

@@ -319,7 +319,9 @@ def _common(events: Sequence[Event], others: Sequence[Event]) -> tuple[list[Even
 
 def _output_divergence(a: Sequence[Event], b: Sequence[Event]) -> Divergence | None:
     """What a part of the library answers on one side alone, such as that it refuses."""
-    one, other = (next((e for e in side if e.is_answer), None) for side in (a, b))
+    one, other = (
+        next((e for e in side if e.is_answer and not e.is_generated), None) for side in (a, b)
+    )
     return (
         Divergence(kind="interface", part="", a=one, b=other, before=()) if one or other else None
     )

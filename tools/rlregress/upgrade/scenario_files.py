@@ -89,6 +89,7 @@ class _Row:
     name: Annotated[str, expected("small letters, digits and hyphens", _NAME.fullmatch)]
     algorithms: Annotated[tuple[Text, ...], Field(min_length=1)]
     why: Text
+    each: Mapping[str, tuple[Text, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -180,7 +181,25 @@ def _joined(known: _Names, more: _Names) -> _Names:
 def _load_file(path: Path, model: Any) -> list[Scenario]:
     rows = datafiles.read(path, model).scenario
     places = datafiles.places(path, "scenario", len(rows))
-    return [Scenario(**vars(row), where=place) for row, place in zip(rows, places, strict=True)]
+    return [
+        Scenario(**each, where=place)
+        for row, place in zip(rows, places, strict=True)
+        for each in _each(vars(row))
+    ]
+
+
+def _each(row: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A row by itself, or one for each value of a feature, which ends its name."""
+    shared = {key: item for key, item in row.items() if key != "each"}
+    return [
+        {
+            **shared,
+            "name": f"{row['name']}-{re.sub('[^a-z0-9]+', '-', value.lower())}",
+            "features": {**row["features"], feature: value},
+        }
+        for feature, values in row["each"].items()
+        for value in values
+    ] or [shared]
 
 
 def _no_duplicates(scenarios: Sequence[Scenario]) -> None:

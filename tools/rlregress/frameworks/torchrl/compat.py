@@ -50,7 +50,7 @@ def _version() -> str:
 
 
 @functools.lru_cache(maxsize=256)
-def _parameters(called: Any) -> Mapping[str, inspect.Parameter]:
+def parameters_of(called: Any) -> Mapping[str, inspect.Parameter]:
     """Of a function or of a class, those that it hands to its base among them."""
     if not inspect.isclass(called):
         if absent(called):
@@ -73,7 +73,7 @@ def keyword(called: Any, name: str) -> str:
     Raises:
         Unsupported: it has no such keyword.
     """
-    known = _parameters(called)
+    known = parameters_of(called)
     for candidate in (name, _RENAMED.get(name, name)):
         if candidate in known:
             return candidate
@@ -82,12 +82,12 @@ def keyword(called: Any, name: str) -> str:
 
 def parameter(called: Any, name: str) -> inspect.Parameter:
     """A keyword by its newest name; raises as ``keyword`` does."""
-    return _parameters(called)[keyword(called, name)]
+    return parameters_of(called)[keyword(called, name)]
 
 
 def options(called: Any, **given: Any) -> Dict[str, Any]:
     """Keyword arguments, in the names of the installed version."""
-    known = _parameters(called)
+    known = parameters_of(called)
     return {
         keyword(called, name): value
         for name, value in given.items()
@@ -134,7 +134,7 @@ def action_spec(environment: Any) -> Any:
 
 def ppo_loss(actor: Any, critic: Any, **given: Any) -> Any:
     """A ``ClipPPOLoss``."""
-    if given.get("clip_value", False) is None and "clip_value" not in _parameters(ClipPPOLoss):
+    if given.get("clip_value", False) is None and "clip_value" not in parameters_of(ClipPPOLoss):
         # until 0.3 there was nothing to switch off
         del given["clip_value"]
     return made(ClipPPOLoss, actor, critic, **given)

@@ -13,7 +13,7 @@ from torch import nn
 
 from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.torchrl.api_cases import refused
-from rlregress.frameworks.torchrl.compat import library
+from rlregress.frameworks.torchrl.compat import library, made
 
 OBSERVATIONS, ACTIONS = 3, 2
 #: actions of an environment with choices.
@@ -239,3 +239,79 @@ def _differ(first: torch.Tensor, second: torch.Tensor) -> bool:
     if first.shape != second.shape or first.dtype != second.dtype:
         return True
     return not torch.equal(first.detach().nan_to_num(), second.nan_to_num())
+
+
+# -- several heads, exploration and estimators -----------------------------------------------------
+
+
+class _Heads(nn.Module):
+    """Parameters of a move and of a choice."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(OBSERVATIONS, 7)
+
+    def forward(self, observation: torch.Tensor) -> Any:
+        heads = self.layer(observation)
+        return heads[..., :2], nn.functional.softplus(heads[..., 2:4]), heads[..., 4:]
+
+
+def actor_of_heads(move: Any, nested: bool, choice: Any = torch.distributions.Categorical) -> Any:
+    """An actor of a move, which is continuous, and a choice."""
+    from tensordict.nn import CompositeDistribution, TensorDictModule
+    from torchrl.modules import ProbabilisticActor
+
+    outputs = [
+        ("params", "move", "loc"),
+        ("params", "move", "scale"),
+        ("params", "choice", "logits"),
+    ]
+    kinds = {
+        "move": move,
+        "choice": choice,
+    }
+    names = {"move": ("agent", "move"), "choice": ("agent", "choice")}
+    options = {"distribution_map": kinds, **({"name_map": names} if nested else {})}
+    return ProbabilisticActor(
+        TensorDictModule(_Heads(), ["observation"], outputs),
+        in_keys=["params"],
+        distribution_class=CompositeDistribution,
+        distribution_kwargs=options,
+        return_log_prob=True,
+    )
+
+
+def exploring(name: str, call: Callable[[], Any]) -> Any:
+    """What a call returns under a type of exploration."""
+    exploration = library("torchrl.envs.utils", "set_exploration_type")
+    types = library("torchrl.envs.utils", "ExplorationType")
+    names = {"deterministic": ("DETERMINISTIC", "MODE"), "random": ("RANDOM",), "mean": ("MEAN",)}
+    kind = next(
+        getattr(types, known_name) for known_name in names[name] if hasattr(types, known_name)
+    )
+    with exploration(kind), torch.no_grad():
+        return call()
+
+
+_WRITTEN = ("advantage", "value_target", "state_value", "shifted_valid", "reward")
+
+
+def estimator_of(name: str, critic: Any, **options: Any) -> Any:
+    """An estimator of the version, by keywords that it has."""
+    kind = library("torchrl.objectives.value", name)
+    given = {"gamma": 0.9, "value_network": critic, **options}
+    if name in ("GAE", "TDLambdaEstimator", "MultiAgentGAE"):
+        given["lmbda"] = 0.8
+    return made(kind, **given)
+
+
+def written(batch: Any) -> Dict[str, Any]:
+    """What an estimator wrote into a batch, and the rewards that it read."""
+    tensors = entries(batch)
+    keys = [key for key in sorted(tensors) if key.rpartition(".")[2] in _WRITTEN]
+    return {key: tensors[key].detach() for key in [*keys, "next.reward"]}
+
+
+def averaging(name: str) -> Dict[str, bool]:
+    """The option of an estimator that standardises: advantages, or rewards."""
+    return {"average_gae" if name == "GAE" else "average_rewards": True}

@@ -11,7 +11,6 @@ from torch import distributions as d
 from torch import nn
 
 from rlregress.frameworks.torchrl.api import GymWrapper
-from rlregress.frameworks.torchrl.api_cases.exploration import exploring
 from rlregress.frameworks.torchrl.compat import library, made
 from rlregress.frameworks.torchrl.network_factories import (
     ACTIONS,
@@ -20,6 +19,7 @@ from rlregress.frameworks.torchrl.network_factories import (
     bounds,
     dictionary,
     entries,
+    exploring,
 )
 
 _HELPERS = "torchrl.modules.distributions.utils"

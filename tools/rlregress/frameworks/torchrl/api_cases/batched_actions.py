@@ -7,7 +7,6 @@ from typing import Any, Callable, Dict, List, Sequence
 
 import torch
 
-from rlregress.frameworks.torchrl.api_cases.exploration import exploring
 from rlregress.frameworks.torchrl.compat import library, made
 from rlregress.frameworks.torchrl.network_factories import (
     ACTIONS,
@@ -15,6 +14,7 @@ from rlregress.frameworks.torchrl.network_factories import (
     bounds,
     dictionary,
     entries,
+    exploring,
 )
 
 _HELPERS = "torchrl.modules.distributions.utils"

@@ -8,15 +8,17 @@ from typing import Any, Callable, Dict, Sequence
 import torch
 from torch import nn
 
-from rlregress.frameworks.torchrl.api_cases.estimators import averaging, estimator_of, written
 from rlregress.frameworks.torchrl.compat import library, made
 from rlregress.frameworks.torchrl.network_factories import (
     OBSERVATIONS,
     answers,
+    averaging,
+    estimator_of,
     scored,
     steps,
     stochastic,
     value,
+    written,
 )
 
 NAMES = ("GAE", "TD0Estimator", "TD1Estimator", "TDLambdaEstimator", "VTrace")

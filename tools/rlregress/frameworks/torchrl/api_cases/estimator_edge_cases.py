@@ -9,18 +9,20 @@ import torch
 from torch import nn
 
 from rlregress.frameworks.torchrl.api_cases.estimate_shapes import Agents
-from rlregress.frameworks.torchrl.api_cases.estimators import averaging, estimator_of, written
-from rlregress.frameworks.torchrl.api_cases.on_policy_objectives import actor_of_heads
 from rlregress.frameworks.torchrl.compat import library
 from rlregress.frameworks.torchrl.network_factories import (
     OBSERVATIONS,
+    actor_of_heads,
     answers,
     at,
+    averaging,
     dictionary,
     entries,
+    estimator_of,
     scored,
     stochastic,
     value,
+    written,
 )
 
 NAMES = ("GAE", "TD0Estimator", "TD1Estimator", "TDLambdaEstimator", "VTrace")

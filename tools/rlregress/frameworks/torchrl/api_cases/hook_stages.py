@@ -10,11 +10,16 @@ from torch import nn
 
 from rlregress.frameworks.torchrl.api import LazyTensorStorage, TensorDict, TensorDictReplayBuffer
 from rlregress.frameworks.torchrl.api_cases import refused
-from rlregress.frameworks.torchrl.api_cases.estimators import estimator_of
 from rlregress.frameworks.torchrl.api_cases.hooked_trainers import trainer_of
 from rlregress.frameworks.torchrl.api_cases.trainer_hooks import Log, hook_of, logged_values
 from rlregress.frameworks.torchrl.compat import library, made
-from rlregress.frameworks.torchrl.network_factories import answers, q_values, scored, value
+from rlregress.frameworks.torchrl.network_factories import (
+    answers,
+    estimator_of,
+    q_values,
+    scored,
+    value,
+)
 
 #: stages whose hooks are given nothing, a batch, and a batch of which they tell the log.
 _SILENT = ("pre_optim_steps", "post_steps", "post_optim", "post_epoch", "setup", "shutdown")

@@ -9,13 +9,13 @@ import torch
 from torch import nn
 
 from rlregress.frameworks.torchrl.api_cases.loss_options import LOSSES, batch_for
-from rlregress.frameworks.torchrl.api_cases.on_policy_objectives import actor_of_heads
 from rlregress.frameworks.torchrl.compat import library, made
 from rlregress.frameworks.torchrl.network_factories import (
     ACTIONS,
     CHOICES,
     OBSERVATIONS,
     action_value,
+    actor_of_heads,
     answers,
     bounds,
     choice_values,

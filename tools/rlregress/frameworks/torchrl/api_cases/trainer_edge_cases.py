@@ -12,12 +12,11 @@ import torch
 from torch import nn
 
 from rlregress.frameworks.torchrl.api import LazyTensorStorage, TensorDict, TensorDictReplayBuffer
-from rlregress.frameworks.torchrl.api_cases.estimators import estimator_of
 from rlregress.frameworks.torchrl.api_cases.hook_stages import _in_words
 from rlregress.frameworks.torchrl.api_cases.hooked_trainers import SETTINGS, built_by, trainer_of
 from rlregress.frameworks.torchrl.api_cases.trainer_hooks import Log, hook_of, logged_values
 from rlregress.frameworks.torchrl.compat import library, made
-from rlregress.frameworks.torchrl.network_factories import answers, scored, value
+from rlregress.frameworks.torchrl.network_factories import answers, estimator_of, scored, value
 
 _ENGINE = "torchrl.trainers.trainers"
 

@@ -13,7 +13,7 @@ from typing import Any, Callable, Mapping
 import numpy as np
 import torch
 
-from rlregress.frameworks.torchrl import api_cases
+from rlregress.frameworks.torchrl import api_cases, generated_cases
 from rlregress.frameworks.torchrl.scenarios.loop_settings import ON_POLICY, ScenarioOptions
 from rlregress.frameworks.torchrl.scenarios.off_policy_loop import OffPolicy
 from rlregress.frameworks.torchrl.scenarios.on_policy_loop import OnPolicy
@@ -33,6 +33,9 @@ def trace(
         part = options.take("part")
         if part is not None:
             return api_cases.use(part, make_env, seed)
+        calls = options.take("calls")
+        if calls is not None:
+            return generated_cases.use(calls, seed)
         environment = make_environment(options, make_env, seed)
         (OnPolicy if options.algorithm in ON_POLICY else OffPolicy)(options, environment).run()
         return {}

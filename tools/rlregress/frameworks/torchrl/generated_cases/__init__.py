@@ -1,0 +1,46 @@
+"""Calls of TorchRL's classes and functions that are generated from their signatures.
+
+A scenario whose feature ``calls`` names a part makes all of its calls, and what each shows is an
+event of the trace: ``call Class(option=value) input call``. What a version lacks is left out.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Callable, Dict, List
+
+from rlregress.frameworks.base import Unsupported
+from rlregress.frameworks.torchrl.generated_cases import (
+    action_tables,
+    estimator_tables,
+    loss_tables,
+)
+from rlregress.frameworks.torchrl.generated_cases.option_variants import Subject, cases
+
+
+def subjects() -> Dict[str, List[Subject]]:
+    """Part -> classes and functions."""
+    return {
+        **loss_tables.subjects(),
+        **estimator_tables.subjects(),
+        **action_tables.subjects(),
+    }
+
+
+def calls(part: str, seed: int) -> Dict[str, Callable[[], Any]]:
+    """Name -> call, of a part."""
+    return {name: call for each in subjects()[part] for name, call in cases(each, seed).items()}
+
+
+def use(part: str, seed: int) -> Dict[str, Any]:
+    """What each call of a part shows, by name."""
+    outputs: Dict[str, Any] = {}
+    with warnings.catch_warnings():
+        # about what is done on purpose
+        warnings.simplefilter("ignore")
+        for name, call in calls(part, seed).items():
+            try:
+                outputs[f"call {name}"] = call()
+            except Unsupported:
+                continue
+    return outputs

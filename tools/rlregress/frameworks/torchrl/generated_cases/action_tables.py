@@ -1,0 +1,584 @@
+"""Distributions of actions, noise on actions, and the functions that help losses."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+from functools import partial
+from typing import Any, Callable, Dict, List, Sequence
+
+import torch
+from torch import nn
+
+from rlregress.frameworks.torchrl.compat import library, parameters_of
+from rlregress.frameworks.torchrl.generated_cases.input_corpus import batch, numbers
+from rlregress.frameworks.torchrl.generated_cases.option_variants import (
+    Kit,
+    Subject,
+    recorded,
+    refused,
+)
+from rlregress.frameworks.torchrl.network_factories import (
+    ACTIONS,
+    CHOICES,
+    bounds,
+    deterministic,
+    dictionary,
+    value,
+)
+
+_HELPERS = "torchrl.modules.distributions.utils"
+_SHAPES = {"rows": (4, 2), "one": (2,), "blocks": (2, 3, 2), "single": (4, 1)}
+
+# -- distributions ---------------------------------------------------------------------------------
+
+
+def _parameters(label: str) -> Dict[str, Any]:
+    """Parameters of every kind of distribution, and values to score: inside, outside, at bounds."""
+    shape, _, change = label.partition(" ")
+    size = _SHAPES[shape]
+    many = (*size[:-1], CHOICES)
+    given: Dict[str, Any] = {
+        "loc": numbers(*size, of="loc"),
+        "scale": numbers(*size, of="scale", low=0.3, high=1.5),
+        "param": numbers(*size, of="param", low=-0.9, high=0.9),
+        "logits": numbers(*many, of="logits"),
+        "scores": numbers(*many, of="scores"),
+        "mask": numbers(*many, of="mask") > -1.0,
+        "values": {
+            "inside": numbers(*size, of="value", low=-0.9, high=0.9),
+            "loc": numbers(*size, of="loc"),
+            "near": numbers(*size, of="param", low=-0.9, high=0.9) + 1e-6,
+            "mean": numbers(*size, of="param", low=-0.9, high=0.9),
+            "far": torch.full(size, 7.0), "bound": torch.ones(size), "low": -torch.ones(size),
+            "choice": numbers(*size[:-1], of="choice", low=0, high=CHOICES).long(),
+            "one_hot": torch.nn.functional.one_hot(
+                numbers(*size[:-1], of="choice", low=0, high=CHOICES).long(), CHOICES
+            ),
+        },
+    }  # fmt: skip
+    if change == "wide":
+        given["loc"] = 12.0 * given["loc"]
+    if change == "double":
+        given = {k: v.double() if k in ("loc", "scale", "param") else v for k, v in given.items()}
+    if change == "number":
+        given["scale"] = 0.4
+    if change == "aside":
+        given["scale"] = given["scale"].to("meta")
+    return given
+
+
+_READ = (
+    "mean", "mode", "variance", "stddev", "deterministic_sample", "support", "min", "max", "low",
+    "high", "loc", "scale", "num_samples", "has_rsample", "batch_shape", "event_shape", "param",
+    "non_trivial", "non_trivial_min", "non_trivial_max", "upscale", "tanh_loc", "probs", "logits",
+    "root_dist", "event_dims",
+)  # fmt: skip
+
+
+def _distribution(kind: Any, given: Dict[str, Any]) -> Any:
+    """A distribution of the parameters in the input that it takes."""
+    known = parameters_of(kind.func)
+    names = [n for n in ("loc", "scale", "param", "logits", "scores", "mask") if n in known]
+    leaves = {
+        n: given[n].clone().requires_grad_()
+        if isinstance(given[n], torch.Tensor) and given[n].is_floating_point() else given[n]
+        for n in names if n not in kind.keywords
+    }  # fmt: skip
+    return kind(**leaves), leaves
+
+
+def _probed(kind: Any, given: Dict[str, Any]) -> Any:
+    """Attributes, draws with gradients, scores with gradients, and what is updated."""
+    made, leaves = _distribution(kind, given)
+    outputs: Dict[str, Any] = {
+        n: refused(partial(getattr, made, n))
+        for n in _READ
+        if hasattr(type(made), n) or n in vars(made)
+    }
+
+    def moved(call: Callable[[], torch.Tensor]) -> Any:
+        torch.manual_seed(0)
+        output = call()
+        if output.requires_grad:
+            (output * numbers(*output.shape, of="weights")).sum().backward(retain_graph=True)
+        grads = {n: x.grad for n, x in leaves.items() if getattr(x, "grad", None) is not None}
+        outputs = {"output": recorded(output), "gradient": recorded(grads)}
+        for leaf in leaves.values():
+            if isinstance(leaf, torch.Tensor):
+                leaf.grad = None
+        return outputs
+
+    def probed(name: str, argument: Any) -> Any:
+        return refused(lambda: moved(lambda: getattr(made, name)(argument)))
+
+    for name in ("sample", "rsample"):
+        for shape in ((), (3,)):
+            outputs[f"{name}{shape}"] = probed(name, shape)
+    for name, item in given["values"].items():
+        outputs[f"score {name}"] = probed("log_prob", item)
+        for method in ("cdf", "icdf"):
+            outputs[f"{method} {name}"] = probed(method, item)
+    outputs["own"] = refused(lambda: moved(lambda: made.log_prob(made.sample((2,)))))
+    outputs["entropy"] = refused(lambda: moved(made.entropy))
+    outputs["moved mode"] = refused(lambda: moved(lambda: made.deterministic_sample))
+    outputs["expanded"] = refused(lambda: recorded(made.expand((3, *made.batch_shape)).batch_shape))
+    for name in ("sample_and_log_prob", "rsample_and_log_prob"):
+        outputs[name] = refused(partial(_called, made, name))
+        outputs[f"{name} 3"] = refused(partial(_called, made, name, (3,)))
+    return outputs
+
+
+def _called(made: Any, name: str, *arguments: Any) -> Any:
+    return getattr(made, name)(*arguments)
+
+
+def _updated(kind: Any, given: Dict[str, Any]) -> Any:
+    """Other parameters in the same object."""
+    made, leaves = _distribution(kind, given)
+    refused(lambda: made.mode)
+    other = {n: 0.7 * x + 0.1 for n, x in leaves.items() if n in ("loc", "scale", "param")}
+    made.update(*other.values())
+    with torch.no_grad():
+        return {
+            "draw": recorded(made.sample()),
+            "score": refused(lambda: made.log_prob(given["values"]["inside"])),
+            "mode": refused(lambda: made.deterministic_sample),
+            "mean": refused(lambda: made.mean),
+            "loc": refused(lambda: made.loc),
+        }
+
+
+def _distributions() -> List[Subject]:
+    def kit() -> Kit:
+        return Kit(dict, _parameters)
+
+    low, high = torch.tensor([-2.0, 0.0]), torch.tensor([2.0, 1.0])
+    between: Sequence[Dict[str, Any]] = (
+        {"low": -2.0, "high": 2.0}, {"low": 0.0, "high": 1.0}, {"low": low, "high": high},
+        {"low": -1.0, "high": 0.5}, {"low": -0.5, "high": 1.0}, {"low": -3.0}, {"high": 3.0},
+        {"low": torch.tensor([-1.0, -1.0]), "high": torch.tensor([1.0, 2.0])},
+        {"low": 0.5, "high": -0.5}, {"low": -1, "high": 1},
+        {"low": low.to("meta"), "high": high.to("meta")},
+        {"tanh_loc": True, "upscale": 2.0}, {"tanh_loc": True, "upscale": torch.tensor([1.0, 3.0])},
+        {"tanh_loc": True, "low": -2.0, "high": 0.5},
+        {"tanh_loc": True, "low": low, "high": high, "upscale": 2.0},
+    )  # fmt: skip
+    names = {
+        "TanhNormal": (*between, {"safe_tanh": False, "low": low, "high": high},
+                       {"event_dims": 0}, {"event_dims": 2}, {"scale": _ones},
+                       {"event_dims": 0, "low": low, "high": high}),
+        "TruncatedNormal": between,
+        "IndependentNormal": ({"tanh_loc": True, "upscale": 2.0}, {"event_dim": 0},
+                              {"event_dim": 2},
+                              {"scale": _ones}),
+        "Delta": ({"batch_shape": (4,), "event_shape": (2,)}, {"atol": 0.5}, {"rtol": 0.5},
+                  {"atol": 0.0, "rtol": 0.0}),
+        "TanhDelta": (*between[:11], {"atol": 0.5}, {"atol": 0.0, "rtol": 0.0}, {"event_dims": 0}),
+        "OneHotCategorical": ({"grad_method": "relaxed"},),
+        "MaskedCategorical": ({"neg_inf": -10.0},),
+        "MaskedOneHotCategorical": (), "Ordinal": (), "OneHotOrdinal": (),
+    }  # fmt: skip
+    return [
+        Subject(
+            f"torchrl.modules:{name}", {"": kit()},
+            ("rows", "one", "blocks", "single", "rows wide", "rows double", "rows number",
+             "rows aside"),
+            ("rows", "blocks"), together=together, calls={"": _probed, "update": _updated},
+            skip=("logits", "probs", "mask", "validate_args", "batch_shape", "event_shape"),
+        )
+        for name, together in names.items()
+    ]  # fmt: skip
+
+
+def _ones() -> Any:
+    return torch.ones_like
+
+
+class _Own(torch.distributions.Normal):
+    """A distribution of a user's, for which what is known of its base holds."""
+
+
+class _Silent(torch.distributions.Distribution):
+    """A distribution of a user's of which nothing is known."""
+
+    arg_constraints: Dict[str, Any] = {}
+
+
+def _made(name: str) -> Any:
+    given = _parameters("rows")
+    loc, scale = given["loc"], given["scale"]
+    d = torch.distributions
+    plain: Dict[str, Callable[[], Any]] = {
+        "plain": lambda: type("Fresh", (d.Normal,), {})(loc, scale),
+        "own": lambda: _Own(loc, scale),
+        "silent": lambda: _Silent(validate_args=False),
+        "uniform": lambda: d.Uniform(loc, loc + 1.0),
+        "whole": lambda: d.Independent(d.Normal(loc, scale), 2),
+        "logarithms": lambda: d.LogNormal(loc, scale),
+        "OneHotCategorical": lambda: library("torchrl.modules", name)(logits=given["logits"]),
+        "composite": _composite, "Delta": lambda: library("torchrl.modules", name)(given["param"]),
+    }  # fmt: skip
+    if name in plain:
+        return plain[name]()
+    return library("torchrl.modules", name)(loc, scale)
+
+
+def _composite(nested: bool = False, wide: bool = False, dims: int = 2) -> Any:
+    given = _parameters("blocks" if wide else "rows")
+    shape = list(given["loc"].shape[:-1])[:dims]
+    parts = {
+        "move": {"loc": given["loc"], "scale": given["scale"]},
+        "turn": {"logits": given["logits"]},
+    }
+    kind = library("tensordict.nn", "CompositeDistribution")
+    names = {"name_map": {"move": ("agent", "move"), "turn": ("agent", "turn")}} if nested else {}
+    return kind(
+        dictionary({name: dictionary(part, shape) for name, part in parts.items()}, shape),
+        distribution_map={
+            "move": library("torchrl.modules", "TanhNormal"),
+            "turn": library("torchrl.modules", "OneHotCategorical"),
+        },
+        **names,
+    )
+
+
+def _helped(helper: Any, made: Any) -> Any:
+    """A helper of one distribution, of two, and of what is drawn; sums over heads or none."""
+    summed = library("tensordict.nn", "set_composite_lp_aggregate")
+    outputs: Dict[str, Any] = {}
+    for total in (True, False):
+        for label, arguments in (
+            ("one", (made,)), ("two", (made, _made("plain"))), ("three", (made, (3,))),
+            ("same", (made, made)), *((kind, (made, _made(kind))) for kind in _KINDS[1:]),
+        ):  # fmt: skip
+            torch.manual_seed(0)
+            with summed(total):
+                outputs[f"{label} {total}"] = refused(partial(helper, *arguments))
+    with summed(False):
+        outputs["moved"] = refused(lambda: helper(made, (), reparameterize=True))
+    return outputs
+
+
+def _squashed(call: Any, given: torch.Tensor) -> Any:
+    outputs = {}
+    for number, more in enumerate(((), (0.01,))):
+        inputs = given.clone().requires_grad_()
+
+        def run(inputs: torch.Tensor, more: Any) -> Any:
+            output = call(inputs, *more)
+            (output * numbers(*given.shape, of="weights")).sum().backward()
+            return [output, inputs.grad]
+
+        outputs[str(number)] = refused(partial(run, inputs, more))
+    return outputs
+
+
+def _near(label: str) -> torch.Tensor:
+    return torch.tensor([-12.0, -1.5, -1.0, -0.9999999, 0.0, 0.3, 0.999, 1.0, 9.0])
+
+
+_KINDS = ("plain", "own", "silent", "uniform", "whole", "logarithms", "IndependentNormal",
+          "TanhNormal", "TruncatedNormal", "OneHotCategorical", "Delta")  # fmt: skip
+
+
+def _helpers() -> List[Subject]:
+    heads: Dict[str, Callable[[], Any]] = {
+        "composite": _composite, "nested": partial(_composite, True),
+        "blocks": partial(_composite, wide=True), "nested blocks": partial(_composite, True, True),
+        "loose": partial(_composite, False, True, 1), "looser": partial(_composite, False, True, 0),
+    }  # fmt: skip
+
+    def make(label: str) -> Any:
+        return heads[label]() if label in heads else _made(label)
+
+    return [
+        *(
+            Subject(f"{_HELPERS}:{name}", {"": Kit(dict, make)}, (*_KINDS, *heads),
+                    calls={"": _helped},
+                    skip=("sample_shape", "reparameterize"))
+            for name in ("has_analytic_entropy", "has_analytic_kl", "sample_and_log_prob",
+                         "composite_entropy", "compute_kl")
+        ),
+        *(
+            Subject(f"{_HELPERS}:{name}", {"": Kit(dict, _near)}, ("",), calls={"": _squashed})
+            for name in ("safetanh", "safeatanh", "safetanh_noeps", "safeatanh_noeps")
+        ),
+    ]  # fmt: skip
+
+
+# -- noise -----------------------------------------------------------------------------------------
+
+
+def _specification(kind: str, key: Any = "action", *shape: int) -> Any:
+    spec = bounds(-0.8, 0.9).expand(*shape, ACTIONS) if shape else bounds(-0.8, 0.9)
+    composite = library("torchrl.data", "Composite", "CompositeSpec")
+    if kind == "composite":
+        return composite({key: spec}, shape=shape)
+    if kind == "nested":
+        return composite({"body": composite({"action": spec}, shape=shape)}, shape=shape)
+    if kind == "one_hot":
+        return library("torchrl.data", "OneHot", "OneHotDiscreteTensorSpec")(CHOICES)
+    if kind == "index":
+        return library("torchrl.data", "Categorical", "DiscreteTensorSpec")(CHOICES)
+    return spec
+
+
+def _acting(label: str) -> Any:
+    """Steps with an action under every name, of which some begin an episode."""
+    shape, _, acts = label.partition(" ")
+    given = batch(acts or "continuous", shape)
+    given["turn"] = given["action"].clone()
+    given["body"] = dictionary({"action": given["action"].clone()}, given.shape)
+    given["rare mask"] = torch.zeros_like(given["mask"])
+    return given
+
+
+def _noised(noise: Any, given: Any) -> Any:
+    """Two steps under each type of exploration, rates that fall, and what is held then."""
+    from torchrl.envs.utils import ExplorationType, set_exploration_type
+
+    outputs: Dict[str, Any] = {}
+    for kind in ("RANDOM", "DETERMINISTIC", "MODE", "MEAN"):
+        if not hasattr(ExplorationType, kind):
+            continue
+        torch.manual_seed(0)
+        with set_exploration_type(getattr(ExplorationType, kind)), torch.no_grad():
+            data = given.clone()
+            for turn in range(3):
+                outputs[f"{kind} {turn}"] = refused(partial(noise, data))
+                data["is_init"] = torch.zeros_like(data["is_init"])
+    for frames in (1, 3, 20, 100):
+        outputs[f"step {frames}"] = [refused(partial(noise.step, frames)), recorded(noise)]
+    with set_exploration_type(ExplorationType.RANDOM):
+        outputs["later"] = refused(partial(noise, given.clone()))
+    outputs["keys"] = [refused(lambda: str(noise.in_keys)), refused(lambda: str(noise.out_keys))]
+    outputs["spec"] = refused(lambda: str(sorted(map(str, noise.spec.keys()))))
+    return outputs
+
+
+def _later_spec(noise: Any, given: Any) -> Any:
+    """A specification that is set later, and one that is none."""
+    outputs = []
+    for kind in ("bounded", "composite"):
+        outputs.append(refused(lambda: setattr(noise, "_spec", None)))
+        outputs.append(refused(partial(setattr, noise, "spec", _specification(kind))))
+        outputs.append(refused(lambda: _noised(noise, given)))
+    return outputs
+
+
+def _noise() -> List[Subject]:
+    def kit(kind: str, *shape: int, key: Any = "action", policy: bool = False, **more: Any) -> Kit:
+        def arguments() -> Dict[str, Any]:
+            given: Dict[str, Any] = {"spec": _specification(kind, key, *shape)}
+            if policy:
+                given["policy"] = deterministic()
+            return {**given, **more, **({"action_key": key} if key != "action" else {})}
+
+        return Kit(arguments, _acting)
+
+    every: List[Subject] = []
+    nested = ("body", "action")
+    for name in ("AdditiveGaussian", "OrnsteinUhlenbeckProcess", "EGreedy"):
+        options: Dict[str, Sequence[Any]] = {
+            "annealing_num_steps": [0, 1, 7], "safe": [True, False], "sigma_init": [0.1, 0.5],
+            "sigma_end": [0.5], "eps_init": [0.1, 0.5], "eps_end": [0.5], "mean": [0.3, 0],
+            "std": [0.5, 1], "x0": [0.3, torch.tensor([0.4, -0.2])], "sigma_min": [0.05],
+            "n_steps_annealing": [2], "is_init_key": ["other"],
+            "action_mask_key": ["mask", "rare mask"],
+            "theta": [0.5], "mu": [0.4], "sigma": [0.8], "dt": [0.1], "device": ["cpu"],
+        }  # fmt: skip
+        together = (
+            {"sigma_min": 0.05, "n_steps_annealing": 2}, {"sigma": 0.8, "dt": 0.1, "theta": 0.5},
+            {"eps_init": 0.9, "eps_end": 0.1, "annealing_num_steps": 7},
+            {"sigma_init": 0.9, "sigma_end": 0.1, "annealing_num_steps": 7},
+            {"eps_init": 0.1, "eps_end": 0.5}, {"sigma_init": 0.1, "sigma_end": 0.5},
+            {"eps_init": 1.0, "action_mask_key": "mask"},
+        )  # fmt: skip
+        kits = {
+            "": kit("bounded"), "composite": kit("composite"),
+            "nested": kit("nested", key=nested), "turn": kit("bounded", key="turn"),
+            "composite turn": kit("composite", key="turn"), "other": kit("bounded", 2),
+            "rows": kit("bounded", 6), "lacking": kit("composite", key="turn", spec=None),
+            "nested bounds": kit("bounded", key=nested),
+        }  # fmt: skip
+        inputs: Sequence[str] = ("rows", "time", "one")
+        if name == "EGreedy":
+            kits = {"": kit("one_hot"), "index": kit("index"), **kits}
+            inputs = ("rows one_hot", "time one_hot", "rows index", "rows", "time")
+        for suffix in ("Module", "Wrapper"):
+            wrapped = suffix == "Wrapper"
+            every.append(
+                Subject(
+                    f"torchrl.modules:{name}{suffix}",
+                    {"": kit("bounded", policy=True)} if wrapped else kits,
+                    ("rows",) if wrapped else inputs,
+                    ("rows", "time")
+                    if name != "EGreedy"
+                    else inputs[:2]
+                    if not wrapped
+                    else ("rows",),
+                    options={} if wrapped else options,
+                    together=() if wrapped else together,
+                    calls={"": _noised, "later": _later_spec},
+                    skip=tuple(options) if wrapped else (),
+                )
+            )
+    return every
+
+
+def _drawn(layer: Any, given: torch.Tensor) -> Any:
+    """A noisy layer in training and in evaluation, and once more."""
+    outputs = [recorded(layer), recorded(layer(given))]
+    layer.reset_noise()
+    outputs.append(recorded(layer(given)))
+    layer.eval()
+    outputs.append(recorded(layer(given)))
+    layer.reset_parameters()
+    return [*outputs, recorded(layer), recorded(layer.weight), recorded(layer.bias)]
+
+
+def _noisy() -> Subject:
+    def sizes() -> Dict[str, Any]:
+        return {"in_features": 3, "out_features": 2}
+
+    def given(label: str) -> torch.Tensor:
+        return numbers(2, 3, of="noisy")
+
+    return Subject(
+        "torchrl.modules:NoisyLinear", {"": Kit(sizes, given)}, ("",), calls={"": _drawn}
+    )
+
+
+# -- functions that help losses --------------------------------------------------------------------
+
+
+def _following(label: str) -> Any:
+    return batch("continuous", label)
+
+
+def _next(function: Any, given: Any) -> Any:
+    predicted = numbers(*given.shape, 1, of="predicted")
+    calls: Dict[str, Dict[str, Any]] = {
+        "given": {"pred_next_val": predicted}, "none": {"pred_next_val": predicted, "gamma": 0},
+        "no number": {"pred_next_val": float("nan") * predicted, "gamma": 0},
+        "whole": {"pred_next_val": predicted, "gamma": 1},
+        "flat": {"pred_next_val": predicted.squeeze(-1)},
+        "half": {"pred_next_val": predicted, "gamma": 0.5},
+        "probed": {"operator": value(), "next_val_key": "state_value", "gamma": 0.8},
+    }  # fmt: skip
+    return {
+        label: refused(partial(function, given.clone(), **each)) for label, each in calls.items()
+    }
+
+
+def _distance(function: Any, given: Any) -> Any:
+    def run(other: Any, kind: str, strict: bool) -> Any:
+        first = numbers(2, 3, of="first").requires_grad_()
+        output = function(first, other, kind, strict_shape=strict)
+        output.sum().backward()
+        return [output, first.grad]
+
+    others = (numbers(2, 3, of="other"), numbers(2, 1, of="other"), None)
+    kinds = ("l1", "l2", "smooth_l1", "l3")
+    return [
+        refused(partial(run, *each)) for each in itertools.product(others, kinds, (True, False))
+    ]
+
+
+def _held(function: Any, given: Any) -> Any:
+    outputs = []
+    for learns in (True, False):
+        layer = nn.Linear(2, 1).requires_grad_(learns)
+        held = list(layer.parameters()) if function.func.__name__ == "hold_out_params" else layer
+        with function(held) as inside:
+            output = layer(torch.ones(1, 2))
+            kept = (
+                [item.requires_grad for item in inside] if isinstance(inside, (list, tuple)) else ""
+            )
+        outputs.append([output, output.requires_grad, kept, next(layer.parameters()).requires_grad])
+    return outputs
+
+
+def _grouped(function: Any, given: Any) -> Any:
+    def run(*kinds: Any) -> Any:
+        layers = [nn.Linear(1, 1) for _ in kinds]
+        joined = function(
+            *(k(n.parameters(), lr=0.1 / (i + 1)) for i, (k, n) in enumerate(zip(kinds, layers)))
+        )
+        return [type(joined).__name__, [group["lr"] for group in joined.param_groups]]
+
+    sgd, adam = torch.optim.SGD, torch.optim.Adam
+    return [refused(partial(run, *kinds)) for kinds in ((adam, adam), (adam, sgd), (sgd,), ())]
+
+
+def _adapted(kind: Any, given: Any) -> Any:
+    """Rates after divergences that are large, small, within limits and no numbers."""
+    outputs = []
+    for divergences in (
+        (0.05, 0.05, 0.05),
+        (0.001, 0.001, 0.001),
+        (0.01, 0.0),
+        (float("nan"),),
+        (0.021, 0.0049),
+    ):
+        layer = nn.Linear(1, 1)
+        optimizer = torch.optim.SGD(layer.parameters(), lr=1e-3)
+        rate = kind(optimizer, **given)
+        rates = []
+        for divergence in divergences:
+            error = refused(partial(rate.step, torch.tensor(divergence)))
+            rates.append([error, rate.get_last_lr(), optimizer.param_groups[0]["lr"]])
+        other = kind(torch.optim.SGD(layer.parameters(), lr=1e-3), target_kl=0.5)
+        other.load_state_dict(rate.state_dict())
+        outputs.append([rates, recorded(other.state_dict())])
+    return outputs
+
+
+def _losses_helpers() -> List[Subject]:
+    calls = {
+        "next_state_value": _next, "distance_loss": _distance, "hold_out_net": _held,
+        "hold_out_params": _held, "group_optimizers": _grouped,
+    }  # fmt: skip
+
+    def registered(function: Any, given: Any) -> Any:
+        """Layers that draw: the list of them with one more, and as it was."""
+        place: Any = importlib.import_module("torchrl.objectives.utils")
+        before = place.RANDOM_MODULE_LIST
+        try:
+            function(nn.Bilinear)
+            return str(place.RANDOM_MODULE_LIST)
+        finally:
+            place.RANDOM_MODULE_LIST = before
+
+    rates: Dict[str, Dict[str, Any]] = {
+        "": {"target_kl": 0.01}, "low": {"target_kl": 0.01, "max_lr": 1.5e-3, "min_lr": 9e-4},
+        "steep": {"target_kl": 0.01, "factor": 3.0}, "wrong": {"target_kl": -1.0},
+    }  # fmt: skip
+    return [
+        *(
+            Subject(
+                f"torchrl.objectives.utils:{name}", {"": Kit(dict, _following)},
+                ("time", "time several", "time over", "rows"),
+                calls={"": call},
+                skip=("operator", "next_val_key", "gamma", "pred_next_val", "strict_shape"),
+            )
+            for name, call in calls.items()
+        ),
+        Subject("torchrl.objectives:add_random_module", {"": Kit(dict, _following)}, ("rows",),
+                calls={"": registered}),
+        Subject(
+            "torchrl.objectives.utils:KLAdaptiveLR", {"": Kit(dict, rates.__getitem__)},
+            tuple(rates),
+            calls={"": _adapted}, skip=("factor", "min_lr", "max_lr"),
+        ),
+    ]  # fmt: skip
+
+
+def subjects() -> Dict[str, List[Subject]]:
+    """Distributions, noise and helpers by name."""
+    return {
+        "distributions": _distributions(),
+        "noise": [*_noise(), _noisy()],
+        "helpers": [*_helpers(), *_losses_helpers()],
+    }

@@ -1,0 +1,449 @@
+"""Estimators of advantages and returns, and the functions that compute them."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Callable, Dict, List, Sequence
+
+import torch
+from torch import nn
+
+from rlregress.frameworks.torchrl.compat import library
+from rlregress.frameworks.torchrl.generated_cases.input_corpus import CHANGES, batch, flags, numbers
+from rlregress.frameworks.torchrl.generated_cases.option_variants import (
+    Kit,
+    Subject,
+    recorded,
+    refused,
+    with_gradients,
+)
+from rlregress.frameworks.torchrl.network_factories import OBSERVATIONS, stochastic, value
+
+_FUNCTIONAL = "torchrl.objectives.value.functional"
+_INPUTS = (
+    "time unscored", "time", "rows unscored", "one unscored", "blocks unscored", "long unscored",
+    "time unscored_missing", "time unscored_several", "time unscored_counted", "time collected",
+    "time over", "time endless", "time unscored_large", "time unscored_double", "time lacking",
+    "time unscored_whole", "time unscored_traced",
+)  # fmt: skip
+
+
+def _given(label: str) -> Any:
+    return batch("continuous", label)
+
+
+class _Starts(nn.Module):
+    """A critic that reads whether an episode starts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(OBSERVATIONS + 1, 1)
+
+    def forward(self, observation: torch.Tensor, start: torch.Tensor) -> torch.Tensor:
+        return self.layer(torch.cat([observation, start.to(observation.dtype)], -1))
+
+
+def _critic_of(module: nn.Module, *keys: str) -> Any:
+    return library("torchrl.modules", "ValueOperator")(module, list(keys))
+
+
+def _agents(label: str) -> Any:
+    """Steps of three agents, whose observations and values are apart."""
+    given = batch("continuous", label)
+    shape = given.shape
+    for place, word in ((given, "own"), (given["next"], "own next")):
+        place["observation"] = numbers(*shape, 3, OBSERVATIONS, of=word)
+        for name in ("state_value", "advantage", "value_target"):
+            place.pop(name, None)
+    return given
+
+
+def _trifling(label: str) -> Any:
+    """Rewards and values that hardly differ."""
+    given = batch("continuous", "time")
+    for place, name in (
+        (given, "state_value"),
+        (given["next"], "state_value"),
+        (given["next"], "reward"),
+    ):
+        place[name] = 1e-5 * place[name]
+    return given
+
+
+def _few(name: str) -> Any:
+    """Steps of which one in each row counts."""
+    given = (_agents if name == "MultiAgentGAE" else _given)("time unscored")
+    return CHANGES["few"](given)
+
+
+def _unstarted(label: str) -> Any:
+    """Steps after which it is not known whether an episode starts."""
+    return _given(label).exclude(("next", "is_init"))
+
+
+def _forward(estimator: Any, data: Any) -> Any:
+    outputs = with_gradients(estimator, data)
+    return {**outputs, "in": str(estimator.in_keys), "out": str(estimator.out_keys)}
+
+
+def _with_parameters(*names: str, delayed: bool = False) -> Callable[[Any, Any], Any]:
+    """With parameters of the critic that are given, and others for the next steps."""
+
+    def call(estimator: Any, data: Any) -> Any:
+        from tensordict import TensorDict
+
+        own = TensorDict.from_module(estimator.value_network)
+        other = own.apply(lambda item: (0.7 * item.detach()).clone().requires_grad_())
+        given = {
+            name: other if name == "params" else own.data.apply(lambda x: 0.5 * x) for name in names
+        }
+        late = {name: item for name, item in given.items() if name == "target_params"}
+        estimates = refused(lambda: estimator.value_estimate(data.clone(), **late))
+        outputs = with_gradients(estimator, data, partial(_called, estimator, given))
+        grads = {str(k): v.grad for k, v in other.items(True, True) if v.grad is not None}
+        return {"estimate": estimates, **outputs, "given": recorded(grads)}
+
+    return call
+
+
+def _called(estimator: Any, given: Dict[str, Any], data: Any) -> Any:
+    return estimator(data, **given)
+
+
+def _estimate(estimator: Any, data: Any) -> Any:
+    """The value estimates alone, with the next value given and not."""
+    given = {"next_value": data["next", "reward"] / 2}
+    return [
+        refused(lambda: with_gradients(None, data.clone(), estimator.value_estimate)),
+        refused(lambda: estimator.value_estimate(data.clone(), **given)),
+        refused(lambda: estimator.value_estimate(data.clone(), next_value=given["next_value"])),
+    ]
+
+
+def _keys(estimator: Any, data: Any) -> Any:
+    outputs: Dict[str, Any] = {}
+    for name, key in sorted(vars(estimator.tensor_keys).items()):
+        renamed = data.clone()
+        if isinstance(key, str) and key in renamed["next"]:
+            renamed["next"].rename_key_(key, "own")
+        outputs[name] = [
+            refused(partial(estimator.set_keys, **{name: "own"})),
+            refused(partial(estimator, renamed)),
+            refused(partial(estimator.set_keys, **{name: key})),
+        ]
+    outputs["unknown"] = refused(lambda: estimator.set_keys(wanted="own"))
+    outputs["none"] = refused(lambda: estimator.set_keys(value=None))
+    return outputs
+
+
+def _held(estimator: Any, data: Any) -> Any:
+    names = ("gamma", "lmbda", "device", "shifted", "vectorized", "time_dim", "is_stateless")
+    held = {name: refused(partial(getattr, estimator, name, "none")) for name in names}
+    return {**held, "state": recorded(estimator), "keys": recorded(vars(estimator.tensor_keys))}
+
+
+def _along(*dims: int) -> Callable[[Any, Any], Any]:
+    def call(estimator: Any, data: Any) -> Any:
+        return [refused(partial(estimator, data.clone(), time_dim=dim)) for dim in dims]
+
+    return call
+
+
+def _named(estimator: Any, data: Any) -> Any:
+    data.names = [*[f"row{n}" for n in range(data.dim() - 1)], "time"]
+    return estimator(data)
+
+
+def _moded(estimator: Any, data: Any) -> Any:
+    """While networks hold their values, without gradients, and while a rolling flag is set."""
+    kind = library("torchrl.objectives.utils", "hold_out_net")
+    with kind(estimator.value_network):
+        first = with_gradients(None, data.clone(), estimator)
+    with torch.no_grad():
+        return [first, recorded(estimator(data))]
+
+
+_CALLS: Dict[str, Callable[[Any, Any], Any]] = {
+    "": _forward,
+    "parameters": _with_parameters("params"),
+    "targets": _with_parameters("target_params"),
+    "both": _with_parameters("params", "target_params"),
+    "estimate": _estimate,
+    "keys": _keys,
+    "held": _held,
+    "along": _along(0, 1, -1, -2, 3),
+    "names": _named,
+    "modes": _moded,
+}
+_OPTIONS: Dict[str, Sequence[Any]] = {
+    "shifted": [True, "legacy", "packed", "auto"],
+    "skip_existing": [True, False],
+    "time_dim": [0, 1, -1],
+    "value_chunk_size": [1, 5, 100],
+    "num_chunks": [1, 2, 3],
+    "num_chunk": [2],
+    "value_chunk_dim": [1, -1],
+    "shifted_budget": [2, 4],
+    "group_key": ["group"],
+    "advantage_key": ["gain"],
+    "value_target_key": ["aim"],
+    "value_key": ["worth"],
+    "device": ["meta", "cpu"],
+    "auto_reset_env": [True],
+    "gamma": [torch.tensor([0.8]), 0.0, 1.0],
+    "lmbda": [torch.tensor([0.6]), 0.0, 1.0],
+}
+_SHIFTED: List[Dict[str, Any]] = [
+    {"shifted": True, **more}
+    for more in (
+        {"differentiable": True}, {"deactivate_vmap": True}, {"shifted_budget": 2},
+        {"shifted_budget": 4}, {"average_gae": True}, {"average_rewards": True},
+        {"value_chunk_size": 2}, {"time_dim": 1}, {"auto_reset_env": True}, {"group_key": "group"},
+    )
+]  # fmt: skip
+_CHUNKS: List[Dict[str, Any]] = [
+    {"value_chunk_size": 2, "value_chunk_dim": 1}, {"value_chunk_size": 2, "num_chunks": 2},
+    {"num_chunks": 2, "num_chunk": 3}, {"num_chunks": 2, "num_chunk": 2},
+    {"deactivate_vmap": True, "differentiable": True}, {"deactivate_vmap": True, "num_chunks": 2},
+    {"average_gae": True, "group_key": "group"}, {"average_rewards": True, "group_key": "group"},
+    {"vectorized": False, "average_gae": True}, {"vectorized": False, "differentiable": True},
+    {"vectorized": False, "gamma": torch.tensor([0.8])},
+    {"average_rewards": True, "vectorized": False},
+]  # fmt: skip
+
+
+def _estimator(name: str, *more: Any, **required: Callable[[], Any]) -> Subject:
+    def kit(critic: Callable[[], Any], given: Callable[[str], Any] = _given, **options: Any) -> Kit:
+        def arguments() -> Dict[str, Any]:
+            made = {name: make() for name, make in required.items()}
+            return {"gamma": 0.9, "value_network": critic(), **made, **options}
+
+        return Kit(arguments, given)
+
+    average = {"GAE": "average_gae", "MultiAgentGAE": "average_gae", "VTrace": "average_adv"}
+    averaged: Dict[str, Any] = {average.get(name, "average_rewards"): True}
+
+    def starts() -> Any:
+        return _critic_of(_Starts(), "observation", "is_init")
+
+    read = {
+        "starts": kit(starts),
+        "starts shifted": kit(starts, _unstarted, shifted=True),
+        "starts lacking": kit(starts, _unstarted),
+    }
+    if name == "MultiAgentGAE":
+        read = {}
+    return Subject(
+        f"torchrl.objectives.value:{name}",
+        {
+            "": kit(value, _agents if name == "MultiAgentGAE" else _given),
+            "none": kit(lambda: None),
+            "dropout": kit(lambda: value(nn.Dropout(0.5))),
+            "trifling": kit(lambda: None, _trifling, **averaged),
+            "few": kit(value, lambda label: _few(name), **averaged),
+            "flat group": kit(value, group_key="flat group", **averaged),
+            "trifling groups": kit(value, _trifling, group_key="group", **averaged),
+            "chunks": kit(value, value_chunk_size=2),
+            "pseudo": kit(value, deactivate_vmap=True),
+            "of agents": kit(value, _agents),
+            **read,
+        },
+        _INPUTS,
+        ("time unscored", "blocks unscored_counted"),
+        options=_OPTIONS,
+        together=(*_SHIFTED, *_CHUNKS, *more),
+        calls=_CALLS,
+        thorough=("chunks", "pseudo"),
+    )
+
+
+# -- functions -------------------------------------------------------------------------------------
+
+_SHAPES: Dict[str, Any] = {
+    "rows": (6, 1), "time": (2, 6, 1), "blocks": (2, 3, 6, 1), "long": (3, 40, 1),
+    "wide": (2, 6, 2),
+    "one": (1, 1),
+}  # fmt: skip
+
+
+def _arguments(label: str) -> Dict[str, Any]:
+    """Values, rewards and ends of a shape: "time", or "time" with discounts of every step."""
+    shape, _, change = label.partition(" ")
+    size = _SHAPES[shape]
+    over = flags(size[:-1], 3).expand(size).clone()
+    cut = flags(size[:-1], 1).expand(size).clone()
+    gamma = numbers(*size, of="gamma", low=0.5, high=1.0)
+    given: Dict[str, Any] = {
+        "gamma": 0.9, "lmbda": 0.7,
+        "state_value": numbers(*size, of="value"), "next_state_value": numbers(*size, of="next"),
+        "reward": numbers(*size, of="reward"), "done": over | cut, "terminated": over,
+        "log_pi": numbers(*size, of="pi"), "log_mu": numbers(*size, of="mu"),
+    }  # fmt: skip
+    changed: Dict[str, Dict[str, Any]] = {
+        "": {},
+        "tensors": {"gamma": torch.tensor([0.9]), "lmbda": torch.tensor([0.7])},
+        "each": {"gamma": gamma, "lmbda": numbers(*size, of="lambda", low=0.3, high=1.0)},
+        "rolling": {"gamma": gamma, "rolling_gamma": True},
+        "still": {"gamma": gamma, "rolling_gamma": False},
+        "still_both": {
+            "gamma": gamma, "rolling_gamma": False,
+            "lmbda": numbers(*size, of="lambda", low=0.3, high=1.0),
+        },
+        "rolling_number": {"rolling_gamma": True},
+        "cut": {"terminated": None},
+        "vanishing_each": {
+            **{name: 1e5 * x.double() for name, x in given.items()
+               if isinstance(x, torch.Tensor) and x.is_floating_point()},
+            "gamma": torch.full(size, 1e-7, dtype=torch.float64),
+            "lmbda": torch.ones(size, dtype=torch.float64),
+        },
+        "vanishing": {"gamma": torch.tensor([1e-7]), "lmbda": torch.tensor([1.0])},
+        "endless": {"done": torch.zeros_like(over), "terminated": torch.zeros_like(over)},
+        "double": {
+            k: v.double() for k, v in given.items()
+            if isinstance(v, torch.Tensor) and v.is_floating_point()
+        },
+        "half": {
+            k: v.half() for k, v in given.items()
+            if isinstance(v, torch.Tensor) and v.is_floating_point()
+        },
+        "numbers": {"state_value": 0.5, "next_state_value": 0.25},
+        "time_first": {"time_dim": 0}, "time_last": {"time_dim": -1}, "time_1": {"time_dim": 1},
+        "zero": {"gamma": 0.0, "lmbda": 0.0}, "whole": {"gamma": 1.0, "lmbda": 1.0},
+        "thresholds": {"rho_thresh": 0.8, "c_thresh": torch.tensor(0.5)},
+        "unlike": {"reward": numbers(*size[:-1], of="reward")},
+    }  # fmt: skip
+    return {**given, **changed[change]}
+
+
+def _computed(function: Any, given: Dict[str, Any]) -> Any:
+    from rlregress.frameworks.torchrl.compat import parameters_of
+
+    known = parameters_of(function.func)
+    lacking = [
+        n for n in ("rolling_gamma", "time_dim", "rho_thresh") if n in given and n not in known
+    ]
+    if lacking:
+        return "no such option"
+    used = {name: item for name, item in given.items() if name in known}
+    for name in ("state_value", "next_state_value", "reward"):
+        if isinstance(used.get(name), torch.Tensor):
+            used[name] = used[name].clone().requires_grad_()
+    outputs = function(**used)
+    every = outputs if isinstance(outputs, tuple) else (outputs,)
+    moved = [item.sum() for item in every if item.requires_grad]
+    if moved:
+        torch.stack(moved).sum().backward()
+    grads = {
+        n: item.grad
+        for n, item in used.items()
+        if isinstance(item, torch.Tensor) and item.grad is not None
+    }
+    return {"returned": recorded(outputs), "gradient": recorded(grads)}
+
+
+def _function(name: str, labels: Sequence[str]) -> Subject:
+    return Subject(
+        f"{_FUNCTIONAL}:{name}", {"": Kit(dict, _arguments)}, labels, calls={"": _computed},
+        skip=("terminated", "rolling_gamma", "time_dim", "done", "rho_thresh", "c_thresh"),
+    )  # fmt: skip
+
+
+def _to_go(label: str) -> Dict[str, Any]:
+    given = _arguments(label)
+    return {"reward": given["reward"], "done": given["done"], "gamma": given["gamma"],
+            **{k: given[k] for k in ("time_dim",) if k in given}}  # fmt: skip
+
+
+def _rolled(label: str) -> Dict[str, Any]:
+    dim, shift = map(int, label.split())
+    shifts = torch.full((3,), shift) * torch.arange(3)
+    return {"mat": numbers(3, 3, of="mat"), "dim": dim, "shifts": shifts}
+
+
+def _layers(name: str) -> Dict[str, Any]:
+    states = ["hidden", "cell"] if name == "LSTMModule" else ["hidden"]
+    return {
+        "input_size": OBSERVATIONS, "hidden_size": 4, "in_keys": ["observation", *states],
+        "out_keys": ["features", *(("next", state) for state in states)],
+    }  # fmt: skip
+
+
+def _remembered(label: str) -> Any:
+    given = batch("continuous", label)
+    for name in ("hidden", "cell"):
+        given[name] = numbers(*given.shape, 1, 4, of=name)
+    return given
+
+
+def _recurrent(module: Any, given: Any) -> Any:
+    """Step by step and over trajectories of which some start within."""
+    mode = library("torchrl.modules", "set_recurrent_mode")
+    outputs = {}
+    for recurrent in (True, False):
+        with mode(recurrent):
+            outputs[str(recurrent)] = refused(lambda: with_gradients(module, given.clone()))
+    return outputs
+
+
+def _actor() -> Any:
+    return stochastic(library("torchrl.modules", "TanhNormal"))
+
+
+def _half() -> float:
+    return 0.5
+
+
+def subjects() -> Dict[str, List[Subject]]:
+    """The estimators and functions by name."""
+    labels = [
+        *(f"{s} {c}".strip() for s in ("rows", "time", "blocks", "wide")
+          for c in ("", "tensors", "each", "cut", "endless", "double", "time_1", "time_first")),
+        *(f"{s} {c}".strip() for s in ("rows", "time", "long")
+          for c in ("rolling", "still", "still_both", "rolling_number",
+                    "thresholds", "zero", "whole")),
+        "time vanishing", "long vanishing", "time vanishing_each",
+        "long", "long tensors", "long each", "one", "one each", "time half", "time numbers",
+        "time time_last", "time unlike", "wide still", "blocks still",
+    ]  # fmt: skip
+    functions = (
+        "generalized_advantage_estimate", "vec_generalized_advantage_estimate",
+        "td0_advantage_estimate", "td0_return_estimate", "td1_return_estimate",
+        "vec_td1_return_estimate", "td1_advantage_estimate", "vec_td1_advantage_estimate",
+        "td_lambda_return_estimate", "vec_td_lambda_return_estimate",
+        "td_lambda_advantage_estimate", "vec_td_lambda_advantage_estimate",
+        "vtrace_advantage_estimate",
+    )  # fmt: skip
+    every = [
+        _estimator("GAE", lmbda=_half),
+        _estimator("MultiAgentGAE", lmbda=_half),
+        _estimator("TD0Estimator"),
+        _estimator("TD1Estimator"),
+        _estimator("TDLambdaEstimator", lmbda=_half),
+        _estimator(
+            "VTrace", {"rho_thresh": 0.8, "c_thresh": torch.tensor(0.5)}, actor_network=_actor
+        ),
+    ]
+    returns = [
+        *(_function(name, labels) for name in functions),
+        Subject(
+            f"{_FUNCTIONAL}:reward2go", {"": Kit(dict, _to_go)},
+            [label for label in labels
+             if label.partition(" ")[2] in ("", "tensors", "each", "time_1")],
+            calls={"": lambda function, given: function(**given)}, skip=("time_dim",),
+        ),
+        Subject(
+            "torchrl.objectives.value.utils:roll_by_gather", {"": Kit(dict, _rolled)},
+            ("0 1", "1 1", "-1 -1", "-2 -1", "2 1"), calls={"": lambda f, given: f(**given)},
+        ),
+    ]  # fmt: skip
+    recurrent = [
+        Subject(
+            f"torchrl.modules:{name}",
+            {"": Kit(partial(_layers, name), _remembered)}, ("time", "rows", "blocks"),
+            calls={"": _recurrent}, skip=("device", "input_size", "hidden_size", "batch_first"),
+        )
+        for name in ("LSTMModule", "GRUModule")
+    ]  # fmt: skip
+    estimators = {each.name.rpartition(":")[2]: [each] for each in every}
+    return {**estimators, "returns": returns, "recurrent": recurrent}

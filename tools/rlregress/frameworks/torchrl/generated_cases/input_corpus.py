@@ -1,0 +1,157 @@
+"""The inputs of generated cases: the same numbers on every version, by a rule and not by chance."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Callable, Dict, Sequence, Tuple
+
+import torch
+
+from rlregress.frameworks.torchrl.network_factories import (
+    ACTIONS,
+    CHOICES,
+    OBSERVATIONS,
+    dictionary,
+)
+
+
+def numbers(*shape: int, of: str = "", low: float = -2.0, high: float = 2.0) -> torch.Tensor:
+    """Distinct numbers between two others in no order, which depend on a word."""
+    start = sum(ord(letter) * (place + 3) for place, letter in enumerate(of))
+    places = torch.arange(start, start + math.prod(shape))
+    return (low + (high - low) * ((places * 7919 + 104729) % 1009).float() / 1009).reshape(shape)
+
+
+def flags(shape: Sequence[int], *places: int) -> torch.Tensor:
+    """Flags that are set at some places of the last dimension but one."""
+    marks = torch.zeros(*shape, 1, dtype=torch.bool)
+    marks[..., [place for place in places if place < shape[-1]], :] = True
+    return marks
+
+
+#: what a step's action is -> how it is made for a shape.
+ACTS: Dict[str, Callable[[Tuple[int, ...]], torch.Tensor]] = {
+    "continuous": lambda shape: numbers(*shape, ACTIONS, of="action", low=-0.95, high=0.95),
+    "one_hot": lambda shape: torch.nn.functional.one_hot(_choices(shape), CHOICES),
+    "index": lambda shape: _choices(shape),
+    "column": lambda shape: _choices(shape).unsqueeze(-1),
+}
+
+
+def _choices(shape: Tuple[int, ...]) -> torch.Tensor:
+    return (numbers(*shape, of="choice", low=0, high=CHOICES)).long()
+
+
+def steps(acts: str, *shape: int) -> Any:
+    """Steps of an environment with what an old policy, its critic and an estimator wrote.
+
+    The second step of a row is truncated, the fourth terminates.
+    """
+    over, cut = flags(shape, 3), flags(shape, 1)
+    following = {
+        "observation": numbers(*shape, OBSERVATIONS, of="next"),
+        "reward": numbers(*shape, 1, of="reward"),
+        "done": over | cut,
+        "terminated": over,
+        "truncated": cut,
+        "state_value": numbers(*shape, 1, of="next value"),
+        "is_init": torch.zeros(*shape, 1, dtype=torch.bool),
+    }
+    nothing = torch.zeros(*shape, 1, dtype=torch.bool)
+    score = numbers(*shape, of="score", low=-3.0, high=-0.2)
+    items = {
+        "observation": numbers(*shape, OBSERVATIONS, of="observation"),
+        "action": ACTS[acts](shape),
+        "done": nothing,
+        "terminated": nothing.clone(),
+        "truncated": nothing.clone(),
+        "is_init": flags(shape, 0, 2),
+        "flat group": torch.arange(math.prod(shape)).reshape(shape) % 2,
+        "group": (torch.arange(math.prod(shape)) % 3).reshape(*shape, 1),
+        "mask": flags((*shape, CHOICES), 0, 1, 3).squeeze(-1),
+        "loc": numbers(*shape, ACTIONS, of="loc"),
+        "scale": numbers(*shape, ACTIONS, of="scale", low=0.3, high=1.5),
+        "logits": numbers(*shape, CHOICES, of="logits"),
+        "advantage": numbers(*shape, 1, of="advantage", low=-4.0, high=5.0),
+        "value_target": numbers(*shape, 1, of="target"),
+        "state_value": numbers(*shape, 1, of="value"),
+        "action_log_prob": score,
+        "sample_log_prob": score.clone(),
+    }
+    return dictionary({**items, "next": dictionary(following, shape)}, shape)
+
+
+_ESTIMATED = ("advantage", "value_target", "state_value", ("next", "state_value"))
+
+
+def _with(batch: Any, **more: Any) -> Any:
+    return batch.update(more)
+
+
+def _following(batch: Any, name: str, value: Any) -> Any:
+    batch["next", name] = value
+    return batch
+
+
+def _missing(batch: Any) -> Any:
+    """The observation after the end of an episode is not known."""
+    ends = batch["next", "done"].expand(batch["next", "observation"].shape)
+    batch["next", "observation"][ends] = float("nan")
+    return batch
+
+
+def _all(batch: Any, *names: str) -> Any:
+    for name in names:
+        batch["next", name] = torch.ones_like(batch["next", name])
+    return batch
+
+
+#: label -> what is done with plain steps.
+CHANGES: Dict[str, Callable[[Any], Any]] = {
+    "counted": lambda b: _with(b, shifted_valid=~flags(b.shape, 4).squeeze(-1)),
+    "counted_column": lambda b: _with(b, shifted_valid=~flags(b.shape, 4)),
+    "collected": lambda b: _with(
+        b, collector=dictionary({"mask": ~flags(b.shape, 4, 5).squeeze(-1)}, b.shape)
+    ),
+    "weighted": lambda b: _with(b, priority_weight=numbers(*b.shape, of="weight", low=0.5, high=2)),
+    "weighted_counted": lambda b: CHANGES["counted"](CHANGES["weighted"](b)),
+    "several": lambda b: _with(
+        b, steps_to_next_obs=1 + (torch.arange(b.numel()) % 3).reshape(*b.shape, 1)
+    ),
+    "unscored": lambda b: b.exclude(*_ESTIMATED),
+    "unscored_counted": lambda b: CHANGES["counted"](b.exclude(*_ESTIMATED)),
+    "unscored_several": lambda b: CHANGES["several"](b.exclude(*_ESTIMATED)),
+    "few": lambda b: _with(b, shifted_valid=flags(b.shape, 2).squeeze(-1)),
+    "unscored_missing": lambda b: _missing(b.exclude(*_ESTIMATED)),
+    "unscored_large": lambda b: CHANGES["large"](b.exclude(*_ESTIMATED)),
+    "unscored_double": lambda b: CHANGES["double"](b.exclude(*_ESTIMATED)),
+    "unscored_whole": lambda b: _all(b.exclude(*_ESTIMATED), "truncated", "done"),
+    "unscored_traced": lambda b: _following(
+        b.exclude(*_ESTIMATED), "observation", b["next", "observation"].roll(1, -2)
+    ),
+    "missing": _missing,
+    "over": lambda b: _all(b.exclude(*_ESTIMATED), "done", "terminated"),
+    "endless": lambda b: b.exclude(*_ESTIMATED, ("next", "terminated")),
+    "flat": lambda b: _with(b, advantage=b["advantage"].squeeze(-1)),
+    "wide": lambda b: _with(b, advantage=numbers(*b.shape, 2, of="wide")),
+    "columns": lambda b: _with(
+        b, **{k: b[k].unsqueeze(-1) for k in ("action_log_prob", "sample_log_prob")}
+    ),
+    "even": lambda b: _with(b, advantage=torch.full_like(b["advantage"], 1.00005)),
+    "large": lambda b: _following(b, "reward", 9e3 * b["next", "reward"]),
+    "unrewarded": lambda b: _following(b, "reward", torch.zeros_like(b["next", "reward"])),
+    "carried": lambda b: _with(b, advantage=b["advantage"].requires_grad_()),
+    "lacking": lambda b: b.exclude("advantage", "action", ("next", "reward")),
+    "hopeless": lambda b: _following(b, "reward", float("nan") * b["next", "reward"]),
+    "double": lambda b: b.apply(lambda x: x.double() if x.is_floating_point() else x),
+}
+SHAPES: Dict[str, Tuple[int, ...]] = {
+    "one": (1,), "rows": (6,), "time": (2, 6), "blocks": (2, 3, 6), "long": (3, 40),
+}  # fmt: skip
+
+
+def batch(acts: str, label: str) -> Any:
+    """Steps of a shape that are changed: "time" or "time flat"."""
+    shape, _, change = label.partition(" ")
+    made = steps(acts, *SHAPES[shape])
+    return CHANGES[change](made) if change else made

@@ -1,0 +1,709 @@
+"""Losses: the networks and steps that suit each, and what is done with a loss."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import partial
+from typing import Any, Callable, Dict, List, Mapping, Sequence, Tuple
+
+import torch
+from torch import nn
+
+from rlregress.frameworks.framework_errors import ExpectedError
+from rlregress.frameworks.torchrl.compat import library
+from rlregress.frameworks.torchrl.generated_cases.input_corpus import batch
+from rlregress.frameworks.torchrl.generated_cases.option_variants import (
+    Kit,
+    Subject,
+    recorded,
+    refused,
+    with_gradients,
+)
+from rlregress.frameworks.torchrl.network_factories import (
+    ACTIONS,
+    CHOICES,
+    OBSERVATIONS,
+    action_value,
+    actor_of_heads,
+    bounds,
+    choice_values,
+    choosing,
+    deterministic,
+    q_values,
+    stochastic,
+    value,
+)
+
+# -- networks ------------------------------------------------------------------------------------
+
+
+def _distribution(name: str) -> Any:
+    return library("torchrl.modules", name)
+
+
+def _gaussian(name: str = "TanhNormal", gain: float = 1.0, **options: Any) -> Any:
+    return stochastic(_distribution(name), gain, **options)
+
+
+def _one_hot_actor() -> Any:
+    return choosing(_distribution("OneHotCategorical"))
+
+
+def _endless() -> Any:
+    """An actor whose entropy is infinite."""
+
+    class Endless(_distribution("IndependentNormal")):  # type: ignore[misc]
+        def entropy(self) -> Any:
+            return torch.full(self.batch_shape, float("inf"))
+
+    return stochastic(Endless)
+
+
+def _renamed_actor() -> Any:
+    """An actor that writes its action and log-probability under other names."""
+    from tensordict.nn import NormalParamExtractor, TensorDictModule
+    from torchrl.modules import ProbabilisticActor
+
+    layers = nn.Sequential(nn.Linear(OBSERVATIONS, 2 * ACTIONS), NormalParamExtractor())
+    return ProbabilisticActor(
+        TensorDictModule(layers, ["observation"], ["loc", "scale"]),
+        in_keys=["loc", "scale"],
+        out_keys=["move"],
+        distribution_class=_distribution("IndependentNormal"),
+        return_log_prob=True,
+    )
+
+
+def _in_common() -> Dict[str, Any]:
+    """Actor and critic with layers in common."""
+    from tensordict.nn import NormalParamExtractor, TensorDictModule
+    from torchrl.modules import ActorValueOperator, ProbabilisticActor, ValueOperator
+
+    head = nn.Sequential(nn.Linear(4, 2 * ACTIONS), NormalParamExtractor())
+    actor = ProbabilisticActor(
+        TensorDictModule(head, ["hidden"], ["loc", "scale"]),
+        in_keys=["loc", "scale"],
+        distribution_class=_distribution("IndependentNormal"),
+        return_log_prob=True,
+    )
+    common = TensorDictModule(nn.Linear(OBSERVATIONS, 4), ["observation"], ["hidden"])
+    both = ActorValueOperator(common, actor, ValueOperator(nn.Linear(4, 1), ["hidden"]))
+    return {
+        "actor_network": both.get_policy_operator(),
+        "critic_network": both.get_value_operator(),
+    }
+
+
+def _actor_of_heads(move: str, nested: bool, gain: float = 1.0) -> Any:
+    """An actor of a move and a choice; a gain drives it to its bounds."""
+    actor = actor_of_heads(_distribution(move), nested)
+    for parameter in actor.parameters():
+        parameter.data.mul_(gain)
+    return actor
+
+
+def _acted(actor: Callable[[], Any], label: str) -> Any:
+    """Steps in which an actor of the same kind acted."""
+    from torchrl.envs.utils import ExplorationType, set_exploration_type
+
+    torch.manual_seed(1)
+    given = batch("continuous", label).exclude(
+        "action", "action_log_prob", "sample_log_prob", "loc", "scale", "logits"
+    )
+    with set_exploration_type(ExplorationType.RANDOM), torch.no_grad():
+        return actor()(given)
+
+
+def _apart() -> Any:
+    return library("tensordict.nn", "set_composite_lp_aggregate")(False)
+
+
+def _summed() -> Any:
+    return library("tensordict.nn", "set_composite_lp_aggregate")(True)
+
+
+def _distributional(space: str = "one_hot", atoms: int = 5) -> Any:
+    network = nn.Sequential(
+        nn.Linear(OBSERVATIONS, atoms * CHOICES), nn.Unflatten(-1, (atoms, CHOICES))
+    )
+    support = torch.linspace(-2.0, 2.0, atoms)
+    kind = _distribution("DistributionalQValueActor")
+    return kind(network, support=support, in_keys=["observation"], action_space=space)
+
+
+def _list_of(make: Callable[[], Any]) -> List[Any]:
+    return [make(), make()]
+
+
+# -- what is done with a loss ---------------------------------------------------------------------
+
+
+def _ready(loss: Any) -> Any:
+    loss.make_value_estimator(gamma=0.9)
+    _unequal(loss)
+    return loss
+
+
+def _unequal(loss: Any) -> None:
+    """Networks leave their delayed copies, as after some updates."""
+    for name, item in list(loss.named_parameters()):
+        if "target" not in name and item.is_floating_point() and item.dim() > 1:
+            item.data.mul_(1.2)
+
+
+def _forward(loss: Any, given: Any) -> Any:
+    outputs = with_gradients(loss, given)
+    names = ("in_keys", "out_keys", "value_type", "target_entropy", "min_action", "max_action")
+    held = {name: getattr(loss, name, None) for name in names}
+    return {**outputs, "held": recorded({n: i for n, i in held.items() if i is not None})}
+
+
+def _twice(loss: Any, given: Any) -> Any:
+    first = with_gradients(loss, given.clone())
+    loss.zero_grad()
+    return [first, with_gradients(loss, given.clone())]
+
+
+def _doubled(loss: Any, given: Any) -> Any:
+    before = with_gradients(loss, given.clone())
+    loss.zero_grad()
+    loss.double()
+    after = given.apply(lambda item: item.double() if item.is_floating_point() else item)
+    return [before, with_gradients(loss, after)]
+
+
+def _estimator(*given: Any, **options: Any) -> Callable[[Any, Any], Any]:
+    """The loss with another estimator, by name, as a class or made."""
+
+    def call(loss: Any, data: Any) -> Any:
+        arguments = [item() if callable(item) else item for item in given]
+        loss.make_value_estimator(*arguments, **options)
+        estimator = loss.value_estimator
+        numbers_ = {n: getattr(estimator, n) for n in ("gamma", "lmbda") if hasattr(estimator, n)}
+        return {
+            "kind": type(estimator).__name__,
+            "numbers": recorded(numbers_),
+            "keys": recorded(vars(estimator.tensor_keys)),
+            **_forward(loss, data),
+        }
+
+    return call
+
+
+def _kind(name: str) -> Callable[[], Any]:
+    return lambda: getattr(library("torchrl.objectives", "ValueEstimators"), name)
+
+
+def _made_gae() -> Any:
+    return library("torchrl.objectives.value", "GAE")(gamma=0.6, lmbda=0.5, value_network=value())
+
+
+def _keys(loss: Any, given: Any) -> Any:
+    """Every key by another name in turn: in the loss, its estimator and the steps."""
+    outputs = {}
+    for name, key in sorted(vars(loss.tensor_keys).items()):
+        if not isinstance(key, str):
+            continue
+        outputs[name] = _with_key(loss, given.clone(), name, key)
+        loss.set_keys(**{name: key})
+        loss.zero_grad()
+    loss.set_keys(reward="gain", done="over")
+    loss.set_keys(reward=None)
+    return {"back": recorded(vars(loss.tensor_keys)), "each": outputs}
+
+
+def _with_key(loss: Any, data: Any, name: str, key: str) -> Any:
+    try:
+        loss.set_keys(**{name: f"own_{name}"})
+    except KeyError as error:
+        return ExpectedError(error)
+    for place in (data, data["next"]):
+        if key in place:
+            place.rename_key_(key, f"own_{name}")
+    held = {"in": str(loss.in_keys), "out": str(loss.out_keys)}
+    outputs = refused(lambda: with_gradients(loss, data))
+    return {**held, "estimator": recorded(vars(loss.value_estimator.tensor_keys)), "loss": outputs}
+
+
+def _networks(loss: Any, given: Any) -> Any:
+    """Networks that are taken out, changed and put back; all parameters made anew."""
+    from copy import deepcopy
+
+    outputs = {}
+    for name in ("actor_network", "critic_network", "value_network", "qvalue_network"):
+        if getattr(loss, f"{name}_params", None) is not None:
+            network = deepcopy(loss.get_stateful_net(name))
+            for parameter in network.parameters():
+                parameter.data.add_(1.0)
+            between = recorded(getattr(loss, f"{name}_params"))
+            loss.from_stateful_net(name, network)
+            outputs[name] = [between, recorded(getattr(loss, f"{name}_params"))]
+    loss.reset_parameters_recursive()
+    return {**outputs, "again": recorded(loss)}
+
+
+def _each(*names: str) -> Callable[[Any, Any], Any]:
+    """Methods by themselves, while actions are drawn elsewhere."""
+
+    def call(loss: Any, given: Any) -> Any:
+        from torchrl.envs.utils import ExplorationType, set_exploration_type
+
+        with set_exploration_type(ExplorationType.RANDOM):
+            return {
+                name: refused(partial(with_gradients, None, given.clone(), getattr(loss, name)))
+                for name in names
+                if hasattr(loss, name)
+            }
+
+    return call
+
+
+def _held(loss: Any, given: Any) -> Any:
+    return {
+        "reset": refused(lambda: loss.reset()),
+        "state": recorded(loss),
+        "parameters": [name for name, _ in loss.named_parameters()],
+        "keys": refused(lambda: dataclasses.asdict(type(loss).default_keys())),
+        "own": refused(lambda: vars(loss.tensor_keys)),
+        "device": refused(lambda: str(loss.value_estimator.gamma.device)),
+        "targets": {
+            name: refused(partial(getattr, loss, name))
+            for name in (
+                "target_actor_network_params", "target_critic_network_params",
+                "target_value_network_params", "target_qvalue_network_params",
+            )
+        },
+        "unknown": refused(lambda: loss.set_keys(wanted="gain")),
+        "lacking": refused(lambda: loss.wanted),
+    }  # fmt: skip
+
+
+def _assigned(loss: Any, given: Any) -> Any:
+    """Coefficients that a schedule assigns after the loss is made."""
+    for name in ("clip_epsilon", "entropy_coeff", "entropy_coef", "critic_coeff", "critic_coef",
+                 "alpha", "beta", "max_importance_ratio"):  # fmt: skip
+        if isinstance(getattr(loss, name, None), torch.Tensor) and name in dict(
+            loss.named_buffers()
+        ):
+            setattr(loss, name, 0.3)
+    return _forward(loss, given)
+
+
+def _updated(kind: str, **options: Any) -> Callable[[Any, Any], Any]:
+    """Target networks after updates."""
+
+    def call(loss: Any, given: Any) -> Any:
+        kind_ = library("torchrl.objectives", kind)
+        updater = kind_(loss, **options)
+        states = [recorded(loss)]
+        for _ in range(4):
+            _unequal(loss)
+            updater.step()
+            states.append(recorded(loss))
+        other = kind_(loss, **options)
+        other.load_state_dict(updater.state_dict())
+        _unequal(loss)
+        other.step()
+        return [*states, recorded(updater.state_dict()), recorded(loss), repr(updater)]
+
+    return call
+
+
+def _masks(loss: Any, given: Any) -> Any:
+    """The entry that says which steps count: none, another, one that lacks, and no name."""
+    outputs = []
+    for key in (None, ("collector", "mask"), "shifted_valid", "auto", "lacking", "is_init", 3):
+        outputs.append(refused(partial(setattr, loss, "loss_mask_key", key)))
+        outputs.append(
+            refused(lambda: [str(loss.loss_mask_key), with_gradients(loss, given.clone())])
+        )
+        loss.zero_grad()
+    return outputs
+
+
+def _modes(loss: Any, given: Any) -> Any:
+    """The state is saved and loaded; networks do not learn; the loss is evaluated."""
+    state = {name: item.clone() for name, item in loss.state_dict().items()}
+    for parameter in loss.parameters():
+        parameter.data.mul_(0.5)
+    loss.load_state_dict(state)
+    return _forward(loss.eval(), given)
+
+
+def _own(base: Any, given: Any) -> Any:
+    """A loss of a user's own, of what the base class has."""
+    from tensordict import TensorDict
+
+    @dataclasses.dataclass
+    class Keys:
+        """What it reads."""
+
+        reward: str = "reward"
+        value: str = "state_value"
+
+    class Own(base.func):
+        """The squared values of what was observed."""
+
+        _AcceptedKeys = default_keys = Keys
+        value_network: Any = None
+        value_network_params: Any = None
+        target_value_network_params: Any = None
+
+        def __init__(self, **given: Any) -> None:
+            super().__init__()
+            self.reduction = "mean"
+            self.convert_to_functional(value(nn.Dropout(0.5)), "value_network", **given)
+
+        def forward(self, data: Any) -> Any:
+            with self.value_network_params.to_module(self.value_network):
+                values = self.value_network(data.clone(False))["state_value"]
+            return TensorDict({"loss_own": self._reduce_loss(values**2, data)}, [])
+
+        def half_loss(self, data: Any) -> Any:
+            return self(data)["loss_own"] / 2
+
+    def used(**options: Any) -> Any:
+        loss = Own(**options)
+        kind = library("torchrl.objectives.value", "TD0Estimator")
+        loss.make_value_estimator(kind, gamma=0.9, value_network=value())
+        loss.value_network.train()
+        outputs = [with_gradients(loss, given.clone()), loss.half_loss(given), loss.in_keys]
+        loss.set_keys(reward="gain")
+        return [outputs, str(vars(loss.value_estimator.tensor_keys)), recorded(loss)]
+
+    return [
+        refused(used), refused(lambda: used(create_target_params=True)),
+        refused(lambda: used(expand_dim=2)), refused(lambda: base.func().forward(given)),
+        refused(lambda: used(expand_dim=2, create_target_params=True)),
+    ]  # fmt: skip
+
+
+CALLS: Dict[str, Callable[[Any, Any], Any]] = {
+    "": _forward,
+    "twice": _twice,
+    "doubled": _doubled,
+    "keys": _keys,
+    "networks": _networks,
+    "held": _held,
+    "assigned": _assigned,
+    "eval": _modes,
+    "masks": _masks,
+    "each": _each(
+        "actor_loss", "qvalue_v1_loss", "qvalue_v2_loss", "value_loss", "loss_value", "loss_actor",
+        "loss_critic", "qvalue_loss", "alpha_loss",
+    ),
+    **{name: _estimator(_kind(name), gamma=0.7)
+       for name in ("TD0", "TD1", "TDLambda", "GAE", "VTrace")},
+    "default estimator": _estimator(),
+    "unknown estimator": _estimator("mean"),
+    "class of estimator": _estimator(
+        lambda: library("torchrl.objectives.value", "TD0Estimator"), gamma=0.6
+    ),
+    "made estimator": _estimator(_made_gae),
+}  # fmt: skip
+TARGETS: Dict[str, Callable[[Any, Any], Any]] = {
+    "soft": _updated("SoftUpdate", eps=0.9), "slow": _updated("SoftUpdate", tau=0.01),
+    "both": _updated("SoftUpdate", tau=0.01, eps=0.9), "neither": _updated("SoftUpdate"),
+    "hard": _updated("HardUpdate", value_network_update_interval=2),
+}  # fmt: skip
+
+# -- options ---------------------------------------------------------------------------------------
+
+
+def _norm(name: str) -> Any:
+    norm = library("torchrl.modules.value_norm", name)(shape=1)
+    norm.update(torch.linspace(-3.0, 5.0, 20).unsqueeze(-1))
+    return norm
+
+
+def _flat_bounds(*shape: int) -> Any:
+    return bounds(-0.4, 0.6).expand(*shape, ACTIONS) if shape else bounds(-0.4, 0.6)
+
+
+def _composite(*shape: int) -> Any:
+    kind = library("torchrl.data", "Composite", "CompositeSpec")
+    return kind({"action": _flat_bounds(*shape)}, shape=shape)
+
+
+_COMMON: Dict[str, Any] = {
+    "reduction": ["none", "sum", "mean", "median"],
+    "gamma": [0.8],
+}
+_ON_POLICY: Dict[str, Any] = {
+    **_COMMON,
+    "loss_critic_type": ["l1", "l2", "l3"],
+    "entropy_coeff": [0.0, 0.5, {"action_log_prob": 0.2}],
+    "critic_coeff": [0.0, 0.5, None],
+    "clip_value": [0.1, True],
+    "advantage_norm": [
+        partial(_norm, name)
+        for name in ("PopArtValueNorm", "RunningValueNorm", "PercentileValueNorm")
+    ],
+    "max_importance_ratio": [1.1],
+    "advantage_key": ["advantage", "gain"],
+    "value_target_key": ["value_target"],
+    "value_key": ["state_value"],
+    "samples_mc_entropy": [3],
+    "normalize_advantage": [True],
+    "device": ["meta"],
+}
+_TOGETHER: Tuple[Mapping[str, Any], ...] = (
+    *({"normalize_advantage": True, "normalize_advantage_exclude_dims": dims}
+      for dims in ((0,), (-1,), (1, -1))),
+    {"clip_value": 0.1, "separate_losses": True},
+    {"delay_actor": True, "max_importance_ratio": 1.1},
+    {"loss_critic_type": "l1", "reduction": "sum"},
+    {"reduction": "none", "normalize_advantage": True},
+    {"critic_coeff": None, "entropy_bonus": False},
+    {"functional": False, "clip_value": 0.1},
+)  # fmt: skip
+_OFF_POLICY: Dict[str, Any] = {
+    **_COMMON,
+    "loss_function": ["l1", "l2", "smooth_l1"],
+    "use_prioritized_weights": [True, False],
+    "priority_key": ["rank"],
+    "min_alpha": [1.5],
+    "max_alpha": [0.5],
+    "target_entropy": [-1.0],
+    "scalar_output_mode": ["exclude", "non_tensor"],
+    "num_qvalue_nets": [1, 3],
+}
+_NONE = tuple(
+    {"reduction": reduction, "scalar_output_mode": mode}
+    for reduction in ("none", "sum")
+    for mode in ("exclude", "non_tensor")
+)
+_SPECS: Tuple[Callable[[], Any], ...] = (
+    bounds, _flat_bounds, _composite, partial(_composite, 3),
+    lambda: library("torchrl.data", "Unbounded", "UnboundedContinuousTensorSpec")(shape=(ACTIONS,)),
+)  # fmt: skip
+
+_SCORED = (
+    "rows", "time", "one", "blocks", "time counted", "blocks counted_column", "time collected",
+    "time unscored", "time unscored_counted", "rows flat", "rows wide", "rows columns",
+    "rows carried", "rows lacking", "rows even", "rows double",
+)  # fmt: skip
+_PLAIN = (
+    "rows", "time", "one", "blocks", "time counted", "blocks counted_column", "time collected",
+    "rows weighted", "time weighted_counted", "rows several", "rows over", "rows large",
+    "rows unrewarded", "rows lacking", "rows hopeless", "rows double", "time missing",
+    "rows counted",
+)  # fmt: skip
+
+_WEIGHTED = ("time weighted", "rows weighted_counted")
+
+
+def _on_policy(name: str, more: Sequence[Mapping[str, Any]] = (), **options: Any) -> Subject:
+    def kit(actor: Callable[[], Any], acts: str = "continuous", critic: Any = value) -> Kit:
+        return Kit(
+            lambda: {"actor_network": actor(), "critic_network": critic()}, partial(batch, acts)
+        )
+
+    def heads(move: str, nested: bool, gain: float = 1.0) -> Kit:
+        actor = partial(_actor_of_heads, move, nested, gain)
+        made = kit(actor)
+        return Kit(made.arguments, partial(_acted, actor), _apart)
+
+    def narrow() -> Kit:
+        """The dimension of time is none of the batch's."""
+        wide = heads("IndependentNormal", False)
+        return Kit(wide.arguments, lambda label: wide.inputs(label).auto_batch_size_(1), _apart)
+
+    def moved(label: str) -> Any:
+        given = batch("continuous", label)
+        return given.update({"move": given["action"], "move_log_prob": given["action_log_prob"]})
+
+    kits = {
+        "tanh": kit(_gaussian),
+        "normal": kit(partial(_gaussian, "IndependentNormal")),
+        "endless": kit(_endless),
+        "bounds": kit(partial(_gaussian, "TanhNormal", 8.0)),
+        "summed": Kit(kit(_gaussian).arguments, partial(batch, "continuous"), _summed),
+        "choices": kit(_one_hot_actor, "one_hot"),
+        "masked": kit(lambda: choosing(_distribution("MaskedCategorical"), masked=True), "index"),
+        "sure": kit(deterministic),
+        "dropout": kit(_gaussian, critic=lambda: value(nn.Dropout(0.5))),
+        "common": Kit(_in_common, partial(batch, "continuous")),
+        "common apart": Kit(
+            lambda: {**_in_common(), "separate_losses": True}, partial(batch, "continuous")
+        ),
+        "modules": Kit(
+            lambda: {**kit(_gaussian).arguments(), "functional": False},
+            partial(batch, "continuous"),
+        ),
+        "renamed": Kit(kit(_renamed_actor).arguments, moved),
+        "heads": heads("IndependentNormal", False),
+        "nested": heads("IndependentNormal", True),
+        "sampled": heads("TanhNormal", False, 6.0),
+        "narrow": narrow(),
+    }
+    return Subject(
+        f"torchrl.objectives:{name}",
+        kits,
+        _SCORED,
+        ("time", "time counted"),
+        options={**_ON_POLICY, **options},
+        together=(*_TOGETHER, *more),
+        calls=CALLS,
+        prepare=_ready,
+        skip=("actor", "critic"),
+        thorough=("modules",),
+    )
+
+
+def _off_policy(
+    name: str, kits: Dict[str, Kit], together: Any = (), brief: Any = _WEIGHTED, **options: Any
+) -> Subject:
+    return Subject(
+        f"torchrl.objectives:{name}",
+        kits,
+        _PLAIN,
+        brief,
+        options={**_OFF_POLICY, **options},
+        together=together,
+        calls={**CALLS, **TARGETS},
+        prepare=_ready,
+    )
+
+
+def _kit(acts: str = "continuous", **arguments: Callable[[], Any]) -> Kit:
+    def made() -> Dict[str, Any]:
+        return {name: make() for name, make in arguments.items()}
+
+    return Kit(made, partial(batch, acts))
+
+
+def _spec() -> Any:
+    return bounds()
+
+
+def _critics() -> Any:
+    return _list_of(action_value)
+
+
+def subjects() -> Dict[str, List[Subject]]:
+    """The losses by name."""
+    sac = {
+        "tanh": _kit(actor_network=_gaussian, qvalue_network=action_value, action_spec=_spec),
+        "first": _kit(
+            actor_network=_gaussian, qvalue_network=action_value, value_network=value,
+            action_spec=_spec,
+        ),
+        "bounds": _kit(
+            actor_network=partial(_gaussian, "TanhNormal", 8.0), qvalue_network=action_value,
+            action_spec=_spec,
+        ),
+        "critics": _kit(actor_network=_gaussian, qvalue_network=_critics, action_spec=_spec),
+        "dropout": _kit(
+            actor_network=_gaussian, qvalue_network=lambda: action_value(nn.Dropout(0.5)),
+            action_spec=_spec,
+        ),
+    }  # fmt: skip
+    choice = _one_hot_actor
+    indexed = partial(choosing, torch.distributions.Categorical)
+
+    def sure() -> Any:
+        actor = choice()
+        for parameter in actor.parameters():
+            parameter.data.mul_(200.0)
+        return actor
+
+    def discrete(actor: Callable[[], Any], acts: str, space: str) -> Kit:
+        return _kit(
+            acts, actor_network=actor, qvalue_network=choice_values, num_actions=lambda: CHOICES,
+            action_space=lambda: space,
+        )  # fmt: skip
+
+    td3 = {
+        "bounds": _kit(
+            actor_network=deterministic, qvalue_network=action_value, bounds=lambda: (-1.0, 1.0)
+        ),
+        "critics": _kit(
+            actor_network=deterministic, qvalue_network=_critics, bounds=lambda: (-1.0, 1.0)
+        ),
+        "tensors": _kit(
+            actor_network=deterministic, qvalue_network=action_value,
+            bounds=lambda: (torch.tensor([-0.4, -0.1]), torch.tensor([0.6, 0.2])),
+        ),
+        "turned": _kit(
+            actor_network=deterministic, qvalue_network=action_value, bounds=lambda: (0.6, -0.4)
+        ),
+        "none": _kit(actor_network=deterministic, qvalue_network=action_value),
+        **{
+            f"spec{n}": _kit(
+                actor_network=deterministic, qvalue_network=action_value, action_spec=make
+            )
+            for n, make in enumerate(_SPECS)
+        },
+    }  # fmt: skip
+    ddpg = {
+        "": _kit(actor_network=deterministic, value_network=action_value),
+        "dropout": _kit(
+            actor_network=deterministic, value_network=lambda: action_value(nn.Dropout(0.5))
+        ),
+    }
+
+    def choosing_values(acts: str, space: str, *layers: Any, **more: Any) -> Kit:
+        return _kit(
+            acts,
+            value_network=lambda: q_values(*(layer() for layer in layers), action_space=space),
+            action_space=lambda: space,
+        )  # fmt: skip
+
+    def specified() -> Any:
+        return library("torchrl.data", "Categorical", "DiscreteTensorSpec")(CHOICES)
+
+    dqn = {
+        "one_hot": choosing_values("one_hot", "one_hot"),
+        "index": choosing_values("index", "categorical"),
+        "column": choosing_values("column", "categorical"),
+        "dropout": choosing_values("one_hot", "one_hot", partial(nn.Dropout, 0.5)),
+        "spec": _kit(
+            "index", value_network=lambda: q_values(action_space="categorical"),
+            action_space=specified,
+        ),
+    }  # fmt: skip
+    distributional = {
+        space or kind: _kit(acts, value_network=partial(_distributional, kind), gamma=lambda: 0.9)
+        for space, kind, acts in (
+            ("", "one_hot", "one_hot"), ("", "categorical", "index"),
+            ("column", "categorical", "column"),
+        )
+    }  # fmt: skip
+    ppo = (
+        {"clip_epsilon": (0.1, 0.3)}, {"clip_epsilon": 0.05, "clip_value": True},
+        {"clip_epsilon": torch.tensor(0.3)},
+    )  # fmt: skip
+    penalty = (
+        {"dtarg": 0.02, "increment": 3.0, "beta": 0.7},
+        {"dtarg": 1e4, "decrement": 0.3, "beta": 0.7},
+        {"dtarg": 1.0, "samples_mc_kl": 4},
+    )  # fmt: skip
+    every = [
+        _on_policy("PPOLoss"),
+        _on_policy("ClipPPOLoss", ppo),
+        _on_policy("KLPENPPOLoss", penalty, dtarg=[0.5, 2.0, 5.0]),
+        _on_policy("A2CLoss"),
+        _on_policy("ReinforceLoss"),
+        _off_policy("SACLoss", sac, _NONE, action_spec=_SPECS),
+        _off_policy(
+            "DiscreteSACLoss",
+            {
+                "one_hot": discrete(choice, "one_hot", "one_hot"),
+                "index": discrete(indexed, "index", "categorical"),
+                "sure": discrete(sure, "one_hot", "one_hot"),
+            },
+            _NONE,
+        ),
+        _off_policy("TD3Loss", td3),
+        _off_policy("DDPGLoss", ddpg),
+        _off_policy("DQNLoss", dqn, [{"double_dqn": True, "delay_value": False}]),
+        _off_policy(
+            "DistributionalDQNLoss", distributional, brief=("rows weighted", "rows counted")
+        ),
+    ]
+    own = Subject(
+        "torchrl.objectives:LossModule", {"": Kit(dict, partial(batch, "continuous"))},
+        ("time", "rows"), calls={"": _own},
+    )  # fmt: skip
+    return {each.name.rpartition(":")[2]: [each] for each in (*every, own)}

@@ -1,0 +1,322 @@
+"""Calls that are generated from signatures: each object with its defaults and each option varied.
+
+A ``Subject`` says what cannot be read from a signature: how the required arguments are made, which
+inputs suit them, and which calls are made of the object. Everything else is generated: a flag is
+flipped, a number changed, a word replaced by every other that the docstring lists.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import re
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+
+import torch
+from torch import nn
+
+from rlregress.frameworks.base import Unsupported
+from rlregress.frameworks.framework_errors import ExpectedError
+from rlregress.frameworks.torchrl.compat import keyword, library, parameters_of
+
+Call = Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True)
+class Kit:
+    """Arguments that go together, and the inputs that suit them.
+
+    Attributes:
+        arguments: makes the required arguments by name.
+        inputs: makes an input by its label.
+        within: what an object is made and used in, a context manager.
+    """
+
+    arguments: Callable[[], Dict[str, Any]]
+    inputs: Callable[[str], Any]
+    within: Optional[Callable[[], Any]] = None
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A class or function, and how it is used.
+
+    Attributes:
+        name: ``module:Name``.
+        kits: label -> arguments and inputs; options are varied with the first one.
+        inputs: labels of the inputs that the defaults are used on, with the first kit.
+        brief: the inputs that every option and kit is used on; without it the first of ``inputs``.
+        options: parameter -> values to use beside the generated ones; a callable makes one.
+        together: options that are set at once.
+        calls: label -> what is done with an object and an input; the first one with every option.
+        prepare: what is done with each object before it is used.
+        skip: parameters that are not varied.
+        thorough: kits that all calls are made with, beside the first one.
+    """
+
+    name: str
+    kits: Mapping[str, Kit]
+    inputs: Sequence[str]
+    brief: Sequence[str] = ()
+    options: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    together: Sequence[Mapping[str, Any]] = ()
+    calls: Mapping[str, Call] = field(default_factory=dict)
+    prepare: Optional[Callable[[Any], Any]] = None
+    skip: Sequence[str] = ()
+    thorough: Sequence[str] = ()
+
+
+# -- variants of arguments ---------------------------------------------------------------------
+
+
+def values_of(called: Any, parameter: inspect.Parameter) -> List[Any]:
+    """Other values than the default of a parameter, as far as its annotation or default tell."""
+    default, kind = parameter.default, str(parameter.annotation)
+    if isinstance(default, bool):
+        return [not default]
+    if isinstance(default, (int, float)) and default == default:
+        return [
+            0.5 * default + 0.05 if isinstance(default, float) else default + 1,
+            type(default)(0),
+        ]
+    words = _words(inspect.getdoc(called) or "", parameter.name) if "str" in kind else []
+    if words:
+        return [word for word in words if word != default]
+    if default is None:
+        for name, values in (("bool", [True, False]), ("float", [0.5]), ("int", [2])):
+            if re.search(rf"\b{name}\b(?!\[)", kind) and "tuple" not in kind:
+                return list(values)
+    return []
+
+
+def _words(doc: str, name: str) -> List[str]:
+    """The words in quotes in a parameter's paragraph of a docstring."""
+    found = re.search(rf"^ *{name} \(.*?(?=^ *\w+ \(|^ *\w+:$|\Z)", doc, re.MULTILINE | re.DOTALL)
+    words = re.findall(r"[`\"']+\"?([a-z][a-z0-9_]*)\"?[`\"']+", found.group() if found else "")
+    quoted = re.findall(r"[\"']([a-z][a-z0-9_]*)[\"']", found.group() if found else "")
+    return sorted(set(words) & set(quoted))
+
+
+def variants(called: Any, subject: Subject) -> Iterator[Tuple[str, Dict[str, Any]]]:
+    """Label and keywords of each variant: none, each option, and those that go together."""
+    yield "", {}
+    given = set(next(iter(subject.kits.values())).arguments())
+    known = parameters_of(called)
+    for name, parameter in known.items():
+        varied = parameter.default is not parameter.empty and name not in subject.skip
+        if varied and name not in given and name not in subject.options:
+            for value in values_of(called, parameter):
+                yield f"{name}={value}", {name: value}
+    for name, values in subject.options.items():
+        for value in values:
+            yield f"{name}={label_of(value)}", {name: value}
+    for options in subject.together:
+        yield ", ".join(f"{k}={label_of(v)}" for k, v in options.items()), dict(options)
+
+
+def label_of(value: Any) -> str:
+    """A value in the name of a case: numbers and words as they are, what makes one by its name."""
+    if callable(value):
+        return str(value.__name__ if hasattr(value, "__name__") else made_label(value))
+    return str(value)
+
+
+def made_label(value: partial[Any]) -> str:
+    """The words that a partial was made of."""
+    return "-".join(map(str, (value.func.__name__, *value.args, *value.keywords.values())))
+
+
+# -- cases --------------------------------------------------------------------------------------
+
+
+def cases(subject: Subject, seed: int) -> Dict[str, Callable[[], Any]]:
+    """Name -> call, of everything that is done with a subject; {} where a version lacks it."""
+    module, _, name = subject.name.partition(":")
+    try:
+        called = library(module, name)
+    except Unsupported:
+        return {}
+    by_name: Dict[str, Callable[[], Any]] = {}
+
+    def add(kit: str, label: str, options: Dict[str, Any], input_: str, call: str) -> None:
+        words = [
+            f"{name}({label})",
+            kit if kit != first else "",
+            input_,
+            call if call != main else "",
+        ]
+        by_name[" ".join(filter(None, words))] = partial(
+            _run, subject, called, subject.kits[kit], options, input_, call, seed
+        )
+
+    first, main = next(iter(subject.kits)), next(iter(subject.calls))
+    brief = subject.brief or subject.inputs[:1]
+    for kit in subject.kits:
+        for input_ in subject.inputs if kit == first else brief:
+            add(kit, "", {}, input_, main)
+        for call in list(subject.calls)[1:] if kit in (first, *subject.thorough) else ():
+            add(kit, "", {}, brief[0], call)
+    for label, options in itertools.islice(variants(called, subject), 1, None):
+        for input_ in brief:
+            add(first, label, options, input_, main)
+    known: Mapping[str, Any] = parameters_of(called)
+    if inspect.isclass(called) and subject.kits[first].arguments():
+        for parameter in list(known)[1:]:
+            hold = partial(_held, subject, called, parameter)
+            by_name[f"{name}() holds {parameter}"] = partial(_seeded, hold, seed)
+    return by_name
+
+
+def _held(subject: Subject, called: Any, parameter: str) -> Any:
+    """What a default is as an attribute, where users find it."""
+    arguments = next(iter(subject.kits.values())).arguments()
+    made = called(**{keyword(called, name): value for name, value in arguments.items()})
+    value = getattr(made, parameter)
+    return str(type(value)) if isinstance(value, nn.Module) else recorded(value)
+
+
+def _seeded(call: Callable[[], Any], seed: int) -> Any:
+    torch.manual_seed(seed)
+    return refused(call)
+
+
+def _run(
+    subject: Subject,
+    called: Any,
+    kit: Kit,
+    options: Dict[str, Any],
+    input_: str,
+    call: str,
+    seed: int,
+) -> Any:
+    """What one call shows, or the error that the library answers with.
+
+    Raises:
+        Unsupported: the version has no such option or name.
+    """
+    torch.manual_seed(seed)
+    if kit.within is not None:
+        with kit.within():
+            return _used(subject, called, kit, options, input_, call)
+    return _used(subject, called, kit, options, input_, call)
+
+
+def _used(
+    subject: Subject, called: Any, kit: Kit, options: Dict[str, Any], input_: str, call: str
+) -> Any:
+    try:
+        given = {name: value() if _makes(value) else value for name, value in options.items()}
+        arguments = {**kit.arguments(), **given}
+        batch = kit.inputs(input_)
+        if inspect.isclass(called):
+            arguments = {keyword(called, name): value for name, value in arguments.items()}
+        # what takes its arguments from the input is called with it
+        late = not kit.arguments() or not inspect.isclass(called)
+        made = partial(called, **arguments) if late else called(**arguments)
+        made = subject.prepare(made) if subject.prepare else made
+        return recorded(subject.calls[call](made, batch))
+    except Unsupported:
+        raise
+    except Exception as error:
+        return ExpectedError(error)
+
+
+def _makes(value: Any) -> bool:
+    return callable(value) and not inspect.isclass(value)
+
+
+def refused(call: Callable[[], Any]) -> Any:
+    """What a call returns, or the name of the error that the library answers with."""
+    try:
+        return recorded(call())
+    except Unsupported:
+        raise
+    except Exception as error:
+        return ExpectedError(error)
+
+
+# -- what is recorded ------------------------------------------------------------------------------
+
+
+def recorded(value: Any) -> Any:
+    """Numbers, tensors, words and trees of them: whatever a call returns, as an event takes it."""
+    if isinstance(value, torch.Tensor):
+        return value.detach().clone()
+    if isinstance(value, nn.Module):
+        return {name: recorded(item) for name, item in value.state_dict().items()}
+    if hasattr(value, "batch_size") and hasattr(value, "items"):
+        return {_name(key): recorded(item) for key, item in value.items(True, True)}
+    if isinstance(value, Mapping):
+        return {_name(key): recorded(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)) and not isinstance(value, torch.Size):
+        return [recorded(item) for item in value]
+    if isinstance(value, (bool, int, float, str)):
+        return value
+    return re.sub(r" at 0x[0-9a-f]+", "", str(value))
+
+
+def _name(key: Any) -> str:
+    return (
+        key
+        if isinstance(key, str)
+        else ".".join(map(str, key))
+        if isinstance(key, tuple)
+        else str(key)
+    )
+
+
+def with_gradients(made: Any, batch: Any, call: Optional[Callable[[Any], Any]] = None) -> Any:
+    """What a call returns, writes into its input, leaves in its module, and its gradients."""
+    before = recorded(batch)
+    state = recorded(made) if isinstance(made, nn.Module) else {}
+    returned = (call or made)(batch)
+    outputs = {"returned": recorded(returned), "written": changes(before, recorded(batch))}
+    tree: Any = returned if not isinstance(returned, torch.Tensor) else {"loss": returned}
+    leaves = [
+        item
+        for key, item in (tree.items(True, True) if hasattr(tree, "batch_size") else _items(tree))
+        if isinstance(item, torch.Tensor)
+        and item.requires_grad
+        and (
+            not hasattr(tree, "batch_size")
+            or not hasattr(made, "tensor_keys")
+            or not hasattr(made, "reduction")
+            or str(key).startswith("loss")
+        )
+    ]
+    if leaves:
+        sum(item.sum() for item in leaves).backward()  # type: ignore[union-attr]
+    if isinstance(made, nn.Module):
+        outputs["gradient"] = {
+            name: item.grad.clone()
+            for name, item in made.named_parameters()
+            if item.grad is not None
+        }
+        outputs["state"] = changes(state, recorded(made))
+    return outputs
+
+
+def _items(tree: Any) -> Iterator[Tuple[Any, Any]]:
+    if isinstance(tree, Mapping):
+        yield from tree.items()
+    elif isinstance(tree, (list, tuple)):
+        yield from enumerate(tree)
+
+
+def changes(before: Any, after: Any) -> Any:
+    """The entries that are others than before."""
+    if not isinstance(after, Mapping) or not isinstance(before, Mapping):
+        return {} if same(before, after) else after
+    return {key: item for key, item in after.items() if not same(before.get(key), item)}
+
+
+def same(first: Any, second: Any) -> bool:
+    """Whether two values are the same in every bit, type and shape."""
+    if isinstance(first, torch.Tensor) and isinstance(second, torch.Tensor):
+        alike = first.shape == second.shape and first.dtype == second.dtype
+        return alike and torch.equal(first.nan_to_num(), second.nan_to_num())
+    if isinstance(first, torch.Tensor) or isinstance(second, torch.Tensor):
+        return False
+    return bool(first == second)
