@@ -127,16 +127,17 @@ def built_in(job: Dict[str, Any]) -> Callable[[Any], None]:
 
         seed = int(job.get("seed", 0))
         if job.get("scenario"):
-            quiet, calls = recorder.quiet, "calls" in job["scenario"].get("features", {})
-            # versions may have other calls, whose networks would be counted
-            recorder.quiet = quiet or calls
+            generated = "calls" in job["scenario"].get("features", {})
+            # versions have other calls: what happens inside of them has no order in common
+            quiet, recorder.quiet = recorder.quiet, recorder.quiet or generated
             try:
                 outputs = adapter.trace_scenario(job["scenario"], make_env, seed)
             finally:
                 recorder.quiet = quiet
             for name, value in (outputs or {}).items():
                 recorder.answer(name, value)
-            recorder.over = recorder.over or calls
+            # nor do the networks that are left of them
+            recorder.over = recorder.over or generated
         else:
             adapter.trace_trainings()[job["algorithm"]](make_env, seed)
 

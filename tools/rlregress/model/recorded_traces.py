@@ -87,11 +87,6 @@ class Event:
         return self.kind == "output" and not self.file
 
     @property
-    def is_generated(self) -> bool:
-        """Whether it is of a call that is generated from a signature: versions may have others."""
-        return self.is_answer and self.name.startswith("call ")
-
-    @property
     def place(self) -> str:
         """``file:line``."""
         return f"{self.file}:{self.line}" if self.file else "outside of the traced code"
@@ -132,6 +127,12 @@ class Trace:
     def elsewhere(self) -> list[Mapping[str, Any]]:
         """Threads and processes that the training started; see ``other_threads.Elsewhere``."""
         return list(self.header.get("elsewhere", []))
+
+    @property
+    def is_generated(self) -> bool:
+        """Whether its answers are of calls that are generated from the version's signatures."""
+        scenario = self.header.get("job", {}).get("scenario") or {}
+        return "calls" in scenario.get("features", {})
 
     def count(self, kind: str) -> int:
         """How many events of a kind there are."""

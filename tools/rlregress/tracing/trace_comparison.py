@@ -73,7 +73,9 @@ class _Walk:
         self.i = self.j = self.compared = self.equal = 0
         self.extra = [("A", event) for event in beside_a] + [("B", event) for event in beside_b]
         self.losses = _Losses(events_a, events_b)
-        self.interface = _output_divergence(beside_a, beside_b)
+        # a generated call of one side alone is of a name or an option that the other side lacks
+        generated = a.is_generated and b.is_generated and any(e.is_answer for e in self.a)
+        self.interface = None if generated else _output_divergence(beside_a, beside_b)
         self.rounding: Divergence | None = None
         self.worst = 0.0
         #: the same numbers in another type or shape, if they were.
@@ -319,9 +321,7 @@ def _common(events: Sequence[Event], others: Sequence[Event]) -> tuple[list[Even
 
 def _output_divergence(a: Sequence[Event], b: Sequence[Event]) -> Divergence | None:
     """What a part of the library answers on one side alone, such as that it refuses."""
-    one, other = (
-        next((e for e in side if e.is_answer and not e.is_generated), None) for side in (a, b)
-    )
+    one, other = (next((e for e in side if e.is_answer), None) for side in (a, b))
     return (
         Divergence(kind="interface", part="", a=one, b=other, before=()) if one or other else None
     )

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import operator
+import sys
 import tomllib
+import types
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +22,10 @@ from rlregress.frameworks.framework_errors import ExpectedError
 from rlregress.frameworks.torchrl import generated_cases
 from rlregress.frameworks.torchrl.generated_cases import option_variants
 from rlregress.inside import events, swap
+from rlregress.inside.recorder import Recorder
+from rlregress.model.recorded_traces import Trace
+from rlregress.tracing import trace_reader
+from rlregress.tracing.trace_comparison import compare
 from rlregress.upgrade import scenario_files
 
 PARTS = generated_cases.subjects()
@@ -31,14 +39,10 @@ def shown(call: Any) -> Any:
     """What a call shows, as a trace notes it; nothing where the version lacks it."""
     state = torch.get_rng_state()
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            found = call()
-    except Unsupported:
-        return None
+        found = option_variants.shown("", call_once(call))
     finally:
         torch.set_rng_state(state)
-    return events.part(found), events.types_of({"": found})
+    return {name: (events.part(item), events.types_of({"": item})) for name, item in found.items()}
 
 
 @pytest.mark.parametrize("part", sorted(PARTS))
@@ -63,13 +67,10 @@ def test_the_defaults_are_no_error(part):
 
 
 def call_once(call: Any) -> Any:
-    """What a call returns, nothing where the version lacks it."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return call()
-    except Unsupported:
-        return None
+    """What a call returns."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return call()
 
 
 @pytest.mark.parametrize(
@@ -85,6 +86,118 @@ def test_each_part_is_a_scenario():
     """A part that no scenario names is never traced."""
     chosen = {each.features.get("calls") for each in scenario_files.of(frameworks.get("torchrl"))}
     assert set(PARTS) == chosen - {None}
+
+
+class Shift:
+    """A class of a library."""
+
+    def __init__(self, by: float = 1.0, twice: bool = False):
+        self.by = by
+        self.twice = twice
+
+    def __call__(self, number: float) -> float:
+        """A number that is shifted."""
+        return number + self.by * (1 + self.twice)
+
+    def back(self, number: float) -> float:
+        """The number that was shifted."""
+        return number - self.by
+
+
+class WithoutOption(Shift):
+    """A version without ``twice``."""
+
+    def __init__(self, by: float = 1.0):
+        super().__init__(by)
+
+
+class WithoutMethod(Shift):
+    """A version without ``back``."""
+
+    back = property()
+
+
+class Refusing(Shift):
+    """A version that raises an error where the other returns a number."""
+
+    def __call__(self, number: float) -> float:
+        """A number, or an error of the library's own."""
+        if self.twice:
+            # raised inside of the library, as a test's file is none of the suite
+            raise TypeError("an argument that is taken no more")
+        return super().__call__(number)
+
+
+class RefusingAll(Shift):
+    """A version that raises whenever an object is made."""
+
+    def __init__(self, by: float = 1.0, twice: bool = False):
+        raise ValueError(by)
+
+
+class OtherNumbers(Shift):
+    """A version that shifts by more."""
+
+    def back(self, number: float) -> float:
+        """Another number."""
+        return number - 2 * self.by
+
+
+def traced(kind: type[Shift] | None, monkeypatch: pytest.MonkeyPatch, folder: Path) -> Trace:
+    """What is recorded of a version of ``Shift``; None: the version has no such class."""
+    library = types.ModuleType("shifting")
+    if kind is not None:
+        library.Shift = kind
+    monkeypatch.setitem(sys.modules, "shifting", library)
+    kit = option_variants.Kit(lambda: {"by": 2.0}, float)
+
+    def both(shift: Any, number: float) -> Any:
+        # no frame of this file is below: the suite asks for the names
+        items = {name: operator.methodcaller(name, number) for name in ("__call__", "back")}
+        return option_variants.Items(
+            (name, option_variants.refused(partial(call, shift))) for name, call in items.items()
+        )
+
+    calls = {"": lambda shift, number: shift(number), "both": both}
+    subject = option_variants.Subject("shifting:Shift", {"": kit}, ["1"], calls=calls)
+    monkeypatch.setattr(generated_cases, "subjects", lambda: {"shift": [subject]})
+    recorder = Recorder(events.Places([]))
+    for name, value in generated_cases.use("shift", 0).items():
+        recorder.answer(name, value)
+    job = {"scenario": {"features": {"calls": "shift"}}}
+    header = {"job": job, "failure": "", "seeded": [], "lines": {}}
+    events.write(str(folder / "trace"), header, recorder.events)
+    return trace_reader.load(folder / "trace")
+
+
+@pytest.mark.parametrize(
+    ("kind", "verdict", "lacking"),
+    [
+        (Shift, "equal", set()),
+        # what one version lacks is no difference of the calls that are left
+        (WithoutOption, "equal", {"Shift(twice=True) 1", "Shift() holds twice"}),
+        (WithoutMethod, "equal", {"Shift() 1 both: back"}),
+        # the same call is made on both sides and does something else
+        (Refusing, "diverged", set()),
+        (RefusingAll, "diverged", {"Shift() 1 both: __call__", "Shift() 1 both: back"}),
+        (OtherNumbers, "diverged", set()),
+    ],
+)
+def test_what_a_version_lacks_is_no_difference_and_what_it_refuses_is(
+    kind, verdict, lacking, monkeypatch, tmp_path
+):
+    """Whichever version is the old one."""
+    whole, other = (traced(version, monkeypatch, tmp_path) for version in (Shift, kind))
+    names = [{event.name for event in trace.events} for trace in (whole, other)]
+    assert names[0] - names[1] == lacking
+    assert not names[1] - names[0]
+    assert compare(whole, other).verdict == compare(other, whole).verdict == verdict
+
+
+def test_a_version_that_lacks_all_calls_of_a_part_does_not_offer_it(monkeypatch, tmp_path):
+    """It is reported as gone, or as new, and never as the same."""
+    with pytest.raises(Unsupported, match="nothing of shift"):
+        traced(None, monkeypatch, tmp_path)
 
 
 def put(fault: dict[str, str], faulty: bool) -> None:

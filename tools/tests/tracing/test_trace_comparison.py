@@ -363,6 +363,45 @@ def test_an_answer_of_one_side_only_is_a_difference(a, b, sides):
     assert compare(shown(*a, file="f.py"), shown(*b, file="f.py")).verdict == "equal"
 
 
+def generated(*names, values=()):
+    """A trace of calls that are generated from signatures, some of which show other values."""
+    plain = shown(*names)
+    scenario = {"features": {"calls": "PPOLoss"}}
+    changed_ = tuple(
+        replace(event, parts={"value": Part(digest="2", norm=2.0, values=(2.0,))})
+        if event.name in values
+        else event
+        for event in plain.events
+    )
+    return Trace(header={**plain.header, "job": {"scenario": scenario}}, events=changed_)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "verdict"),
+    [
+        # a call of an option that one version alone has
+        (generated("one", "two"), generated("one", "three"), "equal"),
+        # what both make is compared, whatever one has beside it
+        (generated("one", "two"), generated("one", "two", "three", values=["one"]), "diverged"),
+        (generated("one", "two"), generated("two", values=["two"]), "diverged"),
+        # nothing is left to compare
+        (generated("one", "two"), generated("three"), "diverged"),
+        (generated("one"), generated(), "diverged"),
+        # calls that no signature gives have to be on both sides
+        (generated("one", "two"), shown("one"), "diverged"),
+    ],
+)
+def test_a_generated_call_of_one_side_only_is_no_difference(a, b, verdict):
+    """The other version has no such option; what is left has to be the same."""
+    for found, old, new in ((compare(a, b), a, b), (compare(b, a), b, a)):
+        assert found.verdict == verdict
+        # it is reported: the reader can tell how much was not compared
+        one_sided = {e.name for e in old.events} ^ {e.name for e in new.events}
+        assert {event.name for _, event in found.extra} == one_sided
+        text = " ".join(explain.comparison(found, old, new))
+        assert all(f"only {side} has" in text for side, _ in found.extra)
+
+
 def test_answers_after_an_extra_draw_are_compared():
     """A draw of one side only does not hide that answers at the end have other numbers."""
     a, b = shown("first", "last"), shown("first", "last")

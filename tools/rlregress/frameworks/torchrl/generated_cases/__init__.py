@@ -1,7 +1,7 @@
 """Calls of TorchRL's classes and functions that are generated from their signatures.
 
 A scenario whose feature ``calls`` names a part makes all of its calls, and what each shows is an
-event of the trace: ``call Class(option=value) input call``. What a version lacks is left out.
+event of the trace: ``Class(option=value) input call``. What a version lacks is left out.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rlregress.frameworks.torchrl.generated_cases import (
     estimator_tables,
     loss_tables,
 )
-from rlregress.frameworks.torchrl.generated_cases.option_variants import Subject, cases
+from rlregress.frameworks.torchrl.generated_cases.option_variants import Subject, cases, shown
 
 
 def subjects() -> Dict[str, List[Subject]]:
@@ -33,14 +33,17 @@ def calls(part: str, seed: int) -> Dict[str, Callable[[], Any]]:
 
 
 def use(part: str, seed: int) -> Dict[str, Any]:
-    """What each call of a part shows, by name."""
+    """What each call of a part shows, in the order of their names, which versions share.
+
+    Raises:
+        Unsupported: the version has none of them.
+    """
     outputs: Dict[str, Any] = {}
     with warnings.catch_warnings():
         # about what is done on purpose
         warnings.simplefilter("ignore")
-        for name, call in calls(part, seed).items():
-            try:
-                outputs[f"call {name}"] = call()
-            except Unsupported:
-                continue
+        for name, call in sorted(calls(part, seed).items()):
+            outputs.update(shown(name, call()))
+    if not outputs:
+        raise Unsupported(f"this version has nothing of {part}")
     return outputs

@@ -13,6 +13,7 @@ from torch import nn
 from rlregress.frameworks.torchrl.compat import library, parameters_of
 from rlregress.frameworks.torchrl.generated_cases.input_corpus import batch, numbers
 from rlregress.frameworks.torchrl.generated_cases.option_variants import (
+    Items,
     Kit,
     Subject,
     recorded,
@@ -126,7 +127,7 @@ def _probed(kind: Any, given: Dict[str, Any]) -> Any:
     for name in ("sample_and_log_prob", "rsample_and_log_prob"):
         outputs[name] = refused(partial(_called, made, name))
         outputs[f"{name} 3"] = refused(partial(_called, made, name, (3,)))
-    return outputs
+    return Items(outputs)
 
 
 def _called(made: Any, name: str, *arguments: Any) -> Any:
@@ -140,13 +141,13 @@ def _updated(kind: Any, given: Dict[str, Any]) -> Any:
     other = {n: 0.7 * x + 0.1 for n, x in leaves.items() if n in ("loc", "scale", "param")}
     made.update(*other.values())
     with torch.no_grad():
-        return {
-            "draw": recorded(made.sample()),
-            "score": refused(lambda: made.log_prob(given["values"]["inside"])),
-            "mode": refused(lambda: made.deterministic_sample),
-            "mean": refused(lambda: made.mean),
-            "loc": refused(lambda: made.loc),
-        }
+        return Items(
+            draw=recorded(made.sample()),
+            score=refused(lambda: made.log_prob(given["values"]["inside"])),
+            mode=refused(lambda: made.deterministic_sample),
+            mean=refused(lambda: made.mean),
+            loc=refused(lambda: made.loc),
+        )
 
 
 def _distributions() -> List[Subject]:
@@ -257,7 +258,7 @@ def _helped(helper: Any, made: Any) -> Any:
                 outputs[f"{label} {total}"] = refused(partial(helper, *arguments))
     with summed(False):
         outputs["moved"] = refused(lambda: helper(made, (), reparameterize=True))
-    return outputs
+    return Items(outputs)
 
 
 def _squashed(call: Any, given: torch.Tensor) -> Any:
@@ -354,7 +355,7 @@ def _noised(noise: Any, given: Any) -> Any:
         outputs["later"] = refused(partial(noise, given.clone()))
     outputs["keys"] = [refused(lambda: str(noise.in_keys)), refused(lambda: str(noise.out_keys))]
     outputs["spec"] = refused(lambda: str(sorted(map(str, noise.spec.keys()))))
-    return outputs
+    return Items(outputs)
 
 
 def _later_spec(noise: Any, given: Any) -> Any:
@@ -467,9 +468,9 @@ def _next(function: Any, given: Any) -> Any:
         "half": {"pred_next_val": predicted, "gamma": 0.5},
         "probed": {"operator": value(), "next_val_key": "state_value", "gamma": 0.8},
     }  # fmt: skip
-    return {
-        label: refused(partial(function, given.clone(), **each)) for label, each in calls.items()
-    }
+    return Items(
+        (label, refused(partial(function, given.clone(), **each))) for label, each in calls.items()
+    )
 
 
 def _distance(function: Any, given: Any) -> Any:

@@ -8,9 +8,10 @@ from typing import Any, Callable, Dict, List, Sequence
 import torch
 from torch import nn
 
-from rlregress.frameworks.torchrl.compat import library
+from rlregress.frameworks.torchrl.compat import keyword, library, parameters_of
 from rlregress.frameworks.torchrl.generated_cases.input_corpus import CHANGES, batch, flags, numbers
 from rlregress.frameworks.torchrl.generated_cases.option_variants import (
+    Items,
     Kit,
     Subject,
     recorded,
@@ -133,13 +134,13 @@ def _keys(estimator: Any, data: Any) -> Any:
         ]
     outputs["unknown"] = refused(lambda: estimator.set_keys(wanted="own"))
     outputs["none"] = refused(lambda: estimator.set_keys(value=None))
-    return outputs
+    return Items(outputs)
 
 
 def _held(estimator: Any, data: Any) -> Any:
     names = ("gamma", "lmbda", "device", "shifted", "vectorized", "time_dim", "is_stateless")
     held = {name: refused(partial(getattr, estimator, name, "none")) for name in names}
-    return {**held, "state": recorded(estimator), "keys": recorded(vars(estimator.tensor_keys))}
+    return Items(held, state=recorded(estimator), keys=recorded(vars(estimator.tensor_keys)))
 
 
 def _along(*dims: int) -> Callable[[Any, Any], Any]:
@@ -317,14 +318,10 @@ def _arguments(label: str) -> Dict[str, Any]:
 
 
 def _computed(function: Any, given: Dict[str, Any]) -> Any:
-    from rlregress.frameworks.torchrl.compat import parameters_of
-
     known = parameters_of(function.func)
-    lacking = [
-        n for n in ("rolling_gamma", "time_dim", "rho_thresh") if n in given and n not in known
-    ]
-    if lacking:
-        return "no such option"
+    for name in ("rolling_gamma", "time_dim", "rho_thresh"):
+        if name in given:
+            keyword(function.func, name)
     used = {name: item for name, item in given.items() if name in known}
     for name in ("state_value", "next_state_value", "reward"):
         if isinstance(used.get(name), torch.Tensor):

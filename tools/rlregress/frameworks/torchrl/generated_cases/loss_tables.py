@@ -13,6 +13,7 @@ from rlregress.frameworks.framework_errors import ExpectedError
 from rlregress.frameworks.torchrl.compat import library
 from rlregress.frameworks.torchrl.generated_cases.input_corpus import batch
 from rlregress.frameworks.torchrl.generated_cases.option_variants import (
+    Items,
     Kit,
     Subject,
     recorded,
@@ -209,7 +210,7 @@ def _keys(loss: Any, given: Any) -> Any:
         loss.zero_grad()
     loss.set_keys(reward="gain", done="over")
     loss.set_keys(reward=None)
-    return {"back": recorded(vars(loss.tensor_keys)), "each": outputs}
+    return Items({"back": recorded(vars(loss.tensor_keys)), **outputs})
 
 
 def _with_key(loss: Any, data: Any, name: str, key: str) -> Any:
@@ -245,21 +246,22 @@ def _networks(loss: Any, given: Any) -> Any:
 def _each(*names: str) -> Callable[[Any, Any], Any]:
     """Methods by themselves, while actions are drawn elsewhere."""
 
+    def used(loss: Any, given: Any, name: str) -> Any:
+        return with_gradients(None, given, getattr(loss, name))
+
     def call(loss: Any, given: Any) -> Any:
         from torchrl.envs.utils import ExplorationType, set_exploration_type
 
         with set_exploration_type(ExplorationType.RANDOM):
-            return {
-                name: refused(partial(with_gradients, None, given.clone(), getattr(loss, name)))
-                for name in names
-                if hasattr(loss, name)
-            }
+            return Items(
+                (name, refused(partial(used, loss, given.clone(), name))) for name in names
+            )
 
     return call
 
 
 def _held(loss: Any, given: Any) -> Any:
-    return {
+    return Items({
         "reset": refused(lambda: loss.reset()),
         "state": recorded(loss),
         "parameters": [name for name, _ in loss.named_parameters()],
@@ -267,15 +269,15 @@ def _held(loss: Any, given: Any) -> Any:
         "own": refused(lambda: vars(loss.tensor_keys)),
         "device": refused(lambda: str(loss.value_estimator.gamma.device)),
         "targets": {
-            name: refused(partial(getattr, loss, name))
+            name: refused(partial(getattr, loss, name, "none"))
             for name in (
                 "target_actor_network_params", "target_critic_network_params",
                 "target_value_network_params", "target_qvalue_network_params",
             )
         },
         "unknown": refused(lambda: loss.set_keys(wanted="gain")),
-        "lacking": refused(lambda: loss.wanted),
-    }  # fmt: skip
+        "lacking": refused(lambda: getattr(loss, "wanted", "none")),
+    })  # fmt: skip
 
 
 def _assigned(loss: Any, given: Any) -> Any:
@@ -300,11 +302,15 @@ def _updated(kind: str, **options: Any) -> Callable[[Any, Any], Any]:
             _unequal(loss)
             updater.step()
             states.append(recorded(loss))
-        other = kind_(loss, **options)
-        other.load_state_dict(updater.state_dict())
-        _unequal(loss)
-        other.step()
-        return [*states, recorded(updater.state_dict()), recorded(loss), repr(updater)]
+
+        def loaded() -> Any:
+            other = kind_(loss, **options)
+            other.load_state_dict(updater.state_dict())
+            _unequal(loss)
+            other.step()
+            return [updater.state_dict(), loss]
+
+        return Items(states=states, loaded=refused(loaded), words=repr(updater))
 
     return call
 

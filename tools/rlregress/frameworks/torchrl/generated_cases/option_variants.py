@@ -7,21 +7,34 @@ flipped, a number changed, a word replaced by every other that the docstring lis
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import itertools
 import re
+import traceback
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 import torch
 from torch import nn
 
+import rlregress
 from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.framework_errors import ExpectedError
 from rlregress.frameworks.torchrl.compat import keyword, library, parameters_of
 
 Call = Callable[[Any, Any], Any]
+_SUITE = str(Path(rlregress.__file__).parent)
+
+
+class Lacking(str):
+    """That a version has no such class, method or option; what contains it is not recorded."""
+
+
+class Items(Dict[str, Any]):
+    """What a call shows item by item, each compared where both versions have it."""
 
 
 @dataclass(frozen=True)
@@ -147,9 +160,8 @@ def cases(subject: Subject, seed: int) -> Dict[str, Callable[[], Any]]:
             input_,
             call if call != main else "",
         ]
-        by_name[" ".join(filter(None, words))] = partial(
-            _run, subject, called, subject.kits[kit], options, input_, call, seed
-        )
+        use = partial(_used, subject, called, subject.kits[kit], options, input_, call)
+        by_name[" ".join(filter(None, words))] = partial(_seeded, use, seed)
 
     first, main = next(iter(subject.kits)), next(iter(subject.calls))
     brief = subject.brief or subject.inputs[:1]
@@ -182,31 +194,10 @@ def _seeded(call: Callable[[], Any], seed: int) -> Any:
     return refused(call)
 
 
-def _run(
-    subject: Subject,
-    called: Any,
-    kit: Kit,
-    options: Dict[str, Any],
-    input_: str,
-    call: str,
-    seed: int,
-) -> Any:
-    """What one call shows, or the error that the library answers with.
-
-    Raises:
-        Unsupported: the version has no such option or name.
-    """
-    torch.manual_seed(seed)
-    if kit.within is not None:
-        with kit.within():
-            return _used(subject, called, kit, options, input_, call)
-    return _used(subject, called, kit, options, input_, call)
-
-
 def _used(
     subject: Subject, called: Any, kit: Kit, options: Dict[str, Any], input_: str, call: str
 ) -> Any:
-    try:
+    with kit.within() if kit.within else contextlib.nullcontext():
         given = {name: value() if _makes(value) else value for name, value in options.items()}
         arguments = {**kit.arguments(), **given}
         batch = kit.inputs(input_)
@@ -216,11 +207,7 @@ def _used(
         late = not kit.arguments() or not inspect.isclass(called)
         made = partial(called, **arguments) if late else called(**arguments)
         made = subject.prepare(made) if subject.prepare else made
-        return recorded(subject.calls[call](made, batch))
-    except Unsupported:
-        raise
-    except Exception as error:
-        return ExpectedError(error)
+        return subject.calls[call](made, batch)
 
 
 def _makes(value: Any) -> bool:
@@ -228,13 +215,44 @@ def _makes(value: Any) -> bool:
 
 
 def refused(call: Callable[[], Any]) -> Any:
-    """What a call returns, or the name of the error that the library answers with."""
+    """What a call returns, that the version lacks it, or the error that the library answers with.
+
+    A version lacks what the suite itself asks for in vain, a name or a keyword: the list of changed
+    names has it. An error from inside of the library is its answer.
+    """
     try:
         return recorded(call())
-    except Unsupported:
-        raise
     except Exception as error:
-        return ExpectedError(error)
+        return Lacking(error) if _in_vain(error) else ExpectedError(error)
+
+
+def _in_vain(error: Exception) -> bool:
+    if isinstance(error, Unsupported):
+        return True
+    words = "argument" if isinstance(error, TypeError) else ""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.name != "__getattr__"]
+    return (
+        isinstance(error, (AttributeError, ImportError, TypeError))
+        and words in str(error)
+        # a value that has become none is no name that a version lacks
+        and "'NoneType'" not in str(error)
+        and frames[-1].filename.startswith(_SUITE)
+    )
+
+
+def shown(name: str, value: Any) -> Dict[str, Any]:
+    """What a call is recorded as, by name: itself, and its items if it has some."""
+    if not isinstance(value, Items):
+        return {} if _lacks(value) else {name: value}
+    items = {f"{name}: {label}": item for label, item in value.items() if not _lacks(item)}
+    # the call by itself, so that items on one side and an error on the other are a difference
+    return {name: "items", **items}
+
+
+def _lacks(value: Any) -> bool:
+    if isinstance(value, (Mapping, list)):
+        return any(map(_lacks, value.values() if isinstance(value, Mapping) else value))
+    return isinstance(value, Lacking)
 
 
 # -- what is recorded ------------------------------------------------------------------------------
@@ -249,7 +267,8 @@ def recorded(value: Any) -> Any:
     if hasattr(value, "batch_size") and hasattr(value, "items"):
         return {_name(key): recorded(item) for key, item in value.items(True, True)}
     if isinstance(value, Mapping):
-        return {_name(key): recorded(item) for key, item in value.items()}
+        kind = Items if isinstance(value, Items) else dict
+        return kind({_name(key): recorded(item) for key, item in value.items()})
     if isinstance(value, (list, tuple)) and not isinstance(value, torch.Size):
         return [recorded(item) for item in value]
     if isinstance(value, (bool, int, float, str)):
