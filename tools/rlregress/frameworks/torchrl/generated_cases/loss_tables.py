@@ -221,7 +221,7 @@ def _with_key(loss: Any, data: Any, name: str, key: str) -> Any:
     for place in (data, data["next"]):
         if key in place:
             place.rename_key_(key, f"own_{name}")
-    held = {"in": str(loss.in_keys), "out": str(loss.out_keys)}
+    held = {name: str(getattr(loss, name, "none")) for name in ("in_keys", "out_keys")}
     outputs = refused(lambda: with_gradients(loss, data))
     return {**held, "estimator": recorded(vars(loss.value_estimator.tensor_keys)), "loss": outputs}
 
