@@ -154,9 +154,15 @@ def _unequal(loss: Any) -> None:
 
 def _forward(loss: Any, given: Any) -> Any:
     outputs = with_gradients(loss, given)
-    names = ("in_keys", "out_keys", "value_type", "target_entropy", "min_action", "max_action")
+    names = ("out_keys", "value_type", "target_entropy", "min_action", "max_action")
     held = {name: getattr(loss, name, None) for name in names}
-    return {**outputs, "held": recorded({n: i for n, i in held.items() if i is not None})}
+    held = {"in_keys": _in_keys(loss), **{n: i for n, i in held.items() if i is not None}}
+    return {**outputs, "held": recorded(held)}
+
+
+def _in_keys(loss: Any) -> List[str]:
+    """They are a set: their order says nothing."""
+    return sorted(map(str, getattr(loss, "in_keys", ()) or ()))
 
 
 def _twice(loss: Any, given: Any) -> Any:
@@ -221,7 +227,7 @@ def _with_key(loss: Any, data: Any, name: str, key: str) -> Any:
     for place in (data, data["next"]):
         if key in place:
             place.rename_key_(key, f"own_{name}")
-    held = {name: str(getattr(loss, name, "none")) for name in ("in_keys", "out_keys")}
+    held = {"in": _in_keys(loss), "out": str(getattr(loss, "out_keys", "none"))}
     outputs = refused(lambda: with_gradients(loss, data))
     return {**held, "estimator": recorded(vars(loss.value_estimator.tensor_keys)), "loss": outputs}
 
@@ -373,7 +379,7 @@ def _own(base: Any, given: Any) -> Any:
         kind = library("torchrl.objectives.value", "TD0Estimator")
         loss.make_value_estimator(kind, gamma=0.9, value_network=value())
         loss.value_network.train()
-        outputs = [with_gradients(loss, given.clone()), loss.half_loss(given), loss.in_keys]
+        outputs = [with_gradients(loss, given.clone()), loss.half_loss(given), _in_keys(loss)]
         loss.set_keys(reward="gain")
         return [outputs, str(vars(loss.value_estimator.tensor_keys)), recorded(loss)]
 
