@@ -58,12 +58,8 @@ def test_calls_repeat_themselves(part):
 def test_the_defaults_are_no_error(part):
     """A factory that no longer fits would turn all of the calls into the same error."""
     for subject in PARTS[part]:
-        calls = option_variants.cases(subject, 0)
-        errors = [
-            name for name, call in calls.items() if isinstance(call_once(call), ExpectedError)
-        ]
-        assert len(errors) < len(calls) / 2, errors
-        break
+        name, call = next(iter(option_variants.cases(subject, 0).items()))
+        assert not isinstance(call_once(call), (ExpectedError, option_variants.Lacking)), name
 
 
 def call_once(call: Any) -> Any:

@@ -97,7 +97,13 @@ def options(called: Any, **given: Any) -> Dict[str, Any]:
 
 def library(module: str, *names: str) -> Any:
     """What a version calls by one of these names; Unsupported where it has none."""
-    imported = importlib.import_module(module)
+    try:
+        imported = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if not f"{module}.".startswith(f"{error.name}."):
+            # one that the version needs, and that is not installed
+            raise
+        raise Unsupported(f"this version has no {module}") from error
     for name in names:
         if hasattr(imported, name):
             return getattr(imported, name)

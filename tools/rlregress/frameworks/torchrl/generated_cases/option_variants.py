@@ -273,7 +273,8 @@ def recorded(value: Any) -> Any:
         return [recorded(item) for item in value]
     if isinstance(value, (bool, int, float, str)):
         return value
-    return re.sub(r" at 0x[0-9a-f]+", "", str(value))
+    # what a function is called is no result
+    return "function" if inspect.isroutine(value) else re.sub(r" at 0x[0-9a-f]+", "", str(value))
 
 
 def _name(key: Any) -> str:
