@@ -185,7 +185,8 @@ def _held(subject: Subject, called: Any, parameter: str) -> Any:
     """What a default is as an attribute, where users find it."""
     arguments = next(iter(subject.kits.values())).arguments()
     made = called(**{keyword(called, name): value for name, value in arguments.items()})
-    value = getattr(made, parameter)
+    # where the option is there, an attribute that is not is a result
+    value = getattr(made, parameter, "none")
     return str(type(value)) if isinstance(value, nn.Module) else recorded(value)
 
 
