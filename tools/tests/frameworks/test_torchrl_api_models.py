@@ -18,7 +18,6 @@ from rlregress.frameworks.torchrl.api_cases import (
     actor_networks,
     batched_actions,
     batched_losses,
-    estimate_shapes,
     estimator_edge_cases,
     loss_edge_cases,
     loss_errors,
@@ -34,7 +33,7 @@ MODULES = (
     module_edge_cases,
     loss_inputs, loss_options, actor_networks,
     loss_errors, action_shapes,
-    estimate_shapes, loss_shapes, estimator_edge_cases,
+    loss_shapes, estimator_edge_cases,
 )  # fmt: skip
 NAMES = sorted(name for module in MODULES for name in module.API_CASES)
 ROOT = Path(torchrl.__file__).parent

@@ -8,7 +8,6 @@ from typing import Any, Callable, Dict, Sequence
 import torch
 from torch import nn
 
-from rlregress.frameworks.torchrl.api_cases.estimate_shapes import Agents
 from rlregress.frameworks.torchrl.compat import library
 from rlregress.frameworks.torchrl.network_factories import (
     OBSERVATIONS,
@@ -28,6 +27,18 @@ from rlregress.frameworks.torchrl.network_factories import (
 NAMES = ("GAE", "TD0Estimator", "TD1Estimator", "TDLambdaEstimator", "VTrace")
 _FUNCTIONS = "torchrl.objectives.value.functional"
 _SEQUENCES = "torchrl.objectives.value.utils"
+
+
+class Agents(nn.Module):
+    """A value for each of three agents."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(OBSERVATIONS, 3)
+
+    def forward(self, observation: torch.Tensor) -> torch.Tensor:
+        """Of shape [..., 3, 1]."""
+        return self.layer(observation).unsqueeze(-1)
 
 
 def _estimator(name: str, critic: Any = None, **options: Any) -> Any:
