@@ -18,7 +18,6 @@ from rlregress.frameworks.torchrl.api_cases import (
     actor_networks,
     batched_actions,
     batched_losses,
-    estimator_edge_cases,
     loss_edge_cases,
     loss_errors,
     loss_inputs,
@@ -29,11 +28,8 @@ from rlregress.frameworks.torchrl.api_cases import (
 from rlregress.inside import events, swap
 
 MODULES = (
-    batched_actions, batched_losses, loss_edge_cases,
-    module_edge_cases,
-    loss_inputs, loss_options, actor_networks,
-    loss_errors, action_shapes,
-    loss_shapes, estimator_edge_cases,
+    batched_actions, batched_losses, loss_edge_cases, module_edge_cases, loss_inputs, loss_options,
+    actor_networks, loss_errors, action_shapes, loss_shapes,
 )  # fmt: skip
 NAMES = sorted(name for module in MODULES for name in module.API_CASES)
 ROOT = Path(torchrl.__file__).parent

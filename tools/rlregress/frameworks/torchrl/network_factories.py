@@ -293,9 +293,6 @@ def exploring(name: str, call: Callable[[], Any]) -> Any:
         return call()
 
 
-_WRITTEN = ("advantage", "value_target", "state_value", "shifted_valid", "reward")
-
-
 def estimator_of(name: str, critic: Any, **options: Any) -> Any:
     """An estimator of the version, by keywords that it has."""
     kind = library("torchrl.objectives.value", name)
@@ -303,15 +300,3 @@ def estimator_of(name: str, critic: Any, **options: Any) -> Any:
     if name in ("GAE", "TDLambdaEstimator", "MultiAgentGAE"):
         given["lmbda"] = 0.8
     return made(kind, **given)
-
-
-def written(batch: Any) -> Dict[str, Any]:
-    """What an estimator wrote into a batch, and the rewards that it read."""
-    tensors = entries(batch)
-    keys = [key for key in sorted(tensors) if key.rpartition(".")[2] in _WRITTEN]
-    return {key: tensors[key].detach() for key in [*keys, "next.reward"]}
-
-
-def averaging(name: str) -> Dict[str, bool]:
-    """The option of an estimator that standardises: advantages, or rewards."""
-    return {"average_gae" if name == "GAE" else "average_rewards": True}

@@ -82,6 +82,13 @@ def _unstarted(label: str) -> Any:
     return _given(label).exclude(("next", "is_init"))
 
 
+def _at_once(label: str) -> Any:
+    """Steps of which one starts an episode that is cut after it."""
+    given = _given(label)
+    given["is_init"] = given["is_init"] | given["next", "truncated"]
+    return given
+
+
 def _forward(estimator: Any, data: Any) -> Any:
     outputs = with_gradients(estimator, data)
     return {**outputs, "in": str(estimator.in_keys), "out": str(estimator.out_keys)}
@@ -231,6 +238,7 @@ def _estimator(name: str, *more: Any, **required: Callable[[], Any]) -> Subject:
     read = {
         "starts": kit(starts),
         "starts shifted": kit(starts, _unstarted, shifted=True),
+        "starts shifted at once": kit(starts, _at_once, shifted=True),
         "starts lacking": kit(starts, _unstarted),
     }
     if name == "MultiAgentGAE":
@@ -249,6 +257,7 @@ def _estimator(name: str, *more: Any, **required: Callable[[], Any]) -> Subject:
             "chunks": kit(value, value_chunk_size=2),
             "pseudo": kit(value, deactivate_vmap=True),
             "of agents": kit(value, _agents),
+            "aside": kit(value, device="meta"),
             **read,
         },
         _INPUTS,
@@ -256,7 +265,7 @@ def _estimator(name: str, *more: Any, **required: Callable[[], Any]) -> Subject:
         options=_OPTIONS,
         together=(*_SHIFTED, *_CHUNKS, *more),
         calls=_CALLS,
-        thorough=("chunks", "pseudo"),
+        thorough=("chunks", "pseudo", "aside"),
     )
 
 
