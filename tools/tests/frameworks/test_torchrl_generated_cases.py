@@ -39,7 +39,7 @@ def shown(call: Any) -> Any:
     """What a call shows, as a trace notes it; nothing where the version lacks it."""
     state = torch.get_rng_state()
     try:
-        found = option_variants.shown("", call_once(call))
+        found = option_variants.events_of("", call_once(call))
     finally:
         torch.set_rng_state(state)
     return {name: (events.part(item), events.types_of({"": item})) for name, item in found.items()}

@@ -15,7 +15,7 @@ from rlregress.frameworks.torchrl.generated_cases import (
     estimator_tables,
     loss_tables,
 )
-from rlregress.frameworks.torchrl.generated_cases.option_variants import Subject, cases, shown
+from rlregress.frameworks.torchrl.generated_cases.option_variants import Subject, cases, events_of
 
 
 def subjects() -> Dict[str, List[Subject]]:
@@ -43,7 +43,7 @@ def use(part: str, seed: int) -> Dict[str, Any]:
         # about what is done on purpose
         warnings.simplefilter("ignore")
         for name, call in sorted(calls(part, seed).items()):
-            outputs.update(shown(name, call()))
+            outputs.update(events_of(name, call()))
     if not outputs:
         raise Unsupported(f"this version has nothing of {part}")
     return outputs

@@ -241,7 +241,7 @@ def _in_vain(error: Exception) -> bool:
     )
 
 
-def shown(name: str, value: Any) -> Dict[str, Any]:
+def events_of(name: str, value: Any) -> Dict[str, Any]:
     """What a call is recorded as, by name: itself, and its items if it has some."""
     if not isinstance(value, Items):
         return {} if _lacks(value) else {name: value}
