@@ -81,7 +81,7 @@ def test_a_page_is_plain_english(page: Path):
 
 def test_a_page_that_is_not_is_found():
     """A long sentence, long ones on average, and a phrase, which may stand in a table."""
-    phrase = DATA["phrases"][0]
+    phrase = DATA["page_phrases"][0]
     assert faults(f"{'word ' * 32}end.\n\n{'Short. ' * 9}") == [f"1: 33 words: {'word ' * 32}end."]
     assert faults(f"{'word ' * 18}end.\n") == ["19.0 words a sentence"]
     assert faults(f"It {phrase}.") == [f"1: {phrase!r} in: It {phrase}."]
@@ -91,6 +91,6 @@ def test_a_page_that_is_not_is_found():
 def test_what_is_no_sentence_of_the_page_is_left_out():
     """Code counts as one word; tables, headings, blocks and quotations have no sentences."""
     page = "One `a b c` two. Three 4.5 of A. Zeller et al. 1999!\n- four\n- five"
-    assert [words for words, _, _ in lengths(page)] == [3, 7, 1, 1]
+    assert [words for words, _, _ in lengths(page)] == [3, 8, 1, 1]
     long = "word " * 40
     assert faults(f"# {long}\n\n> {long}\n\n```\n{long}\n```\n\n| a |\n|---|\n| {long} |\n") == []
