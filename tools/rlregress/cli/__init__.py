@@ -163,7 +163,7 @@ def _guarded() -> int:
     except OSError as error:
         message = _unusable(error)
     except MemoryError:
-        message = "there is not enough memory for what was asked for"
+        message = "there is not enough memory for this command"
     except SystemExit as ended:
         if ended.code == 128 + signal.SIGINT:
             typer.echo(f"\nrlregress: {_interrupted(sys.argv[1:])}", err=True)

@@ -216,8 +216,8 @@ def causes(comparison: Comparison, others: Sequence[Mapping[str, Any]] = ()) -> 
     if first.gap < _ROUNDING:
         return "arithmetic (threads, or a GPU)"
     return (
-        "something that the tracer does not record (a random generator of its own, the clock, the "
-        "order of a set, a file that another run has left, an environment that is not gymnasium's)"
+        "something that the tracer does not record (a private random generator, the clock, the "
+        "order of a set, a file of another run, an environment that is not gymnasium's)"
     )
 
 

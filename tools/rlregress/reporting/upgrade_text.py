@@ -169,7 +169,9 @@ def _absent(details: Details) -> str:
     if not details.absent:
         return ""
     reasons = dict.fromkeys(missing.text.partition(": ")[2] for missing in details.absent)
-    return f" ({len(details.absent)} more are of what neither side has: {some(list(reasons), 3)})"
+    return (
+        f" ({len(details.absent)} more concern what neither version has: {some(list(reasons), 3)})"
+    )
 
 
 # -- the list of entries ---------------------------------------------------------------------------
@@ -418,7 +420,7 @@ def _proof(proof: MutationTest) -> list[str]:
 
 
 def _physics(moved: Sequence[Moved]) -> list[str]:
-    text = ["## Physics", "", "The same seeds and actions on both sides:", ""]
+    text = ["## Physics", "", "The same seeds and actions on both versions:", ""]
     text += [
         f"- {m.environment}: differs from step {m.step} on, by {m.at_first:.3g} at first and "
         f"{m.largest:.3g} at most{f' ({m.note})' if m.note else ''}"
@@ -427,7 +429,7 @@ def _physics(moved: Sequence[Moved]) -> list[str]:
     ]
     for title, names in (
         ("the same to the bit", [m.environment for m in moved if not m.moves and not m.note]),
-        ("on neither side", [m.environment for m in moved if m.note == "on neither side"]),
+        ("on neither version", [m.environment for m in moved if m.note == "on neither side"]),
     ):
         if names:
             text.append(f"- {title}: {', '.join(names)}")

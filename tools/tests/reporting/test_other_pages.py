@@ -1,4 +1,4 @@
-"""Pages of upgrades, rankings, comparisons and seeded faults."""
+"""Pages of upgrades, rankings, comparisons and injected faults."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_trainings_that_part_for_one_cause_are_one_finding():
     cause = Cause(place=(function,), alone=function)
     page = page_of(upgrades.of(*every, causes={"sac": cause, "sac gsde": cause}))
     (finding,) = page.texts("article", "finding")
-    assert "1 more part at the same line, for the same cause sac gsde" in finding
+    assert "1 more diverge at the same line, for the same reason sac gsde" in finding
 
 
 def test_returns_of_side_b_are_shown_run_by_run(tmp_path):

@@ -377,7 +377,7 @@ def test_an_environment_that_one_side_lacks_was_not_asked():
     ("a", "b", "value"),
     [
         ({"error": "gone"}, {"rows": [[0.0]]}, "environment `x`: old: gone"),
-        ({"error": "gone"}, {"error": "gone"}, "on neither side: x"),
+        ({"error": "gone"}, {"error": "gone"}, "on neither version: x"),
         ({"rows": [[0.0, 1.0]]}, {"rows": [[0.0, 1.0, 2.0]]}, "the observations have 1 and 2"),
         ({"rows": [[0.0, 1.0]]}, {"rows": [[0.0, 1.0]] * 2}, "episodes end elsewhere"),
     ],
@@ -530,7 +530,7 @@ def test_trainings_that_part_for_one_cause_are_told_once():
         "**sac: diverged**",
         "**td3: diverged**",
     ]
-    assert "2 more part at the same line, for the same cause: sac gsde, sac n-step." in text
+    assert "2 more diverge at the same line, for the same reason: sac gsde, sac n-step." in text
     # without a cause nothing is said to be the same
     text = upgrade_text.lines(upgrade(of(*every)))
     assert len([line for line in text if line.startswith("**")]) == 4
@@ -615,7 +615,7 @@ def test_what_neither_side_has_is_shown_apart():
     absent = missing(why="absent", side="A and B")
     details = Details(same=9, absent=(replace(absent[0], text="Unprobed: 1.0 has no trainer"),))
     framework = replace(of(), details=details)
-    assert "(1 more are of what neither side has: 1.0 has no trainer)" in "".join(
+    assert "(1 more concern what neither version has: 1.0 has no trainer)" in "".join(
         upgrade_text.lines(upgrade(framework))
     )
 
