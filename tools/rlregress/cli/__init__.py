@@ -21,15 +21,15 @@ from rlregress.reporting import harmless
 
 #: command -> what is kept of it when it is interrupted; of the others nothing is.
 _KEPT = {
-    "check": "finished trainings and traces are kept, and the same command goes on from there",
-    "upgrade": "finished trainings and traces are kept, and the same command goes on from there",
-    "baseline throughput": "stored processes are kept, and the same command goes on from there, or "
-    "begins again with --replace",
-    "study determinism": "finished trainings are kept, and the same command goes on from there",
-    "study pilot": "finished runs are kept, and the same command goes on from there",
-    "baseline record": "finished runs are kept, and the same command goes on from there",
-    "runs launch": "finished runs are kept, and the same command goes on from there",
-    "selftest histories": "judged pairs are kept, and the same command goes on from there",
+    "check": "finished trainings and traces are kept, and the same command continues from there",
+    "upgrade": "finished trainings and traces are kept, and the same command continues from there",
+    "baseline throughput": "stored processes are kept, and the same command continues from "
+    "there, or begins again with --replace",
+    "study determinism": "finished trainings are kept, and the same command continues from there",
+    "study pilot": "finished runs are kept, and the same command continues from there",
+    "baseline record": "finished runs are kept, and the same command continues from there",
+    "runs launch": "finished runs are kept, and the same command continues from there",
+    "selftest histories": "judged pairs are kept, and the same command continues from there",
 }
 
 

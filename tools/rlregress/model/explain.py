@@ -118,7 +118,7 @@ def divergence(first: Divergence, title: str = "first difference") -> list[str]:
     if first.ratio is not None:
         lines.append(f"  new / old: x{first.ratio:.6g}")
     if first.before:
-        lines.append("  just before, the same on both sides:")
+        lines.append("  just before, the same on both versions:")
         lines += [f"    {event(side_event)}" for side_event in first.before]
     return lines
 

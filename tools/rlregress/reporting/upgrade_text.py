@@ -124,7 +124,7 @@ def _summary(result: Upgrade) -> list[str]:
         text.append(
             f"- {of.title}: of {details.all} details {details.same} are the same, "
             f"{len(details.changed)} differ, {len(details.not_probed)} could not be probed on both "
-            f"sides{_absent(details)}; {counted(len(of.defaults), 'changed default')}"
+            f"versions{_absent(details)}; {counted(len(of.defaults), 'changed default')}"
         )
         if of.proof is not None:
             text.append(f"- {proof_sentence(of.proof)}")
@@ -230,7 +230,7 @@ def entry_line(entry: Entry) -> str:
 
 def _not_probed(result: Upgrade) -> list[str]:
     text = [line for of in result.frameworks for line in _details_not_probed(of)]
-    return ["## Details that could not be probed on both sides", "", *text] if text else []
+    return ["## Details that could not be probed on both versions", "", *text] if text else []
 
 
 def _details_not_probed(of: OfFramework) -> list[str]:
@@ -275,7 +275,7 @@ def _table(result: Upgrade) -> list[str]:
             count = len(of.same_code)
             rows.append(tables.row(of.title, f"{count} more", "run no code that differs", "", ""))
         elif not of.traced and not of.not_traced and result.script is None:
-            rows.append(tables.row(of.title, "none", "no training on both sides", 0, ""))
+            rows.append(tables.row(of.title, "none", "no training on both versions", 0, ""))
     if result.script is not None and isinstance(result.script.held, Traced):
         rows.append(_row("script", result.script.held))
     return rows
@@ -292,7 +292,7 @@ def _sides(result: Upgrade) -> list[str]:
     text = [f"- {line}" for line in text]
     differing = [f"{name} {old} -> {new}" for name, (old, new) in result.differing.items()]
     if differing:
-        text.append(f"- on both sides, in other versions: {', '.join(differing)}")
+        text.append(f"- in both, in other versions: {', '.join(differing)}")
     return ["## Sides", "", *text, ""]
 
 
@@ -333,9 +333,9 @@ def _framework(result: Upgrade, of: OfFramework) -> list[str]:
 def _details(of: OfFramework) -> list[str]:
     details = of.details
     if not details.changed:
-        message = f"All {details.same} details that could be probed on both sides are the same."
-        return [message if details.same else "No detail could be probed on both sides.", ""]
-    counts = f"{len(details.changed)} of {details.probed} probed on both sides"
+        message = f"All {details.same} details that could be probed on both versions are the same."
+        return [message if details.same else "No detail could be probed on both versions.", ""]
+    counts = f"{len(details.changed)} of {details.probed} probed on both versions"
     text = [f"### Details that differ ({counts})", ""]
     changed = [execution.function for execution in of.executions]
     for finding in findings(details.changed, changed):

@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 
 from . import page_contents
 from .page_contents import PAGES
-from .test_language import DATA
+from .test_language import DATA, phrases_in
 
 #: words of a sentence on a page: on average, and at most
 AVERAGE, LONGEST = 18, 32
@@ -22,7 +22,7 @@ PENDING = {
     "behavior.md", "determinism.md", "how-it-works.md", "power.md", "ranking.md", "reports.md",
     "runs.md", "throughput.md", "trend.md", "trust.md", "upgrades.md", "verdicts.md",
 }  # fmt: skip
-_PHRASES = [phrase.lower() for phrase in DATA["phrases"] + DATA["page_phrases"]]
+_PHRASES = [*DATA["phrases"], *DATA["page_phrases"]]
 #: an end of a sentence: not the dot of an initial ("A. Zeller") or of "et al."
 _END = re.compile(r"(?<![ (][A-Z]\.)(?<! al\.)(?<=[.!?])[)\"']*\s+(?=[(\"']?[A-Z0-9])")
 #: a piece of code counts as one word
@@ -64,8 +64,7 @@ def faults(text: str) -> list[str]:
     return found + [
         f"{line}: {phrase!r} in: {words}"
         for line, _, words in texts(text)
-        for phrase in _PHRASES
-        if re.search(rf"\b{re.escape(phrase)}\b", words.lower())
+        for phrase in phrases_in(words, _PHRASES)
     ]
 
 

@@ -107,7 +107,7 @@ def test_an_inconclusive_night_says_how_many_seeds_would_decide(night, tmp_path,
     (card,) = stands_alone(text).texts("article", "card")
     assert code == 3
     assert "inconclusive" in card
-    assert "to see a drop of 50%: about" in card
+    assert "to detect a drop of 50%: about" in card
     assert "rlregress plan --must-detect 50% --framework sb3" in card
 
 

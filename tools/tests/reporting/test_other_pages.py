@@ -42,7 +42,7 @@ def test_an_unchanged_upgrade_says_so_and_what_it_rests_on():
     assert "unchanged" in card
     assert "Nothing: upgrade." in whole
     assert "9 details are the same in both versions." in card
-    assert "1 training does the same, step by step, on both sides: so do its returns." in card
+    assert "1 training is the same on both versions, step by step, and so are its returns." in card
 
 
 def test_functions_that_chosen_scenarios_leave_out_are_reached_by_all_scenarios():

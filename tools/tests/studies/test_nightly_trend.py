@@ -139,7 +139,7 @@ def test_the_same_run_counts_once(judged):
     contents = [{**one, "started": f"{night_files.day(number)}T04:30:00Z"} for number in range(100)]
     code, page, _ = judged(contents)
     assert code == 3
-    assert f"{99 * 15} runs that are runs of earlier nights again, to the bit" in page
+    assert f"{99 * 15} runs are bit-identical to runs of earlier nights" in page
     assert "give every night other seeds" in page
 
 

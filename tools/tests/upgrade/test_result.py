@@ -443,7 +443,7 @@ def test_what_was_not_checked_comes_first_and_by_its_reason():
     headings = [line for line in text if line.startswith("## ")]
     assert headings[:3] == [
         "## Never executed (2)",
-        "## Details that could not be probed on both sides",
+        "## Details that could not be probed on both versions",
         "## Differs (1)",
     ]
     (line,) = [line for line in text if "no such thing" in line]

@@ -168,8 +168,8 @@ def _matters(of: OfFramework) -> Iterable[str]:
         yield "Whether agents learn as well was not checked: the new version was not trained."
     elif of.traced or of.same_code:
         count = len(of.traced) + len(of.same_code)
-        one = "training does the same, step by step, on both sides: so do its returns"
-        several = "trainings do the same, step by step, on both sides: so do their returns"
+        one = "training is the same on both versions, step by step, and so are its returns"
+        several = "trainings are the same on both versions, step by step, and so are their returns"
         yield f"{count} {one if count == 1 else several}."
     for detail in of.details.changed:
         if detail.consequence:
@@ -445,7 +445,7 @@ def _physics(result: Upgrade) -> Section:
         parts.append(Folded(f"The same to the bit: {counted(len(same), 'environment')}", [same]))
     if missing := [f"{m.environment}: {m.note}" for m in result.physics if m.missing]:
         parts.append(Folded("Could not be compared", [missing]))
-    return Section("physics", "Physics", "The same seeds and actions on both sides.", parts)
+    return Section("physics", "Physics", "The same seeds and actions on both versions.", parts)
 
 
 def _not_executed(result: Upgrade) -> Section:
