@@ -396,10 +396,10 @@ def _calls(
 
 
 def proof_sentence(proof: MutationTest) -> str:
-    """How many seeded faults would have been detected."""
+    """How many mutants would have been detected."""
     calls = f", {len(proof.called)} of them only by direct calls" if proof.called else ""
     return (
-        f"of {counted(proof.faults, 'fault')} seeded into "
+        f"of {counted(proof.faults, 'mutant')} of "
         f"{counted(proof.functions, 'changed function')} "
         f"{proof.detected} would have been detected ({proof.share:.0%}){calls}"
     )
@@ -414,7 +414,7 @@ def _proof(proof: MutationTest) -> list[str]:
         if faults:
             text += [f"{title}:", "", *(f"- `{fault}`" for fault in faults), ""]
     if proof.misfits:
-        text += ["Could not be seeded, and do not count:", ""]
+        text += ["Could not be injected, and do not count:", ""]
         text += [*(f"- {misfit}" for misfit in proof.misfits), ""]
     return text
 

@@ -508,8 +508,8 @@ def test_the_report_begins_with_one_line_for_each_question():
         "2 executed, same results, all branches)",
         "- traces: 1 equal, 1 diverged",
         f"- {SB3.title}: of 10 details 9 are the same, 1 differ, 0 could not be probed on both "
-        "sides; 0 changed defaults",
-        "- of 4 faults seeded into 1 changed function 3 would have been detected (75%)",
+        "versions; 0 changed defaults",
+        "- of 4 mutants of 1 changed function 3 would have been detected (75%)",
         "- physics: 1 of 2 environments differ",
     ]
 

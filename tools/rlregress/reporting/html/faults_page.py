@@ -1,4 +1,4 @@
-"""``faults --html``: seeded faults, and whether they were seen."""
+"""``faults --html``: injected faults, and whether they were detected."""
 
 from __future__ import annotations
 
