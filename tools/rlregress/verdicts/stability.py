@@ -42,8 +42,9 @@ class Stability:
         return (
             f"{self.stored_seeds} stored against {self.new_seeds} identical new seeds at level "
             f"{self.level:.3g}: false alarms in {self.expected:.0%} of the nights if the stored "
-            f"mean is the true one, in {self.unlucky:.0%} if this baseline is luckier than 19 in "
-            f"20 (+- {self.mc_error:.0%}). Confirm an alarm with fresh seeds of the old version."
+            f"mean is the true one (+- {self.mc_error:.0%}). They come in {self.unlucky:.0%} if "
+            "this baseline is luckier than 19 in 20. Confirm an alarm with fresh "
+            "seeds of the old version."
         )
 
 

@@ -149,8 +149,8 @@ def curves(folder: Path, steps: dict[str, list[int]]) -> dict[str, list[Curve]]:
         if not timed or steps.setdefault(job.cell.id, own) != own:
             raise UserError(
                 f"the run record {path} does not fit a pilot study; expected episodes, CPU seconds "
-                "of each evaluation, and the same evaluation steps in all runs of a cell; "
-                "remove it, and start the study again"
+                "of each evaluation, and the same evaluation steps as other runs of its cell; "
+                "remove it, and start again"
             )
         of.setdefault(job.cell.id, []).append(curve(run))
     return of

@@ -78,7 +78,7 @@ def conclusions(ranking: Ranking) -> list[str]:
     )
     shared = any(len(task.standings) > 2 for task in ranking.tasks)
     made.append(
-        "If all implementations have the same distribution of returns, some pair is separated in "
+        "If the returns of all implementations have one law, some pair is separated in "
         f"{'about' if shared else 'at most'} {rate(plan.alpha)} of such comparisons"
         f"{_SHARED if shared else ''}. 'Not separated' means that these runs show no difference, "
         "not that there is none."

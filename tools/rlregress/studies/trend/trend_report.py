@@ -159,8 +159,8 @@ def error_rate(trend: Trend) -> str:
     """How often a page reports a change where nothing changed, and what 'would detect' is."""
     return (
         f"Error rate: if nothing changed, some change is named above in about "
-        f"{words.rate(trend.alpha)} of such pages ({trend.histories} histories tested together; "
-        "nights are assumed to be independent). 'Would detect': the drop of returns, begun "
+        f"{words.rate(trend.alpha)} of such pages ({trend.histories} histories tested together). "
+        "Nights are assumed to be independent. 'Would detect': the drop of returns, begun "
         "half-way, that is detected with 80 % power. Steps per CPU second, first and last "
         "nights, are only descriptive: they include the load of the machine."
     )
