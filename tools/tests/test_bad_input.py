@@ -643,8 +643,11 @@ def test_the_help_of_a_command_fits_a_screen_and_begins_with_an_example(command,
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("gate", "finished trainings and traces are kept, and the same command goes on from there"),
-        ("record", "finished runs are kept, and the same command goes on from there"),
+        (
+            "gate",
+            "finished trainings and traces are kept, and the same command continues from there",
+        ),
+        ("record", "finished runs are kept, and the same command continues from there"),
         ("probe", "nothing is kept; start it again"),
     ],
 )

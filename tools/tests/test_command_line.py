@@ -110,8 +110,8 @@ def test_every_command_of_before_is_one_of_today(command):
 @pytest.mark.parametrize(
     ("words", "answer"),
     [
-        ("--fixed", "both sides are what is installed"),
-        ("--every-training", "both sides are what is installed"),
+        ("--fixed", "old and new are both the installed version"),
+        ("--every-training", "old and new are both the installed version"),
         ("--prove=-1", "--mutants is -1, expected 0 or more"),
         ("--asked 2", "--min-coverage is 2, expected 0 to 1"),
     ],

@@ -1,4 +1,4 @@
-"""Pages made of the data of the suite: the catalogue, real releases, seeded faults."""
+"""Pages made of the data of the suite: the catalogue, real releases, injected faults."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _anchor(id: str) -> str:
 
 
 def details() -> Pages:
-    """The catalogue, one page for each family: what is asked, and documented of each framework."""
+    """The catalogue, one page for each family: the questions, and what each framework documents."""
     known = {
         adapter.name: [e for e in expectations.load(expectations_path(adapter)) if e.until is None]
         for adapter in _adapters()
@@ -77,8 +77,8 @@ def details() -> Pages:
     start = [
         "# Details",
         "",
-        "What is asked of every framework, and what each is documented to do. Deviations are known "
-        "and pinned: somebody may be hurt by them.",
+        "The questions of the catalogue, and what each framework is documented to do. Deviations "
+        "are known and pinned, because they may hurt somebody.",
         "",
         *_table(("family", "details", "variants"), rows),
         "## Known deviations",
@@ -148,7 +148,7 @@ def _documented_of(id: str, variant: str, known: dict[str, list[Expectation]]) -
 
 
 def histories() -> Pages:
-    """The gate held against real releases: a page for each framework, a row for each change."""
+    """Upgrade checks of real releases: a page for each framework, a row for each change."""
     pages: Pages = {}
     for name in known_changes.known():
         title, pairs, judged = (
@@ -168,7 +168,7 @@ def histories() -> Pages:
             "## Pairs",
             "",
             *_table(
-                ("from", "to", "the gate said", "s"),
+                ("from", "to", "verdict", "s"),
                 ((r.before, r.release, _words(r.headline), round(r.seconds)) for r in judged),
             ),
             "## Changes",
@@ -193,9 +193,9 @@ def histories() -> Pages:
 
 
 def faults() -> Pages:
-    """The suite's own power: every fault that is seeded to see whether it is noticed."""
+    """The suite's own power: every fault that is injected to test whether it is detected."""
     by_name = {adapter.name: adapter.title for adapter in _adapters()}
-    asked = {
+    injected = {
         DETAILS: ("details", "`rlregress selftest faults`"),
         TRACES: ("traces", "`rlregress selftest faults --traced`"),
         OPTIONS: ("options", "`rlregress selftest faults --optional`"),
@@ -204,25 +204,25 @@ def faults() -> Pages:
         THROUGHPUT: ("throughput", "`rlregress selftest faults --throughput`"),
     }
     start = [
-        "# Seeded faults",
+        "# Injected faults",
         "",
-        "A test that has never been red proves nothing. These mistakes are made in copies of the "
-        "frameworks, one line at a time, to see whether they are noticed. How many are: "
+        "A test that has never failed proves nothing. These mistakes are made in copies of the "
+        "frameworks, one line at a time, to test whether they are detected. How many are: "
         "[by returns](verdicts.md#training-returns), [under options](upgrades.md#proof), "
         "[of real releases](upgrades.md#real-histories). "
-        "One more: [a fault](adding-a-fault.md).",
+        "To add one, see [adding a fault](adding-a-fault.md).",
         "",
         *_table(
-            ("seen by", *by_name, "seeded by"),
+            ("detected by", *by_name, "command"),
             (
                 (kind, *(len(fault_tables.load(name, [of])) for of in by_name), command)
-                for name, (kind, command) in asked.items()
+                for name, (kind, command) in injected.items()
             ),
         ),
     ]
     pages: Pages = {"faults.md": ("All frameworks", "\n".join(start))}
     for name, title in by_name.items():
-        text = "\n".join([f"# Faults seeded into {title}", "", *_faults_of(name)])
+        text = "\n".join([f"# Faults injected into {title}", "", *_faults_of(name)])
         pages[f"faults/{name}.md"] = (title, text)
     return pages
 
@@ -236,21 +236,21 @@ _Columns = Mapping[str, Callable[[Fault], str]]
 #: instrument -> heading, and the columns of its table.
 _OF_INSTRUMENTS: Mapping[str, tuple[str, _Columns]] = {
     DETAILS: (
-        "Seen by details",
+        "Detected by details",
         {
             "fault, in file": lambda f: f"{f.name}<br>{f.file}",
             "change": _change,
-            "turns": lambda f: "<br>".join(f.turns),
-            "into": lambda f: _code(f.finds),
+            "fails": lambda f: "<br>".join(f.turns),
+            "variant found": lambda f: _code(f.finds),
         },
     ),
     TRACES: (
-        "Seen by traces",
+        "Detected by traces",
         {
             "fault": lambda f: f.name,
             "algorithm": lambda f: f.algorithm,
             "change": _change,
-            "parts at": lambda f: f.finds,
+            "diverges at": lambda f: f.finds,
             "in": lambda f: "<br>".join(f.turns),
         },
     ),
@@ -264,16 +264,16 @@ _OF_INSTRUMENTS: Mapping[str, tuple[str, _Columns]] = {
         },
     ),
     BEHAVIOR: (
-        "Seen by behaviour",
+        "Detected by behaviour",
         {
             "fault": lambda f: f.name,
             "algorithm": lambda f: f.algorithm,
             "change": _change,
-            "turns": lambda f: "<br>".join(map(_code, f.turns)),
+            "fails": lambda f: "<br>".join(map(_code, f.turns)),
         },
     ),
     RETURNS: (
-        "Seen by returns",
+        "Detected by returns",
         {"fault": lambda f: f.name, "algorithm": lambda f: f.algorithm, "change": _change},
     ),
 }

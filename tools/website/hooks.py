@@ -34,7 +34,7 @@ def _made() -> Sections:
         "Details": from_data.details(),
         "What sources say": written.claims(_text(DOCS / "claims.md")),
         "Real releases": from_data.histories(),
-        "Seeded faults": from_data.faults(),
+        "Injected faults": from_data.faults(),
     }
 
 
@@ -43,8 +43,9 @@ def _text(path: Path) -> str:
 
 
 def on_config(config: Any) -> Any:
-    """Put the pages of data into the navigation, before its last section."""
-    config.nav[-1:-1] = [
+    """Put the pages of data into the navigation, at the end of its reference."""
+    [reference] = [section["Reference"] for section in config.nav if "Reference" in section]
+    reference += [
         {section: [{title: address} for address, (title, _) in pages.items()]}
         for section, pages in _made().items()
     ]

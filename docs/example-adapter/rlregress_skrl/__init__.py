@@ -1,6 +1,6 @@
 """skrl (https://skrl.readthedocs.io) for rlregress: an adapter and its expectations.
 
-It asks skrl's own ``SAC.update`` and ``compute_gae`` eight of the details of the catalogue; what
+It probes skrl's own ``SAC.update`` and ``compute_gae`` for eight details of the catalogue. What
 each probe is fed and returns is defined there (``rlregress.details.catalogue.get(id).observed``).
 """
 

@@ -21,15 +21,15 @@ from rlregress.reporting import harmless
 
 #: command -> what is kept of it when it is interrupted; of the others nothing is.
 _KEPT = {
-    "check": "finished trainings and traces are kept, and the same command goes on from there",
-    "upgrade": "finished trainings and traces are kept, and the same command goes on from there",
-    "baseline throughput": "stored processes are kept, and the same command goes on from there, or "
-    "begins again with --replace",
-    "study determinism": "finished trainings are kept, and the same command goes on from there",
-    "study pilot": "finished runs are kept, and the same command goes on from there",
-    "baseline record": "finished runs are kept, and the same command goes on from there",
-    "runs launch": "finished runs are kept, and the same command goes on from there",
-    "selftest histories": "judged pairs are kept, and the same command goes on from there",
+    "check": "finished trainings and traces are kept, and the same command continues from there",
+    "upgrade": "finished trainings and traces are kept, and the same command continues from there",
+    "baseline throughput": "stored processes are kept, and the same command continues from "
+    "there, or begins again with --replace",
+    "study determinism": "finished trainings are kept, and the same command continues from there",
+    "study pilot": "finished runs are kept, and the same command continues from there",
+    "baseline record": "finished runs are kept, and the same command continues from there",
+    "runs launch": "finished runs are kept, and the same command continues from there",
+    "selftest histories": "judged pairs are kept, and the same command continues from there",
 }
 
 
@@ -163,7 +163,7 @@ def _guarded() -> int:
     except OSError as error:
         message = _unusable(error)
     except MemoryError:
-        message = "there is not enough memory for what was asked for"
+        message = "there is not enough memory for this command"
     except SystemExit as ended:
         if ended.code == 128 + signal.SIGINT:
             typer.echo(f"\nrlregress: {_interrupted(sys.argv[1:])}", err=True)

@@ -124,7 +124,7 @@ def faults(
     ] = "all",
     tiers: Annotated[
         bool,
-        typer.Option("--tiers", help="Mutants drawn by lot, by every tier."),
+        typer.Option("--tiers", help="Mutants drawn at random, by every tier."),
     ] = False,
     count: Annotated[int, typer.Option(min=1, metavar="N", help="Of --tiers: how many.")] = 150,
     draw: Annotated[int, typer.Option(min=0, metavar="SEED", help="Of --tiers: of the lot.")] = 0,

@@ -132,7 +132,7 @@ def slurm(
     if not dry_run:
         submitted = slurm_arrays.submit(make, folder, say)
         store = shlex.quote(str(folder.folder))
-        say(f"submitted: {submitted} runs; to see them: rlregress runs status --store {store}")
+        say(f"submitted: {submitted} runs; to list them: rlregress runs status --store {store}")
         return
     for script in make(slurm_arrays.queue(folder).runs):
         say(f"\n# {folder.folder}/slurm/{script.name}.sh\n{script.text}")

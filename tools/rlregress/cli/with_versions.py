@@ -61,9 +61,9 @@ def _check_owner(folder: Path) -> None:
     why = files.others(of, "it", files.is_shared(of))
     if why and not os.environ.get(TRUST):
         raise UserError(
-            f"the environments of this store are not used, as they are run as code and {folder} is "
-            f"not yours alone: {why}; expected a folder that you or a group of yours alone may "
-            "write: name another store, or give --trust-pickle"
+            "the environments of this store are code, and are not used, as "
+            f"{folder} is not yours alone: {why}; name a store that only you or your group may "
+            "write, or give --trust-pickle"
         )
 
 

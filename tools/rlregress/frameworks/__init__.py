@@ -51,7 +51,7 @@ def _meant(name: str) -> str:
     """Which framework a name may stand for: one has the name of its package, too."""
     for known in names():
         if name in get(known).packages[:1]:
-            return f"the package {name} is asked as '{known}'"
+            return f"the package {name} is named '{known}' here"
     return nearest(name, names())
 
 

@@ -120,8 +120,8 @@ def _check_critic(critic: CriticAccuracy) -> None:
         )
     if critic.finite and None in (critic.mean, critic.spread):
         raise ValueError(
-            "key 'critic' lacks 'mean' or 'spread': the run was recorded before critics were asked "
-            "about the episodes of the training"
+            "key 'critic' lacks 'mean' or 'spread': an older version recorded the run, without "
+            "the critic's values of the training episodes"
         )
 
 

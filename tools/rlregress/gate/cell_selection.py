@@ -255,8 +255,8 @@ def _of_stored(selection: Selection) -> list[Cell]:
         which = "default" if selection.cells == "default" else "stored"
         raise UserError(
             f"no {which} cell of budget '{selection.budget}' is left after --framework, "
-            f"--algorithm and --hyperparameters; stored: {listed}; name some "
-            "with --cells, store more with rlregress baseline record, or ask formulas and "
-            "behaviour alone: pytest tests_unit tests_behavior --framework <name>"
+            f"--algorithm and --hyperparameters; stored: {listed}; choose with "
+            "--cells, record more with rlregress baseline record, or test formulas and behaviour "
+            "only: pytest tests_unit tests_behavior --framework <name>"
         )
     return cells

@@ -118,6 +118,6 @@ def record(
             yield f"  {self_check(returns, of_budget.seeds)}"
     if useless:
         raise UserError(
-            f"no run of {', '.join(useless)} ended well, and nothing is stored of it; mend what is "
-            "said above, then record again"
+            f"no run of {', '.join(useless)} ended well, and nothing is stored; fix the errors "
+            "above, then record again"
         )

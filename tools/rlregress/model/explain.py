@@ -118,7 +118,7 @@ def divergence(first: Divergence, title: str = "first difference") -> list[str]:
     if first.ratio is not None:
         lines.append(f"  new / old: x{first.ratio:.6g}")
     if first.before:
-        lines.append("  just before, the same on both sides:")
+        lines.append("  just before, the same on both versions:")
         lines += [f"    {event(side_event)}" for side_event in first.before]
     return lines
 
@@ -216,8 +216,8 @@ def causes(comparison: Comparison, others: Sequence[Mapping[str, Any]] = ()) -> 
     if first.gap < _ROUNDING:
         return "arithmetic (threads, or a GPU)"
     return (
-        "something that the tracer does not record (a random generator of its own, the clock, the "
-        "order of a set, a file that another run has left, an environment that is not gymnasium's)"
+        "something that the tracer does not record (a private random generator, the clock, the "
+        "order of a set, a file of another run, an environment that is not gymnasium's)"
     )
 
 

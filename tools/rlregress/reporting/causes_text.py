@@ -67,4 +67,4 @@ def together(
 
 def others(traced: Sequence[Traced]) -> str:
     """The head of a list of the trainings after the first."""
-    return f"{len(traced) - 1} more part at the same line, for the same cause"
+    return f"{len(traced) - 1} more diverge at the same line, for the same reason"

@@ -48,12 +48,12 @@ def status(survey: Survey, queue: Mapping[tuple[str, str], int], silent: str) ->
         [f"failed ({number}): {reason}" for reason, number in survey.reasons.most_common()]
     )
     if survey.read < total["failed"]:
-        lines.append(f"of {total['failed']} failed runs {survey.read} were asked why")
+        lines.append(f"the reasons of {survey.read} of {total['failed']} failed runs were read")
     waits = [f"{n} {state}" + f" ({why})" * (why != "None") for (state, why), n in queue.items()]
     if waits:
         lines.append(f"Slurm: {', '.join(waits)}")
     if silent:
-        lines.append(f"Slurm was asked, and said nothing: {silent}")
+        lines.append(f"Slurm did not answer: {silent}")
     if survey.own_clock:
         lines.append("ages are by this machine's clock, as you may not write to the store")
     if survey.duplicates or survey.damaged:
@@ -98,8 +98,8 @@ def _attempts(survey: Survey) -> list[str]:
     )
     if survey.unbegun:
         lines.append(
-            f"stopped: {survey.unbegun} runs before they began: they were submitted, and Slurm has "
-            "no task of them any more; cancelled, or see the logs in slurm/ of the store"
+            f"stopped: {survey.unbegun} runs before they began: Slurm no longer has their tasks; "
+            "they were cancelled, or the logs in slurm/ of the store say why"
         )
     running = sorted(of_states["running"], key=lambda item: item.share)
     return lines + _some(

@@ -47,7 +47,7 @@ def _sources(items: Sequence[Item]) -> Table:
 
 def _frameworks(frameworks: Sequence[ProbeCounts]) -> Table:
     columns = ("details", "in scopes", "variants", "known deviations", "has no such", "faults")
-    table = Table("framework", *columns, title="What the frameworks are asked")
+    table = Table("framework", *columns, title="What is checked in each framework")
     for framework in frameworks:
         numbers = (
             framework.details,

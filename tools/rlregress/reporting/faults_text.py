@@ -29,9 +29,9 @@ def _probed(result: FaultResult) -> list[str]:
     fault = result.fault
     name, what = fault.name, _found(result) or "no detail changed"
     if result.trouble:
-        word, what = "NOT SEEDED", result.trouble
+        word, what = "NOT INJECTED", result.trouble
     elif result.detected:
-        word = "seen"
+        word = "detected"
     else:
         word = "NOT AS EXPECTED"
         expected = ", ".join(sorted({*fault.turns, *fault.also}))
@@ -54,9 +54,9 @@ def _traced(result: FaultResult) -> list[str]:
 def _tested(result: FaultResult) -> list[str]:
     fault, what = result.fault, _found(result) or "no test failed"
     if result.trouble:
-        word, what = "NOT SEEDED", result.trouble
+        word, what = "NOT INJECTED", result.trouble
     elif result.detected:
-        word = "seen"
+        word = "detected"
     else:
         word = "NOT AS EXPECTED"
         what += f" (expected: {', '.join(fault.turns)}, saying '{fault.finds}')"
@@ -66,7 +66,7 @@ def _tested(result: FaultResult) -> list[str]:
 def _under_option(result: FaultResult) -> list[str]:
     fault = result.fault
     what = "".join(f"{how}, by {training}" for training, how in result.by.items())
-    never = f"run by {result.executed}, not seen" if result.executed else "never run"
+    never = f"run by {result.executed}, not detected" if result.executed else "never run"
     what = what or result.trouble or never
     return [f"{fault.framework} {fault.name} ({fault.option}): {what}"]
 
@@ -91,7 +91,7 @@ def _measured(result: FaultResult) -> list[str]:
     fault = result.fault
     if result.trouble:
         return [f"{'COULD NOT JUDGE':<16}{fault.title}: {result.trouble}"]
-    word = "seen" if result.detected else "NOT SEEN"
+    word = "detected" if result.detected else "NOT DETECTED"
     verdicts = {(fault.framework, fault.algorithm): {"verdicts": result.verdicts}}
     return [
         f"{word:<16}{fault.title}, by {', '.join(fault.turns)}",
@@ -114,7 +114,7 @@ def summary(instrument: str, results: Sequence[FaultResult]) -> str:
     detected = sum(result.detected for result in results)
     of = f"{detected} of {len(results)}"
     if instrument in _DETECTED:
-        return f"{of} seeded faults {_DETECTED[instrument]}"
+        return f"{of} injected faults {_DETECTED[instrument]}"
     right = sum(result.in_place for result in results)
     if instrument == TRACES:
         kinds = sum(result.detected and result.fault.finds in result.by for result in results)
@@ -138,7 +138,7 @@ def summary(instrument: str, results: Sequence[FaultResult]) -> str:
 
 
 _DETECTED = {
-    DETAILS: "were seen as expected",
-    BEHAVIOR: "turned their behaviour tests red",
-    THROUGHPUT: "were seen in what they slow down or keep",
+    DETAILS: "were detected as expected",
+    BEHAVIOR: "made their behaviour tests fail",
+    THROUGHPUT: "were detected in what they slow down or keep",
 }

@@ -54,11 +54,11 @@ def after_trace(output: Path, repeats: bool) -> str:
     """After recording a trace twice."""
     if repeats:
         return (
-            "Record the other side in the same way, and compare: rlregress diff "
+            "Record the other version in the same way, and compare: rlregress diff "
             f"{_quoted(output)} OTHER"
         )
     return (
-        "Seed or hold what the lines above say differs between two runs of the same code, and "
+        "Seed or fix what the lines above name: it differs between two runs of the same code. Then "
         "record again"
     )
 
@@ -67,7 +67,7 @@ def after_diff(diverged: bool) -> str:
     """After comparing two traces."""
     if diverged:
         return "See which change of the framework does it: rlregress upgrade OLD NEW"
-    return "Nothing: both do the same."
+    return "Nothing: both have the same results."
 
 
 def after_pilot() -> str:
@@ -79,9 +79,9 @@ def after_pilot() -> str:
 
 
 def after_faults(unexpected: Sequence[str]) -> str:
-    """After seeding faults, of which these were not seen as expected, or could not be probed."""
+    """After injecting faults: those not detected as expected, or not probed."""
     if unexpected:
-        return f"Read what is said of {unexpected[0]}, and docs/adding-a-fault.md"
+        return f"Read the result of {unexpected[0]}, and docs/adding-a-fault.md"
     return "Nothing: all is as expected."
 
 

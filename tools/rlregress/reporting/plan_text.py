@@ -136,17 +136,17 @@ def _drops(of_gates: list[Mapping[str, float | None]], name: str) -> list[str]:
 
 def _proposed(wanted: Wanted, begun: bool) -> list[str]:
     if wanted.unknown:
-        return [f"{wanted.what}: what a gate sees is not known: {wanted.unknown}"]
+        return [f"{wanted.what}: what a check detects is not known: {wanted.unknown}"]
     if wanted.gate is not None:
         if begun and wanted.gate.chosen:
-            return [f"{wanted.what}: {wanted.gate.name}, which has begun, sees it"]
+            return [f"{wanted.what}: {wanted.gate.name}, which has begun, detects it"]
         fresh = ", with fresh seeds" * begun
         return [
-            f"{wanted.what}: {wanted.gate.name} sees it for the least: "
+            f"{wanted.what}: {wanted.gate.name} detects it at the lowest cost: "
             f"{wanted.gate.expected / 60:.1f} CPU minutes if nothing changed, "
             f"{wanted.gate.most / 60:.1f} at most{fresh}"
         ]
     return [
-        f"{wanted.what}: none of these gates sees it in every one",
+        f"{wanted.what}: none of these checks detects it in every one",
         *(f"  {name}: {missing}" for name, missing in wanted.missing.items()),
     ]

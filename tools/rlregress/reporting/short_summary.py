@@ -22,8 +22,8 @@ def lines(facts: Facts, cards: Sequence[Card], report: str) -> list[str]:
     several = len(cards) > 1
     return [
         _short(facts.title),
-        _short(f"Not judged: {_of(cards, several, 'not_judged') or 'nothing that was asked.'}"),
-        _short(f"What changed: {_of(cards, several, 'changed') or 'nothing that was seen.'}"),
+        _short(f"Not judged: {_of(cards, several, 'not_judged') or 'nothing.'}"),
+        _short(f"What changed: {_of(cards, several, 'changed') or 'nothing.'}"),
         _short(f"Next: {'; '.join(steps(cards)) or 'nothing.'}"),
         _short(f"{facts.started}, {facts.duration}, {facts.machine}: {report}"),
     ]

@@ -17,13 +17,13 @@ CONFIRM_SEED = 2000
 CONFIRM = f"--first-seed {CONFIRM_SEED}"
 MEANING = {
     FORMULAS_HOLD: "formulas and behaviour are as documented",
-    "holds": "nothing changed that this gate can see",
-    "improved": "returns rose, a critic predicts better, or training became faster or smaller: "
-    "a change too; explain it",
-    "moved": "what a framework logs of its updates is not what it was: a change too; explain it",
+    "holds": "nothing changed that this check can detect",
+    "improved": "returns rose, a critic predicts better, or training became faster or smaller; "
+    "this is a change too, explain it",
+    "moved": "what a framework logs about its updates changed; this is a change too, explain it",
     "regressed": "something is worse, or no longer as documented",
     "inconclusive": "the data cannot tell",
-    COULD_NOT_JUDGE: "too little was asked for a verdict",
+    COULD_NOT_JUDGE: "too little was checked for a verdict",
 }
 
 
@@ -40,7 +40,7 @@ def _missing(outcome: FrameworkOutcome) -> list[str]:
     if not outcome.not_asked:
         return []
     text = words.details_probed(outcome.details, outcome.not_asked)
-    return [f"{text}. Ask them: pytest {TESTS_OF_DETAILS}.", ""]
+    return [f"{text}. Check them: pytest {TESTS_OF_DETAILS}.", ""]
 
 
 def _coverage(result: GateResult, outcome: FrameworkOutcome) -> list[str]:

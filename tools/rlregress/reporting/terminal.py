@@ -18,8 +18,8 @@ def verdict_lines(verdicts: Mapping[str, Mapping[str, Any]]) -> list[str]:
 def interrupted(store: Path) -> str:
     """What is kept of a session that was interrupted."""
     return (
-        f"interrupted; finished trainings are kept in {store}, and the same command goes on from "
-        "there"
+        f"interrupted; finished trainings are kept in {store}, and the same command continues "
+        "from there"
     )
 
 

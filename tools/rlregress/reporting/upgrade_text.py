@@ -124,7 +124,7 @@ def _summary(result: Upgrade) -> list[str]:
         text.append(
             f"- {of.title}: of {details.all} details {details.same} are the same, "
             f"{len(details.changed)} differ, {len(details.not_probed)} could not be probed on both "
-            f"sides{_absent(details)}; {counted(len(of.defaults), 'changed default')}"
+            f"versions{_absent(details)}; {counted(len(of.defaults), 'changed default')}"
         )
         if of.proof is not None:
             text.append(f"- {proof_sentence(of.proof)}")
@@ -169,7 +169,9 @@ def _absent(details: Details) -> str:
     if not details.absent:
         return ""
     reasons = dict.fromkeys(missing.text.partition(": ")[2] for missing in details.absent)
-    return f" ({len(details.absent)} more are of what neither side has: {some(list(reasons), 3)})"
+    return (
+        f" ({len(details.absent)} more concern what neither version has: {some(list(reasons), 3)})"
+    )
 
 
 # -- the list of entries ---------------------------------------------------------------------------
@@ -228,7 +230,7 @@ def entry_line(entry: Entry) -> str:
 
 def _not_probed(result: Upgrade) -> list[str]:
     text = [line for of in result.frameworks for line in _details_not_probed(of)]
-    return ["## Details that could not be probed on both sides", "", *text] if text else []
+    return ["## Details that could not be probed on both versions", "", *text] if text else []
 
 
 def _details_not_probed(of: OfFramework) -> list[str]:
@@ -273,7 +275,7 @@ def _table(result: Upgrade) -> list[str]:
             count = len(of.same_code)
             rows.append(tables.row(of.title, f"{count} more", "run no code that differs", "", ""))
         elif not of.traced and not of.not_traced and result.script is None:
-            rows.append(tables.row(of.title, "none", "no training on both sides", 0, ""))
+            rows.append(tables.row(of.title, "none", "no training on both versions", 0, ""))
     if result.script is not None and isinstance(result.script.held, Traced):
         rows.append(_row("script", result.script.held))
     return rows
@@ -290,7 +292,7 @@ def _sides(result: Upgrade) -> list[str]:
     text = [f"- {line}" for line in text]
     differing = [f"{name} {old} -> {new}" for name, (old, new) in result.differing.items()]
     if differing:
-        text.append(f"- on both sides, in other versions: {', '.join(differing)}")
+        text.append(f"- in both, in other versions: {', '.join(differing)}")
     return ["## Sides", "", *text, ""]
 
 
@@ -331,9 +333,9 @@ def _framework(result: Upgrade, of: OfFramework) -> list[str]:
 def _details(of: OfFramework) -> list[str]:
     details = of.details
     if not details.changed:
-        message = f"All {details.same} details that could be probed on both sides are the same."
-        return [message if details.same else "No detail could be probed on both sides.", ""]
-    counts = f"{len(details.changed)} of {details.probed} probed on both sides"
+        message = f"All {details.same} details that could be probed on both versions are the same."
+        return [message if details.same else "No detail could be probed on both versions.", ""]
+    counts = f"{len(details.changed)} of {details.probed} probed on both versions"
     text = [f"### Details that differ ({counts})", ""]
     changed = [execution.function for execution in of.executions]
     for finding in findings(details.changed, changed):
@@ -394,10 +396,10 @@ def _calls(
 
 
 def proof_sentence(proof: MutationTest) -> str:
-    """How many seeded faults would have been detected."""
+    """How many mutants would have been detected."""
     calls = f", {len(proof.called)} of them only by direct calls" if proof.called else ""
     return (
-        f"of {counted(proof.faults, 'fault')} seeded into "
+        f"of {counted(proof.faults, 'mutant')} of "
         f"{counted(proof.functions, 'changed function')} "
         f"{proof.detected} would have been detected ({proof.share:.0%}){calls}"
     )
@@ -412,13 +414,13 @@ def _proof(proof: MutationTest) -> list[str]:
         if faults:
             text += [f"{title}:", "", *(f"- `{fault}`" for fault in faults), ""]
     if proof.misfits:
-        text += ["Could not be seeded, and do not count:", ""]
+        text += ["Could not be injected, and do not count:", ""]
         text += [*(f"- {misfit}" for misfit in proof.misfits), ""]
     return text
 
 
 def _physics(moved: Sequence[Moved]) -> list[str]:
-    text = ["## Physics", "", "The same seeds and actions on both sides:", ""]
+    text = ["## Physics", "", "The same seeds and actions on both versions:", ""]
     text += [
         f"- {m.environment}: differs from step {m.step} on, by {m.at_first:.3g} at first and "
         f"{m.largest:.3g} at most{f' ({m.note})' if m.note else ''}"
@@ -427,7 +429,7 @@ def _physics(moved: Sequence[Moved]) -> list[str]:
     ]
     for title, names in (
         ("the same to the bit", [m.environment for m in moved if not m.moves and not m.note]),
-        ("on neither side", [m.environment for m in moved if m.note == "on neither side"]),
+        ("on neither version", [m.environment for m in moved if m.note == "on neither side"]),
     ):
         if names:
             text.append(f"- {title}: {', '.join(names)}")

@@ -201,16 +201,16 @@ def details_probed(details: int, missing: Sequence[str], selected_by: str = "") 
 
 #: how a line is read, for whoever has no page of the documentation open
 LEGEND = (
-    "Of a cell stand the mean of the stored runs, that of the new ones, their difference and its "
-    "95 % interval; of a group the mean difference of its cells; of critics their errors and the "
-    "factor between them.",
+    "A line of a cell gives the mean of the stored runs, the mean of the new ones, their "
+    "difference and its 95 % interval. A line of a group gives the mean difference of its cells. A "
+    "line of critics gives their errors and the factor between them.",
     "Percentages are shares of the stored mean, or of the stored standard deviation where that is "
     "larger.",
-    "What is said to be seen is reckoned from the spread of the stored runs: a true loss of that "
-    "size is found in 80 % of such gates. The interval has the spread of the new runs in it too, "
-    "and decides nothing: of few runs it may be the wider one.",
-    "An adjusted p is of a loss (of a gain where something improved; of entropy, KL and "
-    "temperature of a change), and counts all that was judged: 1 is no sign of one.",
+    "'Would detect' is computed from the spread of the stored runs: a true loss of that size is "
+    "found in 80 % of such checks. The interval also has the spread of the new runs, and decides "
+    "nothing. With few runs it may be the wider one.",
+    "An adjusted p tests for a loss; for a gain if something improved; for a change of entropy, KL "
+    "and temperature. It is adjusted for all that was judged: 1 is no sign of a loss.",
 )
 
 

@@ -292,10 +292,10 @@ def _by_throughput(faults: Sequence[Fault], workers: int, say: Say) -> Iterator[
 
 
 INSTRUMENTS: Mapping[str, Instrument] = {
-    DETAILS: Instrument(run=_by_probes, counted="faults asked of probes"),
+    DETAILS: Instrument(run=_by_probes, counted="faults probed"),
     TRACES: Instrument(run=_by_traces, counted="faults traced", share=0.9, in_place=True),
     OPTIONS: Instrument(run=_by_scenarios, share=0.9),
-    BEHAVIOR: Instrument(run=_by_tests, counted="faults asked of behaviour tests"),
+    BEHAVIOR: Instrument(run=_by_tests, counted="faults given to behaviour tests"),
     RETURNS: Instrument(run=return_gates.judge),
     THROUGHPUT: Instrument(run=_by_throughput),
 }

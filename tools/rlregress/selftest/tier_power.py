@@ -180,7 +180,7 @@ _Answer = tuple[int, str, bool]
 
 
 def _unit(adapter: Adapter, faults: Mapping[int, Fault], workers: int, say: Say) -> list[_Answer]:
-    progress = Progress(len(faults), say, "faults asked of probes")
+    progress = Progress(len(faults), say, "faults probed")
     answers = []
     results = probe_server.probe(adapter.name, list(faults.values()), workers) if faults else ()
     for result in results:
@@ -220,7 +220,7 @@ def _behaving(
     if not faults:
         return
     executed = _executed_lines(adapter)
-    progress = Progress(len(faults), say, "faults asked of behaviour tests", first=1)
+    progress = Progress(len(faults), say, "faults given to behaviour tests", first=1)
     with ThreadPoolExecutor(workers) as pool:
         jobs = [
             (number, pool.submit(_red, fault, _files_at(fault, executed)))

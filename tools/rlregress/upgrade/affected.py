@@ -128,7 +128,7 @@ def adapters(
         return concerned
     if same:
         raise UserError(
-            "both sides are what is installed; expected another version on one side, such as "
+            "old and new are both the installed version; expected another version for one, such as "
             f"{known[0].packages[0]}==<version>"
         )
     raise UserError(

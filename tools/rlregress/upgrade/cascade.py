@@ -142,7 +142,7 @@ def _check(a: Prepared, b: Prepared) -> None:
         raise UserError(
             f"the old version runs on Python {pythons[0]} and the new version on {pythons[1]}; "
             "bits can only be "
-            "compared under one interpreter: make both sides with the same one"
+            "compared under one interpreter: make both versions with the same one"
         )
 
 
@@ -426,7 +426,7 @@ def _framework(
     details = side_fingerprints.compared(one, other, later)
     defaults = tuple(side_fingerprints.changed_defaults(one, other))
     options.say(
-        f"{adapter.full_name}: {details.probed} of {details.all} details probed on both sides, "
+        f"{adapter.full_name}: {details.probed} of {details.all} details probed on both versions, "
         f"{len(details.changed)} differ; {len(defaults)} changed defaults"
     )
     differing = own.differing

@@ -122,8 +122,8 @@ def check_lent(lend: Sequence[str], sides: Iterable[Distributions]) -> None:
     for name in lend:
         if canonicalize_name(name) not in known:
             raise UserError(
-                f"--lend names '{name}', and neither side has a distribution of this name; "
-                "expected one that only one version installs, as the lines of the sides list it"
+                f"--lend names '{name}', and neither version has a distribution of this name; "
+                "expected one that only one version installs, as the lines above list it"
             )
 
 

@@ -397,6 +397,6 @@ def _check_imports(a: Trace, b: Trace) -> None:
         file = imported["A"][name]
         if file and file == imported["B"][name]:
             raise UserError(
-                f"both sides imported '{name}' from {file}, so that nothing differed; expected "
+                f"both versions imported '{name}' from {file}, so that nothing differed; expected "
                 "each to find its own: move the script out of that folder, or take it off the path"
             )

@@ -531,7 +531,7 @@ def _came(training: Traced, group: Group, trace: Trace) -> _Came:
         return _Came(_FAILED, trace, last_words(trace.failure), misfits)
     if others := _errors(trace) - _errors(training.a) - _errors(training.b):
         name, error = min(others)
-        why = f"{name} is {error}, as on neither side"
+        why = f"{name} is {error}, as on neither version"
         return _Came(_FAILED, trace, why, misfits)
     return _Came(_ELSEWHERE, trace, misfits=misfits)
 

@@ -398,5 +398,5 @@ def _all_files(folders: Sequence[str]) -> dict[str, Path]:
 def _harmless(file: str, texts: Sequence[bytes]) -> str:
     """Why a file that differs can have no effect; empty: it may have one."""
     if Path(file).suffix == ".py":
-        return "comments or formatting only, or no statement of its own"
+        return "comments or formatting only, or no statement"
     return training_selection.without_effect(file, texts)

@@ -1,4 +1,4 @@
-"""The power of an acquittal: faults seeded into exactly the functions whose code differs.
+"""The power of an acquittal: faults injected into exactly the functions whose code differs.
 
 Every fault is put into the new version, one at a time, and the trainings that run its line are
 recorded again. Where no trace shows it, its function is called directly. A fault that would not

@@ -269,7 +269,7 @@ def environment(resolved: Resolved, say: cached_folders.Say) -> tuple[Path, bool
         (folder / cached_folders.READY).unlink()
 
     def make(target: Path) -> dict[str, Any]:
-        say(f"installing {' '.join(resolved.rows.values())} into an environment of its own")
+        say(f"installing {' '.join(resolved.rows.values())} into a separate environment")
         subprocess.run(
             [sys.executable, "-m", "venv", "--without-pip", str(target)],
             check=True,

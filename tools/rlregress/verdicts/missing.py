@@ -111,5 +111,5 @@ def _in_words(m: int, looks: Looks, detects: Callable[[int, Looks], bool], what:
     if both is not None and not any(count is not None and count <= both for count in (stored, new)):
         ways.append(f"{both} stored and {both} new seeds at one look")
     if not ways:
-        return f"not even {_SEEDS[-1]} stored and new seeds would see {what}"
-    return f"to see {what}: about {' or '.join(ways)}"
+        return f"not even {_SEEDS[-1]} stored and new seeds would detect {what}"
+    return f"to detect {what}: about {' or '.join(ways)}"

@@ -115,7 +115,7 @@ def decide(
     if quantity.two_sided:
         return MOVED, text + ": a change too."
     if drop_rejected and fraction < 0:
-        own = ": this is the critic, not the return, which has a line of its own."
+        own = ": this is the critic, not the return; the return has a separate line."
         about = own if quantity is CRITIC else "."
         return REGRESSED, text + about
     if gain_rejected and fraction > 0:

@@ -41,9 +41,10 @@ class Stability:
     def __str__(self) -> str:
         return (
             f"{self.stored_seeds} stored against {self.new_seeds} identical new seeds at level "
-            f"{self.level:.3g}: rings in {self.expected:.0%} of the nights if the stored mean is "
-            f"the true one, in {self.unlucky:.0%} if this baseline is luckier than 19 in 20 "
-            f"(+- {self.mc_error:.0%}); confirm an alarm with fresh seeds of the old version."
+            f"{self.level:.3g}: false alarms in {self.expected:.0%} of the nights if the stored "
+            f"mean is the true one (+- {self.mc_error:.0%}). They come in {self.unlucky:.0%} if "
+            "this baseline is luckier than 19 in 20. Confirm an alarm with fresh "
+            "seeds of the old version."
         )
 
 

@@ -177,7 +177,7 @@ def test_a_long_status_is_cut(tmp_path):
     lines = cluster_text.status(store_status.survey(made, []), {}, "it is away")
     assert sum(line.startswith("stuck: ") for line in lines) == 8
     assert "  and 12 more" in lines
-    assert "Slurm was asked, and said nothing: it is away" in lines
+    assert "Slurm did not answer: it is away" in lines
 
 
 def test_a_sound_store_is_verified(store):

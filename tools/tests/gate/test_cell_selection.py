@@ -49,7 +49,7 @@ def test_a_set_that_is_named_has_what_other_frameworks_store_under_it():
     ]
     own = cell_selection.choose(Selection("short", ("sb3",), hyperparameters="sb3"))
     assert own == cell_selection.choose(Selection("short", ("sb3",)))
-    with pytest.raises(UserError, match="no default cell .* stored: torchrl-.*name some with"):
+    with pytest.raises(UserError, match="no default cell .* stored: torchrl-.*choose with"):
         cell_selection.choose(Selection("short", ("torchrl",), ("sac",), hyperparameters="sb3"))
 
 

@@ -114,7 +114,7 @@ def test_a_plan_of_a_decided_session_has_nothing_left_to_train(chosen, trained, 
         assert f"  {cell.name}: decided ({runs[cell.name]} runs done)" in listed
     assert "every cell is decided: a gate trains no more, and judges" in listed
     assert not any("core-minutes" in line or "makespan" in line for line in listed)
-    assert listed[-1].endswith(": sequential, which has begun, sees it")
+    assert listed[-1].endswith(": sequential, which has begun, detects it")
 
 
 @pytest.mark.parametrize(("looks", "until"), [(0, 5), (1, 10), (2, 20)])
@@ -197,8 +197,8 @@ def test_the_gate_that_is_proposed_is_the_one_that_follows(command, options):
     """Not the one that was asked about, where that one does not see the drop."""
     requested = ["plan", "--framework", "sb3", "--algorithm", "ppo", "--must-detect", "9.6%"]
     _, output, _ = command(*requested, *options)
-    lines = [line for line in output.splitlines() if "sees it for the least" in line]
-    named = {line.partition(": ")[2].partition(" sees it")[0] for line in lines}
+    lines = [line for line in output.splitlines() if "detects it at the lowest cost" in line]
+    named = {line.partition(": ")[2].partition(" detects it")[0] for line in lines}
     following = [line for line in output.splitlines() if line.startswith("next: ")]
     assert len(following) == len(named) > 0
     for name in named:
@@ -210,7 +210,7 @@ def test_a_gate_for_one_of_two_drops_says_which(command, chosen):
     """Where no gate sees the drop in any one cell, what follows is labelled with the other."""
     code, output, _ = command("plan", "--cells", chosen.cells, "--must-detect", "30%")
     assert code == 0
-    assert "none of these gates sees it in every one" in output
+    assert "none of these checks detects it in every one" in output
     *_, other, following = output.splitlines()
     assert not other.startswith("next: ")
     assert following.startswith("next: a drop of 30% that the cells of a group have in common")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,12 @@ def identifiers(tree: ast.Module) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.attr
 
 
+def phrases_in(text: str, phrases: Sequence[str]) -> list[str]:
+    """The phrases that stand in a text as whole words, in any case."""
+    words = text.lower()
+    return [one for one in phrases if re.search(rf"\b{re.escape(one.lower())}\b", words)]
+
+
 def texts(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """String literals that are no docstrings, with their lines."""
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -62,8 +69,7 @@ def avoided(text: str, name: str = "") -> list[str]:
     return found + [
         f"{name}:{line} {phrase!r}"
         for line, words in texts(tree)
-        for phrase in DATA["phrases"]
-        if phrase in words.lower()
+        for phrase in phrases_in(words, DATA["phrases"])
     ]
 
 

@@ -50,7 +50,10 @@ def test_an_unchanged_night_says_what_was_judged_and_what_not(night):
     (card,) = page.texts("article", "card")
     missing = "Returns of SAC, TD3: formulas and behaviour alone were judged."
     assert card.index("Not judged") < card.index(missing) < card.index("Nothing changed that")
-    assert "No drop of returns was seen. What would have been:" in card
+    assert (
+        "No drop of returns was detected. The smallest drop that this check would have detected is"
+        in card
+    )
     assert "Nothing: go on." in card
     markdown = (report / "summary.md").read_text()
     assert "Judged, returns: PPO only; SAC, TD3: formulas and behaviour." in markdown
@@ -104,7 +107,7 @@ def test_an_inconclusive_night_says_how_many_seeds_would_decide(night, tmp_path,
     (card,) = stands_alone(text).texts("article", "card")
     assert code == 3
     assert "inconclusive" in card
-    assert "to see a drop of 50%: about" in card
+    assert "to detect a drop of 50%: about" in card
     assert "rlregress plan --must-detect 50% --framework sb3" in card
 
 

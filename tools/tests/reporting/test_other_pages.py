@@ -1,4 +1,4 @@
-"""Pages of upgrades, rankings, comparisons and seeded faults."""
+"""Pages of upgrades, rankings, comparisons and injected faults."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_an_unchanged_upgrade_says_so_and_what_it_rests_on():
     assert "unchanged" in card
     assert "Nothing: upgrade." in whole
     assert "9 details are the same in both versions." in card
-    assert "1 training does the same, step by step, on both sides: so do its returns." in card
+    assert "1 training is the same on both versions, step by step, and so are its returns." in card
 
 
 def test_functions_that_chosen_scenarios_leave_out_are_reached_by_all_scenarios():
@@ -134,7 +134,7 @@ def test_trainings_that_part_for_one_cause_are_one_finding():
     cause = Cause(place=(function,), alone=function)
     page = page_of(upgrades.of(*every, causes={"sac": cause, "sac gsde": cause}))
     (finding,) = page.texts("article", "finding")
-    assert "1 more part at the same line, for the same cause sac gsde" in finding
+    assert "1 more diverge at the same line, for the same reason sac gsde" in finding
 
 
 def test_returns_of_side_b_are_shown_run_by_run(tmp_path):

@@ -92,7 +92,7 @@ def test_all_named_tests_have_to_fail_with_the_words(failed, detected):
     result = instruments.behavior_result(FAULT, failed)
     assert result.detected is detected
     total = faults_text.summary(BEHAVIOR, [result])
-    assert total == f"{int(detected)} of 1 seeded faults turned their behaviour tests red"
+    assert total == f"{int(detected)} of 1 injected faults made their behaviour tests fail"
 
 
 def test_a_fault_of_another_version_is_not_seeded(monkeypatch):
@@ -107,7 +107,7 @@ def test_a_fault_of_another_version_is_not_seeded(monkeypatch):
     monkeypatch.setattr(frameworks, "get", lambda name: Without())
     result, line = seed(FAULT)
     assert not result.detected
-    assert line == f"{'NOT SEEDED':<16}sb3 ppo n: does not fit this version of sb3"
+    assert line == f"{'NOT INJECTED':<16}sb3 ppo n: does not fit this version of sb3"
 
 
 def test_a_damaged_fault_is_one_sentence(tmp_path, monkeypatch):

@@ -63,7 +63,7 @@ def test_a_fault_under_an_option_is_reported_with_its_training():
         ["sb3 n (k=1): does not fit this version"],
         ["sb3 n (k=1): an error, by t1"],
         ["sb3 n (k=1): not seeded: why"],
-        ["sb3 n (k=1): run by 2, not seen"],
+        ["sb3 n (k=1): run by 2, not detected"],
         ["sb3 n (k=1): never run"],
     ]
     assert faults_text.summary(OPTIONS, results) == (

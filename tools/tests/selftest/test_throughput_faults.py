@@ -56,7 +56,7 @@ def test_what_a_fault_slows_down_is_seen(fault, measured):
     assert all("rlregress-fault-" in environment["PYTHONPATH"] for environment in measured)
     assert len(measured) == stored_throughput.throughput_measurement.processes()
     first, *lines = faults_text.lines(THROUGHPUT, judged)
-    assert first.startswith("seen ")
+    assert first.startswith("detected ")
     assert any("regressed" in line for line in lines)
     assert faults_text.summary(THROUGHPUT, [judged]).startswith("1 of 1")
 
@@ -66,7 +66,7 @@ def test_a_fault_that_slows_nothing_down_is_not_seen(fault, measured, monkeypatc
     other = next(name for name in stored_throughput.QUANTITIES if name not in fault.turns)
     (judged,) = seed(replace(fault, turns=(other,)))
     assert not judged.detected
-    assert faults_text.lines(THROUGHPUT, judged)[0].startswith("NOT SEEN")
+    assert faults_text.lines(THROUGHPUT, judged)[0].startswith("NOT DETECTED")
 
 
 def test_a_fault_that_cannot_be_measured_is_said(fault, measured):

@@ -139,8 +139,8 @@ def test_the_same_run_counts_once(judged):
     contents = [{**one, "started": f"{night_files.day(number)}T04:30:00Z"} for number in range(100)]
     code, page, _ = judged(contents)
     assert code == 3
-    assert f"{99 * 15} runs that are runs of earlier nights again, to the bit" in page
-    assert "give every night seeds of its own" in page
+    assert f"{99 * 15} runs are bit-identical to runs of earlier nights" in page
+    assert "give every night other seeds" in page
 
 
 def test_nights_that_cannot_be_read_are_said_first(judged):
@@ -155,7 +155,7 @@ def test_nights_that_cannot_be_read_are_said_first(judged):
     assert code == 0
     assert "key 'started' is 'yesterday', expected a time as in" in head
     assert "3 cells without a verdict in up to 1 nights" in head
-    assert f"1 nights could not judge all that they were asked ({night_files.day(4)}" in head
+    assert f"1 nights could not judge all their cells ({night_files.day(4)}" in head
     assert "| 28 | 140 |" in page
 
 

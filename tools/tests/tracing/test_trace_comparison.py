@@ -85,7 +85,7 @@ def test_a_doubled_loss_has_the_ratio_two(tmp_path):
     assert "first difference (loss)" in text
     assert "new / old: x2" in text
     assert "here.py:" in text
-    assert "just before, the same on both sides" in text
+    assert "just before, the same on both versions" in text
     assert f"diverged after {found.equal} equal events" in text
 
 

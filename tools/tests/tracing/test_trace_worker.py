@@ -116,9 +116,8 @@ _SYSTEM = "random.SystemRandom()"
         (".mean()\n", f".mean() * (1 + 1e-6 * {_SYSTEM}.random())\n",
          "arithmetic (threads, or a GPU)"),
         (".mean()\n", f".mean() * (1 + {_SYSTEM}.random())\n",
-         "something that the tracer does not record (a random generator of its own, the clock, "
-         "the order of a set, a file that another run has left, an "
-         "environment that is not gymnasium's)"),
+         "something that the tracer does not record (a private random generator, the clock, "
+         "the order of a set, a file of another run, an environment that is not gymnasium's)"),
     ],
     ids=["actions", "minibatches", "initialisation", "environment", "arithmetic",
          "unseen"],

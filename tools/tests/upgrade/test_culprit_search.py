@@ -183,7 +183,7 @@ def test_what_is_refused_with_a_function_put_back_says_nothing_of_it():
         notes=(),
     )
     came = delta_debugging._came(one, (TRAIN,), answers(loss="refused: TypeError"))
-    why = "part.loss is refused: TypeError, as on neither side"
+    why = "part.loss is refused: TypeError, as on neither version"
     assert (came.outcome, came.why) == ("failed", why)
     refusing = replace(one, a=answers(loss="refused: TypeError"))
     assert (

@@ -205,7 +205,7 @@ def test_a_framework_that_does_not_differ_is_not_asked_in_the_place_of_one_that_
 
 def test_the_same_on_both_sides_is_refused():
     """There is no upgrade from what is installed to what is installed."""
-    with pytest.raises(UserError, match="both sides"):
+    with pytest.raises(UserError, match="old and new are both"):
         _names("installed", "installed")
 
 

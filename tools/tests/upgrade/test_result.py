@@ -377,7 +377,7 @@ def test_an_environment_that_one_side_lacks_was_not_asked():
     ("a", "b", "value"),
     [
         ({"error": "gone"}, {"rows": [[0.0]]}, "environment `x`: old: gone"),
-        ({"error": "gone"}, {"error": "gone"}, "on neither side: x"),
+        ({"error": "gone"}, {"error": "gone"}, "on neither version: x"),
         ({"rows": [[0.0, 1.0]]}, {"rows": [[0.0, 1.0, 2.0]]}, "the observations have 1 and 2"),
         ({"rows": [[0.0, 1.0]]}, {"rows": [[0.0, 1.0]] * 2}, "episodes end elsewhere"),
     ],
@@ -443,7 +443,7 @@ def test_what_was_not_checked_comes_first_and_by_its_reason():
     headings = [line for line in text if line.startswith("## ")]
     assert headings[:3] == [
         "## Never executed (2)",
-        "## Details that could not be probed on both sides",
+        "## Details that could not be probed on both versions",
         "## Differs (1)",
     ]
     (line,) = [line for line in text if "no such thing" in line]
@@ -508,8 +508,8 @@ def test_the_report_begins_with_one_line_for_each_question():
         "2 executed, same results, all branches)",
         "- traces: 1 equal, 1 diverged",
         f"- {SB3.title}: of 10 details 9 are the same, 1 differ, 0 could not be probed on both "
-        "sides; 0 changed defaults",
-        "- of 4 faults seeded into 1 changed function 3 would have been detected (75%)",
+        "versions; 0 changed defaults",
+        "- of 4 mutants of 1 changed function 3 would have been detected (75%)",
         "- physics: 1 of 2 environments differ",
     ]
 
@@ -530,7 +530,7 @@ def test_trainings_that_part_for_one_cause_are_told_once():
         "**sac: diverged**",
         "**td3: diverged**",
     ]
-    assert "2 more part at the same line, for the same cause: sac gsde, sac n-step." in text
+    assert "2 more diverge at the same line, for the same reason: sac gsde, sac n-step." in text
     # without a cause nothing is said to be the same
     text = upgrade_text.lines(upgrade(of(*every)))
     assert len([line for line in text if line.startswith("**")]) == 4
@@ -615,7 +615,7 @@ def test_what_neither_side_has_is_shown_apart():
     absent = missing(why="absent", side="A and B")
     details = Details(same=9, absent=(replace(absent[0], text="Unprobed: 1.0 has no trainer"),))
     framework = replace(of(), details=details)
-    assert "(1 more are of what neither side has: 1.0 has no trainer)" in "".join(
+    assert "(1 more concern what neither version has: 1.0 has no trainer)" in "".join(
         upgrade_text.lines(upgrade(framework))
     )
 

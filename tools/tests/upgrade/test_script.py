@@ -118,7 +118,7 @@ def test_sides_that_import_the_same_files_are_refused(judge, tree):
     """A script that puts a copy of its own first would compare it with itself."""
     own = tree("own")
     text = f"import sys\nsys.path.insert(0, {own!r})\n{SCRIPT}"
-    with pytest.raises(UserError, match="both sides imported 'learner' from .*own"):
+    with pytest.raises(UserError, match="both versions imported 'learner' from .*own"):
         judge(tree("a"), tree("b", ".mean()", ".mean() * 2"), text)
 
 

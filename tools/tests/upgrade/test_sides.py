@@ -509,7 +509,7 @@ def test_what_is_lent_is_found(dropped, tmp_path):
 
 def test_only_what_is_there_can_be_lent(dropped):
     """An unknown name is refused, with what was expected."""
-    with pytest.raises(UserError, match="--lend names 'z', and neither side has a distribution"):
+    with pytest.raises(UserError, match="--lend names 'z', and neither version has a distribution"):
         hiding("a==9", "a==10", lend=["x", "z"])
 
 

@@ -257,7 +257,7 @@ def test_an_interpreter_that_does_not_run_is_one_sentence(tmp_path):
         (["--from", "gymnasium>=1"], "not pinned to one version"),
         (["--from", "no/such/tree"], "no folder and no file"),
         (["--from", "typer==0.1.0"], "concerns no framework"),
-        (["--from", "installed"], "both sides are what is installed"),
+        (["--from", "installed"], "old and new are both the installed version"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_two(

@@ -208,11 +208,11 @@ def test_inconclusive_says_how_many_seeds_would_decide():
     stored = healthy(1, 10, sd=900.0)
     found = judge_cells({"cell": CellSample(stored, healthy(2, 20, sd=900.0))}).cells["cell"]
     assert found.verdict == "inconclusive"
-    assert "to see a drop of 50%: about" in found.reason
+    assert "to detect a drop of 50%: about" in found.reason
     text = seeds_for_cell(stored, SEQUENTIAL, 1, 0.05, 0.5)
     assert text in found.reason
     few = seeds_for_cell(healthy(1, 10, sd=3000.0), SEQUENTIAL, 100, 0.05, 0.06)
-    assert few == "not even 500 stored and new seeds would see a drop of 6%"
+    assert few == "not even 500 stored and new seeds would detect a drop of 6%"
 
 
 @pytest.mark.nightly

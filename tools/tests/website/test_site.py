@@ -133,7 +133,7 @@ def test_every_link_of_the_site_leads_somewhere(site):
 
 
 def test_pages_of_data_hold_all_data(site):
-    """Every detail, every change of a release and every seeded fault stands on a page."""
+    """Every detail, every change of a release and every injected fault stands on a page."""
     details = "".join(path.read_text("utf-8") for path in (site / "details").glob("*.html"))
     assert [id for id in catalogue.ids() if f">{id}</code>" not in details] == []
     faults = (site / "faults" / "sb3.html").read_text("utf-8")

@@ -1,4 +1,4 @@
-"""``faults --html``: seeded faults, and whether they were seen."""
+"""``faults --html``: injected faults, and whether they were detected."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rlregress.reporting.html.page import (
     Table,
 )
 
-TITLE = "Seeded faults"
+TITLE = "Injected faults"
 _SIDES = ("as it is", "with the fault")
 
 
@@ -40,7 +40,7 @@ class Row:
     result: FaultResult
     right: bool | None
     text: str
-    word: str = "seen"
+    word: str = "detected"
     verdicts: bool = False
 
     @property
@@ -68,7 +68,7 @@ def row(instrument: str, result: FaultResult) -> Row:
 
 
 def page(rows: Sequence[Row], summary: str, facts: Facts) -> str:
-    """The page of seeded faults: what was not seen comes first."""
+    """The page of injected faults: what was not detected comes first."""
     wrong = [row for row in rows if row.right is False]
     unasked = [row for row in rows if row.right is None]
     right = [row for row in rows if row.right]
@@ -78,7 +78,7 @@ def page(rows: Sequence[Row], summary: str, facts: Facts) -> str:
         badge = Badge(f"{len(unasked)} of {len(rows)} could not be probed", pages.NOTHING)
     else:
         badge = Badge("all as expected", pages.GOOD)
-    steps = [Step("Read what was said of them, below.")] if wrong or unasked else []
+    steps = [Step("Read the results below.")] if wrong or unasked else []
     card = Card(
         TITLE,
         badge,

@@ -226,9 +226,9 @@ def _matters(result: GateResult, outcome: FrameworkOutcome) -> Iterable[str]:
         )
         if detectable:
             yield (
-                f"No drop of returns was seen. What would have been: {detectable[0]:.0%} "
-                "where this gate "
-                f"sees best, {detectable[-1]:.0%} where it holds and sees least."
+                "No drop of returns was detected. The smallest drop that this check would have "
+                f"detected is {detectable[0]:.0%} in the best cell and {detectable[-1]:.0%} in the "
+                "worst that holds."
             )
     elif not judged and outcome.verdict == FORMULAS_HOLD:
         yield "Whether agents still learn was not checked."
@@ -267,13 +267,13 @@ def _steps(result: GateResult, outcome: FrameworkOutcome) -> list[Step]:
             pinned = shlex.quote(" ".join(other))
             steps.append(Step("Find the cause:", f"rlregress upgrade {pinned} installed"))
     if outcome.failures and not deviations:
-        steps.append(Step("Read what the failed tests say."))
+        steps.append(Step("Read the messages of the failed tests."))
     if outcome.not_asked:
-        steps.append(Step("Ask the rest:", f"pytest {summary.TESTS_OF_DETAILS}"))
+        steps.append(Step("Check the rest:", f"pytest {summary.TESTS_OF_DETAILS}"))
     if outcome.verdict == COULD_NOT_JUDGE and not outcome.not_asked:
         steps.append(Step("Run the tests that did not pass again:", result.report_data.command))
     if outcome.verdict == INCONCLUSIVE:
-        text = "Train as many seeds as are lacking; what gates cost, and what they would see:"
+        text = "Train more seeds. What checks cost, and what they would detect:"
         command = f"rlregress plan --must-detect 50% --framework {outcome.framework}"
         steps.append(Step(text, command))
     if outcome.verdict == FORMULAS_HOLD:
@@ -288,7 +288,7 @@ def _suite(result: GateResult) -> Card:
     return Card(
         "The suite itself",
         Badge(COULD_NOT_JUDGE),
-        "Not everything that was asked has an answer.",
+        "Not every check has a result.",
         [f"No verdict was reached on {_some(list(result.unjudged))}."] if result.unjudged else [],
         _first(lines, 3),
         [],
@@ -409,7 +409,13 @@ def _probe_counts(result: GateResult) -> Section:
                 tests or "none",
             ]
         )
-    head = ("framework", "details asked", "returns judged", "formulas and behaviour alone", "tests")
+    head = (
+        "framework",
+        "details checked",
+        "returns judged",
+        "formulas and behaviour alone",
+        "tests",
+    )
     parts: list[object] = [Table(head, rows)]
     for outcome in result.outcomes:
         if outcome.not_asked:
@@ -417,7 +423,7 @@ def _probe_counts(result: GateResult) -> Section:
             parts.append(Folded(title, [list(outcome.not_asked)]))
     if result.unjudged:
         parts.append(Folded("No verdict was reached on", [list(result.unjudged)]))
-    return Section("asked", "What was asked", "", parts)
+    return Section("asked", "What was checked", "", parts)
 
 
 def _versions(result: GateResult) -> Section:

@@ -58,7 +58,7 @@ def table(verdicts: Verdicts) -> Table:
         ]
         for name, verdict in named
     ]
-    head = ("verdict", "of", "stored", "new", "change", "95 % interval", "runs", "would see")
+    head = ("verdict", "of", "stored", "new", "change", "95 % interval", "runs", "would detect")
     return Table(head, rows, 6)
 
 

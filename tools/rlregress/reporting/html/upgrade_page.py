@@ -168,8 +168,8 @@ def _matters(of: OfFramework) -> Iterable[str]:
         yield "Whether agents learn as well was not checked: the new version was not trained."
     elif of.traced or of.same_code:
         count = len(of.traced) + len(of.same_code)
-        one = "training does the same, step by step, on both sides: so do its returns"
-        several = "trainings do the same, step by step, on both sides: so do their returns"
+        one = "training is the same on both versions, step by step, and so are its returns"
+        several = "trainings are the same on both versions, step by step, and so are their returns"
         yield f"{count} {one if count == 1 else several}."
     for detail in of.details.changed:
         if detail.consequence:
@@ -321,7 +321,7 @@ def _not_probed(of: OfFramework) -> list[object]:
         kinds[not_probed.side, upgrade_text.WHY[kind], not_probed.text] += 1
     if kinds:
         rows = [[side, why, text, count] for (side, why, text), count in kinds.most_common()]
-        parts += [Heading("Details"), Table(("side", "why", "what it said", "details"), rows, 1)]
+        parts += [Heading("Details"), Table(("version", "why", "message", "details"), rows, 1)]
         names = [
             f"{missing.id} [{missing.scope}], {in_words(missing.side)}"
             for missing in of.details.not_probed
@@ -388,7 +388,7 @@ def _traces(of: OfFramework, command: str) -> list[object]:
     ]  # fmt: skip
     absent = [str(lost) for lost in of.not_traced if not lost.counts]
     if absent:
-        parts.append(Folded("Not offered on one side, or on both", [absent]))
+        parts.append(Folded("Not supported by one version, or by both", [absent]))
     return parts
 
 
@@ -445,7 +445,7 @@ def _physics(result: Upgrade) -> Section:
         parts.append(Folded(f"The same to the bit: {counted(len(same), 'environment')}", [same]))
     if missing := [f"{m.environment}: {m.note}" for m in result.physics if m.missing]:
         parts.append(Folded("Could not be compared", [missing]))
-    return Section("physics", "Physics", "The same seeds and actions on both sides.", parts)
+    return Section("physics", "Physics", "The same seeds and actions on both versions.", parts)
 
 
 def _not_executed(result: Upgrade) -> Section:
@@ -460,7 +460,7 @@ def _not_executed(result: Upgrade) -> Section:
         text = f"Branches, clamps and masks taken one way only: {len(taken)}"
         parts.append(Folded(text, [taken]))
     lead = "Equal traces say nothing about these lines of the new version."
-    return Section("not-reached", "What the traces did not reach", lead, parts)
+    return Section("not-reached", "What the traces did not execute", lead, parts)
 
 
 def _sides(result: Upgrade) -> Section:
@@ -468,5 +468,5 @@ def _sides(result: Upgrade) -> Section:
     rows = [[name, old, new] for name, (old, new) in result.differing.items()]
     if rows:
         parts.append(Table(("package", *traces_page.SIDES), rows))
-    lead = "Both sides ran on the machine that is named above."
-    return Section("sides", "Sides and versions", lead, parts)
+    lead = "Both versions ran on the machine that is named above."
+    return Section("sides", "Versions", lead, parts)

@@ -29,10 +29,10 @@ _HEAD = """\
 Written by `rlregress study claims --write`, from the sentences in `baselines/claims/` and from
 probes of {versions}. Do not edit.
 
-*confirmed*: the code does what the sentence says (of the scope that is named; without one, of any).
+*confirmed*: the code does what the sentence says (in the named scope; if none is named, in any).
 *refuted*: it does something else. *outdated*: it does something else, and another version does, or
-did, what the sentence says. *not checkable*: the reason stands in the place of the answer.
-*Said of*: the sentence does not name the framework; what it says of something else is asked of it.
+did, what the sentence says. *not checkable*: the reason is given instead of a result.
+*Said of*: the sentence is about something else; it is checked against the framework all the same.
 """
 
 

@@ -101,7 +101,7 @@ def settle(claim: Claim, adapter: Adapter) -> Settled:
     if claim.detail and any(
         _judgements(adapter, claim.detail)[s].variant is None for s in by_scope
     ):
-        return settled(claim, version, UNPROBED, by_scope, "no variant could be told")
+        return settled(claim, version, UNPROBED, by_scope, "no variant could be determined")
     elsewhere = _elsewhere(claim, adapter, list(by_scope), says, version)
     return settled(claim, version, "outdated" if elsewhere else "refuted", by_scope, elsewhere)
 

@@ -148,9 +148,9 @@ def curves(folder: Path, steps: dict[str, list[int]]) -> dict[str, list[Curve]]:
         timed = len(run.get("curve_cpu_seconds", ())) == len(own) and "episodes" in run
         if not timed or steps.setdefault(job.cell.id, own) != own:
             raise UserError(
-                f"the run record {path} does not fit a pilot study: expected episodes, CPU seconds "
-                "of each evaluation, and evaluations at the same steps in all runs of a cell; "
-                "remove it, and start the study again"
+                f"the run record {path} does not fit a pilot study; expected episodes, CPU seconds "
+                "of each evaluation, and the same evaluation steps as other runs of its cell; "
+                "remove it, and start again"
             )
         of.setdefault(job.cell.id, []).append(curve(run))
     return of

@@ -78,10 +78,10 @@ def conclusions(ranking: Ranking) -> list[str]:
     )
     shared = any(len(task.standings) > 2 for task in ranking.tasks)
     made.append(
-        "Of implementations whose returns have one law some pair is separated in "
+        "If the returns of all implementations have one law, some pair is separated in "
         f"{'about' if shared else 'at most'} {rate(plan.alpha)} of such comparisons"
-        f"{_SHARED if shared else ''}. 'Not separated' says that these runs do not show a "
-        "difference, not that there is none."
+        f"{_SHARED if shared else ''}. 'Not separated' means that these runs show no difference, "
+        "not that there is none."
     )
     for task in ranking.tasks:
         waiting = {

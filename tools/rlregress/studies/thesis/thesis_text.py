@@ -111,8 +111,8 @@ def _frameworks(study: Study) -> list[str]:
     first = sum(row.difference.outside[0] for row in rows)
     second = sum(row.difference.outside[1] for row in rows)
     lines.append(
-        f"  Whether a mean lies outside of an interval depends on whose interval is asked: {first} "
-        f"by that of the first framework (by name), {second} by that of the second."
+        f"  Whether a mean lies outside of an interval depends on the interval taken: {first} by "
+        f"that of the first framework (by name), {second} by that of the second."
     )
     for row in rows:
         if sign := row.difference.sign(ALPHA):
@@ -125,11 +125,10 @@ def _frameworks(study: Study) -> list[str]:
             )
     tested = sum(row.difference.tested for row in rows)
     lines.append(
-        f"  What cannot be concluded: {study.seeds} seeds against {study.seeds} show a "
-        f"difference of {study.visible:.1f} standard deviations with 80 % power among "
-        f"{tested} pairs, if returns were normal; without that assumption nothing can be rejected "
-        f"with fewer than {study.needed} seeds a side. What is not rejected is not "
-        "equal."
+        f"  What cannot be concluded: if returns were normal, {study.seeds} seeds against "
+        f"{study.seeds} detect a difference of {study.visible:.1f} standard deviations with 80 % "
+        f"power among {tested} pairs. Without that assumption nothing can be rejected with fewer "
+        f"than {study.needed} seeds a side. Pairs that are not rejected are not equal."
     )
     return lines
 
@@ -165,9 +164,9 @@ def _orders(orders: Sequence[Order]) -> list[str]:
         rows,
     )
     lines.append(
-        "  A pair of algorithms is 'same' if every framework separates it and all in one "
-        "direction, 'opposite' if two frameworks contradict each other, after Holm; where means "
-        "stand in another order and the pair is open, chance would do."
+        "  A pair of algorithms is 'same' if every framework separates it, and all in one "
+        "direction. It is 'opposite' if two frameworks contradict each other, after Holm. If the "
+        "means are in another order and the pair is open, chance explains it."
     )
     for order_ in orders:
         lines += [

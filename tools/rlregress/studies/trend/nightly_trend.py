@@ -189,8 +189,8 @@ def _of_cells(nights: Sequence[NightlyRun]) -> tuple[dict[tuple[str, str], _Gath
         )
     if again:
         lines.append(
-            f"{again} runs that are runs of earlier nights again, to the bit (the same seeds, "
-            "nothing changed): they count once; give every night seeds of its own"
+            f"{again} runs are bit-identical to runs of earlier nights (the same seeds, "
+            "nothing changed): they count once; give every night other seeds"
         )
     return gathered, lines
 
@@ -420,7 +420,7 @@ def judge(nights: Sequence[NightlyRun], left_out: Sequence[str] = (), alpha: flo
     lines = list(left_out)
     if failed := [night.started[:10] for night in nights if night.exit_code == 2]:
         lines.append(
-            f"{len(failed)} nights could not judge all that they were asked ({failed[0]} to "
+            f"{len(failed)} nights could not judge all their cells ({failed[0]} to "
             f"{failed[-1]}); of these only cells with a verdict count"
         )
     cells, of_cells = _of_cells(nights)

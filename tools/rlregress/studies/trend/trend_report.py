@@ -27,8 +27,8 @@ _THROUGHPUT = {
     "collecting": "ratio to the floor without updates",
     "peak memory": "peak memory",
 }
-_COLUMNS = ("judged", "nights", "runs", "level", "changes", "sees", "steps per CPU s", "gates",
-            "verdict")  # fmt: skip
+_COLUMNS = ("judged", "nights", "runs", "level", "changes", "would detect", "steps per CPU s",
+            "gates", "verdict")  # fmt: skip
 
 
 def date(trend: Trend, night: int) -> str:
@@ -156,14 +156,13 @@ def table(trend: Trend) -> tuple[tuple[str, ...], list[list[str]]]:
 
 
 def error_rate(trend: Trend) -> str:
-    """How often a page says that something changed where nothing did, and what 'sees' is."""
+    """How often a page reports a change where nothing changed, and what 'would detect' is."""
     return (
         f"Error rate: if nothing changed, some change is named above in about "
-        f"{words.rate(trend.alpha)} of such pages ({trend.histories} histories tested together; "
-        "nights are taken as independent of each other). 'sees': the drop of returns, begun "
+        f"{words.rate(trend.alpha)} of such pages ({trend.histories} histories tested together). "
+        "Nights are assumed to be independent. 'Would detect': the drop of returns, begun "
         "half-way, that is detected with 80 % power. Steps per CPU second, first and last "
-        "nights, are "
-        "descriptive: the load of the machine is in them."
+        "nights, are only descriptive: they include the load of the machine."
     )
 
 

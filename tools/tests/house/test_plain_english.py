@@ -1,0 +1,95 @@
+"""The pages are plain English: short sentences, and none of the phrases to avoid."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from markdown_it import MarkdownIt
+
+from . import page_contents
+from .page_contents import PAGES
+from .test_language import DATA, phrases_in
+
+#: words of a sentence on a page: on average, and at most
+AVERAGE, LONGEST = 18, 32
+#: quotations of sources, and texts of the catalogue joined to tables by a command
+QUOTED = {"claims.md", "comparison.md", "comparison-cleanrl.md"}
+#: written anew on another branch; this constant goes away when that one is merged
+PENDING = {
+    "behavior.md", "determinism.md", "how-it-works.md", "power.md", "ranking.md", "reports.md",
+    "runs.md", "throughput.md", "trend.md", "trust.md", "upgrades.md", "verdicts.md",
+}  # fmt: skip
+_PHRASES = [*DATA["phrases"], *DATA["page_phrases"]]
+#: an end of a sentence: not the dot of an initial ("A. Zeller") or of "et al."
+_END = re.compile(r"(?<![ (][A-Z]\.)(?<! al\.)(?<=[.!?])[)\"']*\s+(?=[(\"']?[A-Z0-9])")
+#: a piece of code counts as one word
+_CODE = "Code"
+
+
+def texts(text: str) -> Iterator[tuple[int, str, str]]:
+    """Line, parent and words of every text of a page; code and quotations are left out."""
+    around: list[str] = []
+    for token in MarkdownIt("commonmark").enable("table").parse(text):
+        if token.nesting:
+            around = [*around, token.type] if token.nesting > 0 else around[:-1]
+        elif token.type == "inline" and "blockquote_open" not in around:
+            pieces = {"code_inline": _CODE, "softbreak": " "}
+            words = (pieces.get(c.type, c.content) for c in token.children or ())
+            yield (token.map or [0])[0] + 1, around[-1], "".join(words)
+
+
+def lengths(text: str) -> list[tuple[int, int, str]]:
+    """Words, line and text of every sentence: not of tables and headings.
+
+    An item of a list is a paragraph, which ends a sentence.
+    """
+    return [
+        (words, line, sentence)
+        for line, parent, paragraph in texts(text)
+        if parent == "paragraph_open"
+        for sentence in _END.split(paragraph)
+        if (words := len(re.findall(r"\S*\w\S*", sentence)))
+    ]
+
+
+def faults(text: str) -> list[str]:
+    """Why a page is no plain English; empty: it is."""
+    counted = lengths(text)
+    average = sum(words for words, _, _ in counted) / max(len(counted), 1)
+    found = [f"{average:.1f} words a sentence"] if average > AVERAGE else []
+    found += [f"{line}: {words} words: {text}" for words, line, text in counted if words > LONGEST]
+    return found + [
+        f"{line}: {phrase!r} in: {words}"
+        for line, _, words in texts(text)
+        for phrase in phrases_in(words, _PHRASES)
+    ]
+
+
+@pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if page.name not in QUOTED | PENDING],
+    ids=lambda page: str(page.relative_to(page_contents.ROOT)),
+)
+def test_a_page_is_plain_english(page: Path):
+    """At most 18 words a sentence on average, none above 32, and no phrase to avoid."""
+    assert faults(page.read_text("utf-8")) == []
+
+
+def test_a_page_that_is_not_is_found():
+    """A long sentence, long ones on average, and a phrase, which may stand in a table."""
+    phrase = DATA["page_phrases"][0]
+    assert faults(f"{'word ' * 32}end.\n\n{'Short. ' * 9}") == [f"1: 33 words: {'word ' * 32}end."]
+    assert faults(f"{'word ' * 18}end.\n") == ["19.0 words a sentence"]
+    assert faults(f"It {phrase}.") == [f"1: {phrase!r} in: It {phrase}."]
+    assert faults(f"| a |\n|---|\n| {phrase} |\n") == [f"3: {phrase!r} in: {phrase}"]
+
+
+def test_what_is_no_sentence_of_the_page_is_left_out():
+    """Code counts as one word; tables, headings, blocks and quotations have no sentences."""
+    page = "One `a b c` two. Three 4.5 of A. Zeller et al. 1999!\n- four\n- five"
+    assert [words for words, _, _ in lengths(page)] == [3, 8, 1, 1]
+    long = "word " * 40
+    assert faults(f"# {long}\n\n> {long}\n\n```\n{long}\n```\n\n| a |\n|---|\n| {long} |\n") == []
