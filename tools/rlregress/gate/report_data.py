@@ -14,7 +14,7 @@ from rlregress.details import catalogue
 from rlregress.details.implementation import implementations
 from rlregress.faults import places
 from rlregress.frameworks.base import Adapter
-from rlregress.gate import baseline_runs, source_diff
+from rlregress.gate import baseline_runs, source_diff, source_links
 from rlregress.gate.baseline_runs import FINISHED
 from rlregress.inside import identity
 from rlregress.inside.machine import cpu_name
@@ -126,6 +126,7 @@ def _deviation(adapter: Adapter, entry: Mapping[str, Any]) -> Deviation:
         message=str(entry["message"]),
         path=path,
         line=line.line if line is not None else 1,
+        link=source_links.address(path, line.file) if line is not None else "",
     )
 
 
