@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
+import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -111,8 +112,8 @@ def _deviation(adapter: Adapter, entry: Mapping[str, Any]) -> Deviation:
     if line is not None and path is not None:
         text = path.read_text(encoding="utf-8").splitlines()
         begin = max(1, line.line - _CONTEXT)
-        context = text[begin - 1 : line.line + _CONTEXT]
-        code = tuple(enumerate(context, start=begin))
+        context = textwrap.dedent("\n".join(text[begin - 1 : line.line + _CONTEXT]))
+        code = tuple(enumerate(context.split("\n"), start=begin))
     return Deviation(
         framework=adapter.full_name,
         id=detail.id,

@@ -168,7 +168,7 @@ def test_a_page_is_whole_on_every_screen(opened, page):
 
 
 def test_a_page_is_used_with_the_keyboard_alone(opened, page):
-    """Tab reaches links, tables and what is folded; Enter opens it; what has focus is seen."""
+    """Tab reaches links, tables and what is folded; Enter opens or folds it; what has focus is seen."""
     opened.open(page, 1600, False)
     if not opened.value("document.querySelectorAll('summary').length"):
         pytest.skip("nothing is folded on this page")
@@ -181,9 +181,12 @@ def test_a_page_is_used_with_the_keyboard_alone(opened, page):
             break
     assert {"A", "SUMMARY"} <= known
     assert opened.value("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    fold = "document.activeElement.parentElement"
+    # source that was executed is open already
+    before = opened.value(f"{fold}.open")
     opened.press("Enter", 13)
-    assert opened.value("document.activeElement.parentElement.open") is True
-    assert opened.value("document.activeElement.parentElement.querySelectorAll('td,li,pre').length")
+    assert opened.value(f"{fold}.open") is not before
+    assert opened.value(f"{fold}.querySelectorAll('td, li, pre, .source').length")
 
 
 @pytest.mark.parametrize("page", ["partial upgrade"], indirect=True)

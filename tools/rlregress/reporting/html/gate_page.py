@@ -427,11 +427,11 @@ def _probe_counts(result: GateResult) -> Section:
 
 def _earlier(result: GateResult) -> Section:
     rows = [
-        [run.started, Badge(worst_verdict(run.verdicts.values())),
+        [run.started[:16].replace("T", " "), Badge(worst_verdict(run.verdicts.values())),
          ", ".join(f"{name} {verdict}" for name, verdict in run.verdicts.items())]
         for run in result.report_data.earlier[:_NIGHTS]
     ]  # fmt: skip
-    parts = [Table(("started", "verdict", "of each framework"), rows)] if rows else []
+    parts = [Table(("started (UTC)", "verdict", "of each framework"), rows)] if rows else []
     lead = "What changed over them, and since when: rlregress trend FOLDER"
     return Section("earlier", "Earlier nightly runs", lead, parts)
 

@@ -244,7 +244,7 @@ def render(template: str, **given: object) -> str:
     return environment.get_template(template).render(**given)
 
 
-def breakable(text: str) -> Markup:
+def breakable(text: object) -> Markup:
     """Text with paths that may be broken between folders, before they are anywhere else."""
     return escape(text).replace("/", Markup("/<wbr>"))
 

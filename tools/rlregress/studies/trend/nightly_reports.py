@@ -22,6 +22,7 @@ from rlregress.errors import UserError
 from rlregress.gate.nightly_record import FILE, NUMBERS, SCHEMA, contents
 from rlregress.gate.stored_throughput import QUANTITIES
 from rlregress.model.gate_result import EarlierRun, GateResult
+from rlregress.model.verdict import EXIT_CODES
 from rlregress.training import recorded_runs
 
 #: what a folder with the report of a gate holds, of whatever age
@@ -256,7 +257,11 @@ def with_earlier(result: GateResult, report: Path) -> GateResult:
     for path in sorted(files.absolute(report).parent.glob(f"*/{FILE}")):
         with suppress(UserError):
             night = read(path.parent)
-            verdicts = {n: of.verdict for n, of in night.frameworks.items() if n in own}
+            verdicts = {
+                name: of.verdict
+                for name, of in night.frameworks.items()
+                if name in own and of.verdict in EXIT_CODES
+            }
             if verdicts and night.budget == result.budget:
                 earlier.append(EarlierRun(started=night.started, verdicts=verdicts))
     earlier.sort(key=lambda run: run.started, reverse=True)
