@@ -168,7 +168,7 @@ def test_a_page_is_whole_on_every_screen(opened, page):
 
 
 def test_a_page_is_used_with_the_keyboard_alone(opened, page):
-    """Tab reaches links, tables and folds; Enter opens and folds them; what has focus is outlined."""
+    """Tab reaches links, tables and folds; Enter opens and closes them; focus is outlined."""
     opened.open(page, 1600, False)
     if not opened.value("document.querySelectorAll('summary').length"):
         pytest.skip("nothing is folded on this page")
