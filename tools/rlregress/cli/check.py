@@ -19,6 +19,7 @@ from rlregress.gate import gate_run
 from rlregress.gate_options import GateOptions
 from rlregress.reporting import gate_findings, gate_report, short_summary
 from rlregress.reporting.html import gate_page
+from rlregress.studies.trend import nightly_reports
 
 Brief = Annotated[bool, typer.Option("--brief", help="End in five lines, for a chat or a mail.")]
 
@@ -46,7 +47,7 @@ def judge(options: GateOptions, in_brief: bool = False) -> int:
         in_brief: print five lines in place of the summary.
     """
     with gate_run.new_report(options) as new:
-        result = gate_run.judge(new, typer.echo)
+        result = nightly_reports.with_earlier(gate_run.judge(new, typer.echo), options.report)
         text = report_files.judged(
             result, gate_run.evidence_of(new), new.report, ci_annotations.top()
         )

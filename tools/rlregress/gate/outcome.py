@@ -172,10 +172,7 @@ def exit_code(
     missing: Sequence[str] = (),
 ) -> int:
     """0 holds, 1 regressed, 2 could not judge (also: verdicts are missing), 3 inconclusive."""
-    if any(outcome.verdict == REGRESSED for outcome in of_frameworks):
-        return EXIT_CODES[REGRESSED]
-    unsure = any(outcome.verdict == COULD_NOT_JUDGE for outcome in of_frameworks)
-    if not of_frameworks or unsure or missing or broken(entries):
-        return EXIT_CODES[COULD_NOT_JUDGE]
-    verdicts = [outcome.verdict for outcome in of_frameworks if outcome.verdict != FORMULAS_HOLD]
-    return EXIT_CODES[worst_verdict(verdicts)] if verdicts else 0
+    verdicts = [outcome.verdict for outcome in of_frameworks]
+    if not of_frameworks or missing or broken(entries):
+        verdicts.append(COULD_NOT_JUDGE)
+    return EXIT_CODES[worst_verdict(verdicts)]

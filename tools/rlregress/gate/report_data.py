@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
+import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -14,7 +15,7 @@ from rlregress.details import catalogue
 from rlregress.details.implementation import implementations
 from rlregress.faults import places
 from rlregress.frameworks.base import Adapter
-from rlregress.gate import baseline_runs, source_diff
+from rlregress.gate import baseline_runs, source_diff, source_links
 from rlregress.gate.baseline_runs import FINISHED
 from rlregress.inside import identity
 from rlregress.inside.machine import cpu_name
@@ -111,8 +112,8 @@ def _deviation(adapter: Adapter, entry: Mapping[str, Any]) -> Deviation:
     if line is not None and path is not None:
         text = path.read_text(encoding="utf-8").splitlines()
         begin = max(1, line.line - _CONTEXT)
-        context = text[begin - 1 : line.line + _CONTEXT]
-        code = tuple(enumerate(context, start=begin))
+        context = textwrap.dedent("\n".join(text[begin - 1 : line.line + _CONTEXT]))
+        code = tuple(enumerate(context.split("\n"), start=begin))
     return Deviation(
         framework=adapter.full_name,
         id=detail.id,
@@ -126,6 +127,7 @@ def _deviation(adapter: Adapter, entry: Mapping[str, Any]) -> Deviation:
         message=str(entry["message"]),
         path=path,
         line=line.line if line is not None else 1,
+        link=source_links.address(path, line.file) if line is not None else "",
     )
 
 

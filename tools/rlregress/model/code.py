@@ -113,11 +113,13 @@ class Hunk:
         title: the function, or the file.
         groups: rows that follow each other; between two groups lines are left out.
         left_out: rows that differ and are not shown.
+        links: where the file of either version is published; empty: it is no released one.
     """
 
     title: str
     groups: tuple[tuple[Pair, ...], ...]
     left_out: int = 0
+    links: tuple[str, str] = ("", "")
 
     @property
     def first_line(self) -> int | None:

@@ -67,6 +67,8 @@ KINDS = (
 
 UNCHANGED, PARTLY, CHANGED = "unchanged", "partly checked", "changed"
 REPAIRED, ROUNDED, AS_DOCUMENTED = "repaired", "close", "changed as documented"
+#: of a part of an upgrade that is not unchanged as a whole.
+NOTHING_HERE = "no difference found here"
 #: the worst first: the verdict of a list is the worst of its entries.
 ORDER = (
     REGRESSED, NEW_FAILS, INCONCLUSIVE, CHANGED, COULD_NOT_JUDGE, HOLDS, IMPROVED, MOVED, PARTLY,
@@ -195,6 +197,9 @@ class Coverage:
         """1 where nothing that counts has changed."""
         return self.checked / self.all if self.all else 1.0
 
+    def __str__(self) -> str:
+        return f"{self.checked} of {self.all} changed pieces ran"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Judgement:
@@ -205,6 +210,7 @@ class Judgement:
         headline: the verdict and why, in plain words.
         coverage: of the changed pieces.
         states: state -> how many entries are in it.
+        share: in words, how much of what was to be checked was; empty: all of it.
     """
 
     verdict: str
@@ -212,6 +218,25 @@ class Judgement:
     exit_code: int
     coverage: Coverage
     states: Mapping[str, int]
+    share: str = ""
+
+    @property
+    def reason(self) -> str:
+        """The headline where the verdict is there already."""
+        return self.headline.removeprefix(self.verdict).removeprefix(": ")
+
+    def part_of(self, whole: str) -> Judgement:
+        """The same of a part: that it is unchanged says nothing while the whole is not.
+
+        Args:
+            whole: the verdict of everything.
+        """
+        if not self.verdict == UNCHANGED != whole:
+            return self
+        headline = NOTHING_HERE + self.headline.removeprefix(UNCHANGED)
+        if not self.coverage.all:
+            headline = "no difference found in its details, defaults and trainings"
+        return replace(self, verdict=NOTHING_HERE, headline=headline)
 
 
 def coverage(entries: Iterable[Entry]) -> Coverage:
@@ -268,6 +293,7 @@ def judge(
         exit_code=code,
         coverage=checked,
         states={state: counts[state] for state in STATES if counts[state]},
+        share=_share(entries, checked),
     )
 
 
@@ -286,18 +312,25 @@ def accept(entries: Iterable[Entry], reviewed: Mapping[str, str]) -> list[Entry]
 # -- words -----------------------------------------------------------------------------------------
 
 
+def _share(entries: Sequence[Entry], checked: Coverage) -> str:
+    lost = [e for e in entries if e.counts and e.kind not in CHANGES and e.state in UNCHECKED]
+    if not lost and checked.checked == checked.all:
+        return ""
+    without = f"{len(lost)} check{'s' if len(lost) > 1 else ''} without a result" if lost else ""
+    return ", ".join(filter(None, (str(checked) if checked.all else "", without)))
+
+
 def _headline(verdict: str, entries: Sequence[Entry], checked: Coverage) -> str:
     if verdict == UNCHANGED:
         if not checked.all:
             return f"{UNCHANGED}: nothing that has an effect differs"
-        ran = f"{checked.all} of {checked.all} changed pieces ran"
-        return f"{UNCHANGED}: {ran} with the same results"
+        return f"{UNCHANGED}: {checked} with the same results"
     counted = [entry for entry in entries if entry.counts]
     parts = [
         _some(names) if title.lower() == verdict else f"{title}: {_some(names)}"
         for title, names in _differences(counted)
     ]
-    ran = f"{checked.checked} of {checked.all} changed pieces ran" if checked.all else ""
+    ran = str(checked) if checked.all else ""
     if checked.all and not checked.checked:
         parts.append(f"None of {checked.all} changed pieces ran")
     elif not parts and ran:

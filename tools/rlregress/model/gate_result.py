@@ -24,6 +24,7 @@ class Deviation:
         place: of that line.
         message: the failure as the test says it.
         path, line: where that line is on this machine; None: the file is not there.
+        link: where that file is published; empty: it is none of a release.
     """
 
     framework: str
@@ -38,6 +39,7 @@ class Deviation:
     message: str
     path: Path | None = None
     line: int = 1
+    link: str = ""
 
     @property
     def was_probed(self) -> bool:
@@ -59,6 +61,19 @@ class AlgorithmCoverage:
 
 
 @dataclass(frozen=True, kw_only=True)
+class EarlierRun:
+    """A nightly run before this one.
+
+    Attributes:
+        started: date and time, UTC.
+        verdicts: full name of a framework -> its verdict.
+    """
+
+    started: str
+    verdicts: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
 class ReportData:
     """What a page shows of a gate beside its verdicts.
 
@@ -70,6 +85,7 @@ class ReportData:
         runs: id of a cell -> its runs.
         deviations: details that are not done as documented.
         files: what differs between changed copies and the installed files, passages of both.
+        earlier: nightly runs whose reports lie beside this one, the latest first.
     """
 
     started: str = ""
@@ -79,6 +95,7 @@ class ReportData:
     runs: Mapping[str, CellRuns] = field(default_factory=dict)
     deviations: tuple[Deviation, ...] = ()
     files: tuple[Any, ...] = ()
+    earlier: tuple[EarlierRun, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,3 +164,8 @@ class GateResult:
     exit_code: int
     notes: Sequence[str] = ()
     report_data: ReportData = field(default_factory=ReportData)
+
+    @property
+    def error_rate(self) -> float | None:
+        """``alpha``, where returns or what is judged beside them were; None: none were."""
+        return self.alpha if any(outcome.verdicts for outcome in self.outcomes) else None

@@ -14,13 +14,18 @@ COULD_NOT_JUDGE = "could not judge"
 #: verdicts that something changed
 CHANGES = (REGRESSED, IMPROVED, MOVED)
 #: the worst first
-_SEVERITY = (REGRESSED, INCONCLUSIVE, IMPROVED, MOVED, HOLDS)
+_SEVERITY = (REGRESSED, COULD_NOT_JUDGE, INCONCLUSIVE, IMPROVED, MOVED, HOLDS, FORMULAS_HOLD)
 #: exit codes of the gate
 EXIT_CODES = {
-    HOLDS: 0, IMPROVED: 0, MOVED: 0, REGRESSED: 1, COULD_NOT_JUDGE: 2, INCONCLUSIVE: 3
+    FORMULAS_HOLD: 0, HOLDS: 0, IMPROVED: 0, MOVED: 0, REGRESSED: 1, COULD_NOT_JUDGE: 2,
+    INCONCLUSIVE: 3,
 }  # fmt: skip
 
 
+#: place of a verdict of the gate, the worst first
+severity = _SEVERITY.index
+
+
 def worst_verdict(verdicts: Iterable[str]) -> str:
-    """regressed, inconclusive, improved, moved, holds: the first of them; inconclusive of none."""
-    return min(verdicts, key=_SEVERITY.index, default=INCONCLUSIVE)
+    """The first of them in the order of severity; inconclusive of none."""
+    return min(verdicts, key=severity, default=INCONCLUSIVE)

@@ -131,9 +131,11 @@ def markdown(result: GateResult) -> str:
         words.has_stored(of) for outcome_ in result.outcomes for of in outcome_.verdicts.values()
     ):
         lines += ["To read these lines:", "", *(f"- {sentence}" for sentence in words.LEGEND), ""]
-    lines.append(
-        f"Error rate: if nothing changed, returns or critics of some framework are called "
-        f"`regressed` in at most {words.rate(result.alpha)} of such gates. Every line above names "
-        "the loss that it would have detected with 80 % power; a smaller one may be there."
-    )
+    if result.error_rate is not None:
+        lines.append(
+            f"Error rate: if nothing changed, returns or critics of some framework are called "
+            f"`regressed` in at most {words.rate(result.error_rate)} of such gates. Every line "
+            "above names the loss that it would have detected with 80 % power; a smaller one may "
+            "be there."
+        )
     return "\n".join(lines) + "\n"

@@ -20,7 +20,7 @@ from rlregress.model.upgrade_result import (
     details_of,
     findings,
 )
-from rlregress.reporting.upgrade_text import headline, of_part
+from rlregress.reporting.upgrade_text import headline
 
 #: of the data; 2: ``entries`` holds every difference with its state, and every verdict of
 #: ``model.differences``, where 1 had ``unchanged as far as asked`` for ``partly checked``.
@@ -98,7 +98,7 @@ def _plain(result: Upgrade, of: OfFramework) -> dict[str, Any]:
     changed = [execution.function for execution in of.executions]
     return {
         "verdict": of.verdict,
-        "headline": of_part(result, of.judgement),
+        "headline": of.judgement.part_of(result.verdict).headline,
         "versions": [dict(versions) for versions in of.versions],
         "details_alike": of.details.same,
         "details": [

@@ -9,7 +9,7 @@ from pathlib import Path
 from rlregress.model import differences as model
 from rlregress.model import explain
 from rlregress.model.code import Changed
-from rlregress.model.differences import Entry, Judgement
+from rlregress.model.differences import Entry
 from rlregress.model.recorded_traces import NotTraced, Traced, in_words, share
 from rlregress.model.upgrade_result import (
     ABSENT,
@@ -99,15 +99,6 @@ def last_lines(result: Upgrade, folder: Path) -> list[str]:
 def headline(result: Upgrade) -> str:
     """The verdict, and why, in plain words."""
     return result.judgement.headline
-
-
-def of_part(result: Upgrade, judgement: Judgement) -> str:
-    """The headline of a framework or a script; "unchanged" is kept for the whole upgrade."""
-    if judgement.verdict == model.UNCHANGED != result.verdict:
-        if not judgement.coverage.all:
-            return "no difference found in its details, defaults and trainings"
-        return f"no difference found here{judgement.headline.removeprefix(model.UNCHANGED)}"
-    return judgement.headline
 
 
 def _summary(result: Upgrade) -> list[str]:
@@ -302,7 +293,7 @@ def _sides(result: Upgrade) -> list[str]:
 def _framework(result: Upgrade, of: OfFramework) -> list[str]:
     one, other = of.versions
     versions = [f"{name} {one.get(name)} -> {v}" for name, v in other.items() if one.get(name) != v]
-    text = [f"## {of.title}: {of_part(result, of.judgement)}", ""]
+    text = [f"## {of.title}: {of.judgement.part_of(result.verdict).headline}", ""]
     text += ["; ".join(versions) or "The same versions.", ""]
     text += _details(of)
     if of.traced:

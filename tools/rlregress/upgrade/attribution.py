@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from packaging.version import InvalidVersion, Version
 
@@ -12,6 +13,7 @@ from rlregress.details import expectations
 from rlregress.details.implementation import stated
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
+from rlregress.gate import source_links
 from rlregress.gate.source_diff import hunk
 from rlregress.model.code import Changed, Hunk
 from rlregress.model.differences import DOCUMENTED, VIOLATED
@@ -102,7 +104,12 @@ def side_by_side(functions: Iterable[Changed], executed: Executed) -> dict[Chang
         one, other = _texts(function)
         first = [own.first if own is not None else 1 for own in (function.a, function.b)]
         rank = _ranked(function, executed)
-        hunks[function] = hunk(str(function), one, other, (first[0], first[1]), rank)
+        links = [
+            source_links.address(path, function.file_on(side))
+            for side, path in zip("ab", function.paths, strict=True)
+        ]
+        found = hunk(str(function), one, other, (first[0], first[1]), rank)
+        hunks[function] = replace(found, links=(links[0], links[1]))
     return hunks
 
 

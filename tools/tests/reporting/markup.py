@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
-_ALONE = {"meta", "link", "br", "img", "hr", "input"}
+_ALONE = {"meta", "link", "br", "img", "hr", "input", "wbr"}
 #: tags that may stand within a word
-_WITHIN = {"del", "ins", "a", "code", "tspan"}
+_WITHIN = {"del", "ins", "a", "code", "tspan", "wbr"}
 #: what makes a browser ask for something
 _LOADING = ("src", "href", "xlink:href", "srcset", "action", "data", "poster", "background")
 
@@ -81,7 +81,8 @@ class Page(HTMLParser):
         styles = [*self.texts("style"), *self.attributes("style")]
         urls = [found for style in styles for found in re.findall(r"url\(([^#)][^)]*)\)", style)]
         imports = [style for style in styles if "@import" in style]
-        scripts = [tag for tag, _ in self.tags if tag in ("script", "iframe", "object", "embed")]
+        # the page's own script has no address
+        scripts = [tag for tag, _ in self.tags if tag in ("iframe", "object", "embed")]
         return targets + urls + imports + scripts
 
     def wrong_links(self) -> list[str]:

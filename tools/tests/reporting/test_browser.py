@@ -6,6 +6,7 @@ Needs Chromium (on Debian: ``apt-get install --no-install-recommends chromium``)
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,19 @@ CONTRAST = """
 """
 
 
+#: what is to be touched and is less than 24 pixels high; links in text are not (WCAG 2.5.8)
+SMALL = """
+[...document.querySelectorAll('summary, nav a, input')]
+  .filter(of => of.getClientRects().length && of.getBoundingClientRect().height < 24)
+  .map(of => of.outerHTML).slice(0, 5)
+"""
+#: titles of the findings, and first cells of the rows, that are shown
+SHOWN = """
+[...document.querySelectorAll('main :is(article > h3, tbody tr, .diff > summary)')]
+  .filter(of => of.getClientRects().length).map(of => of.textContent)
+"""
+
+
 @pytest.fixture(scope="module")
 def opened() -> Iterator[Browser]:
     """The browser."""
@@ -73,8 +87,8 @@ def opened() -> Iterator[Browser]:
 
 @pytest.fixture(
     params=[
-        "unchanged", "regressed", "inconclusive", "could not judge", "upgrade", "unchanged upgrade",
-        "rank", "compare", "faults", "trend", "determinism",
+        "unchanged", "regressed", "inconclusive", "could not judge", "upgrade", "partial upgrade",
+        "unchanged upgrade", "rank", "compare", "faults", "trend", "determinism",
     ]
 )  # fmt: skip
 def page(request, night, tmp_path, monkeypatch, command) -> Path:
@@ -122,6 +136,15 @@ def page(request, night, tmp_path, monkeypatch, command) -> Path:
     of = upgrades.of(upgrades.traced(), not_probed=upgrades.missing())
     if request.param == "upgrade":
         of = request.getfixturevalue("parted")
+    if request.param == "partial upgrade":
+        file = f"{upgrades.FILE.partition('/')[0]}/common/vec_env/a_module_with_a_long_name.py"
+        functions = [upgrades.function(f"VecRecorder._stop_recording_{n}", file) for n in range(9)]
+        never = [replace(upgrades.reached(), function=function) for function in functions]
+        of = upgrades.of(
+            upgrades.traced(),
+            executions=(upgrades.reached("sac"), *never),
+            hunks={**request.getfixturevalue("parted").hunks},
+        )
     made.write_text(upgrade_page.page(upgrades.upgrade(of), FACTS))
     return made
 
@@ -135,15 +158,17 @@ def test_a_page_is_whole_on_every_screen(opened, page):
             assert opened.said == [], where
             assert opened.asked == [page.resolve().as_uri()], where
             assert opened.value("innerWidth") == width
+            opened.value("document.querySelectorAll('details').forEach(of => of.open = true)")
             assert opened.value("document.scrollingElement.scrollWidth") <= width, where
             assert opened.value(CUT_OFF) == [], where
             assert opened.value(CONTRAST) >= 4.5, where
+            assert opened.value(SMALL) == [], where
             brightness = "getComputedStyle(document.body).backgroundColor"
             assert (opened.value(brightness) == "rgb(18, 21, 24)") == dark
 
 
 def test_a_page_is_used_with_the_keyboard_alone(opened, page):
-    """Tab reaches links, tables and what is folded; Enter opens it; what has focus is seen."""
+    """Tab reaches links, tables and folds; Enter opens and closes them; focus is outlined."""
     opened.open(page, 1600, False)
     if not opened.value("document.querySelectorAll('summary').length"):
         pytest.skip("nothing is folded on this page")
@@ -156,9 +181,35 @@ def test_a_page_is_used_with_the_keyboard_alone(opened, page):
             break
     assert {"A", "SUMMARY"} <= known
     assert opened.value("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    fold = "document.activeElement.parentElement"
+    # source that was executed is open already
+    before = opened.value(f"{fold}.open")
     opened.press("Enter", 13)
-    assert opened.value("document.activeElement.parentElement.open") is True
-    assert opened.value("document.activeElement.parentElement.querySelectorAll('td,li,pre').length")
+    assert opened.value(f"{fold}.open") is not before
+    assert opened.value(f"{fold}.querySelectorAll('td, li, pre, .source').length")
+
+
+@pytest.mark.parametrize("page", ["partial upgrade"], indirect=True)
+def test_findings_are_found_by_what_they_say(opened, page):
+    """A word leaves what has it, folded or not; without a script all is there but the field."""
+    opened.open(page, 1600, False)
+    before = opened.value(SHOWN)
+    opened.value("document.getElementById('find').focus()")
+    opened.call("Input.insertText", text="Stop_Recording_7")
+    shown = opened.value(SHOWN)
+    assert len(shown) == 1
+    assert "_stop_recording_7" in shown[0]
+    assert opened.value("document.querySelector('output').textContent").startswith("1 of ")
+    assert opened.value("[...document.querySelectorAll('main h3')].filter("
+                        "of => of.getClientRects().length).length") == 1  # fmt: skip
+    opened.value("document.getElementById('find').value = ''")
+    opened.call("Input.insertText", text=" ")
+    assert opened.value(SHOWN) == before
+    opened.call("Emulation.setScriptExecutionDisabled", value=True)
+    opened.open(page, 1600, False)
+    opened.call("Emulation.setScriptExecutionDisabled", value=False)
+    assert opened.value("document.getElementById('find').getClientRects().length") == 0
+    assert opened.value(SHOWN) == before
 
 
 def test_a_printed_page_opens_and_breaks_nothing(opened, page):

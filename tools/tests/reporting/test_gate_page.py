@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import importlib.metadata
 import json
+import re
+import shutil
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from rlregress import frameworks
 from rlregress.gate import baseline_runs, gate_run, report_data
 from rlregress.gate.outcome import outcomes
 from rlregress.gate_options import GateOptions
 from rlregress.model.gate_result import GateResult, ReportData
 from rlregress.model.quantities import CRITIC, TRAINING
-from rlregress.reporting import words
+from rlregress.reporting import summary, words
 from rlregress.reporting.html import gate_page
 
 from ..gate.stored import with_returns_alone
@@ -22,14 +28,18 @@ from .markup import Page
 
 HOPPER = "sb3-ppo-Hopper-v4-short"
 CRITIC_DETAIL = "sac.critic_loss.scale"
+SAC = f"{frameworks.get('sb3').modules[0]}/sac/sac.py"
 
 
 def stands_alone(text: str) -> Page:
-    """The page, if it is well formed, leads nowhere else and loads nothing."""
+    """The page, if it is well formed, loads nothing and runs nothing but its own script."""
     page = Page(text)
     assert page.wrong == []
     assert page.loads() == []
     assert page.wrong_links() == []
+    ((_, script),) = re.findall(r"<script(.*?)>(.*?)</script>", text, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in text
     return page
 
 
@@ -116,7 +126,7 @@ def test_a_gate_that_could_not_judge_says_what_is_missing(night):
     broken = {**failed("a file is gone", "tests_unit/test_b.py::test_b"), "outcome": "error"}
     code, text, _ = night(without="gae.", more=[broken])
     page = stands_alone(text)
-    suite, card = page.texts("article", "card")
+    card, suite = page.texts("article", "card")
     assert code == 2
     assert "could not judge" in suite
     assert "tests_unit/test_b.py::test_b: a file is gone" in suite
@@ -136,6 +146,11 @@ def test_a_detail_shows_both_variants_with_formulas_and_its_line(night):
     none = "found none sum over networks of the mean squared error"
     assert page.texts("div", "variants") == [f"{half} {none}"]
     assert "critic_loss = 0.5 * sum(F.mse_loss(" in finding
+    version = importlib.metadata.version("stable-baselines3")
+    address = f"https://github.com/DLR-RM/stable-baselines3/blob/v{version}/{SAC}#L"
+    links = [link for link in page.attributes("href") if link.startswith(address)]
+    decides = int(links[0].removeprefix(address))
+    assert links[1:] == [f"{address}{decides + line}" for line in range(-3, 4)]
     assert "observed: [8.5]" in finding
     assert f"pytest tests_unit --detail {CRITIC_DETAIL} --framework sb3" in finding
     assert "The critics' gradients differ by a constant factor" in page.texts("article", "card")[0]
@@ -158,7 +173,7 @@ def test_a_framework_that_cannot_be_imported_says_so_once(night):
     assert code == 1
     (card,) = page.texts("article", "card")
     named = f"{CRITIC_DETAIL}, sac.actor_loss, gae.truncation could not be probed: "
-    assert card.index("Not judged") < card.index(named) < card.index("What changed")
+    assert card.index("What changed") < card.index("Not judged") < card.index(named)
     assert "documented 'half'" not in card
     assert f"See why it gives no answer: pytest tests_unit --detail {CRITIC_DETAIL}" in card
     details, tests = page.texts("article", "finding")
@@ -178,7 +193,7 @@ def test_what_a_test_says_is_never_markup(night):
     page = stands_alone(text)
     assert " ".join(evil.split()) in page.texts("pre")[0]
     assert any(evil in title for title in page.texts("h3"))
-    assert "<script" not in text
+    assert text.count("<script") == 1
     assert "<img" not in text
 
 
@@ -288,6 +303,72 @@ def test_the_last_lines_say_what_to_do_next(night, capsys):
     assert following.startswith("next: Confirm with fresh seeds: rlregress check ")
     assert f"--cells {HOPPER} --first-seed 2000" in following
     assert verdict.startswith("verdict sb3: regressed")
+
+
+def test_the_worst_finding_is_the_first_card(night):
+    """A framework's fault stands before a test that could not be set up, which is none of its."""
+    broken = {**failed("a file is gone", "tests_unit/test_b.py::test_b"), "outcome": "error"}
+    _, text, _ = night({HOPPER: 0.5}, more=[broken])
+    first, second = stands_alone(text).texts("article", "card")
+    assert first.startswith("sb3 ")
+    assert "regressed" in first
+    assert first.index("What changed") < first.index("Not judged")
+    assert second.startswith("The suite itself")
+
+
+def test_a_suite_that_is_broken_stands_before_what_holds():
+    """No framework is at fault: what could not be judged is the worst that is known."""
+    entries = simulated.of_details("no detail", "sb3")
+    broken = [{**failed("a file is gone"), "outcome": "error", "framework": ""}]
+    cards = gate_page.cards(result_of(entries, broken=broken))
+    assert [card.badge.word for card in cards] == ["could not judge", "formulas hold"]
+
+
+def test_an_error_rate_is_given_where_returns_were_judged(night):
+    """Of formulas and behaviour alone there is none."""
+    _, text, report = night()
+    assert "at most 5% of such gates" in stands_alone(text).texts("footer")[0]
+    assert "Error rate" in (report / "summary.md").read_text()
+    result = result_of(simulated.of_details("no detail", "sb3"))
+    page = stands_alone(gate_page.page(result))
+    assert "formulas hold" in page.texts("article", "card")[0]
+    assert page.texts("footer") == [""]
+    assert "Error rate" not in summary.markdown(result)
+
+
+def test_earlier_nightly_runs_are_listed(night):
+    """Date and verdict of each, the latest first; a damaged report, and another budget, are not."""
+    _, text, report = night()
+    assert "Earlier nightly runs" not in text
+    kept = json.loads((report / "night.json").read_text())
+    for name, started, budget, verdict in (
+        ("first", "2026-01-01T01:00:00Z", kept["budget"], "regressed"),
+        ("second", "2026-01-02T01:00:00Z", kept["budget"], "improved"),
+        ("full", "2026-01-03T01:00:00Z", "full", "holds"),
+        ("unknown", "2026-01-03T02:00:00Z", kept["budget"], "a verdict that is none"),
+    ):
+        values = {**kept, "started": started, "budget": budget}
+        values["frameworks"]["sb3"]["verdict"] = verdict
+        shutil.copytree(report, report.parent / name)
+        (report.parent / name / "night.json").write_text(json.dumps(values))
+    (report.parent / "damaged").mkdir()
+    (report.parent / "damaged" / "night.json").write_text("{")
+    _, text, _ = night()
+    (section,) = [of for of in stands_alone(text).texts("section") if "Earlier nightly" in of]
+    rows = [kept["started"][:10], "✓ holds", "2026-01-02 01:00", "≠ improved",
+            "2026-01-01 01:00", "✕ regressed"]  # fmt: skip
+    assert [section.index(row) for row in rows] == sorted(section.index(row) for row in rows)
+    assert "2026-01-03" not in section
+
+
+def result_of(entries, broken=(), **given) -> GateResult:
+    """A gate of SB3 that trained nothing."""
+    found = outcomes(entries, trained=())
+    none = {of.framework: {} for of in found}
+    return GateResult(
+        outcomes=found, broken=broken, unjudged=[], versions=none, sources={}, copies=none,
+        alpha=0.05, budget="short", seconds=1.0, exit_code=0, **given,
+    )  # fmt: skip
 
 
 @pytest.mark.nightly

@@ -9,13 +9,13 @@ import pytest
 
 from rlregress.gate.source_diff import hunk
 from rlregress.model import differences as model
-from rlregress.model.differences import Entry
+from rlregress.model import tones
+from rlregress.model.differences import VIOLATED, Entry
 from rlregress.model.fault_results import DETAILS, RETURNS, Fault, FaultResult
 from rlregress.model.recorded_traces import Growth
 from rlregress.model.upgrade_result import Cause
 from rlregress.reporting import words
 from rlregress.reporting.html import faults_page, upgrade_page
-from rlregress.reporting.html import page as pages
 from rlregress.reporting.html.page import Facts, Step
 from rlregress.selftest import probe_server
 from rlregress.studies.determinism import determinism_report
@@ -78,8 +78,48 @@ def test_what_is_partly_checked_has_no_green_tick():
     entry = Entry(kind=model.PACKAGE, name="numpy")
     made = upgrades.upgrade(upgrades.of(upgrades.traced()), other_packages=[entry])
     cards = upgrade_page.cards(made, FACTS)
-    assert [card.badge.of for card in cards] == [pages.UNSURE, pages.NOTHING]
+    assert [card.badge.of for card in cards] == [tones.UNSURE, tones.NOTHING]
     assert [card.badge.word for card in cards] == ["partly checked", "no difference found here"]
+
+
+def test_what_is_partly_checked_gives_its_share():
+    """How many changed pieces ran, on the card of the upgrade and on that of the framework."""
+    other = upgrades.function("SAC.learn")
+    ran = (upgrades.reached("sac"), replace(upgrades.reached(), function=other))
+    page = page_of(upgrades.of(upgrades.traced(), executions=ran))
+    assert page.texts("span", "badge")[:2] == ["? partly checked"] * 2
+    assert page.texts("p", "share") == ["1 of 2 changed pieces ran"] * 2
+    assert page_of(upgrades.of(upgrades.traced())).texts("p", "share") == []
+
+
+def test_the_framework_that_changed_stands_before_the_others():
+    """After the upgrade as a whole the worst part comes first; in it the worst that changed."""
+    changed = upgrades.of(upgrades.PARTED, changed=[upgrades.SCALE], standing=VIOLATED)
+    made = upgrades.upgrade(upgrades.of(upgrades.traced()), changed)
+    whole, first, second = upgrade_page.cards(made, FACTS)
+    assert (whole.badge.word, first.badge.word) == ("regressed", "regressed")
+    assert second.badge.of == tones.NOTHING
+    assert whole.changed[0].startswith("detail sac.critic_loss.scale")
+
+
+def test_source_that_was_executed_is_open_and_all_other_is_folded(parted):
+    """Of the changed functions; the page links the lines of a release, and of no folder."""
+    other = upgrades.function("SAC.learn")
+    never = replace(upgrades.reached(), function=other)
+    (of,) = parted.hunks.values()
+    links = (f"https://github.com/DLR-RM/stable-baselines3/blob/v1.0/{upgrades.FILE}", "")
+    framework = upgrades.of(
+        upgrades.traced(),
+        executions=(upgrades.reached("sac"), never),
+        hunks={upgrades.function(): replace(of, links=links), other: of},
+    )
+    page = page_of(framework)
+    opened = ["open" in of for tag, of in page.tags if of.get("class") == "diff"]
+    section = next(of for of in page.texts("section") if of.startswith("Source of what differs"))
+    assert opened == [False, True]
+    assert section.index("Never executed (1)") < section.index("Executed (1)")
+    away = [link for link in page.attributes("href") if link.startswith("https:")]
+    assert away == [links[0], f"{links[0]}#L270", f"{links[0]}#L271"]
 
 
 @pytest.fixture
@@ -227,7 +267,7 @@ def test_every_verdict_has_a_sign_of_its_own_tone():
     from rlregress.reporting import summary
 
     for word in {*model.ORDER, *summary.MEANING}:
-        assert word in pages._TONES
+        assert word in tones.OF_VERDICT
 
 
 STEPS = [50, 100]

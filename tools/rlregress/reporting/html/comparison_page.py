@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rlregress.model import tones
 from rlregress.model.detail_answers import Comparison, FoundVariant, Row
 from rlregress.reporting import comparison_text
 from rlregress.reporting.html import page as pages
@@ -46,9 +47,9 @@ def card(comparison: Comparison) -> Card:
     different = comparison.different
     lines = [f"{row.detail.id}: {_variants(row)}" for row in different[:_LISTED]]
     rest = len(different) - _LISTED
-    badge = Badge(f"{len(different)} details differ", pages.OTHER)
+    badge = Badge(f"{len(different)} details differ", tones.OTHER)
     if not different:
-        badge = Badge("no detail differs", pages.GOOD)
+        badge = Badge("no detail differs", tones.GOOD)
     matters = [
         f"{row.detail.id}: {row.detail.consequence}"
         for row in different[:_LISTED]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rlregress.model import tones
 from rlregress.model.code import Hunk, Pair
 from rlregress.model.fault_results import RETURNS, TRACES, FaultResult
 from rlregress.reporting import faults_text
@@ -52,8 +53,8 @@ class Row:
     def badge(self) -> Badge:
         """In one word or two."""
         if self.right is None:
-            return Badge("could not be probed", pages.NOTHING)
-        return Badge(self.word, pages.GOOD) if self.right else Badge("not as expected", pages.BAD)
+            return Badge("could not be probed", tones.NOTHING)
+        return Badge(self.word, tones.GOOD) if self.right else Badge("not as expected", tones.BAD)
 
 
 def row(instrument: str, result: FaultResult) -> Row:
@@ -73,11 +74,11 @@ def page(rows: Sequence[Row], summary: str, facts: Facts) -> str:
     unasked = [row for row in rows if row.right is None]
     right = [row for row in rows if row.right]
     if wrong:
-        badge = Badge(f"{len(wrong)} of {len(rows)} not as expected", pages.BAD)
+        badge = Badge(f"{len(wrong)} of {len(rows)} not as expected", tones.BAD)
     elif unasked or not rows:
-        badge = Badge(f"{len(unasked)} of {len(rows)} could not be probed", pages.NOTHING)
+        badge = Badge(f"{len(unasked)} of {len(rows)} could not be probed", tones.NOTHING)
     else:
-        badge = Badge("all as expected", pages.GOOD)
+        badge = Badge("all as expected", tones.GOOD)
     steps = [Step("Read the results below.")] if wrong or unasked else []
     card = Card(
         TITLE,

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from rlregress.model import tones
 from rlregress.model.gate_result import AlgorithmCoverage, Deviation, FrameworkOutcome, GateResult
 from rlregress.model.quantities import RETURNS, TRAINING, quantity_of
 from rlregress.model.verdict import (
@@ -17,6 +18,8 @@ from rlregress.model.verdict import (
     INCONCLUSIVE,
     MOVED,
     REGRESSED,
+    severity,
+    worst_verdict,
 )
 from rlregress.reporting import grouped_failures, summary, throughput_text, words
 from rlregress.reporting.html import page as pages
@@ -39,8 +42,8 @@ from rlregress.reporting.html.page import (
 _NAMED = 4
 #: sentences that one list of the first screen has
 _LISTED = 6
-#: verdicts in the order in which a reader wants them
-_ORDER = (REGRESSED, COULD_NOT_JUDGE, INCONCLUSIVE, IMPROVED, MOVED, HOLDS, FORMULAS_HOLD)
+#: earlier nightly runs that are listed
+_NIGHTS = 14
 _COPIES = ("installed", "on the path in its place")
 
 
@@ -57,10 +60,10 @@ def facts(result: GateResult) -> Facts:
 
 
 def cards(result: GateResult) -> list[Card]:
-    """The first screen: what is no framework's fault, then each framework, the worst first."""
-    worst = sorted(result.outcomes, key=lambda outcome: _ORDER.index(outcome.verdict))
-    suite = [_suite(result)] if result.broken or result.unjudged else []
-    return suite + [_card(result, outcome) for outcome in worst]
+    """The first screen, the worst first; of equals what is no framework's fault comes last."""
+    made = [_card(result, outcome) for outcome in result.outcomes]
+    made += [_suite(result)] if result.broken or result.unjudged else []
+    return sorted(made, key=lambda card: severity(card.badge.word))
 
 
 def page(result: GateResult) -> str:
@@ -75,11 +78,13 @@ def page(result: GateResult) -> str:
         sections.append(
             returns_page.section(_id(title), title, outcome.verdicts, own, report_data.command)
         )
-    sections += [_throughput(result), _probe_counts(result), _versions(result)]
-    closing = (
-        "If nothing changed, returns or critics of some framework are called regressed in at most "
-        f"{words.rate(result.alpha)} of such gates."
-    )
+    sections += [_throughput(result), _probe_counts(result), _earlier(result), _versions(result)]
+    closing = ""
+    if result.error_rate is not None:
+        closing = (
+            "If nothing changed, returns or critics of some framework are called regressed in at "
+            f"most {words.rate(result.error_rate)} of such gates."
+        )
     return pages.page(facts(result), cards(result), sections, result.notes, closing)
 
 
@@ -310,12 +315,12 @@ def _details(result: GateResult) -> Section:
             continue
         parts: list[object] = []
         if deviation.code:
-            parts.append(CodeLines(deviation.place, deviation.code))
+            parts.append(CodeLines(deviation.place, deviation.code, deviation.link))
         parts.append(Quoted(deviation.message, "As the test says it", open=not deviation.code))
         findings.append(
             Finding(
                 f"{deviation.framework}: {deviation.id} [{deviation.scope}]",
-                Badge("not as documented", pages.BAD),
+                Badge("not as documented", tones.BAD),
                 [deviation.question, deviation.consequence],
                 [("documented", *deviation.documented), ("found", *deviation.found)],
                 parts,
@@ -331,7 +336,7 @@ def _details(result: GateResult) -> Section:
         findings.append(
             Finding(
                 f"{first.framework}: {first.id} [{first.scope}]",
-                Badge("could not be probed", pages.BAD),
+                Badge("could not be probed", tones.BAD),
                 [grouped_failures.reason(first.found[0])],
                 (),
                 parts,
@@ -358,11 +363,11 @@ def _failures(result: GateResult) -> Section:
             if "verdict" not in failure and "detail" not in failure:
                 failed.append(failure)
         findings += [
-            _failure(group, "failed", pages.BAD)
+            _failure(group, "failed", tones.BAD)
             for group in grouped_failures.together(failed, _message)
         ]
     for group in grouped_failures.together(result.broken, _message):
-        findings.append(_failure(group, "error", pages.NOTHING))
+        findings.append(_failure(group, "error", tones.NOTHING))
     return Section("failures", "Tests that failed", "With their last words.", findings)
 
 
@@ -424,6 +429,17 @@ def _probe_counts(result: GateResult) -> Section:
     if result.unjudged:
         parts.append(Folded("No verdict was reached on", [list(result.unjudged)]))
     return Section("asked", "What was checked", "", parts)
+
+
+def _earlier(result: GateResult) -> Section:
+    rows = [
+        [run.started[:16].replace("T", " "), Badge(worst_verdict(run.verdicts.values())),
+         ", ".join(f"{name} {verdict}" for name, verdict in run.verdicts.items())]
+        for run in result.report_data.earlier[:_NIGHTS]
+    ]  # fmt: skip
+    parts = [Table(("started (UTC)", "verdict", "of each framework"), rows)] if rows else []
+    lead = "What changed over them, and since when: rlregress trend FOLDER"
+    return Section("earlier", "Earlier nightly runs", lead, parts)
 
 
 def _versions(result: GateResult) -> Section:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
 import re
+from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -13,34 +15,7 @@ from markupsafe import Markup, escape
 
 from rlregress import __version__
 from rlregress.model.code import Hunk, Pair
-from rlregress.model.differences import (
-    AS_DOCUMENTED,
-    CHANGED,
-    NEW_FAILS,
-    PARTLY,
-    REPAIRED,
-    ROUNDED,
-    UNCHANGED,
-)
-from rlregress.model.verdict import (
-    COULD_NOT_JUDGE,
-    FORMULAS_HOLD,
-    HOLDS,
-    IMPROVED,
-    INCONCLUSIVE,
-    MOVED,
-    REGRESSED,
-)
-
-#: verdict -> how it is shown: the name of a tone, and a sign for who sees no colours.
-GOOD, BAD, UNSURE, OTHER, NOTHING = "good", "bad", "unsure", "other", "nothing"
-_SIGNS = {GOOD: "✓", BAD: "✕", UNSURE: "?", OTHER: "≠", NOTHING: "–"}
-_TONES = {
-    HOLDS: GOOD, FORMULAS_HOLD: GOOD, UNCHANGED: GOOD, REGRESSED: BAD, NEW_FAILS: BAD,
-    PARTLY: UNSURE, REPAIRED: OTHER, ROUNDED: OTHER,
-    INCONCLUSIVE: UNSURE, CHANGED: OTHER, AS_DOCUMENTED: OTHER, IMPROVED: OTHER, MOVED: OTHER,
-    COULD_NOT_JUDGE: NOTHING,
-}  # fmt: skip
+from rlregress.model.tones import BAD, NOTHING, OF_VERDICT, SIGNS
 
 
 @dataclass(frozen=True)
@@ -53,12 +28,12 @@ class Badge:
     @property
     def of(self) -> str:
         """The tone: as given, or of the verdict."""
-        return self.tone or _TONES.get(self.word, NOTHING)
+        return self.tone or OF_VERDICT.get(self.word, NOTHING)
 
     @property
     def sign(self) -> str:
         """One character."""
-        return _SIGNS[self.of]
+        return SIGNS[self.of]
 
 
 @dataclass(frozen=True)
@@ -93,18 +68,28 @@ class Heading:
 
 @dataclass(frozen=True)
 class SourcePair:
-    """Source of two sides, each under its name."""
+    """Source of two sides, each under its name.
+
+    Attributes:
+        open: not folded: it was executed.
+    """
 
     hunk: Hunk
     names: tuple[str, str]
+    open: bool = True
 
 
 @dataclass(frozen=True)
 class CodeLines:
-    """Lines of one file, with their numbers."""
+    """Lines of one file, with their numbers.
+
+    Attributes:
+        link: where the file is published; empty: nowhere.
+    """
 
     place: str
     code: Sequence[tuple[int, str]]
+    link: str = ""
 
 
 @dataclass(frozen=True)
@@ -172,9 +157,10 @@ class Card:
     """What the first screen says of one framework, or of one upgrade.
 
     Attributes:
-        not_judged: said before anything else.
+        not_judged: reported before anything that is not worse.
         changed, matters: what changed, and whether it matters.
         heading: of what changed.
+        share: how much of what was to be checked was, in words; empty: all of it.
     """
 
     title: str
@@ -185,6 +171,12 @@ class Card:
     matters: Sequence[str] = ()
     steps: Sequence[Step] = ()
     heading: str = "What changed"
+    share: str = ""
+
+    @property
+    def fault_first(self) -> bool:
+        """Whether what changed is worse than that something was not judged."""
+        return self.badge.of == BAD
 
 
 @dataclass(frozen=True)
@@ -238,12 +230,23 @@ def _environment() -> Environment:
     )
     environment.tests["kind"] = lambda part, name: kind(part) == name
     environment.filters["marked"] = marked
+    environment.filters["breakable"] = breakable
     return environment
 
 
 def render(template: str, **given: object) -> str:
     """A template with what is given, all of it escaped but what is marked up already."""
-    return _environment().get_template(template).render(rlregress=__version__, **given)
+    environment = _environment()
+    script, *_ = environment.loader.get_source(environment, "find.js")  # type: ignore[union-attr]
+    # the one script that the page lets run
+    digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    given |= {"rlregress": __version__, "script": script, "digest": digest}
+    return environment.get_template(template).render(**given)
+
+
+def breakable(text: object) -> Markup:
+    """Text with paths that may be broken between folders, before they are anywhere else."""
+    return escape(text).replace("/", Markup("/<wbr>"))
 
 
 def marked(pair: Pair) -> tuple[Markup, Markup]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from rlregress.model import explain
+from rlregress.model import explain, tones
 from rlregress.model.code import Changed, Hunk
 from rlregress.model.recorded_traces import Growth, Traced, share
 from rlregress.model.upgrade_result import Cause, ChangedDetail
 from rlregress.reporting import causes_text
 from rlregress.reporting.html import figures
-from rlregress.reporting.html import page as pages
 from rlregress.reporting.html.page import (
     Badge,
     Figure,
@@ -35,9 +34,9 @@ def table(traced: Sequence[Traced]) -> Table:
 
 def _badge(traced: Traced) -> Badge:
     if not traced.repeats:
-        return Badge(traced.word, pages.UNSURE)
-    tones = {"equal": pages.GOOD, "close": pages.GOOD}
-    return Badge(traced.word, tones.get(traced.comparison.verdict, pages.OTHER))
+        return Badge(traced.word, tones.UNSURE)
+    good = traced.comparison.verdict in ("equal", "close")
+    return Badge(traced.word, tones.GOOD if good else tones.OTHER)
 
 
 def _share(traced: Traced) -> str:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from rlregress.model import differences as model
+from rlregress.model import tones
 from rlregress.model.code import Hunk
 from rlregress.model.differences import DOCUMENTED, VIOLATED, Entry
 from rlregress.model.recorded_traces import NotTraced, Traced, in_words, missed, ranges
@@ -46,16 +47,19 @@ _LISTED = 5
 _HUNKS = 40
 #: options that choose among trainings
 _OF_TRAININGS = ("--algorithm", "--scenario")
-_STANDING = {DOCUMENTED: pages.GOOD, VIOLATED: pages.BAD, UNDOCUMENTED: pages.OTHER}
+_STANDING = {DOCUMENTED: tones.GOOD, VIOLATED: tones.BAD, UNDOCUMENTED: tones.OTHER}
 
 
 def cards(result: Upgrade, facts: Facts) -> list[Card]:
-    """The first screen: the upgrade, then each framework and the script."""
-    made = [_whole(result, facts.command)]
-    made += [_card(result, of) for of in result.frameworks]
-    if result.script is not None:
-        made.append(_script_card(result, result.script))
-    return made
+    """The first screen: the upgrade, then each framework and the script, the worst first."""
+    parts: list[OfFramework | OfScript] = [*result.frameworks]
+    parts += [result.script] if result.script is not None else []
+    parts.sort(key=lambda of: model.ORDER.index(of.verdict))
+    made = [
+        _card(result, of) if isinstance(of, OfFramework) else _script_card(result, of)
+        for of in parts
+    ]
+    return [_whole(result, facts.command), *made]
 
 
 def page(result: Upgrade, facts: Facts) -> str:
@@ -89,36 +93,34 @@ def _whole(result: Upgrade, command: str) -> Card:
     return Card(
         "The upgrade",
         Badge(result.verdict),
-        upgrade_text.headline(result),
+        result.judgement.reason,
         _first(_named(result, model.UNCHECKED)),
         _first(_named(result, model.DIFFERENT)),
         (),
         _steps(result, command),
+        share=result.judgement.share,
     )
 
 
 def _named(result: Upgrade, states: Sequence[str]) -> Iterable[str]:
-    own = (entry for entry in result.entries if entry.state in states)
+    own = [entry for entry in result.entries if entry.state in states]
+    own.sort(key=lambda entry: model.ORDER.index(entry.verdict))
     return (upgrade_text.entry_line(entry).replace("`", "") for entry in own)
-
-
-def _badge(result: Upgrade, verdict: str) -> Badge:
-    """Of a part: that it is unchanged says nothing while the upgrade is not."""
-    if verdict == model.UNCHANGED != result.verdict:
-        return Badge("no difference found here", pages.NOTHING)
-    return Badge(verdict)
 
 
 def _card(result: Upgrade, of: OfFramework) -> Card:
     one, other = of.versions
     moved = [f"{name} {one.get(name)} → {v}" for name, v in other.items() if one.get(name) != v]
+    judgement = of.judgement.part_of(result.verdict)
     return Card(
         f"{of.title}: {', '.join(moved) or 'the same versions'}",
-        _badge(result, of.verdict),
-        upgrade_text.of_part(result, of.judgement),
+        Badge(judgement.verdict),
+        # of the only part it is that of the whole
+        judgement.reason if judgement.headline != result.judgement.headline else "",
         _first(_not_judged(of)),
         _first([*_changed(of), *_moved_physics(result)]),
         _first(_matters(of)),
+        share=judgement.share,
     )
 
 
@@ -250,8 +252,9 @@ def _unexecuted(result: Upgrade, command: str) -> Step:
 def _script_card(result: Upgrade, of: OfScript) -> Card:
     held = of.held
     text = str(held) if isinstance(held, NotTraced) else held.word
-    own = upgrade_text.of_part(result, of.judgement)
-    return Card(held.name, _badge(result, of.verdict), f"{text[0].upper()}{text[1:]}. {own}")
+    own = of.judgement.part_of(result.verdict)
+    sentence = f"{text[0].upper()}{text[1:]}. {own.headline}"
+    return Card(held.name, Badge(own.verdict), sentence, share=own.share)
 
 
 # -- below -----------------------------------------------------------------------------------------
@@ -295,7 +298,7 @@ def _framework(result: Upgrade, of: OfFramework, name: str, command: str) -> lis
         Section(f"defaults-{key}", f"Defaults that changed{of_it}", "", _defaults(of)),
         Section(f"traces-{key}", f"Traces{of_it}", "", _traces(of, command)),
         Section(f"code-{key}", f"Source of what differs{of_it}",
-                "What nothing has executed comes first.", _code(of)),
+                "What nothing has executed comes first, folded.", _code(of)),
     ]  # fmt: skip
     if of.returns is not None:
         title_ = f"Returns of the new version{of_it}"
@@ -400,13 +403,12 @@ def _one(command: str, training: str) -> str:
 
 
 def _code(of: OfFramework) -> list[object]:
-    unexecuted = {entry.name for entry in of.unexecuted}
-    first = [r for r in of.executions if f"{r.function.file} {r.function.name}" in unexecuted]
-    rest = [execution for execution in of.executions if execution not in first]
-    parts: list[object] = [SourcePair(p, traces_page.SIDES) for p in _hunks(of, first)]
-    if others := _hunks(of, rest):
-        pairs = [SourcePair(hunk, traces_page.SIDES) for hunk in others]
-        parts.append(Folded(f"Source of {len(pairs)} that were executed", pairs))
+    idle = {entry.name for entry in of.unexecuted if entry.state != model.NOT_COMPARED}
+    parts: list[object] = []
+    for heading, ran in (("Never executed", False), ("Executed", True)):
+        own = [r for r in of.executions if (" ".join(r.function.key) not in idle) == ran]
+        pairs = [SourcePair(hunk, traces_page.SIDES, open=ran) for hunk in _hunks(of, own)]
+        parts += [Heading(f"{heading} ({len(pairs)})"), *pairs] if pairs else []
     if of.proof is not None:
         parts.append([upgrade_text.proof_sentence(of.proof)])
     return parts

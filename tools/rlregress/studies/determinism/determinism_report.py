@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from rlregress.model import tones
 from rlregress.reporting import tables
 from rlregress.reporting.html import figures
 from rlregress.reporting.html import page as pages
@@ -161,7 +162,7 @@ def _source_lines(sources: Mapping[str, str]) -> Sequence[str]:
 
 
 def _card(name: str, groups: Mapping[str, Spread], wrong: Sequence[str]) -> Card:
-    badge = Badge("not as it has to be", pages.BAD) if wrong else Badge("deterministic", pages.GOOD)
+    badge = Badge("not as it has to be", tones.BAD) if wrong else Badge("deterministic", tones.GOOD)
     lines = [f"{group} varied: {weights(spread)}." for group, spread in groups.items()]
     held = [line for line in lines if line.startswith(HELD)]
     others = [line for line in lines if line not in held]

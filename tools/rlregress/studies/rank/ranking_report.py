@@ -9,6 +9,7 @@ import warnings
 from collections import Counter
 from collections.abc import Sequence
 
+from rlregress.model import tones
 from rlregress.reporting import words
 from rlregress.reporting.html import figures
 from rlregress.reporting.html import page as pages
@@ -203,9 +204,9 @@ def _card(ranking: Ranking, task: TaskRanking) -> Card:
     separated = counts[GREATER] + counts[SMALLER]
     total = len(task.decisions)
     if counts[UNDECIDED]:
-        badge = Badge(f"{counts[UNDECIDED]} of {total} pairs undecided", pages.UNSURE)
+        badge = Badge(f"{counts[UNDECIDED]} of {total} pairs undecided", tones.UNSURE)
     else:
-        tone = pages.OTHER if separated else pages.NOTHING
+        tone = tones.OTHER if separated else tones.NOTHING
         badge = Badge(f"{separated} of {total} pairs separated", tone)
     best = task.standings[0]
     ties = [

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,6 +21,8 @@ from rlregress.datafiles import Component, Line, Natural, Number, Time, expected
 from rlregress.errors import UserError
 from rlregress.gate.nightly_record import FILE, NUMBERS, SCHEMA, contents
 from rlregress.gate.stored_throughput import QUANTITIES
+from rlregress.model.gate_result import EarlierRun, GateResult
+from rlregress.model.verdict import EXIT_CODES
 from rlregress.training import recorded_runs
 
 #: what a folder with the report of a gate holds, of whatever age
@@ -241,3 +244,25 @@ def folders(given: Iterable[Path]) -> list[Path]:
                 "below it; name the folder of --report, or one that holds many of them"
             )
     return list(found)
+
+
+def with_earlier(result: GateResult, report: Path) -> GateResult:
+    """The same gate with the nightly runs before it, the latest first.
+
+    These are of the same budget and frameworks, and their reports lie in its folder or beside it.
+    A report that cannot be read is left out: ``trend`` names it.
+    """
+    earlier = []
+    own = {outcome.framework for outcome in result.outcomes}
+    for path in sorted(files.absolute(report).parent.glob(f"*/{FILE}")):
+        with suppress(UserError):
+            night = read(path.parent)
+            verdicts = {
+                name: of.verdict
+                for name, of in night.frameworks.items()
+                if name in own and of.verdict in EXIT_CODES
+            }
+            if verdicts and night.budget == result.budget:
+                earlier.append(EarlierRun(started=night.started, verdicts=verdicts))
+    earlier.sort(key=lambda run: run.started, reverse=True)
+    return replace(result, report_data=replace(result.report_data, earlier=tuple(earlier)))
