@@ -39,7 +39,7 @@ READERS = ("read", "remembered", "checked", "json_line")
 #: in the place of any value; of each key the ones that it refuses are tried
 WRONG = (
     "", "no such word", "a\nb", 0, -1, 0.5, 1e300, 1 << 60, True, math.nan, [], {}, [""], [7],
-    {"": 7},
+    ["a\nb"], [[7]], {"": 7}, {"x": "a\nb"},
 )  # fmt: skip
 BROKEN = {"TOML": "[[x", "YAML": "x: [", "JSON": "{", "CSV": "a,b\n1\n"}
 KEY = "no_such_key"

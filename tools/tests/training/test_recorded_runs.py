@@ -108,21 +108,6 @@ def test_the_table_is_long_enough():
     assert sum(map(len, WRONG.values())) >= 39
 
 
-@pytest.mark.parametrize("name", [name for name in sound() if name != "job"])
-def test_a_record_without_a_key_is_refused_if_no_version_left_it_out(tmp_path, name):
-    """Older records lack what came later; without the rest a record tells nothing."""
-    later = ("training_return", "critic", "diagnostics", "memory", "attempt", "curve_cpu_seconds",
-             "episodes")  # fmt: skip
-    content = sound()
-    del content[name]
-    path = put(tmp_path, "0000-x", content)
-    if name in later:
-        assert recorded_runs.read(path)[1] == content
-    else:
-        with pytest.raises(UserError, match=f"'{name}' is missing"):
-            recorded_runs.read(path)
-
-
 def test_what_a_later_version_writes_beside_is_kept(tmp_path):
     """A store may be shared by two versions: neither sets the other's records aside."""
     content = sound() | {"later": [1]}
