@@ -102,7 +102,7 @@ def test_the_index_has_a_row_for_every_item(tmp_path, snapshot) -> None:
         Item(id="c", place="Table 6", title="settings", defaults=("ppo.epochs", "ppo.other")),
     ]
     answered = answers(items, [Some(tmp_path)])
-    snapshot("index.md", "\n".join(index_rows(items, answered, [SOME])))
+    snapshot("index.md", "\n".join([*index_rows(items, answered, [SOME]), ""]))
 
 
 def test_the_document_of_the_project_is_that_of_its_data() -> None:
