@@ -47,17 +47,6 @@ def taken(path: Path, later: float = 0.0) -> bool:
     return Lease(path).take()
 
 
-def test_a_lease_is_held_by_one(path):
-    """As long as its process lives nobody else gets it, however long its heart has not beaten."""
-    held = Lease(path)
-    assert held.take()
-    assert not taken(path)
-    assert not taken(path, later=100 * STALE_SECONDS)
-    held.give_back()
-    assert not path.exists()
-    assert taken(path)
-
-
 def test_of_many_that_find_a_lease_that_is_over_one_gets_it(path):
     """It is replaced by one, and the others see the new one."""
     with ThreadPoolExecutor(8) as threads:
