@@ -277,7 +277,7 @@ def _invalid(
 ) -> UserError:
     # a key that is misspelt is missing too: the spelling explains it
     first = next((error for error in wrong if error["type"] in _UNKNOWN_KEYS), wrong[0])
-    return UserError(f"{_sentence(path, kind, content, first, adapter.json_schema())}{advice}")
+    return UserError(f"{_sentence(path, kind, content, first, _schema(adapter))}{advice}")
 
 
 def remembered(path: Path, model: Any, remedy: str = "") -> Any:
@@ -437,6 +437,11 @@ def _adapter(model: Any, strict: bool) -> TypeAdapter[Any]:
     return TypeAdapter(tuple[model], config=ConfigDict(strict=strict, extra="forbid"))
 
 
+@cache
+def _schema(adapter: TypeAdapter[Any]) -> Mapping[str, Any]:
+    return adapter.json_schema()
+
+
 def _sentence(
     path: Path, of: str, content: Any, error: ErrorDetails, schema: Mapping[str, Any]
 ) -> str:
@@ -454,11 +459,16 @@ def _sentence(
         row, word = int(keys.pop(0)), "column"
         place = f"{path}, line {1 if kind in _OF_NAMES else content[row].line}"
     elif of == "TOML" and len(keys) > 1 and isinstance(keys[1], int):
-        name, number, *keys = keys
-        place = places(path, str(name), len(content[name]))[int(number)]
+        tables = content[keys[0]]
+        # a list of text, in which something is wrong, is no list of tables
+        if kind == "dataclass_type" or isinstance(tables[keys[1]], dict):
+            name, number, *keys = keys
+            place = places(path, str(name), len(tables))[int(number)]
     if kind == "value_error":  # of several keys together: __post_init__ says it all
         of = f"{word} '{_key(keys)}': " if keys else ""
-        return f"{place}: {of}{context['error']}"
+        # it may hold what stands in the file
+        rule = "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(context["error"]))
+        return f"{place}: {of}{rule}"
     if kind == "missing" and isinstance(keys[-1], int):  # of a list of so many values
         keys = keys[:-1]
         fixed = len(_table(schema, error["loc"][:-1]).get("prefixItems", ()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import sys
 from collections.abc import Callable
 
@@ -11,6 +12,33 @@ from rlregress import cli
 from tests_performance.conftest import warm_executable, warm_python
 
 __all__ = ["command", "warm_executable", "warm_python"]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--rewrite-snapshots``: write what the tests found instead of comparing with it."""
+    parser.addoption("--rewrite-snapshots", action="store_true", help="accept what changed")
+
+
+@pytest.fixture
+def snapshot(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """Compare a text as a whole with a file of ``snapshots`` beside the test.
+
+    ``pytest FILE --rewrite-snapshots`` writes the files anew; ``git diff`` then shows what changed.
+    """
+
+    def compare(name: str, text: str) -> None:
+        __tracebackhide__ = True
+        path = request.path.parent / "snapshots" / name
+        if request.config.getoption("--rewrite-snapshots"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        stored = path.read_text(encoding="utf-8") if path.is_file() else ""
+        if text != stored:
+            changes = difflib.unified_diff(stored.splitlines(), text.splitlines(), lineterm="")
+            told = f"{path} holds another text; if that is meant, give --rewrite-snapshots"
+            pytest.fail("\n".join([told, *changes]))
+
+    return compare
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -163,8 +162,6 @@ def test_baseline_of_another_budget(command, copied_suite, stored):
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda text: text[:50], "is not valid TOML"),
-        (lambda text: text.replace("schema = 1", "schema = 7", 1), "key 'schema' is 7, expected 1"),
         (
             lambda text: text.replace("seed = ", "sed = ", 1),
             "unknown key 'sed'; did you mean 'seed'?",
@@ -172,14 +169,8 @@ def test_baseline_of_another_budget(command, copied_suite, stored):
         (lambda text: text.replace('algorithm = "', 'algorithm = "x', 1), "expected the cell"),
         (lambda text: text[: text.rindex("[[run]]")], "distinct"),
         (lambda text: text.replace("seed = 1\n", "seed = 0\n", 1), "distinct"),
-        (
-            lambda text: text.replace("seed = 1\n", "seed = 1000\n", 1),
-            "seed' is 1000, expected a number below 1000",
-        ),
-        (lambda text: re.sub("return = .*", "return = nan", text, count=1), "a finite number"),
-        (lambda text: text.replace('"finished"', '"banana"', 1), "'banana'"),
     ],
-    ids=["truncated", "schema", "key", "cell", "run", "twice", "new", "nan", "status"],
+    ids=["key", "cell", "run", "twice"],
 )
 def test_damaged_stored_runs(command, copied_suite, stored, damage, message):
     """A damaged file of stored runs is named with what is wrong in it."""
@@ -187,28 +178,6 @@ def test_damaged_stored_runs(command, copied_suite, stored, damage, message):
     path.write_text(damage(path.read_text()))
     code, _, error = command("plan", "--cells", "all")
     assert_one_sentence(code, error, path.name, message)
-
-
-@pytest.mark.parametrize(
-    ("damage", "message"),
-    [
-        (lambda text: text + "\n[tiny]\nevaluatoins = 3\n", "'evaluatoins'"),
-        (lambda text: text.replace("seeds = 5", "seeds = 0"), "seeds"),
-        (lambda text: text.replace("evaluations = 1\n", "evaluations = 'x'\n"), "evaluations"),
-        (
-            lambda text: text.replace("ppo = 20480", "ppo = -1"),
-            "short.total_steps.ppo' is -1, expected a number of at least 1",
-        ),
-    ],
-    ids=["key", "zero", "text", "negative"],
-)
-def test_a_budget_that_makes_no_sense(command, copied_suite, damage, message):
-    """A budget with an unknown key or an impossible value is named with that key."""
-    path = copied_suite / "baselines" / "budgets.toml"
-    path.write_text(damage(path.read_text()))
-    name = "tiny" if "tiny" in path.read_text() else "short"
-    code, _, error = command("plan", "--budget", name)
-    assert_one_sentence(code, error, "budgets.toml", message)
 
 
 def test_stored_runs_are_not_overwritten_by_fewer(command, copied_suite, stored, tmp_path):
@@ -271,14 +240,6 @@ def test_a_default_cell_without_stored_runs(command, copied_suite, stored):
     (copied_suite / "baselines" / "gate.toml").write_text(f'[default]\ncells = ["{named}"]\n')
     code, _, error = command("plan")
     assert_one_sentence(code, error, "gate.toml", named, "no stored runs")
-
-
-@pytest.mark.parametrize("name", ["budgets.toml", "gate.toml"])
-def test_malformed_toml(command, copied_suite, name):
-    """A file that is not TOML is named."""
-    (copied_suite / "baselines" / name).write_text("[short\n")
-    code, _, error = command("plan")
-    assert_one_sentence(code, error, name)
 
 
 def test_missing_package(tmp_path):

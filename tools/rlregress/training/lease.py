@@ -257,16 +257,23 @@ class Lease:
     def _beat(self) -> None:
         while not self._over.wait(BEAT_SECONDS):
             # a server that is away is no loss: what the lease says is seen when it is back
-            with self._writing, suppress(OSError):
-                if self._over.is_set():
+            with suppress(OSError):
+                if not self._touch():
                     return
-                if self._is_mine() or (not self.path.exists() and self._make()):
-                    # the time is that of the file server
-                    os.utime(self.path)
-                elif holder(self.path) is not None:
-                    self.lost = True
-                    self.on_lost()
-                    return
+
+    def _touch(self) -> bool:
+        """One beat; False if this attempt has the lease no more."""
+        with self._writing:
+            if self._over.is_set():
+                return False
+            if self._is_mine() or (not self.path.exists() and self._make()):
+                # the time is that of the file server
+                os.utime(self.path)
+            elif holder(self.path) is not None:
+                self.lost = True
+                self.on_lost()
+                return False
+            return True
 
     def _is_mine(self) -> bool:
         of = holder(self.path)

@@ -134,19 +134,3 @@ def test_an_unknown_question_or_algorithm_is_named(written, question, name, mess
     with pytest.raises(UserError) as error, questions.asked(question, name, "ppo"):
         pass
     assert message in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (GOOD.replace("asks:", "ask:"), "unknown key 'ask'; did you mean 'asks'"),
-        (GOOD.replace("why: it has none", "why: ''"), "why"),
-        (GOOD.replace("[test_x.py::test_y]", "[]"), "key 'a.b.tests' is "),
-    ],
-)
-def test_a_damaged_file_is_one_sentence(written, text, message):
-    """An unknown key, a reason that is missing and a question that nobody asks are named."""
-    written(text)
-    with pytest.raises(UserError, match=r"questions\.yaml") as error:
-        questions.load()
-    assert message in str(error.value)

@@ -38,31 +38,12 @@ def test_changes_are_applied_to_the_frameworks_own_set(written):
 @pytest.mark.parametrize(
     ("behavior", "message"),
     [
-        ("", "behavior/some.yaml is null, expected a table"),
-        ("a: [", "is not valid YAML: while parsing"),
         ("segments: {ppo: {}}", "has no topic 'time_limit'; known: segments"),
         ("time_limit: {sac: {}}", "time_limit has no algorithm 'ppo'; known: sac"),
-        (
-            "time_limit: {ppo: {steps: 9}}",
-            "table 'time_limit.ppo': unknown key 'steps'; did you mean 'stores' or 'total_steps'",
-        ),
         (
             "time_limit: {ppo: {changes: {gamma: 0.98}}}",
             "time_limit.ppo: the hyperparameter set 'some' has no hyperparameter 'gamma'; "
             "known: discount, hidden_sizes",
-        ),
-        (
-            "time_limit: {ppo: {stores: [dones]}}",
-            "key 'time_limit.ppo.stores' holds 'dones'; did you mean 'done'? (known: done, "
-            "next_observations, observations, rewards, terminated)",
-        ),
-        (
-            "time_limit: {ppo: {changes: [a]}}",
-            "key 'time_limit.ppo.changes' is [\"a\"], expected a table",
-        ),
-        (
-            "time_limit: {ppo: {total_steps: many}}",
-            "key 'time_limit.ppo.total_steps' is 'many', expected a whole number",
         ),
     ],
 )

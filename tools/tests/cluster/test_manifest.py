@@ -74,22 +74,12 @@ def test_a_store_keeps_its_own_copy(written, tmp_path):
         (lambda text: "[]", "is no manifest of runs"),
         (lambda text: "\0" * 5000, "is no manifest of runs"),
         (lambda text: "[" * 900, "is no manifest of runs"),
-        (lambda text: text.replace('"runs": 3', '"runs": "3"'), "'runs' is '3', expected a "),
-        (lambda text: text.replace('"runs": 3', '"runs": true'), "'runs' is true, expected a who"),
         (lambda text: text.replace('"runs": 3', f'"runs": {"9" * 99}'), "9 bytes of runs|damaged"),
-        (lambda text: re.sub('"width": .*?,', '"width": 0,', text), "'width' is 0, expected a"),
-        (lambda text: re.sub('"width": .*?,', '"width": 9e9,', text), "'width' is 9000000000.0, e"),
-        (lambda text: re.sub('"width": .*?,', '"width": 8000000000,', text), "'width' is 80000000"),
-        (lambda text: re.sub('digest": "..', 'digest": "..', text), "64 digits of a digest"),
-        (lambda text: text.replace('"schema": 1', '"schema": 2'), "'schema' is 2, expected 1"),
         (lambda text: text[:-5], r"damaged: found \d+ bytes of runs, expected \d+"),
         (lambda text: text.replace("1000-", "1001-"), "damaged: its runs do not match its digest"),
         (lambda text: text.replace('{"run"', '["run"'), "damaged: the run of index 0 is none"),
     ],
-    ids=[
-        "empty", "other", "zeros", "deep", "text", "truth", "huge number", "no width", "decimals",
-        "huge width", "path", "schema", "cut off", "edited", "broken",
-    ],
+    ids=["empty", "other", "zeros", "deep", "huge number", "cut off", "edited", "broken"],
 )  # fmt: skip
 def test_a_damaged_manifest_is_named(written, damage, message):
     """In one sentence, before a run of it is started."""

@@ -53,22 +53,6 @@ def test_own_numbers_and_back(tmp_path):
     assert entry.ours(own) == pytest.approx(given)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ('source = "here"\n', "", "key 'source' is missing"),
-        ('since = "1.0"', 'since = "one"', "expected a version"),
-        ('"flipped"', '"turned"', "known: count, flipped, switch"),
-        ("scope =", "scop =", "unknown key 'scop'; did you mean 'scope'"),
-        ("[[defaults]]", "[[defaults]", "is not valid TOML"),
-    ],
-)
-def test_damage_is_one_sentence(tmp_path, old, new, message):
-    """A damaged file says which entry and key, and what was expected."""
-    with pytest.raises(UserError, match=message):
-        _load(tmp_path, ENTRY.replace(old, new))
-
-
 def test_difference_names_both_values():
     """A changed, a new and a missing hyperparameter each get a clause; equal numbers none."""
     clauses = documented_defaults.differences(

@@ -141,26 +141,6 @@ def test_faults_are_read_from_the_file_of_the_expectations(load):
     assert (fault.name, fault.turns, fault.finds) == ("whole", ("sac.critic_loss.scale",), "none")
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (_table(finds=1), r"some.toml, \[\[fault\]\] at line 4: key 'finds' is 1, expected text"),
-        (_table(find="none"), r"\[\[fault\]\] at line 4: unknown key 'find'; did you mean 'finds'"),
-        (
-            _table(turns=["sac.critic_loss.scael"]),
-            "key 'turns' holds 'sac.critic_loss.scael'; did you mean 'sac",
-        ),
-        ("[[faults]]", "some.toml: unknown key 'faults'; did you mean 'fault'"),
-        ("[fault]", "some.toml: key 'fault' is {}, expected a list"),
-        ("[[fault]", "some.toml is not valid TOML"),
-    ],
-)
-def test_a_damaged_fault_names_the_file_the_place_and_what_was_expected(load, text, message):
-    """One sentence for each way to be wrong."""
-    with pytest.raises(UserError, match=message):
-        load(text)
-
-
 def test_a_framework_without_faults_is_named(load):
     """There is nothing to seed, and the file that would hold it is named."""
     assert load("") == []

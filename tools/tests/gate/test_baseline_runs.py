@@ -107,14 +107,11 @@ def test_how_many_of_the_stored_runs_lack_a_number_is_said(written, without, of_
 @pytest.mark.parametrize(
     ("key", "value", "sentence"),
     [
-        ("states", 0, "key 'critic.states' is 0, expected a number of at least 1"),
-        ("bootstrapped", 7.0, "key 'critic.bootstrapped' is 7.0, expected a number from 0 to 1"),
         ("bootstrapped", math.nan, "key 'critic.bootstrapped' is nan, expected a number from 0"),
         ("explained_variance", 1.5, "variance' is 1.5, expected a finite number of at most 1"),
         ("explained_variance", -math.inf, "variance' is -inf, expected a finite number of at most"),
         ("explained_variance", math.nan, "variance' is nan, expected a finite number of at most 1"),
         ("explained_variance", None, "key 'critic' has one of 'explained_variance' and 'bias', ex"),
-        ("bias", math.inf, "key 'critic.bias' is inf, expected a finite number"),
         ("bias", math.nan, "key 'critic.bias' is nan, expected a finite number"),
         ("entropi", 1.0, "'diagnostics' has the key 'entropi'; did you mean 'entropy'? (known:"),
     ],
@@ -130,23 +127,6 @@ def test_a_stored_number_that_cannot_be_is_one_sentence(written, key, value, sen
     assert sentence in text
     assert text.startswith(f"{baseline_runs.path_of(CELL)}, [[run]] at line")
     assert text.endswith("; record it again, with --replace")
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "sentence"),
-    [
-        ("states = 7\n", "", "table 'critic': key 'states' is missing; expected states, bootstrap"),
-        ("states = 7", "stats = 7", "unknown key 'stats'; did you mean 'states'? (known: bias, bo"),
-    ],
-)
-def test_a_wrong_key_of_a_critic_is_named_with_those_that_are_known(written, old, new, sentence):
-    """A table that may be left out is told as any other."""
-    written(run_record(0), run_record(1, critic=CRITIC_TOLD))
-    path = baseline_runs.path_of(CELL)
-    path.write_text(path.read_text().replace(old, new))
-    with pytest.raises(UserError) as raised:
-        baseline_runs.load(path)
-    assert sentence in str(raised.value)
 
 
 def test_the_learning_curve_of_a_run_is_stored(written):
@@ -265,23 +245,14 @@ def test_runs_of_two_machines_are_not_joined(folder, monkeypatch):
         baseline_runs.check_machine(CELL, earlier)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("total_steps = 100", "total_steps = 0", "total_steps' is 0, expected a number of"),
-        ("cpu_seconds = 2.0", "cpu_seconds = -5.0", "-5.0, expected a number of at least 0"),
-        ('"finished"', '"failed"', "key 'return' is 1.5, of a run that failed; expected none"),
-    ],
-)
-def test_stored_numbers_that_cannot_be_are_named(folder, old, new, message):
-    """A protocol of no steps, a time below zero, and the return of a run that failed."""
+def test_a_return_of_a_run_that_failed_is_named(folder):
+    """It cannot be: such a run has none."""
     stored(0, 1)
     path = baseline_runs.path_of(CELL)
-    path.write_text(path.read_text().replace(old, new))
-    with pytest.raises(UserError) as error:
+    path.write_text(path.read_text().replace('"finished"', '"failed"'))
+    text = "key 'return' is 1.5, of a run that failed; expected none.* record it again, with --rep"
+    with pytest.raises(UserError, match=text):
         baseline_runs.load(path)
-    assert message in str(error.value)
-    assert str(error.value).endswith("record it again, with --replace")
 
 
 @pytest.mark.parametrize(

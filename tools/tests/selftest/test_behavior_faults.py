@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import pytest
 
 from rlregress import frameworks, suite
-from rlregress.errors import UserError
 from rlregress.faults import fault_tables, injection
 from rlregress.frameworks.base import Adapter
 from rlregress.model.fault_results import BEHAVIOR, Fault
@@ -108,21 +106,3 @@ def test_a_fault_of_another_version_is_not_seeded(monkeypatch):
     result, line = seed(FAULT)
     assert not result.detected
     assert line == f"{'NOT INJECTED':<16}sb3 ppo n: does not fit this version of sb3"
-
-
-def test_a_damaged_fault_is_one_sentence(tmp_path, monkeypatch):
-    """An unknown key, and a fault that turns no test, name file, place and what was expected."""
-    monkeypatch.setattr(suite, "baselines", lambda: tmp_path)
-    (tmp_path / "faults").mkdir()
-    keys = ("framework", "algorithm", "name", "file", "old", "new", "turns", "finds")
-    good = {key: getattr(FAULT, key) for key in keys}
-    for changes, text in (
-        ({"find": "x"}, "unknown key 'find'; did you mean 'finds'"),
-        ({"option": "x"}, "unknown key 'option'"),
-        ({"turns": []}, "key 'turns' is "),
-    ):
-        rows = [f"{key} = {json.dumps(value)}" for key, value in {**good, **changes}.items()]
-        (tmp_path / "faults" / "behavior.toml").write_text("\n".join(["[[fault]]", *rows]))
-        with pytest.raises(UserError, match="behavior.toml") as error:
-            fault_tables.load(BEHAVIOR, frameworks.names())
-        assert text in str(error.value)

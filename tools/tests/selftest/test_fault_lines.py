@@ -32,25 +32,18 @@ ELSEWHERE = replace(
 MISSED = replace(ELSEWHERE, detected=False, by={}, verdict="equal", failure="")
 
 
-def test_a_trace_is_reported_with_its_place():
+def report(instrument, results):
+    """What is printed of some faults."""
+    told = [line for result in results for line in faults_text.lines(instrument, result)]
+    return "\n".join([*told, faults_text.summary(instrument, results), ""])
+
+
+def test_a_trace_is_reported_with_its_place(snapshot):
     """Found, found elsewhere, and missed, with what was expected."""
-    lines = [faults_text.lines(TRACES, result) for result in (RIGHT, ELSEWHERE, MISSED)]
-    title = f"{'sb3 sac n':<58}"
-    assert lines == [
-        [f"found     {title} diverged, loss at a/b.py:3 train"],
-        [
-            f"ELSEWHERE {title} diverged, step at a/c.py:4 step (expected: loss at a/b.py train); "
-            "it ended in ValueError: no"
-        ],
-        [f"NOT FOUND {title} equal (expected: loss at a/b.py train)"],
-    ]
-    assert faults_text.summary(TRACES, [RIGHT, ELSEWHERE, MISSED]) == (
-        "2 of 3 found, 1 with the right file and function; 1 with the expected kind, 1 with the "
-        "changed function itself in the place or its callers"
-    )
+    snapshot("traced.txt", report(TRACES, [RIGHT, ELSEWHERE, MISSED]))
 
 
-def test_a_fault_under_an_option_is_reported_with_its_training():
+def test_a_fault_under_an_option_is_reported_with_its_training(snapshot):
     """Of another version, detected, impossible, missed, and never run."""
     mutant = Mutant(file="a/b.py", function="f", line=1, operator="k", old="x", new="y", text="")
     missed = Seeded(fault=mutant, trainings=("t1", "t2"))
@@ -59,17 +52,7 @@ def test_a_fault_under_an_option_is_reported_with_its_training():
         replace(missed, trainings=()),
     ]  # fmt: skip
     results = [instruments._under_option(FAULT, each) for each in seeded]
-    assert [faults_text.lines(OPTIONS, result) for result in results] == [
-        ["sb3 n (k=1): does not fit this version"],
-        ["sb3 n (k=1): an error, by t1"],
-        ["sb3 n (k=1): not seeded: why"],
-        ["sb3 n (k=1): run by 2, not detected"],
-        ["sb3 n (k=1): never run"],
-    ]
-    assert faults_text.summary(OPTIONS, results) == (
-        "1 of 4 faults under an option are found (25%), 0 where they are; 1 do not fit the "
-        "installed version"
-    )
+    snapshot("under-options.txt", report(OPTIONS, results))
 
 
 @pytest.mark.parametrize(

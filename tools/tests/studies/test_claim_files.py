@@ -80,24 +80,14 @@ def test_a_claim_that_cannot_be_checked_gives_the_reason(claims) -> None:
 @pytest.mark.parametrize(
     ("changed", "sentence"),
     [
-        ({"quote": None}, "key 'quote' is missing"),
-        ({"quote": ""}, "key 'quote' is '', expected text in quotes that is not empty"),
         ({"quote": "word " * 31}, "expected at most 30 words"),
-        ({"verdikt": "refuted"}, "unknown key 'verdikt'; did you mean 'verdict'"),
         ({"detail": None}, "found none of detail, default, not_checkable"),
         ({"default": "ppo.epochs"}, "found detail and default"),
-        (
-            {"detail": "sac.critic_los.scale"},
-            "key 'detail' is 'sac.critic_los.scale'; did you mean 'sac.critic_loss.scale'",
-        ),
         ({"says": None}, "key 'says' is missing"),
         ({"says": "third"}, "has no variant 'third'; known: batch_sum"),
         ({"verdict": None}, "key 'verdict' is missing"),
-        ({"verdict": "wrong"}, "key 'verdict' is 'wrong'; known: confirmed"),
-        ({"verdict": "unprobed"}, "key 'verdict' is 'unprobed'"),
         ({"verdict": {"new": "refuted"}}, "key 'verdict' has the key 'new', expected a version"),
         ({"framework": "some"}, "key 'framework' is 'some', expected one of"),
-        ({"scope": ["library"]}, "key 'scope' is [\"library\"], expected text"),
         (REASON | {"says": "none"}, "says and verdict need a detail or a default"),
         (REASON | {"verdict": "refuted"}, "says and verdict need a detail or a default"),
     ],
@@ -114,23 +104,6 @@ def test_an_id_is_given_once(claims) -> None:
     """Two claims of one id are an error."""
     with pytest.raises(UserError, match="the id 'one' is taken"):
         claims({}, {})
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("not toml", "is not valid TOML: "),
-        ('[[claim]]\nid = "one"\n', "key 'document' is missing"),
-        ('document = "x"\n[[item]]\n', "unknown key 'item'; known: claim, document"),
-        ('document = "x"\nclaim = 3\n', "key 'claim' is 3, expected a list"),
-    ],
-)
-def test_bad_files_are_named(tmp_path, text, sentence) -> None:
-    """A file that is no list of claims is named."""
-    (tmp_path / "paper.toml").write_text(text)
-    with pytest.raises(UserError, match="paper.toml") as error:
-        claim_files.load(tmp_path)
-    assert sentence in str(error.value)
 
 
 def test_a_document_without_claims_is_named(tmp_path) -> None:
@@ -170,23 +143,10 @@ def test_an_item_names_what_asks_it(items) -> None:
     assert (second.details, second.not_code) == ((), "a result")
 
 
-@pytest.mark.parametrize(
-    ("changed", "sentence"),
-    [
-        ({"details": None}, "nothing asks 'box6'"),
-        (
-            {"details": "sac.critic_loss.scale"},
-            "key 'details' is 'sac.critic_loss.scale', expected a list",
-        ),
-        ({"details": [""]}, "key 'details' holds '', expected text in quotes"),
-        ({"title": None}, "key 'title' is missing"),
-    ],
-)
-def test_bad_items_are_named(items, changed, sentence) -> None:
-    """One sentence for each mistake."""
-    with pytest.raises(UserError) as error:
-        items(changed)
-    assert sentence in str(error.value)
+def test_an_item_that_nothing_asks_is_named(items) -> None:
+    """Without details and without a reason it would be left out unnoticed."""
+    with pytest.raises(UserError, match="nothing asks 'box6'"):
+        items({"details": None})
 
 
 def test_details_without_an_answer_are_listed(items) -> None:

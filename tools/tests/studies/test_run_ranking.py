@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import time
@@ -14,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rlregress import cli, suite
+from rlregress import cli
 from rlregress.errors import UserError
 from rlregress.gate import baseline_runs
 from rlregress.inside import run_record
@@ -208,17 +207,11 @@ def test_runs_that_cannot_be_ranked(found, sentence):
     [
         ("", ["r.csv"]),
         (HEADER + "\n", ["no rows"]),
-        ("implementation,environment,seed\na,H,0\n", ["line 1: column 'return' is missing; "]),
-        (HEADER + "\na,H,0,high\n", ["line 2", "column 'return' is 'high'", "expected a number"]),
-        (HEADER + "\na,H,0,nan\n", ["line 2", "'return'"]),
-        (HEADER + "\na,H,0.5,1\n", ["line 2", "column 'seed'", "expected a whole number"]),
         (HEADER + f"\na,H,{'1' * 5000},1\n", ["'seed' is '111", "a whole number of fewer digits"]),
         (HEADER + "\na,H,0\n", ["line 2 has not as many cells as the first line: 3, not 4"]),
-        (HEADER + "\n,H,0,1\n", ["line 2", "column 'implementation'", "text that is not empty"]),
         (HEADER + "\na\x01,H,0,1\n", [r"line 2: column 'implementation' is 'a\x01', expected te"]),
         (HEADER + '\n"a\nb",H,0,1\n', [r"is 'a\nb', expected text on one line without control"]),
         (HEADER + ",return\na,H,0,1,2\n", ["line 1 has 2 columns 'return'; write the columns"]),
-        (HEADER + ",x\na,H,0,1,2\n", ["line 1: unknown column 'x'; known: "]),
     ],
 )
 def test_a_damaged_csv_is_one_sentence(command, tmp_path, text, parts):
@@ -448,23 +441,6 @@ def test_a_report_is_written_as_a_whole_or_not_at_all(command, tmp_path, three):
     assert (code, len(error.strip().splitlines())) == (2, 1)
     assert "rank.svg is a folder, expected a file of the report; remove it" in error
     assert [path.name for path in (tmp_path / "report").iterdir()] == ["rank.svg"]
-
-
-def test_a_damaged_table_of_originals_is_one_sentence(command, tmp_path, monkeypatch):
-    """study reads baselines/paper through the one reader of data files."""
-    from rlregress.gate import published
-
-    for name in ("tests_unit", "tests_behavior", "tests_performance"):
-        (tmp_path / name).mkdir()
-    shutil.copytree(suite.baselines() / "paper", tmp_path / "baselines" / "paper")
-    monkeypatch.setattr(suite, "root", lambda: tmp_path)
-    published.originals.cache_clear()
-    path = tmp_path / "baselines" / "paper" / "originals.csv"
-    path.write_text(path.read_text().replace("114.74", "-114.74"))
-    code, _, error = command("study")
-    published.originals.cache_clear()
-    assert code == 2
-    assert "line 4: column 'sd' is" in error
 
 
 ODD = ("$x^{$", "$$", "<b>x</b>", "n" * 300, "\N{GRINNING FACE}", "42", "a|b", "\\alpha", "&amp;")

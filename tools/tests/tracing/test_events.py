@@ -158,8 +158,6 @@ HEADER = json.dumps({"schema": events.SCHEMA, "failure": "", "seeded": [], "line
         "{}\n",
         "no json\n",
         json.dumps({"schema": events.SCHEMA}),
-        HEADER + '\n{"kind": "step"}\n',
-        HEADER + '\n{"kind": "step", "name": "x", "at": [1], "parts": {}}\n',
         HEADER + '\n{"kind": "draw", "name": "x", "at": null, "parts": {"value": ["a"]}}\n',
     ],
 )
@@ -191,13 +189,6 @@ def test_a_cut_or_overwritten_file_says_so(tmp_path):
             trace_reader.load(path)
     with pytest.raises(UserError, match="there is no trace .*nothing"):
         trace_reader.load(tmp_path / "nothing")
-
-
-def test_a_trace_of_another_format_says_so(tmp_path):
-    """A trace of an old version is refused with its format and the one expected."""
-    text = json.dumps({"schema": 1, "failure": "", "seeded": [], "lines": {}})
-    with pytest.raises(UserError, match=f"'schema' is 1, expected {events.SCHEMA}; "):
-        trace_reader.load(written(tmp_path, text))
 
 
 def test_an_interrupted_write_leaves_the_old_file(tmp_path):

@@ -58,17 +58,6 @@ def test_an_attempt_that_ends_in_an_error_says_so_in_its_lease(store):
         assert again.as_dict()["restarts"] == 1
 
 
-def test_two_attempts_that_both_end_leave_one_record(store):
-    """The first record stays; an equal one, whatever time it took, is dropped."""
-    first = content(job())
-    assert store.put(job(), {**first, "time": {"wall_seconds": 1.0}}, "one")
-    assert not store.put(job(), {**first, "time": {"wall_seconds": 9.0}}, "two")
-    assert [path.name for path in store.path(job()).parent.iterdir()] == [store.path(job()).name]
-    stored = store.find(job())
-    assert stored is not None
-    assert stored["time"] == {"wall_seconds": 1.0}
-
-
 def test_a_second_result_that_differs_is_kept_beside_the_first(store):
     """Nothing is overwritten, and what came later can be read."""
     assert store.put(job(), content(job()), "one")

@@ -47,17 +47,6 @@ def taken(path: Path, later: float = 0.0) -> bool:
     return Lease(path).take()
 
 
-def test_a_lease_is_held_by_one(path):
-    """As long as its process lives nobody else gets it, however long its heart has not beaten."""
-    held = Lease(path)
-    assert held.take()
-    assert not taken(path)
-    assert not taken(path, later=100 * STALE_SECONDS)
-    held.give_back()
-    assert not path.exists()
-    assert taken(path)
-
-
 def test_of_many_that_find_a_lease_that_is_over_one_gets_it(path):
     """It is replaced by one, and the others see the new one."""
     with ThreadPoolExecutor(8) as threads:
@@ -137,28 +126,6 @@ def test_a_task_that_slurm_starts_again_has_ended_before(path, monkeypatch, task
     monkeypatch.setenv("SLURM_JOB_ID", "7")
     monkeypatch.setenv("SLURM_RESTART_COUNT", "2")
     assert taken(path) == over
-
-
-def test_who_dies_while_it_replaces_a_lease_stands_in_the_way_for_a_while(path):
-    """The right to replace a lease is an instant's; what is left of it is taken away when old."""
-    left_by(path, begun=1)
-    path.with_name("run.lease.over").touch()
-    assert not taken(path)
-    assert not taken(path, later=STALE_SECONDS + 10)
-    assert taken(path, later=STALE_SECONDS + 10)
-
-
-def test_a_lease_that_is_given_back_says_why(path):
-    """The next attempt gets it at once, and knows that it is not the first."""
-    held = Lease(path)
-    assert held.take()
-    held.give_back("stopped by SIGUSR1")
-    text = holder(path)
-    assert text is not None
-    assert lease.why_over(text) == "stopped by SIGUSR1"
-    again = Lease(path)
-    assert again.take()
-    assert again.holder.restarts == 1
 
 
 def test_who_is_taken_for_dead_sees_that_it_has_lost_its_lease(path, monkeypatch):

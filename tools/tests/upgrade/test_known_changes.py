@@ -129,32 +129,6 @@ def test_change_concerns_its_algorithms(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("note =", "remark =", "line 3: unknown key 'remark'; known: algorithms, before"),
-        (
-            'what = "The loss is halved"',
-            "what = 2",
-            "line 3: key 'what' is 2, expected text in quotes",
-        ),
-        ("details = []", 'details = ""', "line 3: key 'details' is '', expected a list"),
-        ("details = []", "details = [1]", "line 3: key 'details' holds 1, expected text in quotes"),
-        ('source = "changelog 1.1"\n', "", "line 3: key 'source' is missing; expected id, release"),
-        (
-            'what = "The loss is halved"',
-            'what = ""',
-            "line 3: key 'what' is '', expected text in quotes that is not empty",
-        ),
-        ('["ppo", "dqn"]', "[]", "line 3: key 'algorithms' is [], expected at least 1 entry"),
-        (
-            '["ppo", "dqn"]',
-            '["trpo"]',
-            "line 3: key 'algorithms' holds 'trpo'; known: a2c, all",
-        ),
-        (
-            'kind = "fix"',
-            'kind = "bug"',
-            "line 3: key 'kind' is 'bug'; known: breaking, default, feature, fix",
-        ),
-        ('scope = "in"', 'scope = "maybe"', "line 3: key 'scope' is 'maybe'; known: in, out"),
         ('scope = "in"', 'scope = "out"', "line 3: key 'why_out' is missing; expected a"),
         ('why_out = ""', 'why_out = "no"', "line 3: key 'why_out' is 'no', expected nothing, as"),
         (
@@ -177,20 +151,7 @@ def test_change_concerns_its_algorithms(tmp_path: Path) -> None:
             'before = "0.9"',
             "line 3: key 'before' is '0.9', expected one of releases",
         ),
-        (
-            'release = "1.1"',
-            'release = "new"',
-            "line 3: key 'release' is 'new', expected a version",
-        ),
         ('"1.1", "1.2"]', '"1.2", "1.1"]', "key 'releases': 1.1 follows 1.2, expected oldest"),
-        ('["1.0", "1.1", "1.2"]', "[]", "key 'releases' is [], expected at least 1 entry"),
-        (
-            "releases =",
-            "published =",
-            "unknown key 'published'; known: change, ground, releases",
-        ),
-        ("[[change]]", "[change]", 'key \'change\' is {"id": "x-1.1-halved"'),
-        ("[[change]]", "[[change", "is not valid TOML: "),
     ],
 )
 def test_damage_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:

@@ -321,20 +321,6 @@ def test_scenarios_alone_judge_no_pair(folder):
     assert judge.asked == []
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "{", "[]", "{}", '{"pairs": [{}]}', '{"pairs": [{"changes": [{"id": 1}]}]}',
-        '{"pairs": 1}', '{"pairs": [1]}', "\udcff",
-    ],
-)  # fmt: skip
-def test_damaged_results_are_one_sentence(folder, text):
-    """It names the file and what to do."""
-    release_histories.path_of("x").write_text(text, errors="surrogateescape")
-    with pytest.raises(UserError, match="x.results.json.*; remove the file"):
-        release_histories.load("x")
-
-
 @pytest.mark.parametrize("release", ["1.4", "1.0", ""])
 def test_a_release_that_is_not_published_is_one_sentence(folder, release):
     """Nor is one without any before it; nothing is judged."""

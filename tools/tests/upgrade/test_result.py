@@ -436,26 +436,6 @@ def test_a_training_that_one_side_lacks_is_told_from_one_that_fails():
     assert broken.counts
 
 
-def test_what_was_not_checked_comes_first_and_by_its_reason():
-    """Details with one reason are one line, and the suite's own errors are named as such."""
-    framework = of(PARTED, lost(), not_probed=missing(6), executions=(reached(),))
-    text = upgrade_text.lines(upgrade(framework))
-    headings = [line for line in text if line.startswith("## ")]
-    assert headings[:3] == [
-        "## Never executed (2)",
-        "## Details that could not be probed on both versions",
-        "## Differs (1)",
-    ]
-    (line,) = [line for line in text if "no such thing" in line]
-    assert line == (
-        "- 6 on the new version, this suite's own probe does not fit that version: "
-        "AttributeError: no such "
-        "thing: `atari.warp_frame` [0], `atari.warp_frame` [1], `atari.warp_frame` [2], "
-        "`atari.warp_frame` [3] and 2 more"
-    )
-    assert "- training `sac dictionary`: on the new version: it ended in an error: E: no" in text
-
-
 def test_a_changed_detail_and_a_diverged_trace_are_connected_by_the_function():
     """SAC's factor explains SAC's trace: its probe enters the function that moves the training."""
     cause = Cause(place=(function(),), alone=None, moving=(function(),))
@@ -481,78 +461,66 @@ def test_details_with_one_cause_are_one_finding():
     assert [len(each.functions) for each in grouped] == [1, 0]
 
 
-def test_where_no_variant_matches_the_numbers_are_shown():
-    """What was observed, and what each near variant expects."""
-    strange = Answer(
-        variant=None,
-        observed=(7.0,),
-        text="no variant matches",
-        near=(("half", (4.25,)), ("none", (8.5,))),
-    )
-    text = upgrade_text.lines(upgrade(of(traced(), changed=[replace(SCALE, b=strange)])))
-    assert "  - observed on the new version: [7]" in text
-    assert "  -   expected of half: [4.25]" in text
+def _without_a_variant():
+    near = (("half", (4.25,)), ("none", (8.5,)))
+    strange = Answer(variant=None, observed=(7.0,), text="no variant matches", near=near)
+    return upgrade(of(traced(), changed=[replace(SCALE, b=strange)]))
 
 
-def test_the_report_begins_with_one_line_for_each_question():
-    """Who has to decide reads how many of what there are before any list."""
+def _everything():
     row, other = {"rows": [[0.0, 1.0]]}, {"rows": [[0.0, 2.0]]}
     moved = side_physics.compared({"x": row, "y": row}, {"x": other, "y": row})
-    framework = of(
-        traced(), traced("td3", "diverged"), changed=[SCALE], executions=(reached("sac"),),
-        proof=MutationTest(functions=1, diverged=("f", "g", "h"), not_run=(), unseen=("i",)),
-    )  # fmt: skip
-    text = upgrade_text.lines(upgrade(framework, physics=moved))
-    assert text[4:9] == [
-        "- entries: 6 (3 differs, 1 executed, same results, some branches one way only, "
-        "2 executed, same results, all branches)",
-        "- traces: 1 equal, 1 diverged",
-        f"- {SB3.title}: of 10 details 9 are the same, 1 differ, 0 could not be probed on both "
-        "versions; 0 changed defaults",
-        "- of 4 mutants of 1 changed function 3 would have been detected (75%)",
-        "- physics: 1 of 2 environments differ",
-    ]
+    proof = MutationTest(functions=1, diverged=("f", "g", "h"), not_run=(), unseen=("i",))
+    found = of(traced(), traced("td3", "diverged"), changed=[SCALE], executions=(reached("sac"),),
+               proof=proof)  # fmt: skip
+    return upgrade(found, physics=moved)
 
 
-def test_trainings_that_part_for_one_cause_are_told_once():
-    """At the same line, in the same value: the first in full, the others by name; not others."""
-    one = function()
-    every = [traced(name, "diverged") for name in ("sac", "sac gsde", "sac n-step", "td3")]
-    cause = Cause(place=(one,), alone=one)
-    causes = {
-        "sac": cause,
-        "sac gsde": cause,
-        "sac n-step": cause,
-        "td3": Cause(place=(one,), alone=None),
-    }
-    text = upgrade_text.lines(upgrade(of(*every, causes=causes)))
-    assert [line for line in text if line.startswith("**")] == [
-        "**sac: diverged**",
-        "**td3: diverged**",
-    ]
-    assert "2 more diverge at the same line, for the same reason: sac gsde, sac n-step." in text
-    # without a cause nothing is said to be the same
-    text = upgrade_text.lines(upgrade(of(*every)))
-    assert len([line for line in text if line.startswith("**")]) == 4
+def _parted(causes):
+    return upgrade(of(*(traced(name, "diverged") for name in NAMES), causes=causes))
 
 
-def test_the_report_states_what_equal_traces_cover():
-    """Which trainings executed a piece of code, and which of its branches went one way only."""
+def _one_way():
     way = Branch(file=FILE, line=275, function="train", summary="clamp: never above")
-    result = upgrade(of(traced(), traced("td3"), executions=(reached("sac", one_way=(way,)),)))
-    text = upgrade_text.lines(result)
-    assert any("| sac | equal | 1 | 50% |" in line for line in text)
-    assert "## Executed, same results, some branches one way only (3)" in text
-    assert f"- function `{FILE}:270 SAC.train` changed; by sac" in text
-    assert "  - line 275: clamp: never above" in text
-    page = upgrade_page.page(replace(result, one_way=(way,)), FACTS)
+    found = of(traced(), traced("td3"), executions=(reached("sac", one_way=(way,)),))
+    return replace(upgrade(found), one_way=(way,))
+
+
+def _absent():
+    absent = missing(why="absent", side="A and B")
+    of_none = (replace(absent[0], text="Unprobed: 1.0 has no trainer"),)
+    return upgrade(replace(of(), details=Details(same=9, absent=of_none)))
+
+
+ONE = Cause(place=(function(),), alone=function())
+NAMES = ("sac", "sac gsde", "sac n-step", "td3")
+#: what a reader learns first, or apart -> a result
+REPORTS = {
+    "what was not checked": lambda: upgrade(
+        of(PARTED, lost(), not_probed=missing(6), executions=(reached(),))),
+    "numbers of no variant": _without_a_variant,
+    "one line for each question": _everything,
+    "one cause of several": lambda: _parted(
+        {**dict.fromkeys(NAMES, ONE), "td3": replace(ONE, alone=None)}),
+    "no cause": lambda: _parted({}),
+    "branches that went one way only": _one_way,
+    "what neither side has": _absent,
+    "another default": lambda: upgrade(of(traced(), defaults=(BATCH,))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_the_report_says_all_of_it(name, snapshot):
+    """In the order in which somebody has to know it."""
+    lines = upgrade_text.lines(REPORTS[name]())
+    snapshot(f"{name.replace(' ', '-')}.md", "\n".join([*lines, ""]))
+
+
+def test_the_page_counts_the_branches_that_went_one_way_only():
+    """And names each of them."""
+    page = upgrade_page.page(_one_way(), FACTS)
     assert "taken one way only: 1" in page
     assert f"{FILE}:275 clamp: never above" in page
-
-
-def test_the_report_says_why_a_side_is_an_environment_of_its_own():
-    """The cap that was not met is in the report."""
-    assert "- because a 1 needs b<2" in upgrade_text.lines(upgrade(of(traced())))
 
 
 def test_the_summary_goes_where_the_platform_shows_it(tmp_path, monkeypatch):
@@ -608,22 +576,6 @@ def test_the_trainings_verdict_is_of_returns():
 def test_ranges_of_lines():
     """Lines are shown as a reader wants them."""
     assert ranges({3, 1, 2, 7}) == "1-3, 7"
-
-
-def test_what_neither_side_has_is_shown_apart():
-    """How many those are, and why."""
-    absent = missing(why="absent", side="A and B")
-    details = Details(same=9, absent=(replace(absent[0], text="Unprobed: 1.0 has no trainer"),))
-    framework = replace(of(), details=details)
-    assert "(1 more concern what neither version has: 1.0 has no trainer)" in "".join(
-        upgrade_text.lines(upgrade(framework))
-    )
-
-
-def test_another_default_is_shown():
-    """With where it is one."""
-    text = upgrade_text.lines(upgrade(of(traced(), defaults=(BATCH,))))
-    assert "- default `td3 [library] batch` 100 -> 256" in text
 
 
 N_STEP = ("nstep.window", "library")

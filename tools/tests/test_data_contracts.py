@@ -1,0 +1,389 @@
+"""One contract for every model of a data file: what is wrong with a file is one sentence.
+
+The models are found in the code, and sound files of them among the committed ones, so that a new
+model is held to the contract without a line here. What each key refuses is in a snapshot: a model
+that becomes less strict is a difference in it.
+"""
+
+from __future__ import annotations
+
+import ast
+import csv
+import dataclasses
+import importlib
+import io
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+import tomli_w
+import yaml
+
+from rlregress import datafiles, suite
+from rlregress.errors import UserError, nearest
+from rlregress.faults import fault_tables
+from rlregress.studies.determinism.determinism_study import Checkpoint
+from rlregress.upgrade import scenario_files
+
+from . import hostile
+
+#: functions of ``datafiles`` that are given a model, second.
+READERS = ("read", "remembered", "checked", "json_line")
+#: in the place of any value; of each key the ones that it refuses are tried
+WRONG = (
+    "", "no such word", "a\nb", 0, -1, 0.5, 1e300, 1 << 60, True, math.nan, [], {}, [""], [7],
+    ["a\nb"], [[7]], {"": 7}, {"x": "a\nb"},
+)  # fmt: skip
+BROKEN = {"TOML": "[[x", "YAML": "x: [", "JSON": "{", "CSV": "a,b\n1\n"}
+KEY = "no_such_key"
+REMEDY = "mend it"
+
+
+def _expressions(text: str) -> set[str]:
+    """The models that a module gives to ``datafiles``, as they are written there."""
+    return {
+        ast.unparse(call.args[1])
+        for call in ast.walk(ast.parse(text))
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
+        if ast.unparse(call.func.value) == "datafiles" and call.func.attr in READERS
+    }  # fmt: skip
+
+
+def _made() -> dict[str, Any]:
+    """The models that a function makes: "module expression" -> what it stands for."""
+    names = datafiles.read(suite.baselines() / "scenarios" / "names.toml", scenario_files._Names)
+    return {
+        "faults.fault_tables _file(instrument)": {
+            instrument: fault_tables._file(instrument) for instrument in fault_tables._KEYS
+        },
+        "upgrade.scenario_files model": {"scenarios": names.file()},
+    }
+
+
+def _found() -> dict[str, Any]:
+    found, made = {}, _made()
+    for package, above in (("tools/rlregress", "tools"), ("tests_behavior", ".")):
+        for path in sorted((suite.root() / package).rglob("*.py")):
+            module = ".".join(path.relative_to(suite.root() / above).with_suffix("").parts)
+            short = module.removeprefix("rlregress.")
+            for expression in sorted(_expressions(path.read_text(encoding="utf-8"))):
+                name = f"{short} {expression}"
+                if name in made:
+                    found |= {f"{short} {key}": model for key, model in made.pop(name).items()}
+                else:
+                    found[name] = eval(expression, vars(importlib.import_module(module)))
+    assert not made, f"no longer read: {list(made)}"
+    return found
+
+
+MODELS = _found()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample:
+    """A sound file: what it holds, how it is written, and which tables are in it.
+
+    Attributes:
+        tables: name of a table -> path of its first place in the content.
+    """
+
+    kind: str
+    content: Any
+    tables: Mapping[str, tuple[Any, ...]]
+
+
+def _csv(rows: list[dict[str, Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(dict.fromkeys(key for row in rows for key in row)))
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+DUMPS: Mapping[str, Callable[[Any], str]] = {
+    "TOML": tomli_w.dumps, "YAML": yaml.safe_dump, "JSON": json.dumps, "CSV": _csv
+}  # fmt: skip
+
+
+#: of what no committed file and no format of ``hostile`` is
+FURTHER: list[tuple[str, Any]] = [
+    ("JSON", {"schema": 1, "runs": 1, "width": 999, "digest": "0" * 64}),
+    ("JSON", hostile.JOB.as_dict()),
+    ("JSON", [dataclasses.asdict(Checkpoint(1, "ab", 1.0, 2.0))]),
+    ("TOML", {"project": {"name": "x"}, "tool": {"setuptools": {}}}),
+]
+
+
+def _of_formats() -> Iterator[tuple[str, Any]]:
+    for of in hostile.FORMATS:
+        if of.dump is hostile._csv:
+            columns, *rows = of.sample
+            yield "CSV", [dict(zip(columns, row, strict=True)) for row in rows]
+        elif of.dump is hostile._trace:
+            yield from (("JSON", row) for row in of.sample)
+        elif of.sample is not None:
+            yield ("TOML" if of.dump is hostile._toml else "JSON"), of.sample
+
+
+@cache
+def _listed() -> list[tuple[str, Any]]:
+    """Kind and content of what commands write, and of every committed file, small ones first."""
+    paths = [path for path in suite.baselines().rglob("*.*") if path.suffix != ".sha256"]
+    paths.sort(key=lambda path: (path.stat().st_size, path))
+    kinds = [(datafiles._format(path), path.read_text(encoding="utf-8")) for path in paths]
+    committed = [(kind, datafiles._PARSERS[kind](text)) for kind, text in kinds]
+    return [*FURTHER, *_of_formats(), *committed]
+
+
+@cache
+def _schema(model: Any) -> Mapping[str, Any]:
+    return datafiles._adapter(model, strict=True).json_schema()
+
+
+def _tables(schema: Mapping[str, Any], content: Any) -> dict[str, tuple[Any, ...]]:
+    """The tables of a model that a content has, each with its first place."""
+    found: dict[str, tuple[Any, ...]] = {}
+    for place in hostile.places(content):
+        table = datafiles._table(schema, (0, *place))
+        if "properties" in table:
+            found.setdefault(table["title"], place)
+    return found
+
+
+def _cut(content: Any) -> Any:
+    """The content with two of each list, and so quick to write and read."""
+    if isinstance(content, list):
+        return [_cut(each) for each in content[:2]]
+    if isinstance(content, dict):
+        return {key: _cut(value) for key, value in content.items()}
+    return content
+
+
+def _is_sound(kind: str, content: Any, model: Any) -> bool:
+    try:
+        datafiles.checked(content, model, Path("x"), kind=kind)
+    except (UserError, AttributeError):
+        return False
+    return True
+
+
+@cache
+def samples(model: Any) -> list[Sample]:
+    """Sound files of a model, as few as have all of its tables."""
+    schema, chosen = _schema(model), []
+    top = datafiles._table(schema, (0,))
+    wanted = {each["title"] for each in schema.get("$defs", {}).values()}
+    for kind, content in _listed():
+        if chosen and not wanted:
+            break
+        if isinstance(content, dict) and not set(top.get("required", ())) <= set(content):
+            continue
+        few = _cut(content)
+        if "properties" not in top and isinstance(few, dict):
+            few = dict(list(few.items())[:2])
+        for each in (few[:1] if kind == "CSV" else few, content):
+            if (wanted or not chosen) and _is_sound(kind, each, model):
+                tables = _tables(schema, each)
+                if not chosen or wanted & set(tables):
+                    chosen.append(Sample(kind=kind, content=each, tables=tables))
+                    wanted -= set(tables)
+    assert chosen, "no sound file of it is known; add one to FURTHER"
+    assert not wanted, f"no sound file has a table {wanted}; add one to FURTHER"
+    return chosen
+
+
+def refusal(folder: Path, kind: str, text: str, model: Any) -> str:
+    """What is wrong with a file, without its name; empty: nothing. It is one sentence of ours."""
+    path = folder / f"some.{kind.lower()}"
+    path.write_text(text, encoding="utf-8")
+    try:
+        datafiles.read(path, model, REMEDY)
+    except UserError as error:
+        sentence = str(error)
+        assert sentence.startswith(str(path)), sentence
+        assert sentence.endswith(f"; {REMEDY}"), sentence
+        assert sentence.isprintable(), sentence
+        assert not _RAW.search(sentence), sentence
+        return sentence.removeprefix(str(path)).removesuffix(f"; {REMEDY}")
+    return ""
+
+
+#: words of pydantic, for which there is no sentence of ours
+_RAW = re.compile("Input should|Value error|Assertion failed|validation error|a valid|type=")
+
+
+def _places(found: list[Sample]) -> Iterator[tuple[Sample, str, tuple[Any, ...]]]:
+    """Each table of some samples once, with the first that has it and where."""
+    seen: set[str] = set()
+    for sample in found:
+        for title, place in sample.tables.items():
+            if title not in seen:
+                seen.add(title)
+                yield sample, title, place
+
+
+def check_broken(folder: Path, model: Any, found: list[Sample]) -> None:
+    """A file that is cut off, and one that holds something else, are said to be that."""
+    for kind in {sample.kind for sample in found}:
+        told = refusal(folder, kind, BROKEN[kind], model)
+        assert told.startswith(f" is not valid {kind}: "), told
+        if kind in ("JSON", "YAML"):
+            told = refusal(folder, kind, "null", model)
+            assert re.fullmatch(" is null, expected a (table|list)", told), told
+
+
+def check_keys(folder: Path, model: Any, found: list[Sample]) -> None:
+    """A key that there is not, and one that is missing, are named with those that there are."""
+    for sample, title, place in _places(found):
+        table = datafiles._table(_schema(model), (0, *place))
+        known, required = list(table["properties"]), table.get("required", ())
+        word, dump = "column" if sample.kind == "CSV" else "key", DUMPS[sample.kind]
+        more = dump(hostile.replaced(sample.content, (*place, KEY), 7))
+        told = refusal(folder, sample.kind, more, model)
+        if table.get("additionalProperties", True):
+            assert told == "", (title, told)
+        else:
+            assert f"unknown {word} '{KEY}'; {nearest(KEY, known)}" in told, (title, told)
+        for key in required:
+            less = dump(hostile.without(sample.content, (*place, key)))
+            told = refusal(folder, sample.kind, less, model)
+            wanted = f"{word} '{key}' is missing; expected {', '.join(known)}"
+            assert wanted in told, (title, told)
+
+
+#: what a sentence says of a value, and which part of it is kept: what was expected
+_TOLD = re.compile(
+    r".*?(?:key|column) '(?P<key>[^']*)' (?:is|holds|has the key) .+?"
+    r"(?:, expected (?P<wanted>.+)|; (?:did you mean|known:|\d+ are known,|none is) .+)"
+    r"|, \[\[(?P<table>\w+)\]\] .* is .+, expected (?P<row>.+)"
+)
+
+
+def _clause(told: str, key: str) -> str:
+    """What a sentence says was expected of a key; empty: it is about several keys together."""
+    found = _TOLD.fullmatch(told)
+    if found is None:
+        return ""
+    assert key in (found["key"] or found["table"]), told
+    return found["wanted"] or found["row"] or "a known word"
+
+
+def _changed(sample: Sample, place: tuple[Any, ...]) -> Iterator[str]:
+    """The sample with each wrong value at a place that its format can hold."""
+    for value in WRONG:
+        with suppress(TypeError):
+            yield DUMPS[sample.kind](hostile.replaced(sample.content, place, value))
+
+
+def expectations(folder: Path, model: Any, found: list[Sample]) -> Iterator[str]:
+    """Of each key of a model: table, key, and what is expected of a value that is refused."""
+    for sample, title, place in _places(found):
+        table = datafiles._table(_schema(model), (0, *place))
+        for key in table["properties"]:
+            sentences = (
+                refusal(folder, sample.kind, text, model)
+                for text in _changed(sample, (*place, key))
+            )
+            # of a table below this one ``check_keys`` knows the sentence
+            wanted = dict.fromkeys(
+                _clause(each, key) for each in sentences
+                if not re.search("is missing; expected|unknown (key|column)", each)
+            )  # fmt: skip
+            needed = key in table.get("required", ())
+            told = "; ".join(filter(None, wanted)) or "anything"
+            yield f"{title}.{key}{'' if needed else '?'}: {told}"
+
+
+def check_round_trip(folder: Path, model: Any, found: list[Sample]) -> None:
+    """What was read can be written, and read again; and nothing of it can be changed."""
+    for sample in found:
+        read = datafiles.checked(sample.content, model, Path("x"), kind=sample.kind)
+        adapter = datafiles._adapter(model, sample.kind != "CSV")
+        dumped = adapter.dump_json((read,), by_alias=True, exclude_defaults=True)
+        (content,) = json.loads(dumped)
+        kind = "CSV" if sample.kind == "CSV" else "JSON"
+        assert datafiles.checked(content, model, Path("x"), kind=kind) == read
+        for of in _classes(read):
+            assert of.__dataclass_params__.frozen, of
+
+
+def _classes(value: Any) -> set[type]:
+    """The dataclasses that a value is made of."""
+    if dataclasses.is_dataclass(value):
+        return {type(value)}.union(*map(_classes, vars(value).values()))
+    if isinstance(value, Mapping):
+        return set().union(*map(_classes, value.values()))
+    return set().union(*map(_classes, value)) if isinstance(value, list | tuple) else set()
+
+
+def contract(folder: Path, model: Any, found: list[Sample]) -> str:
+    """Hold a model to all of it; what each of its keys expects, a line each."""
+    check_broken(folder, model, found)
+    check_keys(folder, model, found)
+    check_round_trip(folder, model, found)
+    return "".join(f"{line}\n" for line in sorted(expectations(folder, model, found)))
+
+
+def _file(name: str) -> str:
+    return f"data_models/{re.sub(r'[^a-zA-Z_.]+', '-', name).strip('-')}.txt"
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_what_is_wrong_with_a_file_is_one_sentence(name: str, tmp_path: Path, snapshot) -> None:
+    """Whatever the model: a broken file, an unknown key, a missing one, a value that is refused."""
+    snapshot(_file(name), contract(tmp_path, MODELS[name], samples(MODELS[name])))
+
+
+def test_every_snapshot_is_of_a_model() -> None:
+    """What is left of a model that is gone would never be compared again."""
+    folder = Path(__file__).parent / "snapshots" / "data_models"
+    assert {f"data_models/{path.name}" for path in folder.iterdir()} == set(map(_file, MODELS))
+
+
+@dataclass(frozen=True)
+class Raw:
+    """A value that is refused in words of pydantic."""
+
+    key: Literal["a"]
+
+
+@dataclass(frozen=True)
+class Crashing:
+    """A rule that ends in an exception."""
+
+    key: str
+
+    def __post_init__(self) -> None:
+        {"a": 1}[self.key]
+
+
+@dataclass
+class Changeable:
+    """What is read can be changed."""
+
+    key: str
+
+
+@dataclass(frozen=True)
+class Lossy:
+    """What is read is not what is written."""
+
+    key: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", f"{self.key}a")
+
+
+@pytest.mark.parametrize("model", [Raw, Crashing, Changeable, Lossy])
+def test_the_contract_can_be_broken(model: type, tmp_path: Path) -> None:
+    """Control: each of these models breaks it."""
+    found = [Sample(kind="JSON", content={"key": "a"}, tables={model.__name__: ()})]
+    with pytest.raises((AssertionError, KeyError)):
+        contract(tmp_path, model, found)

@@ -1,0 +1,236 @@
+"""Any order of claims, heartbeats, pauses, deaths and results, on files: a run has one holder.
+
+A model of what the files have to say stands beside a real store. Hosts are names that leases give
+as their machine; time passes as leases become older.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import Phase, settings
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    consumes,
+    initialize,
+    invariant,
+    multiple,
+    rule,
+)
+
+from rlregress.errors import UserError
+from rlregress.inside import run_record
+from rlregress.training import lease
+from rlregress.training.lease import STALE_SECONDS
+from rlregress.training.store import Attempt, Store
+
+from .test_records import content, job
+
+SEEDS, HOSTS = st.sampled_from((0, 1)), st.sampled_from(("one", "two"))
+#: seconds of which no sum is the age at which a lease is over.
+PAUSES = st.sampled_from((11, 311))
+RETURNS = st.sampled_from((1.0, 2.0))
+
+
+@dataclass
+class Trying:
+    """An attempt, and whether it is alive and believes that it holds its run.
+
+    Attributes:
+        silent: seconds since its heart has last beaten.
+    """
+
+    seed: int
+    host: str
+    attempt: Attempt
+    silent: int = 0
+    holds: bool = True
+
+
+@dataclass
+class Held:
+    """What the file of a lease has to say."""
+
+    by: Trying
+    age: int = 0
+    ended: bool = False
+    killed: bool = False
+
+
+class Leases(RuleBasedStateMachine):
+    """Two hosts and two runs."""
+
+    attempts = Bundle("attempts")
+
+    @initialize()
+    def begin(self) -> None:
+        """An empty store; no heart beats by itself."""
+        self.patch = pytest.MonkeyPatch()
+        self.patch.setattr(lease, "BEAT_SECONDS", 3600.0)
+        self.store = Store(Path(tempfile.mkdtemp()))
+        self.all: list[Trying] = []
+        self.held: dict[int, Held] = {}
+        #: seed -> age of what a replacement that died has left
+        self.rights: dict[int, int] = {}
+        #: seed -> returns, in the order in which they were put
+        self.results: dict[int, list[float]] = {0: [], 1: []}
+
+    def _lease(self, seed: int) -> Path:
+        return self.store.path(job(seed)).with_suffix(".lease")
+
+    def _right(self, seed: int) -> Path:
+        return self._lease(seed).with_name(f"{self._lease(seed).name}.over")
+
+    @rule(target=attempts, seed=SEEDS, host=HOSTS)
+    def claim(self, seed: int, host: str) -> Any:
+        """Whoever asks gets a run that nobody has, or whose holder is over, and no other."""
+        return self._claimed(seed, host)
+
+    def _claimed(self, seed: int, host: str) -> Any:
+        self.patch.setattr(lease, "_machine", lambda: host)
+        held = self.held.get(seed)
+        over = held is None or (
+            held.ended
+            or (held.killed if held.by.host == host else held.age > STALE_SECONDS)
+        )  # fmt: skip
+        in_the_way = held is not None and over and seed in self.rights
+        found = self.store.claim(job(seed))
+        assert (found is not None) == (over and not in_the_way)
+        if in_the_way and self.rights[seed] > STALE_SECONDS:
+            del self.rights[seed]
+        if found is None:
+            return multiple()
+        restarts = held.by.attempt.lease.holder.restarts + 1 if held else 0
+        assert found.as_dict()["restarts"] == restarts
+        trying = Trying(seed, host, found)
+        self.all.append(trying)
+        self.held[seed] = Held(trying)
+        return trying
+
+    @rule(trying=attempts)
+    def beat(self, trying: Trying) -> None:
+        """A heart keeps its lease, or sees that another attempt has it."""
+        if not trying.holds:
+            return
+        held = self.held.get(trying.seed)
+        mine = held is None or held.by is trying
+        assert trying.attempt.lease._touch() == mine
+        assert trying.attempt.lease.lost != mine
+        trying.holds, trying.silent = mine, 0
+        if mine:
+            self.held[trying.seed] = Held(trying)
+
+    @rule(seconds=PAUSES)
+    def pause(self, seconds: int) -> None:
+        """Time passes, and no heart beats in it."""
+        for seed in (0, 1):
+            for path in (self._lease(seed), self._right(seed)):
+                if path.exists():
+                    os.utime(path, (path.stat().st_mtime - seconds,) * 2)
+        for held in self.held.values():
+            held.age += seconds
+        for trying in self.all:
+            trying.silent += seconds
+        self.rights = {seed: age + seconds for seed, age in self.rights.items()}
+
+    @rule(trying=consumes(attempts))
+    def kill(self, trying: Trying) -> None:
+        """A process ends without a word: its host can see that, others cannot."""
+        trying.holds = False
+        trying.attempt.lease._over.set()
+        held = self.held.get(trying.seed)
+        if held and held.by is trying and not held.ended:
+            path = self._lease(trying.seed)
+            written = path.stat().st_mtime
+            left = lease.holder(path)
+            assert left is not None
+            trying.attempt.lease._write(replace(left, begun=left.begun - 1))
+            os.utime(path, (written,) * 2)
+            held.killed = True
+
+    @rule(target=attempts, trying=attempts)
+    def overtake(self, trying: Trying) -> Any:
+        """Another host asks for a run whose holder has been silent for long, and lives on."""
+        self.pause(311)
+        return self._claimed(trying.seed, "two" if trying.host == "one" else "one")
+
+    @rule(seed=SEEDS)
+    def die_amid_a_replacement(self, seed: int) -> None:
+        """What is left of it stands in the way for a while."""
+        if seed in self.held and seed not in self.rights:
+            self._right(seed).touch()
+            self.rights[seed] = 0
+
+    @rule(trying=consumes(attempts), found=RETURNS)
+    def finish(self, trying: Trying, found: float) -> None:
+        """Whoever ends a run, in time or late, does not overwrite what is there."""
+        results = self.results[trying.seed]
+        of = job(trying.seed)
+        made = content(of) | {"final_return": found, "time": {"wall_seconds": float(len(results))}}
+        with trying.attempt:
+            assert self.store.put(of, made, trying.attempt.id) == (not results)
+        results.append(found)
+        self._gives_back(trying, ended=False)
+
+    @rule(trying=consumes(attempts))
+    def stop(self, trying: Trying) -> None:
+        """An attempt that ends in an error says so, if the lease is still its own."""
+        with pytest.raises(UserError), trying.attempt:
+            raise UserError("no room")
+        self._gives_back(trying, ended=True)
+
+    def _gives_back(self, trying: Trying, ended: bool) -> None:
+        trying.holds = False
+        held = self.held.get(trying.seed)
+        if held and held.by is trying:
+            if ended:
+                self.held[trying.seed] = Held(trying, ended=True)
+            else:
+                del self.held[trying.seed]
+
+    @invariant()
+    def a_run_has_one_holder(self) -> None:
+        """Of all whose hearts beat; and its lease names that one."""
+        for seed in (0, 1):
+            alive = [
+                each for each in self.all
+                if each.seed == seed and each.holds and each.silent <= STALE_SECONDS
+            ]  # fmt: skip
+            assert len(alive) <= 1
+            said, held = lease.holder(self._lease(seed)), self.held.get(seed)
+            assert (said and said.attempt) == (held and held.by.attempt.id)
+            assert all(held is not None and held.by is each for each in alive)
+
+    @invariant()
+    def no_result_is_lost(self) -> None:
+        """The first is the record, and another one is beside it."""
+        for seed, results in self.results.items():
+            path = self.store.path(job(seed))
+            record = self.store.find(job(seed))
+            assert (record and record["final_return"]) == (results[0] if results else None)
+            assert record is None or record["time"] == {"wall_seconds": 0.0}
+            kept = [record] if record else []
+            kept += map(run_record.read, path.parent.glob(f"{path.stem}.*.duplicate"))
+            assert sorted(each["final_return"] for each in kept) == sorted(set(results))
+
+    def teardown(self) -> None:
+        """End the threads of those that are left."""
+        for trying in self.all:
+            trying.attempt.lease._over.set()
+        self.patch.undo()
+        shutil.rmtree(self.store.folder)
+
+
+TestLeases = Leases.TestCase
+#: a shorter example of a failure would be looked for among files for minutes
+TestLeases.settings = settings(
+    max_examples=100, stateful_step_count=30, deadline=None, phases=(Phase.reuse, Phase.generate)
+)
