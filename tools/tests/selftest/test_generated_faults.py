@@ -187,7 +187,7 @@ def test_several_draws_are_counted_together(monkeypatch):
     (line,) = [line for line in page.splitlines() if line.startswith("| all |")]
     cells = [each.strip() for each in line.strip("| ").split("|")]
     assert [*cells[3:5], cells[10], cells[-2]] == ["6", "", "3 of 6 (50%)", "3 of 4 (75%)"]
-    assert "## Not seen: sb3, draw 1" in page
+    assert "## Not detected: sb3, draw 1" in page
     assert "| all |" not in power_page.page([DRAWN], generated_faults.explained())
 
 
@@ -263,7 +263,7 @@ def test_what_no_tier_saw_is_asked_again_of_later_tests(monkeypatch, tmp_path):
     assert tier_power.shares(again) == (3, 3)
     page = power_page.page([again], generated_faults.explained())
     assert "| 1 of 3 (33%) | 3 of 3 (100%) |" in page
-    assert f"Seen on {again.asked_again} by {TRACE}." in page
+    assert f"Detected on {again.asked_again} by {TRACE}." in page
 
 
 def test_nothing_can_be_asked_again_before_it_was_drawn(monkeypatch, tmp_path):
