@@ -131,7 +131,7 @@ def page() -> str:
         "Each question is put to every algorithm by tests on toy environments. The table has the",
         "answers, the sections below the tests and the reasons.",
         "",
-        "- *handled*: the tests and details named below pass on the versions that the suite runs on.",
+        "- *handled*: the tests and details named below pass on the versions under test.",
         "- *deviates*: the framework is known to do otherwise. A test fails if it no longer does.",
         "- —: the question does not apply.",
         "",
