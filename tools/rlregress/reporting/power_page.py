@@ -44,7 +44,7 @@ picked or left out a fault.
 - **behavior**, for the rest: the files of `tests_behavior` that run the line.
 
 A fault is detected if a detail is no longer as documented, a trace diverges, a call differs, a test
-fails, or the framework ends in an error. Returns are not checked. "None" in the column of direct
+fails, or the framework ends in an error. Returns are not checked. `none` in the column of direct
 calls means that the draw is older than they are.
 
 **Which draw measures the tests.** Some tests were written after somebody had read what a draw
