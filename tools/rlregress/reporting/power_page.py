@@ -54,7 +54,8 @@ last column adds what these detect: it shows only whether the gaps were closed.
 
 **Why a fault was not detected.** *Equivalent*: no run can tell it from the original. *Logging
 only*: it changes what is printed or logged. *Out of scope*: it is not about training or
-evaluation. *Gap*: the suite should have detected it. Only gaps count as misses.
+evaluation. *Gap*: the suite should have detected it. Gaps count as misses, and so do
+faults without an explanation.
 """
 
 

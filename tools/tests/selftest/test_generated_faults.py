@@ -176,7 +176,7 @@ def test_the_page_names_what_nothing_sees(monkeypatch):
     assert cells["sign"] == ["3", "1", "0", "0", "1", "1", "0"]
     assert cells["bound"] == ["1", "0", "0", "0", "0", "0", "1"]
     assert "- `m.py:3` `f` (sign): `x` -> `-x`. **Equivalent**: x is 0" in page
-    assert "- `m.py:4` `f` (bound): `x` -> `-x`\n" in page
+    assert "- `m.py:4` `f` (bound): `x` -> `-x`.\n" in page
     assert "`m.py:1`" not in page
 
 
