@@ -2,7 +2,7 @@
 
 ``baselines/behavior/questions.yaml`` says of each question for which algorithms it is handled,
 which deviate knowingly, and to which it does not apply. ``python -m tests_behavior.questions``
-prints the table of it, ``docs/behavior.md``.
+prints ``docs/behavior.md``, the table of it.
 """
 
 from __future__ import annotations
@@ -126,13 +126,17 @@ def page() -> str:
     questions = load()
     names = sorted({name for question in questions.values() for name, _ in question.answers()})
     lines = [
-        "# Behaviour: which question is answered how",
+        "# Behaviour, question by question",
         "",
-        "Written by `python -m tests_behavior.questions`, from",
-        "`baselines/behavior/questions.yaml`; a test keeps it current. *handled*: the tests and",
-        "details named below pass on the versions that the suite is run on. *deviates*: the",
-        "framework is known to do otherwise, and a test fails if it no longer does. —: the",
-        "question does not apply.",
+        "Each question is put to every algorithm by tests on toy environments. The table has the",
+        "answers, the sections below the tests and the reasons.",
+        "",
+        "- *handled*: the tests and details named below pass on the versions under test.",
+        "- *deviates*: the framework is known to do otherwise. A test fails if it no longer does.",
+        "- —: the question does not apply.",
+        "",
+        "`python -m tests_behavior.questions` prints this page from",
+        "`baselines/behavior/questions.yaml`. A test keeps it current.",
         "",
         *_heading(names),
     ]
@@ -142,7 +146,7 @@ def page() -> str:
         lines.append(f"| [{id}](#{id.replace('.', '')}) | {' | '.join(marks)} |")
     for id, question in questions.items():
         lines += ["", f"## {id}", "", question.asks, ""]
-        lines += [f"- asked by `{test}`" for test in question.tests]
+        lines += [f"- checked by `{test}`" for test in question.tests]
         for deviation in question.deviations:
             link = f" ([known]({deviation.link}))" if deviation.link else ""
             lines.append(f"- **deviates**: {', '.join(deviation.of)}: {deviation.does}{link}")

@@ -38,7 +38,7 @@ def plan(
         raise UserError(
             f"--must-detect is {100 * must_detect:g}%, expected more than {Rules.floor:.0%}: "
             "no gate "
-            "calls a smaller drop regressed, however sure it is (docs/verdicts.md, Floor)"
+            "calls a smaller drop regressed, however sure it is (docs/statistics.md, Floor)"
         )
     session = open_session(selection, seeds, store, one_look=one_look)
     until = _until(session)

@@ -17,7 +17,7 @@ DETAILS, TRACES, OPTIONS, RETURNS, THROUGHPUT = (
     "details", "traced", "optional", "returns", "throughput"
 )  # fmt: skip
 #: why a fault that no tier sees is none, or none of this suite's.
-EQUIVALENT, LOGGING_ONLY, ELSEWHERE, GAP = "equivalent", "told only", "out of scope", "gap"
+EQUIVALENT, LOGGING_ONLY, ELSEWHERE, GAP = "equivalent", "logging only", "out of scope", "gap"
 KINDS = (EQUIVALENT, LOGGING_ONLY, ELSEWHERE, GAP)
 
 

@@ -1,4 +1,4 @@
-"""``docs/power.md``: which tier of the suite sees faults that operators generated."""
+"""``docs/power.md``: which tier of the suite detects faults that operators generated."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _OPERATORS = (
     "dropped statement", "constant", "swapped argument", "comparison", "operand", "operator",
     "condition", "sign", "bound",
 )  # fmt: skip
-_NOT_RUN, _RUN = "not seen, on a line that nothing runs", "not seen, although run"
+_NOT_RUN, _RUN = "not detected, on a line that nothing runs", "not detected, although run"
 
 
 def page(results: Sequence[Drawn], explained: Mapping[tuple[str, str], Explained]) -> str:
-    """The whole page; ``explained``: (framework, fault) -> why nothing sees it."""
+    """The whole page; ``explained``: (framework, fault) -> why nothing detects it."""
     parts = [_HEAD.strip(), "", *_shares(results, explained), "", *_by_operator(results)]
     for of in results:
         parts += ["", *_unseen(of, explained)]
@@ -26,22 +26,36 @@ def page(results: Sequence[Drawn], explained: Mapping[tuple[str, str], Explained
 _HEAD = """
 # What the suite would miss
 
-`rlregress selftest faults --tiers` draws single-line faults by lot from everything that operators
-of the mutation literature can change in the functions of a framework
-([files](../baselines/faults/generated.toml)): a dropped statement, a constant, swapped arguments, a
-comparison, an operand, an operator, a condition, a sign, a bound. No fault was picked or left out
-by hand. Each is put into a copy, and four tiers are asked: **unit**, the probes of the details
-(what `tests_unit` asserts); **trace**, the trainings and scenarios that an upgrade records; of what
-neither of the two sees, **calls**, direct calls of its function, with and without the fault; and of
-the rest **behavior**, the files of `tests_behavior` that run its line. Returns are not checked. A
-fault counts as seen if a detail is not as documented any more, a trace diverges, a call differs, a
-test fails, or the framework ends in an error. Draws that were asked before there were direct calls
-say nothing of them. This page is what `rlregress selftest faults --tiers --show` prints.
+Faults were drawn at random, injected one at a time, and counted: detected or not. This page is the
+output of `rlregress selftest faults --tiers --show`.
 
-Tests that were written after somebody had looked at the misses of a draw are flattered by it: the
-last draw of a framework, made after the last change of the tests, is the one that measures them.
-What no tier saw on its day and counts as a fault may be asked again of later tests (`--missed`):
-the last column adds what these see, and measures no more than whether the gaps were closed.
+**The faults.** `rlregress selftest faults --tiers` draws single-line faults from everything that
+the operators of mutation testing can change in a framework's functions
+([files](../baselines/faults/generated.toml)). The operators: a dropped statement, a constant,
+swapped arguments, a comparison, an operand, an operator, a condition, a sign, a bound. Nobody
+picked or left out a fault.
+
+**The tiers.** Each fault is put into a copy of the framework. Four tiers are tried in this order:
+
+- **unit**: the probes of the details, as `tests_unit` asserts them;
+- **trace**: the trainings and scenarios that an upgrade records;
+- **calls**, for faults that neither detects: direct calls of the function, with and without the
+  fault;
+- **behavior**, for the rest: the files of `tests_behavior` that run the line.
+
+A fault is detected if a detail is no longer as documented, a trace diverges, a call differs, a test
+fails, or the framework ends in an error. Returns are not checked. `none` in the column of direct
+calls means that the draw is older than they are.
+
+**Which draw measures the tests.** Some tests were written after somebody had read what a draw
+missed. Such a draw flatters them. The last draw of a framework, made after the last change of the
+tests, measures them. `--missed` tries later tests on faults that no tier detected at first. The
+last column adds what these detect: it shows only whether the gaps were closed.
+
+**Why a fault was not detected.** *Equivalent*: no run can tell it from the original. *Logging
+only*: it changes what is printed or logged. *Out of scope*: it is not about training or
+evaluation. *Gap*: the suite should have detected it. Gaps count as misses, and so do
+faults without an explanation.
 """
 
 
@@ -55,9 +69,9 @@ def _shares(
     results: Sequence[Drawn], explained: Mapping[tuple[str, str], Explained]
 ) -> Iterable[str]:
     head = [
-        "framework", "draw", "asked on", "drawn", "of", "unit", "trace", "seen by either",
-        "direct calls, of the rest", "behavior, of the rest", "seen by any", *KINDS[:-1],
-        "seen of those that count", "with what is seen since",
+        "framework", "draw", "date", "drawn", "of", "unit", "trace", "detected by either",
+        "direct calls, of the rest", "behavior, of the rest", "detected by any", *KINDS[:-1],
+        "detected of those that count", "with what is detected since",
     ]  # fmt: skip
     rows = []
     for of in results:
@@ -91,7 +105,7 @@ def _share(
 
 
 def _detected_of_probed(faults: Sequence[Outcome], tier: str) -> str:
-    """How many a tier sees, of those that it was asked about."""
+    """How many a tier detects, of those that it was tried on."""
     tried = [fault for fault in faults if tier in fault.said]
     return _part(sum(bool(fault.said[tier]) for fault in tried), len(tried))
 
@@ -113,26 +127,26 @@ def _by_operator(results: Sequence[Drawn]) -> Iterable[str]:
             str(sum(not fault.detected_by and fault.run for fault in of)),
             str(sum(not fault.detected_by and not fault.run for fault in of)),
         ])  # fmt: skip
-    head = ["operator", "faults", *(f"first seen by {tier}" for tier in TIERS), _RUN, _NOT_RUN]
+    head = ["operator", "faults", *(f"first detected by {tier}" for tier in TIERS), _RUN, _NOT_RUN]
     return [*tables.head(*head, numbers=len(head) - 1), *(tables.row(*row) for row in rows)]
 
 
 def _unseen(of: Drawn, explained: Mapping[tuple[str, str], Explained]) -> Iterable[str]:
-    yield f"## Not seen: {of.framework}, draw {of.draw}"
+    yield f"## Not detected: {of.framework}, draw {of.draw}"
     for title, run in ((_RUN, True), (_NOT_RUN, False)):
         chosen = [fault for fault in of.faults if not fault.detected_by and fault.run == run]
         yield from ("", f"### {title.capitalize()}: {len(chosen)}", "")
         for missed in chosen:
             why = _explanation(of, missed, explained)
-            text = f" **{why.kind}**: {why.why}" if why is not None else ""
+            text = f" **{why.kind.capitalize()}**: {why.why}" if why is not None else ""
             text += (
-                f" Seen on {of.asked_again} by {missed.detected_later_by}."
+                f" Detected on {of.asked_again} by {missed.detected_later_by}."
                 if missed.detected_later_by
                 else ""
             )
             yield (
                 f"- `{missed.file}:{missed.line}` `{missed.function}` ({missed.operator}): "
-                f"`{missed.old}` -> `{missed.new}`{text}"
+                f"`{missed.old}` -> `{missed.new}`.{text}"
             )
 
 
@@ -141,4 +155,4 @@ def summary(results: Sequence[Drawn]) -> str:
     faults = [fault for of in results for fault in of.faults]
     detected = sum(bool(fault.detected_by) for fault in faults)
     text = f"{', '.join(TIERS[:-1])} or {TIERS[-1]}"
-    return f"of the generated faults {_part(detected, len(faults))} are seen by {text}"
+    return f"of the generated faults {_part(detected, len(faults))} are detected by {text}"

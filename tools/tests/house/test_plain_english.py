@@ -17,11 +17,6 @@ from .test_language import DATA, phrases_in
 AVERAGE, LONGEST = 18, 32
 #: quotations of sources, and texts of the catalogue joined to tables by a command
 QUOTED = {"claims.md", "comparison.md", "comparison-cleanrl.md"}
-#: written anew on another branch; this constant goes away when that one is merged
-PENDING = {
-    "behavior.md", "determinism.md", "how-it-works.md", "power.md", "ranking.md", "reports.md",
-    "runs.md", "throughput.md", "trend.md", "trust.md", "upgrades.md", "verdicts.md",
-}  # fmt: skip
 _PHRASES = [*DATA["phrases"], *DATA["page_phrases"]]
 #: an end of a sentence: not the dot of an initial ("A. Zeller") or of "et al."
 _END = re.compile(r"(?<![ (][A-Z]\.)(?<! al\.)(?<=[.!?])[)\"']*\s+(?=[(\"']?[A-Z0-9])")
@@ -70,7 +65,7 @@ def faults(text: str) -> list[str]:
 
 @pytest.mark.parametrize(
     "page",
-    [page for page in PAGES if page.name not in QUOTED | PENDING],
+    [page for page in PAGES if page.name not in QUOTED],
     ids=lambda page: str(page.relative_to(page_contents.ROOT)),
 )
 def test_a_page_is_plain_english(page: Path):

@@ -246,7 +246,7 @@ def test_what_no_tier_saw_is_asked_again_of_later_tests(monkeypatch, tmp_path):
     assert tier_power.shares(again) == (3, 3)
     page = power_page.page([again], generated_faults.explained())
     assert "| 1 of 3 (33%) | 3 of 3 (100%) |" in page
-    assert f"Seen on {again.asked_again} by {TRACE}." in page
+    assert f"Detected on {again.asked_again} by {TRACE}." in page
 
 
 def test_nothing_can_be_asked_again_before_it_was_drawn(monkeypatch, tmp_path):
