@@ -42,6 +42,17 @@ def adapters(names: Sequence[str]) -> list[Adapter]:
     return chosen
 
 
+def not_installed(names: Sequence[str]) -> list[str]:
+    """Of the frameworks that are not installed, if none is named: how each is, in a sentence."""
+    sentences = []
+    for name in () if names else frameworks.names():
+        try:
+            frameworks.get(name).versions()
+        except UserError as error:
+            sentences.append(str(error))
+    return sentences
+
+
 def details(names: Sequence[str]) -> frozenset[str]:
     """The ids of the details that are named, or whose ids begin with a name (``sac.critic_loss``).
 

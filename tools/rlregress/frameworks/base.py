@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, 
 
 from rlregress.errors import UserError
 from rlregress.frameworks import families, installed_metadata
+from rlregress.missing_packages import MissingPackage
+from rlregress.model.extra_packages import not_installed
 
 if TYPE_CHECKING:
     # not at run time: what names a framework, such as a shell's completion, starts without it
@@ -372,9 +374,8 @@ class Adapter:
             return installed_metadata.versions(self.packages)
         except importlib.metadata.PackageNotFoundError as error:
             missing = error.args[0]
-            raise UserError(
-                f"{self.title} cannot be tested: the package '{missing}' is not installed; "
-                f"install it with: pip install {missing}"
+            raise MissingPackage(
+                f"{self.title} cannot be tested: {not_installed(missing)}"
             ) from None
 
     def version(self) -> str:

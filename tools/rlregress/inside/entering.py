@@ -20,6 +20,7 @@ import signal
 import sys
 from typing import Any, Dict, List, Tuple
 
+from rlregress import missing_packages
 from rlregress.frameworks.base import Unsupported
 from rlregress.inside import batch, events, loading, trace_worker
 from rlregress.inside.marks import Function, Marks
@@ -57,7 +58,8 @@ def _train(job: Dict[str, Any], marks: Marks, places: events.Places) -> None:
         except Unsupported as error:
             unsupported = str(error)
         except Exception as error:  # whatever ends it, it is recorded and says so there
-            reason = repr(error)
+            unsupported = missing_packages.lacking(error)
+            reason = "" if unsupported else repr(error)
     if recorder.starts_processes:
         reason = "it starts another process"
     if marks.unmarked:

@@ -37,6 +37,7 @@ import gymnasium
 import numpy as np
 import torch
 
+from rlregress import missing_packages
 from rlregress.frameworks.base import Unsupported
 from rlregress.inside import error_origin, events, loading, swap
 from rlregress.inside.activity import Activity
@@ -215,7 +216,10 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            if not isinstance(error, SystemExit):
+            lacking = "" if job.get("script") else missing_packages.lacking(error)
+            if lacking:
+                unsupported = lacking
+            elif not isinstance(error, SystemExit):
                 failure = traceback.format_exc(limit=-4)
             elif error.code:
                 failure = f"SystemExit: {error.code}"

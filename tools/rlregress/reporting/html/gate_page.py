@@ -128,7 +128,7 @@ def _own(versions: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def _not_judged(result: GateResult, outcome: FrameworkOutcome) -> list[str]:
-    lines = []
+    lines = [f"{line}." for line in words.lacking(outcome.lacking)]
     if others := result.report_data.coverage.get(outcome.framework, AlgorithmCoverage()).others:
         named = ", ".join(name.upper() for name in others)
         lines.append(f"Returns of {named}: formulas and behaviour alone were judged.")
@@ -268,9 +268,12 @@ def _steps(result: GateResult, outcome: FrameworkOutcome) -> list[Step]:
             steps.append(Step("Find the cause:", f"rlregress upgrade {pinned} installed"))
     if outcome.failures and not deviations:
         steps.append(Step("Read what the failed tests say."))
-    if outcome.not_asked:
+    for sentence in outcome.lacking:
+        text, _, command = sentence.rpartition(": ")
+        steps.append(Step(f"{text[:1].upper()}{text[1:]}:", command))
+    if outcome.not_asked and not outcome.lacking:
         steps.append(Step("Ask the rest:", f"pytest {summary.TESTS_OF_DETAILS}"))
-    if outcome.verdict == COULD_NOT_JUDGE and not outcome.not_asked:
+    if outcome.verdict == COULD_NOT_JUDGE and not (outcome.not_asked or outcome.lacking):
         steps.append(Step("Run the tests that did not pass again:", result.report_data.command))
     if outcome.verdict == INCONCLUSIVE:
         text = "Train as many seeds as are lacking; what gates cost, and what they would see:"

@@ -11,6 +11,7 @@ import gymnasium
 import numpy as np
 import torch
 
+from rlregress import missing_packages
 from rlregress.frameworks.cleanrl.probes.helpers.playing import Playing
 from rlregress.frameworks.cleanrl.script import Anchor, Script, SliceFailed
 from rlregress.frameworks.cleanrl.script_sources import Source
@@ -204,7 +205,9 @@ def _buffer_class(source: Source, script: Script) -> Dict[str, Any]:
         return {_BUFFER: getattr(source.module(file), _BUFFER)}
     try:
         return {_BUFFER: getattr(importlib.import_module(module), _BUFFER)}
-    except ImportError:
+    except ImportError as error:
+        if missing_packages.lacking(error):
+            raise
         return {}
 
 

@@ -1,0 +1,52 @@
+"""Whether an error only says that a package of an extra is not installed.
+
+Then nothing was checked, and nothing is known of the framework: a test is skipped with the line
+that installs the package, a probe has no answer, a training is not begun.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Optional
+
+from rlregress.errors import UserError
+from rlregress.model.extra_packages import EXTRA_PACKAGES, not_installed
+
+
+class MissingPackage(UserError):
+    """A package of an extra is not installed; the message has the line that installs it."""
+
+
+def installed(module: str) -> bool:
+    """Whether a module can be imported, as far as can be told without importing it."""
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):  # replaced by something without a spec
+        return False
+
+
+def require(module: str) -> None:
+    """Raise ``MissingPackage`` unless the module of an extra is installed."""
+    if not installed(module):
+        raise MissingPackage(not_installed(module))
+
+
+def lacking(error: Optional[BaseException]) -> str:
+    """Which package of an extra an error lacks, as ``not_installed`` puts it; empty: none.
+
+    Read from the error and from those that led to it: the name of a failed import, or the words in
+    which a library asks for its own optional packages. One that is installed is never the reason.
+    """
+    seen = set()
+    while error is not None and id(error) not in seen:
+        if isinstance(error, MissingPackage):
+            return str(error)
+        seen.add(id(error))
+        for module, package in EXTRA_PACKAGES.items():
+            named = isinstance(error, ImportError) and f"{error.name}.".startswith(f"{module}.")
+            text = str(error).lower()
+            asked = "install" in text and any(word in text for word in package.words)
+            if (named or asked) and not installed(module):
+                return not_installed(module)
+        error = error.__cause__ or error.__context__
+    return ""
