@@ -286,7 +286,6 @@ def conclude(
     trained = {cell.framework for cell in session.cells} if session else set()
     outcomes = outcome.outcomes(entries, trained, to_probe, lacking)
     unjudged = outcome.unjudged(session.verdict_names(), entries) if session else []
-    unjudged += sorted(cell.id for cell in lacking)
     unjudged += [f"tests of {of.framework} {tier}" for of in outcomes for tier in of.untested]
     return GateResult(
         outcomes=outcomes,

@@ -45,7 +45,8 @@ def _missing(outcome: FrameworkOutcome) -> list[str]:
     if not outcome.not_asked:
         return lines
     text = words.details_probed(outcome.details, outcome.not_asked)
-    return [*lines, f"{text}. Ask them: pytest {TESTS_OF_DETAILS}.", ""]
+    ask = "" if lines else f" Ask them: pytest {TESTS_OF_DETAILS}."
+    return [*lines, f"{text}.{ask}", ""]
 
 
 def _coverage(result: GateResult, outcome: FrameworkOutcome) -> list[str]:
