@@ -7,10 +7,12 @@ that installs the package, a probe has no answer, a training is not begun.
 from __future__ import annotations
 
 import importlib.util
-from typing import Optional
+from typing import Container, Optional
 
 from rlregress.errors import UserError
 from rlregress.model.extra_packages import EXTRA_PACKAGES, not_installed
+
+EXTRAS = frozenset(package.extra for package in EXTRA_PACKAGES.values())
 
 
 class MissingPackage(UserError):
@@ -31,11 +33,14 @@ def require(module: str) -> None:
         raise MissingPackage(not_installed(module))
 
 
-def lacking(error: Optional[BaseException]) -> str:
+def lacking(error: Optional[BaseException], extras: Container[str] = EXTRAS) -> str:
     """Which package of an extra an error lacks, as ``not_installed`` puts it; empty: none.
 
     Read from the error and from those that led to it: the name of a failed import, or the words in
     which a library asks for its own optional packages. One that is installed is never the reason.
+
+    Args:
+        extras: those that are looked at.
     """
     seen = set()
     while error is not None and id(error) not in seen:
@@ -46,7 +51,7 @@ def lacking(error: Optional[BaseException]) -> str:
             named = isinstance(error, ImportError) and f"{error.name}.".startswith(f"{module}.")
             text = str(error).lower()
             asked = "install" in text and any(word in text for word in package.words)
-            if (named or asked) and not installed(module):
+            if (named or asked) and package.extra in extras and not installed(module):
                 return not_installed(module)
         error = error.__cause__ or error.__context__
     return ""

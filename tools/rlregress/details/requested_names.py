@@ -38,6 +38,7 @@ def adapters(names: Sequence[str]) -> list[Adapter]:
         raise UserError(
             "no framework is installed; install one of: "
             + ", ".join(frameworks.get(name).packages[0] for name in frameworks.names())
+            + "; all of them with: pip install 'rlregress[all]'"
         )
     return chosen
 

@@ -271,6 +271,6 @@ def _of_stored(selection: Selection) -> list[Cell]:
             f"no {which} cell of budget '{selection.budget}' is left after --framework, "
             f"--algorithm and --hyperparameters; stored: {listed}; name some "
             "with --cells, store more with rlregress baseline record, or ask formulas and "
-            "behaviour alone: pytest tests_unit tests_behavior --framework <name>"
+            "behaviour alone: rlregress test tests_unit tests_behavior --framework <name>"
         )
     return cells

@@ -143,12 +143,12 @@ def clear(options: GateOptions) -> None:
         raise UserError(f"the report cannot be written to {options.report}: {error}") from None
 
 
-def run(options: GateOptions, tiers: Sequence[str] = TIERS) -> None:
+def run(options: GateOptions) -> None:
     """Run the session, and then that of throughput if asked; UserError if pytest itself could not.
 
     The exit status of failed tests is not an error here: the evidence says what failed.
     """
-    _run(pytest_command(options, tiers=tiers))
+    _run(pytest_command(options))
     if options.throughput:
         _run(throughput_command(options))
 
@@ -242,7 +242,7 @@ def judge(options: GateOptions, say: Callable[[str], None]) -> GateResult:
         say(f"gate: {session.describe()}")
     for left_out in cell_selection.excluded(chosen):
         say(f"left out: {left_out}")
-    run(options, TIERS if session else TIERS[:2])
+    run(options)
     entries = evidence_of(options)
     info = SessionInfo(options.alpha, options.budget, date, repeat_command(options))
     seconds = time.monotonic() - started

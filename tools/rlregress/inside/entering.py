@@ -25,6 +25,7 @@ from rlregress.frameworks.base import Unsupported
 from rlregress.inside import batch, events, loading, trace_worker
 from rlregress.inside.marks import Function, Marks
 from rlregress.inside.recorder import Recorder
+from rlregress.model.extra_packages import ON_SIDES
 
 
 def _write(path: str, answer: Dict[str, Any]) -> None:
@@ -58,7 +59,7 @@ def _train(job: Dict[str, Any], marks: Marks, places: events.Places) -> None:
         except Unsupported as error:
             unsupported = str(error)
         except Exception as error:  # whatever ends it, it is recorded and says so there
-            unsupported = missing_packages.lacking(error)
+            unsupported = missing_packages.lacking(error, ON_SIDES)
             reason = "" if unsupported else repr(error)
     if recorder.starts_processes:
         reason = "it starts another process"

@@ -44,6 +44,7 @@ from rlregress.inside.activity import Activity
 from rlregress.inside.lines import Lines
 from rlregress.inside.recorder import Recorder, Stop
 from rlregress.inside.worker import peak_mib
+from rlregress.model.extra_packages import ON_SIDES
 
 
 def roots_of(packages: List[str]) -> List[str]:
@@ -216,7 +217,7 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            lacking = "" if job.get("script") else missing_packages.lacking(error)
+            lacking = "" if job.get("script") else missing_packages.lacking(error, ON_SIDES)
             if lacking:
                 unsupported = lacking
             elif not isinstance(error, SystemExit):

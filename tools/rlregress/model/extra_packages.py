@@ -23,6 +23,10 @@ class ExtraPackage(NamedTuple):
     words: Tuple[str, ...]
 
 
+#: extras whose packages are on both sides of an upgrade wherever they are installed here. What else
+#: is missing on a side, a framework may miss: it has asked for it before.
+ON_SIDES = ("mujoco", "atari")
+
 #: importable module -> its package
 EXTRA_PACKAGES: Mapping[str, ExtraPackage] = {
     "stable_baselines3": ExtraPackage("stable-baselines3", "sb3", ("stable-baselines3",)),

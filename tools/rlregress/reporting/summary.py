@@ -45,7 +45,7 @@ def _missing(outcome: FrameworkOutcome) -> list[str]:
     if not outcome.not_asked:
         return lines
     text = words.details_probed(outcome.details, outcome.not_asked)
-    ask = "" if lines else f" Ask them: pytest {TESTS_OF_DETAILS}."
+    ask = "" if lines else f" Ask them: rlregress test {TESTS_OF_DETAILS}."
     return [*lines, f"{text}.{ask}", ""]
 
 

@@ -93,7 +93,7 @@ def not_trained(algorithm: str, adapters: Sequence[Adapter], known: Sequence[str
     if any(algorithm in adapter.behavior_only for adapter in adapters):
         return (
             f"'{algorithm}' of {of} is asked how it behaves, and not trained for its returns; to "
-            f"ask it: pytest tests_behavior --algorithm {algorithm}"
+            f"ask it: rlregress test tests_behavior --algorithm {algorithm}"
         )
     return f"unknown algorithm '{algorithm}' of {of}; {nearest(algorithm, known or sorted(every))}"
 

@@ -12,11 +12,11 @@ from packaging.utils import canonicalize_name
 from rlregress import frameworks, suite
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
+from rlregress.model.extra_packages import ON_SIDES
 from rlregress.upgrade import distribution_metadata, installed
 
 ESSENTIAL = ("numpy", "scipy", "gymnasium[mujoco]", "filelock", "packaging")
-#: of this project: what environments and figures need
-_EXTRAS = ("mujoco", "atari", "plots")
+_EXTRAS = (*ON_SIDES, "plots")
 #: what resolves, compares and reports, and runs on no side.
 _ON_NO_SIDE = {"uv", "matplotlib", "jinja2", "markupsafe", "tomli-w", "griffelib"}
 

@@ -237,6 +237,11 @@ def _matters(result: GateResult, outcome: FrameworkOutcome) -> Iterable[str]:
             yield f"{name}: {verdict['reason']}"
 
 
+def _again(deviation: Deviation) -> str:
+    """The command that asks a detail again."""
+    return f"rlregress test tests_unit --detail {deviation.id} --framework {deviation.framework}"
+
+
 def _steps(result: GateResult, outcome: FrameworkOutcome) -> list[Step]:
     steps = []
     deviations = _deviations(result, outcome)
@@ -244,8 +249,7 @@ def _steps(result: GateResult, outcome: FrameworkOutcome) -> list[Step]:
         text, first = "See why it gives no answer:", deviations[0]
         if answered := [deviation for deviation in deviations if deviation.was_probed]:
             text, first = "See the numbers, and what to write if it is intended:", answered[0]
-        detail = f"pytest tests_unit --detail {first.id} --framework {outcome.framework}"
-        steps.append(Step(text, detail))
+        steps.append(Step(text, _again(first)))
     fallen = [
         name for name, of in outcome.verdicts.items()
         if of["verdict"] == REGRESSED and name in result.report_data.runs
@@ -272,7 +276,7 @@ def _steps(result: GateResult, outcome: FrameworkOutcome) -> list[Step]:
         text, _, command = sentence.rpartition(": ")
         steps.append(Step(f"{text[:1].upper()}{text[1:]}:", command))
     if outcome.not_asked and not outcome.lacking:
-        steps.append(Step("Ask the rest:", f"pytest {summary.TESTS_OF_DETAILS}"))
+        steps.append(Step("Ask the rest:", f"rlregress test {summary.TESTS_OF_DETAILS}"))
     if outcome.verdict == COULD_NOT_JUDGE and not (outcome.not_asked or outcome.lacking):
         steps.append(Step("Run the tests that did not pass again:", result.report_data.command))
     if outcome.verdict == INCONCLUSIVE:
@@ -322,7 +326,7 @@ def _details(result: GateResult) -> Section:
                 [deviation.question, deviation.consequence],
                 [("documented", *deviation.documented), ("found", *deviation.found)],
                 parts,
-                f"pytest tests_unit --detail {deviation.id} --framework {deviation.framework}",
+                _again(deviation),
             )
         )
     for group in _unprobed(result.report_data.deviations):
@@ -338,7 +342,7 @@ def _details(result: GateResult) -> Section:
                 [grouped_failures.reason(first.found[0])],
                 (),
                 parts,
-                f"pytest tests_unit --detail {first.id} --framework {first.framework}",
+                _again(first),
             )
         )
     return Section("details", "Details that are not as documented", "", findings)
