@@ -53,5 +53,6 @@ def lacking(error: Optional[BaseException], extras: Container[str] = EXTRAS) -> 
             asked = "install" in text and any(word in text for word in package.words)
             if (named or asked) and package.extra in extras and not installed(module):
                 return not_installed(module)
-        error = error.__cause__ or error.__context__
+        before = None if error.__suppress_context__ else error.__context__
+        error = error.__cause__ or before
     return ""
