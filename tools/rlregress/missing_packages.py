@@ -10,9 +10,7 @@ import importlib.util
 from typing import Container, Optional
 
 from rlregress.errors import UserError
-from rlregress.model.extra_packages import EXTRA_PACKAGES, not_installed
-
-EXTRAS = frozenset(package.extra for package in EXTRA_PACKAGES.values())
+from rlregress.model.extra_packages import EXTRAS, NAMES, not_installed
 
 
 class MissingPackage(UserError):
@@ -20,7 +18,7 @@ class MissingPackage(UserError):
 
 
 def installed(module: str) -> bool:
-    """Whether a module can be imported, as far as can be told without importing it."""
+    """Whether a module can be imported, as far as can be known without importing it."""
     try:
         return importlib.util.find_spec(module) is not None
     except (ImportError, ValueError):  # replaced by something without a spec
@@ -33,25 +31,27 @@ def require(module: str) -> None:
         raise MissingPackage(not_installed(module))
 
 
-def lacking(error: Optional[BaseException], extras: Container[str] = EXTRAS) -> str:
+def lacking(error: Optional[BaseException], extras: Optional[Container[str]] = None) -> str:
     """Which package of an extra an error lacks, as ``not_installed`` puts it; empty: none.
 
     Read from the error and from those that led to it: the name of a failed import, or the words in
-    which a library asks for its own optional packages. One that is installed is never the reason.
+    which a library names its own optional packages. One that is installed is never the reason.
 
     Args:
-        extras: those that are looked at.
+        extras: those that count; None: all.
     """
-    seen = set()
-    while error is not None and id(error) not in seen:
+    visited = set()
+    while error is not None and id(error) not in visited:
         if isinstance(error, MissingPackage):
             return str(error)
-        seen.add(id(error))
-        for module, package in EXTRA_PACKAGES.items():
-            named = isinstance(error, ImportError) and f"{error.name}.".startswith(f"{module}.")
-            text = str(error).lower()
-            asked = "install" in text and any(word in text for word in package.words)
-            if (named or asked) and package.extra in extras and not installed(module):
+        visited.add(id(error))
+        text = str(error).lower()
+        for module, extra in EXTRAS.items():
+            imports = isinstance(error, ImportError) and f"{error.name}.".startswith(f"{module}.")
+            words = (module, NAMES.get(module, module).lower())
+            requires = "install" in text and any(word in text for word in words)
+            counts = extras is None or extra in extras
+            if (imports or requires) and counts and not installed(module):
                 return not_installed(module)
         before = None if error.__suppress_context__ else error.__context__
         error = error.__cause__ or before

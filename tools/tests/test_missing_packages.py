@@ -16,7 +16,7 @@ from rlregress import missing_packages, suite
 from rlregress.gate import cell_selection, outcome
 from rlregress.inside import hidden
 from rlregress.missing_packages import MissingPackage
-from rlregress.model.extra_packages import EXTRA_PACKAGES, ON_SIDES, not_installed
+from rlregress.model.extra_packages import EXTRAS, NAMES, ON_SIDES, not_installed
 from rlregress.reporting import words
 from rlregress.reporting.html import svg
 from rlregress.upgrade import dependencies, installed
@@ -39,12 +39,10 @@ def nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_package_is_in_its_extra():
     """The line that installs a package names an extra that has it; [all] and [dev] have all."""
     rows = _extras()
-    for module, package in EXTRA_PACKAGES.items():
-        listed = " ".join(rows[package.extra]).lower()
-        required = module == "tensordict"  # by torchrl
-        assert required or any(word in listed for word in package.words), module
+    for module, extra in EXTRAS.items():
+        assert NAMES.get(module, module).lower() in " ".join(rows[extra]), module
     [everything] = [Requirement(row).extras for row in rows["all"]]
-    of_users = {package.extra for package in EXTRA_PACKAGES.values()} | {"cleanrl"}
+    of_users = {*EXTRAS.values(), "sb3", "torchrl", "cleanrl"}
     assert of_users - {"tensorboard", "dev"} == everything
     assert "all" in Requirement(rows["dev"][0]).extras
 
@@ -53,7 +51,7 @@ def test_every_package_is_in_its_extra():
     ("error", "extra"),
     [
         (ModuleNotFoundError("No module named 'cv2'", name="cv2"), "atari"),
-        (ModuleNotFoundError("No module named 'torchrl.envs'", name="torchrl.envs"), "torchrl"),
+        (ModuleNotFoundError("No module named 'cv2.dnn'", name="cv2.dnn"), "atari"),
         # as Stable-Baselines3 and Gymnasium word it
         (
             AssertionError("OpenCV is not installed, you can do `pip install opencv-python`"),
@@ -75,7 +73,7 @@ def test_the_package_that_an_error_lacks(error, extra):
 @pytest.mark.usefixtures("nothing")
 def test_another_error_lacks_none():
     """An error that names a package without asking for it, and a module of no extra."""
-    assert not missing_packages.lacking(ValueError("the torchrl version is unknown"))
+    assert not missing_packages.lacking(ValueError("the mujoco version is unknown"))
     assert not missing_packages.lacking(ModuleNotFoundError("No module named 'x'", name="x"))
     assert not missing_packages.lacking(None)
 

@@ -374,8 +374,10 @@ class Adapter:
             return installed_metadata.versions(self.packages)
         except importlib.metadata.PackageNotFoundError as error:
             missing = error.args[0]
+            # of another party there is no extra
+            own = type(self).__module__.startswith("rlregress.")
             raise MissingPackage(
-                f"{self.title} cannot be tested: {not_installed(missing)}"
+                f"{self.title} cannot be tested: {not_installed(missing, self.name if own else '')}"
             ) from None
 
     def version(self) -> str:

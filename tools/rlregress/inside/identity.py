@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
-from rlregress.model.extra_packages import EXTRA_PACKAGES, not_installed
+from rlregress.model.extra_packages import EXTRAS, not_installed
 from rlregress.source import below
 
 #: what moves a result beside the framework itself
@@ -25,7 +25,7 @@ def versions(adapter: Adapter) -> dict[str, str]:
             by_name[package] = _version(package)
         except importlib.metadata.PackageNotFoundError:
             # what needs one of an extra is not trained without it
-            if package not in EXTRA_PACKAGES:
+            if package not in EXTRAS:
                 raise UserError(f"trainings need more: {not_installed(package)}") from None
     return dict(sorted(by_name.items()))
 

@@ -1,52 +1,37 @@
 """Packages that not every installation has, and the extra of this project that brings each.
 
-The extras stand in ``pyproject.toml``. What needs one of these packages and lacks it is not
-checked, and says so with ``not_installed``.
+The extras stand in ``pyproject.toml``; each framework has one of its adapter's name. What needs one
+of these packages and lacks it is not checked, and says so with ``not_installed``.
 """
 
 from __future__ import annotations
 
-from typing import Mapping, NamedTuple, Tuple
+from typing import Mapping
 
-
-class ExtraPackage(NamedTuple):
-    """A package of an extra.
-
-    Attributes:
-        name: as a reader knows it.
-        extra: as in ``rlregress[atari]``.
-        words: by one of which an error of other code names it, in lower case.
-    """
-
-    name: str
-    extra: str
-    words: Tuple[str, ...]
-
-
+#: importable module -> the extra that brings it, as in ``rlregress[atari]``
+EXTRAS: Mapping[str, str] = {
+    "mujoco": "mujoco",
+    "ale_py": "atari",
+    "cv2": "atari",
+    "matplotlib": "plots",
+    "tensorboard": "tensorboard",
+    "coverage": "dev",
+}
+#: module -> its package as a reader knows it, where that is another word
+NAMES: Mapping[str, str] = {"mujoco": "MuJoCo", "ale_py": "ale-py", "cv2": "OpenCV"}
 #: extras whose packages are on both sides of an upgrade wherever they are installed here. What else
-#: is missing on a side, a framework may miss: it has asked for it before.
+#: is missing on a side, a framework may miss: an earlier version required it.
 ON_SIDES = ("mujoco", "atari")
 
-#: importable module -> its package
-EXTRA_PACKAGES: Mapping[str, ExtraPackage] = {
-    "stable_baselines3": ExtraPackage("stable-baselines3", "sb3", ("stable-baselines3",)),
-    "torchrl": ExtraPackage("torchrl", "torchrl", ("torchrl",)),
-    "tensordict": ExtraPackage("tensordict", "torchrl", ("tensordict",)),
-    "mujoco": ExtraPackage("MuJoCo", "mujoco", ("mujoco",)),
-    "ale_py": ExtraPackage("ale-py", "atari", ("ale-py", "ale_py", "namespace ale not found")),
-    "cv2": ExtraPackage("OpenCV", "atari", ("opencv", "cv2")),
-    "matplotlib": ExtraPackage("matplotlib", "plots", ("matplotlib",)),
-    "tensorboard": ExtraPackage("tensorboard", "tensorboard", ("tensorboard",)),
-    "coverage": ExtraPackage("coverage", "dev", ("coverage",)),
-}
 
-
-def not_installed(module: str) -> str:
+def not_installed(module: str, extra: str = "") -> str:
     """That a package is not installed, and the line that installs it, in one sentence.
 
     Args:
-        module: as it is imported, or as its distribution is called; one of no extra is named alone.
+        module: as it is imported, or a distribution of no extra.
+        extra: that brings it, where ``EXTRAS`` does not say so.
     """
-    package = EXTRA_PACKAGES.get(module.replace("-", "_"))
-    name, source = (package.name, f"'rlregress[{package.extra}]'") if package else (module, module)
+    of = extra or EXTRAS.get(module, "")
+    source = f"'rlregress[{of}]'" if of else module
+    name = NAMES.get(module, module)
     return f"the package '{name}' is not installed; install it with: pip install {source}"

@@ -45,8 +45,8 @@ def _missing(outcome: FrameworkOutcome) -> list[str]:
     if not outcome.not_asked:
         return lines
     text = words.details_probed(outcome.details, outcome.not_asked)
-    ask = "" if lines else f" Ask them: rlregress test {TESTS_OF_DETAILS}."
-    return [*lines, f"{text}.{ask}", ""]
+    hint = "" if lines else f" Ask them: rlregress test {TESTS_OF_DETAILS}."
+    return [*lines, f"{text}.{hint}", ""]
 
 
 def _coverage(result: GateResult, outcome: FrameworkOutcome) -> list[str]:

@@ -11,7 +11,6 @@ import gymnasium
 import numpy as np
 import torch
 
-from rlregress import missing_packages
 from rlregress.frameworks.cleanrl.probes.helpers.playing import Playing
 from rlregress.frameworks.cleanrl.script import Anchor, Script, SliceFailed
 from rlregress.frameworks.cleanrl.script_sources import Source
@@ -205,9 +204,7 @@ def _buffer_class(source: Source, script: Script) -> Dict[str, Any]:
         return {_BUFFER: getattr(source.module(file), _BUFFER)}
     try:
         return {_BUFFER: getattr(importlib.import_module(module), _BUFFER)}
-    except ImportError as error:
-        if missing_packages.lacking(error):
-            raise
+    except ImportError:
         return {}
 
 
