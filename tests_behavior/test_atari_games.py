@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-import ale_py
 import gymnasium
 import numpy as np
 import pytest
@@ -22,6 +21,8 @@ SHOOT = 2
 @pytest.fixture(autouse=True)
 def _games() -> Iterator[None]:
     """The games are known, silent, and every test starts from the same random numbers."""
+    import ale_py
+
     ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
     gymnasium.register_envs(ale_py)
     with torch.random.fork_rng(devices=[]):

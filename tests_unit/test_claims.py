@@ -13,6 +13,7 @@ import pytest
 from rlregress import suite
 from rlregress.details import catalogue, expectations, requested_names
 from rlregress.errors import UserError
+from rlregress.missing_packages import MissingPackage
 from rlregress.studies.claims import claim_files, settle, source_index
 from rlregress.studies.claims.claims_text import report
 
@@ -47,6 +48,8 @@ def _items():
 def test_claim_has_the_recorded_verdict(claim, framework_of_claim):
     """The code confirms or refutes the sentence as recorded."""
     settled = settle.settle(claim, framework_of_claim)
+    if settled.lacking:
+        raise MissingPackage(settled.lacking)
     assert settled.as_recorded, report(settled)
 
 

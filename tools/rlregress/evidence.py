@@ -22,6 +22,8 @@ from rlregress.training.cell import Seed
 SCHEMA = 1
 #: property of a test that ended in a user error: it says nothing about the framework
 USER_ERROR = "could_not_judge"
+#: property of a test that was skipped: the package that it needs, in a sentence
+LACKING = "lacking"
 #: what a verdict is about, as the keys of an entry
 JUDGED = ("cell", "group", "training", "critic")
 #: test folder -> tier
@@ -69,7 +71,7 @@ def entry(report: Any) -> dict[str, Any]:
     Returns:
         ``test`` (node id), ``tier``, ``outcome`` (passed, failed, skipped, or error where the test
         could not be set up), ``seconds``, ``message``, and whatever the test attached:
-        ``framework``, one of ``JUDGED``, ``detail``, ``scope``, ``found``, ``record``,
+        ``framework``, one of ``JUDGED``, ``detail``, ``scope``, ``found``, ``lacking``, ``record``,
         ``verdict``, ``diagnostics``, ``not_judged``, ``throughput``.
     """
     test, tier = _test_and_tier(report.nodeid)

@@ -17,6 +17,13 @@ import yaml
 from rlregress import suite
 
 ACTION = suite.root() / ".ci" / "gate" / "action.yml"
+RECIPES = suite.root() / "docs" / "ci-recipes.md"
+
+#: in place of the platform's program: writes its arguments, and knows one comment if it is told so
+GH = """#!/bin/sh
+printf '%s\\n' "$*" >> "$CALLS"
+case "$*" in *paginate*) echo $KNOWN ;; esac
+"""
 
 
 @pytest.fixture
@@ -55,6 +62,7 @@ def _gate(
     """Run the script of the step that judges, as the platform does, in a folder."""
     [step] = [step for step in action["runs"]["steps"] if step.get("id") == "gate"]
     variables = {
+        "COMMAND": action["inputs"]["command"]["default"],
         "ARGUMENTS": arguments,
         "REPORT": "report of mine",
         "GITHUB_OUTPUT": str(folder / "output"),
@@ -86,6 +94,62 @@ def test_arguments_of_the_action_that_cannot_be_read_start_no_gate(action, tmp_p
     ended = _gate(action, "--cells 'a b", tmp_path, str(tmp_path))
     assert ended.returncode == 2
     assert ended.stderr == "input arguments cannot be read: No closing quotation\n"
+
+
+@pytest.mark.parametrize(
+    ("known", "written"),
+    [
+        ("", "api repos/o/r/issues/7/comments -F"),
+        ("42", "api -X PATCH repos/o/r/issues/comments/42"),
+    ],
+)
+def test_a_comment_is_written_over(action, tmp_path, known, written):
+    """The comment of an earlier run, found by the mark in the first line, is replaced."""
+    [step] = [step for step in action["runs"]["steps"] if step["name"] == "Comment"]
+    assert step["if"].startswith("always() && inputs.comment == 'true'")
+    (tmp_path / "gh").write_text(GH)
+    (tmp_path / "gh").chmod(0o755)
+    (tmp_path / "upgrade-comment.md").write_text("<!-- rlregress upgrade -->\nchanged\n")
+    variables = {
+        "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "CALLS": str(tmp_path / "calls"),
+        "KNOWN": known, "ISSUES": "repos/o/r/issues", "NUMBER": "7", "REPORT": str(tmp_path),
+    }  # fmt: skip
+    command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
+    subprocess.run(command, env={**os.environ, **variables}, check=True)
+    asked, done = (tmp_path / "calls").read_text().splitlines()
+    assert 'startswith("<!-- rlregress upgrade -->")' in asked
+    assert done.startswith(written)
+    assert done.endswith(f"-F body=@{tmp_path}/upgrade-comment.md")
+
+
+def _recipes() -> list[dict[str, Any]]:
+    fences = re.findall(r"^```yaml\n(.*?)^```$", RECIPES.read_text(), re.MULTILINE | re.DOTALL)
+    return [yaml.safe_load(text) for text in fences]
+
+
+def test_recipes_can_be_read():
+    """They are YAML, one of each kind; ``on`` is what YAML 1.1 takes for true."""
+    assert [next(iter(recipe)) for recipe in _recipes()] == ["name", "rlregress", "repos"]
+    assert True in _recipes()[0]
+
+
+def test_recipes_use_what_the_action_takes(action):
+    """Every input that a recipe sets is one of the action, which lies where the recipe says."""
+    [job] = _recipes()[0]["jobs"].values()
+    [step] = [step for step in job["steps"] if "rlregress" in step.get("uses", "")]
+    assert step["uses"].partition("@")[0].removeprefix("OWNER/rlregress/") == ".ci/gate"
+    assert step["with"].keys() <= action["inputs"].keys()
+    assert step["with"]["comment"] == "true"
+    # a name that a pull request chooses is no text of a script
+    assert not [step for step in job["steps"] if "${{" in step.get("run", "")]
+
+
+def test_recipes_name_every_extra():
+    """The table has a row for each extra that a user installs, and the action installs some."""
+    text = (suite.root() / "pyproject.toml").read_text()
+    extras = tomllib.loads(text)["project"]["optional-dependencies"].keys()
+    rows = set(re.findall(r"^\| `(\w+)` \|", RECIPES.read_text(), re.MULTILINE))
+    assert rows == extras - {"dev", "site", "tensorboard"}
 
 
 def test_the_container_holds_what_a_wheel_is_made_of():

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import pytest
 
 from rlregress import suite
 from rlregress.model.verdict import EXIT_CODES, INCONCLUSIVE
+from rlregress.upgrade import installer
 
 BUILDS = "hatchling comes with: pip install -e .[dev]"
 #: what a wheel takes from the top of the checkout
@@ -123,12 +125,12 @@ def test_a_cache_that_cannot_be_written_is_one_sentence(site, tmp_path):
     assert text.endswith(suite.CACHE_VARIABLE)
 
 
-@pytest.fixture(scope="module")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A fresh environment with the wheel, built from the source distribution, and nothing of here.
+PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
 
-    What the wheel depends on is that of this environment, without its editable installation.
-    """
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built from the source distribution."""
     pytest.importorskip("hatchling", reason=BUILDS)
     folder = tmp_path_factory.mktemp("wheel")
     # what these import from PYTHONPATH here is no part of what is tested
@@ -138,20 +140,29 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
         suite.root(), tools,
     )  # fmt: skip
     [source] = folder.glob("*.tar.gz")
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
-    _call([*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", folder, source], folder, tools)
+    _call([*PIP, "wheel", "--no-deps", "--no-build-isolation", "-w", folder, source], folder, tools)
     [wheel] = folder.glob("*.whl")
+    assert "rlregress/suite/baselines/gate.toml" in zipfile.ZipFile(wheel).namelist()
+    return wheel
+
+
+@pytest.fixture(scope="module")
+def environment(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fresh environment with the wheel, and nothing of here.
+
+    What the wheel depends on is that of this environment, without its editable installation.
+    """
+    folder = tmp_path_factory.mktemp("installed")
     made = folder / "environment"
     _call([sys.executable, "-m", "venv", "--without-pip", made], folder)
     [packages] = made.glob("lib/python*/site-packages")
     # a line of such a file adds a folder and reads none of the .pth files in it
     (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
     python = made / "bin" / "python"
-    _call([*pip, "--python", python, "install", "--no-deps", "--no-index", wheel], folder)
+    _call([*PIP, "--python", python, "install", "--no-deps", "--no-index", built], folder)
     uv = Path(sys.executable).with_name("uv")
     if uv.exists():
         (made / "bin" / "uv").symlink_to(uv)
-    assert "rlregress/suite/baselines/gate.toml" in zipfile.ZipFile(wheel).namelist()
     where = _call([python, "-c", "import rlregress; print(rlregress.__file__)"], folder).stdout
     assert Path(where.strip()).is_relative_to(packages)
     return made
@@ -215,6 +226,38 @@ def test_two_sides_are_judged_from_a_wheel(environment, tmp_path):
     assert ended.returncode == 3, ended.stdout[-2000:] + ended.stderr[-2000:]
     assert "Removed or incompatible: logger.read_csv" in ended.stdout
     assert _files(environment) == before
+
+
+def _extras() -> list[str]:
+    text = (suite.root() / "pyproject.toml").read_text(encoding="utf-8")
+    declared = tomllib.loads(text)["project"]["optional-dependencies"]
+    return ["", *(name for name in declared if name not in ("dev", "site"))]
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("extra", _extras())
+def test_an_extra_is_enough(built, tmp_path, extra):
+    """In an environment with nothing else: tests pass, or are skipped with the line that helps."""
+    made = tmp_path / "environment"
+    _call([sys.executable, "-m", "venv", "--without-pip", made], tmp_path)
+    named = f"rlregress[{extra}] @ {built.as_uri()}"
+    install = ["pip", "install", "--python", str(made / "bin" / "python"), named]
+    try:
+        installer.run([*install, "-c", str(suite.root() / "constraints.txt")], named)
+    except installer.Unreachable as error:
+        pytest.skip(f"an installation takes a package index: {error}")
+    program = made / "bin" / "rlregress"
+    if extra not in ("sb3", "torchrl", "cleanrl", "all"):
+        ended = _call([program, "check"], tmp_path, code=2)
+        assert "no framework is installed; " in ended.stderr
+        assert "pip install 'rlregress[all]'" in ended.stderr
+        return
+    of_tests = ["tests_unit", "tests_behavior", "-q", "-rs", "-p", "no:cacheprovider"]
+    some = "critic_loss or warp_frame or different_frames or same_seed and td3"
+    text = _call([program, "test", *of_tests, "-k", some], tmp_path).stdout
+    assert " passed" in text
+    for name in ("atari", "mujoco"):
+        assert (f"install it with: pip install 'rlregress[{name}]'" in text) == (extra != "all")
 
 
 @pytest.mark.nightly

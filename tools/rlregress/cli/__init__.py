@@ -12,7 +12,7 @@ from contextlib import suppress
 
 import typer
 
-from rlregress import frameworks
+from rlregress import frameworks, missing_packages
 from rlregress.cli import commands, output, parsing
 from rlregress.errors import UserError, warn_in_words
 from rlregress.inside import checkpoint
@@ -168,10 +168,12 @@ def _guarded() -> int:
         if ended.code == 128 + signal.SIGINT:
             typer.echo(f"\nrlregress: {_interrupted(sys.argv[1:])}", err=True)
         raise
-    except Exception:
-        with suppress(UserError):
-            traceback.print_exc()
-        message = "this is an error of the suite; please report it"
+    except Exception as error:
+        message = missing_packages.lacking(error)
+        if not message:
+            with suppress(UserError):
+                traceback.print_exc()
+            message = "this is an error of the suite; please report it"
     # where nobody reads errors, or there is no room for them, the exit code says it alone
     output.decided()
     with suppress(UserError):

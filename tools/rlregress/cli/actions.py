@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from rlregress import missing_packages
 from rlregress.cli import output, waiting
 from rlregress.cli.options import Report
 from rlregress.details import requested_names
@@ -70,5 +71,6 @@ def actions(
     an action within -1 and 1. Writes actions.json and actions.svg. Exit code 0.
     """
     folder = absolute(report)
+    missing_packages.require("matplotlib")
     chosen = names("--framework", framework)
     raise typer.Exit(show(chosen, _numbers(mean), variance, steps, folder))

@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from rlregress import missing_packages
 from rlregress.cli import output
 from rlregress.cli.options import Frameworks
 from rlregress.details import requested_names
@@ -37,6 +38,7 @@ def measure(
             f"--steps is {plan.steps}; expected at least 100, and one for each of the "
             f"{plan.checkpoints} checkpoints"
         )
+    missing_packages.require("matplotlib")
     discrete.check(plan.environment)
     check_writable(folder, "the report")
     started, date = time.monotonic(), report_data.now()

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from rlregress import missing_packages
 from rlregress.cli import output
 from rlregress.cli.options import Budget, Report, as_typed, refuse
 from rlregress.details.requested_names import names
@@ -80,6 +81,7 @@ def _json(plain: Any) -> str:
 def _rank(runs: Sequence[run_ranking.ImplementationRun], options: Options) -> int:
     """Print and write; 0, or 3 where a pair needs more runs."""
     check_writable(options.report, "the report")
+    missing_packages.require("matplotlib")
     started, date = time.monotonic(), report_data.now()
     ranked = run_ranking.rank(
         runs, options.runs, options.looks, options.alpha, options.beta, say=typer.echo

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
+from rlregress import missing_packages
 from rlregress.details import catalogue
 from rlregress.details.judge import Judgement, judge
 from rlregress.frameworks.base import Probe, Unprobed
@@ -22,7 +23,8 @@ def run_probe(detail: catalogue.Detail, probe: Probe) -> Judgement:
     """Judge what one probe returns for a copy of the detail's inputs.
 
     A probe that raises is a judgement without a variant whose reason is the error: a detail that
-    can no longer be probed is a finding, never a skip.
+    can no longer be probed is a finding, never a skip. Only where a package of an extra is not
+    installed it is none.
     """
     try:
         observed = observe(probe, detail.copy_inputs())
@@ -31,8 +33,9 @@ def run_probe(detail: catalogue.Detail, probe: Probe) -> Judgement:
         unprobed = not error.known
         return Judgement(detail.id, None, text, {}, detail.expected(), unprobed=unprobed)
     except Exception as error:  # whatever the foreign code raises is the finding
-        text = f"{UNPROBED}{type(error).__name__}: {error}"
-        return Judgement(detail.id, None, text, {}, detail.expected())
+        lacking = missing_packages.lacking(error)
+        text = f"{UNPROBED}{lacking or f'{type(error).__name__}: {error}'}"
+        return Judgement(detail.id, None, text, {}, detail.expected(), lacking=lacking)
     return judge(detail, observed)
 
 

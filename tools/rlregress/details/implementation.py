@@ -25,6 +25,7 @@ from rlregress.details.judge import (
     show_inputs,
 )
 from rlregress.errors import UserError, nearest
+from rlregress.missing_packages import MissingPackage
 
 if TYPE_CHECKING:
     from rlregress.frameworks.base import Adapter, Probe
@@ -210,6 +211,8 @@ class Implementation:
     def _expectation(self, answer: Judgement) -> Expectation:
         """What is documented; raises if there is nothing, or if the code could not be probed."""
         __tracebackhide__ = True
+        if answer.lacking:
+            raise MissingPackage(answer.lacking)
         if answer.unprobed:
             raise UserError(
                 f"{self.detail.id}, {self.adapter.full_name}, scope {self.scope}: {answer.reason}"

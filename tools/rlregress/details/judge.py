@@ -40,6 +40,7 @@ class Judgement:
         expected: variant -> expected vector, float64 [k].
         observed: float64 [k], or None if the probe gave nothing.
         unprobed: the code is none that the suite knows, and could not be probed.
+        lacking: the package that a probe needs and that is not installed, in a sentence.
         inputs: what a test gives by name; the rest are the catalogue's inputs.
     """
 
@@ -50,6 +51,7 @@ class Judgement:
     expected: Mapping[str, np.ndarray] = field(default_factory=dict)
     observed: np.ndarray | None = None
     unprobed: bool = False
+    lacking: str = ""
     inputs: Mapping[str, Any] = field(default_factory=dict)
 
     @property

@@ -38,8 +38,20 @@ def adapters(names: Sequence[str]) -> list[Adapter]:
         raise UserError(
             "no framework is installed; install one of: "
             + ", ".join(frameworks.get(name).packages[0] for name in frameworks.names())
+            + "; all of them with: pip install 'rlregress[all]'"
         )
     return chosen
+
+
+def not_installed(names: Sequence[str]) -> list[str]:
+    """Of the frameworks that are not installed, if none is named: how each is, in a sentence."""
+    sentences = []
+    for name in () if names else frameworks.names():
+        try:
+            frameworks.get(name).versions()
+        except UserError as error:
+            sentences.append(str(error))
+    return sentences
 
 
 def details(names: Sequence[str]) -> frozenset[str]:

@@ -12,6 +12,8 @@ import gymnasium
 import numpy as np
 
 from rlregress.errors import UserError
+from rlregress.missing_packages import MissingPackage, installed
+from rlregress.model.extra_packages import not_installed
 
 #: what names of games begin with
 GAMES = "ALE/"
@@ -25,13 +27,13 @@ def is_game(name: str) -> bool:
 def _known(name: str) -> None:
     if not is_game(name):
         return
-    try:
-        import ale_py
-    except ImportError:
-        raise UserError(
-            f"'{name}' is a game of the Arcade Learning Environment, whose package 'ale-py' is not "
-            "installed; install it with: pip install ale-py"
-        ) from None
+    for module in ("ale_py", "cv2"):
+        if not installed(module):
+            raise MissingPackage(
+                f"'{name}' is a game of the Arcade Learning Environment: {not_installed(module)}"
+            )
+    import ale_py
+
     gymnasium.register_envs(ale_py)
 
 

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, 
 
 from rlregress.errors import UserError
 from rlregress.frameworks import families, installed_metadata
+from rlregress.missing_packages import MissingPackage
+from rlregress.model.extra_packages import not_installed
 
 if TYPE_CHECKING:
     # not at run time: what names a framework, such as a shell's completion, starts without it
@@ -372,9 +374,10 @@ class Adapter:
             return installed_metadata.versions(self.packages)
         except importlib.metadata.PackageNotFoundError as error:
             missing = error.args[0]
-            raise UserError(
-                f"{self.title} cannot be tested: the package '{missing}' is not installed; "
-                f"install it with: pip install {missing}"
+            # of another party there is no extra
+            own = type(self).__module__.startswith("rlregress.")
+            raise MissingPackage(
+                f"{self.title} cannot be tested: {not_installed(missing, self.name if own else '')}"
             ) from None
 
     def version(self) -> str:

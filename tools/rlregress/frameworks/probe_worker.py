@@ -14,13 +14,14 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
-from rlregress import frameworks
+from rlregress import frameworks, missing_packages
 from rlregress.errors import UserError
 from rlregress.frameworks import framework_errors, signatures
 from rlregress.frameworks.base import Adapter, Unprobed, Unsupported
 from rlregress.frameworks.called_functions import CalledFunctions, Function
 from rlregress.frameworks.families import Unread, error_text
 from rlregress.frameworks.isolation import observe
+from rlregress.model.extra_packages import ON_SIDES
 
 
 def answers(framework: str, inputs: Dict[str, Dict[str, Any]]) -> Dict[str, Any]:
@@ -54,7 +55,7 @@ def answers(framework: str, inputs: Dict[str, Dict[str, Any]]) -> Dict[str, Any]
             answer = {"observed": numbers.tolist()}
         except Exception as error:  # whatever the foreign code raises is the finding
             answer = {
-                "error": error_text(error),
+                "error": missing_packages.lacking(error, ON_SIDES) or error_text(error),
                 "why": _why(error, adapter.modules),
                 "place": framework_errors.error_location(error),
                 "whose": framework_errors.error_origin(error, adapter.modules, _folders(adapter)),

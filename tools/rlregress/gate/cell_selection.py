@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from rlregress import datafiles, files, suite
@@ -14,6 +15,7 @@ from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import baseline_runs, published
 from rlregress.hyperparameters import hyperparameter_set
+from rlregress.missing_packages import MissingPackage
 from rlregress.training import job_plan
 from rlregress.training.budgets import budget
 from rlregress.training.cell import Cell
@@ -51,7 +53,8 @@ def _of_names(selection: Selection, environments: Sequence[str]) -> list[Cell]:
             for environment in environments:
                 hyperparameters = selection.hyperparameters or name
                 cell = Cell(name, algorithm, environment, hyperparameters, selection.budget)
-                job_plan.check(cell)
+                with suppress(MissingPackage):  # left out, and reported: ``lacking``
+                    job_plan.check(cell)
                 cells.append(cell)
     return cells
 
@@ -111,18 +114,17 @@ def study_table(name: str) -> str:
     return studies[name]
 
 
-def _exclusions(cells: Sequence[Cell]) -> dict[Cell, str]:
+def _exclusions(cells: Sequence[Cell]) -> dict[Cell, UserError]:
     """Why cells cannot be trained here, one sentence each, of those that cannot."""
     reasons = {}
     for cell in dict.fromkeys(cells):
         try:
             requested_names.adapters([cell.framework])
             job_plan.check(cell)
-            reason = job_plan.exclusion_reason(cell)
+            if reason := job_plan.exclusion_reason(cell):
+                reasons[cell] = UserError(reason)
         except UserError as error:
-            reason = str(error)
-        if reason:
-            reasons[cell] = reason
+            reasons[cell] = error
     return reasons
 
 
@@ -141,20 +143,32 @@ def choose(selection: Selection) -> list[Cell]:
             )
     left_out = _exclusions(named)
     if len(left_out) == len(named):
-        raise UserError(left_out[named[0]])
+        raise left_out[named[0]]
     return [cell for cell in named if cell not in left_out]
 
 
 def excluded(selection: Selection) -> list[str]:
     """What is left out of a session and why: a line for each framework, algorithm and set."""
     counted = Counter(
-        (cell.framework, cell.algorithm, cell.hyperparameters, reason)
+        (cell.framework, cell.algorithm, cell.hyperparameters, str(reason))
         for cell, reason in _exclusions(_requested(selection)).items()
     )
     return [
         f"{framework}-{algorithm} with the hyperparameters of {name} (cells: {number}): {text}"
         for (framework, algorithm, name, text), number in counted.items()
     ]
+
+
+def lacking(selection: Selection) -> dict[Cell, str]:
+    """The cells that need a package of an extra which is not installed, with that sentence.
+
+    They were asked for and are not trained, so that nothing of them is known.
+    """
+    return {
+        cell: str(reason)
+        for cell, reason in _exclusions(_requested(selection)).items()
+        if isinstance(reason, MissingPackage)
+    }
 
 
 def _requested(selection: Selection) -> list[Cell]:
@@ -257,6 +271,6 @@ def _of_stored(selection: Selection) -> list[Cell]:
             f"no {which} cell of budget '{selection.budget}' is left after --framework, "
             f"--algorithm and --hyperparameters; stored: {listed}; choose with "
             "--cells, record more with rlregress baseline record, or test formulas and behaviour "
-            "only: pytest tests_unit tests_behavior --framework <name>"
+            "only: rlregress test tests_unit tests_behavior --framework <name>"
         )
     return cells

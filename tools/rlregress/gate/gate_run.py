@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import Any
 
 from rlregress import evidence, suite
@@ -32,10 +33,12 @@ from rlregress.gate.session import Session, open_session
 from rlregress.gate_options import PYTEST, GateOptions
 from rlregress.inside import identity
 from rlregress.inside.run_record import check_writable
+from rlregress.missing_packages import MissingPackage
 from rlregress.model.gate_result import GateResult, ReportData
 from rlregress.model.option import arguments
 from rlregress.tracing.child_processes import last_words
 from rlregress.training import worker_launch
+from rlregress.training.cell import Cell as TrainedCell
 
 #: what an interrupted pytest is given to end by itself.
 _PATIENCE_SECONDS = 15.0
@@ -217,22 +220,33 @@ def judge(options: GateOptions, say: Callable[[str], None]) -> GateResult:
     """
     started, date = time.monotonic(), report_data.now()
     # everything that can be wrong with the request is said before anything is started
-    chosen, session = selection_of(options), session_of(options)
+    chosen = selection_of(options)
     frameworks, algorithms = chosen.frameworks, chosen.algorithms
+    lacking = cell_selection.lacking(chosen)
+    try:
+        session: Session | None = session_of(options)
+    except MissingPackage:
+        session = None
     adapters = requested_names.adapters(frameworks)
     to_probe = {
         adapter.full_name: requested_names.to_probe(adapter, algorithms) for adapter in adapters
     }
     if options.throughput:
         stored_throughput.check(stored_throughput.pairs(adapters, algorithms))
-    check_writable(session.store.folder, "run records")
-    say(f"gate: {session.describe()}")
+    for sentence in requested_names.not_installed(frameworks):
+        say(f"not checked: {sentence}")
+    if session is None:
+        say("gate: no runs, as a package that they need is not installed")
+    else:
+        check_writable(session.store.folder, "run records")
+        say(f"gate: {session.describe()}")
     for left_out in cell_selection.excluded(chosen):
         say(f"left out: {left_out}")
     run(options)
     entries = evidence_of(options)
     info = SessionInfo(options.alpha, options.budget, date, repeat_command(options))
-    return conclude(adapters, session, entries, to_probe, info, time.monotonic() - started)
+    seconds = time.monotonic() - started
+    return conclude(adapters, session, entries, to_probe, info, seconds, lacking)
 
 
 @dataclass(frozen=True)
@@ -258,6 +272,7 @@ def conclude(
     to_probe: Mapping[str, Collection[Cell]],
     info: SessionInfo,
     seconds: float,
+    lacking: Mapping[TrainedCell, str] = MappingProxyType({}),
 ) -> GateResult:
     """Judge what a session of pytest found.
 
@@ -266,9 +281,10 @@ def conclude(
         entries: its evidence.
         to_probe: full name of a framework -> every (detail, scope) to be asked of it.
         seconds: of wall-clock time.
+        lacking: as of ``cell_selection.lacking``.
     """
     trained = {cell.framework for cell in session.cells} if session else set()
-    outcomes = outcome.outcomes(entries, trained, to_probe)
+    outcomes = outcome.outcomes(entries, trained, to_probe, lacking)
     unjudged = outcome.unjudged(session.verdict_names(), entries) if session else []
     unjudged += [f"tests of {of.framework} {tier}" for of in outcomes for tier in of.untested]
     return GateResult(

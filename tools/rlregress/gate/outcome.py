@@ -21,6 +21,7 @@ from rlregress.model.verdict import (
     REGRESSED,
     worst_verdict,
 )
+from rlregress.training import cell
 from rlregress.verdicts.rules import Rules
 
 #: a cell whose own p-value, its looks considered, is larger shows no sign of a drop
@@ -88,6 +89,7 @@ def outcomes(
     entries: list[dict[str, Any]],
     trained: Collection[str] | None = None,
     to_probe: Mapping[str, Collection[Cell]] = MappingProxyType({}),
+    untrained: Mapping[cell.Cell, str] = MappingProxyType({}),
 ) -> list[FrameworkOutcome]:
     """One outcome per framework that was to be judged, or that a test was about, by name.
 
@@ -98,6 +100,7 @@ def outcomes(
         trained: frameworks whose returns are judged; None: all. Of others formulas and behaviour
             are all that can hold.
         to_probe: frameworks that were to be judged -> every (detail, scope) to be asked of them.
+        untrained: cells that need a package which is not installed -> that sentence.
     """
     made = []
     for framework in sorted(
@@ -127,7 +130,8 @@ def outcomes(
         wanted = to_probe.get(framework, ())
         missing = requested_names.not_probed(wanted, evidence.answered(own, framework))
         tiers = _untested(tests, _trained(framework, trained)) if framework in to_probe else ()
-        if verdict != REGRESSED and (missing or tiers):
+        lacking = _lacking(framework, own, untrained)
+        if verdict != REGRESSED and (missing or tiers or lacking):
             verdict = COULD_NOT_JUDGE
         made.append(
             FrameworkOutcome(
@@ -141,9 +145,24 @@ def outcomes(
                 untested=tiers,
                 throughput=throughput,
                 not_judged=evidence.not_judged(own),
+                lacking=lacking,
             )
         )
     return made
+
+
+def _lacking(
+    framework: str, own: list[dict[str, Any]], untrained: Mapping[cell.Cell, str]
+) -> dict[str, tuple[str, ...]]:
+    """Package that is not installed, in a sentence -> the tests and cells that need it."""
+    needing: dict[str, list[str]] = {}
+    for entry in own:
+        if evidence.LACKING in entry:
+            needing.setdefault(entry[evidence.LACKING], []).append(entry["test"])
+    for cell_, sentence in untrained.items():
+        if cell_.framework == framework.partition("@")[0]:
+            needing.setdefault(sentence, []).append(cell_.id)
+    return {sentence: tuple(names) for sentence, names in sorted(needing.items())}
 
 
 def _untested(tests: Mapping[str, Mapping[str, int]], trained: bool) -> tuple[str, ...]:

@@ -20,10 +20,12 @@ import signal
 import sys
 from typing import Any, Dict, List, Tuple
 
+from rlregress import missing_packages
 from rlregress.frameworks.base import Unsupported
 from rlregress.inside import batch, events, loading, trace_worker
 from rlregress.inside.marks import Function, Marks
 from rlregress.inside.recorder import Recorder
+from rlregress.model.extra_packages import ON_SIDES
 
 
 def _write(path: str, answer: Dict[str, Any]) -> None:
@@ -57,7 +59,8 @@ def _train(job: Dict[str, Any], marks: Marks, places: events.Places) -> None:
         except Unsupported as error:
             unsupported = str(error)
         except Exception as error:  # whatever ends it, it is recorded and says so there
-            reason = repr(error)
+            unsupported = missing_packages.lacking(error, ON_SIDES)
+            reason = "" if unsupported else repr(error)
     if recorder.starts_processes:
         reason = "it starts another process"
     if marks.unmarked:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
+from rlregress.model.extra_packages import EXTRAS, not_installed
 from rlregress.source import below
 
 #: what moves a result beside the framework itself
@@ -23,10 +24,9 @@ def versions(adapter: Adapter) -> dict[str, str]:
         try:
             by_name[package] = _version(package)
         except importlib.metadata.PackageNotFoundError:
-            raise UserError(
-                f"trainings need the package '{package}', which is not installed; "
-                f"install it with: pip install {package}"
-            ) from None
+            # what needs one of an extra is not trained without it
+            if package not in EXTRAS:
+                raise UserError(f"trainings need more: {not_installed(package)}") from None
     return dict(sorted(by_name.items()))
 
 

@@ -37,12 +37,14 @@ import gymnasium
 import numpy as np
 import torch
 
+from rlregress import missing_packages
 from rlregress.frameworks.base import Unsupported
 from rlregress.inside import error_origin, events, loading, swap
 from rlregress.inside.activity import Activity
 from rlregress.inside.lines import Lines
 from rlregress.inside.recorder import Recorder, Stop
 from rlregress.inside.worker import peak_mib
+from rlregress.model.extra_packages import ON_SIDES
 
 
 def roots_of(packages: List[str]) -> List[str]:
@@ -223,7 +225,10 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            if not isinstance(error, SystemExit):
+            lacking = "" if job.get("script") else missing_packages.lacking(error, ON_SIDES)
+            if lacking:
+                unsupported = lacking
+            elif not isinstance(error, SystemExit):
                 failure = traceback.format_exc(limit=-4)
             elif error.code:
                 failure = f"SystemExit: {error.code}"

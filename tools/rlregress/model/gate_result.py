@@ -112,6 +112,8 @@ class FrameworkOutcome:
         throughput: algorithm -> what was measured of it and its verdicts by quantity, where that
             was asked.
         not_judged: cell -> what it was not judged by beside its returns -> why.
+        lacking: package that is not installed, in a sentence -> what of the framework was not
+            checked without it: tests, and cells.
     """
 
     framework: str
@@ -124,6 +126,7 @@ class FrameworkOutcome:
     untested: tuple[str, ...] = ()
     throughput: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     not_judged: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    lacking: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def critics_alone(self) -> tuple[str, ...]:

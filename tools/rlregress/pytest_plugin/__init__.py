@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rlregress import evidence as evidence_file
-from rlregress import frameworks, suite
+from rlregress import frameworks, missing_packages, suite
 from rlregress.details import catalogue, requested_names
 from rlregress.details.implementation import Implementation, documented, implementations
 from rlregress.errors import UserError, nearest, refuse_empty, warn_in_words
@@ -112,7 +112,8 @@ def pytest_configure(config: pytest.Config) -> None:
             config.getoption(name) != default
             for name, default in suite_options.OF_TRAININGS.items()
         ):
-            session_of(config)
+            with suppress(missing_packages.MissingPackage):  # its tests are skipped
+                session_of(config)
         if config.getoption("--evidence"):
             check_writable(Path(config.getoption("--evidence")).parent, "the evidence")
         if config.getoption("--rlregress-report"):
@@ -218,6 +219,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     try:
         session = session_of(metafunc.config)
+    except missing_packages.MissingPackage as error:
+        pytest.skip(str(error), allow_module_level=True)
     except UserError as error:
         raise pytest.Collector.CollectError(str(error)) from None
     if "training" in names:
@@ -424,7 +427,16 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Attach what a probe found; report a user error as its sentence, without a traceback."""
+    """Attach what a probe found; report a user error as its sentence, without a traceback.
+
+    A test that needs a package of an extra which is not installed is skipped, with the line that
+    installs it.
+    """
+    if call.excinfo and (lacking := missing_packages.lacking(call.excinfo.value)):
+        item.user_properties.append((evidence_file.LACKING, lacking))
+        skipped = pytest.skip.Exception(lacking)
+        raised = (pytest.skip.Exception, skipped, call.excinfo.tb)
+        call.excinfo = pytest.ExceptionInfo.from_exc_info(raised)
     implementation = subjects.parameters(item).get("implementation")
     if implementation is not None and call.when == "call":
         item.user_properties.append(("detail", implementation.detail.id))
@@ -561,7 +573,7 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pyte
 
 def _result(config: pytest.Config, entries: list[dict[str, Any]]) -> GateResult:
     """What the gate says of a session of pytest, whatever it was asked."""
-    from rlregress.gate import gate_run, report_data
+    from rlregress.gate import cell_selection, gate_run, report_data
 
     algorithms = _names(config, "--algorithm")
     # frameworks are to be asked everything that their algorithms have: -k and -m leave out some
@@ -576,4 +588,5 @@ def _result(config: pytest.Config, entries: list[dict[str, Any]]) -> GateResult:
         report_data.now(seconds),
         shlex.join(["pytest", *map(str, config.invocation_params.args)]),
     )
-    return gate_run.conclude(_adapters(config), session, entries, wanted, info, seconds)
+    lacking = cell_selection.lacking(_selection(config)) if trained else {}
+    return gate_run.conclude(_adapters(config), session, entries, wanted, info, seconds, lacking)

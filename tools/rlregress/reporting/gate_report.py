@@ -42,7 +42,8 @@ def verdict_lines(result: GateResult) -> list[str]:
             words.details_probed(outcome.details, outcome.not_asked) if outcome.not_asked else ""
         )
         of = result.report_data.coverage.get(outcome.framework, AlgorithmCoverage())
-        text = "; ".join(filter(None, (missing, words.algorithm_coverage(of))))
+        lacking = "; ".join(words.lacking(outcome.lacking))
+        text = "; ".join(filter(None, (lacking, missing, words.algorithm_coverage(of))))
         why = f" ({text})" if text else ""
         lines.append(f"verdict {outcome.framework}: {outcome.verdict}{why}")
     return lines

@@ -27,6 +27,10 @@ MEANING = {
 }
 
 
+def _begun(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
 def _tests(outcome: FrameworkOutcome) -> str:
     parts = []
     for tier, counts in outcome.tests.items():
@@ -37,10 +41,12 @@ def _tests(outcome: FrameworkOutcome) -> str:
 
 def _missing(outcome: FrameworkOutcome) -> list[str]:
     """What nothing is known of, before what is."""
+    lines = [of for line in words.lacking(outcome.lacking) for of in (f"{_begun(line)}.", "")]
     if not outcome.not_asked:
-        return []
+        return lines
     text = words.details_probed(outcome.details, outcome.not_asked)
-    return [f"{text}. Check them: pytest {TESTS_OF_DETAILS}.", ""]
+    hint = "" if lines else f" Check them: rlregress test {TESTS_OF_DETAILS}."
+    return [*lines, f"{text}.{hint}", ""]
 
 
 def _coverage(result: GateResult, outcome: FrameworkOutcome) -> list[str]:

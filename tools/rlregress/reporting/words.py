@@ -184,6 +184,23 @@ def algorithm_coverage(of: AlgorithmCoverage) -> str:
     return f"returns: {returns} only; {others}: formulas and behaviour" if others else ""
 
 
+def lacking(of: Mapping[str, Sequence[str]]) -> list[str]:
+    """What was not checked as a package is not installed, a sentence for each package.
+
+    Args:
+        of: that it is not installed, in a sentence -> the tests and the cells that need it.
+    """
+    lines = []
+    for sentence, names in of.items():
+        cells = [name for name in names if "::" not in name]
+        tests = counted(len(names) - len(cells), "test") if len(names) > len(cells) else ""
+        some = ", ".join(cells[:_NAMED]) + (", ..." if len(cells) > _NAMED else "")
+        returns = f"the returns of {counted(len(cells), 'cell')} ({some})" if cells else ""
+        what = " and ".join(filter(None, (tests, returns)))
+        lines.append(f"not checked: {what}: {sentence}")
+    return lines
+
+
 def details_probed(details: int, missing: Sequence[str], selected_by: str = "") -> str:
     """How many of the details were checked, and the first of those that were not.
 

@@ -19,6 +19,8 @@ from rlregress.errors import UserError
 from rlregress.gate import baseline_runs, nightly_record
 from rlregress.inside import machine
 from rlregress.inside.episodes import learning_curve
+from rlregress.missing_packages import MissingPackage
+from rlregress.model.extra_packages import not_installed
 from rlregress.reporting import harmless
 from rlregress.studies.trend import nightly_reports
 from rlregress.studies.trend.nightly_trend import read as read_nights
@@ -278,10 +280,7 @@ def tensorboard_writer() -> Any:
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
-        raise UserError(
-            "--tensorboard needs the package 'tensorboard', which is not installed; install it "
-            "with: pip install 'rlregress[tensorboard]'"
-        ) from None
+        raise MissingPackage(f"--tensorboard needs more: {not_installed('tensorboard')}") from None
     return SummaryWriter
 
 

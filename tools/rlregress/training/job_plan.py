@@ -8,7 +8,7 @@ from functools import cache
 
 import gymnasium
 
-from rlregress import frameworks
+from rlregress import frameworks, missing_packages
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter, Unsupported
 from rlregress.frameworks.isolation import isolated
@@ -18,18 +18,25 @@ from rlregress.training.cell import LAST_SEED, Cell, Job
 
 
 def check(cell: Cell) -> None:
-    """UserError if the framework, its algorithm, the environment or the budget is unknown."""
+    """UserError if the framework, its algorithm, the environment or the budget is unknown.
+
+    Raises:
+        MissingPackage: all is known, and the environment needs a package that is not installed.
+    """
     adapter = frameworks.get(cell.framework)
     if cell.algorithm not in adapter.algorithms:
         raise UserError(not_trained(cell.algorithm, [adapter], adapter.algorithms))
     try:
-        gymnasium.spec(cell.environment)
+        spec = gymnasium.spec(cell.environment)
     except gymnasium.error.Error as error:
         raise UserError(
             f"unknown environment '{cell.environment}': gymnasium {gymnasium.__version__} says: "
             f"{error}"
         ) from None
     hyperparameters(cell, budget(cell.budget))
+    # what an environment is made of says what it needs: making it would import it
+    if "mujoco" in str(spec.entry_point).split("."):
+        missing_packages.require("mujoco")
 
 
 def exclusion_reason(cell: Cell) -> str:
@@ -86,7 +93,7 @@ def not_trained(algorithm: str, adapters: Sequence[Adapter], known: Sequence[str
     if any(algorithm in adapter.behavior_only for adapter in adapters):
         return (
             f"'{algorithm}' of {of} is tested for its behaviour, and not trained for its returns; "
-            f"to test it: pytest tests_behavior --algorithm {algorithm}"
+            f"to test it: rlregress test tests_behavior --algorithm {algorithm}"
         )
     return f"unknown algorithm '{algorithm}' of {of}; {nearest(algorithm, known or sorted(every))}"
 

@@ -25,7 +25,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from rlregress import datafiles, frameworks, suite
+from rlregress import datafiles, frameworks, missing_packages, suite
 from rlregress.datafiles import Count, Number, Text
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter, Trained, TrainingRequest
@@ -274,7 +274,7 @@ def check_environment() -> None:
             warnings.simplefilter("ignore")
             made = gymnasium.make(name)
     except (gymnasium.error.Error, ImportError) as error:
-        reason = " ".join(str(error).split())
+        reason = missing_packages.lacking(error) or " ".join(str(error).split())
         raise UserError(f"{file()}: environment '{name}' cannot be made: {reason}") from None
     for what in ("observation_space", "action_space"):
         space = getattr(made, what)

@@ -12,9 +12,11 @@ from packaging.utils import canonicalize_name
 from rlregress import frameworks, suite
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
+from rlregress.model.extra_packages import ON_SIDES
 from rlregress.upgrade import distribution_metadata, installed
 
 ESSENTIAL = ("numpy", "scipy", "gymnasium[mujoco]", "filelock", "packaging")
+_EXTRAS = (*ON_SIDES, "plots")
 #: what resolves, compares and reports, and runs on no side.
 _ON_NO_SIDE = {"uv", "matplotlib", "jinja2", "markupsafe", "tomli-w", "griffelib"}
 
@@ -79,11 +81,24 @@ def of_frameworks(adapters: Sequence[Adapter], pinned: frozenset[str]) -> list[s
 
 def _declared() -> list[str]:
     try:
-        project = tomllib.loads((suite.root() / "pyproject.toml").read_text(encoding="utf-8"))
-        rows = project["project"]["dependencies"]
+        text = (suite.root() / "pyproject.toml").read_text(encoding="utf-8")
+        project = tomllib.loads(text)["project"]
+        # an extra as far as it is installed here: both sides then lack the same
+        extra = [row for name in _EXTRAS for row in project["optional-dependencies"][name]]
+        rows = [*project["dependencies"], *filter(_is_installed, extra)]
     except (UserError, OSError, ValueError, KeyError):
         try:
             rows = importlib.metadata.requires("rlregress") or list(ESSENTIAL)
         except importlib.metadata.PackageNotFoundError:
             rows = list(ESSENTIAL)
     return [row for row in rows if "extra ==" not in row]
+
+
+def _is_installed(row: str) -> bool:
+    return all(installed.version(name) is not None for name in _names(row))
+
+
+def _names(row: str) -> list[str]:
+    """The packages of a row, those of its extras included: of gymnasium[mujoco] mujoco, too."""
+    requirement = Requirement(row)
+    return [requirement.name, *requirement.extras]

@@ -113,5 +113,5 @@ def test_details_that_were_not_asked_are_said_first(judged, capsys):
         message = f"{len(gae)} of {len(ids)} details were not checked: gae."
         assert f"## {name}: could not judge\n\n{message}" in text
         assert f"verdict {name}: could not judge ({message}" in printed
-    assert "Check them: pytest tests_unit/test_details.py." in text
+    assert "Check them: rlregress test tests_unit/test_details.py." in text
     assert "hold" not in text.partition("Tests:")[0]

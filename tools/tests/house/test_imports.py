@@ -45,6 +45,7 @@ NOT_IMPORTED = {
     "uv": "a command: it resolves and installs the two sides of an upgrade",
     "hatchling": "builds the wheel that tools/tests/test_wheel.py installs, and lists its files",
     "tensorboard": "torch.utils.tensorboard writes with it what rlregress study export hands out",
+    "mkdocs-material": "mkdocs finds it: the look of the site",
     "ruff": "a command: make lint",
     "mypy": "a command: make lint",
     "import-linter": "a command: make lint",
@@ -375,10 +376,12 @@ def test_a_parser_beside_the_reader_is_found(tmp_path, line):
 
 
 def dependencies(root: Path) -> list[str]:
-    """The packages that pyproject.toml declares, those of ``dev`` included."""
+    """The packages that pyproject.toml declares, those of extras included."""
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    rows = project["dependencies"] + project["optional-dependencies"]["dev"]
-    return [str(canonicalize_name(Requirement(row).name)) for row in rows]
+    rows = project["dependencies"] + sum(project["optional-dependencies"].values(), [])
+    names = [str(canonicalize_name(Requirement(row).name)) for row in rows]
+    # an extra may be that of another
+    return [name for name in dict.fromkeys(names) if name != "rlregress"]
 
 
 def imported_packages(root: Path) -> set[str]:

@@ -131,7 +131,7 @@ def test_a_gate_that_could_not_judge_says_what_is_missing(night):
     assert "could not judge" in suite
     assert "tests_unit/test_b.py::test_b: a file is gone" in suite
     assert "details were not checked: gae." in card
-    assert "pytest tests_unit/test_details.py" in card
+    assert "rlregress test tests_unit/test_details.py" in card
 
 
 def test_a_detail_shows_both_variants_with_formulas_and_its_line(night):
@@ -152,7 +152,7 @@ def test_a_detail_shows_both_variants_with_formulas_and_its_line(night):
     decides = int(links[0].removeprefix(address))
     assert links[1:] == [f"{address}{decides + line}" for line in range(-3, 4)]
     assert "observed: [8.5]" in finding
-    assert f"pytest tests_unit --detail {CRITIC_DETAIL} --framework sb3" in finding
+    assert f"rlregress test tests_unit --detail {CRITIC_DETAIL} --framework sb3" in finding
     assert "The critics' gradients differ by a constant factor" in page.texts("article", "card")[0]
 
 
@@ -175,7 +175,7 @@ def test_a_framework_that_cannot_be_imported_says_so_once(night):
     named = f"{CRITIC_DETAIL}, sac.actor_loss, gae.truncation could not be probed: "
     assert card.index("What changed") < card.index("Not judged") < card.index(named)
     assert "documented 'half'" not in card
-    assert f"See why it gives no answer: pytest tests_unit --detail {CRITIC_DETAIL}" in card
+    assert f"See why it gives no answer: rlregress test tests_unit --detail {CRITIC_DETAIL}" in card
     details, tests = page.texts("article", "finding")
     assert "2 more for the same reason sb3: sac.actor_loss [library]" in details
     assert "5 more failed in the same way tests_behavior/test_b.py::test_1" in tests

@@ -15,6 +15,7 @@ from rlregress.errors import UserError
 from rlregress.frameworks import installed_metadata
 from rlregress.frameworks.base import PLAIN, Adapter, Probe, TrainingVariant, Unsupported
 from rlregress.frameworks.cleanrl.script_sources import VARIABLE, Source, all_sources, find_source
+from rlregress.model.extra_packages import not_installed
 
 ALGORITHMS = ("ppo", "sac", "td3")
 WITHOUT_CELLS = ("dqn", "ddpg")
@@ -77,10 +78,7 @@ class CleanRL(Adapter):
         try:
             versions.update(installed_metadata.versions(("torch",)))
         except importlib.metadata.PackageNotFoundError:
-            raise UserError(
-                "CleanRL cannot be tested: the package 'torch' is not installed; "
-                "install it with: pip install torch"
-            ) from None
+            raise UserError(f"CleanRL cannot be tested: {not_installed('torch')}") from None
         return versions
 
     def probes(self) -> Mapping[Tuple[str, str], Probe]:

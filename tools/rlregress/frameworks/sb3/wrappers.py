@@ -12,6 +12,7 @@ from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.capabilities import check_arguments
 from rlregress.frameworks.sb3 import gyms, user_code
 from rlregress.frameworks.sb3.scenario_request import ScenarioOptions, library
+from rlregress.model.extra_packages import not_installed
 
 #: what the environment is called where it is made by name.
 _NAME = "RlregressEnds-v0"
@@ -146,7 +147,7 @@ class Wrappers:
 def _atari(environment: Any, options: Dict[str, Any]) -> Any:
     wrappers = library("common.atari_wrappers", "AtariWrapper")
     if getattr(library("common", "atari_wrappers"), "cv2", True) is None:
-        raise Unsupported("the Atari wrappers need OpenCV, which is not installed")
+        raise Unsupported(f"the Atari wrappers need more: {not_installed('cv2')}")
     check_arguments(wrappers, options)
     return wrappers(library("common.monitor", "Monitor")(user_code.Game(environment)), **options)
 

@@ -133,7 +133,7 @@ def _own(versions: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def _not_judged(result: GateResult, outcome: FrameworkOutcome) -> list[str]:
-    lines = []
+    lines = [f"{line}." for line in words.lacking(outcome.lacking)]
     if others := result.report_data.coverage.get(outcome.framework, AlgorithmCoverage()).others:
         named = ", ".join(name.upper() for name in others)
         lines.append(f"Returns of {named}: formulas and behaviour alone were judged.")
@@ -242,6 +242,11 @@ def _matters(result: GateResult, outcome: FrameworkOutcome) -> Iterable[str]:
             yield f"{name}: {verdict['reason']}"
 
 
+def _again(deviation: Deviation) -> str:
+    """The command that asks a detail again."""
+    return f"rlregress test tests_unit --detail {deviation.id} --framework {deviation.framework}"
+
+
 def _steps(result: GateResult, outcome: FrameworkOutcome) -> list[Step]:
     steps = []
     deviations = _deviations(result, outcome)
@@ -249,8 +254,7 @@ def _steps(result: GateResult, outcome: FrameworkOutcome) -> list[Step]:
         text, first = "See why it gives no answer:", deviations[0]
         if answered := [deviation for deviation in deviations if deviation.was_probed]:
             text, first = "See the numbers, and what to write if it is intended:", answered[0]
-        detail = f"pytest tests_unit --detail {first.id} --framework {outcome.framework}"
-        steps.append(Step(text, detail))
+        steps.append(Step(text, _again(first)))
     fallen = [
         name for name, of in outcome.verdicts.items()
         if of["verdict"] == REGRESSED and name in result.report_data.runs
@@ -273,9 +277,12 @@ def _steps(result: GateResult, outcome: FrameworkOutcome) -> list[Step]:
             steps.append(Step("Find the cause:", f"rlregress upgrade {pinned} installed"))
     if outcome.failures and not deviations:
         steps.append(Step("Read the messages of the failed tests."))
-    if outcome.not_asked:
-        steps.append(Step("Check the rest:", f"pytest {summary.TESTS_OF_DETAILS}"))
-    if outcome.verdict == COULD_NOT_JUDGE and not outcome.not_asked:
+    for sentence in outcome.lacking:
+        text, _, command = sentence.rpartition(": ")
+        steps.append(Step(f"{text[:1].upper()}{text[1:]}:", command))
+    if outcome.not_asked and not outcome.lacking:
+        steps.append(Step("Check the rest:", f"rlregress test {summary.TESTS_OF_DETAILS}"))
+    if outcome.verdict == COULD_NOT_JUDGE and not (outcome.not_asked or outcome.lacking):
         steps.append(Step("Run the tests that did not pass again:", result.report_data.command))
     if outcome.verdict == INCONCLUSIVE:
         text = "Train more seeds. What checks cost, and what they would detect:"
@@ -324,7 +331,7 @@ def _details(result: GateResult) -> Section:
                 [deviation.question, deviation.consequence],
                 [("documented", *deviation.documented), ("found", *deviation.found)],
                 parts,
-                f"pytest tests_unit --detail {deviation.id} --framework {deviation.framework}",
+                _again(deviation),
             )
         )
     for group in _unprobed(result.report_data.deviations):
@@ -340,7 +347,7 @@ def _details(result: GateResult) -> Section:
                 [grouped_failures.reason(first.found[0])],
                 (),
                 parts,
-                f"pytest tests_unit --detail {first.id} --framework {first.framework}",
+                _again(first),
             )
         )
     return Section("details", "Details that are not as documented", "", findings)

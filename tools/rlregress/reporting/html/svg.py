@@ -9,7 +9,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
+
+from rlregress.model.extra_packages import not_installed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,8 +54,11 @@ def drawn(
         margins: pixels left, right, below and above the axes.
     """
     # takes most of a second, which no command without a figure has to wait
-    import matplotlib
-    from matplotlib.figure import Figure
+    try:
+        import matplotlib
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError:
+        return escape(f"A figure is not drawn: {not_installed('matplotlib')}.")
 
     left, right, below, above = margins
     place = (

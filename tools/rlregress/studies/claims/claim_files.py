@@ -81,6 +81,7 @@ class Settled:
         recorded: the verdict that is recorded for this version; None: none is for one that old.
         found: scope -> variant, value or name; the reason where a probe decided nothing.
         reason: what a reader needs beside the verdict.
+        lacking: the package that a probe needs and that is not installed, in a sentence.
     """
 
     claim: Claim
@@ -89,6 +90,7 @@ class Settled:
     recorded: str | None
     found: Mapping[str, str]
     reason: str = ""
+    lacking: str = ""
 
     @property
     def as_recorded(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
@@ -98,10 +99,13 @@ def settle(claim: Claim, adapter: Adapter) -> Settled:
     if not by_scope:
         scope = f" in scope {claim.scope}" if claim.scope else ""
         return settled(claim, version, UNPROBED, {}, f"nothing asks {claim.subject}{scope}")
-    if claim.detail and any(
-        _judgements(adapter, claim.detail)[s].variant is None for s in by_scope
-    ):
-        return settled(claim, version, UNPROBED, by_scope, "no variant could be determined")
+    judged = [_judgements(adapter, claim.detail)[s] for s in by_scope] if claim.detail else []
+    if any(judgement.variant is None for judgement in judged):
+        lacking = next(filter(None, (judgement.lacking for judgement in judged)), "")
+        found = settled(
+            claim, version, UNPROBED, by_scope, lacking or "no variant could be determined"
+        )
+        return replace(found, lacking=lacking)
     elsewhere = _elsewhere(claim, adapter, list(by_scope), says, version)
     return settled(claim, version, "outdated" if elsewhere else "refuted", by_scope, elsewhere)
 

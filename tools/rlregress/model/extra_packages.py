@@ -1,0 +1,37 @@
+"""Packages that not every installation has, and the extra of this project that brings each.
+
+The extras stand in ``pyproject.toml``; each framework has one of its adapter's name. What needs one
+of these packages and lacks it is not checked, and says so with ``not_installed``.
+"""
+
+from __future__ import annotations
+
+from typing import Mapping
+
+#: importable module -> the extra that brings it, as in ``rlregress[atari]``
+EXTRAS: Mapping[str, str] = {
+    "mujoco": "mujoco",
+    "ale_py": "atari",
+    "cv2": "atari",
+    "matplotlib": "plots",
+    "tensorboard": "tensorboard",
+    "coverage": "dev",
+}
+#: module -> its package as a reader knows it, where that is another word
+NAMES: Mapping[str, str] = {"mujoco": "MuJoCo", "ale_py": "ale-py", "cv2": "OpenCV"}
+#: extras whose packages are on both sides of an upgrade wherever they are installed here. What else
+#: is missing on a side, a framework may miss: an earlier version required it.
+ON_SIDES = ("mujoco", "atari")
+
+
+def not_installed(module: str, extra: str = "") -> str:
+    """That a package is not installed, and the line that installs it, in one sentence.
+
+    Args:
+        module: as it is imported, or a distribution of no extra.
+        extra: that brings it, where ``EXTRAS`` does not say so.
+    """
+    of = extra or EXTRAS.get(module, "")
+    source = f"'rlregress[{of}]'" if of else module
+    name = NAMES.get(module, module)
+    return f"the package '{name}' is not installed; install it with: pip install {source}"

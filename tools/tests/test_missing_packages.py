@@ -1,0 +1,163 @@
+"""What lacks a package of an extra is not checked: skipped, listed first, no all-clear."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from rlregress import missing_packages, suite
+from rlregress.gate import cell_selection, outcome
+from rlregress.inside import hidden
+from rlregress.missing_packages import MissingPackage
+from rlregress.model.extra_packages import EXTRAS, NAMES, ON_SIDES, not_installed
+from rlregress.reporting import words
+from rlregress.reporting.html import svg
+from rlregress.upgrade import dependencies, installed
+
+ATARI = "pip install 'rlregress[atari]'"
+MUJOCO = "the package 'MuJoCo' is not installed; install it with: pip install 'rlregress[mujoco]'"
+
+
+def _extras() -> dict[str, list[str]]:
+    text = (suite.root() / "pyproject.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)["project"]["optional-dependencies"]
+
+
+@pytest.fixture
+def nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No package of an extra is installed."""
+    monkeypatch.setattr(missing_packages, "installed", lambda module: False)
+
+
+def test_every_package_is_in_its_extra():
+    """The line that installs a package names an extra that has it; [all] and [dev] have all."""
+    rows = _extras()
+    for module, extra in EXTRAS.items():
+        assert NAMES.get(module, module).lower() in " ".join(rows[extra]), module
+    [everything] = [Requirement(row).extras for row in rows["all"]]
+    of_users = {*EXTRAS.values(), "sb3", "torchrl", "cleanrl"}
+    assert of_users - {"tensorboard", "dev"} == everything
+    assert "all" in Requirement(rows["dev"][0]).extras
+
+
+@pytest.mark.parametrize(
+    ("error", "extra"),
+    [
+        (ModuleNotFoundError("No module named 'cv2'", name="cv2"), "atari"),
+        (ModuleNotFoundError("No module named 'cv2.dnn'", name="cv2.dnn"), "atari"),
+        # as Stable-Baselines3 and Gymnasium word it
+        (
+            AssertionError("OpenCV is not installed, you can do `pip install opencv-python`"),
+            "atari",
+        ),
+        (RuntimeError('MuJoCo is not installed, run `pip install "gymnasium[mujoco]"`'), "mujoco"),
+        (MissingPackage(not_installed("mujoco")), "mujoco"),
+    ],
+)
+@pytest.mark.usefixtures("nothing")
+def test_the_package_that_an_error_lacks(error, extra):
+    """By the name of a failed import, or by the words of who asks for it; also as a cause."""
+    assert f"pip install 'rlregress[{extra}]'" in missing_packages.lacking(error)
+    outer = KeyError("the game")
+    outer.__cause__ = error
+    assert missing_packages.lacking(outer) == missing_packages.lacking(error)
+
+
+@pytest.mark.usefixtures("nothing")
+def test_another_error_lacks_none():
+    """An error that names a package without asking for it, and a module of no extra."""
+    assert not missing_packages.lacking(ValueError("the mujoco version is unknown"))
+    assert not missing_packages.lacking(ModuleNotFoundError("No module named 'x'", name="x"))
+    assert not missing_packages.lacking(None)
+
+
+def test_a_package_that_is_installed_is_never_the_reason(monkeypatch):
+    """A framework that fails although its package is there has failed."""
+    monkeypatch.setattr(missing_packages, "installed", lambda module: True)
+    error = ModuleNotFoundError("No module named 'cv2'", name="cv2")
+    assert not missing_packages.lacking(error)
+
+
+@pytest.mark.usefixtures("nothing")
+def test_on_a_side_a_framework_may_lack_what_it_required_before():
+    """Only what this library has put on both sides is no matter of the framework."""
+    error = ModuleNotFoundError("No module named 'matplotlib'", name="matplotlib")
+    assert missing_packages.lacking(error)
+    assert not missing_packages.lacking(error, ON_SIDES)
+    assert missing_packages.lacking(ModuleNotFoundError("", name="mujoco"), ON_SIDES)
+
+
+def test_a_side_has_the_extras_that_are_installed_here(monkeypatch):
+    """Both sides of an upgrade lack what is lacking here, and have what is installed."""
+    assert "ale-py" in dependencies._declared()
+    monkeypatch.setattr(installed, "version", lambda name: None if name == "mujoco" else "1")
+    declared = dependencies._declared()
+    assert "gymnasium" in declared
+    assert "gymnasium[mujoco]" not in declared
+
+
+@pytest.mark.usefixtures("nothing")
+def test_cells_whose_environment_lacks_its_package_are_not_trained():
+    """They are left out with the line, and so is none that can be trained."""
+    environments = ("Pendulum-v1", "InvertedPendulum-v4")
+    chosen = cell_selection.Selection("smoke", ("sb3",), ("td3",), environments)
+    assert [cell.environment for cell in cell_selection.choose(chosen)] == ["Pendulum-v1"]
+    assert list(cell_selection.lacking(chosen).values()) == [MUJOCO]
+    with pytest.raises(MissingPackage, match="rlregress.mujoco"):
+        cell_selection.choose(cell_selection.Selection("smoke", ("sb3",), ("td3",)))
+
+
+@pytest.mark.parametrize(
+    ("found", "verdict"), [("passed", "could not judge"), ("failed", "regressed")]
+)
+def test_a_framework_that_was_not_checked_everywhere_does_not_hold(found, verdict):
+    """Nothing else failed: could not judge. Something did: that is known all the same."""
+    entries = [
+        {"test": f"t::test_{of}", "tier": "unit", "framework": "sb3", "seconds": 0.1, "message": "",
+         "outcome": of, **more}
+        for of, more in ((found, {}), ("skipped", {"lacking": "no cv2"}))
+    ]  # fmt: skip
+    cell = cell_selection.Cell("sb3", "td3", "Hopper-v4", "sb3", "short")
+    [judged] = outcome.outcomes(entries, untrained={cell: "no mujoco"})
+    assert judged.verdict == verdict
+    assert words.lacking(judged.lacking) == [
+        "not checked: 1 test: no cv2",
+        "not checked: the returns of 1 cell (sb3-td3-Hopper-v4-short): no mujoco",
+    ]
+
+
+def test_a_figure_that_cannot_be_drawn_says_so(monkeypatch):
+    """A page has the line in its place."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    text = svg.drawn(lambda axes: None, "name", "label", 1.0, 1.0, (0, 0, 0, 0))
+    assert "pip install &#39;rlregress[plots]&#39;" in text
+
+
+def test_tests_that_lack_a_package_are_skipped_with_the_line(tmp_path):
+    """Details, claims, games and environments: none fails, and the report begins with them."""
+    gone = {"modules": ["cv2", "ale_py", "mujoco"], "distributions": ["ale-py", "mujoco"]}
+    path = os.pathsep.join([str(Path(hidden.__path__[0])), str(Path(suite.__file__).parents[2])])
+    ended = subprocess.run(
+        [sys.executable, *suite.pytest_arguments("tests_unit", "tests_behavior"), "-q", "-rs"]
+        + ["-p", "no:cacheprovider", "--framework", "sb3", "--rlregress-report", str(tmp_path)]
+        + ["-k", "warp_frame or clip_reward or atari5 or different_frames or same_seed and td3"],
+        env={**os.environ, "PYTHONPATH": path, "RLREGRESS_HIDDEN": json.dumps(gone)},
+        cwd=suite.workplace(), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stdout[-3000:] + ended.stderr[-3000:]
+    skipped = [line for line in ended.stdout.splitlines() if line.startswith("SKIPPED")]
+    for line in ("'OpenCV'", "'ale-py'", "'MuJoCo'"):
+        assert any(line in of and "pip install 'rlregress[" in of for of in skipped), ended.stdout
+    assert "verdict sb3: could not judge (not checked: " in ended.stdout
+    summary = (tmp_path / "summary.md").read_text()
+    assert ATARI in summary.partition("Too little was asked")[0]
+    verdict = json.loads((tmp_path / "verdict.json").read_text())
+    assert verdict["exit_code"] == 2
+    assert len(verdict["frameworks"]["sb3"]["lacking"]) == 3
