@@ -114,23 +114,34 @@ def test_cells_whose_environment_lacks_its_package_are_not_trained():
         cell_selection.choose(cell_selection.Selection("smoke", ("sb3",), ("td3",)))
 
 
+CELL = cell_selection.Cell("sb3", "td3", "Hopper-v4", "sb3", "short")
+
+
 @pytest.mark.parametrize(
-    ("found", "verdict"), [("passed", "could not judge"), ("failed", "regressed")]
+    ("found", "without", "untrained", "verdict"),
+    [
+        ("passed", ATARI, {}, "formulas hold"),
+        ("passed", MUJOCO, {}, "could not judge"),
+        ("passed", ATARI, {CELL: MUJOCO}, "could not judge"),
+        ("failed", MUJOCO, {CELL: MUJOCO}, "regressed"),
+    ],
 )
-def test_a_framework_that_was_not_checked_everywhere_does_not_hold(found, verdict):
-    """Nothing else failed: could not judge. Something did: that is known all the same."""
+def test_what_is_not_checked_without_a_package_is_listed(found, without, untrained, verdict):
+    """What any training needs, or a chosen cell, keeps a framework from holding; Atari does not."""
+    of = {"tier": "unit", "framework": "sb3", "seconds": 0.1, "message": ""}
     entries = [
-        {"test": f"t::test_{of}", "tier": "unit", "framework": "sb3", "seconds": 0.1, "message": "",
-         "outcome": of, **more}
-        for of, more in ((found, {}), ("skipped", {"lacking": "no cv2"}))
+        {**of, "test": "t::test_a", "outcome": found, "detail": "a", "scope": "", "found": "x"},
+        {**of, "test": "t::test_b", "outcome": "skipped", "detail": "b", "scope": "",
+         "lacking": without},
+        {**of, "test": "t::test_c", "outcome": "passed", "tier": "behavior"},
     ]  # fmt: skip
-    cell = cell_selection.Cell("sb3", "td3", "Hopper-v4", "sb3", "short")
-    [judged] = outcome.outcomes(entries, untrained={cell: "no mujoco"})
+    wanted = {"sb3": [("a", ""), ("b", "")]}
+    [judged] = outcome.outcomes(entries, trained=(), to_probe=wanted, untrained=untrained)
     assert judged.verdict == verdict
-    assert words.lacking(judged.lacking) == [
-        "not checked: 1 test: no cv2",
-        "not checked: the returns of 1 cell (sb3-td3-Hopper-v4-short): no mujoco",
-    ]
+    assert judged.details == (1 if without == ATARI else 2)
+    lines = words.lacking(judged.lacking)
+    assert any(without in line and "not checked: 1 test" in line for line in lines)
+    assert any(CELL.id in line for line in lines) == bool(untrained)
 
 
 def test_a_figure_that_cannot_be_drawn_says_so(monkeypatch):

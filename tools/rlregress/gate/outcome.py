@@ -9,6 +9,7 @@ from typing import Any
 from rlregress import evidence
 from rlregress.details import requested_names
 from rlregress.details.expectations import Cell
+from rlregress.model.extra_packages import not_installed
 from rlregress.model.gate_result import FrameworkOutcome
 from rlregress.model.quantities import RETURNS, TRAINING, Quantity, quantity_of
 from rlregress.model.verdict import (
@@ -24,6 +25,10 @@ from rlregress.model.verdict import (
 from rlregress.training import cell
 from rlregress.verdicts.rules import Rules
 
+#: Any algorithm is tested and trained with this package: without it a framework cannot be judged.
+#: What needs another one (wrappers of Atari, plots) cannot run in that environment at all; it is
+#: listed as not checked, and the rest is judged.
+_NEEDED = not_installed("mujoco")
 #: a cell whose own p-value, its looks considered, is larger shows no sign of a drop
 SIGN_OF_A_DROP = 0.2
 
@@ -127,11 +132,17 @@ def outcomes(
             verdict = FORMULAS_HOLD
         else:
             verdict = _verdict(failures, verdicts, quantities)
-        wanted = to_probe.get(framework, ())
+        elsewhere = {
+            (entry.get("detail"), entry.get("scope"))
+            for entry in own
+            if entry.get(evidence.LACKING, _NEEDED) != _NEEDED
+        }
+        wanted = set(to_probe.get(framework, ())) - elsewhere
         missing = requested_names.not_probed(wanted, evidence.answered(own, framework))
         tiers = _untested(tests, _trained(framework, trained)) if framework in to_probe else ()
-        lacking = _lacking(framework, own, untrained)
-        if verdict != REGRESSED and (missing or tiers or lacking):
+        cells = {cell: why for cell, why in untrained.items() if _is_of(cell, framework)}
+        lacking = _lacking(own, cells)
+        if verdict != REGRESSED and (missing or tiers or cells or _NEEDED in lacking):
             verdict = COULD_NOT_JUDGE
         made.append(
             FrameworkOutcome(
@@ -151,8 +162,12 @@ def outcomes(
     return made
 
 
+def _is_of(of: cell.Cell, framework: str) -> bool:
+    return of.framework == framework.partition("@")[0]
+
+
 def _lacking(
-    framework: str, own: list[dict[str, Any]], untrained: Mapping[cell.Cell, str]
+    own: list[dict[str, Any]], untrained: Mapping[cell.Cell, str]
 ) -> dict[str, tuple[str, ...]]:
     """Package that is not installed, in a sentence -> the tests and cells that need it."""
     needing: dict[str, list[str]] = {}
@@ -160,8 +175,7 @@ def _lacking(
         if evidence.LACKING in entry:
             needing.setdefault(entry[evidence.LACKING], []).append(entry["test"])
     for cell_, sentence in untrained.items():
-        if cell_.framework == framework.partition("@")[0]:
-            needing.setdefault(sentence, []).append(cell_.id)
+        needing.setdefault(sentence, []).append(cell_.id)
     return {sentence: tuple(names) for sentence, names in sorted(needing.items())}
 
 

@@ -70,7 +70,9 @@ def test_the_critic_of_a_run_is_stored(written):
 def test_a_critic_that_was_asked_about_other_episodes_is_not_read(written):
     """Until critics were asked about the training's episodes, they had no mean and no spread."""
     older = {name: CRITIC_TOLD[name] for name in CRITIC_TOLD if name not in ("mean", "spread")}
-    with pytest.raises(UserError, match="lacks 'mean' or 'spread': the run was recorded before"):
+    with pytest.raises(
+        UserError, match="lacks 'mean' or 'spread': an older version recorded the run"
+    ):
         written(run_record(0), run_record(1, critic=older))
     assert math.isnan(baseline_runs.numbers_of(run_record(0, critic=older))[CRITIC])
     assert math.isfinite(baseline_runs.numbers_of(run_record(0, critic=CRITIC_TOLD))[CRITIC])

@@ -60,7 +60,9 @@ def test_a_drop_in_cells_without_stored_runs_is_not_known_to_be_seen(tmp_path, o
     requested = cell_selection.Selection(frameworks=["sb3"], algorithms=["ppo"], **options)
     planned = session_planning.plan(requested, 0, str(tmp_path), must_detect=0.125)
     line = plan_text.lines(planned, 1)[-1]
-    assert line.startswith(f"a drop of 12.5% in any one of {count} cells: what a gate sees is not ")
+    assert line.startswith(
+        f"a drop of 12.5% in any one of {count} cells: what a check detects is not "
+    )
     assert "none of these cells has any" in line
 
 
