@@ -315,7 +315,8 @@ def _own_discount(loss: Any, given: Any) -> Any:
 def _below(loss: Any, given: Any) -> Any:
     """Limits of actions that stand below others, for a derived loss."""
     composite, kind = library("torchrl.data", "Composite", "CompositeSpec"), type(loss)
-    spec, key = composite({"action": _flat_bounds(3, 4)}, shape=(3, 4)), ("action",)
+    spec = composite({"action": _flat_bounds(3, 4)}, shape=(3, 4))
+    key: Tuple[str, ...] = ("action",)
     outputs = []
     for place in ("agents", "team"):
         spec, key = composite({place: spec}, shape=(3,)), (place, *key)

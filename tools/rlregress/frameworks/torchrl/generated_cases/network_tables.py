@@ -67,8 +67,8 @@ def _passed(network: Any, given: torch.Tensor) -> Any:
 
 def _acted(actor: Any, given: Any) -> Any:
     """By chance, surely, and an action of the specification."""
-    calls = [partial(exploring, kind, lambda: actor(given.clone())) for kind in ("random", "mean")]
-    return [refused(call) for call in (*calls, lambda: actor.random(given.clone()))]
+    acts = [partial(exploring, kind, lambda: actor(given.clone())) for kind in ("random", "mean")]
+    return [*map(refused, acts), refused(lambda: actor.random(given.clone()))]
 
 
 def _composite(low: float, high: float) -> Any:
