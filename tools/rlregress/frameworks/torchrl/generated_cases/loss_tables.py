@@ -110,6 +110,20 @@ def _of_one_layer() -> Dict[str, Any]:
     }
 
 
+def _judging(action: str) -> Any:
+    return _critic(_Judging(_wide_layer()), "observation", action)
+
+
+def _judged() -> Dict[str, Any]:
+    """Critics with all layers in common, whose losses are apart."""
+    critic = _Judging(_wide_layer())
+    return {
+        "qvalue_network": _critic(critic, "observation", "action"),
+        "value_network": _critic(critic, "observation"),
+        "separate_losses": True,
+    }
+
+
 def _in_common() -> Dict[str, Any]:
     """Actor and critic with layers in common."""
     from tensordict.nn import TensorDictModule
@@ -353,12 +367,12 @@ def _anew(loss: Any) -> Any:
     return outputs
 
 
-def _told(loss: Any) -> Any:
+def _keys_assigned(loss: Any) -> Any:
     """Keys that a user assigns."""
     outputs = []
     for name in ("in_keys", "out_keys"):
-        told = refused(partial(setattr, loss, name, ["told"]))
-        outputs.append([told, sorted(map(str, getattr(loss, name)))])
+        answer = refused(partial(setattr, loss, name, ["own"]))
+        outputs.append([answer, sorted(map(str, getattr(loss, name)))])
     return outputs
 
 
@@ -381,7 +395,7 @@ def _held(loss: Any, given: Any) -> Any:
         "unknown": refused(lambda: loss.set_keys(wanted="gain")),
         "lacking": refused(lambda: getattr(loss, "wanted", "none")),
         "anew": refused(partial(_anew, loss)),
-        "told": refused(partial(_told, loss)),
+        "keys assigned": refused(partial(_keys_assigned, loss)),
     })  # fmt: skip
 
 
@@ -616,19 +630,26 @@ _PLAIN = (
 _WEIGHTED = ("time weighted", "rows weighted_counted")
 
 
+def _kit(
+    acts: str = "continuous", given: Any = "", within: Any = None, keys: Any = None,
+    together: Callable[[], Dict[str, Any]] = dict, **arguments: Any
+) -> Kit:  # fmt: skip
+    """Arguments, made if they are callable, for every input, one that is given or what makes one.
+
+    ``together`` makes arguments that have something in common; ``keys`` are those of the loss.
+    """
+
+    def made() -> Dict[str, Any]:
+        apart = {name: item() if callable(item) else item for name, item in arguments.items()}
+        return {**together(), **apart}
+
+    inputs = given if callable(given) else lambda label: batch(acts, given or label)
+    return Kit(made, inputs, within, keys and (lambda loss: loss.set_keys(**keys) or loss))
+
+
 def _on_policy(name: str, more: Sequence[Mapping[str, Any]] = (), **options: Any) -> Subject:
-    def kit(
-        actor: Callable[[], Any], acts: str = "continuous", critic: Any = value, given: Any = "",
-        within: Any = None, keys: Any = None, **more: Any
-    ) -> Kit:  # fmt: skip
-        """An actor and a critic, on every input, on one that is given or on what makes one."""
-
-        def arguments() -> Dict[str, Any]:
-            made = {name: item() if callable(item) else item for name, item in more.items()}
-            return {"actor_network": actor(), "critic_network": critic(), **made}
-
-        inputs = given if callable(given) else lambda label: batch(acts, given or label)
-        return Kit(arguments, inputs, within, keys and (lambda loss: loss.set_keys(**keys) or loss))
+    def kit(actor: Any, acts: str = "continuous", critic: Any = value, **more: Any) -> Kit:
+        return _kit(acts, actor_network=actor, critic_network=critic, **more)
 
     def heads(
         move: str, nested: bool = False, gain: float = 1.0, within: Any = _apart, **more: Any
@@ -652,13 +673,9 @@ def _on_policy(name: str, more: Sequence[Mapping[str, Any]] = (), **options: Any
         "masked": kit(lambda: choosing(_distribution("MaskedCategorical"), masked=True), "index"),
         "sure": kit(deterministic),
         "dropout": kit(_gaussian, critic=lambda: value(nn.Dropout(0.5))),
-        "common": Kit(_in_common, partial(batch, "continuous")),
-        "common apart": Kit(
-            lambda: {**_in_common(), "separate_losses": True}, partial(batch, "continuous")
-        ),
-        "one layer": Kit(
-            lambda: {**_of_one_layer(), "separate_losses": True}, partial(batch, "continuous")
-        ),
+        "common": _kit(together=_in_common),
+        "common apart": _kit(together=_in_common, separate_losses=True),
+        "one layer": _kit(together=_of_one_layer, separate_losses=True),
         "modules": kit(_gaussian, functional=False),
         "modules unscored": kit(_gaussian, given="time unscored", functional=False),
         "normed": kit(
@@ -716,66 +733,39 @@ def _off_policy(
     )
 
 
-def _kit(acts: str = "continuous", **arguments: Callable[[], Any]) -> Kit:
-    def made() -> Dict[str, Any]:
-        return {name: make() for name, make in arguments.items()}
-
-    return Kit(made, partial(batch, acts))
-
-
-def _spec() -> Any:
-    return bounds()
-
-
 def _critics() -> Any:
     return _list_of(action_value)
 
 
 def subjects() -> Dict[str, List[Subject]]:
     """The losses by name."""
-
-    def apart() -> Dict[str, Any]:
-        """Critics with a layer in common, whose losses are apart."""
-        judging = _Judging(_wide_layer())
-        return {
-            "actor_network": _gaussian(),
-            "qvalue_network": _critic(judging, "observation", "action"),
-            "value_network": _critic(judging, "observation"), "action_spec": bounds(),
-            "separate_losses": True,
-        }  # fmt: skip
-
     sac = {
-        "tanh": _kit(actor_network=_gaussian, qvalue_network=action_value, action_spec=_spec),
+        "tanh": _kit(actor_network=_gaussian, qvalue_network=action_value, action_spec=bounds),
         "first": _kit(
             actor_network=_gaussian, qvalue_network=action_value, value_network=value,
-            action_spec=_spec,
+            action_spec=bounds,
         ),
         "bounds": _kit(
             actor_network=partial(_gaussian, "TanhNormal", 8.0), qvalue_network=action_value,
-            action_spec=_spec,
+            action_spec=bounds,
         ),
-        "critics": _kit(actor_network=_gaussian, qvalue_network=_critics, action_spec=_spec),
+        "critics": _kit(actor_network=_gaussian, qvalue_network=_critics, action_spec=bounds),
         "dropout": _kit(
             actor_network=_gaussian, qvalue_network=lambda: action_value(nn.Dropout(0.5)),
-            action_spec=_spec,
+            action_spec=bounds,
         ),
-        "renamed": Kit(
-            _kit(actor_network=_renamed_actor, action_spec=_spec,
-                 qvalue_network=lambda: _critic(_Judging(_wide_layer()), "observation", "move")
-                 ).arguments,
-            _moved,
+        "renamed": _kit(
+            given=_moved, actor_network=_renamed_actor, qvalue_network=partial(_judging, "move"),
+            action_spec=bounds,
         ),
-        "skipping": Kit(
-            _kit(actor_network=_gaussian, action_spec=_spec, skip_done_states=lambda: True,
-                 qvalue_network=lambda: _critic(_Judging(_wide_layer()), "observation", "action")
-                 ).arguments,
-            lambda label: batch("continuous", "thin"),
+        "without ends": _kit(
+            given="thin", actor_network=_gaussian, qvalue_network=partial(_judging, "action"),
+            action_spec=bounds, skip_done_states=True,
         ),
-        "apart": Kit(apart, partial(batch, "continuous")),
-        "heads": Kit(
-            _kit(actor_network=partial(_actor_of_heads, "IndependentNormal", False),
-                 qvalue_network=action_value, target_entropy=lambda: -1.0).arguments,
-            partial(batch, "continuous"), _apart,
+        "apart": _kit(together=_judged, actor_network=_gaussian, action_spec=bounds),
+        "heads": _kit(
+            within=_apart, actor_network=partial(_actor_of_heads, "IndependentNormal", False),
+            qvalue_network=action_value, target_entropy=-1.0,
         ),
     }  # fmt: skip
     choice = _one_hot_actor
@@ -789,23 +779,23 @@ def subjects() -> Dict[str, List[Subject]]:
 
     def discrete(actor: Callable[[], Any], acts: str, space: str) -> Kit:
         return _kit(
-            acts, actor_network=actor, qvalue_network=choice_values, num_actions=lambda: CHOICES,
-            action_space=lambda: space,
+            acts, actor_network=actor, qvalue_network=choice_values, num_actions=CHOICES,
+            action_space=space,
         )  # fmt: skip
 
     td3 = {
         "bounds": _kit(
-            actor_network=deterministic, qvalue_network=action_value, bounds=lambda: (-1.0, 1.0)
+            actor_network=deterministic, qvalue_network=action_value, bounds=(-1.0, 1.0)
         ),
         "critics": _kit(
-            actor_network=deterministic, qvalue_network=_critics, bounds=lambda: (-1.0, 1.0)
+            actor_network=deterministic, qvalue_network=_critics, bounds=(-1.0, 1.0)
         ),
         "tensors": _kit(
             actor_network=deterministic, qvalue_network=action_value,
-            bounds=lambda: (torch.tensor([-0.4, -0.1]), torch.tensor([0.6, 0.2])),
+            bounds=(torch.tensor([-0.4, -0.1]), torch.tensor([0.6, 0.2])),
         ),
         "turned": _kit(
-            actor_network=deterministic, qvalue_network=action_value, bounds=lambda: (0.6, -0.4)
+            actor_network=deterministic, qvalue_network=action_value, bounds=(0.6, -0.4)
         ),
         "none": _kit(actor_network=deterministic, qvalue_network=action_value),
         **{
@@ -826,7 +816,7 @@ def subjects() -> Dict[str, List[Subject]]:
         return _kit(
             acts,
             value_network=lambda: q_values(*(layer() for layer in layers), action_space=space),
-            action_space=lambda: space,
+            action_space=space,
         )  # fmt: skip
 
     def specified() -> Any:
@@ -843,7 +833,7 @@ def subjects() -> Dict[str, List[Subject]]:
         ),
     }  # fmt: skip
     distributional = {
-        space or kind: _kit(acts, value_network=partial(_distributional, kind), gamma=lambda: 0.9)
+        space or kind: _kit(acts, value_network=partial(_distributional, kind), gamma=0.9)
         for space, kind, acts in (
             ("", "one_hot", "one_hot"), ("", "categorical", "index"),
             ("column", "categorical", "column"),

@@ -76,7 +76,7 @@ def _composite(low: float, high: float) -> Any:
     return kind({"action": bounds(low, high)})
 
 
-def _told(policy: Any, given: Any) -> Any:
+def _specified(policy: Any, given: Any) -> Any:
     """An action, and one after an environment has told its specification."""
     own = SimpleNamespace(full_action_spec=_composite(-0.2, 0.2))
     first = refused(lambda: policy(dictionary({}, ())))
@@ -106,6 +106,6 @@ def subjects() -> Dict[str, List[Subject]]:
                     calls={"": _acted}),
             Subject("torchrl.modules.tensordict_module.exploration:RandomPolicy",
                     kits("action_spec"), ("rows",), options={"action_key": ["move"]},
-                    calls={"": _told}),
+                    calls={"": _specified}),
         ],
     }  # fmt: skip
