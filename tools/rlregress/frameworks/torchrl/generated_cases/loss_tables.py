@@ -497,8 +497,8 @@ def _own(base: Any, given: Any) -> Any:
         loss.value_network.train()
         with _exploring():
             outputs = [with_gradients(loss, given.clone()), loss.half_loss(given), _in_keys(loss)]
-        loss.set_keys(reward="gain")
-        return [outputs, str(vars(loss.value_estimator.tensor_keys)), recorded(loss)]
+        renamed = refused(partial(loss.set_keys, reward="gain"))
+        return [outputs, renamed, str(vars(loss.value_estimator.tensor_keys)), recorded(loss)]
 
     return [
         refused(used), refused(lambda: used(create_target_params=True)),
