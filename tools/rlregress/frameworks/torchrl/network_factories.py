@@ -5,8 +5,7 @@ What is made here is the same on every version: plain layers, and numbers drawn 
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any, Callable, Dict, List, Sequence
+from typing import Any, Callable, Dict, Sequence
 
 import torch
 from torch import nn
@@ -48,29 +47,11 @@ def _answer(call: Callable[[], Any]) -> Any:
     return answer
 
 
-def entries(tensordict: Any) -> Dict[str, Any]:
-    """The tensors of a tensordict by the path to each."""
-    return {
-        key if isinstance(key, str) else ".".join(key): value
-        for key, value in tensordict.items(True, True)
-    }
-
-
 def dictionary(items: Dict[str, Any], shape: Sequence[int]) -> Any:
     """A tensordict."""
     from tensordict import TensorDict
 
     return TensorDict(items, batch_size=list(shape))
-
-
-def held(found: Any, names: str) -> Dict[str, Any]:
-    """What an object has under names that users read: numbers, words and tensors, as they are."""
-    items = {name: refused(partial(getattr, found, name)) for name in names.split()}
-    return {
-        name: item.detach().clone() if isinstance(item, torch.Tensor) else str(item)
-        for name, item in items.items()
-        if str(item) != "refused: AttributeError"
-    }
 
 
 # -- batches ------------------------------------------------------------------------------------
@@ -109,12 +90,6 @@ def scored(*shape: int, **more: Any) -> Any:
         **{key: log_prob.clone() for key in _LOG_PROBS},
     }
     return steps(*shape, **{**old, **more})
-
-
-def chosen(*shape: int, **more: Any) -> Any:
-    """Steps of an environment with choices, as one-hot vectors."""
-    taken = torch.randint(0, CHOICES, shape)
-    return steps(*shape, action=nn.functional.one_hot(taken, CHOICES), **more)
 
 
 def at(shape: Sequence[int], *places: int) -> torch.Tensor:
@@ -210,35 +185,6 @@ def bounds(low: float = -1.0, high: float = 1.0) -> Any:
     """The specification of the actions."""
     kind = library("torchrl.data", "Bounded", "BoundedTensorSpec")
     return kind(low, high, shape=(ACTIONS,))
-
-
-def with_gradients(loss: Any, batch: Any) -> Dict[str, Any]:
-    """What a loss returns and changes in a batch, and the gradients of what it calls losses."""
-    given = {key: item.detach().clone() for key, item in entries(batch).items()}
-    returned = entries(loss(batch))
-    written = {
-        f"written.{key}": item
-        for key, item in entries(batch).items()
-        if key not in given or _differ(item, given[key])
-    }
-    losses: List[torch.Tensor] = [item for key, item in returned.items() if key.startswith("loss")]
-    total = sum(item.sum() for item in losses)
-    if isinstance(total, torch.Tensor) and total.requires_grad:
-        total.backward()
-    moved = {
-        f"gradient.{name}": parameter.grad.clone()
-        for name, parameter in loss.named_parameters()
-        if parameter.grad is not None
-    }
-    outputs = {name: item.detach() for name, item in {**returned, **written}.items()}
-    return {**outputs, **moved}
-
-
-def _differ(first: torch.Tensor, second: torch.Tensor) -> bool:
-    """Whether a tensor is no longer what it was."""
-    if first.shape != second.shape or first.dtype != second.dtype:
-        return True
-    return not torch.equal(first.detach().nan_to_num(), second.nan_to_num())
 
 
 # -- several heads, exploration and estimators -----------------------------------------------------

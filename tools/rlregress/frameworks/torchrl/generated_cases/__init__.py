@@ -14,6 +14,7 @@ from rlregress.frameworks.torchrl.generated_cases import (
     action_tables,
     estimator_tables,
     loss_tables,
+    network_tables,
 )
 from rlregress.frameworks.torchrl.generated_cases.option_variants import Subject, cases, events_of
 
@@ -24,6 +25,7 @@ def subjects() -> Dict[str, List[Subject]]:
         **loss_tables.subjects(),
         **estimator_tables.subjects(),
         **action_tables.subjects(),
+        **network_tables.subjects(),
     }
 
 

@@ -147,7 +147,14 @@ def _updated(kind: Any, given: Dict[str, Any]) -> Any:
             mode=refused(lambda: made.deterministic_sample),
             mean=refused(lambda: made.mean),
             loc=refused(lambda: made.loc),
+            aside=refused(partial(_aside, made, other)),
         )
+
+
+def _aside(made: Any, other: Dict[str, Any]) -> Any:
+    """Where a scale goes whose location is on another device."""
+    made.update(*(item if n == "scale" else item.to("meta") for n, item in other.items()))
+    return str(made.scale.device)
 
 
 def _distributions() -> List[Subject]:
@@ -161,6 +168,7 @@ def _distributions() -> List[Subject]:
         {"low": torch.tensor([-1.0, -1.0]), "high": torch.tensor([1.0, 2.0])},
         {"low": 0.5, "high": -0.5}, {"low": -1, "high": 1},
         {"low": low.to("meta"), "high": high.to("meta")},
+        {"low": partial(torch.full, (3, 4, 2), -2.0), "high": partial(torch.full, (3, 4, 2), 2.0)},
         {"tanh_loc": True, "upscale": 2.0}, {"tanh_loc": True, "upscale": torch.tensor([1.0, 3.0])},
         {"tanh_loc": True, "low": -2.0, "high": 0.5},
         {"tanh_loc": True, "low": low, "high": high, "upscale": 2.0},
@@ -175,7 +183,7 @@ def _distributions() -> List[Subject]:
                               {"scale": _ones}),
         "Delta": ({"batch_shape": (4,), "event_shape": (2,)}, {"atol": 0.5}, {"rtol": 0.5},
                   {"atol": 0.0, "rtol": 0.0}),
-        "TanhDelta": (*between[:11], {"atol": 0.5}, {"atol": 0.0, "rtol": 0.0}, {"event_dims": 0}),
+        "TanhDelta": (*between[:12], {"atol": 0.5}, {"atol": 0.0, "rtol": 0.0}, {"event_dims": 0}),
         "OneHotCategorical": ({"grad_method": "relaxed"},),
         "MaskedCategorical": ({"neg_inf": -10.0},),
         "MaskedOneHotCategorical": (), "Ordinal": (), "OneHotOrdinal": (),
@@ -336,7 +344,7 @@ def _acting(label: str) -> Any:
 
 
 def _noised(noise: Any, given: Any) -> Any:
-    """Two steps under each type of exploration, rates that fall, and what is held then."""
+    """Three steps, some of them starts, under each type of exploration; rates that fall."""
     from torchrl.envs.utils import ExplorationType, set_exploration_type
 
     outputs: Dict[str, Any] = {}
@@ -348,7 +356,7 @@ def _noised(noise: Any, given: Any) -> Any:
             data = given.clone()
             for turn in range(3):
                 outputs[f"{kind} {turn}"] = refused(partial(noise, data))
-                data["is_init"] = torch.zeros_like(data["is_init"])
+                data["is_init"] = given["is_init"] & (turn > 0)
     for frames in (1, 3, 20, 100):
         outputs[f"step {frames}"] = [refused(partial(noise.step, frames)), recorded(noise)]
     with set_exploration_type(ExplorationType.RANDOM):
@@ -522,6 +530,7 @@ def _adapted(kind: Any, given: Any) -> Any:
         (0.01, 0.0),
         (float("nan"),),
         (0.021, 0.0049),
+        (0.25, 1.0),
     ):
         layer = nn.Linear(1, 1)
         optimizer = torch.optim.SGD(layer.parameters(), lr=1e-3)
@@ -536,10 +545,21 @@ def _adapted(kind: Any, given: Any) -> Any:
     return outputs
 
 
+def _reduced(function: Any, given: Any) -> Any:
+    losses, counted = given["advantage"], given["is_init"]
+    weights = numbers(*losses.shape, of="weight", low=0.5, high=2.0)
+    return [
+        refused(partial(function, losses, kind, mask, weight))
+        for kind in ("none", "mean", "sum", "median")
+        for mask in (None, counted)
+        for weight in (None, weights, weights[:1])
+    ]
+
+
 def _losses_helpers() -> List[Subject]:
     calls = {
         "next_state_value": _next, "distance_loss": _distance, "hold_out_net": _held,
-        "hold_out_params": _held, "group_optimizers": _grouped,
+        "hold_out_params": _held, "group_optimizers": _grouped, "_reduce": _reduced,
     }  # fmt: skip
 
     def registered(function: Any, given: Any) -> Any:
@@ -555,6 +575,7 @@ def _losses_helpers() -> List[Subject]:
     rates: Dict[str, Dict[str, Any]] = {
         "": {"target_kl": 0.01}, "low": {"target_kl": 0.01, "max_lr": 1.5e-3, "min_lr": 9e-4},
         "steep": {"target_kl": 0.01, "factor": 3.0}, "wrong": {"target_kl": -1.0},
+        "wide": {"target_kl": 0.5},
     }  # fmt: skip
     return [
         *(
@@ -562,7 +583,8 @@ def _losses_helpers() -> List[Subject]:
                 f"torchrl.objectives.utils:{name}", {"": Kit(dict, _following)},
                 ("time", "time several", "time over", "rows"),
                 calls={"": call},
-                skip=("operator", "next_val_key", "gamma", "pred_next_val", "strict_shape"),
+                skip=("operator", "next_val_key", "gamma", "pred_next_val", "strict_shape", "mask",
+                      "weights"),
             )
             for name, call in calls.items()
         ),

@@ -121,6 +121,7 @@ CHANGES: Dict[str, Callable[[Any], Any]] = {
     "unscored": lambda b: b.exclude(*_ESTIMATED),
     "unscored_counted": lambda b: CHANGES["counted"](b.exclude(*_ESTIMATED)),
     "unscored_several": lambda b: CHANGES["several"](b.exclude(*_ESTIMATED)),
+    "trifling_counted": lambda b: CHANGES["counted"](_with(b, advantage=1e-5 * b["advantage"])),
     "few": lambda b: _with(b, shifted_valid=flags(b.shape, 2).squeeze(-1)),
     "unscored_missing": lambda b: _missing(b.exclude(*_ESTIMATED)),
     "unscored_large": lambda b: CHANGES["large"](b.exclude(*_ESTIMATED)),
@@ -141,12 +142,16 @@ CHANGES: Dict[str, Callable[[Any], Any]] = {
     "large": lambda b: _following(b, "reward", 9e3 * b["next", "reward"]),
     "unrewarded": lambda b: _following(b, "reward", torch.zeros_like(b["next", "reward"])),
     "carried": lambda b: _with(b, advantage=b["advantage"].requires_grad_()),
+    "led": lambda b: _with(
+        b, **{k: b[k].requires_grad_() for k in ("action_log_prob", "sample_log_prob")}
+    ),
     "lacking": lambda b: b.exclude("advantage", "action", ("next", "reward")),
     "hopeless": lambda b: _following(b, "reward", float("nan") * b["next", "reward"]),
     "double": lambda b: b.apply(lambda x: x.double() if x.is_floating_point() else x),
 }
 SHAPES: Dict[str, Tuple[int, ...]] = {
     "one": (1,), "rows": (6,), "time": (2, 6), "blocks": (2, 3, 6), "long": (3, 40),
+    "pair": (2,), "thin": (2, 1, 3),
 }  # fmt: skip
 
 

@@ -60,33 +60,76 @@ def _endless() -> Any:
     return stochastic(Endless)
 
 
-def _renamed_actor() -> Any:
-    """An actor that writes its action and log-probability under other names."""
+class _Hinted(nn.Sequential):
+    """Layers that take a hint beside what is observed, or do without."""
+
+    def forward(self, observation: torch.Tensor, hint: Any = None) -> torch.Tensor:
+        return super().forward(observation if hint is None else observation + hint)
+
+
+class _Judging(nn.Module):
+    """A critic by a layer that another network may have, of actions of any shape."""
+
+    def __init__(self, layer: nn.Module) -> None:
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
+        sums = [each.reshape(*inputs[0].shape[:-1], -1).sum(-1, True) for each in inputs[1:]]
+        return self.layer(inputs[0]).mean(-1, True) + sum(sums)
+
+
+def _actor(layer: nn.Module, *keys: str, action: str = "action") -> Any:
+    """An actor of a layer, which may write its action and log-probability under another name."""
     from tensordict.nn import NormalParamExtractor, TensorDictModule
     from torchrl.modules import ProbabilisticActor
 
-    layers = nn.Sequential(nn.Linear(OBSERVATIONS, 2 * ACTIONS), NormalParamExtractor())
     return ProbabilisticActor(
-        TensorDictModule(layers, ["observation"], ["loc", "scale"]),
+        TensorDictModule(_Hinted(layer, NormalParamExtractor()), list(keys), ["loc", "scale"]),
         in_keys=["loc", "scale"],
-        out_keys=["move"],
+        out_keys=[action],
         distribution_class=_distribution("IndependentNormal"),
         return_log_prob=True,
     )
+
+
+def _critic(layer: nn.Module, *keys: str) -> Any:
+    return library("torchrl.modules", "ValueOperator")(layer, list(keys))
+
+
+def _wide_layer() -> nn.Module:
+    return nn.Linear(OBSERVATIONS, 2 * ACTIONS)
+
+
+def _of_one_layer() -> Dict[str, Any]:
+    """Actor and critic with all layers in common."""
+    layer = _wide_layer()
+    return {
+        "actor_network": _actor(layer, "observation"),
+        "critic_network": _critic(_Judging(layer), "observation"),
+    }
+
+
+def _judging(action: str) -> Any:
+    return _critic(_Judging(_wide_layer()), "observation", action)
+
+
+def _judged() -> Dict[str, Any]:
+    """Critics with all layers in common, whose losses are apart."""
+    critic = _Judging(_wide_layer())
+    return {
+        "qvalue_network": _critic(critic, "observation", "action"),
+        "value_network": _critic(critic, "observation"),
+        "separate_losses": True,
+    }
 
 
 def _in_common() -> Dict[str, Any]:
     """Actor and critic with layers in common."""
-    from tensordict.nn import NormalParamExtractor, TensorDictModule
-    from torchrl.modules import ActorValueOperator, ProbabilisticActor, ValueOperator
+    from tensordict.nn import TensorDictModule
+    from torchrl.modules import ActorValueOperator, ValueOperator
 
-    head = nn.Sequential(nn.Linear(4, 2 * ACTIONS), NormalParamExtractor())
-    actor = ProbabilisticActor(
-        TensorDictModule(head, ["hidden"], ["loc", "scale"]),
-        in_keys=["loc", "scale"],
-        distribution_class=_distribution("IndependentNormal"),
-        return_log_prob=True,
-    )
+    actor = _actor(nn.Linear(4, 2 * ACTIONS), "hidden")
     common = TensorDictModule(nn.Linear(OBSERVATIONS, 4), ["observation"], ["hidden"])
     both = ActorValueOperator(common, actor, ValueOperator(nn.Linear(4, 1), ["hidden"]))
     return {
@@ -105,14 +148,20 @@ def _actor_of_heads(move: str, nested: bool, gain: float = 1.0) -> Any:
 
 def _acted(actor: Callable[[], Any], label: str) -> Any:
     """Steps in which an actor of the same kind acted."""
-    from torchrl.envs.utils import ExplorationType, set_exploration_type
-
     torch.manual_seed(1)
     given = batch("continuous", label).exclude(
         "action", "action_log_prob", "sample_log_prob", "loc", "scale", "logits"
     )
-    with set_exploration_type(ExplorationType.RANDOM), torch.no_grad():
-        return actor()(given)
+    with _exploring(), torch.no_grad():
+        acted = actor()(given)
+    scores = [item for name, item in acted.items(True, True) if "log_prob" in str(name)]
+    return acted.update({"score": sum(scores)})
+
+
+def _exploring() -> Any:
+    from torchrl.envs.utils import ExplorationType, set_exploration_type
+
+    return set_exploration_type(ExplorationType.RANDOM)
 
 
 def _apart() -> Any:
@@ -154,10 +203,22 @@ def _unequal(loss: Any) -> None:
 
 def _forward(loss: Any, given: Any) -> Any:
     outputs = with_gradients(loss, given)
-    names = ("out_keys", "value_type", "target_entropy", "min_action", "max_action")
+    names = ("out_keys", "value_type", "target_entropy", "min_action", "max_action",
+             "min_log_alpha", "max_log_alpha")  # fmt: skip
     held = {name: getattr(loss, name, None) for name in names}
+    held["entropy"] = getattr(loss, "entropy_coeff", getattr(loss, "entropy_coef", None))
     held = {"in_keys": _in_keys(loss), **{n: i for n, i in held.items() if i is not None}}
     return {**outputs, "held": recorded(held)}
+
+
+def _renamed_actor() -> Any:
+    return _actor(_wide_layer(), "observation", action="move")
+
+
+def _moved(label: str) -> Any:
+    """Steps whose action is called otherwise."""
+    given = batch("continuous", label)
+    return given.update({"move": given["action"], "move_log_prob": given["action_log_prob"]})
 
 
 def _in_keys(loss: Any) -> List[str]:
@@ -212,10 +273,9 @@ def _keys(loss: Any, given: Any) -> Any:
         if not isinstance(key, str):
             continue
         outputs[name] = _with_key(loss, given.clone(), name, key)
-        loss.set_keys(**{name: key})
+        # none sets a key back
+        loss.set_keys(**{name: None})
         loss.zero_grad()
-    loss.set_keys(reward="gain", done="over")
-    loss.set_keys(reward=None)
     return Items({"back": recorded(vars(loss.tensor_keys)), **outputs})
 
 
@@ -238,15 +298,49 @@ def _networks(loss: Any, given: Any) -> Any:
 
     outputs = {}
     for name in ("actor_network", "critic_network", "value_network", "qvalue_network"):
-        if getattr(loss, f"{name}_params", None) is not None:
+        # without parameters apart a network holds its own
+        held = f"{name}_params" if getattr(loss, f"{name}_params", None) is not None else name
+        if getattr(loss, held, None) is not None:
             network = deepcopy(loss.get_stateful_net(name))
             for parameter in network.parameters():
                 parameter.data.add_(1.0)
-            between = recorded(getattr(loss, f"{name}_params"))
+            between = recorded(getattr(loss, held))
             loss.from_stateful_net(name, network)
-            outputs[name] = [between, recorded(getattr(loss, f"{name}_params"))]
-    loss.reset_parameters_recursive()
-    return {**outputs, "again": recorded(loss)}
+            outputs[name] = [between, recorded(getattr(loss, held))]
+    return {**outputs, "again": [refused(loss.reset_parameters_recursive), recorded(loss)]}
+
+
+def _randomness(loss: Any, given: Any) -> Any:
+    """What chance does in several critics at once."""
+
+    def used(mode: str) -> Any:
+        loss.set_vmap_randomness(mode)
+        return [loss.vmap_randomness, loss(given.clone())]
+
+    return [refused(partial(used, mode)) for mode in ("error", "same", "different", "other")]
+
+
+def _own_discount(loss: Any, given: Any) -> Any:
+    """A discount that the loss holds, as derived ones do."""
+    loss.gamma = 0.6
+    return _estimator()(loss, given)
+
+
+def _below(loss: Any, given: Any) -> Any:
+    """Limits of actions that stand below others, for a derived loss."""
+    composite, kind = library("torchrl.data", "Composite", "CompositeSpec"), type(loss)
+    spec = composite({"action": _flat_bounds(3, 4)}, shape=(3, 4))
+    key: Tuple[str, ...] = ("action",)
+    outputs = []
+    for place in ("agents", "team"):
+        spec, key = composite({place: spec}, shape=(3,)), (place, *key)
+        keys = dataclasses.make_dataclass(
+            "Keys", [("action", Any, key)], bases=(kind._AcceptedKeys,)
+        )
+        own = type("Below", (kind,), {"_AcceptedKeys": keys, "default_keys": keys})
+        made = own(deterministic(), action_value(), action_spec=spec)
+        outputs.append([made.min_action, made.max_action])
+    return outputs
 
 
 def _each(*names: str) -> Callable[[Any, Any], Any]:
@@ -256,14 +350,30 @@ def _each(*names: str) -> Callable[[Any, Any], Any]:
         return with_gradients(None, given, getattr(loss, name))
 
     def call(loss: Any, given: Any) -> Any:
-        from torchrl.envs.utils import ExplorationType, set_exploration_type
-
-        with set_exploration_type(ExplorationType.RANDOM):
+        with _exploring():
             return Items(
                 (name, refused(partial(used, loss, given.clone(), name))) for name in names
             )
 
     return call
+
+
+def _anew(loss: Any) -> Any:
+    """The default estimator, which is made on the device of the parameters."""
+    outputs = []
+    for device in ("cpu", "meta"):
+        loss.to(device).value_estimator = None
+        outputs.append(str(loss.value_estimator.gamma))
+    return outputs
+
+
+def _keys_assigned(loss: Any) -> Any:
+    """Keys that a user assigns."""
+    outputs = []
+    for name in ("in_keys", "out_keys"):
+        answer = refused(partial(setattr, loss, name, ["own"]))
+        outputs.append([answer, sorted(map(str, getattr(loss, name)))])
+    return outputs
 
 
 def _held(loss: Any, given: Any) -> Any:
@@ -277,12 +387,15 @@ def _held(loss: Any, given: Any) -> Any:
         "targets": {
             name: refused(partial(getattr, loss, name, "none"))
             for name in (
+                "actor_network_params", "critic_network_params",
                 "target_actor_network_params", "target_critic_network_params",
                 "target_value_network_params", "target_qvalue_network_params",
             )
         },
         "unknown": refused(lambda: loss.set_keys(wanted="gain")),
         "lacking": refused(lambda: getattr(loss, "wanted", "none")),
+        "anew": refused(partial(_anew, loss)),
+        "keys assigned": refused(partial(_keys_assigned, loss)),
     })  # fmt: skip
 
 
@@ -313,8 +426,9 @@ def _updated(kind: str, **options: Any) -> Callable[[Any, Any], Any]:
             other = kind_(loss, **options)
             other.load_state_dict(updater.state_dict())
             _unequal(loss)
+            loaded = other.state_dict()
             other.step()
-            return [updater.state_dict(), loss]
+            return [loaded, updater.state_dict(), loss]
 
         return Items(states=states, loaded=refused(loaded), words=repr(updater))
 
@@ -357,9 +471,9 @@ def _own(base: Any, given: Any) -> Any:
         """The squared values of what was observed."""
 
         _AcceptedKeys = default_keys = Keys
-        value_network: Any = None
-        value_network_params: Any = None
-        target_value_network_params: Any = None
+        value_network: Any
+        value_network_params: Any
+        target_value_network_params: Any
 
         def __init__(self, **given: Any) -> None:
             super().__init__()
@@ -372,16 +486,19 @@ def _own(base: Any, given: Any) -> Any:
             return TensorDict({"loss_own": self._reduce_loss(values**2, data)}, [])
 
         def half_loss(self, data: Any) -> Any:
-            return self(data)["loss_own"] / 2
+            from torchrl.envs.utils import exploration_type
+
+            return [self(data)["loss_own"] / 2, str(exploration_type())]
 
     def used(**options: Any) -> Any:
         loss = Own(**options)
         kind = library("torchrl.objectives.value", "TD0Estimator")
         loss.make_value_estimator(kind, gamma=0.9, value_network=value())
         loss.value_network.train()
-        outputs = [with_gradients(loss, given.clone()), loss.half_loss(given), _in_keys(loss)]
-        loss.set_keys(reward="gain")
-        return [outputs, str(vars(loss.value_estimator.tensor_keys)), recorded(loss)]
+        with _exploring():
+            outputs = [with_gradients(loss, given.clone()), loss.half_loss(given), _in_keys(loss)]
+        renamed = refused(partial(loss.set_keys, reward="gain"))
+        return [outputs, renamed, str(vars(loss.value_estimator.tensor_keys)), recorded(loss)]
 
     return [
         refused(used), refused(lambda: used(create_target_params=True)),
@@ -406,7 +523,10 @@ CALLS: Dict[str, Callable[[Any, Any], Any]] = {
     ),
     **{name: _estimator(_kind(name), gamma=0.7)
        for name in ("TD0", "TD1", "TDLambda", "GAE", "VTrace")},
+    "randomness": _randomness,
     "default estimator": _estimator(),
+    "own discount": _own_discount,
+    "named estimator": _estimator("Td0", gamma=0.7),
     "unknown estimator": _estimator("mean"),
     "class of estimator": _estimator(
         lambda: library("torchrl.objectives.value", "TD0Estimator"), gamma=0.6
@@ -432,9 +552,13 @@ def _flat_bounds(*shape: int) -> Any:
     return bounds(-0.4, 0.6).expand(*shape, ACTIONS) if shape else bounds(-0.4, 0.6)
 
 
-def _composite(*shape: int) -> Any:
+def _composite(*shape: int, uneven: bool = False) -> Any:
     kind = library("torchrl.data", "Composite", "CompositeSpec")
-    return kind({"action": _flat_bounds(*shape)}, shape=shape)
+    spec = _flat_bounds(*shape)
+    if uneven:
+        low = -torch.arange(1.0, 1.0 + 3 * ACTIONS).reshape(*shape, ACTIONS)
+        spec = type(spec)(low, -low, shape=low.shape)
+    return kind({"action": spec}, shape=shape)
 
 
 _COMMON: Dict[str, Any] = {
@@ -445,7 +569,7 @@ _ON_POLICY: Dict[str, Any] = {
     **_COMMON,
     "loss_critic_type": ["l1", "l2", "l3"],
     "entropy_coeff": [0.0, 0.5, {"action_log_prob": 0.2}],
-    "critic_coeff": [0.0, 0.5, None],
+    "critic_coeff": [0.0, 0.5, 1.0, None],
     "clip_value": [0.1, True],
     "advantage_norm": [
         partial(_norm, name)
@@ -487,13 +611,14 @@ _NONE = tuple(
 )
 _SPECS: Tuple[Callable[[], Any], ...] = (
     bounds, _flat_bounds, _composite, partial(_composite, 3),
+    partial(_composite, 3, uneven=True),
     lambda: library("torchrl.data", "Unbounded", "UnboundedContinuousTensorSpec")(shape=(ACTIONS,)),
 )  # fmt: skip
 
 _SCORED = (
     "rows", "time", "one", "blocks", "time counted", "blocks counted_column", "time collected",
     "time unscored", "time unscored_counted", "rows flat", "rows wide", "rows columns",
-    "rows carried", "rows lacking", "rows even", "rows double",
+    "rows carried", "rows led", "rows lacking", "rows even", "rows double",
 )  # fmt: skip
 _PLAIN = (
     "rows", "time", "one", "blocks", "time counted", "blocks counted_column", "time collected",
@@ -505,48 +630,76 @@ _PLAIN = (
 _WEIGHTED = ("time weighted", "rows weighted_counted")
 
 
-def _on_policy(name: str, more: Sequence[Mapping[str, Any]] = (), **options: Any) -> Subject:
-    def kit(actor: Callable[[], Any], acts: str = "continuous", critic: Any = value) -> Kit:
-        return Kit(
-            lambda: {"actor_network": actor(), "critic_network": critic()}, partial(batch, acts)
-        )
+def _kit(
+    acts: str = "continuous", given: Any = "", within: Any = None, keys: Any = None,
+    together: Callable[[], Dict[str, Any]] = dict, **arguments: Any
+) -> Kit:  # fmt: skip
+    """Arguments, made if they are callable, for every input, one that is given or what makes one.
 
-    def heads(move: str, nested: bool, gain: float = 1.0) -> Kit:
+    ``together`` makes arguments that have something in common; ``keys`` are those of the loss.
+    """
+
+    def made() -> Dict[str, Any]:
+        apart = {name: item() if callable(item) else item for name, item in arguments.items()}
+        return {**together(), **apart}
+
+    inputs = given if callable(given) else lambda label: batch(acts, given or label)
+    return Kit(made, inputs, within, keys and (lambda loss: loss.set_keys(**keys) or loss))
+
+
+def _on_policy(name: str, more: Sequence[Mapping[str, Any]] = (), **options: Any) -> Subject:
+    def kit(actor: Any, acts: str = "continuous", critic: Any = value, **more: Any) -> Kit:
+        return _kit(acts, actor_network=actor, critic_network=critic, **more)
+
+    def heads(
+        move: str, nested: bool = False, gain: float = 1.0, within: Any = _apart, **more: Any
+    ) -> Kit:
+        """Several heads."""
         actor = partial(_actor_of_heads, move, nested, gain)
-        made = kit(actor)
-        return Kit(made.arguments, partial(_acted, actor), _apart)
+        return kit(actor, given=partial(_acted, actor), within=within, **more)
 
     def narrow() -> Kit:
         """The dimension of time is none of the batch's."""
-        wide = heads("IndependentNormal", False)
+        wide = heads("IndependentNormal")
         return Kit(wide.arguments, lambda label: wide.inputs(label).auto_batch_size_(1), _apart)
-
-    def moved(label: str) -> Any:
-        given = batch("continuous", label)
-        return given.update({"move": given["action"], "move_log_prob": given["action_log_prob"]})
 
     kits = {
         "tanh": kit(_gaussian),
         "normal": kit(partial(_gaussian, "IndependentNormal")),
         "endless": kit(_endless),
         "bounds": kit(partial(_gaussian, "TanhNormal", 8.0)),
-        "summed": Kit(kit(_gaussian).arguments, partial(batch, "continuous"), _summed),
+        "summed": kit(_gaussian, within=_summed),
         "choices": kit(_one_hot_actor, "one_hot"),
         "masked": kit(lambda: choosing(_distribution("MaskedCategorical"), masked=True), "index"),
         "sure": kit(deterministic),
         "dropout": kit(_gaussian, critic=lambda: value(nn.Dropout(0.5))),
-        "common": Kit(_in_common, partial(batch, "continuous")),
-        "common apart": Kit(
-            lambda: {**_in_common(), "separate_losses": True}, partial(batch, "continuous")
+        "common": _kit(together=_in_common),
+        "common apart": _kit(together=_in_common, separate_losses=True),
+        "one layer": _kit(together=_of_one_layer, separate_losses=True),
+        "modules": kit(_gaussian, functional=False),
+        "modules unscored": kit(_gaussian, given="time unscored", functional=False),
+        "normed": kit(
+            _gaussian,
+            given="time unscored_counted",
+            advantage_norm=partial(_norm, "RunningValueNorm"),
         ),
-        "modules": Kit(
-            lambda: {**kit(_gaussian).arguments(), "functional": False},
-            partial(batch, "continuous"),
+        "pair": kit(_gaussian, given="pair trifling_counted", normalize_advantage=True),
+        "renamed": kit(_renamed_actor, given=_moved),
+        "hinted": kit(
+            lambda: _actor(_wide_layer(), "observation", "hint"),
+            critic=lambda: _critic(_Hinted(nn.Linear(OBSERVATIONS, 1)), "observation", "is_init"),
         ),
-        "renamed": Kit(kit(_renamed_actor).arguments, moved),
-        "heads": heads("IndependentNormal", False),
+        "heads": heads("IndependentNormal"),
         "nested": heads("IndependentNormal", True),
         "sampled": heads("TanhNormal", False, 6.0),
+        # of heads whose log-probabilities are summed a loss knows the first action alone
+        "heads summed": heads(
+            "IndependentNormal", within=_summed, keys={"action": ["move", "choice"]}
+        ),
+        "heads together": heads("IndependentNormal", keys={"sample_log_prob": "score"}),
+        "heads weighed": heads(
+            "IndependentNormal", entropy_coeff={"move_entropy": 0.2, "choice_entropy": 0.5}
+        ),
         "narrow": narrow(),
     }
     return Subject(
@@ -564,8 +717,9 @@ def _on_policy(name: str, more: Sequence[Mapping[str, Any]] = (), **options: Any
 
 
 def _off_policy(
-    name: str, kits: Dict[str, Kit], together: Any = (), brief: Any = _WEIGHTED, **options: Any
-) -> Subject:
+    name: str, kits: Dict[str, Kit], together: Any = (), brief: Any = _WEIGHTED, *,
+    calls: Any = CALLS, thorough: Any = (), **options: Any
+) -> Subject:  # fmt: skip
     return Subject(
         f"torchrl.objectives:{name}",
         kits,
@@ -573,20 +727,10 @@ def _off_policy(
         brief,
         options={**_OFF_POLICY, **options},
         together=together,
-        calls={**CALLS, **TARGETS},
+        calls={**calls, **TARGETS},
         prepare=_ready,
+        thorough=thorough,
     )
-
-
-def _kit(acts: str = "continuous", **arguments: Callable[[], Any]) -> Kit:
-    def made() -> Dict[str, Any]:
-        return {name: make() for name, make in arguments.items()}
-
-    return Kit(made, partial(batch, acts))
-
-
-def _spec() -> Any:
-    return bounds()
 
 
 def _critics() -> Any:
@@ -596,19 +740,32 @@ def _critics() -> Any:
 def subjects() -> Dict[str, List[Subject]]:
     """The losses by name."""
     sac = {
-        "tanh": _kit(actor_network=_gaussian, qvalue_network=action_value, action_spec=_spec),
+        "tanh": _kit(actor_network=_gaussian, qvalue_network=action_value, action_spec=bounds),
         "first": _kit(
             actor_network=_gaussian, qvalue_network=action_value, value_network=value,
-            action_spec=_spec,
+            action_spec=bounds,
         ),
         "bounds": _kit(
             actor_network=partial(_gaussian, "TanhNormal", 8.0), qvalue_network=action_value,
-            action_spec=_spec,
+            action_spec=bounds,
         ),
-        "critics": _kit(actor_network=_gaussian, qvalue_network=_critics, action_spec=_spec),
+        "critics": _kit(actor_network=_gaussian, qvalue_network=_critics, action_spec=bounds),
         "dropout": _kit(
             actor_network=_gaussian, qvalue_network=lambda: action_value(nn.Dropout(0.5)),
-            action_spec=_spec,
+            action_spec=bounds,
+        ),
+        "renamed": _kit(
+            given=_moved, actor_network=_renamed_actor, qvalue_network=partial(_judging, "move"),
+            action_spec=bounds,
+        ),
+        "without ends": _kit(
+            given="thin", actor_network=_gaussian, qvalue_network=partial(_judging, "action"),
+            action_spec=bounds, skip_done_states=True,
+        ),
+        "apart": _kit(together=_judged, actor_network=_gaussian, action_spec=bounds),
+        "heads": _kit(
+            within=_apart, actor_network=partial(_actor_of_heads, "IndependentNormal", False),
+            qvalue_network=action_value, target_entropy=-1.0,
         ),
     }  # fmt: skip
     choice = _one_hot_actor
@@ -622,23 +779,23 @@ def subjects() -> Dict[str, List[Subject]]:
 
     def discrete(actor: Callable[[], Any], acts: str, space: str) -> Kit:
         return _kit(
-            acts, actor_network=actor, qvalue_network=choice_values, num_actions=lambda: CHOICES,
-            action_space=lambda: space,
+            acts, actor_network=actor, qvalue_network=choice_values, num_actions=CHOICES,
+            action_space=space,
         )  # fmt: skip
 
     td3 = {
         "bounds": _kit(
-            actor_network=deterministic, qvalue_network=action_value, bounds=lambda: (-1.0, 1.0)
+            actor_network=deterministic, qvalue_network=action_value, bounds=(-1.0, 1.0)
         ),
         "critics": _kit(
-            actor_network=deterministic, qvalue_network=_critics, bounds=lambda: (-1.0, 1.0)
+            actor_network=deterministic, qvalue_network=_critics, bounds=(-1.0, 1.0)
         ),
         "tensors": _kit(
             actor_network=deterministic, qvalue_network=action_value,
-            bounds=lambda: (torch.tensor([-0.4, -0.1]), torch.tensor([0.6, 0.2])),
+            bounds=(torch.tensor([-0.4, -0.1]), torch.tensor([0.6, 0.2])),
         ),
         "turned": _kit(
-            actor_network=deterministic, qvalue_network=action_value, bounds=lambda: (0.6, -0.4)
+            actor_network=deterministic, qvalue_network=action_value, bounds=(0.6, -0.4)
         ),
         "none": _kit(actor_network=deterministic, qvalue_network=action_value),
         **{
@@ -659,7 +816,7 @@ def subjects() -> Dict[str, List[Subject]]:
         return _kit(
             acts,
             value_network=lambda: q_values(*(layer() for layer in layers), action_space=space),
-            action_space=lambda: space,
+            action_space=space,
         )  # fmt: skip
 
     def specified() -> Any:
@@ -676,7 +833,7 @@ def subjects() -> Dict[str, List[Subject]]:
         ),
     }  # fmt: skip
     distributional = {
-        space or kind: _kit(acts, value_network=partial(_distributional, kind), gamma=lambda: 0.9)
+        space or kind: _kit(acts, value_network=partial(_distributional, kind), gamma=0.9)
         for space, kind, acts in (
             ("", "one_hot", "one_hot"), ("", "categorical", "index"),
             ("column", "categorical", "column"),
@@ -684,12 +841,12 @@ def subjects() -> Dict[str, List[Subject]]:
     }  # fmt: skip
     ppo = (
         {"clip_epsilon": (0.1, 0.3)}, {"clip_epsilon": 0.05, "clip_value": True},
-        {"clip_epsilon": torch.tensor(0.3)},
+        {"clip_epsilon": torch.tensor(0.3)}, {"clip_epsilon": (1.0, 1.5)},
     )  # fmt: skip
     penalty = (
         {"dtarg": 0.02, "increment": 3.0, "beta": 0.7},
         {"dtarg": 1e4, "decrement": 0.3, "beta": 0.7},
-        {"dtarg": 1.0, "samples_mc_kl": 4},
+        {"dtarg": 1.0, "samples_mc_kl": 4}, {"increment": 1.0, "decrement": 1.0},
     )  # fmt: skip
     every = [
         _on_policy("PPOLoss"),
@@ -697,7 +854,7 @@ def subjects() -> Dict[str, List[Subject]]:
         _on_policy("KLPENPPOLoss", penalty, dtarg=[0.5, 2.0, 5.0]),
         _on_policy("A2CLoss"),
         _on_policy("ReinforceLoss"),
-        _off_policy("SACLoss", sac, _NONE, action_spec=_SPECS),
+        _off_policy("SACLoss", sac, _NONE, thorough=("heads",), action_spec=_SPECS),
         _off_policy(
             "DiscreteSACLoss",
             {
@@ -707,7 +864,7 @@ def subjects() -> Dict[str, List[Subject]]:
             },
             _NONE,
         ),
-        _off_policy("TD3Loss", td3),
+        _off_policy("TD3Loss", td3, calls={**CALLS, "below": _below}),
         _off_policy("DDPGLoss", ddpg),
         _off_policy("DQNLoss", dqn, [{"double_dqn": True, "delay_value": False}]),
         _off_policy(

@@ -45,11 +45,13 @@ class Kit:
         arguments: makes the required arguments by name.
         inputs: makes an input by its label.
         within: what an object is made and used in, a context manager.
+        prepare: what is done with each object after what is done with those of every kit.
     """
 
     arguments: Callable[[], Dict[str, Any]]
     inputs: Callable[[str], Any]
     within: Optional[Callable[[], Any]] = None
+    prepare: Optional[Callable[[Any], Any]] = None
 
 
 @dataclass(frozen=True)
@@ -207,7 +209,8 @@ def _used(
         # what takes its arguments from the input is called with it
         late = not kit.arguments() or not inspect.isclass(called)
         made = partial(called, **arguments) if late else called(**arguments)
-        made = subject.prepare(made) if subject.prepare else made
+        for prepare in filter(None, (subject.prepare, kit.prepare)):
+            made = prepare(made)
         return subject.calls[call](made, batch)
 
 
@@ -266,7 +269,10 @@ def recorded(value: Any) -> Any:
     if isinstance(value, nn.Module):
         return {name: recorded(item) for name, item in value.state_dict().items()}
     if hasattr(value, "batch_size") and hasattr(value, "items"):
-        return {_name(key): recorded(item) for key, item in value.items(True, True)}
+        items = {_name(key): recorded(item) for key, item in value.items(True, True)}
+        # words and numbers are no leaves of a tensordict
+        others = {key: value[key] for key in set(value.keys()) - set(items)}
+        return items | {k: recorded(v) for k, v in others.items() if not hasattr(v, "batch_size")}
     if isinstance(value, Mapping):
         kind = Items if isinstance(value, Items) else dict
         return kind({_name(key): recorded(item) for key, item in value.items()})
@@ -295,8 +301,8 @@ def with_gradients(made: Any, batch: Any, call: Optional[Callable[[Any], Any]] =
     returned = (call or made)(batch)
     outputs = {"returned": recorded(returned), "written": changes(before, recorded(batch))}
     tree: Any = returned if not isinstance(returned, torch.Tensor) else {"loss": returned}
-    leaves = [
-        item
+    leaves = {
+        str(key): item
         for key, item in (tree.items(True, True) if hasattr(tree, "batch_size") else _items(tree))
         if isinstance(item, torch.Tensor)
         and item.requires_grad
@@ -306,9 +312,10 @@ def with_gradients(made: Any, batch: Any, call: Optional[Callable[[Any], Any]] =
             or not hasattr(made, "reduction")
             or str(key).startswith("loss")
         )
-    ]
+    }
+    outputs["learnt"] = sorted(leaves)
     if leaves:
-        sum(item.sum() for item in leaves).backward()  # type: ignore[union-attr]
+        sum(item.sum() for item in leaves.values()).backward()  # type: ignore[union-attr]
     if isinstance(made, nn.Module):
         outputs["gradient"] = {
             name: item.grad.clone()
