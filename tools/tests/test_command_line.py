@@ -13,6 +13,7 @@ import pytest
 from rlregress import frameworks
 from rlregress.cli import check, commands, upgrade
 from rlregress.gate import gate_run
+from rlregress.gate_options import GateOptions
 from rlregress.model import option
 from rlregress.upgrade.upgrade_options import Options
 
@@ -191,3 +192,15 @@ def test_what_a_check_was_given_is_written_as_it_was_typed(command, monkeypatch,
     assert gate_run.repeat_command(given[0]) == f"rlregress check {words}"
     typed = [word for word in words.split() if word != "--throughput"]
     assert set(typed) <= set(gate_run.pytest_command(given[0]))
+
+
+@pytest.mark.parametrize("owner", [GateOptions, Options])
+def test_every_option_is_read(owner):
+    """A field that nothing reads is no option: it is declared, taken, and does nothing."""
+    library = "\n".join(path.read_text() for path in (ROOT / "tools/rlregress").rglob("*.py"))
+
+    def unread(names):
+        return [name for name in names if not re.search(rf"[a-z_]\.{name}\b(?! = )", library)]
+
+    assert unread(option.of(owner)) == []
+    assert unread(["no_such_field"]) == ["no_such_field"]

@@ -123,6 +123,8 @@ def new_report(options: GateOptions) -> Iterator[GateOptions]:
     with TemporaryDirectory(prefix=".new-", dir=options.report) as folder:
         made = replace(options, report=Path(folder))
         yield made
+        if unknown := {path.name for path in made.report.iterdir()} - set(REPORT_FILES):
+            raise ValueError(f"REPORT_FILES lacks {sorted(unknown)}: no report would have it")
         try:
             for name in REPORT_FILES:
                 if (made.report / name).exists():

@@ -269,6 +269,10 @@ def test_a_report_is_written_whole_or_not_at_all(night, monkeypatch):
     with pytest.raises(KeyboardInterrupt), gate_run.new_report(options) as new:
         gate_run.judge(new, lambda line: None)
     assert {path.name: path.read_bytes() for path in report.iterdir()} == before
+    # nor is a file dropped that nobody listed
+    with pytest.raises(ValueError, match="verdicts.csv"), gate_run.new_report(options) as new:
+        (new.report / "verdicts.csv").write_text("")
+    assert {path.name: path.read_bytes() for path in report.iterdir()} == before
 
 
 def test_what_the_gate_before_had_beyond_this_one_is_gone(night):
