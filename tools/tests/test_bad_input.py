@@ -666,6 +666,23 @@ def test_a_wrong_option_of_pytest(options, message):
     assert len(ended.stderr.strip().splitlines()) == 1
 
 
+@pytest.mark.parametrize("options", [[], ["-n", "1"], ["-n", "1", "-m", "not nightly"]])
+def test_a_file_that_is_not_there_is_named(options):
+    """With workers and options that select tests as without them."""
+    ended = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "tests_unit/nothing.py::test_a"]
+        + ["tests_unit/test_gae.py", *options],
+        cwd=suite.root(),
+        env={**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[2])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "ERROR: file or directory not found: tests_unit/nothing.py" in ended.stderr
+    assert "no test is left" not in ended.stdout
+
+
 @pytest.mark.usefixtures("warm_python")
 @pytest.mark.parametrize(
     ("options", "message"),

@@ -99,6 +99,7 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))
     try:
         refuse_empty(map(str, config.invocation_params.args), suite_options.NAMING)
+        _refuse_what_is_not_there(config)
         for adapter in map(frameworks.get, frameworks.names()):
             if adapter.checkout and config.getoption(f"--{adapter.name}"):
                 frameworks.use_checkout(adapter, config.getoption(f"--{adapter.name}"))
@@ -129,6 +130,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
+def _refuse_what_is_not_there(config: pytest.Config) -> None:
+    """With -n only the workers would report it, and the session that no test was collected."""
+    if config.getoption("pyargs"):
+        return
+    for argument in config.args:
+        name = argument.partition("::")[0]
+        if not (config.invocation_params.dir / name).exists():
+            raise UserError(f"file or directory not found: {name}")
+
+
 def pytest_sessionstart(session: pytest.Session) -> None:
     """What records and nights hold stands in failures, too; a terminal obeys none of it."""
     if not session.config.pluginmanager.has_plugin("terminalreporter"):

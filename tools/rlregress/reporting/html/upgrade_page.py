@@ -144,11 +144,11 @@ def _changed(of: OfFramework) -> Iterable[str]:
         stands = of.standing.get((detail.id, detail.scope), UNDOCUMENTED)
         yield f"{detail.id} [{detail.scope}]: {detail.words} ({stands})"
     if of.diverged:
-        yield f"{len(of.diverged)} of {len(of.traced)} traced trainings do not do the same"
+        yield f"{len(of.diverged)} of {len(of.traced)} traced trainings differ"
     if of.defaults:
         yield f"{counted(len(of.defaults), 'default')}, the first: {of.defaults[0]}"
     if of.executions:
-        yield f"other code in {counted(len(of.executions), 'piece')}"
+        yield f"the code of {counted(len(of.executions), 'piece')}"
 
 
 def _moved_physics(result: Upgrade) -> Iterable[str]:
