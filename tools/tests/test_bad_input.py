@@ -642,6 +642,18 @@ def test_an_interrupt_says_what_is_kept(tmp_path, name, message):
     assert ended.stderr == f"\nrlregress: interrupted; {message}\n"
 
 
+def pytest_with(*words):
+    """What pytest ended with, beginning in the suite's folder."""
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *words],
+        cwd=suite.root(),
+        env={**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[2])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
 @pytest.mark.usefixtures("warm_python")
 @pytest.mark.parametrize(
     ("options", "message"),
@@ -653,14 +665,7 @@ def test_an_interrupt_says_what_is_kept(tmp_path, name, message):
 )
 def test_a_wrong_option_of_pytest(options, message):
     """A wrong option of the suite is one sentence of pytest, before anything is collected."""
-    ended = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "tests_performance", *options],
-        cwd=suite.root(),
-        env={**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[2])},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    ended = pytest_with("tests_performance", *options)
     assert ended.returncode == pytest.ExitCode.USAGE_ERROR
     assert ended.stderr.strip().startswith(f"ERROR: {message}")
     assert len(ended.stderr.strip().splitlines()) == 1
@@ -669,15 +674,7 @@ def test_a_wrong_option_of_pytest(options, message):
 @pytest.mark.parametrize("options", [[], ["-n", "1"], ["-n", "1", "-m", "not nightly"]])
 def test_a_file_that_is_not_there_is_named(options):
     """With workers and options that select tests as without them."""
-    ended = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "tests_unit/nothing.py::test_a"]
-        + ["tests_unit/test_gae.py", *options],
-        cwd=suite.root(),
-        env={**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[2])},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    ended = pytest_with("tests_unit/nothing.py::test_a", "tests_unit/test_gae.py", *options)
     assert ended.returncode == pytest.ExitCode.USAGE_ERROR
     assert "ERROR: file or directory not found: tests_unit/nothing.py" in ended.stderr
     assert "no test is left" not in ended.stdout
@@ -702,14 +699,7 @@ def test_a_file_that_is_not_there_is_named(options):
 )
 def test_a_selection_that_leaves_no_test(options, message):
     """What left nothing is named, with what to do."""
-    ended = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options],
-        cwd=suite.root(),
-        env={**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[2])},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    ended = pytest_with(*options)
     assert ended.returncode == pytest.ExitCode.NO_TESTS_COLLECTED
     assert message in ended.stdout
 
