@@ -118,27 +118,29 @@ CELL = cell_selection.Cell("sb3", "td3", "Hopper-v4", "sb3", "short")
 
 
 @pytest.mark.parametrize(
-    ("found", "without", "untrained", "verdict"),
+    ("found", "about", "without", "untrained", "verdict"),
     [
-        ("passed", ATARI, {}, "formulas hold"),
-        ("passed", MUJOCO, {}, "could not judge"),
-        ("passed", ATARI, {CELL: MUJOCO}, "could not judge"),
-        ("failed", MUJOCO, {CELL: MUJOCO}, "regressed"),
+        ("passed", "atari", ATARI, {}, "formulas hold"),
+        # a framework has come to need it
+        ("passed", "ppo", ATARI, {}, "could not judge"),
+        ("passed", "ppo", MUJOCO, {}, "could not judge"),
+        ("passed", "atari", ATARI, {CELL: MUJOCO}, "could not judge"),
+        ("failed", "ppo", MUJOCO, {CELL: MUJOCO}, "regressed"),
     ],
 )
-def test_what_is_not_checked_without_a_package_is_listed(found, without, untrained, verdict):
-    """What any training needs, or a chosen cell, keeps a framework from holding; Atari does not."""
+def test_what_is_not_checked_without_a_package_is_listed(found, about, without, untrained, verdict):
+    """It keeps a framework from holding, but for what is about the extra that is missing."""
     of = {"tier": "unit", "framework": "sb3", "seconds": 0.1, "message": ""}
     entries = [
         {**of, "test": "t::test_a", "outcome": found, "detail": "a", "scope": "", "found": "x"},
-        {**of, "test": "t::test_b", "outcome": "skipped", "detail": "b", "scope": "",
+        {**of, "test": f"t::test_{about}", "outcome": "skipped", "detail": "b", "scope": "",
          "lacking": without},
         {**of, "test": "t::test_c", "outcome": "passed", "tier": "behavior"},
     ]  # fmt: skip
     wanted = {"sb3": [("a", ""), ("b", "")]}
     [judged] = outcome.outcomes(entries, trained=(), to_probe=wanted, untrained=untrained)
     assert judged.verdict == verdict
-    assert judged.details == (1 if without == ATARI else 2)
+    assert judged.details == (1 if about == "atari" else 2)
     lines = words.lacking(judged.lacking)
     assert any(without in line and "not checked: 1 test" in line for line in lines)
     assert any(CELL.id in line for line in lines) == bool(untrained)

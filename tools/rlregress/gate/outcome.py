@@ -9,7 +9,7 @@ from typing import Any
 from rlregress import evidence
 from rlregress.details import requested_names
 from rlregress.details.expectations import Cell
-from rlregress.model.extra_packages import not_installed
+from rlregress.model.extra_packages import EXTRAS
 from rlregress.model.gate_result import FrameworkOutcome
 from rlregress.model.quantities import RETURNS, TRAINING, Quantity, quantity_of
 from rlregress.model.verdict import (
@@ -25,10 +25,6 @@ from rlregress.model.verdict import (
 from rlregress.training import cell
 from rlregress.verdicts.rules import Rules
 
-#: Any algorithm is tested and trained with this package: without it a framework cannot be judged.
-#: What needs another one (wrappers of Atari, plots) cannot run in that environment at all; it is
-#: listed as not checked, and the rest is judged.
-_NEEDED = not_installed("mujoco")
 #: a cell whose own p-value, its looks considered, is larger shows no sign of a drop
 SIGN_OF_A_DROP = 0.2
 
@@ -132,17 +128,16 @@ def outcomes(
             verdict = FORMULAS_HOLD
         else:
             verdict = _verdict(failures, verdicts, quantities)
-        elsewhere = {
-            (entry.get("detail"), entry.get("scope"))
-            for entry in own
-            if entry.get(evidence.LACKING, _NEEDED) != _NEEDED
+        without = [entry for entry in own if evidence.LACKING in entry]
+        apart = [entry for entry in without if _is_about_what_is_missing(entry)]
+        wanted = set(to_probe.get(framework, ())) - {
+            (entry.get("detail"), entry.get("scope")) for entry in apart
         }
-        wanted = set(to_probe.get(framework, ())) - elsewhere
         missing = requested_names.not_probed(wanted, evidence.answered(own, framework))
         tiers = _untested(tests, _trained(framework, trained)) if framework in to_probe else ()
-        cells = {cell: why for cell, why in untrained.items() if _is_of(cell, framework)}
-        lacking = _lacking(own, cells)
-        if verdict != REGRESSED and (missing or tiers or cells or _NEEDED in lacking):
+        cells = {of: why for of, why in untrained.items() if _trained(framework, {of.framework})}
+        lacking = _lacking(without, cells)
+        if verdict != REGRESSED and (missing or tiers or cells or len(apart) < len(without)):
             verdict = COULD_NOT_JUDGE
         made.append(
             FrameworkOutcome(
@@ -162,20 +157,25 @@ def outcomes(
     return made
 
 
-def _is_of(of: cell.Cell, framework: str) -> bool:
-    return of.framework == framework.partition("@")[0]
+def _is_about_what_is_missing(entry: Mapping[str, Any]) -> bool:
+    """Whether a test is about what an extra brings, as its name says: wrappers of Atari.
+
+    That cannot run in this environment at all, so the rest can be judged without it. Whatever else
+    needs the package is not checked, be it that a framework has come to need it.
+    """
+    sentence, test = entry[evidence.LACKING], entry["test"]
+    return any(f"[{extra}]" in sentence and extra in test for extra in EXTRAS.values())
 
 
 def _lacking(
-    own: list[dict[str, Any]], untrained: Mapping[cell.Cell, str]
+    without: list[dict[str, Any]], untrained: Mapping[cell.Cell, str]
 ) -> dict[str, tuple[str, ...]]:
     """Package that is not installed, in a sentence -> the tests and cells that need it."""
     needing: dict[str, list[str]] = {}
-    for entry in own:
-        if evidence.LACKING in entry:
-            needing.setdefault(entry[evidence.LACKING], []).append(entry["test"])
-    for cell_, sentence in untrained.items():
-        needing.setdefault(sentence, []).append(cell_.id)
+    for entry in without:
+        needing.setdefault(entry[evidence.LACKING], []).append(entry["test"])
+    for of, sentence in untrained.items():
+        needing.setdefault(sentence, []).append(of.id)
     return {sentence: tuple(names) for sentence, names in sorted(needing.items())}
 
 
