@@ -64,6 +64,6 @@ def fixed(n: int) -> Looks:
 
 #: The default. Three runs can end a healthy cell, but reject next to nothing: nearly all of the
 #: error is kept for twelve.
-SEQUENTIAL = Looks((3, 6, 12), (0.01, 0.05, 0.94), (0.1, 0.05), (0.05, 0.02))
+SEQUENTIAL = Looks((3, 6, 12), (0.01, 0.05, 0.94), (0.15, 0.05), (0.08, 0.03))
 #: Stored runs that a cell needs for more than one look: below, no verdict can be ``holds``.
 LEAST_STORED = 5

@@ -108,8 +108,9 @@ def test_a_session_says_how_far_it_is(workers):
     lines = [line for line in ran.stdout.splitlines() if line and "node" not in line]
     number = re.fullmatch(r"formulas 0 of (\d+); about \d+ s left", lines[0])
     assert number, ran.stdout
-    assert lines[1].startswith("sb3: ")
-    assert lines[2].startswith(f"{number[1]} passed")
+    assert re.fullmatch(rf"formulas after \d+ s: sb3 passed {number[1]} tests", lines[1])
+    assert lines[2].startswith("sb3: ")
+    assert lines[3].startswith(f"{number[1]} passed")
 
 
 def test_a_tier_is_reported_when_its_last_test_ends(said):
