@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import subprocess
-from collections import Counter
+import time
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,8 @@ from rlregress.training import worker_launch
 
 #: tier -> what its tests are about, in the lines.
 TITLES = {"unit": "formulas", "behavior": "behaviour"}
+#: whom a test is about that is about no framework.
+SUITE = "the suite itself"
 #: tests after which the own times of this session correct the recorded ones; the first import.
 _FIRST = 30
 
@@ -69,8 +72,13 @@ def seconds_of_tests(command: tuple[str, ...]) -> float:
     return sum(number * durations.of(tier) for tier, number in tiers.items() if tier in TITLES)
 
 
+def _last(framework: str) -> tuple[bool, str]:
+    """Orders what is about no framework behind the others."""
+    return not framework, framework
+
+
 class TiersProgress:
-    """Counts the tests of each tier that are done.
+    """Counts the tests of each tier that are done, and reports each tier when its last test ends.
 
     Args:
         durations: seconds of a test, as recorded.
@@ -78,6 +86,7 @@ class TiersProgress:
         runs: ended trainings, how many there are at most, and seconds that those of the first look
             still take.
         say: is given the lines.
+        started: when the session began, by ``time.monotonic``; None: now.
     """
 
     def __init__(
@@ -86,7 +95,11 @@ class TiersProgress:
         processes: int,
         runs: Callable[[], tuple[int, int, float]],
         say: Callable[[str], None],
+        started: float | None = None,
     ) -> None:
+        self._started = time.monotonic() if started is None else started
+        #: (tier, framework) -> outcome -> tests
+        self._outcomes: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         self._durations, self._processes, self._runs, self._say = durations, processes, runs, say
         self._all: Counter[str] = Counter()
         self._done: Counter[str] = Counter()
@@ -107,8 +120,23 @@ class TiersProgress:
             self._done[tier] += 1
             self._taken += entry["seconds"]
             self._expected += self._durations.of(tier)
+            self._outcomes[tier, entry.get("framework", "")][entry["outcome"]] += 1
+            if self._done[tier] == self._all[tier]:
+                self._say(self._result(tier))
         if self._pace.due():
             self._say(self.line())
+
+    def _result(self, tier: str) -> str:
+        """What the tests of a tier come to, by framework; it is known before the trainings end."""
+        parts = []
+        for framework in sorted({name for of, name in self._outcomes if of == tier}, key=_last):
+            of = self._outcomes[tier, framework]
+            failed, all_ = of["failed"] + of["error"], of.total()
+            text = f"failed {failed} of {all_} tests" if failed else f"passed {of['passed']} tests"
+            skipped = f", {of['skipped']} skipped" if of["skipped"] else ""
+            parts.append(f"{framework or SUITE} {text}{skipped}")
+        seconds = time.monotonic() - self._started
+        return f"{TITLES[tier]} after {seconds:.0f} s: {'; '.join(parts)}"
 
     def line(self) -> str:
         """What is done of what, and how long the rest may take."""

@@ -141,7 +141,7 @@ RETURNS = _Returns(name="returns", share=0.8, missing="failed")
 TRAINING = _Training(name="training", share=0.8, missing="have no training return")
 CRITIC = _Critic(name="critic", share=0.2, missing="have no critic that can be compared")
 #: what a framework logs of its updates, by name (``inside/diagnostics.py``)
-DIAGNOSTICS = {name: Quantity(name=name, share=0.2) for name in ("entropy", "kl", "temperature")}
+DIAGNOSTICS = {name: Quantity(name=name, share=0.25) for name in ("entropy", "kl", "temperature")}
 #: what is judged beside returns
 SECONDARY = (TRAINING, CRITIC, *DIAGNOSTICS.values())
 #: of what is smaller a loss, which makes a framework ``regressed``

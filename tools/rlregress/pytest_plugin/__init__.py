@@ -371,6 +371,7 @@ def _say_how_far(config: pytest.Config, tests: Sequence[str]) -> None:
             _processes(config),
             lambda: _runs(config) if trains else (0, 0, 0.0),
             lambda line: _write_line(config, line),
+            config.stash[_STARTED],
         )
     config.stash[_TIERS].begun(tests)
 

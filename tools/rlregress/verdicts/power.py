@@ -126,11 +126,11 @@ def smallest_drop(
         m = 20   1.30  1.83  2.09  2.42      m = 20   0.99  1.38  1.56  1.77
         m = 30   1.23  1.73  1.96  2.26      m = 30   0.92  1.27  1.46  1.63
 
-        looks at 5, 10 and 20 (the sequential gate)
-        m =  5   1.45  1.87  2.14  2.50
-        m = 10   1.14  1.45  1.65  1.84
-        m = 20   0.97  1.16  1.31  1.43
-        m = 30   0.95  1.06  1.16  1.34
+        looks at 3, 6 and 12 (the sequential gate)
+        m =  5   1.73  2.05  2.40  2.96
+        m = 10   1.45  1.64  1.82  2.06
+        m = 20   1.36  1.43  1.54  1.71
+        m = 30   1.28  1.33  1.45  1.57
 
     The number belongs to a normal law and is multiplied by the standard deviation of the stored
     returns. Resampling the stored returns' own shape was tried on the laws of the simulations: the

@@ -1,6 +1,6 @@
 """The sequential gate: a cell that is healthy ends early, one that is not gets more runs.
 
-A cell has m stored runs and is looked at after 5, 10 and 20 new ones (``looks.SEQUENTIAL``).
+A cell has m stored runs and is looked at after 3, 6 and 12 new ones (``looks.SEQUENTIAL``).
 
 Two errors, both stated with every verdict. *False alarm*: ``regressed`` somewhere although nothing
 changed; its probability over the whole session is at most alpha. At every look all stored runs are

@@ -8,6 +8,7 @@ import pytest
 from rlregress.gate import baseline_runs, cell_selection
 from rlregress.inside import run_record
 from rlregress.training import worker_launch
+from tools.tests.verdicts.three_looks import LOOKS
 
 from .stored import (
     critic,
@@ -42,8 +43,10 @@ def trained(monkeypatch):
 
     On the same dial: what the training episodes lose, the logarithm of the factor by which the
     critics' errors grow, and the mean entropy; None: the records have none; and the seeds whose
-    runs fail.
+    runs fail. Sessions have the three looks of ``three_looks``, whatever the default is.
     """
+    monkeypatch.setattr("rlregress.gate.session.SEQUENTIAL", LOOKS)
+    monkeypatch.setattr("rlregress.gate.candidates.SEQUENTIAL", LOOKS)
     done: list[tuple[str, int]] = []
     dial = {"lost": 0.0, "left": 10_000, "failing": ()}
     dial |= {"training": None, "worse": None, "entropy": None}

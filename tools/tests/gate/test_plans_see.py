@@ -22,7 +22,7 @@ def test_a_plan_compares_gates_and_proposes_the_cheapest(chosen, tmp_path):
     sequential, many = gates["sequential"], gates["--seeds 20"]
     assert sequential.chosen
     assert sequential.expected < 0.5 * many.expected
-    assert sequential.most == many.most
+    assert sequential.most < many.most
     for name, drop in sequential.groups.items():
         assert many.groups[name] <= drop < gates["--seeds 5"].groups[name]
     common = planned.wanted[-1]

@@ -27,6 +27,7 @@ from rlregress.model.quantities import CRITIC
 from rlregress.reporting import plan_text
 from rlregress.training import job_plan
 from rlregress.training.cell import Cell
+from rlregress.verdicts.looks import SEQUENTIAL
 from tools.tests.simulations.simulate_stored import stored_laws
 
 from .stored import with_critics
@@ -114,7 +115,7 @@ def test_a_verdict_alone_does_the_runs_that_it_needs(chosen, trained, tmp_path):
 
 def test_a_number_of_seeds_or_fixed_is_one_look(chosen, tmp_path):
     """``--seeds 3`` trains three runs of each cell, ``--single-look`` as many as the budget."""
-    assert open_session(chosen, 0, str(tmp_path)).looks.seeds == (5, 10, 20)
+    assert open_session(chosen, 0, str(tmp_path)).looks.seeds == SEQUENTIAL.seeds == (3, 6, 12)
     assert open_session(chosen, 3, str(tmp_path)).looks.seeds == (3,)
     assert open_session(chosen, 0, str(tmp_path), one_look=True).looks.seeds == (5,)
     smoke = cell_selection.Selection("smoke", environments=["InvertedPendulum-v4"])

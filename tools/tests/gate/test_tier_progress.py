@@ -19,9 +19,9 @@ TESTS = [
 ]
 
 
-def ended(tier, seconds=0.0):
+def ended(tier, seconds=0.0, outcome="passed", framework="sb3"):
     """The entry of a test that has ended."""
-    return {"tier": tier, "seconds": seconds}
+    return {"tier": tier, "seconds": seconds, "outcome": outcome, "framework": framework}
 
 
 @pytest.fixture
@@ -108,5 +108,25 @@ def test_a_session_says_how_far_it_is(workers):
     lines = [line for line in ran.stdout.splitlines() if line and "node" not in line]
     number = re.fullmatch(r"formulas 0 of (\d+); about \d+ s left", lines[0])
     assert number, ran.stdout
-    assert lines[1].startswith("sb3: ")
-    assert lines[2].startswith(f"{number[1]} passed")
+    assert re.fullmatch(rf"formulas after \d+ s: sb3 passed {number[1]} tests", lines[1])
+    assert lines[2].startswith("sb3: ")
+    assert lines[3].startswith(f"{number[1]} passed")
+
+
+def test_a_tier_is_reported_when_its_last_test_ends(said):
+    """By framework, with what failed and what was skipped; only once, and before the trainings."""
+    progress_ = counted(said)
+    progress_.begun(TESTS)
+    for number in range(57):
+        progress_.done(ended("unit", framework=("sb3", "torchrl")[number % 2]))
+    progress_.done(ended("unit", outcome="failed"))
+    progress_.done(ended("unit", outcome="skipped", framework="torchrl"))
+    assert not [line for line in said if " after " in line]
+    progress_.done(ended("unit", outcome="error", framework=""))
+    assert [line for line in said if " after " in line] == [
+        "formulas after 0 s: sb3 failed 1 of 30 tests; torchrl passed 28 tests, 1 skipped; "
+        "the suite itself failed 1 of 1 tests"
+    ]
+    for _ in range(20):
+        progress_.done(ended("behavior"))
+    assert said[-2].startswith("behaviour after 0 s: sb3 passed 20 tests")

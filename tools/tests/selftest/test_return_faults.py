@@ -12,6 +12,7 @@ from rlregress.faults.injection import fault_line
 from rlregress.model.fault_results import RETURNS, THROUGHPUT, Fault, FaultResult
 from rlregress.reporting import faults_text
 from rlregress.selftest import return_gates
+from rlregress.verdicts.looks import SEQUENTIAL
 
 
 @pytest.mark.parametrize(
@@ -53,7 +54,7 @@ def test_gates_on_unchanged_code_have_seeds_of_their_own(monkeypatch):
     monkeypatch.setattr(return_gates.gate_run, "returns_alone", alone)
     faults = fault_tables.chosen(RETURNS, ["sb3"], [], ["ppo"])
     judged = list(return_gates.judge(faults, 1, print, gates=3))
-    assert requested == [1000, 1020, 1040]
+    assert requested == [1000, 1000 + SEQUENTIAL.most, 1000 + 2 * SEQUENTIAL.most]
     assert [gate_result.trouble for gate_result in judged] == ["nothing is trained here"] * 3
     assert not any(gate_result.regressed or gate_result.detected for gate_result in judged)
 

@@ -43,19 +43,22 @@ def test_the_table_of_the_documentation_is_reproduced(m, n, hypotheses, drop):
 @pytest.mark.parametrize(
     ("m", "printed"),
     [
-        pytest.param(5, (1.4, 1.9, 2.2, 2.5), marks=pytest.mark.nightly),
-        (10, (1.2, 1.4, 1.6, 1.8)),
-        pytest.param(20, (1.0, 1.2, 1.3, 1.5), marks=pytest.mark.nightly),
-        pytest.param(30, (0.9, 1.1, 1.2, 1.3), marks=pytest.mark.nightly),
+        pytest.param(5, (1.7, 2.1, 2.4, 3.0), marks=pytest.mark.nightly),
+        (10, (1.5, 1.6, 1.8, 2.1)),
+        pytest.param(20, (1.4, 1.4, 1.5, 1.7), marks=pytest.mark.nightly),
+        pytest.param(30, (1.3, 1.3, 1.5, 1.6), marks=pytest.mark.nightly),
     ],
 )
-def test_three_looks_see_nearly_what_twenty_new_seeds_at_once_see(m, printed):
-    """The sequential gate's drops are the printed ones, 0 to 0.25 sd above those of one look."""
+def test_three_looks_detect_nearly_what_twelve_new_seeds_at_once_detect(m, printed):
+    """The sequential gate's drops are the printed ones, 0 to 0.15 sd above those of one look.
+
+    Of a single hypothesis 0.45: what three runs accept is lost to the looks that come after.
+    """
     for hypotheses, drop in zip((1, 8, 24, 81), printed, strict=True):
         found = smallest_drop(m, SEQUENTIAL, hypotheses, seed=1)
         assert found.drop == pytest.approx(drop, abs=0.05 + 4 * found.mc_error)
-        at_once = smallest_drop(m, fixed(20), hypotheses, repetitions=500).drop
-        assert -0.07 < drop - at_once < 0.25
+        at_once = smallest_drop(m, fixed(SEQUENTIAL.most), hypotheses, repetitions=500).drop
+        assert -0.2 < found.drop - at_once < (0.45 if hypotheses == 1 else 0.15)
 
 
 def test_what_three_looks_see_has_80_per_cent_power():
@@ -176,9 +179,9 @@ def test_half_of_the_seeds_collapsing_needs_ten_and_ten():
         assert ceiling.failures_needed(failed, 10, n, level) == every.index(True)
 
 
-@pytest.mark.parametrize(("share", "power"), [(0.5, 0.93), (0.2, 0.24)])
+@pytest.mark.parametrize(("share", "power"), [(0.5, 0.83), (0.2, 0.2)])
 def test_a_collapse_of_some_seeds_is_hard_to_see(share, power):
-    """Of one cell, with 20 stored seeds, three looks see half collapse in 93 %, a fifth in 24 %."""
+    """Of a cell with 20 stored seeds, three looks detect half of them in 83 %, a fifth in 20 %."""
     rng, size = np.random.default_rng(20), 2_000
     failed = (rng.random((size, 20)) < share).cumsum(axis=1)
     undecided, rejected = np.ones(size, dtype=bool), np.zeros(size, dtype=bool)

@@ -23,11 +23,11 @@ from rlregress.model.quantities import (
 )
 from rlregress.reporting import words
 from rlregress.verdicts.family import holm, holm_adjust
-from rlregress.verdicts.looks import SEQUENTIAL, fixed
+from rlregress.verdicts.looks import fixed
 from rlregress.verdicts.permutation import permutation_p_rows
 from rlregress.verdicts.power import smallest_drop
 from rlregress.verdicts.rules import CellSample, Rules
-from rlregress.verdicts.sequential import follow, judge_cells
+from rlregress.verdicts.sequential import follow
 from tools.tests.simulations.simulate_gates import (
     NOTHING,
     Change,
@@ -39,6 +39,7 @@ from tools.tests.simulations.simulate_gates import (
     measure_secondary,
     together,
 )
+from tools.tests.verdicts.three_looks import LOOKS, verdicts_at
 
 
 def returns(seed, size, mean=1000.0):
@@ -64,7 +65,7 @@ def sessions(change, loss, growth, correlation, seeds=(3, 5, 7)):
     for of, by in ((TRAINING, loss), (CRITIC, math.log(growth))):
         drawn[of] = draw_secondary(rng, stored, new, of, correlation, by)
     evidence = together([evidence_of(*numbers, seeds, rng, of) for of, numbers in drawn.items()])
-    looks = dataclasses.replace(SEQUENTIAL, seeds=seeds)
+    looks = dataclasses.replace(LOOKS, seeds=seeds)
     return drawn, judge_sessions(evidence, looks, quantities=tuple(drawn)), looks
 
 
@@ -88,7 +89,7 @@ def test_the_simulation_of_all_numbers_decides_what_the_gate_decides(change, los
             for of, (stored, new) in drawn.items()
             for e in range(8)
         }
-        found = judge_cells(cells, looks)
+        found = verdicts_at(cells, looks)
         for row, of in enumerate(drawn):
             group = found.groups[of.named("g")].verdict
             assert (group == "regressed") == judged.group_drop[s, row]
@@ -138,7 +139,7 @@ def beside(factor, new=20, mean=1000.0):
 
 def test_a_ruined_critic_is_regressed_while_the_return_holds():
     """An error twice as large is regressed, and the sentence says that it is not the return."""
-    found = judge_cells(beside(2.0)).cells
+    found = verdicts_at(beside(2.0)).cells
     critic = found["cell critic"]
     assert (found["cell"].verdict, critic.verdict) == ("holds", "regressed")
     assert "the critic's error is 1.9" in critic.reason
@@ -148,30 +149,30 @@ def test_a_ruined_critic_is_regressed_while_the_return_holds():
 
 def test_a_ruined_return_leaves_the_critic_alone():
     """Half of the return lost is regressed, and nothing is said of the critic."""
-    found = judge_cells(beside(1.0, mean=500.0)).cells
+    found = verdicts_at(beside(1.0, mean=500.0)).cells
     assert (found["cell"].verdict, found["cell critic"].verdict) == ("regressed", "holds")
     assert "critic" not in found["cell"].reason
 
 
 def test_a_critic_that_predicts_better_is_improved():
     """An error half as large is a change too."""
-    assert judge_cells(beside(0.5)).cells["cell critic"].verdict == "improved"
+    assert verdicts_at(beside(0.5)).cells["cell critic"].verdict == "improved"
 
 
 def test_a_growth_below_the_floor_holds():
     """An error 1.03 times as large is no regression, however sure the test is."""
     stored, new = numbers(1, 20) / 100, numbers(2, 20) / 100 - np.log(1.03)
     cells = {"cell critic": of_critic(stored, new)}
-    found = judge_cells(cells).cells["cell critic"]
+    found = verdicts_at(cells).cells["cell critic"]
     assert found.verdict == "holds"
     assert "not more than the floor" in found.reason
-    assert judge_cells(cells, rules=Rules(floor=0.01)).cells["cell critic"].verdict == "regressed"
+    assert verdicts_at(cells, rules=Rules(floor=0.01)).cells["cell critic"].verdict == "regressed"
 
 
 def test_the_effect_of_a_critic_is_the_logarithm_of_a_factor():
     """Its scale is 1 whatever its mean, so that no critic is measured by another one's level."""
     wide = of_critic(numbers(1, 20) - 3.0, numbers(2, 20, 2.0) - 3.0)
-    found = judge_cells({"cell critic": wide}).cells["cell critic"]
+    found = verdicts_at({"cell critic": wide}).cells["cell critic"]
     assert found.scale == 1.0
     assert np.exp(-found.effect_fraction) == pytest.approx(2.0, rel=0.1)
     assert found.interval[0] < found.effect < found.interval[1]
@@ -184,7 +185,7 @@ def test_no_growth_beyond_the_largest_error_is_said_to_be_seen():
     for error, found in ((0.1, True), (60.0, False)):
         cells = {f"{n} critic": of_critic(spread - np.log(error), spread - np.log(error), "g")
                  for n in range(3)}  # fmt: skip
-        verdicts = judge_cells(cells, fixed(5))
+        verdicts = verdicts_at(cells, fixed(5))
         for of in [*verdicts.cells.values(), *verdicts.groups.values()]:
             assert (of.visible_fraction is not None) == found
         assert all(of.verdict == "inconclusive" for of in verdicts.cells.values())
@@ -222,9 +223,9 @@ def test_a_family_knows_what_is_tested_first_at_which_level():
     level = {key: weight / sum(weights.values()) for key, weight in weights.items()}
     assert level["cell", "a"] == level["group", "g"] == pytest.approx(0.8 / 3)
     assert level["cell", "a critic"] == pytest.approx(0.2)
-    found = judge_cells(cells, fixed(5)).cells
+    found = verdicts_at(cells, fixed(5)).cells
     assert found["a"].hypotheses == found["a critic"].hypotheses == 4
-    p = {key: judge_cells(cells, fixed(5)).groups["g"].p_drop for key in weights}
+    p = {key: verdicts_at(cells, fixed(5)).groups["g"].p_drop for key in weights}
     p |= {("cell", name): found[name].p_drop for name in cells}
     adjusted = holm_adjust(list(p.values()), [0.8 / 3 if k[1] != "a critic" else 0.2 for k in p])
     assert [course.adjusted_drop[key] for key in p] == pytest.approx(adjusted)
@@ -239,7 +240,7 @@ def test_critics_are_pooled_like_returns():
         cells[f"c{i}"] = CellSample(returns(i, 20), returns(60 + i, 20), group="g")
         of = of_critic(numbers(i, 20), numbers(80 + i, 20, 1.12), "g critic")
         cells[f"c{i} critic"] = of
-    groups = judge_cells(cells).groups
+    groups = verdicts_at(cells).groups
     assert (groups["g"].verdict, groups["g critic"].verdict) == ("holds", "regressed")
     assert groups["g critic"].cells == tuple(f"c{i} critic" for i in range(6))
 
@@ -247,21 +248,21 @@ def test_critics_are_pooled_like_returns():
 def test_an_undecided_critic_asks_for_the_next_runs_of_its_cell():
     """The cell is accepted after five runs; a critic that is worse by half a deviation goes on."""
     cells = beside(1.08, new=5)
-    course = follow(cells, dict.fromkeys(cells, SEQUENTIAL), Rules())
+    course = follow(cells, dict.fromkeys(cells, LOOKS), Rules())
     assert course.needed == {"cell critic": 10}
     assert course.undecided == {"cell critic"}
     healthy = beside(1.0, new=5)
-    assert not follow(healthy, dict.fromkeys(healthy, SEQUENTIAL), Rules()).needed
+    assert not follow(healthy, dict.fromkeys(healthy, LOOKS), Rules()).needed
 
 
 def test_runs_without_a_number_are_evidence_for_nothing():
     """One in five counts as the mean of the others; with more, the critic cannot hold."""
     stored, new = numbers(1, 20), numbers(2, 5)
     one, two = (np.where(np.arange(5) < n, np.nan, new) for n in (1, 2))
-    found = judge_cells({"cell critic": of_critic(stored, one)}, fixed(5)).cells["cell critic"]
+    found = verdicts_at({"cell critic": of_critic(stored, one)}, fixed(5)).cells["cell critic"]
     assert found.verdict == "holds"
     assert found.new_mean == pytest.approx(new[1:].mean())
-    found = judge_cells({"cell critic": of_critic(stored, two)}, fixed(5)).cells["cell critic"]
+    found = verdicts_at({"cell critic": of_critic(stored, two)}, fixed(5)).cells["cell critic"]
     assert found.verdict == "inconclusive"
     assert "2 of 5 new runs have no critic that can be compared" in found.reason
     assert found.visible_fraction is None
@@ -273,7 +274,7 @@ def test_a_factor_is_that_of_the_runs_that_have_a_number():
     stored, new = numbers(1, 20), numbers(2, 5, 3.0)
     new[:2] = np.nan
     cells = {f"{n} critic": of_critic(stored + n / 100, new + n / 100, "g") for n in range(2)}
-    verdicts = judge_cells(cells, fixed(5))
+    verdicts = verdicts_at(cells, fixed(5))
     factor = np.exp(stored.mean() - new[2:].mean())
     for of in [*verdicts.cells.values(), *verdicts.groups.values()]:
         assert of.verdict == "regressed"
@@ -288,7 +289,7 @@ def test_nothing_is_said_of_critics_that_no_new_run_has():
     """The new error is a dash, and so is the factor; no power is stated, of cell or group."""
     none = np.full(5, np.nan)
     cells = {f"{n} critic": of_critic(numbers(n, 20), none, "g critic") for n in range(2)}
-    verdicts = judge_cells(cells, fixed(5))
+    verdicts = verdicts_at(cells, fixed(5))
     for name, of in {**verdicts.cells, **verdicts.groups}.items():
         assert of.verdict == "inconclusive"
         text = words.critic_line(name, plain(of))
@@ -327,7 +328,7 @@ def with_entropy(mean, new=5):
 @pytest.mark.parametrize("mean", [1.1, 1.7])
 def test_a_diagnostic_moves_in_both_directions(mean):
     """Entropy lost or gained is moved, at the first look, while the return holds."""
-    found = judge_cells(with_entropy(mean)).cells
+    found = verdicts_at(with_entropy(mean)).cells
     assert (found["cell"].verdict, found["cell entropy"].verdict) == ("holds", "moved")
     assert "entropy changed by" in found["cell entropy"].reason
     assert found["cell entropy"].looks == (5,)
@@ -337,17 +338,17 @@ def test_a_diagnostic_moves_in_both_directions(mean):
 def test_a_diagnostic_asks_for_no_runs_and_costs_drops_nothing():
     """Its cell ends after five runs whatever it says; drops have all of their error."""
     cells = with_entropy(1.39)
-    course = follow(cells, dict.fromkeys(cells, SEQUENTIAL), Rules())
+    course = follow(cells, dict.fromkeys(cells, LOOKS), Rules())
     assert not course.needed
     assert course.family(RETURNS) == (1, 0.05)
-    assert course.family(ENTROPY) == (1, pytest.approx(0.05 * 0.2))
-    alone = judge_cells({"cell": cells["cell"]}).cells["cell"]
-    assert judge_cells(cells).cells["cell"].adjusted_drop == alone.adjusted_drop
+    assert course.family(ENTROPY) == (1, pytest.approx(0.05 * 0.25 / 1.05))
+    alone = verdicts_at({"cell": cells["cell"]}).cells["cell"]
+    assert verdicts_at(cells).cells["cell"].adjusted_drop == alone.adjusted_drop
 
 
 def test_a_small_change_of_a_diagnostic_holds():
     """A change of 3 % is below the floor; what would have been seen is said as a change."""
-    found = judge_cells(with_entropy(1.36)).cells["cell entropy"]
+    found = verdicts_at(with_entropy(1.36)).cells["cell entropy"]
     assert found.verdict == "holds"
     assert "the smallest change detected with 80 % power is a change of" in found.reason
 
@@ -357,7 +358,7 @@ def test_the_p_value_of_both_directions_by_hand():
     cell = logged(1.38)
     rows = permutation_p_rows([cell.stored], [cell.new], np.random.default_rng(0))
     assert rows.exact
-    found = judge_cells({"cell entropy": cell}).cells["cell entropy"]
+    found = verdicts_at({"cell entropy": cell}).cells["cell entropy"]
     assert found.p_gain == pytest.approx(min(1, 2 * min(rows.drop[0], rows.gain[0])))
     rng = np.random.default_rng(1)
     many = permutation_p_rows(rng.normal(size=(2000, 8)), rng.normal(size=(2000, 5)), rng)
