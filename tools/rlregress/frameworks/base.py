@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     # not at run time: what names a framework, such as a shell's completion, starts without it
     import numpy as np
 
+    from rlregress.frameworks.file_kinds import Saving
+
 #: observations [n, *observation_shape] -> deterministic actions [n, *action_shape], in the units
 #: of the environment; any observation normalisation is applied inside, with frozen statistics.
 Policy = Callable[["np.ndarray"], "np.ndarray"]
@@ -521,6 +523,10 @@ class Adapter:
         minibatch and an evaluation, as far as the algorithm has them.
         """
         return self._sibling("builtin_trainings").TRAININGS
+
+    def saved_files(self) -> Mapping[str, Saving]:
+        """What the framework's documentation saves of built-in trainings, by algorithm."""
+        return {}
 
     def warm_up(self) -> None:
         """Do once what takes long the first time; traced trainings are forked after it."""

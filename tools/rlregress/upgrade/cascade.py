@@ -47,6 +47,7 @@ from rlregress.upgrade import (
     return_gate,
     scenario_files,
     side_environments,
+    side_files,
     side_fingerprints,
     side_physics,
     state,
@@ -218,6 +219,13 @@ def _compared(
             )
             for adapter in adapters
         ]
+        # where answers are kept for other pairs, files of one version belong to several of them
+        load = options.files and options.keep is None and not options.only_scenarios
+        saved = [
+            sides.between(side_files.compared, adapter, options.algorithms, options.both_ways)
+            for adapter in adapters
+            if load and script is None
+        ]
         played = sides.run("physics", side_physics.played) if pair.moves_physics else None
         results = [(old.result(), new.result()) for old, new in prints]
         chosen, one_sided = _trainings(adapters, results, options)
@@ -234,6 +242,12 @@ def _compared(
             extra = tuple(entries.of_one_sided(one_sided_, adapter.full_name))
             of_frameworks.append(replace(of, entries=(*of.entries, *extra)))
             ran.append(executed)
+        for number, task in enumerate(saved):
+            of = of_frameworks[number]
+            files = entries.of_saved(task.result(), of.name)
+            unmoved = sum(file.state == model.SAME for file in files)
+            options.say(f"{of.name}: {unmoved} of {len(files)} kinds of saved files are the same")
+            of_frameworks[number] = replace(of, entries=(*of.entries, *files))
         of_script = None
         if script is not None:
             noting = script.noting(found.others(()))

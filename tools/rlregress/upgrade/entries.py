@@ -12,6 +12,7 @@ from packaging.specifiers import SpecifierSet
 from rlregress.model import differences as model
 from rlregress.model.code import ADDED, BODY, MODULE, REMOVED, WORDING, Changed
 from rlregress.model.differences import Entry
+from rlregress.model.loaded_files import LoadedFile
 from rlregress.model.recorded_traces import Crash, NotTraced, Traced
 from rlregress.model.upgrade_result import (
     Cause,
@@ -227,6 +228,45 @@ def _environment(shift: Moved) -> Entry:
     return Entry(
         kind=model.ENVIRONMENT, name=shift.environment, state=state, reason=reason, content=reason
     )
+
+
+def of_saved(files: Iterable[LoadedFile], framework: str) -> list[Entry]:
+    """Kinds of files that one version wrote and the other loaded."""
+    return [_saved(file, framework) for file in files]
+
+
+def _saved(file: LoadedFile, framework: str) -> Entry:
+    state, reason = _saved_state(file)
+    gaps = ", ".join(dict.fromkeys(path.partition("[")[0] for path in file.unstable))
+    return Entry(
+        kind=model.SAVED,
+        name=f"{file.name} of the new version" if file.newer else file.name,
+        framework=framework,
+        summary=f"({file.way})" if file.way else "",
+        state=state,
+        reason=reason,
+        notes=(f"not compared, as it does not repeat itself: {gaps}",) if gaps else (),
+        content=f"{state} {reason}",
+    )
+
+
+def _saved_state(file: LoadedFile) -> tuple[str, str]:
+    writer, reader = ("new", "old") if file.newer else ("old", "new")
+    if file.unsupported:
+        return model.NO_EFFECT, f"the {writer} version does not offer it: {file.unsupported}"
+    if file.own_error is not None and file.own_error.when == "load" and file.error is None:
+        return model.OLD_FAILED, f"the {writer} version does not load its own: {file.own_error}"
+    if file.own_error is not None:
+        does = {"write": "write it", "load": "load its own"}.get(file.own_error.when, "answer")
+        return model.CANNOT, f"the {writer} version does not {does}: {file.own_error}"
+    if file.error is not None:
+        why = model.NEW_FILES if file.newer else model.OLD_FILES
+        return model.DIFFERS, f"{why}: {file.error}"
+    if file.differing:
+        return model.DIFFERS, file.words
+    if not file.compared:
+        return model.NOT_COMPARED, "nothing of it repeats itself"
+    return model.SAME, f"{file.compared} items are those that the {writer} version loads"
 
 
 # -- code ------------------------------------------------------------------------------------------

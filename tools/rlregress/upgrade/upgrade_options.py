@@ -29,6 +29,8 @@ class Options:
         script: the job of a script that is traced instead of the built-in trainings.
         every: trace also what runs no code that differs.
         returns, one_look: train what has diverged; judge it by the gate of fixed size.
+        files: load what the old version saves with the new one.
+        both_ways: load what the new version saves with the old one, too.
         lend: distributions that both sides have, although only one version installs them.
         minutes: after which nothing more is begun; 0: there is no limit. Of them, a half is for
             traces, a quarter for causes, and the rest for direct calls.
@@ -69,6 +71,8 @@ class Options:
     every: bool = option(False, "--trace-all", "Trace also what runs no code that differs.")
     returns: bool = option(True, "--returns", "Train what diverged, and judge its returns.")
     one_look: bool = option(False, "--single-look", "Judge returns once.")
+    files: bool = option(True, "--old-files", "Load files that the old version saved.")
+    both_ways: bool = option(False, "--both-ways", "Load new files with the old version, too.")
     workers: int = option(
         0, "--workers", "Processes; 0: one per core.", short="-n", metavar="N", least=0
     )

@@ -1,0 +1,149 @@
+"""Files that one version saved, loaded by both: what of a training survives an upgrade.
+
+The old version trains shortly, saves every kind of file that its documentation names, and loads
+each twice: that is the reference. The new version loads the same files. What was loaded is compared
+bit by bit, item by item, in the order in which it comes back: parameters, settings, actions, the
+same after it was saved again, the next update, a continued training.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rlregress.errors import UserError
+from rlregress.frameworks.base import Adapter
+from rlregress.model.loaded_files import LoadedFile, LoadError
+from rlregress.tracing.recording_processes import Side
+from rlregress.upgrade import side_process
+
+_MODULE = "rlregress.inside.saved_files_worker"
+#: an item that is not there.
+_MISSING = "missing"
+
+
+def compared(
+    sides: tuple[Side, Side],
+    folders: tuple[Path, Path],
+    adapter: Adapter,
+    algorithms: Sequence[str],
+    both_ways: bool,
+) -> list[LoadedFile]:
+    """What became of every kind of file of a framework.
+
+    Args:
+        folders: where files and answers of either version are kept.
+        algorithms: those whose trainings save; empty: all.
+        both_ways: the old version also loads what the new one has saved again.
+    """
+    old, new = sides
+    job = {"framework": adapter.full_name, "algorithms": sorted(algorithms), "again": ""}
+    key = hashlib.sha256(f"{folders[0]} {sorted(algorithms)}".encode()).hexdigest()[:8]
+    files = [folder / f"{adapter.full_name}-files-{key}" for folder in folders]
+    written = {**job, "files": str(files[0]), "write": True, "times": 2}
+    given = {**job, "files": str(files[0]), "write": False, "times": 1}
+    if both_ways:
+        written["again"], given["again"] = f"{files[0]}-again", str(files[1])
+    try:
+        own = side_process.run_module(old, _MODULE, written, files[0].with_suffix(".json"))
+    except UserError as error:
+        return [LoadedFile(name="files", own_error=LoadError(when="start", error=str(error)))]
+    if not own["kinds"]:
+        return []
+    try:
+        other = side_process.run_module(new, _MODULE, given, files[1].with_suffix(".json"))
+    except UserError as error:
+        other = _ended(own, error)
+    found = list(_judged(own, other, newer=False))
+    if both_ways:
+        found += _back(old, own, other, files, written)
+    return found
+
+
+def _back(
+    old: Side,
+    own: Mapping[str, Any],
+    other: Mapping[str, Any],
+    files: Sequence[Path],
+    written: Mapping[str, Any],
+) -> Iterator[LoadedFile]:
+    """What the old version loads of what both have saved again: a training is no part of it."""
+    answers = []
+    for folder, mark in ((f"{files[0]}-again", "own"), (str(files[1]), "new")):
+        job = {**written, "files": folder, "write": False, "again": ""}
+        kept = files[0].with_name(f"{files[0].name}-{mark}.json")
+        try:
+            answers.append(side_process.run_module(old, _MODULE, job, kept))
+        except UserError as error:
+            answers.append(_ended(own, error))
+    loaded = {name for name, entry in other["kinds"].items() if entry.get("items")}
+    for file in _judged(answers[0], answers[1], newer=True):
+        if file.name in loaded:
+            yield file
+
+
+def _ended(own: Mapping[str, Any], error: UserError) -> dict[str, Any]:
+    """In place of answers of a process that gave none."""
+    entry = {"error": str(error), "when": "start"}
+    return {"functions": [], "kinds": {name: {**entry, "way": ""} for name in own["kinds"]}}
+
+
+def _judged(own: Mapping[str, Any], other: Mapping[str, Any], newer: bool) -> Iterator[LoadedFile]:
+    for name, entry in own["kinds"].items():
+        loaded = other["kinds"].get(name, {"unsupported": "the other version has no such kind"})
+        yield _file(name, entry, loaded, own["functions"], newer)
+
+
+def _file(
+    name: str,
+    own: Mapping[str, Any],
+    other: Mapping[str, Any],
+    functions: Sequence[str],
+    newer: bool,
+) -> LoadedFile:
+    made = {"name": name, "way": own["way"], "newer": newer}
+    own_error, error = _error(own), _error(other)
+    unsupported = str(own.get("unsupported", ""))
+    if unsupported or own_error is not None:
+        # that the other version loads nothing says nothing: there may be no file
+        written = own_error is not None and own_error.when == "load"
+        return LoadedFile(
+            **made, unsupported=unsupported, own_error=own_error, error=error if written else None
+        )
+    if error is None and other.get("unsupported"):
+        error = LoadError(when="load", error=str(other["unsupported"]))
+    if error is not None:
+        return LoadedFile(**made, error=error)
+    return LoadedFile(**made, **_difference(own["items"], other["items"][0], functions))
+
+
+def _error(entry: Mapping[str, Any]) -> LoadError | None:
+    if not entry.get("error"):
+        return None
+    return LoadError(
+        when=str(entry["when"]), error=str(entry["error"]), at=str(entry.get("at", ""))
+    )
+
+
+def _difference(
+    own: Sequence[Sequence[Any]], other: Sequence[Any], functions: Sequence[str]
+) -> dict[str, Any]:
+    """What ``LoadedFile`` holds of a comparison.
+
+    An item that only the other version has is none that was loaded, and is not compared.
+    """
+    repeated = {path: words for path, words, _ in own[-1]}
+    found = {path: words for path, words, _ in other}
+    unstable = [path for path, words, _ in own[0] if repeated.get(path) != words]
+    rows = [row for row in own[0] if repeated.get(row[0]) == row[1]]
+    differing = [row for row in rows if found.get(row[0], _MISSING) != row[1]]
+    made: dict[str, Any] = {
+        "compared": len(rows), "unstable": tuple(unstable), "differing": len(differing)
+    }  # fmt: skip
+    if differing:
+        path, words, number = differing[0]
+        made.update(item=path, writer=words, reader=found.get(path, _MISSING))
+        made["function"] = functions[number]
+    return made
