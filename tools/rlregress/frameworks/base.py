@@ -524,7 +524,7 @@ class Adapter:
         """
         return self._sibling("builtin_trainings").TRAININGS
 
-    def saved_files(self) -> Mapping[str, Saving]:
+    def saved_files(self) -> Mapping[str, Sequence[Saving]]:
         """What the framework's documentation saves of built-in trainings, by algorithm."""
         return {}
 

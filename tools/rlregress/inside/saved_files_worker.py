@@ -13,6 +13,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import re
 import sys
 import tempfile
 import warnings
@@ -28,6 +29,9 @@ from rlregress.inside.toys import Ends
 
 #: seed of the training that is saved.
 _SEED = 1
+#: characters of an error that are kept.
+_MESSAGE = 400
+_COLOUR = re.compile("\x1b\\[[0-9;]*m")
 #: path of an item, what it is in words, and number of the function that it comes from.
 Row = Tuple[str, str, int]
 
@@ -42,9 +46,10 @@ def answers(job: Dict[str, Any]) -> Dict[str, Any]:
     adapter = frameworks.get(job["framework"])
     places = Places(adapter.code_folders())
     found = _Kinds(places)
-    for algorithm, saving in adapter.saved_files().items():
+    for algorithm, savings in adapter.saved_files().items():
         if not job["algorithms"] or algorithm in job["algorithms"]:
-            found.add(saving, job)
+            for saving in savings:
+                found.add(saving, job)
     return {"functions": found.functions, "kinds": found.kinds}
 
 
@@ -93,7 +98,10 @@ class _Kinds:
             return None, {"unsupported": str(reason)}
         except Exception as error:  # whatever the foreign code raises is the finding
             found = error_origin.found(error, self._places)
-            return None, {"error": found["error"], "at": found["at"] or found["by"], "when": when}
+            # what is missing in a state follows in the lines below
+            text = " ".join(_COLOUR.sub("", str(error)).split())
+            message = f"{found['type']}: {text}"[:_MESSAGE]
+            return None, {"error": message, "at": found["at"] or found["by"], "when": when}
 
     def _loaded(self, kind: FileKind, folder: str, job: Dict[str, Any]) -> List[Row]:
         """What comes back from a file, and what from the same after it was saved again."""

@@ -97,7 +97,8 @@ def _parts(value: Any) -> Tuple[str, List[Tuple[str, Any]]]:
         return type(value).__name__, [(f".{k}", part) for k, part in value._asdict().items()]
     if isinstance(value, Mapping):
         rows = sorted(value.items(), key=lambda row: str(row[0]))
-        return f"mapping of {len(rows)}", [(f"[{key!r}]", part) for key, part in rows]
+        # what only the other version adds to it was not loaded
+        return "mapping", [(f"[{key!r}]", part) for key, part in rows]
     if isinstance(value, (Sequence, collections.deque, np.ndarray)):
         kind = "list" if isinstance(value, (list, collections.deque)) else "tuple"
         return f"{kind} of {len(value)}", [(f"[{n}]", part) for n, part in enumerate(value)]

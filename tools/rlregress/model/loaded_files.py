@@ -60,6 +60,8 @@ class LoadedFile:
     @property
     def words(self) -> str:
         """The first difference in one clause."""
+        later = self.item.startswith(("next update", "continued training"))
+        before = "what is loaded is the same; " if later else ""
         versions = f"{self.writer} -> {self.reader}"
         more = f" (and {self.differing - 1} more)" if self.differing > 1 else ""
-        return f"{self.item}, {self.function}: {versions}{more}"
+        return f"{before}{self.item}, {self.function}: {versions}{more}"

@@ -28,10 +28,12 @@ _NO_SETTINGS = {
     "ent_coef_optimizer", "replay_buffer", "rollout_buffer", "ep_info_buffer", "ep_success_buffer",
     "system_info",
 }  # fmt: skip
-_ON_POLICY = {"n_steps": 16}
+#: none of them as it is by default: a setting that is lost would be the same.
+_ON_POLICY = {"n_steps": 16, "gamma": 0.97, "gae_lambda": 0.9, "vf_coef": 0.6,
+              "max_grad_norm": 0.4}  # fmt: skip
 _OFF_POLICY = {
-    "buffer_size": 96, "learning_starts": 16, "batch_size": 16, "train_freq": 1,
-    "learning_rate": 1e-3,
+    "buffer_size": 96, "learning_starts": 16, "batch_size": 16, "train_freq": 1, "gamma": 0.97,
+    "tau": 0.02, "learning_rate": 1e-3,
 }  # fmt: skip
 
 
@@ -64,7 +66,7 @@ def _environments(algorithm: str, make_env: Callable[..., Any]) -> Any:
 def _train(algorithm: str, make_env: Callable[..., Any], seed: int) -> Any:
     environment: Any = _environments(algorithm, make_env)
     if algorithm in _NORMALISED:
-        environment = VecNormalize(environment, clip_reward=5.0)
+        environment = VecNormalize(environment, clip_reward=5.0, clip_obs=2.0, gamma=0.97)
     agent = _made(algorithm, environment, seed)
     compat.silence(agent)
     agent.learn(_STEPS)
@@ -308,4 +310,4 @@ def _kinds(algorithm: str) -> Iterator[FileKind]:
         yield _checkpoint(algorithm)
 
 
-SAVED = {name: Saving(partial(_train, name), tuple(_kinds(name))) for name in _SETTINGS}
+SAVED = {name: (Saving(partial(_train, name), tuple(_kinds(name))),) for name in _SETTINGS}
