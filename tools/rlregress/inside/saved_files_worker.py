@@ -32,16 +32,16 @@ _SEED = 1
 #: characters of an error that are kept.
 _MESSAGE = 400
 _COLOUR = re.compile("\x1b\\[[0-9;]*m")
-#: path of an item, what it is in words, and number of the function that it comes from.
-Row = Tuple[str, str, int]
+#: path of an item, what it is in words, number of the function that it comes from, and numbers.
+Row = Tuple[str, str, int, List[Any]]
 
 
 def answers(job: Dict[str, Any]) -> Dict[str, Any]:
     """What was saved and loaded.
 
     ``functions``: "file:line name". ``kinds``: name -> ``way``, and either ``items``, once for
-    each time it was loaded, or ``error``, ``at`` and ``when`` ("write", "load"), or
-    ``unsupported``.
+    each time it was loaded, or ``error``, ``at`` and ``when`` ("write", "load", or "use" with the
+    items before it), or ``unsupported``.
     """
     adapter = frameworks.get(job["framework"])
     places = Places(adapter.code_folders())
@@ -78,12 +78,15 @@ class _Kinds:
 
     def _times(self, kind: FileKind, folder: str, job: Dict[str, Any]) -> Dict[str, Any]:
         """What comes back from a file each time, or the first error."""
-        rows = []
+        rows: List[List[Row]] = []
         for _ in range(job["times"]):
-            loaded, failed = self._tried("load", self._loaded, kind, folder, job)
+            loaded, failed = self._tried("load", kind.load, _make_env, folder)
             if failed:
                 return failed
-            rows.append(loaded)
+            rows.append([])
+            _, failed = self._tried("use", self._used, kind, loaded, job["again"], rows[-1])
+            if failed:
+                return {"items": rows, **failed}
         return {"items": rows}
 
     def _tried(
@@ -103,25 +106,23 @@ class _Kinds:
             message = f"{found['type']}: {text}"[:_MESSAGE]
             return None, {"error": message, "at": found["at"] or found["by"], "when": when}
 
-    def _loaded(self, kind: FileKind, folder: str, job: Dict[str, Any]) -> List[Row]:
-        """What comes back from a file, and what from the same after it was saved again."""
-        loaded = kind.load(_make_env, folder)
-        rows = list(self._rows(kind.state(loaded)))
+    def _used(self, kind: FileKind, loaded: Any, folder: str, rows: List[Row]) -> None:
+        """Note what was loaded from a file, and what comes back after it was saved again."""
+        rows.extend(self._rows(kind.state(loaded)))
         with tempfile.TemporaryDirectory() as made:
-            again = os.path.join(job["again"] or made, kind.name)
+            again = os.path.join(folder or made, kind.name)
             os.makedirs(again, exist_ok=True)
             kind.save(loaded, again)
-            rows += self._rows(kind.go_on(loaded))
+            rows.extend(self._rows(kind.go_on(loaded)))
             loaded = kind.load(_make_env, again)
-            rows += self._rows(kind.state(loaded), "saved again: ")
-            rows += self._rows(kind.go_on(loaded), "saved again: ")
-        return rows
+            for found in (kind.state(loaded), kind.go_on(loaded)):
+                rows.extend(self._rows(found, "saved again: "))
 
     def _rows(self, found: Any, before: str = "") -> Iterator[Row]:
         for name, value, function in found:
             number = self._number(function)
-            for path, words in saved_items.items(name, value):
-                yield before + path, words, number
+            for path, words, numbers in saved_items.items(name, value):
+                yield before + path, words, number, numbers
 
     def _number(self, function: Any) -> int:
         name = _place(function, self._places)

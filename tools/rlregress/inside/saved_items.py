@@ -29,20 +29,31 @@ _SHOWN = 3
 _SPACE = ("low", "high", "n", "nvec", "start", "spaces")
 
 
-def items(name: str, value: Any) -> Iterator[Tuple[str, str]]:
-    """(path, words) of everything that a value consists of."""
+def items(name: str, value: Any) -> Iterator[Tuple[str, str, List[Any]]]:
+    """Everything that a value consists of: path, words, and of floats numbers by which it grows.
+
+    The numbers are the norm and two projections of all of them: they differ about as much as the
+    floats do.
+    """
     yield from _items(name, value, 0)
 
 
-def _items(name: str, value: Any, depth: int) -> Iterator[Tuple[str, str]]:
+def _items(name: str, value: Any, depth: int) -> Iterator[Tuple[str, str, List[Any]]]:
     words = _words(value)
     if words is not None or depth > _DEEP:
-        yield name, words or type(value).__name__
+        yield name, words or type(value).__name__, _size(value)
         return
     kind, parts = _parts(value)
-    yield name, kind
+    yield name, kind, []
     for label, part in parts:
         yield from _items(name + label, part, depth + 1)
+
+
+def _size(value: Any) -> List[Any]:
+    if not leaves.is_array(value) or isinstance(value, np.ndarray) and value.dtype.kind != "f":
+        return []
+    _, norm, first, projections = events.parts_of([events.as_array(value)])
+    return [norm, *(projections or first)]
 
 
 def _words(value: Any) -> Any:

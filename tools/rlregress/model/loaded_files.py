@@ -10,7 +10,7 @@ class LoadError:
     """An error of writing or loading a file.
 
     Attributes:
-        when: "write", "load", or "start", where the process itself ended.
+        when: "write", "load", "use" of what was loaded, or "start", where the process ended.
         error: type and message.
         at: file, line and function of the framework.
     """
@@ -36,10 +36,11 @@ class LoadedFile:
         compared: items that were compared.
         unstable: items that the version that wrote it does not repeat itself.
         differing: how many of the compared items differ.
+        rounding: they are computed from what was loaded, and differ by rounding.
         item: the first of them, with its words as the writer and as the other version loads it.
         function: of the framework, where the first item comes from.
-        own_error: the version that wrote it cannot write or load it.
-        error: the other version cannot load it.
+        own_error: the version that wrote it cannot write, load or use it.
+        error: the other version cannot load or use it.
         unsupported: why the version that wrote it has no such file; empty: it has.
     """
 
@@ -49,6 +50,7 @@ class LoadedFile:
     compared: int = 0
     unstable: tuple[str, ...] = ()
     differing: int = 0
+    rounding: bool = False
     item: str = ""
     writer: str = ""
     reader: str = ""

@@ -230,6 +230,13 @@ def _environment(shift: Moved) -> Entry:
     )
 
 
+#: what a version does not do with a file, by when its error comes.
+_DOES_NOT = {
+    "write": "does not write it", "load": "does not load its own", "start": "gives no answers",
+    "use": "loads its own, and then fails",
+}  # fmt: skip
+
+
 def of_saved(files: Iterable[LoadedFile], framework: str) -> list[Entry]:
     """Kinds of files that one version wrote and the other loaded."""
     return [_saved(file, framework) for file in files]
@@ -254,16 +261,19 @@ def _saved_state(file: LoadedFile) -> tuple[str, str]:
     writer, reader = ("new", "old") if file.newer else ("old", "new")
     if file.unsupported:
         return model.NO_EFFECT, f"the {writer} version does not offer it: {file.unsupported}"
-    if file.own_error is not None and file.own_error.when == "load" and file.error is None:
-        return model.OLD_FAILED, f"the {writer} version does not load its own: {file.own_error}"
     if file.own_error is not None:
-        does = {"write": "write it", "load": "load its own"}.get(file.own_error.when, "answer")
-        return model.CANNOT, f"the {writer} version does not {does}: {file.own_error}"
+        when = file.own_error.when
+        reason = f"the {writer} version {_DOES_NOT.get(when, when)}: {file.own_error}"
+        loads = when in ("load", "use") and file.error is None
+        return model.OLD_FAILED if loads else model.CANNOT, reason
     if file.error is not None:
         why = model.NEW_FILES if file.newer else model.OLD_FILES
+        if file.error.when == "use":
+            before = f"{file.words}; " if file.differing else ""
+            why = f"{before}the {reader} version loads it, and then fails"
         return model.DIFFERS, f"{why}: {file.error}"
     if file.differing:
-        return model.DIFFERS, file.words
+        return model.CLOSE if file.rounding else model.DIFFERS, file.words
     if not file.compared:
         return model.NOT_COMPARED, "nothing of it repeats itself"
     return model.SAME, f"{file.compared} items are those that the {writer} version loads"

@@ -17,8 +17,8 @@ from rlregress.frameworks.file_kinds import FileKind, Item, Saving
 from rlregress.frameworks.sb3 import compat, gyms, user_code
 from rlregress.frameworks.sb3.scenario_request import algorithm_named, library, made, silent
 
-#: environments side by side, and environment steps of the training and of what goes on after it.
-_COPIES, _STEPS, _MORE = 2, 64, 32
+#: environment steps of the training, and of what goes on after it.
+_STEPS, _MORE = 64, 32
 #: files in the folder of a kind.
 _MODEL, _ROWS, _STATISTICS, _POLICY = "model.zip", "rows.pkl", "statistics.pkl", "policy.pth"
 #: attributes of an agent that are no settings: they are compared elsewhere, or are the machine's.
@@ -32,7 +32,7 @@ _NO_SETTINGS = {
 _ON_POLICY = {"n_steps": 16, "gamma": 0.97, "gae_lambda": 0.9, "vf_coef": 0.6,
               "max_grad_norm": 0.4}  # fmt: skip
 _OFF_POLICY = {
-    "buffer_size": 96, "learning_starts": 16, "batch_size": 16, "train_freq": 1, "gamma": 0.97,
+    "buffer_size": 48, "learning_starts": 16, "batch_size": 16, "train_freq": 1, "gamma": 0.97,
     "tau": 0.02, "learning_rate": 1e-3,
 }  # fmt: skip
 
@@ -53,6 +53,8 @@ _SETTINGS: Dict[str, Callable[[], Dict[str, Any]]] = {
                     "learning_rate": user_code.linear(1e-3)},
 }  # fmt: skip
 _DISCRETE = ("a2c", "dqn")
+#: two environments side by side; until 1.2 no other algorithm takes several.
+_SEVERAL = ("ppo", "a2c")
 _NORMALISED = ("ppo",)
 
 
@@ -60,7 +62,7 @@ def _environments(algorithm: str, make_env: Callable[..., Any]) -> Any:
     def one() -> Any:
         return gyms.native(make_env(discrete=algorithm in _DISCRETE))
 
-    return DummyVecEnv([one] * _COPIES)
+    return DummyVecEnv([one] * (2 if algorithm in _SEVERAL else 1))
 
 
 def _train(algorithm: str, make_env: Callable[..., Any], seed: int) -> Any:
@@ -113,7 +115,7 @@ def _acts(actor: Any, policy: Any) -> Iterator[Item]:
     with torch.no_grad():
         if hasattr(policy, "value_net"):
             compat.add_parts(policy)
-            yield "values", policy.predict_values(tensor), type(policy).predict_values
+            yield "values", policy.predict_values(tensor), policy.predict_values
         elif hasattr(policy, "q_net"):
             yield "values", policy.q_net(tensor), type(policy.q_net).forward
             yield "target values", policy.q_net_target(tensor), type(policy.q_net).forward
@@ -127,7 +129,7 @@ def _acts(actor: Any, policy: Any) -> Iterator[Item]:
 def _learn(agent: Any) -> Iterator[Item]:
     """A rollout, or as many steps, and the update after it; then more of them."""
     learn = type(agent).learn
-    steps = _COPIES * getattr(agent, "n_steps", 1)
+    steps = agent.get_env().num_envs * getattr(agent, "n_steps", 1)
     compat.silence(agent)
     agent.set_random_seed(0)
     for name, more in (("next update", steps), ("continued training", _MORE)):
@@ -250,7 +252,7 @@ def _normaliser(algorithm: str, frozen: bool) -> FileKind:
     def go_on(normaliser: Any) -> Iterator[Item]:
         normaliser.seed(0)
         seen = [normaliser.reset()]
-        for action in np.random.RandomState(1).uniform(-1.0, 1.0, (12, _COPIES, 2)):
+        for action in np.random.RandomState(1).uniform(-1.0, 1.0, (12, normaliser.num_envs, 2)):
             seen += normaliser.step(action.astype(np.float32))[:3]
         yield "observations and rewards of steps", seen, VecNormalize.step_wait
         after = [normaliser.obs_rms, normaliser.ret_rms]
@@ -301,7 +303,7 @@ def _kinds(algorithm: str) -> Iterator[FileKind]:
     yield _model(algorithm)
     yield _parameters_alone(algorithm)
     yield _policy(algorithm)
-    if algorithm not in ("ppo", "a2c"):
+    if algorithm not in _SEVERAL:
         yield _replay_buffer(algorithm)
     if algorithm in _NORMALISED:
         yield _normaliser(algorithm, frozen=False)

@@ -35,8 +35,8 @@ from rlregress.frameworks.torchrl.scenarios.scenario_environments import make_tr
 
 _OBJECTIVES = "torchrl.objectives"
 _WEIGHTS, _OPTIMIZER, _ROWS, _TRAINER = "loss.pt", "optimizer.pt", "rows", "trainer"
-#: rows of a batch, and of the replay buffer.
-_BATCH, _STORED = 16, 40
+#: rows of a batch, and of the replay buffer: it is written on amid of it.
+_BATCH, _STORED = 16, 36
 #: updates of the training, and of what goes on after it.
 _UPDATES, _MORE = 5, 4
 #: loss, whether it has target networks that follow slowly.
