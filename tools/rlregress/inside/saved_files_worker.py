@@ -2,14 +2,16 @@
 
 Runs inside foreign and old environments: standard library, NumPy, torch and gymnasium only, Python
 3.9 syntax. The job is a JSON file: ``framework``; ``algorithms``, empty for all; ``files``, a
-folder; ``write``, whether the files are made there first; ``times``, how often each is loaded; and
-``again``, a folder into which each is saved again after it was loaded, empty for none.
+folder; ``write``, whether the files are made there first; ``times``, how often each is loaded;
+``again``, a folder into which each is saved again after it was loaded, empty for none; and
+``trusted``, names of kinds that PyTorch is to load although they are not only numbers.
 
 Only files that a process of the same command has written are loaded.
 """
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import json
 import os
@@ -18,6 +20,7 @@ import sys
 import tempfile
 import warnings
 from typing import Any, Callable, Dict, Iterator, List, Tuple
+from unittest import mock
 
 from rlregress import frameworks
 from rlregress.frameworks.base import Unsupported
@@ -31,6 +34,8 @@ from rlregress.inside.toys import Ends
 _SEED = 1
 #: characters of an error that are kept.
 _MESSAGE = 400
+#: how PyTorch refuses a file, and what tells it not to.
+_WEIGHTS_ONLY, _TRUST = "Weights only load failed", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"
 _COLOUR = re.compile("\x1b\\[[0-9;]*m")
 #: path of an item, what it is in words, number of the function that it comes from, and numbers.
 Row = Tuple[str, str, int, List[Any]]
@@ -77,7 +82,21 @@ class _Kinds:
             self.kinds[kind.name] = {"way": kind.way, **(failed or self._times(kind, folder, job))}
 
     def _times(self, kind: FileKind, folder: str, job: Dict[str, Any]) -> Dict[str, Any]:
-        """What comes back from a file each time, or the first error."""
+        """What comes back from a file each time, or the first error.
+
+        PyTorch since 2.6 refuses what is not only numbers, and versions that do not expect it do
+        not load their own files. These are loaded as users help themselves.
+        """
+        trusted = kind.name in job["trusted"]
+        with _trusting() if trusted else contextlib.nullcontext():
+            found = self._once(kind, folder, job)
+        if job["write"] and _WEIGHTS_ONLY in found.get("error", ""):
+            trusted = True
+            with _trusting():
+                found = self._once(kind, folder, job)
+        return {**found, "trusted": trusted}
+
+    def _once(self, kind: FileKind, folder: str, job: Dict[str, Any]) -> Dict[str, Any]:
         rows: List[List[Row]] = []
         for _ in range(job["times"]):
             loaded, failed = self._tried("load", kind.load, _make_env, folder)
@@ -139,6 +158,10 @@ def _place(function: Any, places: Places) -> str:
         return name
     file = places.name(code.co_filename) or os.path.basename(code.co_filename)
     return f"{file}:{code.co_firstlineno} {name}"
+
+
+def _trusting() -> Any:
+    return mock.patch.dict(os.environ, {_TRUST: "1"})
 
 
 def _make_env(discrete: bool = False) -> Any:

@@ -79,11 +79,11 @@ def _words(value: Any) -> Any:
 
 def _numbers(array: np.ndarray, kind: str) -> str:
     flat = np.ascontiguousarray(array).reshape(-1)
-    shown = ", ".join(f"{number:.6g}" if array.dtype.kind == "f" else str(number)
+    first = ", ".join(f"{number:.6g}" if array.dtype.kind == "f" else str(number)
                       for number in flat[:_SHOWN].tolist())  # fmt: skip
     more = ", ..." if flat.size > _SHOWN else ""
     digest = hashlib.sha256(flat.tobytes()).hexdigest()[:8]
-    return f"{kind} {list(array.shape)}: {shown}{more} ({digest})"
+    return f"{kind} {list(array.shape)}: {first}{more} ({digest})"
 
 
 def _is_schedule(value: Any) -> bool:

@@ -33,6 +33,7 @@ class LoadedFile:
         name: of the kind, such as "sac model".
         way: the functions that write and read it.
         newer: the new version wrote it, and the old one loads it.
+        trusted: the version that wrote it loads its own only where PyTorch is told to trust them.
         compared: items that were compared.
         unstable: items that the version that wrote it does not repeat itself.
         differing: how many of the compared items differ.
@@ -47,6 +48,7 @@ class LoadedFile:
     name: str
     way: str = ""
     newer: bool = False
+    trusted: bool = False
     compared: int = 0
     unstable: tuple[str, ...] = ()
     differing: int = 0

@@ -245,6 +245,9 @@ def of_saved(files: Iterable[LoadedFile], framework: str) -> list[Entry]:
 def _saved(file: LoadedFile, framework: str) -> Entry:
     state, reason = _saved_state(file)
     gaps = ", ".join(dict.fromkeys(path.partition("[")[0] for path in file.unstable))
+    notes = [f"not compared, as it does not repeat itself: {gaps}"] if gaps else []
+    if file.trusted:
+        notes.append("loaded with TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD=1, which its own version needs")
     return Entry(
         kind=model.SAVED,
         name=f"{file.name} of the new version" if file.newer else file.name,
@@ -252,7 +255,7 @@ def _saved(file: LoadedFile, framework: str) -> Entry:
         summary=f"({file.way})" if file.way else "",
         state=state,
         reason=reason,
-        notes=(f"not compared, as it does not repeat itself: {gaps}",) if gaps else (),
+        notes=tuple(notes),
         content=f"{state} {reason}",
     )
 

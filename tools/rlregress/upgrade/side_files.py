@@ -45,19 +45,21 @@ def compared(
         both_ways: the old version also loads what the new one has saved again.
     """
     old, new = sides
-    job = {"framework": adapter.full_name, "algorithms": sorted(algorithms), "again": ""}
+    job = {"framework": adapter.full_name, "algorithms": sorted(algorithms), "again": "",
+           "trusted": ()}  # fmt: skip
     key = hashlib.sha256(f"{folders[0]} {sorted(algorithms)}".encode()).hexdigest()[:8]
     files = [folder / f"{adapter.full_name}-files-{key}" for folder in folders]
     written = {**job, "files": str(files[0]), "write": True, "times": 2}
-    given = {**job, "files": str(files[0]), "write": False, "times": 1}
     if both_ways:
-        written["again"], given["again"] = f"{files[0]}-again", str(files[1])
+        written["again"] = f"{files[0]}-again"
     try:
         own = side_process.run_module(old, _MODULE, written, files[0].with_suffix(".json"))
     except UserError as error:
         return [LoadedFile(name="files", own_error=LoadError(when="start", error=str(error)))]
     if not own["kinds"]:
         return []
+    written["trusted"] = [name for name, kind in own["kinds"].items() if kind.get("trusted")]
+    given = {**written, "write": False, "times": 1, "again": str(files[1]) if both_ways else ""}
     try:
         other = side_process.run_module(new, _MODULE, given, files[1].with_suffix(".json"))
     except UserError as error:
@@ -110,7 +112,8 @@ def _file(
     functions: Sequence[str],
     newer: bool,
 ) -> LoadedFile:
-    made = {"name": name, "way": own["way"], "newer": newer}
+    trusted = bool(own.get("trusted"))
+    made = {"name": name, "way": own["way"], "newer": newer, "trusted": trusted}
     own_error, error = _error(own), _error(other)
     unsupported = str(own.get("unsupported", ""))
     if unsupported or own_error is not None:

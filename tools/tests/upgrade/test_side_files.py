@@ -28,7 +28,7 @@ ROOTS = {
 def job(framework, kind, folder, **more):
     """What a worker is given: the training of one kind."""
     return {"framework": framework, "algorithms": [kind.split()[0]], "files": str(folder),
-            "write": False, "times": 1, "again": "", **more}  # fmt: skip
+            "write": False, "times": 1, "again": "", "trusted": [], **more}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

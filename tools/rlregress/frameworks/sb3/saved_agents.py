@@ -251,10 +251,10 @@ def _normaliser(algorithm: str, frozen: bool) -> FileKind:
 
     def go_on(normaliser: Any) -> Iterator[Item]:
         normaliser.seed(0)
-        seen = [normaliser.reset()]
+        observed = [normaliser.reset()]
         for action in np.random.RandomState(1).uniform(-1.0, 1.0, (12, normaliser.num_envs, 2)):
-            seen += normaliser.step(action.astype(np.float32))[:3]
-        yield "observations and rewards of steps", seen, VecNormalize.step_wait
+            observed += normaliser.step(action.astype(np.float32))[:3]
+        yield "observations and rewards of steps", observed, VecNormalize.step_wait
         after = [normaliser.obs_rms, normaliser.ret_rms]
         yield "statistics after steps", after, VecNormalize.step_wait
 
