@@ -528,6 +528,21 @@ class Adapter:
         """What the framework's documentation saves of built-in trainings, by algorithm."""
         return {}
 
+    def user_agent(self, path: str) -> Any:
+        """Load an agent of a user, whatever its algorithm.
+
+        Raises:
+            UserError: files of this framework say nothing of what they hold.
+        """
+        raise UserError(
+            f"files of {self.title} do not say how they are loaded; give --loader FILE, a file "
+            "with a function load(path)"
+        )
+
+    def settings_of(self, agent: Any) -> Mapping[str, Any]:
+        """The settings of an agent that was loaded, by name."""
+        return {}
+
     def warm_up(self) -> None:
         """Do once what takes long the first time; traced trainings are forked after it."""
 

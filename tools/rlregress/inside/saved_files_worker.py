@@ -6,7 +6,8 @@ folder; ``write``, whether the files are made there first; ``times``, how often 
 ``again``, a folder into which each is saved again after it was loaded, empty for none; and
 ``trusted``, names of kinds that PyTorch is to load although they are not only numbers.
 
-Only files that a process of the same command has written are loaded.
+Only files that a process of the same command has written are loaded, and ``user``, if it is there
+(``user_files``), which the user has said to trust.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from rlregress import frameworks
 from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.file_kinds import FileKind, Saving
 from rlregress.frameworks.isolation import isolated
-from rlregress.inside import error_origin, saved_items
+from rlregress.inside import error_origin, saved_items, user_files
 from rlregress.inside.events import Places
 from rlregress.inside.toys import Ends
 
@@ -55,6 +56,8 @@ def answers(job: Dict[str, Any]) -> Dict[str, Any]:
         if not job["algorithms"] or algorithm in job["algorithms"]:
             for saving in savings:
                 found.add(saving, job)
+    if job.get("user"):
+        found.add_user(user_files.kind(job["user"], adapter), job)
     return {"functions": found.functions, "kinds": found.kinds}
 
 
@@ -80,6 +83,10 @@ class _Kinds:
             elif not job["write"] and not os.path.isdir(folder):
                 failed = {"unsupported": "there is no such file"}
             self.kinds[kind.name] = {"way": kind.way, **(failed or self._times(kind, folder, job))}
+
+    def add_user(self, kind: FileKind, job: Dict[str, Any]) -> None:
+        """A user's file, which nobody here has written."""
+        self.kinds[kind.name] = {"way": kind.way, **self._times(kind, "", job)}
 
     def _times(self, kind: FileKind, folder: str, job: Dict[str, Any]) -> Dict[str, Any]:
         """What comes back from a file each time, or the first error.

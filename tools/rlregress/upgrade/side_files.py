@@ -36,6 +36,7 @@ def compared(
     adapter: Adapter,
     algorithms: Sequence[str],
     both_ways: bool,
+    user: Mapping[str, str] | None = None,
 ) -> list[LoadedFile]:
     """What became of every kind of file of a framework.
 
@@ -43,11 +44,12 @@ def compared(
         folders: where files and answers of either version are kept.
         algorithms: those whose trainings save; empty: all.
         both_ways: the old version also loads what the new one has saved again.
+        user: a file of the user, see ``inside.user_files``; None: there is none.
     """
     old, new = sides
     job = {"framework": adapter.full_name, "algorithms": sorted(algorithms), "again": "",
-           "trusted": ()}  # fmt: skip
-    key = hashlib.sha256(f"{folders[0]} {sorted(algorithms)}".encode()).hexdigest()[:8]
+           "trusted": (), "user": user}  # fmt: skip
+    key = hashlib.sha256(f"{folders[0]} {sorted(algorithms)} {user}".encode()).hexdigest()[:8]
     files = [folder / f"{adapter.full_name}-files-{key}" for folder in folders]
     written = {**job, "files": str(files[0]), "write": True, "times": 2}
     if both_ways:
@@ -80,7 +82,7 @@ def _back(
     """What the old version loads of what both have saved again: a training is no part of it."""
     answers = []
     for folder, mark in ((f"{files[0]}-again", "own"), (str(files[1]), "new")):
-        job = {**written, "files": folder, "write": False, "again": ""}
+        job = {**written, "files": folder, "write": False, "again": "", "user": None}
         kept = files[0].with_name(f"{files[0].name}-{mark}.json")
         try:
             answers.append(side_process.run_module(old, _MODULE, job, kept))

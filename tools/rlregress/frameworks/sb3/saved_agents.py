@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
+import json
 import os
+import zipfile
 from functools import partial
 from typing import Any, Callable, Dict, Iterator
 
@@ -11,6 +15,7 @@ import torch
 from stable_baselines3.common.utils import set_random_seed
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
+from rlregress.errors import UserError
 from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.capabilities import check_arguments
 from rlregress.frameworks.file_kinds import FileKind, Item, Saving
@@ -91,13 +96,17 @@ def _observations() -> np.ndarray:
 
 def _state(agent: Any) -> Iterator[Item]:
     yield from _parameters(agent, "parameters")
-    settings = {
+    yield "settings", settings_of(agent), type(agent).load
+    yield from _acts(agent, agent.policy)
+
+
+def settings_of(agent: Any) -> Dict[str, Any]:
+    """Public attributes of an agent that are no networks, environments or buffers."""
+    return {
         name: value
         for name, value in vars(agent).items()
         if not name.startswith("_") and name not in _NO_SETTINGS
     }
-    yield "settings", settings, type(agent).load
-    yield from _acts(agent, agent.policy)
 
 
 def _parameters(agent: Any, name: str) -> Iterator[Item]:
@@ -297,6 +306,41 @@ def _checkpoint(algorithm: str) -> FileKind:
         f"{algorithm} checkpoint", f"CheckpointCallback({what})",
         save=save, load=load, state=_state, go_on=_learn if normalised else _update,
     )  # fmt: skip
+
+
+# -- a user's own ----------------------------------------------------------------------------------
+
+#: what a module of policies, or a setting, says of the algorithm: the first that fits.
+_TELLING = (
+    ("sb3_contrib.common.recurrent", "RecurrentPPO"),
+    ("sb3_contrib.common.maskable", "MaskablePPO"),
+    ("sb3_contrib.qrdqn", "QRDQN"), ("sb3_contrib.tqc", "TQC"), ("sb3_contrib.crossq", "CrossQ"),
+    ("sb3_contrib.ars", "ARS"), ("cg_max_steps", "TRPO"), ("clip_range", "PPO"),
+    ("dqn.policies", "DQN"), ("sac.policies", "SAC"), ("policy_delay", "TD3"),
+    ("td3.policies", "TD3"), ("rms_prop", "A2C"), ("ent_coef", "A2C"),
+)  # fmt: skip
+
+
+def user_agent(path: str) -> Any:
+    """Load a zip file of an agent with the class that its content tells.
+
+    Raises:
+        UserError: it tells none.
+    """
+    with zipfile.ZipFile(path) as archive:
+        data = json.loads(archive.read("data"))
+    policies = str(data.get("policy_class", {}).get("__module__", ""))
+    told = [*data, policies]
+    name = next((n for part, n in _TELLING if part in told or part in policies), "")
+    if not name:
+        raise UserError(f"{path} does not tell its algorithm; give --loader FILE")
+    for module in ("stable_baselines3", "sb3_contrib"):
+        kind = None
+        with contextlib.suppress(ImportError):
+            kind = getattr(importlib.import_module(module), name, None)
+        if kind is not None:
+            return silent(kind.load(path, device="cpu"))
+    raise Unsupported(f"{name} is not installed")
 
 
 def _kinds(algorithm: str) -> Iterator[FileKind]:
