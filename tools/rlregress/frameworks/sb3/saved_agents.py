@@ -330,8 +330,7 @@ def user_agent(path: str) -> Any:
     with zipfile.ZipFile(path) as archive:
         data = json.loads(archive.read("data"))
     policies = str(data.get("policy_class", {}).get("__module__", ""))
-    told = [*data, policies]
-    name = next((n for part, n in _TELLING if part in told or part in policies), "")
+    name = next((n for part, n in _TELLING if part in data or part in policies), "")
     if not name:
         raise UserError(f"{path} does not tell its algorithm; give --loader FILE")
     for module in ("stable_baselines3", "sb3_contrib"):
