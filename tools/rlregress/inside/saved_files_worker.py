@@ -17,6 +17,7 @@ import inspect
 import json
 import os
 import re
+import shutil
 import sys
 import tempfile
 import warnings
@@ -176,11 +177,13 @@ def _make_env(discrete: bool = False) -> Any:
 
 
 def _write(kind: FileKind, trained: Any, folder: str) -> None:
-    os.makedirs(folder, exist_ok=True)
+    # an interrupted process may have left one
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
     try:
         kind.save(kind.of(trained), folder)
     except BaseException:
-        os.rename(folder, f"{folder}.incomplete")
+        shutil.rmtree(folder)
         raise
 
 

@@ -81,6 +81,11 @@ def run(options: Options) -> Upgrade:
     wanted = (requested.parse(options.a), requested.parse(options.b))
     pinned = affected.packages(*wanted)
     adapters = affected.adapters(*wanted, pinned, options.frameworks, options.script is not None)
+    if not adapters and options.checkpoint is not None:
+        raise UserError(
+            f"no framework here differs between {options.a} and {options.b}, so that nothing "
+            f"loads {options.checkpoint}; name another version"
+        )
     if not adapters and options.script is None:
         idle = [
             Prepared(side, current(x), "not made") for x, side in zip("AB", wanted, strict=True)

@@ -16,6 +16,8 @@ import torch
 from rlregress import frameworks
 from rlregress.inside import saved_files_worker, saved_items, swap
 from rlregress.model import differences as model
+from rlregress.model.loaded_files import LoadedFile, LoadError
+from rlregress.tracing.recording_processes import current
 from rlregress.upgrade import entries, side_files
 
 TABLE = tomllib.loads(Path(__file__).with_name("faults_of_files.toml").read_text("utf-8"))
@@ -103,6 +105,78 @@ def test_a_rewrite_is_none(entry, change):
     """What does the same is the same."""
     found = entry(change)
     assert found.state == model.SAME, found.reason
+
+
+ERROR = LoadError(when="load", error="KeyError: 'x'", at="agent.py:3 load")
+USED = replace(ERROR, when="use")
+DIFFERING = {"compared": 9, "differing": 2, "item": "parameters['w']", "writer": "0.5",
+             "reader": "1.0", "function": "agent.py:3 load"}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("found", "state", "part"),
+    [
+        ({"compared": 9}, model.SAME, "9 items"),
+        ({"unstable": ("next update['w']",)}, model.NOT_COMPARED, "repeats itself"),
+        ({**DIFFERING}, model.DIFFERS, "parameters['w'], agent.py:3 load: 0.5 -> 1.0 (and 1 more)"),
+        ({**DIFFERING, "rounding": True}, model.CLOSE, "0.5 -> 1.0"),
+        ({"error": ERROR}, model.DIFFERS, "old files do not load: KeyError: 'x' at agent.py:3"),
+        ({"error": ERROR, "newer": True}, model.DIFFERS, "new files do not load with the old"),
+        ({"error": USED}, model.DIFFERS, "loads it, and then fails"),
+        ({"error": USED, **DIFFERING}, model.DIFFERS, "1.0 (and 1 more); the new version loads"),
+        ({"own_error": ERROR, "error": ERROR}, model.CANNOT, "does not load its own"),
+        ({"own_error": ERROR}, model.OLD_FAILED, "does not load its own"),
+        ({"own_error": replace(ERROR, when="write")}, model.CANNOT, "does not write it"),
+        ({"unsupported": "no policy"}, model.NO_EFFECT, "does not offer it: no policy"),
+    ],
+)
+def test_what_became_of_a_file_is_one_state(found, state, part):
+    """What could not be loaded is never the same; what the old version cannot do is its own."""
+    (listed,) = entries.of_saved([LoadedFile(name="sac model", **found)], "sb3")
+    assert listed.state == state
+    assert part in listed.reason
+
+
+def test_the_verdict_names_files_that_do_not_load():
+    """They make it changed; the headline tells them from those that differ."""
+    files = [
+        LoadedFile(name="sac model", error=ERROR),
+        LoadedFile(name="ppo model", **DIFFERING),
+        LoadedFile(name="sac model", newer=True, error=ERROR),
+    ]
+    judged = model.judge(entries.of_saved(files, "sb3"))
+    assert judged.verdict == model.CHANGED
+    assert judged.headline == (
+        "changed: Old files do not load: sac model. New files do not load with the old version: "
+        "sac model of the new version. Saved files differ: ppo model."
+    )
+
+
+@pytest.mark.nightly
+def test_two_versions_load_each_others_files(tmp_path):
+    """In processes of their own: a fault in saving shows in both directions."""
+    adapter = frameworks.get("sb3")
+    file = "stable_baselines3/common/policies.py"
+    (tmp_path / "branch").mkdir()
+    adapter.copy_to_change(file, tmp_path / "branch")
+    path = tmp_path / "branch" / file
+    text = path.read_text()
+    path.unlink()
+    halved = '"state_dict": {k: v.half() for k, v in self.state_dict().items()}'
+    path.write_text(text.replace('"state_dict": self.state_dict()', halved))
+    old, new = current("A"), replace(current("B"), paths=[str(tmp_path / "branch")])
+    folders = tmp_path / "a", tmp_path / "b"
+    for folder in folders:
+        folder.mkdir()
+    found = side_files.compared((old, new), folders, adapter, ["a2c"], both_ways=True)
+    states = {listed.name: listed.state for listed in entries.of_saved(found, "sb3")}
+    differing = {name for name, state in states.items() if state == model.DIFFERS}
+    assert differing == {"a2c policy", "a2c policy of the new version"}
+    assert set(states) - differing == {
+        f"a2c {kind}{new}"
+        for kind in ("model", "parameters")
+        for new in ("", " of the new version")
+    }
 
 
 def words(value):
