@@ -98,7 +98,13 @@ class _Learner:
     @property
     def state(self) -> Any:
         """Of the loss and of the optimizer."""
-        return [self.loss.state_dict(), self.optimizer.state_dict()]
+        return [_tensors(self.loss), self.optimizer.state_dict()]
+
+
+def _tensors(module: Any) -> Dict[str, Any]:
+    """What a module holds, without what tensordict until 0.11 notes beside it: sizes, devices."""
+    state = module.state_dict()
+    return {name: held for name, held in state.items() if isinstance(held, torch.Tensor)}
 
 
 def _batch(algorithm: str) -> Any:
@@ -123,7 +129,7 @@ def _train(algorithm: str, make_env: Callable[..., Any], seed: int) -> _Learner:
 
 def _state(learner: _Learner) -> Iterator[Item]:
     loss = type(learner.loss)
-    yield "parameters", learner.loss.state_dict(), loss.load_state_dict
+    yield "parameters", _tensors(learner.loss), loss.load_state_dict
     torch.manual_seed(0)
     batch = _batch(learner.algorithm)
     yield "losses", dict(learner.loss(batch).items()), loss.forward
@@ -369,7 +375,7 @@ def _trainer(algorithm: str) -> FileKind:
 
     def state(it: _SavedTrainer) -> Iterator[Item]:
         loading = type(it.trainer).load_from_file
-        yield "parameters", it.loss.state_dict(), loading
+        yield "parameters", _tensors(it.loss), loading
         yield "frames", it.trainer.collected_frames, loading
         stepper = getattr(it.trainer, "optimizer", None)
         yield "optimizer", stepper and stepper.state_dict(), loading
@@ -377,7 +383,7 @@ def _trainer(algorithm: str) -> FileKind:
     def go_on(it: _SavedTrainer) -> Iterator[Item]:
         torch.manual_seed(0)
         it.trainer.train()
-        yield "continued training", it.loss.state_dict(), type(it.trainer).train
+        yield "continued training", _tensors(it.loss), type(it.trainer).train
 
     return FileKind(
         f"{algorithm} trainer", "Trainer.save_trainer, load_from_file", load=load, state=state,
