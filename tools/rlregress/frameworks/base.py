@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     # not at run time: what names a framework, such as a shell's completion, starts without it
     import numpy as np
 
+    from rlregress.frameworks.file_kinds import Saving
+
 #: observations [n, *observation_shape] -> deterministic actions [n, *action_shape], in the units
 #: of the environment; any observation normalisation is applied inside, with frozen statistics.
 Policy = Callable[["np.ndarray"], "np.ndarray"]
@@ -521,6 +523,25 @@ class Adapter:
         minibatch and an evaluation, as far as the algorithm has them.
         """
         return self._sibling("builtin_trainings").TRAININGS
+
+    def saved_files(self) -> Mapping[str, Sequence[Saving]]:
+        """What the framework's documentation saves of built-in trainings, by algorithm."""
+        return {}
+
+    def user_agent(self, path: str) -> Any:
+        """Load an agent of a user, whatever its algorithm.
+
+        Raises:
+            UserError: files of this framework say nothing of what they hold.
+        """
+        raise UserError(
+            f"files of {self.title} do not say how they are loaded; give --loader FILE, a file "
+            "with a function load(path)"
+        )
+
+    def settings_of(self, agent: Any) -> Mapping[str, Any]:
+        """The settings of an agent that was loaded, by name."""
+        return {}
 
     def warm_up(self) -> None:
         """Do once what takes long the first time; traced trainings are forked after it."""

@@ -54,13 +54,14 @@ WITHOUT_EFFECT = (OUTSIDE, NO_EFFECT)
 FUNCTION, CLASS, MODULE, FILE = "function", "class body", "module body", "file"
 PACKAGE, PUBLIC, WARNING, REQUIREMENT = "package", "public name", "new warning", "requirement"
 DEFAULT, DETAIL, TRAINING, SCRIPT = "default", "detail", "training", "script"
-ENVIRONMENT, RETURNS = "environment", "returns"
+ENVIRONMENT, RETURNS, SAVED = "environment", "returns", "saved file"
 #: pieces of code: executed or not.
 CODE = (FUNCTION, CLASS, MODULE, FILE)
 #: what changed, as against what was run to see whether it matters.
 CHANGES = (*CODE, PACKAGE)
 KINDS = (
     *CHANGES, PUBLIC, WARNING, REQUIREMENT, DEFAULT, DETAIL, TRAINING, SCRIPT, ENVIRONMENT, RETURNS,
+    SAVED,
 )  # fmt: skip
 
 # -- verdicts --------------------------------------------------------------------------------------
@@ -87,6 +88,8 @@ _STANDINGS = {
     VIOLATED: REGRESSED, DOCUMENTED: AS_DOCUMENTED,
     **{word: word for word in (REGRESSED, INCONCLUSIVE, HOLDS, IMPROVED, MOVED)},
 }  # fmt: skip
+#: how the words on files that one version wrote and the other does not load begin.
+OLD_FILES, NEW_FILES = "old files do not load", "new files do not load with the old version"
 #: how the words on a requirement that is gone begin.
 _GONE = "no longer installed"
 #: names of one kind in a headline.
@@ -359,6 +362,9 @@ def _differences(counted: Sequence[Entry]) -> list[tuple[str, list[str]]]:
     """Title and names of what differs, the worst first."""
     violated = [entry for entry in counted if entry.verdict == REGRESSED]
     checks = (DETAIL, TRAINING, SCRIPT, ENVIRONMENT, DEFAULT)
+    saved = [e for e in counted if e.kind == SAVED and e.state == DIFFERS]
+    lost = {why: [e.short for e in saved if e.reason.startswith(why)]
+            for why in (OLD_FILES, NEW_FILES)}  # fmt: skip
     rows = [
         ("Regressed", [entry.short for entry in violated]),
         ("The new version fails", _of(counted, (TRAINING, SCRIPT), (NEW_FAILS,))),
@@ -369,6 +375,8 @@ def _differences(counted: Sequence[Entry]) -> list[tuple[str, list[str]]]:
                                      or (entry.state == DIFFERS and entry.reason))]),
         ("Differ in logs only", _of(counted, (TRAINING, SCRIPT), (LOGS,))),
         ("Removed or incompatible", _of(counted, (PUBLIC,), (DIFFERS,))),
+        *((f"{why[0].upper()}{why[1:]}", names) for why, names in lost.items()),
+        ("Saved files differ", [e.short for e in saved if e.short not in sum(lost.values(), [])]),
         ("No longer installed", _lost(counted)),
         ("Requirements", [entry.summary for entry in counted if entry.kind == REQUIREMENT
                           and entry.state == DIFFERS and not entry.summary.startswith(_GONE)]),

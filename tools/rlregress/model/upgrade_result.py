@@ -641,7 +641,8 @@ class Upgrade:
             checked=sum(detail.probed for detail in details),
             all=sum(detail.all for detail in details),
         )
-        for name, kind in (("trainings", model.TRAINING), ("environments", model.ENVIRONMENT)):
+        for name, kind in (("trainings", model.TRAINING), ("environments", model.ENVIRONMENT),
+                           ("saved files", model.SAVED)):  # fmt: skip
             own = [e for e in self.entries if e.kind == kind and e.state != model.NO_EFFECT]
             compared = sum(entry.state not in model.UNCHECKED for entry in own)
             tallies[name] = Tally(checked=compared, all=len(own))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -15,6 +16,7 @@ from rlregress.details.requested_names import other_algorithms
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter
 from rlregress.gate_options import GateOptions
+from rlregress.inside.checkpoint import TRUST
 from rlregress.model import differences as model
 from rlregress.model.code import REMOVED, Changed
 from rlregress.model.differences import Entry
@@ -47,6 +49,7 @@ from rlregress.upgrade import (
     return_gate,
     scenario_files,
     side_environments,
+    side_files,
     side_fingerprints,
     side_physics,
     state,
@@ -73,10 +76,16 @@ def run(options: Options) -> Upgrade:
             "a script is traced instead of the built-in trainings, and --algorithm chooses among "
             "those; leave one of the two out"
         )
+    _check_user_file(options)
     reviewed = accepted.load(options.accepted)
     wanted = (requested.parse(options.a), requested.parse(options.b))
     pinned = affected.packages(*wanted)
     adapters = affected.adapters(*wanted, pinned, options.frameworks, options.script is not None)
+    if not adapters and options.checkpoint is not None:
+        raise UserError(
+            f"no framework here differs between {options.a} and {options.b}, so that nothing "
+            f"loads {options.checkpoint}; name another version"
+        )
     if not adapters and options.script is None:
         idle = [
             Prepared(side, current(x), "not made") for x, side in zip("AB", wanted, strict=True)
@@ -111,6 +120,30 @@ def run(options: Options) -> Upgrade:
         result, frameworks=judged, differing=state.differing(a, b), one_way=tuple(one_way)
     )
     return accepted.applied(result, reviewed)
+
+
+def _check_user_file(options: Options) -> None:
+    """UserError if there is none, if it is not to be trusted, or if there is no use for it."""
+    given = {"--loader": options.loader, "--observations": options.observations}
+    if options.checkpoint is None:
+        for flag in [
+            f for f, path in {**given, "--environment": options.environment}.items() if path
+        ]:
+            raise UserError(f"{flag} is given without a file to load; name it with --checkpoint")
+        return
+    for flag, path in {"--checkpoint": options.checkpoint, **given}.items():
+        if path is not None and not path.is_file():
+            raise UserError(f"{flag} is {path}, and there is no such file")
+    if not os.environ.get(TRUST):
+        raise UserError(
+            f"{options.checkpoint} is not loaded, as a file of an agent can run any code; give "
+            "--trust-pickle if you trust who wrote it"
+        )
+    if options.script is not None or not options.files or options.only_scenarios:
+        raise UserError(
+            "--checkpoint is loaded beside the files of the built-in trainings; leave out --script "
+            "and --no-old-files"
+        )
 
 
 def _check_names(adapters: Sequence[Adapter], options: Options) -> None:
@@ -218,6 +251,19 @@ def _compared(
             )
             for adapter in adapters
         ]
+        # where answers are kept for other pairs, files of one version belong to several of them
+        load = options.files and options.keep is None and not options.only_scenarios
+        saved = [
+            sides.between(
+                side_files.compared,
+                adapter,
+                options.algorithms,
+                options.both_ways,
+                _user_file(options) if adapter is adapters[0] else None,
+            )  # fmt: skip
+            for adapter in adapters
+            if load and script is None
+        ]
         played = sides.run("physics", side_physics.played) if pair.moves_physics else None
         results = [(old.result(), new.result()) for old, new in prints]
         chosen, one_sided = _trainings(adapters, results, options)
@@ -234,6 +280,12 @@ def _compared(
             extra = tuple(entries.of_one_sided(one_sided_, adapter.full_name))
             of_frameworks.append(replace(of, entries=(*of.entries, *extra)))
             ran.append(executed)
+        for number, task in enumerate(saved):
+            of = of_frameworks[number]
+            files = entries.of_saved(task.result(), of.name)
+            unmoved = sum(file.state == model.SAME for file in files)
+            options.say(f"{of.name}: {unmoved} of {len(files)} kinds of saved files are the same")
+            of_frameworks[number] = replace(of, entries=(*of.entries, *files))
         of_script = None
         if script is not None:
             noting = script.noting(found.others(()))
@@ -262,6 +314,16 @@ def _compared(
         min_coverage=coverage_,
         fail_on=options.fail_on,
     )
+
+
+def _user_file(options: Options) -> dict[str, str] | None:
+    """The file of a user that both versions load."""
+    if options.checkpoint is None:
+        return None
+    files = {"file": options.checkpoint, "loader": options.loader,
+             "observations": options.observations}  # fmt: skip
+    absolute = {name: str(path.resolve()) if path else "" for name, path in files.items()}
+    return {**absolute, "environment": options.environment}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,6 +12,7 @@ from packaging.specifiers import SpecifierSet
 from rlregress.model import differences as model
 from rlregress.model.code import ADDED, BODY, MODULE, REMOVED, WORDING, Changed
 from rlregress.model.differences import Entry
+from rlregress.model.loaded_files import LoadedFile
 from rlregress.model.recorded_traces import Crash, NotTraced, Traced
 from rlregress.model.upgrade_result import (
     Cause,
@@ -227,6 +228,58 @@ def _environment(shift: Moved) -> Entry:
     return Entry(
         kind=model.ENVIRONMENT, name=shift.environment, state=state, reason=reason, content=reason
     )
+
+
+#: what a version does not do with a file, by when its error comes.
+_DOES_NOT = {
+    "write": "does not write it", "load": "does not load its own", "start": "gives no answers",
+    "use": "loads its own, and then fails",
+}  # fmt: skip
+
+
+def of_saved(files: Iterable[LoadedFile], framework: str) -> list[Entry]:
+    """Kinds of files that one version wrote and the other loaded."""
+    return [_saved(file, framework) for file in files]
+
+
+def _saved(file: LoadedFile, framework: str) -> Entry:
+    state, reason = _saved_state(file)
+    gaps = ", ".join(dict.fromkeys(path.partition("[")[0] for path in file.unstable))
+    notes = [f"not compared, as it does not repeat itself: {gaps}"] if gaps else []
+    if file.trusted:
+        notes.append("loaded with TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD=1, which its own version needs")
+    return Entry(
+        kind=model.SAVED,
+        name=f"{file.name} of the new version" if file.newer else file.name,
+        framework=framework,
+        summary=f"({file.way})" if file.way else "",
+        state=state,
+        reason=reason,
+        notes=tuple(notes),
+        content=f"{state} {reason}",
+    )
+
+
+def _saved_state(file: LoadedFile) -> tuple[str, str]:
+    writer, reader = ("new", "old") if file.newer else ("old", "new")
+    if file.unsupported:
+        return model.NO_EFFECT, f"the {writer} version does not offer it: {file.unsupported}"
+    if file.own_error is not None:
+        when = file.own_error.when
+        reason = f"the {writer} version {_DOES_NOT.get(when, when)}: {file.own_error}"
+        loads = when in ("load", "use") and file.error is None
+        return model.OLD_FAILED if loads else model.CANNOT, reason
+    if file.error is not None:
+        why = model.NEW_FILES if file.newer else model.OLD_FILES
+        if file.error.when == "use":
+            before = f"{file.words}; " if file.differing else ""
+            why = f"{before}the {reader} version loads it, and then fails"
+        return model.DIFFERS, f"{why}: {file.error}"
+    if file.differing:
+        return model.CLOSE if file.rounding else model.DIFFERS, file.words
+    if not file.compared:
+        return model.NOT_COMPARED, "nothing of it repeats itself"
+    return model.SAME, f"{file.compared} items are those that the {writer} version loads"
 
 
 # -- code ------------------------------------------------------------------------------------------

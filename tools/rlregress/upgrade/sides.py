@@ -71,6 +71,10 @@ class Sides:
         )
         return a, b
 
+    def between(self, question: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """Call ``question(sides, folders, *arguments)``, once for both sides."""
+        return self._pool.submit(question, self._sides, self._folders, *arguments)
+
     def record(
         self,
         trainings: Sequence[Training],

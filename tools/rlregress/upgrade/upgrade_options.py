@@ -29,6 +29,11 @@ class Options:
         script: the job of a script that is traced instead of the built-in trainings.
         every: trace also what runs no code that differs.
         returns, one_look: train what has diverged; judge it by the gate of fixed size.
+        files: load what the old version saves with the new one.
+        both_ways: load what the new version saves with the old one, too.
+        checkpoint: a file of the user that both versions load; None: there is none.
+        loader: a file with a function that loads it; None: the framework does.
+        observations, environment: what the agent in it is shown.
         lend: distributions that both sides have, although only one version installs them.
         minutes: after which nothing more is begun; 0: there is no limit. Of them, a half is for
             traces, a quarter for causes, and the rest for direct calls.
@@ -69,6 +74,18 @@ class Options:
     every: bool = option(False, "--trace-all", "Trace also what runs no code that differs.")
     returns: bool = option(True, "--returns", "Train what diverged, and judge its returns.")
     one_look: bool = option(False, "--single-look", "Judge returns once.")
+    files: bool = option(True, "--old-files", "Load files that the old version saved.")
+    both_ways: bool = option(False, "--both-ways", "Load new files with the old version, too.")
+    checkpoint: Path | None = option(
+        None, "--checkpoint", "Load this file of yours with both, too.", kind=PATH, metavar="FILE"
+    )
+    loader: Path | None = option(
+        None, "--loader", "Has load(path), for --checkpoint.", kind=PATH, metavar="FILE"
+    )
+    observations: Path | None = option(
+        None, "--observations", "Of NumPy, for --checkpoint.", kind=PATH, metavar="FILE"
+    )
+    environment: str = option("", "--environment", "Its observations, likewise.", metavar="ID")
     workers: int = option(
         0, "--workers", "Processes; 0: one per core.", short="-n", metavar="N", least=0
     )

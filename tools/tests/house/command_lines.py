@@ -11,6 +11,7 @@ import pytest
 import typer
 
 from rlregress.cli import commands
+from rlregress.cli.parsing import TRUST
 from rlregress.details import catalogue
 from rlregress.errors import UserError
 
@@ -39,6 +40,8 @@ def why_not_understood(command: Command, config: pytest.Config) -> str:
 
 def _why_not_rlregress(words: list[str], named_only: bool) -> str:
     """An ellipsis is left out; what a sentence only names may lack what it takes."""
+    # taken before the rest is parsed
+    words = [word for word in words if word != TRUST]
     given, (name, *rest) = commands.program.commands, words
     at_the_top = {flag for param in commands.program.params for flag in param.opts}
     if name in at_the_top or words in [[group] for group in commands.GROUPS]:

@@ -140,6 +140,10 @@ class CleanRL(Adapter):
             {} if self.source.for_gym else self._sibling("builtin_trainings").trainings(self.source)
         )
 
+    def saved_files(self) -> Mapping[str, Any]:
+        """What the scripts of this copy save; nothing of scripts that were written for gym."""
+        return {} if self.source.for_gym else self._sibling("saved_weights").savings(self.source)
+
     def trace_scenario(self, scenario: Any, make_env: Any, seed: int) -> None:
         """Run this copy's script with what a scenario sets on its command line."""
         self._sibling("scenarios").trace(scenario, make_env, seed, self.source)

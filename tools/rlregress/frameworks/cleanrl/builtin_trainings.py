@@ -15,7 +15,7 @@ _OFF_POLICY: Dict[str, Any] = {
     "buffer_size": 160,
     "num_envs": 2,
 }
-_SETTINGS: Dict[str, Dict[str, Any]] = {
+SETTINGS: Dict[str, Dict[str, Any]] = {
     # 64 samples in five minibatches of 12 and a last one of 4
     "ppo": {
         "total_timesteps": 320,
@@ -34,11 +34,11 @@ _SETTINGS: Dict[str, Dict[str, Any]] = {
 def _training(algorithm: str, source: Source) -> Any:
     def training(make_env: Callable[..., Any], seed: int) -> None:
         path = source.script(f"{algorithm}_continuous_action").path
-        run_script(path, {**_SETTINGS[algorithm], "seed": seed}, make_env=make_env)
+        run_script(path, {**SETTINGS[algorithm], "seed": seed}, make_env=make_env)
 
     return training
 
 
 def trainings(source: Source) -> Mapping[str, Any]:
     """The trainings of one copy of the scripts, by algorithm."""
-    return {algorithm: _training(algorithm, source) for algorithm in _SETTINGS}
+    return {algorithm: _training(algorithm, source) for algorithm in SETTINGS}

@@ -76,6 +76,18 @@ class StableBaselines3(Adapter):
         """Train with the library's own classes through what a scenario switches on."""
         return self._sibling("scenarios").trace(scenario, make_env, seed)
 
+    def saved_files(self) -> Mapping[str, Any]:
+        """Agents, policies, replay buffers and normalisers."""
+        return self._sibling("saved_agents").SAVED
+
+    def user_agent(self, path: str) -> Any:
+        """An agent of this library or of sb3-contrib, of the algorithm that its file names."""
+        return self._sibling("saved_agents").user_agent(path)
+
+    def settings_of(self, agent: Any) -> Mapping[str, Any]:
+        """Public attributes that are no networks, environments or buffers."""
+        return self._sibling("saved_agents").settings_of(agent)
+
     def other_defaults(self) -> Mapping[Tuple[str, str], Mapping[str, Any]]:
         """Arguments of A2C, DDPG and DQN, and what their optimisers and networks are made with."""
         return self._sibling("other_defaults").values()

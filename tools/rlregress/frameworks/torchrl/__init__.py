@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Mapping
 
 from rlregress.frameworks.base import Adapter
 
@@ -74,6 +74,10 @@ class TorchRL(Adapter):
     def warm_up(self) -> None:
         """Wrap an environment: the library then imports others, to tell theirs from its own."""
         self._sibling("builtin_trainings").warm_up()
+
+    def saved_files(self) -> Mapping[str, Any]:
+        """Losses, optimizers, policies, replay buffers, normalisers and trainers."""
+        return self._sibling("saved_modules").SAVED
 
     def trace_scenario(self, scenario: Any, make_env: Any, seed: int) -> Any:
         """Train in a loop of the library's own parts through what a scenario switches on."""

@@ -28,7 +28,7 @@ _OFF_POLICY = {
     "critic_loss": "l2",
     "duplicate_critic": True,
 }
-_SETTINGS: Dict[str, Dict[str, Any]] = {
+SETTINGS: Dict[str, Dict[str, Any]] = {
     # 64 samples in minibatches of 24: the last one is incomplete
     "ppo": {
         **_SHARED,
@@ -59,7 +59,7 @@ _SETTINGS: Dict[str, Dict[str, Any]] = {
 
 def _training(algorithm: str) -> Any:
     def training(make_env: Callable[..., Any], seed: int) -> None:
-        settings = _SETTINGS[algorithm]
+        settings = SETTINGS[algorithm]
         steps = 3 * settings.get("rollout_steps", 60)
         request = TrainingRequest(algorithm, make_env, settings, total_steps=steps, seed=seed)
         trained = train(request)
@@ -81,4 +81,4 @@ def warm_up() -> None:
     GymWrapper(gymnasium.make("CartPole-v1"), device="cpu").close()
 
 
-TRAININGS = {algorithm: _training(algorithm) for algorithm in _SETTINGS}
+TRAININGS = {algorithm: _training(algorithm) for algorithm in SETTINGS}

@@ -1,0 +1,47 @@
+"""Kinds of files that a framework documents, and what is compared of what comes back from them.
+
+Runs inside foreign and old environments: standard library only, Python 3.9 syntax.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Callable, Iterable, Tuple
+
+#: what is compared: its name, its value, and the function of the framework that it comes from.
+Item = Tuple[str, Any, Any]
+
+
+@dataclass(frozen=True)
+class FileKind:
+    """One way to save something of a training and to load it again.
+
+    Attributes:
+        name: "sac model", as the list of differences names it.
+        way: the functions that write and read it, as the documentation calls them.
+        save: (what is saved, empty folder).
+        load: (make_env, folder) -> the same again; raises what the framework raises.
+        state: what is compared of what was loaded; changes nothing.
+        go_on: what is compared of what it does from there on, in the order of doing.
+        of: the training's result -> what is saved of it; raises Unsupported.
+    """
+
+    name: str
+    way: str
+    save: Callable[[Any, str], None]
+    load: Callable[[Callable[..., Any], str], Any]
+    state: Callable[[Any], Iterable[Item]]
+    go_on: Callable[[Any], Iterable[Item]]
+    of: Callable[[Any], Any] = lambda trained: trained
+
+
+@dataclass(frozen=True)
+class Saving:
+    """What a built-in training saves.
+
+    Attributes:
+        train: (make_env, seed) -> what the kinds take: a short training.
+    """
+
+    train: Callable[[Callable[..., Any], int], Any]
+    kinds: Tuple[FileKind, ...]

@@ -1,0 +1,358 @@
+"""What Stable-Baselines3 saves, in every way that it documents, and what comes back from it."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import zipfile
+from functools import partial
+from typing import Any, Callable, Dict, Iterator
+
+import numpy as np
+import torch
+from stable_baselines3.common.utils import set_random_seed
+from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
+
+from rlregress.errors import UserError
+from rlregress.frameworks.base import Unsupported
+from rlregress.frameworks.capabilities import check_arguments
+from rlregress.frameworks.file_kinds import FileKind, Item, Saving
+from rlregress.frameworks.sb3 import compat, gyms, user_code
+from rlregress.frameworks.sb3.scenario_request import algorithm_named, library, made, silent
+
+#: environment steps of the training, and of what goes on after it.
+_STEPS, _MORE = 64, 32
+#: files in the folder of a kind.
+_MODEL, _ROWS, _STATISTICS, _POLICY = "model.zip", "rows.pkl", "statistics.pkl", "policy.pth"
+#: attributes of an agent that are no settings: they are compared elsewhere, or are the machine's.
+_NO_SETTINGS = {
+    "env", "eval_env", "device", "logger", "verbose", "start_time", "tensorboard_log",
+    "policy", "actor", "critic", "actor_target", "critic_target", "q_net", "q_net_target",
+    "ent_coef_optimizer", "replay_buffer", "rollout_buffer", "ep_info_buffer", "ep_success_buffer",
+    "system_info",
+}  # fmt: skip
+#: none of them as it is by default: a setting that is lost would be the same.
+_ON_POLICY = {"n_steps": 16, "gamma": 0.97, "gae_lambda": 0.9, "vf_coef": 0.6,
+              "max_grad_norm": 0.4}  # fmt: skip
+_OFF_POLICY = {
+    "buffer_size": 48, "learning_starts": 16, "batch_size": 16, "train_freq": 1, "gamma": 0.97,
+    "tau": 0.02, "learning_rate": 1e-3,
+}  # fmt: skip
+
+
+def _noise() -> Any:
+    noise = library("common.noise", "NormalActionNoise")
+    return noise(mean=np.zeros(2), sigma=0.1 * np.ones(2))
+
+
+_SETTINGS: Dict[str, Callable[[], Dict[str, Any]]] = {
+    "ppo": lambda: {**_ON_POLICY, "batch_size": 16, "n_epochs": 2, "clip_range_vf": 0.2,
+                    "learning_rate": user_code.linear(1e-3)},
+    "a2c": lambda: {**_ON_POLICY, "ent_coef": 0.01},
+    "sac": lambda: {**_OFF_POLICY, "ent_coef": "auto_0.5"},
+    "td3": lambda: {**_OFF_POLICY, "action_noise": _noise()},
+    "ddpg": lambda: {**_OFF_POLICY, "action_noise": _noise()},
+    "dqn": lambda: {**_OFF_POLICY, "exploration_fraction": 0.9, "target_update_interval": 20,
+                    "learning_rate": user_code.linear(1e-3)},
+}  # fmt: skip
+_DISCRETE = ("a2c", "dqn")
+#: two environments side by side; until 1.2 no other algorithm takes several.
+_SEVERAL = ("ppo", "a2c")
+_NORMALISED = ("ppo",)
+
+
+def _environments(algorithm: str, make_env: Callable[..., Any]) -> Any:
+    def one() -> Any:
+        return gyms.native(make_env(discrete=algorithm in _DISCRETE))
+
+    return DummyVecEnv([one] * (2 if algorithm in _SEVERAL else 1))
+
+
+def _train(algorithm: str, make_env: Callable[..., Any], seed: int) -> Any:
+    environment: Any = _environments(algorithm, make_env)
+    if algorithm in _NORMALISED:
+        environment = VecNormalize(environment, clip_reward=5.0, clip_obs=2.0, gamma=0.97)
+    agent = _made(algorithm, environment, seed)
+    compat.silence(agent)
+    agent.learn(_STEPS)
+    return agent
+
+
+def _made(algorithm: str, environment: Any, seed: int) -> Any:
+    return made(
+        algorithm_named(algorithm), "MlpPolicy", environment, seed=seed,
+        policy_kwargs={"net_arch": [8, 8]}, **_SETTINGS[algorithm](),
+    )  # fmt: skip
+
+
+# -- what is compared ------------------------------------------------------------------------------
+
+
+def _observations() -> np.ndarray:
+    return np.random.RandomState(0).uniform(-1.0, 1.0, (8, 3)).astype(np.float32)
+
+
+def _state(agent: Any) -> Iterator[Item]:
+    yield from _parameters(agent, "parameters")
+    yield "settings", settings_of(agent), type(agent).load
+    yield from _acts(agent, agent.policy)
+
+
+def settings_of(agent: Any) -> Dict[str, Any]:
+    """Public attributes of an agent that are no networks, environments or buffers."""
+    return {
+        name: value
+        for name, value in vars(agent).items()
+        if not name.startswith("_") and name not in _NO_SETTINGS
+    }
+
+
+def _parameters(agent: Any, name: str) -> Iterator[Item]:
+    yield name, agent.get_parameters(), type(agent).set_parameters
+
+
+def _acts(actor: Any, policy: Any) -> Iterator[Item]:
+    """Actions of an agent or of a policy, and the values of its critics."""
+    observations, act = _observations(), type(actor).predict
+    actions = actor.predict(observations, deterministic=True)[0]
+    yield "deterministic actions", actions, act
+    set_random_seed(0)
+    yield "sampled actions", actor.predict(observations, deterministic=False)[0], act
+    tensor = compat.tensor_of(policy, observations)
+    with torch.no_grad():
+        if hasattr(policy, "value_net"):
+            compat.add_parts(policy)
+            yield "values", policy.predict_values(tensor), policy.predict_values
+        elif hasattr(policy, "q_net"):
+            yield "values", policy.q_net(tensor), type(policy.q_net).forward
+            yield "target values", policy.q_net_target(tensor), type(policy.q_net).forward
+        else:
+            scaled = torch.as_tensor(policy.scale_action(actions), dtype=torch.float32)
+            critic = type(policy.critic).forward
+            yield "values", policy.critic(tensor, scaled), critic
+            yield "target values", policy.critic_target(tensor, scaled), critic
+
+
+def _learn(agent: Any) -> Iterator[Item]:
+    """A rollout, or as many steps, and the update after it; then more of them."""
+    learn = type(agent).learn
+    steps = agent.get_env().num_envs * getattr(agent, "n_steps", 1)
+    compat.silence(agent)
+    agent.set_random_seed(0)
+    for name, more in (("next update", steps), ("continued training", _MORE)):
+        agent.learn(more, reset_num_timesteps=False)
+        yield name, [agent.get_parameters(), agent.num_timesteps], learn
+
+
+def _update(agent: Any) -> Iterator[Item]:
+    """One update on the rows that were loaded; then a training with more rows."""
+    compat.silence(agent)
+    agent.set_random_seed(0)
+    agent.train(gradient_steps=1, batch_size=16)
+    yield "next update", agent.get_parameters(), type(agent).train
+    agent.learn(_MORE, reset_num_timesteps=False)
+    after = [agent.get_parameters(), agent.num_timesteps]
+    yield "continued training", after, type(agent).learn
+
+
+# -- kinds -----------------------------------------------------------------------------------------
+
+
+def _load(algorithm: str, make_env: Callable[..., Any], folder: str) -> Any:
+    environment = _environments(algorithm, make_env)
+    path = os.path.join(folder, _MODEL)
+    return silent(algorithm_named(algorithm).load(path, env=environment, device="cpu"))
+
+
+def _model(algorithm: str) -> FileKind:
+    kind = algorithm.upper()
+    return FileKind(
+        f"{algorithm} model", f"{kind}.save, {kind}.load",
+        save=lambda agent, folder: agent.save(os.path.join(folder, _MODEL)),
+        load=partial(_load, algorithm), state=_state, go_on=_learn,
+    )  # fmt: skip
+
+
+def _parameters_alone(algorithm: str) -> FileKind:
+    """Parameters of a file, set in an agent that was made anew."""
+
+    def load(make_env: Callable[..., Any], folder: str) -> Any:
+        agent = _made(algorithm, _environments(algorithm, make_env), seed=2)
+        agent.set_parameters(os.path.join(folder, _MODEL), device="cpu")
+        return agent
+
+    def state(agent: Any) -> Iterator[Item]:
+        yield from _parameters(agent, "parameters")
+        yield from _acts(agent, agent.policy)
+
+    return FileKind(
+        f"{algorithm} parameters", f"{algorithm.upper()}.save, set_parameters",
+        save=lambda agent, folder: agent.save(os.path.join(folder, _MODEL)),
+        load=load, state=state, go_on=lambda agent: (),
+    )  # fmt: skip
+
+
+def _policy(algorithm: str) -> FileKind:
+    def of(agent: Any) -> Any:
+        if not hasattr(agent.policy, "save"):
+            raise Unsupported("a policy cannot be saved alone")
+        return agent.policy
+
+    def load(make_env: Callable[..., Any], folder: str) -> Any:
+        agent = _made(algorithm, _environments(algorithm, make_env), seed=2)
+        return type(agent.policy).load(os.path.join(folder, _POLICY), device="cpu")
+
+    def state(policy: Any) -> Iterator[Item]:
+        yield "parameters", policy.state_dict(), type(policy).load
+        yield from _acts(policy, policy)
+
+    return FileKind(
+        f"{algorithm} policy", "policy.save, policy.load", of=of, load=load, state=state,
+        save=lambda policy, folder: policy.save(os.path.join(folder, _POLICY)),
+        go_on=lambda policy: (),
+    )  # fmt: skip
+
+
+def _replay_buffer(algorithm: str) -> FileKind:
+    def save(agent: Any, folder: str) -> None:
+        agent.save(os.path.join(folder, _MODEL))
+        agent.save_replay_buffer(os.path.join(folder, _ROWS))
+
+    def load(make_env: Callable[..., Any], folder: str) -> Any:
+        agent = _load(algorithm, make_env, folder)
+        agent.load_replay_buffer(os.path.join(folder, _ROWS))
+        return agent
+
+    def state(agent: Any) -> Iterator[Item]:
+        rows = agent.replay_buffer
+        held = {name: value for name, value in vars(rows).items() if name != "device"}
+        yield "rows", held, type(agent).load_replay_buffer
+        set_random_seed(0)
+        yield "sampled rows", tuple(rows.sample(8)), type(rows).sample
+
+    return FileKind(
+        f"{algorithm} replay buffer", "save_replay_buffer, load_replay_buffer",
+        save=save, load=load, state=state, go_on=_update,
+    )  # fmt: skip
+
+
+def _normaliser(algorithm: str, frozen: bool) -> FileKind:
+    def of(agent: Any) -> Any:
+        normaliser = agent.get_vec_normalize_env()
+        # as the documentation evaluates
+        normaliser.training, normaliser.norm_reward = not frozen, not frozen
+        return normaliser
+
+    def load(make_env: Callable[..., Any], folder: str) -> Any:
+        environment = _environments(algorithm, make_env)
+        return VecNormalize.load(os.path.join(folder, _STATISTICS), environment)
+
+    def state(normaliser: Any) -> Iterator[Item]:
+        # what is loaded; ``__setattr__`` of no release adds to it
+        held = {k: v for k, v in vars(normaliser).items() if k not in ("venv", "class_attributes")}
+        settings = {name: value for name, value in held.items() if not name.startswith("_")}
+        yield "statistics and settings", settings, VecNormalize.load
+        yield "observations", normaliser.normalize_obs(_observations()), VecNormalize.normalize_obs
+        rewards = np.linspace(-3.0, 3.0, 4)
+        yield "rewards", normaliser.normalize_reward(rewards), VecNormalize.normalize_reward
+
+    def go_on(normaliser: Any) -> Iterator[Item]:
+        normaliser.seed(0)
+        observed = [normaliser.reset()]
+        for action in np.random.RandomState(1).uniform(-1.0, 1.0, (12, normaliser.num_envs, 2)):
+            observed += normaliser.step(action.astype(np.float32))[:3]
+        yield "observations and rewards of steps", observed, VecNormalize.step_wait
+        after = [normaliser.obs_rms, normaliser.ret_rms]
+        yield "statistics after steps", after, VecNormalize.step_wait
+
+    return FileKind(
+        f"{algorithm} {'frozen ' if frozen else ''}normaliser",
+        "VecNormalize.save, VecNormalize.load", of=of, load=load, state=state, go_on=go_on,
+        save=lambda normaliser, folder: normaliser.save(os.path.join(folder, _STATISTICS)),
+    )  # fmt: skip
+
+
+def _checkpoint(algorithm: str) -> FileKind:
+    """What the library's own callback writes amid a training."""
+    normalised = algorithm in _NORMALISED
+    what = "save_vecnormalize" if normalised else "save_replay_buffer"
+
+    def save(agent: Any, folder: str) -> None:
+        callback = library("common.callbacks", "CheckpointCallback")
+        check_arguments(callback, {what: True})
+        writing = callback(save_freq=1, save_path=folder, name_prefix="agent", **{what: True})
+        writing.init_callback(agent)
+        writing.num_timesteps, writing.n_calls = agent.num_timesteps, 1
+        writing._on_step()
+
+    def load(make_env: Callable[..., Any], folder: str) -> Any:
+        environment: Any = _environments(algorithm, make_env)
+        files = sorted(os.listdir(folder))
+        # agent_64_steps.zip, agent_replay_buffer_64_steps.pkl or agent_vecnormalize_64_steps.pkl
+        model, beside = (
+            os.path.join(folder, next(name for name in files if name.endswith(ending)))
+            for ending in (".zip", ".pkl")
+        )
+        if normalised:
+            environment = VecNormalize.load(beside, environment)
+        agent = silent(algorithm_named(algorithm).load(model, env=environment, device="cpu"))
+        if not normalised:
+            agent.load_replay_buffer(beside)
+        return agent
+
+    return FileKind(
+        f"{algorithm} checkpoint", f"CheckpointCallback({what})",
+        save=save, load=load, state=_state, go_on=_learn if normalised else _update,
+    )  # fmt: skip
+
+
+# -- a user's own ----------------------------------------------------------------------------------
+
+#: what a module of policies, or a setting, says of the algorithm: the first that fits.
+_TELLING = (
+    ("sb3_contrib.common.recurrent", "RecurrentPPO"),
+    ("sb3_contrib.common.maskable", "MaskablePPO"),
+    ("sb3_contrib.qrdqn", "QRDQN"), ("sb3_contrib.tqc", "TQC"), ("sb3_contrib.crossq", "CrossQ"),
+    ("sb3_contrib.ars", "ARS"), ("cg_max_steps", "TRPO"), ("clip_range", "PPO"),
+    ("dqn.policies", "DQN"), ("sac.policies", "SAC"), ("policy_delay", "TD3"),
+    ("td3.policies", "TD3"), ("rms_prop", "A2C"), ("ent_coef", "A2C"),
+)  # fmt: skip
+
+
+def user_agent(path: str) -> Any:
+    """Load a zip file of an agent with the class that its content tells.
+
+    Raises:
+        UserError: it tells none.
+    """
+    with zipfile.ZipFile(path) as archive:
+        data = json.loads(archive.read("data"))
+    policies = str(data.get("policy_class", {}).get("__module__", ""))
+    name = next((n for part, n in _TELLING if part in data or part in policies), "")
+    if not name:
+        raise UserError(f"{path} does not tell its algorithm; give --loader FILE")
+    for module in ("stable_baselines3", "sb3_contrib"):
+        kind = None
+        with contextlib.suppress(ImportError):
+            kind = getattr(importlib.import_module(module), name, None)
+        if kind is not None:
+            return silent(kind.load(path, device="cpu"))
+    raise Unsupported(f"{name} is not installed")
+
+
+def _kinds(algorithm: str) -> Iterator[FileKind]:
+    yield _model(algorithm)
+    yield _parameters_alone(algorithm)
+    yield _policy(algorithm)
+    if algorithm not in _SEVERAL:
+        yield _replay_buffer(algorithm)
+    if algorithm in _NORMALISED:
+        yield _normaliser(algorithm, frozen=False)
+        yield _normaliser(algorithm, frozen=True)
+    if algorithm in ("ppo", "sac"):
+        yield _checkpoint(algorithm)
+
+
+SAVED = {name: (Saving(partial(_train, name), tuple(_kinds(name))),) for name in _SETTINGS}

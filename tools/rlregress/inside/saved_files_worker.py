@@ -1,0 +1,205 @@
+"""Save and load files: ``python -m rlregress.inside.saved_files_worker JOB ANSWERS``.
+
+Runs inside foreign and old environments: standard library, NumPy, torch and gymnasium only, Python
+3.9 syntax. The job is a JSON file: ``framework``; ``algorithms``, empty for all; ``files``, a
+folder; ``write``, whether the files are made there first; ``times``, how often each is loaded;
+``again``, a folder into which each is saved again after it was loaded, empty for none; and
+``trusted``, names of kinds that PyTorch is to load although they are not only numbers.
+
+Only files that a process of the same command has written are loaded, and ``user``, if it is there
+(``user_files``), which the user has said to trust.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+import warnings
+from typing import Any, Callable, Dict, Iterator, List, Tuple
+from unittest import mock
+
+from rlregress import frameworks
+from rlregress.frameworks.base import Unsupported
+from rlregress.frameworks.file_kinds import FileKind, Saving
+from rlregress.frameworks.isolation import isolated
+from rlregress.inside import error_origin, saved_items, user_files
+from rlregress.inside.events import Places
+from rlregress.inside.toys import Ends
+
+#: seed of the training that is saved.
+_SEED = 1
+#: characters of an error that are kept.
+_MESSAGE = 400
+#: how PyTorch refuses a file, and what tells it not to.
+_WEIGHTS_ONLY, _TRUST = "Weights only load failed", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"
+_COLOUR = re.compile("\x1b\\[[0-9;]*m")
+#: path of an item, what it is in words, number of the function that it comes from, and numbers.
+Row = Tuple[str, str, int, List[Any]]
+
+
+def answers(job: Dict[str, Any]) -> Dict[str, Any]:
+    """What was saved and loaded.
+
+    ``functions``: "file:line name". ``kinds``: name -> ``way``, and either ``items``, once for
+    each time it was loaded, or ``error``, ``at`` and ``when`` ("write", "load", or "use" with the
+    items before it), or ``unsupported``.
+    """
+    adapter = frameworks.get(job["framework"])
+    places = Places(adapter.code_folders())
+    found = _Kinds(places)
+    for algorithm, savings in adapter.saved_files().items():
+        if not job["algorithms"] or algorithm in job["algorithms"]:
+            for saving in savings:
+                found.add(saving, job)
+    if job.get("user"):
+        found.add_user(user_files.kind(job["user"], adapter), job)
+    return {"functions": found.functions, "kinds": found.kinds}
+
+
+class _Kinds:
+    """Loads kinds of files and notes what comes back."""
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        self.functions: List[str] = []
+        self.kinds: Dict[str, Dict[str, Any]] = {}
+
+    def add(self, saving: Saving, job: Dict[str, Any]) -> None:
+        """All kinds of one training."""
+        trained: Any = None
+        lost: Dict[str, Any] = {}
+        if job["write"]:
+            trained, lost = self._tried("write", saving.train, _make_env, _SEED)
+        for kind in saving.kinds:
+            folder = os.path.join(job["files"], kind.name)
+            failed = lost
+            if job["write"] and not lost:
+                failed = self._tried("write", _write, kind, trained, folder)[1]
+            elif not job["write"] and not os.path.isdir(folder):
+                failed = {"unsupported": "there is no such file"}
+            self.kinds[kind.name] = {"way": kind.way, **(failed or self._times(kind, folder, job))}
+
+    def add_user(self, kind: FileKind, job: Dict[str, Any]) -> None:
+        """A user's file, which nobody here has written."""
+        self.kinds[kind.name] = {"way": kind.way, **self._times(kind, "", job)}
+
+    def _times(self, kind: FileKind, folder: str, job: Dict[str, Any]) -> Dict[str, Any]:
+        """What comes back from a file each time, or the first error.
+
+        PyTorch since 2.6 refuses what is not only numbers, and versions that do not expect it do
+        not load their own files. These are loaded as users help themselves.
+        """
+        trusted = kind.name in job["trusted"]
+        with _trusting() if trusted else contextlib.nullcontext():
+            found = self._once(kind, folder, job)
+        if job["write"] and _WEIGHTS_ONLY in found.get("error", ""):
+            trusted = True
+            with _trusting():
+                found = self._once(kind, folder, job)
+        return {**found, "trusted": trusted}
+
+    def _once(self, kind: FileKind, folder: str, job: Dict[str, Any]) -> Dict[str, Any]:
+        rows: List[List[Row]] = []
+        for _ in range(job["times"]):
+            loaded, failed = self._tried("load", kind.load, _make_env, folder)
+            if failed:
+                return failed
+            rows.append([])
+            _, failed = self._tried("use", self._used, kind, loaded, job["again"], rows[-1])
+            if failed:
+                return {"items": rows, **failed}
+        return {"items": rows}
+
+    def _tried(
+        self, when: str, work: Callable[..., Any], *arguments: Any
+    ) -> Tuple[Any, Dict[str, Any]]:
+        """What it returns, or its error and the place of it."""
+        try:
+            with isolated(), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return work(*arguments), {}
+        except Unsupported as reason:
+            return None, {"unsupported": str(reason)}
+        except Exception as error:  # whatever the foreign code raises is the finding
+            found = error_origin.found(error, self._places)
+            # what is missing in a state follows in the lines below
+            text = " ".join(_COLOUR.sub("", str(error)).split())
+            message = f"{found['type']}: {text}"[:_MESSAGE]
+            return None, {"error": message, "at": found["at"] or found["by"], "when": when}
+
+    def _used(self, kind: FileKind, loaded: Any, folder: str, rows: List[Row]) -> None:
+        """Note what was loaded from a file, and what comes back after it was saved again."""
+        rows.extend(self._rows(kind.state(loaded)))
+        with tempfile.TemporaryDirectory() as made:
+            again = os.path.join(folder or made, kind.name)
+            os.makedirs(again, exist_ok=True)
+            kind.save(loaded, again)
+            rows.extend(self._rows(kind.go_on(loaded)))
+            loaded = kind.load(_make_env, again)
+            for found in (kind.state(loaded), kind.go_on(loaded)):
+                rows.extend(self._rows(found, "saved again: "))
+
+    def _rows(self, found: Any, before: str = "") -> Iterator[Row]:
+        for name, value, function in found:
+            number = self._number(function)
+            for path, words, numbers in saved_items.items(name, value):
+                yield before + path, words, number, numbers
+
+    def _number(self, function: Any) -> int:
+        name = _place(function, self._places)
+        if name not in self.functions:
+            self.functions.append(name)
+        return self.functions.index(name)
+
+
+def _place(function: Any, places: Places) -> str:
+    """Where a function stands: "file:line name"."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    name = str(getattr(function, "__qualname__", type(function).__name__))
+    if code is None:
+        return name
+    file = places.name(code.co_filename) or os.path.basename(code.co_filename)
+    return f"{file}:{code.co_firstlineno} {name}"
+
+
+def _trusting() -> Any:
+    return mock.patch.dict(os.environ, {_TRUST: "1"})
+
+
+def _make_env(discrete: bool = False) -> Any:
+    return Ends(discrete=discrete)
+
+
+def _write(kind: FileKind, trained: Any, folder: str) -> None:
+    # an interrupted process may have left one
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    try:
+        kind.save(kind.of(trained), folder)
+    except BaseException:
+        shutil.rmtree(folder)
+        raise
+
+
+def main(arguments: List[str]) -> int:
+    """Entry point; exit status 0 when answers were written."""
+    import torch
+
+    torch.set_num_threads(1)
+    with open(arguments[0], encoding="utf-8") as file:
+        job = json.load(file)
+    answered = answers(job)
+    with open(arguments[1] + ".tmp", "w", encoding="utf-8") as file:
+        json.dump(answered, file)
+    os.replace(arguments[1] + ".tmp", arguments[1])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

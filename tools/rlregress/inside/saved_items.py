@@ -1,0 +1,122 @@
+"""What was loaded from a file, item by item in words that are equal where the bits are.
+
+Runs inside foreign and old environments: standard library, NumPy and torch only, Python 3.9 syntax.
+
+A number, an array and a tensor are described by their kind and their bits, a function of one number
+(a schedule) by its values, another object by its class and its public attributes. So a number that
+is an object afterwards is another item, and a closure that has become a class is none.
+"""
+
+from __future__ import annotations
+
+import collections
+import hashlib
+import inspect
+import types
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Sequence, Tuple
+
+import numpy as np
+import torch
+
+from rlregress.inside import events, leaves
+
+#: of the remaining progress, at which a schedule is described.
+_PROGRESS = (1.0, 0.7, 0.3, 0.0)
+#: levels of objects in objects.
+_DEEP = 6
+#: numbers of an array that are written out.
+_SHOWN = 3
+_SPACE = ("low", "high", "n", "nvec", "start", "spaces")
+
+
+def items(name: str, value: Any) -> Iterator[Tuple[str, str, List[Any]]]:
+    """Everything that a value consists of: path, words, and of floats numbers by which it grows.
+
+    The numbers are the norm and two projections of all of them: they differ about as much as the
+    floats do.
+    """
+    yield from _items(name, value, 0)
+
+
+def _items(name: str, value: Any, depth: int) -> Iterator[Tuple[str, str, List[Any]]]:
+    words = _words(value)
+    if words is not None or depth > _DEEP:
+        yield name, words or type(value).__name__, _size(value)
+        return
+    kind, parts = _parts(value)
+    yield name, kind, []
+    for label, part in parts:
+        yield from _items(name + label, part, depth + 1)
+
+
+def _size(value: Any) -> List[Any]:
+    if not leaves.is_array(value) or isinstance(value, np.ndarray) and value.dtype.kind != "f":
+        return []
+    _, norm, first, projections = events.parts_of([events.as_array(value)])
+    return [norm, *(projections or first)]
+
+
+def _words(value: Any) -> Any:
+    """A value without parts in words; None: it has parts."""
+    if isinstance(value, torch.Tensor):
+        return f"tensor of {_numbers(events.as_array(value), str(value.dtype))}"
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        return f"array of {_numbers(value, value.dtype.str)}"
+    if isinstance(value, (torch.dtype, torch.device, np.dtype)):
+        return str(value)
+    if isinstance(value, type):
+        return f"class {value.__name__}"
+    if inspect.isfunction(value) or inspect.ismethod(value) or _is_schedule(value):
+        return _of_function(value)
+    own = leaves.leaf(value)
+    if own is None:
+        return None
+    kind, content = own
+    if isinstance(content, np.ndarray):
+        content = repr(content.reshape(-1)[0].item())
+    return f"{kind} {content}" if not isinstance(value, (str, type(None))) else str(content)
+
+
+def _numbers(array: np.ndarray, kind: str) -> str:
+    flat = np.ascontiguousarray(array).reshape(-1)
+    first = ", ".join(f"{number:.6g}" if array.dtype.kind == "f" else str(number)
+                      for number in flat[:_SHOWN].tolist())  # fmt: skip
+    more = ", ..." if flat.size > _SHOWN else ""
+    digest = hashlib.sha256(flat.tobytes()).hexdigest()[:8]
+    return f"{kind} {list(array.shape)}: {first}{more} ({digest})"
+
+
+def _is_schedule(value: Any) -> bool:
+    return callable(value) and not isinstance(value, torch.nn.Module)
+
+
+def _of_function(function: Callable[..., Any]) -> Any:
+    """By its values, if it is one of a number; an object with ``__call__`` that is none: None."""
+    try:
+        values = [float(function(progress)) for progress in _PROGRESS]
+    except Exception:  # a function of something else
+        if isinstance(function, (types.FunctionType, types.MethodType, types.BuiltinFunctionType)):
+            return f"function {function.__name__}"
+        return None
+    return f"function of the remaining progress: {', '.join(map(repr, values))}"
+
+
+def _parts(value: Any) -> Tuple[str, List[Tuple[str, Any]]]:
+    if leaves.is_batch(value):
+        return "batch", leaves.children(value)
+    if hasattr(value, "_asdict"):
+        return type(value).__name__, [(f".{k}", part) for k, part in value._asdict().items()]
+    if isinstance(value, Mapping):
+        rows = sorted(value.items(), key=lambda row: str(row[0]))
+        # what only the other version adds to it was not loaded
+        return "mapping", [(f"[{key!r}]", part) for key, part in rows]
+    if isinstance(value, (Sequence, collections.deque, np.ndarray)):
+        kind = "list" if isinstance(value, (list, collections.deque)) else "tuple"
+        return f"{kind} of {len(value)}", [(f"[{n}]", part) for n, part in enumerate(value)]
+    if hasattr(value, "contains") and hasattr(value, "sample"):
+        # a space, of gym or gymnasium: its generator is none of what it is
+        known = [(f".{name}", getattr(value, name)) for name in _SPACE if hasattr(value, name)]
+        return f"space {type(value).__name__} of {getattr(value, 'dtype', '')}", known
+    named: Dict[str, Any] = leaves.attributes(value)
+    public = [(f".{name}", part) for name, part in sorted(named.items()) if name[:1] != "_"]
+    return f"object {type(value).__name__}", public

@@ -1,0 +1,109 @@
+"""A user's own file: how it is loaded, and what is compared of what comes back.
+
+Runs inside foreign and old environments: standard library, NumPy, torch and gymnasium only, Python
+3.9 syntax. Whoever calls this has asked the user whether the file is to be trusted.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+from typing import Any, Callable, Dict, Iterator
+
+import numpy as np
+import torch
+
+from rlregress.frameworks.base import Adapter
+from rlregress.frameworks.file_kinds import FileKind, Item
+
+#: observations that an environment gives.
+_STEPS = 32
+
+
+def kind(user: Dict[str, Any], adapter: Adapter) -> FileKind:
+    """The kind of file that a user has named.
+
+    Args:
+        user: ``file``; ``loader``, a file with a function ``load(path)``, or empty where the
+            framework loads it; ``observations``, a file of NumPy, and ``environment``, an id, or
+            empty.
+    """
+    load = adapter.user_agent if not user["loader"] else _function(user["loader"])
+    name = os.path.basename(user["file"])
+
+    def loaded(make_env: Callable[..., Any], folder: str) -> Any:
+        del make_env
+        path = os.path.join(folder, name)
+        return load(path if os.path.isfile(path) else user["file"])
+
+    def save(agent: Any, folder: str) -> None:
+        if hasattr(agent, "get_parameters"):
+            agent.save(os.path.join(folder, name))
+        else:
+            # whoever reads it alone knows how it is written
+            shutil.copy(user["file"], folder)
+
+    def state(agent: Any) -> Iterator[Item]:
+        loading = getattr(type(agent), "load", getattr(type(agent), "load_state_dict", load))
+        if hasattr(agent, "get_parameters"):
+            yield "parameters", agent.get_parameters(), type(agent).set_parameters
+            yield "settings", adapter.settings_of(agent), loading
+        elif hasattr(agent, "state_dict"):
+            yield "parameters", agent.state_dict(), loading
+        else:
+            yield "content", agent, loading
+        observations = _observations(user, agent)
+        if observations is not None:
+            yield from _acts(agent, observations)
+
+    return FileKind(
+        name, "load of the loader" if user["loader"] else "load",
+        save=save, load=loaded, state=state, go_on=lambda agent: (),
+    )  # fmt: skip
+
+
+def _function(file: str) -> Callable[[str], Any]:
+    spec = importlib.util.spec_from_file_location("rlregress_loader", file)
+    module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
+    spec.loader.exec_module(module)  # type: ignore[union-attr]
+    function: Callable[[str], Any] = module.load
+    return function
+
+
+def _observations(user: Dict[str, Any], agent: Any) -> Any:
+    """Those of a file, of an environment under random actions, or drawn from the agent's space."""
+    if user["observations"]:
+        return np.load(user["observations"], allow_pickle=False)
+    if user["environment"]:
+        import gymnasium
+
+        environment = gymnasium.make(user["environment"])
+        environment.action_space.seed(0)
+        rows = [environment.reset(seed=0)[0]]
+        for _ in range(_STEPS):
+            observation, _, terminated, truncated, _ = environment.step(
+                environment.action_space.sample()
+            )
+            ended = terminated or truncated
+            rows.append(environment.reset()[0] if ended else observation)
+        return np.stack(rows)
+    space: Any = getattr(agent, "observation_space", None)
+    if getattr(space, "shape", None) is None:
+        return None
+    drawn = np.random.RandomState(0).uniform(-1.0, 1.0, (8, *space.shape))
+    bounded = np.clip(drawn, space.low, space.high) if hasattr(space, "low") else drawn
+    return bounded.astype(space.dtype)
+
+
+def _acts(agent: Any, observations: Any) -> Iterator[Item]:
+    if hasattr(agent, "predict"):
+        for name, deterministic in (("deterministic", True), ("sampled", False)):
+            torch.manual_seed(0)
+            np.random.seed(0)
+            acted = agent.predict(observations, deterministic=deterministic)[0]
+            yield f"{name} actions", acted, type(agent).predict
+    elif callable(agent):
+        torch.manual_seed(0)
+        with torch.no_grad():
+            yield "deterministic actions", agent(torch.as_tensor(observations)), type(agent).forward

@@ -1,0 +1,183 @@
+"""Files that one version saved, loaded by both: what of a training survives an upgrade.
+
+The old version trains shortly, saves every kind of file that its documentation names, and loads
+each twice: that is the reference. The new version loads the same files. What was loaded is compared
+bit by bit, item by item, in the order in which it comes back: parameters, settings, actions, the
+next update, a continued training; and all of it again after it was saved again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rlregress.errors import UserError
+from rlregress.frameworks.base import Adapter
+from rlregress.model.loaded_files import LoadedFile, LoadError
+from rlregress.tracing.recording_processes import Side
+from rlregress.upgrade import side_process
+
+_MODULE = "rlregress.inside.saved_files_worker"
+#: an item that is not there.
+_MISSING: tuple[str, list[Any]] = ("missing", [])
+#: items that are computed from what was loaded.
+_COMPUTED = ("deterministic actions", "sampled actions", "values", "target values", "losses",
+             "next update", "continued training")  # fmt: skip
+#: relative size of a first difference that may be one of rounding, and of what it grows to.
+_UNIT, _SMALL = 1e-6, 1e-3
+
+
+def compared(
+    sides: tuple[Side, Side],
+    folders: tuple[Path, Path],
+    adapter: Adapter,
+    algorithms: Sequence[str],
+    both_ways: bool,
+    user: Mapping[str, str] | None = None,
+) -> list[LoadedFile]:
+    """What became of every kind of file of a framework.
+
+    Args:
+        folders: where files and answers of either version are kept.
+        algorithms: those whose trainings save; empty: all.
+        both_ways: the old version also loads what the new one has saved again.
+        user: a file of the user, see ``inside.user_files``; None: there is none.
+    """
+    old, new = sides
+    job = {"framework": adapter.full_name, "algorithms": sorted(algorithms), "again": "",
+           "trusted": (), "user": user}  # fmt: skip
+    key = hashlib.sha256(f"{folders[0]} {sorted(algorithms)} {user}".encode()).hexdigest()[:8]
+    files = [folder / f"{adapter.full_name}-files-{key}" for folder in folders]
+    written = {**job, "files": str(files[0]), "write": True, "times": 2}
+    if both_ways:
+        written["again"] = f"{files[0]}-again"
+    try:
+        own = side_process.run_module(old, _MODULE, written, files[0].with_suffix(".json"))
+    except UserError as error:
+        return [LoadedFile(name="files", own_error=LoadError(when="start", error=str(error)))]
+    if not own["kinds"]:
+        return []
+    written["trusted"] = [name for name, kind in own["kinds"].items() if kind.get("trusted")]
+    given = {**written, "write": False, "times": 1, "again": str(files[1]) if both_ways else ""}
+    try:
+        other = side_process.run_module(new, _MODULE, given, files[1].with_suffix(".json"))
+    except UserError as error:
+        other = _ended(own, error)
+    found = list(judged(own, other, newer=False))
+    if both_ways:
+        found += _back(old, own, other, files, written)
+    return found
+
+
+def _back(
+    old: Side,
+    own: Mapping[str, Any],
+    other: Mapping[str, Any],
+    files: Sequence[Path],
+    written: Mapping[str, Any],
+) -> Iterator[LoadedFile]:
+    """What the old version loads of what both have saved again: a training is no part of it."""
+    answers = []
+    for folder, mark in ((f"{files[0]}-again", "own"), (str(files[1]), "new")):
+        job = {**written, "files": folder, "write": False, "again": "", "user": None}
+        kept = files[0].with_name(f"{files[0].name}-{mark}.json")
+        try:
+            answers.append(side_process.run_module(old, _MODULE, job, kept))
+        except UserError as error:
+            answers.append(_ended(own, error))
+    loaded = {name for name, entry in other["kinds"].items() if entry.get("items")}
+    for file in judged(answers[0], answers[1], newer=True):
+        if file.name in loaded:
+            yield file
+
+
+def _ended(own: Mapping[str, Any], error: UserError) -> dict[str, Any]:
+    """In place of answers of a process that gave none."""
+    entry = {"error": str(error), "when": "start"}
+    return {"functions": [], "kinds": {name: {**entry, "way": ""} for name in own["kinds"]}}
+
+
+def judged(own: Mapping[str, Any], other: Mapping[str, Any], newer: bool) -> Iterator[LoadedFile]:
+    """What became of every kind of file, from the answers of the version that wrote it first."""
+    for name, entry in own["kinds"].items():
+        loaded = other["kinds"].get(name, {"unsupported": "the other version has no such kind"})
+        yield _file(name, entry, loaded, own["functions"], newer)
+
+
+def _file(
+    name: str,
+    own: Mapping[str, Any],
+    other: Mapping[str, Any],
+    functions: Sequence[str],
+    newer: bool,
+) -> LoadedFile:
+    trusted = bool(own.get("trusted"))
+    made = {"name": name, "way": own["way"], "newer": newer, "trusted": trusted}
+    own_error, error = _error(own), _error(other)
+    unsupported = str(own.get("unsupported", ""))
+    if unsupported or own_error is not None:
+        # that the other version loads nothing says nothing: there may be no file
+        written = own_error is not None and own_error.when in ("load", "use")
+        return LoadedFile(
+            **made, unsupported=unsupported, own_error=own_error, error=error if written else None
+        )
+    if error is None and other.get("unsupported"):
+        error = LoadError(when="load", error=str(other["unsupported"]))
+    if error is not None and error.when == "use":
+        # what was loaded before that may explain it
+        paths = {row[0] for row in other["items"][0]}
+        until = [[row for row in rows if row[0] in paths] for rows in own["items"]]
+        return LoadedFile(**made, **_difference(until, other["items"][0], functions), error=error)
+    if error is not None:
+        return LoadedFile(**made, error=error)
+    return LoadedFile(**made, **_difference(own["items"], other["items"][0], functions))
+
+
+def _error(entry: Mapping[str, Any]) -> LoadError | None:
+    if not entry.get("error"):
+        return None
+    return LoadError(
+        when=str(entry["when"]), error=str(entry["error"]), at=str(entry.get("at", ""))
+    )
+
+
+def _difference(
+    own: Sequence[Sequence[Any]], other: Sequence[Any], functions: Sequence[str]
+) -> dict[str, Any]:
+    """What ``LoadedFile`` holds of a comparison.
+
+    An item that only the other version has is none that was loaded, and is not compared.
+    """
+    repeated = {path: words for path, words, *_ in own[-1]}
+    found = {path: (words, numbers) for path, words, _, numbers in other}
+    rows = [row for row in own[0] if repeated.get(row[0]) == row[1]]
+    differing = [row for row in rows if found.get(row[0], _MISSING)[0] != row[1]]
+    made: dict[str, Any] = {
+        "compared": len(rows),
+        "unstable": tuple(row[0] for row in own[0] if repeated.get(row[0]) != row[1]),
+        "differing": len(differing),
+    }
+    if differing:
+        path, words, number, _ = differing[0]
+        gaps = [_gap(row, found.get(row[0], _MISSING)) for row in differing]
+        made.update(item=path, writer=words, reader=found.get(path, _MISSING)[0])
+        made.update(function=functions[number], rounding=gaps[0] <= _UNIT and max(gaps) <= _SMALL)
+    return made
+
+
+def _gap(row: Sequence[Any], found: Sequence[Any]) -> float:
+    """How far an item that was computed is from that of the other version, relative to its size.
+
+    Infinite of what was loaded, which rounding does not touch, and of what is no float.
+    """
+    path, words, _, numbers = row
+    computed = path.removeprefix("saved again: ").startswith(_COMPUTED)
+    kinds = [text.partition(":")[0] for text in (words, found[0])]
+    if not computed or not numbers or kinds[0] != kinds[1]:
+        return math.inf
+    pairs = zip(map(float, numbers), map(float, found[1]), strict=True)
+    gap = max(abs(old - new) for old, new in pairs)
+    return gap / (abs(float(numbers[0])) + _UNIT) if math.isfinite(gap) else math.inf

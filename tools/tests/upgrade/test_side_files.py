@@ -1,0 +1,226 @@
+"""Saved files of both versions: faults in saving and loading are found, rewrites are not."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import multiprocessing
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from rlregress import frameworks
+from rlregress.inside import saved_files_worker, saved_items, swap
+from rlregress.model import differences as model
+from rlregress.model.loaded_files import LoadedFile, LoadError
+from rlregress.tracing.recording_processes import current
+from rlregress.upgrade import entries, side_files
+
+TABLE = tomllib.loads(Path(__file__).with_name("faults_of_files.toml").read_text("utf-8"))
+ROOTS = {
+    name: Path(importlib.import_module(frameworks.get(name).modules[0]).__file__).parent
+    for name in ("sb3", "torchrl")
+}
+
+
+def job(framework, kind, folder, **more):
+    """What a worker is given: the training of one kind."""
+    return {"framework": framework, "algorithms": [kind.split()[0]], "files": str(folder),
+            "write": False, "times": 1, "again": "", "trusted": [], **more}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """What a framework has written and loaded itself, by kind; each training once."""
+    made = {}
+
+    def of(framework, kind):
+        algorithm = kind.split()[0]
+        if (framework, algorithm) not in made:
+            folder = tmp_path_factory.mktemp("files")
+            own = saved_files_worker.answers(job(framework, kind, folder, write=True, times=2))
+            made[framework, algorithm] = folder, own
+        folder, own = made[framework, algorithm]
+        return folder, {**own, "kinds": {kind: own["kinds"][kind]}}
+
+    return of
+
+
+def loaded(change, folder, output):
+    """Load the files of one kind with a function changed, in this process."""
+    adapter = frameworks.get(change["framework"])
+    kept = {
+        algorithm: [
+            replace(saving, kinds=tuple(k for k in saving.kinds if k.name == change["kind"]))
+            for saving in savings
+        ]
+        for algorithm, savings in adapter.saved_files().items()
+    }
+    adapter.saved_files = lambda: kept
+    root = ROOTS[change["framework"]]
+    text = (root / change["file"]).read_text(encoding="utf-8")
+    at = text.index(f"def {change['function'].rpartition('.')[2]}(")
+    at = text.index(change["old"], at)
+    text = text[:at] + change["new"].strip() + text[at + len(change["old"]) :]
+    changed = {"file": f"{root.name}/{change['file']}", "functions": [change["function"]]}
+    assert swap.swap([{**changed, "text": text}], [str(root)]) == []
+    given = job(change["framework"], change["kind"], folder)
+    output.write_text(json.dumps(saved_files_worker.answers(given)))
+
+
+@pytest.fixture
+def entry(written, tmp_path):
+    """The entry of a kind that is loaded with a function changed."""
+
+    def made(change):
+        folder, own = written(change["framework"], change["kind"])
+        output = tmp_path / "answers.json"
+        process = multiprocessing.get_context("fork").Process(
+            target=loaded, args=(change, folder, output)
+        )
+        process.start()
+        process.join()
+        assert process.exitcode == 0
+        files = side_files.judged(own, json.loads(output.read_text()), newer=False)
+        (found,) = entries.of_saved(files, change["framework"])
+        return found
+
+    return made
+
+
+@pytest.mark.parametrize("change", TABLE["fault"], ids=lambda change: change["name"])
+def test_a_fault_is_found(entry, change):
+    """The entry differs, and names the first thing that does."""
+    found = entry(change)
+    assert found.state == model.DIFFERS, found.reason
+    assert change["shows"] in found.reason
+
+
+@pytest.mark.parametrize("change", TABLE["same"], ids=lambda change: change["name"])
+def test_a_rewrite_is_none(entry, change):
+    """What does the same is the same."""
+    found = entry(change)
+    assert found.state == model.SAME, found.reason
+
+
+ERROR = LoadError(when="load", error="KeyError: 'x'", at="agent.py:3 load")
+USED = replace(ERROR, when="use")
+DIFFERING = {"compared": 9, "differing": 2, "item": "parameters['w']", "writer": "0.5",
+             "reader": "1.0", "function": "agent.py:3 load"}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("found", "state", "part"),
+    [
+        ({"compared": 9}, model.SAME, "9 items"),
+        ({"unstable": ("next update['w']",)}, model.NOT_COMPARED, "repeats itself"),
+        ({**DIFFERING}, model.DIFFERS, "parameters['w'], agent.py:3 load: 0.5 -> 1.0 (and 1 more)"),
+        ({**DIFFERING, "rounding": True}, model.CLOSE, "0.5 -> 1.0"),
+        ({"error": ERROR}, model.DIFFERS, "old files do not load: KeyError: 'x' at agent.py:3"),
+        ({"error": ERROR, "newer": True}, model.DIFFERS, "new files do not load with the old"),
+        ({"error": USED}, model.DIFFERS, "loads it, and then fails"),
+        ({"error": USED, **DIFFERING}, model.DIFFERS, "1.0 (and 1 more); the new version loads"),
+        ({"own_error": ERROR, "error": ERROR}, model.CANNOT, "does not load its own"),
+        ({"own_error": ERROR}, model.OLD_FAILED, "does not load its own"),
+        ({"own_error": replace(ERROR, when="write")}, model.CANNOT, "does not write it"),
+        ({"unsupported": "no policy"}, model.NO_EFFECT, "does not offer it: no policy"),
+    ],
+)
+def test_what_became_of_a_file_is_one_state(found, state, part):
+    """What could not be loaded is never the same; what the old version cannot do is its own."""
+    (listed,) = entries.of_saved([LoadedFile(name="sac model", **found)], "sb3")
+    assert listed.state == state
+    assert part in listed.reason
+
+
+def test_the_verdict_names_files_that_do_not_load():
+    """They make it changed; the headline tells them from those that differ."""
+    files = [
+        LoadedFile(name="sac model", error=ERROR),
+        LoadedFile(name="ppo model", **DIFFERING),
+        LoadedFile(name="sac model", newer=True, error=ERROR),
+    ]
+    judged = model.judge(entries.of_saved(files, "sb3"))
+    assert judged.verdict == model.CHANGED
+    assert judged.headline == (
+        "changed: Old files do not load: sac model. New files do not load with the old version: "
+        "sac model of the new version. Saved files differ: ppo model."
+    )
+
+
+@pytest.mark.nightly
+def test_two_versions_load_each_others_files(tmp_path):
+    """In processes of their own: a fault in saving shows in both directions."""
+    adapter = frameworks.get("sb3")
+    file = "stable_baselines3/common/policies.py"
+    (tmp_path / "branch").mkdir()
+    adapter.copy_to_change(file, tmp_path / "branch")
+    path = tmp_path / "branch" / file
+    text = path.read_text()
+    path.unlink()
+    halved = '"state_dict": {k: v.half() for k, v in self.state_dict().items()}'
+    path.write_text(text.replace('"state_dict": self.state_dict()', halved))
+    old, new = current("A"), replace(current("B"), paths=[str(tmp_path / "branch")])
+    folders = tmp_path / "a", tmp_path / "b"
+    for folder in folders:
+        folder.mkdir()
+    found = side_files.compared((old, new), folders, adapter, ["a2c"], both_ways=True)
+    states = {listed.name: listed.state for listed in entries.of_saved(found, "sb3")}
+    differing = {name for name, state in states.items() if state == model.DIFFERS}
+    assert differing == {"a2c policy", "a2c policy of the new version"}
+    assert set(states) - differing == {
+        f"a2c {kind}{new}"
+        for kind in ("model", "parameters")
+        for new in ("", " of the new version")
+    }
+
+
+def words(value):
+    """What is compared of a value."""
+    return [(path, text) for path, text, _ in saved_items.items("it", value)]
+
+
+class Falling:
+    """A schedule that is an object."""
+
+    def __call__(self, progress):
+        """Half of the progress."""
+        return 0.5 * progress
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (0.5, torch.tensor(0.5)),
+        (0.5, np.float64(0.5)),
+        (0.5, lambda progress: 0.5),
+        (1, True),
+        (np.zeros(2, "<f4"), np.zeros(2, ">f4")),
+        (np.zeros(2, "f4"), np.zeros(2, "f8")),
+        (np.zeros((2, 3)), np.zeros((3, 2))),
+        (torch.tensor([0.0]), torch.tensor([-0.0])),
+        ([1, 2], [2, 1]),
+        (lambda progress: progress, lambda progress: 1.0),
+    ],
+)
+def test_values_that_are_others(one, other):
+    """Another type, dtype, byte order, shape, bit or order is another value."""
+    assert words(one) != words(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (Falling(), lambda progress: progress / 2),
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
+        (np.arange(6).reshape(2, 3), np.arange(6).reshape(3, 2).reshape(2, 3)),
+        (float("nan"), float("nan")),
+    ],
+)
+def test_values_that_are_the_same(one, other):
+    """A schedule is its values; the order of a mapping is none."""
+    assert words(one) == words(other)

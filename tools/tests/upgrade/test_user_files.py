@@ -1,0 +1,146 @@
+"""A user's own file: loaded by both versions, and not before the user trusts it."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+import stable_baselines3
+import torch
+
+from rlregress import cli, frameworks
+from rlregress.frameworks.sb3 import saved_agents
+from rlregress.inside import checkpoint, saved_files_worker
+from rlregress.inside.toys import Ends
+from rlregress.model import differences as model
+from rlregress.upgrade import entries, side_files
+
+LOADER = """
+import torch
+
+
+def load(path):
+    made = torch.nn.Linear(3, 2)
+    made.load_state_dict(torch.load(path))
+    return made
+"""
+
+
+class Hostile:
+    """Writes a file when it is loaded."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (self.path, "w")
+
+
+def answers(path, loader="", observations=""):
+    """What the worker says of a user's file."""
+    user = {"file": str(path), "loader": str(loader), "observations": str(observations),
+            "environment": ""}  # fmt: skip
+    job = {"framework": "sb3", "algorithms": ["none"], "files": "", "write": False, "times": 2,
+           "again": "", "trusted": [], "user": user}  # fmt: skip
+    return saved_files_worker.answers(job)
+
+
+def entry(own, other):
+    """The one entry of what two versions loaded."""
+    (found,) = entries.of_saved(side_files.judged(own, other, newer=False), "sb3")
+    return found
+
+
+@pytest.fixture(scope="module")
+def agents(tmp_path_factory):
+    """Files of agents, by algorithm."""
+    folder = tmp_path_factory.mktemp("agents")
+    for name in ("ppo", "a2c", "sac", "td3", "dqn"):
+        (saving,) = frameworks.get("sb3").saved_files()[name]
+        saving.train(lambda discrete=False: Ends(discrete=discrete), 1).save(folder / name)
+    return folder
+
+
+@pytest.mark.parametrize("name", ["ppo", "a2c", "sac", "td3", "dqn"])
+def test_the_file_of_an_agent_tells_its_algorithm(agents, name):
+    """The class that wrote it loads it; parameters, settings and actions are compared."""
+    loaded = saved_agents.user_agent(str(agents / f"{name}.zip"))
+    assert type(loaded) is getattr(stable_baselines3, name.upper())
+    own = answers(agents / f"{name}.zip")
+    found = entry(own, own)
+    assert (found.name, found.state) == (f"{name}.zip", model.SAME)
+    paths = [path for path, *_ in own["kinds"][f"{name}.zip"]["items"][0]]
+    assert {"deterministic actions", "sampled actions", "settings['gamma']"} <= set(paths)
+
+
+def test_another_file_differs(agents, tmp_path):
+    """A setting that is another one is named."""
+    path = tmp_path / "ppo.zip"
+    with zipfile.ZipFile(agents / "ppo.zip") as old, zipfile.ZipFile(path, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            new.writestr(name, content.replace(b'"gamma": 0.97', b'"gamma": 0.98'))
+    found = entry(answers(agents / "ppo.zip"), answers(path))
+    assert found.state == model.DIFFERS
+    assert "settings['gamma']" in found.reason
+
+
+def test_a_loader_builds_what_the_file_does_not_tell(tmp_path):
+    """A ``state_dict``, with what the policy does on saved observations."""
+    weights, loader = tmp_path / "weights.pt", tmp_path / "loader.py"
+    rows = tmp_path / "rows.npy"
+    torch.save(torch.nn.Linear(3, 2).state_dict(), weights)
+    loader.write_text(LOADER)
+    np.save(rows, np.ones((4, 3), np.float32))
+    own = answers(weights, loader, rows)
+    assert entry(own, own).state == model.SAME
+    torch.save(torch.nn.Linear(3, 2).state_dict(), weights)
+    found = entry(own, answers(weights, loader, rows))
+    assert (found.state, "parameters['bias']" in found.reason) == (model.DIFFERS, True)
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Exit code and message of an upgrade."""
+
+    def made(*arguments):
+        words = ["rlregress", "upgrade", "stable-baselines3==2.8.0", *map(str, arguments)]
+        monkeypatch.setattr(sys, "argv", words)
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        return ended.value.code, capsys.readouterr().err
+
+    return made
+
+
+def test_a_file_is_not_loaded_before_it_is_trusted(tmp_path, monkeypatch, run):
+    """One sentence, exit code 2, and nothing of it has run."""
+    monkeypatch.delenv(checkpoint.TRUST, raising=False)
+    mark, path = tmp_path / "mark", tmp_path / "agent.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("data", pickle.dumps(Hostile(str(mark))))
+    code, message = run("--checkpoint", path)
+    assert code == 2
+    assert "--trust-pickle" in message
+    assert message.count("\n") == 1
+    assert not mark.exists()
+    # as it would have without
+    pickle.loads(pickle.dumps(Hostile(str(mark))))
+    assert mark.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["--checkpoint", "none.zip"], "no such file"),
+        (["--loader", "none.py"], "--checkpoint"),
+        (["--environment", "Pendulum-v1"], "--checkpoint"),
+    ],
+)
+def test_what_is_not_there_is_named(arguments, part, run):
+    """One sentence, exit code 2."""
+    code, message = run(*arguments)
+    assert (code, part in message) == (2, True)
