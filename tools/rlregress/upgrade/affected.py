@@ -59,8 +59,9 @@ def packages(a: Requested, b: Requested) -> frozenset[str]:
 
     def pin(pins: dict[str, str], name: str) -> str:
         (here,) = installed.pins([name]) or [""]
-        row = pins.get(name, here)
-        return here if row and here and installed.holds(row) else row
+        if name in pins and not installed.is_release(pins[name]):
+            return pins[name]
+        return f"{here} {installed.departed(name)}" if here else ""
 
     differing = frozenset(name for name in names if pin(one, name) != pin(other, name))
     return differing if differing or (a.lock and b.lock) else names

@@ -21,6 +21,9 @@ from rlregress.inside.run_record import write_atomically
 from rlregress.upgrade import cached_folders, installed, installer, version_resolution, wheels
 from rlregress.upgrade.version_resolution import Problem, Resolved
 
+#: of what is kept of a resolution: another one finds nothing that was kept before.
+_FORMAT = 2
+
 
 def resolve(problems: Mapping[str, Problem], say: cached_folders.Say) -> dict[str, Resolved]:
     """The versions of every side: those found before on what is installed now, or new ones.
@@ -28,7 +31,8 @@ def resolve(problems: Mapping[str, Problem], say: cached_folders.Say) -> dict[st
     Raises:
         UserError: a side cannot be resolved.
     """
-    text = json.dumps({label: asdict(x) for label, x in problems.items()}, default=sorted)
+    wanted = {label: asdict(x) for label, x in problems.items()}
+    text = json.dumps([_FORMAT, wanted], default=sorted)
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
     path = cached_folders.cache() / "resolutions" / f"{wheels.TAG}-{digest}.json"
     try:

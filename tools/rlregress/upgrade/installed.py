@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.metadata
+import json
+from base64 import urlsafe_b64encode
 from collections.abc import Sequence
+from functools import cache
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -22,8 +26,40 @@ def public(version_: str) -> str:
     return version_.partition("+")[0]
 
 
+@cache
+def departed(package: str) -> str:
+    """What keeps an installed package from being the release of its version; empty: nothing.
+
+    That is a Python file that is not as its installer wrote it, or a source that is a folder or a
+    commit. Torch is taken at its word: no version of it is installed where it is there.
+    """
+    if package == "torch":
+        return ""
+    distribution = importlib.metadata.distribution(package)
+    source = json.loads(distribution.read_text("direct_url.json") or "{}")
+    if "dir_info" in source or "vcs_info" in source:
+        return f"it was installed from {source['url']}"
+    for file in distribution.files or ():
+        if file.suffix != ".py" or file.hash is None:
+            continue
+        path = distribution.locate_file(file)
+        try:
+            with open(str(path), "rb") as opened:
+                found = hashlib.new(file.hash.mode, opened.read()).digest()
+        except OSError:
+            return f"{file} is gone"
+        if urlsafe_b64encode(found).rstrip(b"=").decode() != file.hash.value.rstrip("="):
+            return f"{file} is not as it was installed"
+    return ""
+
+
+def is_release(row: str) -> bool:
+    """Whether what a pinned requirement asks for is installed, file by file."""
+    return holds(row) and not departed(str(canonicalize_name(Requirement(row).name)))
+
+
 def holds(row: str) -> bool:
-    """Whether exactly what a pinned requirement asks for is installed."""
+    """Whether the version that a pinned requirement asks for is installed, whatever its files."""
     requirement = Requirement(row)
     here = version(requirement.name)
     return (

@@ -46,7 +46,7 @@ class Prepared:
     Attributes:
         how: "installed", "tree", "overlay", "environment" or "your environment".
         cached: it was there already.
-        why: of an environment, in words, what kept it from being an overlay.
+        why: in words, what kept it from being an overlay, or what is installed from serving.
         further: in words, what it has in another version than installed, beside what it pins.
         notes: what does not fit together and is run all the same.
         hidden: distributions that the other side's packages require and this side does not install:
@@ -165,8 +165,8 @@ def prepared(
     if resolved is not None and side.own_environment:
         folder, cached = environment(resolved, say)
         run = Side(label, python=str(folder / "bin" / "python"))
-        why = ("an overlay cannot hold another torch",)
-        return Prepared(requested, run, "environment", cached, why, notes=tuple(resolved.notes))
+        torch = ("an overlay cannot hold another torch",)
+        return Prepared(requested, run, "environment", cached, torch, notes=tuple(resolved.notes))
     rows = resolved.moved if resolved is not None else []
     if resolved is None or not rows:
         return Prepared(requested, Side(label, paths=current_paths()), "installed")
@@ -174,7 +174,17 @@ def prepared(
     run = Side(label, paths=(str(folder), *current_paths()))
     notes = (*resolved.notes, *_conflicts(folder, adapters))
     further = tuple(_further_packages(rows, requested))
-    return Prepared(requested, run, "overlay", cached, further=further, notes=notes)
+    why = tuple(_departed_packages(rows))
+    return Prepared(requested, run, "overlay", cached, why, further=further, notes=notes)
+
+
+def _departed_packages(rows: Iterable[str]) -> list[str]:
+    """In words, what is installed in this very version, and is not its release."""
+    return [
+        f"the installed {name} {version} is not that release: {installed.departed(name)}"
+        for name, version in versions(rows).items()
+        if installed.version(name) == version and installed.departed(name)
+    ]
 
 
 def _conflicts(folder: Path, adapters: Sequence[Adapter]) -> list[str]:

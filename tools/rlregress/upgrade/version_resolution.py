@@ -43,16 +43,23 @@ class Resolved:
         rows: canonical name -> ``name==version``, or a reference to an address.
         notes: in words, what was given up.
         tools: versions of what builds a package that is published as source only.
+        pinned: names of what the user asks for: of these the very release stands on the side, of
+            the others whatever is installed in that version.
     """
 
     rows: Mapping[str, str]
     notes: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
+    pinned: Sequence[str] = ()
 
     @property
     def moved(self) -> list[str]:
         """What is not installed in this version."""
-        return [row for _, row in sorted(self.rows.items()) if not installed.holds(row)]
+        return [
+            row
+            for name, row in sorted(self.rows.items())
+            if not (installed.is_release if name in self.pinned else installed.holds)(row)
+        ]
 
 
 @dataclass(frozen=True)
@@ -93,7 +100,8 @@ class Problem:
         out = {*self.held, *self.fixed}
         compiled = _compiled([*free, *self.own], out, constraints, self.defaults.build, self.text)
         kept = {name_of(row): row for row in rows if name_of(row) in self.fixed}
-        return Resolved({**compiled, **kept}, self.notes, self.defaults.build)
+        pinned = sorted(map(name_of, self.pins))
+        return Resolved({**compiled, **kept}, self.notes, self.defaults.build, pinned)
 
     @property
     def text(self) -> str:
@@ -163,7 +171,7 @@ def resolve(requested: Problem, say: cached_folders.Say) -> tuple[Problem, Resol
     # a lock file is taken at its word
     rows = {name_of(row): row for row in requested.pins}
     noted = ("the pins of the lock file contradict each other, and are taken as they are",)
-    return least, Resolved(rows, noted)
+    return least, Resolved(rows, noted, pinned=sorted(rows))
 
 
 def _eased(requested: Problem, say: cached_folders.Say) -> Problem:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 
 import pytest
 
 from rlregress import frameworks
 from rlregress.errors import UserError
 from rlregress.reporting import upgrade_text
-from rlregress.upgrade import affected, cascade, requested
+from rlregress.upgrade import affected, cascade, installed, requested
 from rlregress.upgrade.resolved import Pair, ResolvedSide
 from rlregress.upgrade.upgrade_options import Options
+from rlregress.upgrade.version_resolution import Resolved
 
 VERSION = importlib.metadata.version("gymnasium")
 
@@ -215,3 +217,49 @@ def test_a_tree_concerns_the_framework_that_it_holds(tmp_path):
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("")
     assert _names("installed", str(tmp_path)) == ["sb3"]
+
+
+@pytest.fixture
+def changed_copy(tmp_path, monkeypatch):
+    """Gymnasium is installed, by its metadata, with a file that its installer did not write so."""
+    real = importlib.metadata.distribution("gymnasium")
+    module = tmp_path / "gymnasium" / "core.py"
+    module.parent.mkdir()
+    module.write_text("changed = True\n")
+    metadata = tmp_path / f"gymnasium-{VERSION}.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text(real.read_text("METADATA"))
+    (metadata / "RECORD").write_text("gymnasium/core.py,sha256=AAAA,15\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    installed.departed.cache_clear()
+    yield metadata
+    installed.departed.cache_clear()
+
+
+def test_a_copy_that_was_changed_is_not_its_release(changed_copy):
+    """A pin of the installed version names the release: it is fetched, and it differs."""
+    pin = f"gymnasium=={VERSION}"
+    assert installed.holds(pin)
+    assert not installed.is_release(pin)
+    assert installed.departed("gymnasium") == "gymnasium/core.py is not as it was installed"
+    assert Resolved({"gymnasium": pin}, pinned=["gymnasium"]).moved == [pin]
+    assert Resolved({"gymnasium": pin}).moved == []
+    numpy = f"numpy=={importlib.metadata.version('numpy')}"
+    both = requested.parse(f"{pin} {numpy}"), requested.parse("numpy==1.0")
+    assert affected.packages(*both) == {"gymnasium", "numpy"}
+
+
+def test_a_file_that_is_gone_and_a_folder_are_no_release(changed_copy):
+    """What was removed, and what was installed from a folder or a commit."""
+    (changed_copy.parent / "gymnasium" / "core.py").unlink()
+    assert installed.departed("gymnasium") == "gymnasium/core.py is gone"
+    installed.departed.cache_clear()
+    source = {"url": "file:///tree", "dir_info": {"editable": True}}
+    (changed_copy / "direct_url.json").write_text(json.dumps(source))
+    assert installed.departed("gymnasium") == "it was installed from file:///tree"
+
+
+def test_what_is_installed_here_is_its_release():
+    """Control: the copies that the tests run with are as their installer wrote them."""
+    assert installed.is_release(f"gymnasium=={VERSION}")
+    assert installed.departed("numpy") == ""
