@@ -40,6 +40,7 @@ def typed(declared: Option, default: Any) -> Any:
         metavar=declared.metavar or None,
         autocompletion=getattr(complete, declared.completed_by, None),
         show_default=False,
+        hidden=declared.hidden,
     )
     kind = type(default) if isinstance(default, bool | int | float) else str
     kind = float if declared.kind == options.NUMBER else kind

@@ -75,10 +75,9 @@ def upgrade(
 
     rlregress upgrade stable-baselines3==2.8.0 stable-baselines3==2.9.2
 
-    Lists all that differs, traces trainings on both versions, names culprits; what follows -- are
-    the arguments of --script. Writes upgrade.html, upgrade.md and upgrade.json. Exit code 0:
-    unchanged, partly checked, close, improved and the like, 1: regressed, or the new version fails,
-    2: could not judge, 3: changed, or inconclusive.
+    Lists all that differs, traces trainings and loads old files on both versions, names culprits.
+    What follows -- goes to --script. Exit code 0: unchanged, partly checked, close, improved and
+    the like, 1: regressed, or the new version fails, 2: could not judge, 3: changed, inconclusive.
     """
     check_inconclusive(inconclusive)
     if len(versions) > 2:

@@ -27,6 +27,7 @@ class Option:
         least, most: bounds of a number.
         pytest: whether pytest takes it, too.
         completed_by: name of what completes its value in a shell.
+        hidden: it is on a page alone, not in the help, which fits a screen.
     """
 
     flag: str
@@ -38,6 +39,7 @@ class Option:
     most: float | None = None
     pytest: bool = False
     completed_by: str = ""
+    hidden: bool = False
 
 
 def option(default: Any, flag: str, help: str, **more: Any) -> Any:

@@ -74,18 +74,24 @@ class Options:
     every: bool = option(False, "--trace-all", "Trace also what runs no code that differs.")
     returns: bool = option(True, "--returns", "Train what diverged, and judge its returns.")
     one_look: bool = option(False, "--single-look", "Judge returns once.")
-    files: bool = option(True, "--old-files", "Load files that the old version saved.")
-    both_ways: bool = option(False, "--both-ways", "Load new files with the old version, too.")
     checkpoint: Path | None = option(
-        None, "--checkpoint", "Load this file of yours with both, too.", kind=PATH, metavar="FILE"
+        None, "--checkpoint", "Load this file, too: docs/old-files.md.", kind=PATH, metavar="FILE"
     )
     loader: Path | None = option(
-        None, "--loader", "Has load(path), for --checkpoint.", kind=PATH, metavar="FILE"
-    )
+        None, "--loader", "Has load(path), for --checkpoint.", kind=PATH, metavar="FILE",
+        hidden=True,
+    )  # fmt: skip
     observations: Path | None = option(
-        None, "--observations", "Of NumPy, for --checkpoint.", kind=PATH, metavar="FILE"
+        None, "--observations", "Of NumPy, for --checkpoint.", kind=PATH, metavar="FILE",
+        hidden=True,
+    )  # fmt: skip
+    environment: str = option(
+        "", "--environment", "Its observations, likewise.", metavar="ID", hidden=True
     )
-    environment: str = option("", "--environment", "Its observations, likewise.", metavar="ID")
+    files: bool = option(True, "--old-files", "Load files that the old version saved.", hidden=True)
+    both_ways: bool = option(
+        False, "--both-ways", "Load new files with the old version, too.", hidden=True
+    )
     workers: int = option(
         0, "--workers", "Processes; 0: one per core.", short="-n", metavar="N", least=0
     )
