@@ -131,9 +131,9 @@ def judge(options: Options, in_brief: bool = False, inconclusive: str = "code") 
             options.say(line)
         return _exit_code(result, inconclusive)
     options.say("")
-    report, verdict = upgrade_text.last_lines(result, options.report)
+    report, *script, verdict = upgrade_text.last_lines(result, options.report)
     steps = [f"next: {step}" for step in short_summary.steps(upgrade_page.cards(result, facts))]
-    for line in (*upgrade_text.lines(result), report, *steps, verdict):
+    for line in (*upgrade_text.lines(result), report, *steps, *script, verdict):
         options.say(line)
     return _exit_code(result, inconclusive)
 

@@ -89,9 +89,12 @@ def lines(result: Upgrade) -> list[str]:
 
 
 def last_lines(result: Upgrade, folder: Path) -> list[str]:
-    """Where the report is, and the verdict."""
+    """Where the report is, what became of the user's script if there is one, and the verdict."""
+    held = result.script.held if result.script is not None else None
+    script = f" {held.name}: {held.word}" if isinstance(held, Traced) else f": {held}"
     return [
         f"report: {folder} (upgrade.html, upgrade.md and upgrade.json, which list every entry)",
+        *([f"your script{script}"] if held is not None else []),
         f"verdict {result.a.text} -> {result.b.text}: {headline(result)}",
     ]
 

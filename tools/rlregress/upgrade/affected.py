@@ -61,7 +61,7 @@ def packages(a: Requested, b: Requested) -> frozenset[str]:
         (here,) = installed.pins([name]) or [""]
         if name in pins and not installed.is_release(pins[name]):
             return pins[name]
-        return f"{here} {installed.departed(name)}" if here else ""
+        return f"{here} {installed.why_no_release(name)}" if here else ""
 
     differing = frozenset(name for name in names if pin(one, name) != pin(other, name))
     return differing if differing or (a.lock and b.lock) else names

@@ -27,7 +27,7 @@ def public(version_: str) -> str:
 
 
 @cache
-def departed(package: str) -> str:
+def why_no_release(package: str) -> str:
     """What keeps an installed package from being the release of its version; empty: nothing.
 
     That is a Python file that is not as its installer wrote it, or a source that is a folder or a
@@ -55,7 +55,7 @@ def departed(package: str) -> str:
 
 def is_release(row: str) -> bool:
     """Whether what a pinned requirement asks for is installed, file by file."""
-    return holds(row) and not departed(str(canonicalize_name(Requirement(row).name)))
+    return holds(row) and not why_no_release(str(canonicalize_name(Requirement(row).name)))
 
 
 def holds(row: str) -> bool:

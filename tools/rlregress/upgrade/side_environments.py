@@ -174,16 +174,16 @@ def prepared(
     run = Side(label, paths=(str(folder), *current_paths()))
     notes = (*resolved.notes, *_conflicts(folder, adapters))
     further = tuple(_further_packages(rows, requested))
-    why = tuple(_departed_packages(rows))
+    why = tuple(_packages_off_their_release(rows))
     return Prepared(requested, run, "overlay", cached, why, further=further, notes=notes)
 
 
-def _departed_packages(rows: Iterable[str]) -> list[str]:
+def _packages_off_their_release(rows: Iterable[str]) -> list[str]:
     """In words, what is installed in this very version, and is not its release."""
     return [
-        f"the installed {name} {version} is not that release: {installed.departed(name)}"
+        f"the installed {name} {version} is not that release: {installed.why_no_release(name)}"
         for name, version in versions(rows).items()
-        if installed.version(name) == version and installed.departed(name)
+        if installed.version(name) == version and installed.why_no_release(name)
     ]
 
 

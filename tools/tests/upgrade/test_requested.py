@@ -231,9 +231,9 @@ def changed_copy(tmp_path, monkeypatch):
     (metadata / "METADATA").write_text(real.read_text("METADATA"))
     (metadata / "RECORD").write_text("gymnasium/core.py,sha256=AAAA,15\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    installed.departed.cache_clear()
+    installed.why_no_release.cache_clear()
     yield metadata
-    installed.departed.cache_clear()
+    installed.why_no_release.cache_clear()
 
 
 def test_a_copy_that_was_changed_is_not_its_release(changed_copy):
@@ -241,7 +241,7 @@ def test_a_copy_that_was_changed_is_not_its_release(changed_copy):
     pin = f"gymnasium=={VERSION}"
     assert installed.holds(pin)
     assert not installed.is_release(pin)
-    assert installed.departed("gymnasium") == "gymnasium/core.py is not as it was installed"
+    assert installed.why_no_release("gymnasium") == "gymnasium/core.py is not as it was installed"
     assert Resolved({"gymnasium": pin}, pinned=["gymnasium"]).moved == [pin]
     assert Resolved({"gymnasium": pin}).moved == []
     numpy = f"numpy=={importlib.metadata.version('numpy')}"
@@ -252,14 +252,14 @@ def test_a_copy_that_was_changed_is_not_its_release(changed_copy):
 def test_a_file_that_is_gone_and_a_folder_are_no_release(changed_copy):
     """What was removed, and what was installed from a folder or a commit."""
     (changed_copy.parent / "gymnasium" / "core.py").unlink()
-    assert installed.departed("gymnasium") == "gymnasium/core.py is gone"
-    installed.departed.cache_clear()
+    assert installed.why_no_release("gymnasium") == "gymnasium/core.py is gone"
+    installed.why_no_release.cache_clear()
     source = {"url": "file:///tree", "dir_info": {"editable": True}}
     (changed_copy / "direct_url.json").write_text(json.dumps(source))
-    assert installed.departed("gymnasium") == "it was installed from file:///tree"
+    assert installed.why_no_release("gymnasium") == "it was installed from file:///tree"
 
 
 def test_what_is_installed_here_is_its_release():
     """Control: the copies that the tests run with are as their installer wrote them."""
     assert installed.is_release(f"gymnasium=={VERSION}")
-    assert installed.departed("numpy") == ""
+    assert installed.why_no_release("numpy") == ""
