@@ -14,6 +14,7 @@ from rlregress.reporting import plan_text
 from .working import with_three_runs
 
 
+@pytest.mark.usefixtures("trained")
 def test_a_plan_compares_gates_and_proposes_the_cheapest(chosen, tmp_path):
     """A drop that all see is left to the cheapest gate; one that none sees says what lacks."""
     planned = session_planning.plan(chosen, 0, str(tmp_path), must_detect=1.0)
@@ -22,7 +23,7 @@ def test_a_plan_compares_gates_and_proposes_the_cheapest(chosen, tmp_path):
     sequential, many = gates["sequential"], gates["--seeds 20"]
     assert sequential.chosen
     assert sequential.expected < 0.5 * many.expected
-    assert sequential.most < many.most
+    assert sequential.most == many.most
     for name, drop in sequential.groups.items():
         assert many.groups[name] <= drop < gates["--seeds 5"].groups[name]
     common = planned.wanted[-1]
@@ -80,6 +81,7 @@ def test_a_plan_says_what_the_training_sees(chosen, tmp_path, with_stored_traini
     assert (alone.gate, list(alone.missing)) == (None, [with_stored_training[0].id])
 
 
+@pytest.mark.usefixtures("trained")
 def test_a_plan_counts_the_critics(chosen, tmp_path, with_stored_critics, monkeypatch):
     """With critics in the family, a drop of the returns must be larger to be seen, not by much."""
     with_them = session_planning.plan(chosen, 0, str(tmp_path))

@@ -34,6 +34,7 @@ from rlregress.model.upgrade_result import (
     MutationTest,
     NotProbed,
     OfFramework,
+    OfScript,
     PieceExecution,
     ReturnsVerdict,
     Upgrade,
@@ -308,6 +309,25 @@ def test_a_change_beside_what_was_not_checked_says_both():
         "changed: Differ: td3 [library] batch. Not checked: atari.warp_frame [0], "
         "atari.warp_frame [1], atari.warp_frame [2] and 6 more."
     )
+
+
+@pytest.mark.parametrize(
+    ("held", "line"),
+    [
+        (traced("train.py"), "your script train.py: equal"),
+        (traced("train.py", "diverged"), "your script train.py: diverged"),
+        (
+            lost("train.py"),
+            "your script: train.py, on the new version: it ended in an error: E: no",
+        ),
+    ],
+    ids=["equal", "diverged", "not traced"],
+)
+def test_what_became_of_the_script_stands_just_before_the_verdict(held, line, tmp_path):
+    """A user who names a script looks for it first; without one there is no such line."""
+    _, *found, _ = upgrade_text.last_lines(upgrade(of(), script=OfScript(held=held)), tmp_path)
+    assert found == [line]
+    assert len(upgrade_text.last_lines(upgrade(of(traced())), tmp_path)) == 2
 
 
 def whole_report(result_, folder):

@@ -50,15 +50,15 @@ def test_the_table_of_the_documentation_is_reproduced(m, n, hypotheses, drop):
     ],
 )
 def test_three_looks_detect_nearly_what_twelve_new_seeds_at_once_detect(m, printed):
-    """The sequential gate's drops are the printed ones, 0 to 0.15 sd above those of one look.
+    """The sequential gate's drops are the printed ones, 0 to 0.2 sd above those of one look.
 
-    Of a single hypothesis 0.45: what three runs accept is lost to the looks that come after.
+    Of a single hypothesis up to 0.5: what three runs accept is lost to the looks that come after.
     """
     for hypotheses, drop in zip((1, 8, 24, 81), printed, strict=True):
         found = smallest_drop(m, SEQUENTIAL, hypotheses, seed=1)
         assert found.drop == pytest.approx(drop, abs=0.05 + 4 * found.mc_error)
         at_once = smallest_drop(m, fixed(SEQUENTIAL.most), hypotheses, repetitions=500).drop
-        assert -0.2 < found.drop - at_once < (0.45 if hypotheses == 1 else 0.15)
+        assert -0.07 < drop - at_once < (0.5 if hypotheses == 1 else 0.2)
 
 
 def test_what_three_looks_see_has_80_per_cent_power():

@@ -106,11 +106,12 @@ def test_the_simulation_of_all_numbers_decides_what_the_gate_decides(change, los
 def test_what_is_judged_beside_returns_does_not_raise_false_alarms(correlation):
     """Eight cells ring in at most 5 %, whether their numbers go together or not."""
     gates = 100
-    found = measure_secondary(8, 10, ONE_SIDED, correlation, gates, 20)
+    found = measure_secondary(8, 10, ONE_SIDED, correlation, gates, 100)
     assert found.false_alarm[0] < 0.05 + 3 * (0.05 * 0.95 / gates) ** 0.5
     assert found.false_gain[0] < 0.05 + 3 * (0.05 * 0.95 / gates) ** 0.5
-    assert 7 < found.runs[0] < 12
-    assert found.detectable_drop[0][0] > 0.9
+    assert 3.5 < found.runs[0] < 7
+    # 0.91 was measured, with an error of 0.03
+    assert found.detectable_drop[0][0] > 0.82
     assert found.training_detected[0][0] > 0.9
     assert found.growth_detected[1][0][0] > found.growth_detected[0][1][0]
 

@@ -69,6 +69,18 @@ def test_a_healthy_cell_ends_at_the_first_look():
     assert verdict.visible_drop == pytest.approx(0.97 * verdict.stored_sd, rel=0.1)
 
 
+def test_the_default_ends_a_healthy_cell_after_three_runs_and_a_ruined_one_after_six():
+    """What the first look could reject is next to nothing, so that it costs the others nothing."""
+    cells = {"healthy": CellSample(healthy(1, 20, sd=300.0), healthy(2, 20, sd=300.0))}
+    cells["ruined"] = CellSample(healthy(3, 20), healthy(4, 20, 500.0))
+    used, found = until_decided(cells, SEQUENTIAL)
+    assert used == {"healthy": 3, "ruined": 6} == dict(zip(cells, SEQUENTIAL.seeds, strict=False))
+    verdicts = {name: (of.verdict, of.look) for name, of in found.cells.items()}
+    assert verdicts == {"healthy": ("holds", 1), "ruined": ("regressed", 2)}
+    alone = Looks(SEQUENTIAL.seeds[:1], SEQUENTIAL.weights[:1])
+    assert not alone.could_reject(20, 0.05)
+
+
 @pytest.mark.parametrize("sd", [10.0, 30.0])
 def test_what_is_said_to_be_seen_is_beyond_the_floor(sd):
     """Of runs that repeat well: the named drops are detected with 80 % power, of a cell and a
@@ -221,17 +233,17 @@ def test_the_seeds_that_are_said_to_decide_do_see_the_drop():
     """With the stored seeds that it names, the gate's own simulation sees the drop."""
     stored = np.tile([0.6, 1.4], 5)  # mean 1, no ceiling above: half of them at the best
     spread = healthy(4, 10, 1.0, 0.45)
-    text = seeds_for_cell(spread, SEQUENTIAL, 9, 0.05, 0.5)
+    text = seeds_for_cell(spread, LOOKS, 9, 0.05, 0.5)
     seeds = int(text.split("about ")[1].split()[0])
     wider = np.interp(np.linspace(0, 9, seeds), np.arange(10), np.sort(spread))
-    found = verdicts_at(
-        {f"c{i}": CellSample(wider, wider[:5]) for i in range(9)}, SEQUENTIAL
-    ).cells["c0"]
+    found = verdicts_at({f"c{i}": CellSample(wider, wider[:5]) for i in range(9)}, LOOKS).cells[
+        "c0"
+    ]
     assert "stored seeds (now 10)" in text
     assert found.visible_fraction <= 0.5 * 1.15  # rounded numbers of seeds, Monte Carlo error
-    assert "new seeds" in seeds_for_cell(stored, SEQUENTIAL, 9, 0.05, 0.5)
-    assert seeds_for_group(10, [1.0, 1.0], SEQUENTIAL, 0.6, 0.55).startswith(
-        "to see a common drop of 55%"
+    assert "new seeds" in seeds_for_cell(stored, LOOKS, 9, 0.05, 0.5)
+    assert seeds_for_group(10, [1.0, 1.0], LOOKS, 0.6, 0.55).startswith(
+        "to detect a common drop of 55%"
     )
 
 
@@ -336,7 +348,7 @@ def test_three_looks_see_what_twenty_runs_see():
     assert several.group_detected[0] > 0.9
     assert several.group_detected[0] > twenty.group_detected[0] - 0.1
     assert several.cell_detected[0] > five.cell_detected[0]
-    assert several.runs[0] < 10
+    assert several.runs[0] < 5
 
 
 def test_the_simulation_command_prints_the_table(capsys):
