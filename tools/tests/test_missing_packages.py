@@ -154,7 +154,10 @@ def test_a_figure_that_cannot_be_drawn_says_so(monkeypatch):
 
 
 def test_tests_that_lack_a_package_are_skipped_with_the_line(tmp_path):
-    """Details, claims, games and environments: none fails, and the report begins with them."""
+    """Details, claims and games: none fails, and the report begins with them.
+
+    No test of formulas or behaviour needs MuJoCo: those of determinism pass without it.
+    """
     gone = {"modules": ["cv2", "ale_py", "mujoco"], "distributions": ["ale-py", "mujoco"]}
     path = os.pathsep.join([str(Path(hidden.__path__[0])), str(Path(suite.__file__).parents[2])])
     ended = subprocess.run(
@@ -168,11 +171,12 @@ def test_tests_that_lack_a_package_are_skipped_with_the_line(tmp_path):
     )  # fmt: skip
     assert ended.returncode == 0, ended.stdout[-3000:] + ended.stderr[-3000:]
     skipped = [line for line in ended.stdout.splitlines() if line.startswith("SKIPPED")]
-    for line in ("'OpenCV'", "'ale-py'", "'MuJoCo'"):
+    for line in ("'OpenCV'", "'ale-py'"):
         assert any(line in of and "pip install 'rlregress[" in of for of in skipped), ended.stdout
+    assert "MuJoCo" not in ended.stdout
     assert "verdict sb3: could not judge (not checked: " in ended.stdout
     summary = (tmp_path / "summary.md").read_text()
     assert ATARI in summary.partition("Too little was asked")[0]
     verdict = json.loads((tmp_path / "verdict.json").read_text())
     assert verdict["exit_code"] == 2
-    assert len(verdict["frameworks"]["sb3"]["lacking"]) == 3
+    assert len(verdict["frameworks"]["sb3"]["lacking"]) == 2
