@@ -265,15 +265,15 @@ def _entries(result: Upgrade) -> Section:
     parts: list[object] = []
     for state in (*model.UNCHECKED, *model.DIFFERENT, *model.EXECUTED_SAME, *model.WITHOUT_EFFECT):
         own = [entry for entry in result.entries if entry.state == state]
-        if not own:
-            continue
-        parts.append(Heading(f"{upgrade_text.TITLES[state]} ({len(own)})"))
-        files: dict[str, list[Entry]] = {}
-        for listed_entry in own:
-            files.setdefault(listed_entry.file or listed_entry.kind, []).append(listed_entry)
-        parts += [
-            Folded(f"{file} ({len(of_file)})", [_table(of_file)]) for file, of_file in files.items()
-        ]
+        for title, of_title in upgrade_text.titled(own).items():
+            parts.append(Heading(f"{title} ({len(of_title)})"))
+            files: dict[str, list[Entry]] = {}
+            for listed_entry in of_title:
+                files.setdefault(listed_entry.file or listed_entry.kind, []).append(listed_entry)
+            parts += [
+                Folded(f"{file} ({len(of_file)})", [_table(of_file)])
+                for file, of_file in files.items()
+            ]
     lead = (
         "Every difference between the two versions, and every check, in the one state it ended in."
     )
