@@ -10,6 +10,23 @@ from typing import Any
 UNPROBED = "could not be probed: "
 
 
+#: the name of a variant that reads as if there were no answer
+_NO_NAME = "none"
+
+
+def variant_words(name: str, meaning: str = "") -> str:
+    """A variant, or the reason why there is none, as every text names it.
+
+    ``none`` is a variant like any other ("not clipped"), and reads as if nothing was found.
+
+    Args:
+        meaning: in one phrase, where the text does not have it anyway.
+    """
+    if name != _NO_NAME:
+        return name
+    return f"'{name}' (the variant: {meaning})" if meaning else f"the variant '{name}'"
+
+
 @dataclass(frozen=True, kw_only=True)
 class NamedVariant:
     """One known answer.

@@ -10,6 +10,7 @@ from typing import Any
 from rlregress.model import differences as model
 from rlregress.model.cells import CellRuns
 from rlregress.model.code import Changed, Hunk
+from rlregress.model.detail_answers import variant_words
 from rlregress.model.differences import DOCUMENTED, VIOLATED, Entry, Judgement
 from rlregress.model.fault_results import Mutant
 from rlregress.model.recorded_traces import NotTraced, Traced, in_words
@@ -78,9 +79,15 @@ class ChangedDetail:
     meanings: tuple[str, str] = ("", "")
 
     @property
-    def words(self) -> str:
-        """Both variants, or what there is in their place: "half -> none"."""
+    def names(self) -> str:
+        """Both variants, or what there is in their place: "half -> min"."""
         return f"{self.a.text} -> {self.b.text}"
+
+    @property
+    def words(self) -> str:
+        """The same for a reader."""
+        texts = zip((self.a.text, self.b.text), self.meanings, strict=True)
+        return " -> ".join(variant_words(*of) for of in texts)
 
     @property
     def called(self) -> frozenset[tuple[str, str]]:
@@ -95,7 +102,7 @@ class ChangedDetail:
         for label, answer in (("A", self.a), ("B", self.b)):
             lines.append(f"observed on {in_words(label)}: {vector(answer.observed or ())}")
             for name, expected in answer.near:
-                lines.append(f"  expected of {name}: {vector(expected)}")
+                lines.append(f"  expected of {variant_words(name)}: {vector(expected)}")
         return lines
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from rlregress.model.detail_answers import Comparison, FoundVariant, Row
+from rlregress.model.detail_answers import Comparison, FoundVariant, Row, variant_words
 from rlregress.reporting import tables
 
 _WIDTH_OF_FILES = 150
@@ -21,7 +21,7 @@ def _short(answers: Iterable[FoundVariant]) -> list[tuple[str, str]]:
     """(variant, scopes) of one framework, scopes with the same variant together."""
     scopes: dict[str, list[str]] = {}
     for answer in answers:
-        scopes.setdefault(answer.variant or answer.meaning, []).append(answer.scope)
+        scopes.setdefault(variant_words(answer.variant or answer.meaning), []).append(answer.scope)
     return [(variant, ", ".join(names)) for variant, names in scopes.items()]
 
 

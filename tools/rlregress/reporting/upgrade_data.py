@@ -65,7 +65,8 @@ def _entry(entry: Entry) -> dict[str, Any]:
         "key": entry.key,
         "framework": entry.framework,
         "package": entry.package,
-        "change": entry.summary,
+        # of a detail its variants as they are called, which programs may compare
+        "change": entry.content if entry.summary and entry.kind == model.DETAIL else entry.summary,
         "reason": entry.reason,
         "by": entry.by,
         "notes": entry.notes,

@@ -464,7 +464,7 @@ def test_a_changed_detail_and_a_diverged_trace_are_connected_by_the_function():
         causes={"sac": cause},
     )  # fmt: skip
     text = "\n".join(upgrade_text.lines(upgrade(framework)))
-    assert "explained by sac.critic_loss.scale [library]: half -> none" in text
+    assert "explained by sac.critic_loss.scale [library]: half -> 'none' (the variant: " in text
     assert "explained by td3" not in text
     data = upgrade_data.as_json(upgrade(framework))["frameworks"]["sb3"]["traces"]["sac"]
     assert data["details"] == ["sac.critic_loss.scale [library]"]

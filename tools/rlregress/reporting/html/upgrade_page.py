@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from rlregress.model import differences as model
 from rlregress.model import tones
 from rlregress.model.code import Hunk
+from rlregress.model.detail_answers import variant_words
 from rlregress.model.differences import DOCUMENTED, VIOLATED, Entry
 from rlregress.model.recorded_traces import NotTraced, Traced, in_words, missed, ranges
 from rlregress.model.upgrade_result import (
@@ -360,7 +361,7 @@ def _detail(of: OfFramework, detail: ChangedDetail, hunks: Sequence[Hunk]) -> Fi
         f"{detail.id} [{detail.scope}]",
         Badge(stands, _STANDING[stands]),
         [line for line in lines if line],
-        [(side, answer.text, meaning)
+        [(side, variant_words(answer.text), meaning)
          for side, answer, meaning in zip(
              traces_page.SIDES, (detail.a, detail.b), detail.meanings, strict=True)],
         [SourcePair(hunk, traces_page.SIDES) for hunk in hunks if hunk.groups],
