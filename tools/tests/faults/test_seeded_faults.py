@@ -62,6 +62,7 @@ def test_a_seeded_fault_turns_its_test_red(fault, tmp_path):
         for first, *rest in map(str.splitlines, messages):
             found = variant_words(fault.finds)
             assert first.startswith(f"{id}: {found} (documented: ")
+            assert any(line.startswith(f"  decided by {fault.file}:") for line in rest)
             assert any(line.strip().startswith("observed: [") for line in rest)
             assert any(line.strip().startswith(f"expected of {found}: [") for line in rest)
 
