@@ -556,6 +556,34 @@ class OfFramework:
 
 
 @dataclass(frozen=True, kw_only=True)
+class NamedLine:
+    """A line of a user's code that names what is gone or incompatible.
+
+    Attributes:
+        name: dotted path of that.
+        file: from the folder of the script.
+    """
+
+    name: str
+    file: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScriptNames:
+    """What a script, and the files beside it that it imports, name of what is gone.
+
+    Attributes:
+        files: that were read, the script first; ``unread``: that could not be.
+    """
+
+    files: tuple[str, ...]
+    unread: tuple[str, ...] = ()
+    lines: tuple[NamedLine, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class OfScript:
     """What was found of a script.
 
@@ -564,6 +592,7 @@ class OfScript:
         executions: how it went through the pieces of code that differ and that it executes.
         entries: of the list of differences, the script's own and those of the code it may run.
         causes, differences, proof, hunks: as of a framework.
+        names: where it names what is gone or incompatible; None: nothing is.
         judgement: of the script's entries alone.
     """
 
@@ -574,6 +603,7 @@ class OfScript:
     differences: Mapping[Changed, Sequence[str]] = field(default_factory=dict)
     proof: MutationTest | None = None
     hunks: Mapping[Changed, Hunk] = field(default_factory=dict)
+    names: ScriptNames | None = None
     judgement: Judgement = field(init=False)
 
     def __post_init__(self) -> None:

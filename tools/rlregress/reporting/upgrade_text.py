@@ -30,6 +30,7 @@ from rlregress.model.upgrade_result import (
     OfFramework,
     OfScript,
     PieceExecution,
+    ScriptNames,
     Upgrade,
     findings,
 )
@@ -383,10 +384,42 @@ def _traced(
 
 def _script(result: OfScript) -> list[str]:
     if isinstance(result.held, NotTraced):
-        return [f"{result.held}", ""]
+        return [f"{result.held}", "", *_names(result.names)]
     text = _traced(result.held, result.causes.get(result.held.name), (), result.differences)
+    text += _names(result.names)
     text += _calls(result.executions, result.differences)
     return text if result.proof is None else [*text, *_proof(result.proof)]
+
+
+def of_names(names: ScriptNames, named: str) -> str:
+    """Where a script names what is gone or incompatible, or that it does not.
+
+    Args:
+        named: what is gone or incompatible, in words.
+    """
+    unread = f"; {some(list(names.unread))} could not be read" if names.unread else ""
+    if names.lines:
+        lines = [f"{of.file}:{of.line} {of.text}" for of in names.lines]
+        count = counted(len(lines), "line")
+        return (
+            f"Check {count} that may name what is gone or incompatible: {some(lines, 3)}{unread}."
+        )
+    files = some(list(names.files), 4) or "the script"
+    verb = "name" if len(names.files) > 1 else "names"
+    return (
+        f"Search your other code: {files} {verb} nothing of what is gone or incompatible "
+        f"({named}){unread}."
+    )
+
+
+def _names(names: ScriptNames | None) -> list[str]:
+    if names is None or not names.lines:
+        return []
+    text = ["### Lines that may name what is gone or incompatible", ""]
+    text += [f"- `{of.file}:{of.line}` `{of.name}`: `{of.text}`" for of in names.lines[:_LISTED]]
+    if len(names.lines) > _LISTED:
+        text.append(f"- and {len(names.lines) - _LISTED} more")
+    return [*text, ""]
 
 
 def _calls(

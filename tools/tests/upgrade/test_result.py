@@ -61,6 +61,7 @@ SB3 = frameworks.get("sb3")
 FILE = f"{SB3.modules[0]}/sac/sac.py"
 TRAIN = (FILE, "SAC.train")
 FACTS = Facts("a title", "today", 1.0, "a machine", "a command")
+GONE = Entry(kind=model.PUBLIC, name="frame.logger.read_csv", state=model.DIFFERS)
 BATCH = ChangedDefault(owner="td3 [library]", name="batch", a="100", b="256")
 
 

@@ -201,6 +201,10 @@ def _steps(result: Upgrade, command: str) -> list[Step]:
         steps.append(Step("Read the lines that changed, and report them upstream."))
     elif any(entry.state in model.DIFFERENT and entry.counts for entry in result.entries):
         steps.append(Step(_to_read(result)))
+    searched = result.script.names if result.script is not None else None
+    if searched is not None and searched.lines:
+        found = Step(upgrade_text.of_names(searched, ""))
+        steps = [found, *(step for step in steps if step != found)]
     diverged = [of for of in result.frameworks if of.diverged and of.to_train]
     if any(of.returns is None for of in diverged) and verdict in (
         model.CHANGED, model.NEW_FAILS
@@ -221,7 +225,10 @@ def _to_read(result: Upgrade) -> str:
         return f"Read the change of {named}: is it what the release notes say?"
     if gone:
         named = upgrade_text.some([entry.short for entry in gone], 3)
-        return f"Search your code for what is gone or incompatible: {named}."
+        names = result.script.names if result.script is not None else None
+        if names is None:
+            return f"Search your code for what is gone or incompatible: {named}."
+        return upgrade_text.of_names(names, named)
     return "Read what differs: is it what the release notes say?"
 
 
