@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -108,6 +108,11 @@ class Row:
     detail: Entry
     answers: Mapping[str, tuple[FoundVariant, ...]]
     absent: Mapping[str, str]
+
+    def only(self, names: Collection[str]) -> Row:
+        """The same detail of some frameworks alone, by their full names."""
+        answers = {name: answers for name, answers in self.answers.items() if name in names}
+        return replace(self, answers=answers)
 
     @property
     def differs(self) -> bool:
