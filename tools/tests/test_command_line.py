@@ -136,9 +136,13 @@ def test_the_tests_run_from_any_folder(tmp_path):
 
 
 def test_a_plan_begins_with_minutes_and_what_it_would_detect(command, tmp_path):
-    """At most five lines: least and most, tests included; the drop of each algorithm."""
+    """At most five lines: least and most, tests included; the drop of each algorithm.
+
+    Below them stands how nightly runs differ.
+    """
     code, output, _ = command("plan", "--framework", "sb3", "--store", str(tmp_path), "-n", "2")
-    first, *_ = output.partition("\n\n")
+    first, nightly, *_ = output.split("\n\n")
+    assert re.match(r"For nightly runs .* --first-seed \d+: [^\n]+$", nightly)
     lines = first.splitlines()
     assert code == 0
     assert len(lines) <= 5

@@ -26,7 +26,7 @@ def sections(text: str, level: int) -> Iterator[tuple[str, str]]:
 
 
 def comparison(text: str) -> Pages:
-    """The comparison of frameworks: one page for each family of details."""
+    """The comparison of frameworks: its tables, and a page for each family with every detail."""
     (_, first), *rest = sections(text, 2)
     families: dict[str, list[str]] = {}
     tail = []
@@ -36,13 +36,13 @@ def comparison(text: str) -> Pages:
             families.setdefault(family, []).append(f"## {heading}\n\n{body}")
         else:
             tail.append(f"## {heading}\n\n{body}")
-    table = ["| family | details that differ |", "|---|---:|"]
-    pages: Pages = {}
-    for family, parts in families.items():
-        address = f"comparison/{family}.md"
-        table.append(f"| [{family}]({address}) | {len(parts)} |")
-        pages[address] = (family, "\n\n".join([f"# {family}: what differs", *parts]))
-    start = "\n".join([first, "", "## What differs", "", *table, "", "\n\n".join(tail)])
+    pages: Pages = {
+        f"comparison/{family}.md": (family, "\n\n".join([f"# {family}: what differs", *parts]))
+        for family, parts in families.items()
+    }
+    # a row of a table leads to its detail, which has gone to the page of its family
+    first = re.sub(r"(?m)^(\| \[`(\w+)\.\S+`\]\()#", r"\1comparison/\2.md#", first)
+    start = "\n\n".join([first, *tail])
     return {"comparison.md": ("All families", start), **pages}
 
 

@@ -49,7 +49,8 @@ def show(options: GateOptions, must_detect: float | None = None) -> None:
     )
     collected = gate_run.pytest_command(options, tiers=gate_run.TIERS[:2])
     tests = tier_progress.seconds_of_tests(tuple(collected))
-    for line in (*plan_text.answer(planned, workers, tests), ""):
+    nightly = [plan_text.NIGHTLY, ""] if planned.detects else []
+    for line in (*plan_text.answer(planned, workers, tests), "", *nightly):
         typer.echo(line)
     for line in plan_text.lines(planned, workers):
         typer.echo(line)

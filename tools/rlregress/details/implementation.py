@@ -26,6 +26,7 @@ from rlregress.details.judge import (
 )
 from rlregress.errors import UserError, nearest
 from rlregress.missing_packages import MissingPackage
+from rlregress.model.detail_answers import variant_words
 
 if TYPE_CHECKING:
     from rlregress.frameworks.base import Adapter, Probe
@@ -219,7 +220,7 @@ class Implementation:
             )
         if self.documented is None:
             raise AssertionError(
-                f"{self.detail.id}: {answer.found} (documented: nothing for "
+                f"{self.detail.id}: {variant_words(answer.found)} (documented: nothing for "
                 f"{self.adapter.name} {self.version}, scope {self.scope}); add an entry to "
                 f"baselines/details/{self.adapter.name}/"
             )

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from rlregress.details.catalogue import Detail
+from rlregress.model.detail_answers import variant_words
 
 
 class Documented(Protocol):
@@ -112,7 +113,8 @@ def _decide(detail: Detail, distances: Mapping[str, float]) -> tuple[str | None,
     limit = detail.margin * detail.tolerance
     near = [n for n, d in distances.items() if n not in matching and d < limit]
     if near:
-        return None, f"{matching[0]} matches, but {', '.join(near)} is not far away"
+        one = variant_words(matching[0])
+        return None, f"{one} matches, but {', '.join(map(variant_words, near))} is not far away"
     return matching[0], ""
 
 
@@ -179,14 +181,14 @@ def report(
     if stale:
         link = f" ({documented.upstream})" if documented.upstream else ""
         headline = [
-            f"{detail.id}: {judgement.found}; the known deviation '{documented.variant}' is gone: "
-            f"the record is stale",
+            f"{detail.id}: {variant_words(judgement.found)}; the known deviation "
+            f"'{documented.variant}' is gone: the record is stale",
             f"  it says since {documented.since}: {documented.deviation}{link}",
         ]
     else:
         headline = [
-            f"{detail.id}: {judgement.found} "
-            f"(documented: {documented.variant}, since {documented.since})"
+            f"{detail.id}: {variant_words(judgement.found)} "
+            f"(documented: {variant_words(documented.variant)}, since {documented.since})"
         ]
     lines = [
         *headline,
@@ -199,19 +201,21 @@ def report(
     if observed is not None:
         lines.append(f"  observed: {show(observed)}")
     wanted = judgement.expected.get(documented.variant)
+    wanted_words = variant_words(documented.variant)
     if wanted is not None:
         meaning = detail.variants[documented.variant].meaning
-        lines.append(f"  expected of {documented.variant}: {show(wanted)} ({meaning})")
+        lines.append(f"  expected of {wanted_words}: {show(wanted)} ({meaning})")
     if judgement.variant is not None:
         meaning = detail.variants[judgement.variant].meaning
         expected = judgement.expected[judgement.variant]
-        lines.append(f"  expected of {judgement.variant}: {show(expected)} ({meaning})")
+        found = variant_words(judgement.variant)
+        lines.append(f"  expected of {found}: {show(expected)} ({meaning})")
     elif judgement.distances:
         near = sorted(judgement.distances.items(), key=lambda pair: pair[1])[:3]
-        listed = ", ".join(f"{name} ({error:.3g})" for name, error in near)
+        listed = ", ".join(f"{variant_words(name)} ({error:.3g})" for name, error in near)
         lines.append(f"  nearest variants by error (tolerance {detail.tolerance:g}): {listed}")
     if observed is not None and wanted is not None and observed.shape == wanted.shape:
-        lines.append(f"  observed / expected of {documented.variant}: {_ratio(observed, wanted)}")
+        lines.append(f"  observed / expected of {wanted_words}: {_ratio(observed, wanted)}")
     if judgement.variant is not None:
         occasion = "To bring the record up to date" if stale else "If the change is intended"
         lines += [

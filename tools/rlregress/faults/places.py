@@ -1,12 +1,18 @@
 """Where in a framework's code a detail is decided: file and line of the copy that is asked.
 
 An entry of the expectations may name the place (``code = "file: fragment"``). Otherwise the place
-is the line that a known fault of that detail changes: it has been shown to decide it.
+is the line that a known fault of that detail changes: it has been shown to decide it. Of a detail
+that is not as documented the line is looked for as it may be now: as a known fault leaves it, or as
+the one line that is most like the recorded one.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator
+from difflib import SequenceMatcher
 from functools import cache
+from typing import NamedTuple
 
 from rlregress.details.implementation import Implementation
 from rlregress.faults import fault_tables
@@ -14,19 +20,24 @@ from rlregress.faults.injection import line_of
 from rlregress.model.detail_answers import SourceLine
 from rlregress.model.fault_results import DETAILS, Fault
 
+#: lines of a failure that name one of several places
+_LISTED = 3
+_TOKEN = re.compile(r"\d+\.\d+|\w+|[^\w\s]")
+
 
 @cache
 def _faults(framework: str) -> tuple[Fault, ...]:
     return tuple(fault_tables.load(DETAILS, [framework]))
 
 
-def _candidates(implementation: Implementation) -> list[tuple[str, str, int]]:
+def _candidates(implementation: Implementation) -> list[Fault]:
+    """Changes of lines that decide the detail; the fragment of an entry changes into nothing."""
     documented = implementation.documented
     if documented is not None and documented.code:
         file, _, fragment = documented.code.partition(": ")
-        return [(file, fragment, 0)]
+        return [Fault(name=documented.id, file=file, old=fragment)]
     return [
-        (fault.file, fault.old, fault.occurrence)
+        fault
         for fault in _faults(implementation.adapter.name)
         if implementation.detail.id in fault.turns and implementation.scope in fault.scopes
     ]
@@ -34,23 +45,105 @@ def _candidates(implementation: Implementation) -> list[tuple[str, str, int]]:
 
 def place(implementation: Implementation) -> SourceLine | None:
     """The line that decides the detail, or None if nothing is recorded that fits this version."""
-    for file, fragment, occurrence in _candidates(implementation):
-        found = line_of(implementation.adapter, file, fragment, occurrence)
+    return next(_intact(implementation, _candidates(implementation)), None)
+
+
+def _intact(implementation: Implementation, candidates: Iterable[Fault]) -> Iterator[SourceLine]:
+    """The recorded lines that are there as they are recorded."""
+    for fault in candidates:
+        found = line_of(implementation.adapter, fault.file, fault.old, fault.occurrence)
         if found is not None:
-            path, line = found
-            text = path.read_text(encoding="utf-8").splitlines()[line - 1].strip()
-            return SourceLine(file=file, line=line, text=text)
-    return None
+            path, number = found
+            yield _line(fault, path.read_text(encoding="utf-8"), number)
 
 
-def where(implementation: Implementation) -> str:
+class AtFault(NamedTuple):
+    """The line at fault of a detail that is not as documented.
+
+    Attributes:
+        lines: the one that changed; where none is known to have changed every recorded one, the
+            likeliest first.
+        recorded: the fragment that is recorded for the line that changed; empty: none has.
+        known: a known fault leaves the line so; else it is only the one most like the recorded one.
+    """
+
+    lines: list[SourceLine]
+    recorded: str = ""
+    known: bool = False
+
+
+def at_fault(implementation: Implementation, variant: str | None) -> AtFault:
+    """The line to look at.
+
+    Args:
+        variant: that was found; None: no known one.
+    """
+    # a change that gives this variant is likelier than any other
+    candidates = sorted(_candidates(implementation), key=lambda fault: fault.finds != variant)
+    texts = [(fault, text) for fault in candidates if (text := _text(implementation, fault))]
+    for fault, text in texts:
+        moved = fault.occurrence or fault.old not in text
+        if moved and fault.new and fault.finds == variant and text.count(fault.new) == 1:
+            number = text.partition(fault.new)[0].count("\n") + 1
+            return AtFault([_line(fault, text, number)], _first_line(fault.old), known=True)
+    for fault, text in texts:
+        if fault.old not in text and (number := _most_like(text, _first_line(fault.old))):
+            return AtFault([_line(fault, text, number)], _first_line(fault.old))
+    return AtFault(list(dict.fromkeys(_intact(implementation, candidates))))
+
+
+def _text(implementation: Implementation, fault: Fault) -> str:
+    path = implementation.adapter.locate(fault.file)
+    return path.read_text(encoding="utf-8") if path is not None else ""
+
+
+def _line(fault: Fault, text: str, number: int) -> SourceLine:
+    return SourceLine(file=fault.file, line=number, text=text.splitlines()[number - 1].strip())
+
+
+def _first_line(fragment: str) -> str:
+    return fragment.strip().splitlines()[0]
+
+
+@cache
+def _most_like(text: str, fragment: str) -> int:
+    """Number of the one line that holds most of a fragment, from 1; 0: none, or several, do.
+
+    Tokens count by their length, in their order; a line has to hold half of them.
+    """
+    wanted = _TOKEN.findall(fragment)
+    held: dict[int, int] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        blocks = SequenceMatcher(None, wanted, _TOKEN.findall(line), autojunk=False)
+        held[number] = sum(
+            len("".join(wanted[block.a : block.a + block.size]))
+            for block in blocks.get_matching_blocks()
+        )
+    most = max(held.values(), default=0)
+    best = [number for number, characters in held.items() if characters == most]
+    return best[0] if len(best) == 1 and 2 * most >= len("".join(wanted)) else 0
+
+
+def sentences(implementation: Implementation, variant: str | None) -> list[str]:
+    """Lines of a failure that name the line at fault; empty if none can be named."""
+    found = at_fault(implementation, variant)
+    if not found.recorded:
+        return [f"decided by {of}, as recorded: {of.text}" for of in found.lines[:_LISTED]]
+    [line] = found.lines
+    probably = "" if found.known else "probably "
+    return [
+        f"{probably}decided by {line}: {line.text}",
+        f"recorded for this line: {found.recorded}",
+    ]
+
+
+def where(implementation: Implementation, variant: str | None) -> str:
     """File and line that decide a detail, of the copy that was imported; "" if none is recorded."""
     locate = implementation.adapter.locate
-    found = place(implementation)
-    if found is not None:
-        return f"{locate(found.file)}:{found.line}: {found.text}"
-    for file, fragment, _ in _candidates(implementation):
-        if (path := locate(file)) is not None:
-            was = fragment.strip().splitlines()[0]
+    for line in at_fault(implementation, variant).lines[:1]:
+        return f"{locate(line.file)}:{line.line}: {line.text}"
+    for fault in _candidates(implementation):
+        if (path := locate(fault.file)) is not None:
+            was = _first_line(fault.old)
             return f"{path}, whose line that decided it is not there any more: {was}"
     return ""

@@ -100,7 +100,8 @@ def _deviation(adapter: Adapter, entry: Mapping[str, Any]) -> Deviation:
         if implementation.scope == scope
     ]
     documented = of[0].documented if of else None
-    line = places.place(of[0]) if of else None
+    lines = places.at_fault(of[0], entry.get("found")).lines if of else []
+    line = lines[0] if lines else None
 
     def formula(variant: str) -> str:
         return detail.variants[variant].meaning if variant in detail.variants else ""

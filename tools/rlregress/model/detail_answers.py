@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 #: what begins the reason of a judgement without an answer
 UNPROBED = "could not be probed: "
+
+
+#: the name of a variant that reads as if there were no answer
+_NO_NAME = "none"
+
+
+def variant_words(name: str, meaning: str = "") -> str:
+    """A variant, or the reason why there is none, as every text names it.
+
+    ``none`` is a variant like any other ("not clipped"), and reads as if nothing was found.
+
+    Args:
+        meaning: in one phrase, where the text does not have it anyway.
+    """
+    if name != _NO_NAME:
+        return name
+    return f"'{name}' (the variant: {meaning})" if meaning else f"the variant '{name}'"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +108,11 @@ class Row:
     detail: Entry
     answers: Mapping[str, tuple[FoundVariant, ...]]
     absent: Mapping[str, str]
+
+    def only(self, names: Collection[str]) -> Row:
+        """The same detail of some frameworks alone, by their full names."""
+        answers = {name: answers for name, answers in self.answers.items() if name in names}
+        return replace(self, answers=answers)
 
     @property
     def differs(self) -> bool:

@@ -90,6 +90,8 @@ _STANDINGS = {
 }  # fmt: skip
 #: how the words on files that one version wrote and the other does not load begin.
 OLD_FILES, NEW_FILES = "old files do not load", "new files do not load with the old version"
+#: how the words on a module begin that was imported, and of which nothing that changed was used.
+IMPORTED = "imported"
 #: how the words on a requirement that is gone begin.
 _GONE = "no longer installed"
 #: names of one kind in a headline.
@@ -171,6 +173,17 @@ class Entry:
         return {NEW_FAILS: NEW_FAILS, OLD_FAILED: REPAIRED, CLOSE: ROUNDED}.get(
             self.state, UNCHANGED
         )
+
+
+def title_of_unexecuted(entry: Entry) -> str:
+    """What a list is called of entries in the state ``NEVER`` that came as far as this one."""
+    if entry.kind not in CODE or entry.kind == FILE:
+        return "Never executed"
+    if entry.by:
+        if entry.reason.startswith(IMPORTED):
+            return "Imported, but nothing that ran uses what changed in it"
+        return "Ran, but perhaps not all that changed in it"
+    return "Never executed" if entry.kind == FUNCTION else "Imported by nothing that ran"
 
 
 def executed(states: Iterable[str], one_way: bool) -> str:
@@ -340,10 +353,14 @@ def _headline(verdict: str, entries: Sequence[Entry], checked: Coverage) -> str:
         parts.append(f"No difference found in what ran: {ran}")
     elif ran and checked.checked < checked.all:
         parts.append(ran[0].upper() + ran[1:])
+    never: dict[str, list[str]] = {}
+    for entry in counted:
+        if entry.kind in CODE and entry.state == NEVER:
+            never.setdefault(title_of_unexecuted(entry), []).append(entry.short)
     parts += [
         f"{title}: {_some(names)}"
         for title, names in (
-            ("Never executed", _of(counted, CODE, (NEVER,))),
+            *never.items(),
             ("Not compared", _of(counted, CODE, (NOT_COMPARED,))),
             ("Cannot run here", _of(counted, CODE, (CANNOT,))),
             ("Packages that nothing executed", idle_packages(entries)),

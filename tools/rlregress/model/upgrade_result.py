@@ -10,6 +10,7 @@ from typing import Any
 from rlregress.model import differences as model
 from rlregress.model.cells import CellRuns
 from rlregress.model.code import Changed, Hunk
+from rlregress.model.detail_answers import variant_words
 from rlregress.model.differences import DOCUMENTED, VIOLATED, Entry, Judgement
 from rlregress.model.fault_results import Mutant
 from rlregress.model.recorded_traces import NotTraced, Traced, in_words
@@ -78,9 +79,15 @@ class ChangedDetail:
     meanings: tuple[str, str] = ("", "")
 
     @property
-    def words(self) -> str:
-        """Both variants, or what there is in their place: "half -> none"."""
+    def names(self) -> str:
+        """Both variants, or what there is in their place: "half -> min"."""
         return f"{self.a.text} -> {self.b.text}"
+
+    @property
+    def words(self) -> str:
+        """The same for a reader."""
+        texts = zip((self.a.text, self.b.text), self.meanings, strict=True)
+        return " -> ".join(variant_words(*of) for of in texts)
 
     @property
     def called(self) -> frozenset[tuple[str, str]]:
@@ -95,7 +102,7 @@ class ChangedDetail:
         for label, answer in (("A", self.a), ("B", self.b)):
             lines.append(f"observed on {in_words(label)}: {vector(answer.observed or ())}")
             for name, expected in answer.near:
-                lines.append(f"  expected of {name}: {vector(expected)}")
+                lines.append(f"  expected of {variant_words(name)}: {vector(expected)}")
         return lines
 
 
@@ -549,6 +556,34 @@ class OfFramework:
 
 
 @dataclass(frozen=True, kw_only=True)
+class NamedLine:
+    """A line of a user's code that names what is gone or incompatible.
+
+    Attributes:
+        name: dotted path of that.
+        file: from the folder of the script.
+    """
+
+    name: str
+    file: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScriptNames:
+    """What a script, and the files beside it that it imports, name of what is gone.
+
+    Attributes:
+        files: that were read, the script first; ``unread``: that could not be.
+    """
+
+    files: tuple[str, ...]
+    unread: tuple[str, ...] = ()
+    lines: tuple[NamedLine, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class OfScript:
     """What was found of a script.
 
@@ -557,6 +592,7 @@ class OfScript:
         executions: how it went through the pieces of code that differ and that it executes.
         entries: of the list of differences, the script's own and those of the code it may run.
         causes, differences, proof, hunks: as of a framework.
+        names: where it names what is gone or incompatible; None: nothing is.
         judgement: of the script's entries alone.
     """
 
@@ -567,6 +603,7 @@ class OfScript:
     differences: Mapping[Changed, Sequence[str]] = field(default_factory=dict)
     proof: MutationTest | None = None
     hunks: Mapping[Changed, Hunk] = field(default_factory=dict)
+    names: ScriptNames | None = None
     judgement: Judgement = field(init=False)
 
     def __post_init__(self) -> None:

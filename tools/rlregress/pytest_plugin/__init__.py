@@ -455,12 +455,14 @@ def pytest_runtest_makereport(
         item.user_properties.append(("scope", implementation.scope))
         if implementation.judgements:
             item.user_properties.append(("found", implementation.judgements[-1].found))
+        if call.excinfo and call.excinfo.errisinstance(AssertionError):
+            _name_line_at_fault(call.excinfo.value, implementation)
     report = yield
     if report.failed and call.when == "call" and (about := subjects.detail_of_item(item)):
         report.user_properties.append(("about", about))
         from rlregress.faults import places
 
-        code = places.where(implementation) if implementation is not None else ""
+        code = places.where(implementation, _variant(implementation)) if implementation else ""
         if code:
             report.sections.append(("deciding code", code))
             report.user_properties.append(("code", code))
@@ -469,6 +471,21 @@ def pytest_runtest_makereport(
         report.longrepr = str(call.excinfo.value)
         report.user_properties.append((evidence_file.USER_ERROR, "true"))
     return report
+
+
+def _name_line_at_fault(error: BaseException, implementation: Implementation) -> None:
+    """Below the first line of a message, which every report quotes and not all quote sections."""
+    from rlregress.faults import places
+
+    first, *rest = str(error).splitlines() or [""]
+    lines = places.sentences(implementation, _variant(implementation))
+    error.args = ("\n".join([first, *(f"  {line}" for line in lines), *rest]),)
+
+
+def _variant(implementation: Implementation) -> str | None:
+    """The one that a test has found, if any."""
+    judged = implementation.judgements
+    return judged[-1].variant if judged else None
 
 
 def pytest_collectreport(report: pytest.CollectReport) -> None:

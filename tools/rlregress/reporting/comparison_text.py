@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from rlregress.model.detail_answers import Comparison, FoundVariant, Row
+from rlregress.model.detail_answers import Comparison, FoundVariant, Row, variant_words
 from rlregress.reporting import tables
 
 _WIDTH_OF_FILES = 150
@@ -21,7 +22,7 @@ def _short(answers: Iterable[FoundVariant]) -> list[tuple[str, str]]:
     """(variant, scopes) of one framework, scopes with the same variant together."""
     scopes: dict[str, list[str]] = {}
     for answer in answers:
-        scopes.setdefault(answer.variant or answer.meaning, []).append(answer.scope)
+        scopes.setdefault(variant_words(answer.variant or answer.meaning), []).append(answer.scope)
     return [(variant, ", ".join(names)) for variant, names in scopes.items()]
 
 
@@ -105,7 +106,7 @@ def counts(comparison: Comparison) -> str:
 
 
 def markdown(comparison: Comparison) -> str:
-    """The comparison as a page: a section for each difference, then two tables."""
+    """The comparison as a page: what differs by family, each difference in full, two tables."""
     titles = [titled(name, version) for name, version in comparison.versions.items()]
     lines = [f"# {' against '.join(titles)}", ""]
     lines += [
@@ -113,6 +114,7 @@ def markdown(comparison: Comparison) -> str:
         "decides the detail.",
         "",
     ]
+    lines += _at_a_glance(comparison)
     for row in comparison.different:
         lines += _section(row)
     for title, rows in (
@@ -124,6 +126,42 @@ def markdown(comparison: Comparison) -> str:
             lines += [f"## {title}", "", *tables.head("detail", "variant", "framework")]
             lines += [_table_line(row) for row in rows] + [""]
     return "\n".join(lines)
+
+
+def _at_a_glance(comparison: Comparison) -> list[str]:
+    """How many details of each family differ, between which frameworks; then one table for each."""
+    families: dict[str, list[Row]] = {}
+    for row in comparison.different:
+        families.setdefault(row.detail.family, []).append(row)
+    if not families:
+        return []
+    names = list(comparison.versions)
+    pairs = list(itertools.combinations(names, 2)) if len(names) > 2 else []
+    heads = ["family", "differ", *(" and ".join(pair) for pair in pairs)]
+    lines = tables.head(*heads, numbers=len(heads) - 1)
+    for family, rows in families.items():
+        numbers = [sum(row.only(pair).differs for row in rows) for pair in pairs]
+        lines.append(tables.row(f"[{family}](#{family})", len(rows), *numbers))
+    lines.append("")
+    if pairs:
+        lines += [
+            f"`rlregress compare {' '.join(pairs[0])} --detail {next(iter(families))} "
+            "--only-different` prints one family of two of them.",
+            "",
+        ]
+    for family, rows in families.items():
+        lines += [f"### {family}", "", *tables.head("detail", *names)]
+        for row in rows:
+            anchor = re.sub(r"[^\w\- ]", "", row.detail.id)
+            cells = [_answer(row.answers.get(name, ())) for name in names]
+            lines.append(tables.row(f"[`{row.detail.id}`](#{anchor})", *cells))
+        lines.append("")
+    return lines
+
+
+def _answer(answers: Sequence[FoundVariant]) -> str:
+    short = _short(answers)
+    return "; ".join(v if len(short) == 1 else f"{v} [{scopes}]" for v, scopes in short) or "-"
 
 
 def _section(row: Row) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from rlregress.model.detail_answers import variant_words
 from rlregress.model.fault_results import (
     BEHAVIOR,
     DETAILS,
@@ -35,7 +36,7 @@ def _probed(result: FaultResult) -> list[str]:
     else:
         word = "NOT AS EXPECTED"
         expected = ", ".join(sorted({*fault.turns, *fault.also}))
-        what += f" (expected: {expected}; {fault.turns[0]}: {fault.finds})"
+        what += f" (expected: {expected}; {fault.turns[0]}: {variant_words(fault.finds)})"
     return [f"{fault.framework} {word:<16}{name}: {what}"]
 
 

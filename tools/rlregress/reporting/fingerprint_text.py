@@ -8,15 +8,18 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from rlregress.model.detail_answers import variant_words
+
 _WIDTH_OF_FILES = 130
 
 
 def _variants(scopes: dict[str, Any]) -> str:
     by_answer: dict[str, list[str]] = {}
     for scope, probed in scopes.items():
-        answer = probed["found"] or probed["reason"]
+        answer = variant_words(probed["found"] or probed["reason"])
         if probed["found"] != probed["documented"]:
-            answer = f"[bold red]{answer}[/] (documented: {probed['documented'] or 'nothing'})"
+            documented = variant_words(probed["documented"] or "nothing")
+            answer = f"[bold red]{answer}[/] (documented: {documented})"
         by_answer.setdefault(answer, []).append(scope)
     # the library is what a user gets who asks for nothing: it needs no mark
     return "\n".join(

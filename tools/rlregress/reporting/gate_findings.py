@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from rlregress.model.detail_answers import variant_words
 from rlregress.model.gate_result import FrameworkOutcome, GateResult
 from rlregress.model.verdict import IMPROVED, MOVED, REGRESSED
 from rlregress.reporting.upgrade_findings import ERROR, NOTICE, WARNING, Finding, below, ordered
@@ -26,8 +27,8 @@ def findings(result: GateResult, top: Path) -> list[Finding]:
             ERROR,
             f"detail {deviation.id}",
             f"{deviation.framework}: {deviation.id} is not done as documented",
-            f"documented '{deviation.documented[0]}', found '{deviation.found[0]}' "
-            f"[{deviation.scope}]",
+            f"documented: {variant_words(*deviation.documented)}, found: "
+            f"{variant_words(*deviation.found)} [{deviation.scope}]",
             *_place(deviation.path, deviation.line, top),
         )
         for deviation in result.report_data.deviations

@@ -9,6 +9,11 @@ from rlregress.model.quantities import percent
 from rlregress.reporting import tables, words
 
 _SECONDS = {"minutes": 60.0, "hours": 3600.0}
+#: what a reader of the minutes asks next
+NIGHTLY = (
+    "For nightly runs give every night its own seeds, such as --first-seed 2000: the same seeds "
+    "and the same code only repeat the same runs."
+)
 
 
 def answer(plan: SessionPlan, processes: int, tests: float) -> list[str]:
@@ -24,9 +29,11 @@ def answer(plan: SessionPlan, processes: int, tests: float) -> list[str]:
     before = tests / processes / 60
     first, last = (max(sum(of) / processes, longest * any(of)) / 60 for of in (least, most))
     spoken = f"{processes} processes" if processes > 1 else "one process"
+    span = f"{first:.0f} to {_minutes(last)}" if round(last) else _minutes(last)
+    trained = f"{span} for trainings" if open_ else "no trainings"
     made = [
-        f"At least {before + first:.0f} minutes here, at most {before + last:.0f}, with {spoken}: "
-        f"{before:.0f} of tests, {first:.0f} to {last:.0f} of trainings."
+        f"At least {_minutes(before + first)} here, at most {before + last:.0f}, with {spoken}: "
+        f"{_minutes(before)} for tests, {trained}."
     ]
     if not plan.detects:
         return [*made, "No returns are judged: it would detect what formulas and behaviour show."]
@@ -40,6 +47,11 @@ def answer(plan: SessionPlan, processes: int, tests: float) -> list[str]:
         )
         made.append(f"  {framework}: {', '.join(drops)}")
     return made
+
+
+def _minutes(minutes: float) -> str:
+    rounded = round(minutes)
+    return words.counted(rounded, "minute") if rounded else "less than a minute"
 
 
 def lines(plan: SessionPlan, processes: int) -> list[str]:

@@ -65,7 +65,8 @@ def _entry(entry: Entry) -> dict[str, Any]:
         "key": entry.key,
         "framework": entry.framework,
         "package": entry.package,
-        "change": entry.summary,
+        # of a detail its variants as they are called, which programs may compare
+        "change": entry.content if entry.summary and entry.kind == model.DETAIL else entry.summary,
         "reason": entry.reason,
         "by": entry.by,
         "notes": entry.notes,
@@ -81,10 +82,12 @@ def _entry(entry: Entry) -> dict[str, Any]:
 def _script(result: OfScript | None) -> dict[str, Any] | None:
     if result is None:
         return None
+    lines = [asdict(line) for line in result.names.lines] if result.names is not None else []
     if isinstance(result.held, NotTraced):
-        return {result.held.name: {"not_traced": dict(result.held.sides)}}
+        return {result.held.name: {"not_traced": dict(result.held.sides), "names": lines}}
     return {
         result.held.name: {
+            "names": lines,
             **_trace(result.held, result.causes.get(result.held.name), ()),
             "proof": result.proof and _proof(result.proof),
         }

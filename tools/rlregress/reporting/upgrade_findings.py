@@ -130,7 +130,7 @@ def _of(of: OfFramework, repository: PinnedRepository) -> Iterable[Finding]:
                 level,
                 f"detail {detail.id}",
                 f"{of.title}: {detail.id} is done differently",
-                f"{detail.a.text} -> {detail.b.text} [{detail.scope}], {standing or 'changed'}",
+                f"{detail.words} [{detail.scope}], {standing or 'changed'}",
                 *place(finding.functions),
             )
     moved: dict[tuple[str, int], list[str]] = {}

@@ -30,6 +30,7 @@ from rlregress.model.upgrade_result import (
     OfFramework,
     OfScript,
     PieceExecution,
+    ScriptNames,
     Upgrade,
     findings,
 )
@@ -54,7 +55,6 @@ _LISTED_SAME = 12
 _LISTED = 40
 #: heading of the entries in a state.
 TITLES = {
-    model.NEVER: "Never executed",
     model.NOT_COMPARED: "Executed, but nothing of it is compared",
     model.CANNOT: "Cannot run or be read here",
     model.NEW_FAILS: "The new version fails",
@@ -178,19 +178,32 @@ def _entries(result: Upgrade, states: Iterable[str]) -> list[str]:
         # details that could not be probed stand together, by reason
         own = [entry for entry in result.entries if entry.state == state
                and not (entry.kind == model.DETAIL and state in model.UNCHECKED)]  # fmt: skip
-        if not own:
-            continue
-        text += [f"## {TITLES[state]} ({len(own)})", ""]
-        if state in model.UNCHECKED and len(own) > _LISTED_SAME:
-            text += [*_by_file(own), ""]
-            continue
-        limit = _LISTED if state in model.DIFFERENT else _LISTED_SAME
-        for listed_entry in own[:limit]:
-            text.append(f"- {entry_line(listed_entry)}")
-            text += [f"  - {note}" for note in listed_entry.notes[:_LISTED_SAME]]
-        if len(own) > limit:
-            text.append(f"- and {len(own) - limit} more, in upgrade.html and upgrade.json")
-        text.append("")
+        for title, of_title in titled(own).items():
+            text += [f"## {title} ({len(of_title)})", "", *_listed(of_title, state), ""]
+    return text
+
+
+def titled(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
+    """Title of a list -> its entries: what never ran is listed by how far it came."""
+    lists: dict[str, list[Entry]] = {}
+    for entry in entries:
+        title = (
+            model.title_of_unexecuted(entry) if entry.state == model.NEVER else TITLES[entry.state]
+        )
+        lists.setdefault(title, []).append(entry)
+    return lists
+
+
+def _listed(entries: Sequence[Entry], state: str) -> list[str]:
+    if state in model.UNCHECKED and len(entries) > _LISTED_SAME:
+        return _by_file(entries)
+    text: list[str] = []
+    limit = _LISTED if state in model.DIFFERENT else _LISTED_SAME
+    for listed_entry in entries[:limit]:
+        text.append(f"- {entry_line(listed_entry)}")
+        text += [f"  - {note}" for note in listed_entry.notes[:_LISTED_SAME]]
+    if len(entries) > limit:
+        text.append(f"- and {len(entries) - limit} more, in upgrade.html and upgrade.json")
     return text
 
 
@@ -371,10 +384,42 @@ def _traced(
 
 def _script(result: OfScript) -> list[str]:
     if isinstance(result.held, NotTraced):
-        return [f"{result.held}", ""]
+        return [f"{result.held}", "", *_names(result.names)]
     text = _traced(result.held, result.causes.get(result.held.name), (), result.differences)
+    text += _names(result.names)
     text += _calls(result.executions, result.differences)
     return text if result.proof is None else [*text, *_proof(result.proof)]
+
+
+def of_names(names: ScriptNames, named: str) -> str:
+    """Where a script names what is gone or incompatible, or that it does not.
+
+    Args:
+        named: what is gone or incompatible, in words.
+    """
+    unread = f"; {some(list(names.unread))} could not be read" if names.unread else ""
+    if names.lines:
+        lines = [f"{of.file}:{of.line} {of.text}" for of in names.lines]
+        count = counted(len(lines), "line")
+        return (
+            f"Check {count} that may name what is gone or incompatible: {some(lines, 3)}{unread}."
+        )
+    files = some(list(names.files), 4) or "the script"
+    verb = "name" if len(names.files) > 1 else "names"
+    return (
+        f"Search your other code: {files} {verb} nothing of what is gone or incompatible "
+        f"({named}){unread}."
+    )
+
+
+def _names(names: ScriptNames | None) -> list[str]:
+    if names is None or not names.lines:
+        return []
+    text = ["### Lines that may name what is gone or incompatible", ""]
+    text += [f"- `{of.file}:{of.line}` `{of.name}`: `{of.text}`" for of in names.lines[:_LISTED]]
+    if len(names.lines) > _LISTED:
+        text.append(f"- and {len(names.lines) - _LISTED} more")
+    return [*text, ""]
 
 
 def _calls(

@@ -21,6 +21,7 @@ from typing import Any
 
 from rlregress.errors import UserError
 from rlregress.faults.injection import fault_line, injected
+from rlregress.model.detail_answers import variant_words
 from rlregress.model.fault_results import Fault, FaultResult
 from rlregress.training import worker_launch
 
@@ -84,7 +85,9 @@ def result(
         fault=fault,
         detected=detected,
         by={
-            id: ", ".join(f"{variant} [{scope}]" for scope, variant in scopes.items())
+            id: ", ".join(
+                f"{variant_words(variant)} [{scope}]" for scope, variant in scopes.items()
+            )
             for id, scopes in sorted(changed.items())
             if id
         },

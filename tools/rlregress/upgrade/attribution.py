@@ -16,6 +16,7 @@ from rlregress.frameworks.base import Adapter
 from rlregress.gate import source_links
 from rlregress.gate.source_diff import hunk
 from rlregress.model.code import Changed, Hunk
+from rlregress.model.detail_answers import variant_words
 from rlregress.model.differences import DOCUMENTED, VIOLATED
 from rlregress.model.upgrade_result import (
     UNDOCUMENTED,
@@ -62,7 +63,7 @@ def documented(adapter: Adapter, detail: ChangedDetail) -> list[str]:
                 until = f" until {row.until}" if row.until else ""
                 rest = [part for part in (row.note or row.deviation, row.upstream) if part]
                 after = f": {' '.join(rest).rstrip('.')}" if rest else ""
-                sentences.append(f"{row.variant} since {row.since}{until}{after}")
+                sentences.append(f"{variant_words(row.variant)} since {row.since}{until}{after}")
     return sentences
 
 

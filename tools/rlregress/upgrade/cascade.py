@@ -43,6 +43,7 @@ from rlregress.upgrade import (
     entries,
     interpreters,
     mutation_test,
+    names_in_script,
     outside_training,
     recordings,
     requested,
@@ -630,6 +631,8 @@ def _script(
         executed = [execution for execution in executions if execution.trainings]
         proof = _mutation_test(sides, executed, [held], [script], b, found.folders("new"), options)
     executed_lines = recordings.lines_of(b)
+    broken = {change.name for change in found.public if change.breaks and change.kind != "unread"}
+    path = Path((options.script or {})["script"])
     differences = attribution.differences(causes_.values(), (), (), executions, executed_lines)
     made = OfScript(
         held=held,
@@ -639,6 +642,7 @@ def _script(
         differences=differences,
         proof=proof,
         hunks=attribution.side_by_side(differences, executed_lines),
+        names=names_in_script.search(path, broken) if broken else None,
     )
     return made, ran
 

@@ -15,6 +15,7 @@ from typing import Any
 from rlregress.inside import bindings
 from rlregress.inside.lines import WAYS
 from rlregress.model.code import ADDED, BODY, MODULE, REMOVED, WORDING, Changed, Function
+from rlregress.model.differences import IMPORTED
 from rlregress.model.recorded_traces import Trace, ranges
 from rlregress.model.upgrade_result import Branch, PieceExecution
 from rlregress.source import UNREADABLE
@@ -182,7 +183,8 @@ class ExecutedCode:
         differs = changed_statements.difference(function)
         if not self.measured(function):
             idle = self._idle(users.of(function, differs.binds))
-            return (f"imported; nothing that ran uses {', '.join(idle[:3])}" if idle else ""), []
+            used = f"{IMPORTED}; nothing that ran uses {', '.join(idle[:3])}"
+            return (used if idle else ""), []
         hit, every = self._lines.get(function.file, (frozenset(), frozenset()))
         if not every:
             return "", []

@@ -174,7 +174,7 @@ def of_details(
     changed = [
         Entry(
             kind=model.DETAIL, name=f"{d.id} [{d.scope}]", framework=framework, summary=d.words,
-            state=model.DIFFERS, content=d.words,
+            state=model.DIFFERS, content=d.names,
             standing=standing.get((d.id, d.scope), ""),
         )
         for d in details.changed

@@ -200,13 +200,13 @@ def test_another_stated_variant_fails_with_the_numbers_and_the_inputs(ours):
     with pytest.raises(AssertionError) as raised:
         implementation.assert_documented(_errors_of_2_and_3(implementation), half=6.5, none=13.0)
     assert str(raised.value) == (
-        "sac.critic_loss.scale: none (documented: half, since 1.0)\n"
+        "sac.critic_loss.scale: the variant 'none' (documented: half, since 1.0)\n"
         "  Which factor stands before the sum of the squared errors of the two Q networks?\n"
         "  some 1.0, scope library; documented in: s\n"
         "  inputs: q_values = [3.0, 4.0], reward = 1.0\n"
         "  observed: [13]\n"
         "  expected of half: [6.5] (1/2 of the sum over networks of the mean squared error)\n"
-        "  expected of none: [13] (sum over networks of the mean squared error)\n"
+        "  expected of the variant 'none': [13] (sum over networks of the mean squared error)\n"
         "  observed / expected of half: [2]\n"
         'If the change is intended, set until = "1.0", or the first release that does so, '
         "in the entry of 'half' in baselines/details/some/, and add:\n"
@@ -342,7 +342,7 @@ def test_another_partys_framework_may_do_what_no_test_states(path):
     (other,) = implementations(Some(path, label="other"), DETAIL)
     other.assert_documented(_errors_of_2_and_3(other), none=13.0)
     (changed,) = implementations(Some(path, "2.0", label="other"), DETAIL)
-    with pytest.raises(AssertionError, match="^sac.critic_loss.scale: half .documented: none"):
+    with pytest.raises(AssertionError, match="scale: half .documented: the variant 'none'"):
         changed.assert_documented(_errors_of_2_and_3(changed), half=6.5)
 
 
@@ -364,5 +364,5 @@ def test_what_is_not_documented_fails(ours):
 def test_the_documented_variant_of_the_catalogue_is_asserted(ours):
     """Half as documented passes; whole fails with the report."""
     ours().assert_documented_variant()
-    with pytest.raises(AssertionError, match="^sac.critic_loss.scale: none .documented: half"):
+    with pytest.raises(AssertionError, match="^sac.critic_loss.scale: the variant 'none' .doc"):
         ours("none").assert_documented_variant()

@@ -10,6 +10,7 @@ import pytest
 from rlregress.details import catalogue
 from rlregress.details.expectations import Expectation, load
 from rlregress.details.judge import judge, record, report
+from rlregress.model.detail_answers import variant_words
 
 SCALE = catalogue.get("sac.critic_loss.scale")
 HALF = Expectation("sac.critic_loss.scale", "library", "half", "thesis, Box 6", since="0.6.0")
@@ -85,12 +86,12 @@ def test_a_changed_variant_is_reported_with_both_names_the_numbers_and_the_recor
     """The whole text, as a user sees it."""
     text = report(SCALE, judge(SCALE, [8.5]), HALF, "any", "2.9.2")
     assert text == (
-        "sac.critic_loss.scale: none (documented: half, since 0.6.0)\n"
+        "sac.critic_loss.scale: the variant 'none' (documented: half, since 0.6.0)\n"
         "  Which factor stands before the sum of the squared errors of the two Q networks?\n"
         "  any 2.9.2, scope library; documented in: thesis, Box 6\n"
         "  observed: [8.5]\n"
         "  expected of half: [4.25] (1/2 of the sum over networks of the mean squared error)\n"
-        "  expected of none: [8.5] (sum over networks of the mean squared error)\n"
+        "  expected of the variant 'none': [8.5] (sum over networks of the mean squared error)\n"
         "  observed / expected of half: [2]\n"
         'If the change is intended, set until = "2.9.2", or the first release that does so, '
         "in the entry of 'half' in baselines/details/any/, and add:\n"
@@ -101,6 +102,21 @@ def test_a_changed_variant_is_reported_with_both_names_the_numbers_and_the_recor
         'since = "2.9.2"\n'
         'source = "..."'
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "meaning", "words"),
+    [
+        ("half", "1/2", "half"),
+        ("none", "", "the variant 'none'"),
+        ("none", "not clipped", "'none' (the variant: not clipped)"),
+        ("no variant matches", "", "no variant matches"),
+    ],
+)
+def test_a_variant_called_none_is_told_from_no_answer(name, meaning, words) -> None:
+    """Every text that names a variant uses these words; data keep the name."""
+    assert variant_words(name, meaning) == words
+    assert '"none"' in record("sac.critic_loss.scale", "library", "none", "2.9.2")
 
 
 def test_a_known_deviation_that_is_gone_is_reported_as_a_stale_record() -> None:

@@ -17,6 +17,7 @@ from rlregress.errors import UserError
 from rlregress.faults import fault_tables, injection
 from rlregress.frameworks.base import Adapter
 from rlregress.gate.stored_throughput import QUANTITIES
+from rlregress.model.detail_answers import variant_words
 from rlregress.model.fault_results import (
     BEHAVIOR,
     DETAILS,
@@ -59,9 +60,11 @@ def test_a_seeded_fault_turns_its_test_red(fault, tmp_path):
         messages = [entry["message"] for entry in failed if entry["detail"] == id]
         assert messages
         for first, *rest in map(str.splitlines, messages):
-            assert first.startswith(f"{id}: {fault.finds} (documented: ")
+            found = variant_words(fault.finds)
+            assert first.startswith(f"{id}: {found} (documented: ")
+            assert any(line.startswith(f"  decided by {fault.file}:") for line in rest)
             assert any(line.strip().startswith("observed: [") for line in rest)
-            assert any(line.strip().startswith(f"expected of {fault.finds}: [") for line in rest)
+            assert any(line.strip().startswith(f"expected of {found}: [") for line in rest)
 
 
 @pytest.mark.parametrize("name", INSTALLED)

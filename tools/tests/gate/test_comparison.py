@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 
@@ -13,6 +14,7 @@ from rlregress.details import catalogue, expectations
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.gate.comparison import compare
+from rlregress.model.detail_answers import variant_words
 from rlregress.reporting import comparison_text
 
 #: details whose variants the adapters of this file answer by their formulas
@@ -96,6 +98,26 @@ def test_markdown_has_differences_first_with_their_consequences(pair):
     assert "| one | library | `half` |" in text
 
 
+def test_a_page_begins_with_a_table_of_each_family(pair):
+    """Each difference in one row, with a link to it; of three, how many differ between any two."""
+    glance, _, rest = comparison_text.markdown(compare(pair)).partition("\n## ")
+    assert "| [sac](#sac) | 1 |\n" in glance
+    row = f"| [`{SCALE}`](#saccritic_lossscale) | half | the variant 'none' |"
+    assert f"### sac\n\n| detail | one | other |\n|---|---|---|\n{row}\n" in glance
+    assert rest.startswith(f"`{SCALE}`\n")
+    one, other = pair
+    third = copy.copy(one)
+    third.name = "third"
+    glance, _, _ = comparison_text.markdown(compare((one, other, third))).partition("\n## ")
+    assert "| family | differ | one and other | one and third | other and third |" in glance
+    assert "| [sac](#sac) | 1 | 1 | 0 | 1 |" in glance
+    assert f"| [`{SCALE}`](#saccritic_lossscale) | half | the variant 'none' | half |" in glance
+    assert "`rlregress compare one other --detail sac --only-different` prints one" in glance
+    third.probes = one.probes
+    same = comparison_text.markdown(compare((one, third)))
+    assert "| family |" not in same
+
+
 def test_json_says_the_same(pair):
     """The JSON form carries variants and what is absent, differences first."""
     found = json.loads(comparison_text.as_json(compare(pair)))
@@ -166,7 +188,19 @@ def stale(page: str) -> list[str]:
     found = []
     sections, _, tables = page.partition("## The same")
     printed = set()
-    for section in sections.split("\n## ")[1:]:
+    begin, *pieces = sections.split("\n## ")
+    names = begin.partition("\n| detail | ")[2].partition(" |\n")[0].split(" | ")
+    glances = re.findall(r"(?m)^\| \[`(\S+)`\]\(#\S+\) \| (.+) \|$", begin)
+    if len(glances) != len(pieces):
+        found.append(f"{len(glances)} rows at a glance of {len(pieces)} differences")
+    for id, cells in glances:
+        for full, cell in zip(names, cells.split(" | "), strict=True):
+            of = [v for n, v in variants.get(id, ()) if n == full.partition("@")[0] or n == full]
+            if any(variant_words(variant) not in cell for variant in of) or (cell == "-") == bool(
+                of
+            ):
+                found.append(f"{id}: at a glance {full}")
+    for section in pieces:
         id, words, rows = re.fullmatch(r"`(\S+)`\n\n(.*?)\n\n(.*)", section, re.S).groups()
         printed.add(id)
         detail = catalogue.get(id)
@@ -205,6 +239,7 @@ def test_a_page_of_the_project_is_that_of_its_data(name):
     [
         ("| `half` |", "| `none` |", f"{SCALE}: sb3 library none"),
         ("1/2 of the sum", "half of the sum", f"{SCALE}: meaning of half"),
+        ("| half | the variant 'none' |", "| half | half |", f"{SCALE}: at a glance torchrl"),
         ("Which factor stands", "What stands", f"{SCALE}: question or consequence"),
         (f"## `{SCALE}`", "## `sac.critic_loss.distance`", f"{SCALE}: missing"),
         ("| inside_discount |", "| outside |", "sac.target.entropy: outside"),

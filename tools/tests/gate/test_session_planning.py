@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import pytest
@@ -115,6 +116,27 @@ def test_a_plan_of_a_decided_session_has_nothing_left_to_train(chosen, trained, 
     assert "every cell is decided: a gate trains no more, and judges" in listed
     assert not any("core-minutes" in line or "makespan" in line for line in listed)
     assert listed[-1].endswith(": sequential, which has begun, detects it")
+
+
+@pytest.mark.parametrize(
+    ("tests", "minutes"),
+    [(1.0, "less than a minute"), (60.0, "1 minute"), (300.0, "5 minutes")],
+)
+def test_a_plan_says_how_many_minutes_are_for_what(session, tmp_path, tests, minutes):
+    """Tests and trainings each have their noun."""
+    planned = session_planning.plan(SELECTION, 2, str(tmp_path))
+    first = plan_text.answer(planned, 1, tests)[0]
+    assert first.startswith("At least ")
+    assert re.search(rf" with one process: {minutes} for tests, \d+ to \d+ minutes for tra", first)
+
+
+def test_a_plan_without_trainings_says_so(chosen, trained, tmp_path):
+    """Where every cell is decided, only the tests take time."""
+    whole(chosen, tmp_path)
+    line = plan_text.answer(session_planning.plan(chosen, 0, str(tmp_path)), 1, 120.0)[0]
+    assert line == (
+        "At least 2 minutes here, at most 2, with one process: 2 minutes for tests, no trainings."
+    )
 
 
 @pytest.mark.parametrize(("looks", "until"), [(0, 5), (1, 10), (2, 20)])

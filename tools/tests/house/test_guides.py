@@ -70,3 +70,10 @@ def test_the_readme_counts_the_catalogue():
     assert numbers is not None
     checked_in_sb3 = {id for id, _ in frameworks.get("sb3").probes()}
     assert numbers.groups() == (str(len(catalogue.ids())), str(len(checked_in_sb3)))
+
+
+def test_the_readme_is_read_in_three_minutes():
+    """It has at most 620 words, tables included, and says how nightly runs differ."""
+    text = (suite.root() / "README.md").read_text("utf-8")
+    assert len(text.split()) <= 620
+    assert re.search(r"rlregress check --first-seed \d+ +# every night", text)

@@ -10,6 +10,7 @@ from rlregress.model import differences as model
 from rlregress.model.code import ADDED, CHANGED, REMOVED, WORDING, Changed, Function
 from rlregress.model.differences import Entry, judge
 from rlregress.model.upgrade_result import Branch, PieceExecution
+from rlregress.reporting import upgrade_text
 from rlregress.upgrade import entries
 
 #: what a training can come to; without a result it was never executed.
@@ -236,6 +237,38 @@ def test_a_headline_names_what_ran_and_what_did_not():
         "changed: Removed or incompatible: logger.read_csv. No longer installed: pandas, dateutil. "
         "1 of 2 changed pieces ran. Never executed: A.f."
     )
+
+
+def test_a_headline_tells_an_imported_module_from_one_that_nothing_imports():
+    """A module can be imported while nothing uses its change, and a function can run without it."""
+
+    def of(kind, name, *by, reason=""):
+        file = f"framework/{name}.py"
+        return Entry(kind=kind, name=f"{file} {name}", file=file, package="framework", by=by,
+                     reason=reason)  # fmt: skip
+
+    every = [
+        entry(model.SAME),
+        of(model.FUNCTION, "write"),
+        of(model.MODULE, "monitor", "sac", reason="imported; nothing that ran uses pandas"),
+        of(model.MODULE, "envs"),
+        of(model.FUNCTION, "step", "sac", reason="it ran, and not all that changed in it: lines 3"),
+    ]
+    titles = {
+        "Never executed": "write",
+        "Imported, but nothing that ran uses what changed in it": "framework/monitor.py",
+        "Imported by nothing that ran": "framework/envs.py",
+        "Ran, but perhaps not all that changed in it": "step",
+    }
+    judgement = judge(every, min_coverage=0.0)
+    assert judgement.headline.endswith(
+        f"1 of 5 changed pieces ran. {'. '.join(f'{t}: {n}' for t, n in titles.items())}."
+    )
+    assert judgement.states[model.NEVER] == 4
+    lists = upgrade_text.titled(every[1:])
+    assert {title: [one.short for one in of_it] for title, of_it in lists.items()} == {
+        title: [name] for title, name in titles.items()
+    }
 
 
 def test_the_headline_names_the_culprit_behind_the_trainings():

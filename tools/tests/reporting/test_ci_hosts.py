@@ -41,7 +41,8 @@ def test_a_detail_is_annotated_at_its_line(on_github, night, capsys):
     assert code == 1
     assert lines[0] == (
         f"::error file={SAC},line={HALVING},title=sb3%3A {CRITIC_DETAIL} is not done as documented"
-        "::documented 'half', found 'none' [library]"
+        "::documented: half, found: 'none' (the variant: sum over networks of the mean squared "
+        "error) [library]"
     )
     assert "::error title=sb3%3A test_a failed::it broke" in lines
     assert any(line.startswith(f"::error title={HOPPER}%3A regressed::") for line in lines)

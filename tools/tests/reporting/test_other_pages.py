@@ -146,7 +146,7 @@ def test_a_changed_detail_shows_formulas_and_the_changed_characters(parted):
     page = page_of(parted)
     finding = page.texts("article", "finding")[0]
     assert "the old version half 1/2 of the sum over networks" in finding
-    assert "the new version none sum over networks" in finding
+    assert "the new version the variant 'none' sum over networks" in finding
     assert set(page.texts("del")) == {"0.5"}
     assert set(page.texts("ins")) == {"1.0"}
     assert "271 − loss = 0.5 * sum(x)" in finding

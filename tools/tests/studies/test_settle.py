@@ -191,7 +191,7 @@ def test_the_report_says_what_to_record(some) -> None:
     assert text.splitlines() == [
         "one: outdated (recorded: confirmed)",
         "  Box 6: omit this halving factor",
-        f"  some 2.0, {DETAIL}: says none; found library: half",
+        f"  some 2.0, {DETAIL}: says the variant 'none'; found library: half",
         "  true before 1.5",
         "If the change is intended, give the detail its new entry first, then record "
         'verdict = { "<first>" = "confirmed", "<changed>" = "outdated" }, with the first version '

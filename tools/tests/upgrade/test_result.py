@@ -61,6 +61,7 @@ SB3 = frameworks.get("sb3")
 FILE = f"{SB3.modules[0]}/sac/sac.py"
 TRAIN = (FILE, "SAC.train")
 FACTS = Facts("a title", "today", 1.0, "a machine", "a command")
+GONE = Entry(kind=model.PUBLIC, name="frame.logger.read_csv", state=model.DIFFERS)
 BATCH = ChangedDefault(owner="td3 [library]", name="batch", a="100", b="256")
 
 
@@ -464,7 +465,7 @@ def test_a_changed_detail_and_a_diverged_trace_are_connected_by_the_function():
         causes={"sac": cause},
     )  # fmt: skip
     text = "\n".join(upgrade_text.lines(upgrade(framework)))
-    assert "explained by sac.critic_loss.scale [library]: half -> none" in text
+    assert "explained by sac.critic_loss.scale [library]: half -> 'none' (the variant: " in text
     assert "explained by td3" not in text
     data = upgrade_data.as_json(upgrade(framework))["frameworks"]["sb3"]["traces"]["sac"]
     assert data["details"] == ["sac.critic_loss.scale [library]"]

@@ -32,6 +32,10 @@ def loss(given, wanted):
     if given.isnan().any():
         raise ValueError("not a number")
     return ((given - wanted) ** 2).mean()
+
+
+def spare():
+    return 0
 """
 SCRIPT = "import learner\n" + changed(
     ("    return ((given - wanted) ** 2).mean()", "    return learner.loss(given, wanted)")
@@ -87,6 +91,19 @@ def test_a_script_that_does_other_things_is_named_by_line(judge, tree):
     assert (first["kind"], first["functions"]) == ("loss", ["main", "main"])
     assert first["ratio"] == pytest.approx(2.0)
     assert "**train.py: diverged**" in text
+
+
+def test_a_script_is_searched_for_what_is_gone(judge, tree, tmp_path):
+    """A file beside it that it imports is read too, and the next step names its line."""
+    (tmp_path / "helper.py").write_text("import learner\n\n\ndef idle():\n    learner.spare()\n")
+    _, found, text = judge(
+        tree("a"), tree("b", "def spare", "def other"), f"import helper\n{SCRIPT}"
+    )
+    line = {"name": "learner.spare", "file": "helper.py", "line": 5, "text": "learner.spare()"}
+    assert found["script"]["train.py"]["names"] == [line]
+    assert "- `helper.py:5` `learner.spare`: `learner.spare()`" in text
+    step = "Check 1 line that may name what is gone or incompatible: helper.py:5 learner.spare()."
+    assert step in (tmp_path / "report" / "upgrade.html").read_text()
 
 
 @pytest.mark.nightly

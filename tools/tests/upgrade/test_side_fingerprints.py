@@ -85,7 +85,7 @@ def test_fingerprints_are_compared_by_variant():
     b = _print(one=half, two=none, three=half, four=gone, five=half)
     details = side_fingerprints.compared(a, b)
     assert details.same == 1
-    assert [(d.scope, d.words) for d in details.changed] == [("two", "half -> none")]
+    assert [(d.scope, d.names) for d in details.changed] == [("two", "half -> none")]
     assert [(d.scope, d.side, d.why) for d in details.not_probed] == [
         ("five", "A", "no probe"), ("four", "A and B", "package"), ("three", "A", "package")
     ]  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rlregress.model import tones
-from rlregress.model.detail_answers import Comparison, FoundVariant, Row
+from rlregress.model.detail_answers import Comparison, FoundVariant, Row, variant_words
 from rlregress.reporting import comparison_text
 from rlregress.reporting.html import page as pages
 from rlregress.reporting.html.page import (
@@ -80,7 +80,7 @@ def _steps(comparison: Comparison) -> list[Step]:
 
 def _variants(row: Row) -> str:
     return "; ".join(
-        f"{name}: {', '.join(dict.fromkeys(answer.variant or '?' for answer in answers))}"
+        f"{name}: {', '.join(dict.fromkeys(variant_words(of.variant or '?') for of in answers))}"
         for name, answers in row.answers.items()
     )
 
@@ -90,7 +90,8 @@ def _finding(row: Row) -> Finding:
     parts = []
     for name, answers in row.answers.items():
         for answer in answers:
-            variants.append((f"{name} [{answer.scope}]", answer.variant or "?", _meaning(answer)))
+            variant = variant_words(answer.variant or "?")
+            variants.append((f"{name} [{answer.scope}]", variant, _meaning(answer)))
             if answer.place is not None:
                 line = answer.place
                 parts.append(CodeLines(f"{name}: {line}", [(line.line, line.text)]))

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rlregress.model import tones
+from rlregress.model.detail_answers import variant_words
 from rlregress.model.gate_result import AlgorithmCoverage, Deviation, FrameworkOutcome, GateResult
 from rlregress.model.quantities import RETURNS, TRAINING, quantity_of
 from rlregress.model.verdict import (
@@ -174,8 +175,8 @@ def _changed(result: GateResult, outcome: FrameworkOutcome) -> Iterable[str]:
     for deviation in deviations:
         if not deviation.was_probed:
             continue
-        wanted, found = deviation.documented[0], deviation.found[0]
-        yield f"{deviation.id} [{deviation.scope}]: documented '{wanted}', found '{found}'"
+        wanted, found = variant_words(*deviation.documented), variant_words(*deviation.found)
+        yield f"{deviation.id} [{deviation.scope}]: documented: {wanted}, found: {found}"
     others = [f for f in outcome.failures if "detail" not in f and "verdict" not in f]
     if others:
         first = others[0]["test"].rpartition("::")[2]
@@ -329,7 +330,13 @@ def _details(result: GateResult) -> Section:
                 f"{deviation.framework}: {deviation.id} [{deviation.scope}]",
                 Badge("not as documented", tones.BAD),
                 [deviation.question, deviation.consequence],
-                [("documented", *deviation.documented), ("found", *deviation.found)],
+                [
+                    (label, variant_words(variant), formula)
+                    for label, (variant, formula) in (
+                        ("documented", deviation.documented),
+                        ("found", deviation.found),
+                    )
+                ],
                 parts,
                 _again(deviation),
             )

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from rlregress.model import differences as model
 from rlregress.model import tones
 from rlregress.model.code import Hunk
+from rlregress.model.detail_answers import variant_words
 from rlregress.model.differences import DOCUMENTED, VIOLATED, Entry
 from rlregress.model.recorded_traces import NotTraced, Traced, in_words, missed, ranges
 from rlregress.model.upgrade_result import (
@@ -200,6 +201,10 @@ def _steps(result: Upgrade, command: str) -> list[Step]:
         steps.append(Step("Read the lines that changed, and report them upstream."))
     elif any(entry.state in model.DIFFERENT and entry.counts for entry in result.entries):
         steps.append(Step(_to_read(result)))
+    searched = result.script.names if result.script is not None else None
+    if searched is not None and searched.lines:
+        found = Step(upgrade_text.of_names(searched, ""))
+        steps = [found, *(step for step in steps if step != found)]
     diverged = [of for of in result.frameworks if of.diverged and of.to_train]
     if any(of.returns is None for of in diverged) and verdict in (
         model.CHANGED, model.NEW_FAILS
@@ -220,7 +225,10 @@ def _to_read(result: Upgrade) -> str:
         return f"Read the change of {named}: is it what the release notes say?"
     if gone:
         named = upgrade_text.some([entry.short for entry in gone], 3)
-        return f"Search your code for what is gone or incompatible: {named}."
+        names = result.script.names if result.script is not None else None
+        if names is None:
+            return f"Search your code for what is gone or incompatible: {named}."
+        return upgrade_text.of_names(names, named)
     return "Read what differs: is it what the release notes say?"
 
 
@@ -265,15 +273,15 @@ def _entries(result: Upgrade) -> Section:
     parts: list[object] = []
     for state in (*model.UNCHECKED, *model.DIFFERENT, *model.EXECUTED_SAME, *model.WITHOUT_EFFECT):
         own = [entry for entry in result.entries if entry.state == state]
-        if not own:
-            continue
-        parts.append(Heading(f"{upgrade_text.TITLES[state]} ({len(own)})"))
-        files: dict[str, list[Entry]] = {}
-        for listed_entry in own:
-            files.setdefault(listed_entry.file or listed_entry.kind, []).append(listed_entry)
-        parts += [
-            Folded(f"{file} ({len(of_file)})", [_table(of_file)]) for file, of_file in files.items()
-        ]
+        for title, of_title in upgrade_text.titled(own).items():
+            parts.append(Heading(f"{title} ({len(of_title)})"))
+            files: dict[str, list[Entry]] = {}
+            for listed_entry in of_title:
+                files.setdefault(listed_entry.file or listed_entry.kind, []).append(listed_entry)
+            parts += [
+                Folded(f"{file} ({len(of_file)})", [_table(of_file)])
+                for file, of_file in files.items()
+            ]
     lead = (
         "Every difference between the two versions, and every check, in the one state it ended in."
     )
@@ -360,7 +368,7 @@ def _detail(of: OfFramework, detail: ChangedDetail, hunks: Sequence[Hunk]) -> Fi
         f"{detail.id} [{detail.scope}]",
         Badge(stands, _STANDING[stands]),
         [line for line in lines if line],
-        [(side, answer.text, meaning)
+        [(side, variant_words(answer.text), meaning)
          for side, answer, meaning in zip(
              traces_page.SIDES, (detail.a, detail.b), detail.meanings, strict=True)],
         [SourcePair(hunk, traces_page.SIDES) for hunk in hunks if hunk.groups],

@@ -10,7 +10,7 @@ from itertools import groupby
 from rich.console import Console
 from rich.table import Table
 
-from rlregress.model.detail_answers import Item
+from rlregress.model.detail_answers import Item, variant_words
 from rlregress.reporting import tables
 from rlregress.studies.claims.claim_files import (
     NOT_CHECKABLE,
@@ -43,7 +43,9 @@ def report(settled: Settled) -> str:
     found, and what to record if the change is intended.
     """
     claim = settled.claim
-    found = "; ".join(f"{scope}: {answer}" for scope, answer in settled.found.items())
+    found = "; ".join(
+        f"{scope}: {_words(answer, claim.detail)}" for scope, answer in settled.found.items()
+    )
     record = f'verdict = "{settled.verdict}"'
     before = settled.recorded
     if claim.verdicts and "" not in claim.verdicts:
@@ -56,7 +58,8 @@ def report(settled: Settled) -> str:
         f"{claim.id}: {settled.verdict} (recorded: {before or 'nothing'})",
         f"  {claim.place}: {claim.quote}",
         f"  {claim.framework} {settled.version}, {claim.subject}: says "
-        f"{' or '.join(str(statement) for statement in claim.says)}; found {found or 'nothing'}",
+        f"{' or '.join(_words(str(statement), claim.detail) for statement in claim.says)}; "
+        f"found {found or 'nothing'}",
     ]
     if settled.reason:
         lines.append(f"  {settled.reason}")
@@ -161,7 +164,8 @@ def index_rows(
         checks += [(f"default `{default}`", ("default", default)) for default in item.defaults]
         where = (item.place, item.title)
         for words, subject in checks:
-            answered = [_answered(of_framework) or "-" for of_framework in answers[subject]]
+            detail = subject[1] if subject[0] == "detail" else ""
+            answered = [_answered(found, detail) or "-" for found in answers[subject]]
             yield tables.row(*where, words, *answered)
             where = ("", "")
         if item.not_code:
@@ -199,8 +203,8 @@ def _row(settled_claim: Settled) -> str:
     claim = settled_claim.claim
     scope = f", {claim.scope}" if claim.scope else ""
     subject = f"`{claim.subject}`" if claim.subject else ""
-    says = " or ".join(_one(value) for value in claim.says)
-    answered = _answered(settled_claim.found) or ("-" if claim.says else "")
+    says = " or ".join(_words(_one(value), claim.detail) for value in claim.says)
+    answered = _answered(settled_claim.found, claim.detail) or ("-" if claim.says else "")
     verdict = f"**{settled_claim.verdict}**" + (
         f" ({settled_claim.reason})" if settled_claim.reason else ""
     )
@@ -227,10 +231,15 @@ def _one(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _answered(answers: Mapping[str, str]) -> str:
+def _words(value: str, detail: str) -> str:
+    """A variant in words, where the question is a detail; ``none`` is also a value of a default."""
+    return variant_words(value) if detail else value
+
+
+def _answered(answers: Mapping[str, str], detail: str) -> str:
     by_answer: dict[str, list[str]] = {}
     for scope, answer in answers.items():
-        by_answer.setdefault(answer, []).append(scope)
+        by_answer.setdefault(_words(answer, detail), []).append(scope)
     return "; ".join(f"{answer} ({', '.join(scopes)})" for answer, scopes in by_answer.items())
 
 

@@ -1,0 +1,102 @@
+"""The line at fault of a detail that is not as documented, as the code is now."""
+
+from __future__ import annotations
+
+import pytest
+
+from rlregress import frameworks
+from rlregress.details.implementation import implementations
+from rlregress.faults import fault_tables, places
+from rlregress.model.fault_results import DETAILS
+from rlregress.source import replaced
+
+FILE, LINE = "stable_baselines3/sac/sac.py", "critic_loss = 0.5 * sum(F.mse_loss("
+
+
+@pytest.fixture
+def edited(tmp_path, monkeypatch):
+    """The critic loss of Stable-Baselines3's SAC, decided by an edited file; and its line."""
+    adapter = frameworks.get("sb3")
+    [implementation] = implementations(adapter, "sac.critic_loss.scale")
+    text = adapter.locate(FILE).read_text("utf-8")
+    assert text.count(LINE) == 1
+
+    def made(new):
+        (tmp_path / "sac.py").write_text(text.replace(LINE, new), "utf-8")
+        monkeypatch.setattr(type(adapter), "locate", lambda self, file: tmp_path / "sac.py")
+        return implementation, text.partition(LINE)[0].count("\n") + 1
+
+    return made
+
+
+@pytest.mark.parametrize(
+    ("new", "variant", "words"),
+    [
+        ("critic_loss = sum(F.mse_loss(", "none", "decided by"),
+        ("critic_loss = 0.25 * sum(F.mse_loss(", "quarter", "decided by"),
+        ("critic_loss = 1.0 * sum(F.mse_loss(", "none", "decided by"),
+        ("critic_loss = 0.7 * sum(F.mse_loss(", None, "probably decided by"),
+        ("critic_loss = 0.5*sum(F.mse_loss(", "half", "probably decided by"),
+    ],
+)
+def test_the_line_that_changed_is_named_with_what_is_recorded_for_it(edited, new, variant, words):
+    """As a known fault leaves it, or where one line is most like the recorded one."""
+    implementation, number = edited(new)
+    first, second = places.sentences(implementation, variant)
+    assert first.startswith(f"{words} {FILE}:{number}: {new}")
+    assert second == "recorded for this line: 0.5 * sum("
+    assert places.where(implementation, variant).endswith(first.partition(FILE)[2])
+
+
+def test_a_line_that_did_not_change_is_named_as_recorded(edited):
+    """The fault is elsewhere, and this is where to begin."""
+    implementation, number = edited(LINE)
+    [line] = places.sentences(implementation, "none")
+    assert line.startswith(f"decided by {FILE}:{number}, as recorded: {LINE}")
+
+
+@pytest.mark.parametrize(
+    "new",
+    ["critic_loss = halved(", "a = 1.0 * sum(\n        b = 1.0 * sum(F.mse_loss("],
+    ids=["nothing like it", "two lines like it"],
+)
+def test_no_line_is_named_where_none_is_most_like_it(edited, new):
+    """A wrong line would be worse than none; the file and what was there are named."""
+    implementation, _ = edited(new)
+    assert places.sentences(implementation, None) == []
+    text = places.where(implementation, None)
+    assert text.endswith("whose line that decided it is not there any more: 0.5 * sum(")
+
+
+INSTALLED = [of for of in frameworks.installed() if of.expectations() is None]
+
+
+@pytest.mark.parametrize("adapter", INSTALLED, ids=lambda adapter: adapter.full_name)
+def test_the_line_of_a_known_fault_is_named(adapter, tmp_path, monkeypatch):
+    """In every framework: of the lines that are said to have changed nine in ten have."""
+    kind, locate, file = type(adapter), type(adapter).locate, tmp_path / "changed.py"
+    named = right = every = 0
+    for fault in fault_tables.load(DETAILS, [adapter.name]):
+        path = locate(adapter, fault.file)
+        text = path.read_text("utf-8") if path is not None else ""
+        changed = replaced(text, fault.old, fault.new, fault.occurrence)
+        if changed is None:
+            continue
+        file.write_text(changed, "utf-8")
+        monkeypatch.setattr(
+            kind, "locate", lambda of, name, f=fault: file if name == f.file else locate(of, name)
+        )
+        before = fault.old.join(text.split(fault.old)[: max(fault.occurrence, 1)])
+        place = fault.file, before.count("\n") + 1
+        for implementation in implementations(adapter, fault.turns[0]):
+            if implementation.scope in fault.scopes:
+                found = places.at_fault(implementation, fault.finds or None)
+                every += 1
+                named += bool(found.recorded)
+                right += bool(found.recorded) and place == (
+                    found.lines[0].file,
+                    found.lines[0].line,
+                )
+        monkeypatch.setattr(kind, "locate", locate)
+    assert named > every / 2
+    assert right >= 0.9 * named
