@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -67,7 +68,8 @@ class Subject:
         together: options that are set at once.
         calls: label -> what is done with an object and an input; the first one with every option.
         prepare: what is done with each object before it is used.
-        skip: parameters that are not varied.
+        skip: parameters that are not varied; "*" is all of them, "holds" that defaults are
+            not read from an object.
         thorough: kits that all calls are made with, beside the first one.
     """
 
@@ -121,7 +123,7 @@ def variants(called: Any, subject: Subject) -> Iterator[Tuple[str, Dict[str, Any
     known = parameters_of(called)
     for name, parameter in known.items():
         varied = parameter.default is not parameter.empty and name not in subject.skip
-        if varied and name not in given and name not in subject.options:
+        if varied and "*" not in subject.skip and name not in given and name not in subject.options:
             for value in values_of(called, parameter):
                 yield f"{name}={value}", {name: value}
     for name, values in subject.options.items():
@@ -176,7 +178,8 @@ def cases(subject: Subject, seed: int) -> Dict[str, Callable[[], Any]]:
         for input_ in brief:
             add(first, label, options, input_, main)
     known: Mapping[str, Any] = parameters_of(called)
-    if inspect.isclass(called) and subject.kits[first].arguments():
+    told = not {"*", "holds"} & set(subject.skip)
+    if told and inspect.isclass(called) and subject.kits[first].arguments():
         for parameter in list(known)[1:]:
             hold = partial(_held, subject, called, parameter)
             by_name[f"{name}() holds {parameter}"] = partial(_seeded, hold, seed)
@@ -194,6 +197,7 @@ def _held(subject: Subject, called: Any, parameter: str) -> Any:
 
 def _seeded(call: Callable[[], Any], seed: int) -> Any:
     torch.manual_seed(seed)
+    np.random.seed(seed)
     return refused(call)
 
 
