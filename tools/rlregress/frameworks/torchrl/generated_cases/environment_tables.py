@@ -49,7 +49,8 @@ class _Masked(gymnasium.ObservationWrapper):
         super().__init__(environment)
         counts = tuple(int(n) for n in environment.action_space.nvec)
         self._mask = np.indices(counts).sum(0) % 2 == 0
-        mask = gymnasium.spaces.Box(0, 1, counts, np.bool_)
+        flags: Any = np.bool_
+        mask = gymnasium.spaces.Box(0, 1, counts, flags)
         self.observation_space = gymnasium.spaces.Dict(
             {"observation": environment.observation_space, "action_mask": mask}
         )
@@ -81,12 +82,15 @@ def _rolled(environment: Any, count: str) -> Any:
     specs = ("observation_spec", "reward_spec", "action_spec", "done_spec")
     described = {name: refused(partial(_shape, environment, name)) for name in specs}
     draws = [
-        refused(lambda n=name: [getattr(environment, n).rand() for _ in range(4)])
-        for name in ("action_spec", "observation_spec")
+        refused(partial(_drawn, environment, name)) for name in ("action_spec", "observation_spec")
     ]
     torch.manual_seed(0)
     rolled = refused(lambda: environment.rollout(int(count), break_when_any_done=False))
     return Items(rolled=rolled, draws=draws, **described)
+
+
+def _drawn(environment: Any, name: str) -> Any:
+    return [getattr(environment, name).rand() for _ in range(4)]
 
 
 def _shape(environment: Any, name: str) -> str:

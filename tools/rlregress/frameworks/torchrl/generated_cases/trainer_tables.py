@@ -498,6 +498,10 @@ def _made_hook(make: Any, trainer: Any, sender: Any = None) -> Any:
     return made(make.func, **{**_HOOKS[name][0](trainer), **given})
 
 
+def _stepped_by(hook: Any, loss: Any, norm: bool, limit: Any) -> Any:
+    return [hook(loss(None), norm, limit, 0), recorded(loss)]
+
+
 def _used_alone(hook: Any, data: Any, loss: Any) -> Any:
     """What a hook does with a batch: whatever of the usual methods it has."""
     if hasattr(hook, "extend"):
@@ -508,7 +512,7 @@ def _used_alone(hook: Any, data: Any, loss: Any) -> Any:
         return hook.normalize_reward(data.clone())
     if type(hook).__name__ == "OptimizerHook":
         ways = ((True, None), (True, 0.5), (False, 0.5), (True, 50.0))
-        return [refused(lambda w=way: [hook(loss(None), *w, 0), recorded(loss)]) for way in ways]
+        return [refused(partial(_stepped_by, hook, loss, *way)) for way in ways]
     if type(hook).__name__ in ("UpdateWeights", "LogTiming"):
         return _names_of(hook())
     return hook(data.clone())
@@ -539,7 +543,8 @@ def _handled(make: Any, label: str) -> Any:
     trainer._optim_count = 3
     outputs.update({f"use {n}": refused(partial(use, hook)) for n in range(3)})
     states: List[Any] = []
-    outputs["state"] = refused(lambda: [states.append(hook.state_dict()), _kept(hook)])
+    outputs["state"] = refused(partial(_kept, hook))
+    refused(lambda: states.extend([hook.state_dict()]))
     # two of one state, of which the first has gone on
     for number, other in enumerate(others):
         state = states[0] if states and number < 2 else {}
@@ -618,7 +623,10 @@ def _hooks() -> List[Subject]:
         )
         for name, entry in _HOOKS.items()
     ]  # fmt: skip
-    functions = {"mask_batch": partial(batch, "continuous"), "flatten_dict": _nested}
+    functions: Dict[str, Callable[[str], Any]] = {
+        "mask_batch": partial(batch, "continuous"),
+        "flatten_dict": _nested,
+    }
     return [
         *every,
         *(
@@ -717,7 +725,7 @@ def _td3_stepped(make: Any, label: str) -> Any:
 def _steppers() -> List[Subject]:
     mixed = (_HALF, {**_HALF, "clip_norm": None}, {**_HALF, "gradient_accumulation_steps": 2},
              {"gradient_accumulation_steps": 2, "clip_norm": 0.01})  # fmt: skip
-    options = {
+    options: Dict[str, Any] = {
         "clip_norm": [None, 1e6, 0.01], "gradient_accumulation_steps": [0, 2, 3],
         "loss_components": [[], ["loss_first"], ["penalty", "loss_second"], ["loss_third"]],
     }  # fmt: skip
