@@ -94,7 +94,7 @@ def _filled(make: Any, given: Callable[[], Dict[str, Any]]) -> Any:
         outputs[f"extended {turn}"] = refused(extend)
         outputs[f"sample {turn}"] = refused(held.sample)
         _settled(held)
-    return Items(outputs, shown=refused(partial(_shown, held)))
+    return Items(outputs, content=refused(partial(_shown, held)))
 
 
 def _passes(make: Any, given: Callable[[], Dict[str, Any]]) -> Any:

@@ -29,8 +29,8 @@ from rlregress.frameworks.toys import Ends
 # -- environments ----------------------------------------------------------------------------------
 
 
-class _Told(gymnasium.Wrapper):
-    """Tells of each step how many resets there were."""
+class _Counted(gymnasium.Wrapper):
+    """Adds to each step how many resets there were."""
 
     resets = 0
 
@@ -108,25 +108,25 @@ def _begun(environment: Any, count: str) -> Any:
     return outputs
 
 
-def _told(environment: Any, count: str) -> Any:
+def _informed(environment: Any, count: str) -> Any:
     """Resets while an environment is wrapped, and readers of what steps tell beside."""
     counts, steps = [], []
     reader = library("torchrl.envs", "default_info_dict_reader")(["resets"])
     for read in (True, False):
-        told = _Told(Ends())
-        wrapped = type(environment)(told, device="cpu")
-        counts.append(told.resets)
+        informed = _Counted(Ends())
+        wrapped = type(environment)(informed, device="cpu")
+        counts.append(informed.resets)
         if read:
             wrapped.set_info_dict_reader(reader)
         for _ in range(2):
             begun = wrapped.reset()
-            counts.append(told.resets)
+            counts.append(informed.resets)
             steps.append(refused(partial(wrapped.step, begun.set("action", torch.zeros(2)))))
     return {"counts": counts, "steps": steps}
 
 
 def _unknown(environment: Any, count: str) -> Any:
-    """Last observations of which a vector environment tells nothing under the name."""
+    """Last observations of which a vector environment knows nothing under the name."""
     outputs = []
     for observations in ("box", "integer"):
         inner = GymWrapper(_vector(3, observations=observations), device="cpu")
@@ -182,7 +182,7 @@ def _environments() -> List[Subject]:
             "torchrl.envs:GymWrapper",
             {label: Kit(partial(arguments, label), str) for label in makers},
             ("14",), skip=("batch_size",),
-            calls={"": _rolled, "begun": _begun, "told": _told, "unknown": _unknown,
+            calls={"": _rolled, "begun": _begun, "informed": _informed, "unknown": _unknown,
                    "by name": _by_name},
         )
     ]  # fmt: skip

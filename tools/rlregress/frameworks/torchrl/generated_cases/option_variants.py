@@ -178,8 +178,8 @@ def cases(subject: Subject, seed: int) -> Dict[str, Callable[[], Any]]:
         for input_ in brief:
             add(first, label, options, input_, main)
     known: Mapping[str, Any] = parameters_of(called)
-    told = not {"*", "holds"} & set(subject.skip)
-    if told and inspect.isclass(called) and subject.kits[first].arguments():
+    varied = not {"*", "holds"} & set(subject.skip)
+    if varied and inspect.isclass(called) and subject.kits[first].arguments():
         for parameter in list(known)[1:]:
             hold = partial(_held, subject, called, parameter)
             by_name[f"{name}() holds {parameter}"] = partial(_seeded, hold, seed)

@@ -79,9 +79,9 @@ class _Pulls(nn.Module):
         # the root of nothing, whose slope has no bound
         root = (self.second - self.second.detach()).clamp_min(0.0).sqrt().sum()
         more = root if self.calls in self._steep else 0.0 * self.second.sum()
-        seen = 0.0 if data is None else data["observation"].mean()
+        observed = 0.0 if data is None else data["observation"].mean()
         losses = {
-            self._name: weight * ((self.first - seen) ** 2).sum() + more,
+            self._name: weight * ((self.first - observed) ** 2).sum() + more,
             "loss_second": 0.5 * (self.second**2).sum(),
             "penalty": self.second.detach().sum(),
         }
@@ -148,15 +148,15 @@ def _staged(trainer: Any, label: str) -> Any:
         stages.append([stage, trainer.collected_frames])
 
     def handed(stage: str, given: Any, **more: Any) -> Any:
-        shown = "none" if given is None else given["next", "reward"]
-        stages.append([stage, shown])
+        content = "none" if given is None else given["next", "reward"]
+        stages.append([stage, content])
         return given
 
     def logging(stage: str, given: Any, **more: Any) -> Any:
         stages.append(stage)
-        shown = -1.0 if given is None else given["observation"].sum()
-        seen = {"log_pbar": True, f"seen_{stage}": shown}
-        return None if label == "nothing" else {**seen, "count": 3}
+        content = -1.0 if given is None else given["observation"].sum()
+        observed = {"log_pbar": True, f"seen_{stage}": content}
+        return None if label == "nothing" else {**observed, "count": 3}
 
     def ending(steps: int, losses: Any) -> Any:
         stages.append(["post_optim_complete_log", steps, sorted(losses.keys())])
@@ -589,7 +589,7 @@ _METRICS: Dict[str, Sequence[Any]] = {
 
 
 def _ended(hook: Any, label: str) -> Any:
-    """Trainings that may end early; states of others before them; an end that was told before."""
+    """Trainings that may end early; states of others, and ends that came before."""
     outputs: Dict[str, Any] = {"alone": refused(lambda: hook(batch("continuous", "time")))}
     for name, state in (
         ("", {}), ("later", {"best_score": 100.0, "_last_improvement_frame": 40}),
