@@ -18,6 +18,7 @@ from rlregress.frameworks.torchrl.generated_cases.option_variants import (
     Subject,
     recorded,
     refused,
+    set_seed,
 )
 
 _ENDS = "....t..l.t......t........."
@@ -159,7 +160,7 @@ def _everything(make: Any, given: Callable[[], Dict[str, Any]]) -> Any:
     for way in ways if "prefetch" not in make.keywords else ways[:2]:
         # of several threads it is not known which one draws first
         if way is _passes or make.keywords.get("prefetch", 0) < 2:
-            torch.manual_seed(0)
+            set_seed(0)
             answer = refused(partial(way, fresh, given))
             inner = answer if isinstance(answer, Items) else {"": answer}
             outputs.update({f"{way.__name__[1:]} {label}": item for label, item in inner.items()})
@@ -193,7 +194,7 @@ def _sliced(make: Any, label: str) -> Any:
     outputs = []
     # the second one wraps in the middle of a trajectory
     for size in (40, 17):
-        torch.manual_seed(0)
+        set_seed(0)
         held = buffer(size, 12, sampler=make(**given_))
         held.extend(data[: len(data) // 2])
         held.extend(data[len(data) // 2 :])

@@ -23,6 +23,7 @@ from rlregress.frameworks.torchrl.generated_cases.option_variants import (
     Subject,
     recorded,
     refused,
+    set_seed,
 )
 from rlregress.frameworks.toys import Ends
 
@@ -78,13 +79,13 @@ def environment_of(first: int = 0, **options: Any) -> Any:
 def _rolled(environment: Any, count: str) -> Any:
     """Several episodes, what is described, and random actions."""
     environment.set_seed(0)
-    torch.manual_seed(0)
+    set_seed(0)
     specs = ("observation_spec", "reward_spec", "action_spec", "done_spec")
     described = {name: refused(partial(_shape, environment, name)) for name in specs}
     draws = [
         refused(partial(_drawn, environment, name)) for name in ("action_spec", "observation_spec")
     ]
-    torch.manual_seed(0)
+    set_seed(0)
     rolled = refused(lambda: environment.rollout(int(count), break_when_any_done=False))
     return Items(rolled=rolled, draws=draws, **described)
 
@@ -102,7 +103,7 @@ def _begun(environment: Any, count: str) -> Any:
     """Seeds, what the next draw of chance is after them, and resets one after the other."""
     outputs = []
     for seed in (0, 1):
-        torch.manual_seed(7)
+        set_seed(7)
         outputs.append([environment.set_seed(seed), torch.rand(3)])
         outputs.extend([refused(environment.reset) for _ in range(2)])
     return outputs
@@ -113,7 +114,9 @@ def _informed(environment: Any, count: str) -> Any:
     counts, steps = [], []
     reader = library("torchrl.envs", "default_info_dict_reader")(["resets"])
     for read in (True, False):
-        informed = _Counted(Ends())
+        inner = Ends()
+        inner.reset(seed=0)
+        informed = _Counted(inner)
         wrapped = type(environment)(informed, device="cpu")
         counts.append(informed.resets)
         if read:
@@ -195,7 +198,7 @@ def _around(environment: Any, *transforms: Any) -> Any:
     whole, compose = (library("torchrl.envs", name) for name in ("TransformedEnv", "Compose"))
     made = whole(environment, compose(*transforms))
     made.set_seed(0)
-    torch.manual_seed(0)
+    set_seed(0)
     return made
 
 
@@ -236,7 +239,8 @@ def _stepped(transform: Any, observations: str) -> Any:
     bins = transform.num_intervals
     # a pair of numbers, each in its own bin
     chosen["action"] = torch.tensor([bins // 3, bins // 2])
-    return [transform.intervals, environment.step(chosen)]
+    # which the first step computes
+    return [environment.step(chosen), transform.intervals]
 
 
 _SEEN: Dict[str, Any] = {"in_keys": ["observation"]}
@@ -350,16 +354,18 @@ class _Nameless(nn.Module):
 
 def policy(entries: int = 1, described: bool = False, named: Sequence[str] = ()) -> Any:
     """One that describes what it writes in whole, in part or not."""
-    keys, spec = ["action", "sum", "more"][:entries], action_spec(environment_of())
+    keys = ["action", "sum", "more"][:entries]
+    made = TensorDictModule(Drawn(entries), in_keys=["observation"], out_keys=keys)
+    if not (described or named):
+        return made
     composite = library("torchrl.data", "Composite", "CompositeSpec")
+    number = library("torchrl.data", "Unbounded", "UnboundedContinuousTensorSpec")(shape=(1,))
+    spec = composite(action=action_spec(environment_of()), **dict.fromkeys(named, number))
     if described:
         # it names further entries as empty
         kind = library("torchrl.modules", "SafeModule")
-        return kind(Drawn(entries), ["observation"], keys, spec=composite(action=spec))
-    made = TensorDictModule(Drawn(entries), in_keys=["observation"], out_keys=keys)
-    if named:
-        number = library("torchrl.data", "Unbounded", "UnboundedContinuousTensorSpec")(shape=(1,))
-        made.spec = composite(action=spec, **dict.fromkeys(named, number))
+        return kind(Drawn(entries), ["observation"], keys, spec=spec)
+    made.spec = spec
     return made
 
 
@@ -368,14 +374,15 @@ def collecting(copies: int = 1, made: Callable[[], Any] = policy, **more: Any) -
     makers = [partial(environment_of, k) for k in range(copies)]
     environment = makers[0]() if copies == 1 else SerialEnv(copies, makers)
     environment.set_seed(0)
-    torch.manual_seed(0)
-    given = {"create_env_fn": environment, "policy": made(), "frames_per_batch": 12}
-    return {**given, "total_frames": 48, **more}
+    set_seed(0)
+    frames = 6 if copies == 1 else 12
+    given = {"create_env_fn": environment, "policy": made(), "frames_per_batch": frames}
+    return {**given, "total_frames": 4 * frames, **more}
 
 
 def _collected(collector: Any, resets: str) -> Any:
     """Every batch, what is in the buffer meanwhile, and all or some reset after the first."""
-    torch.manual_seed(0)
+    set_seed(0)
     stored, outputs = getattr(collector, "replay_buffer", None), []
     try:
         for number, data in enumerate(collector):
@@ -434,8 +441,8 @@ def _collectors() -> List[Subject]:
         Subject(
             "rlregress.frameworks.torchrl.api:Collector", kits, ("",),
             options={"replay_buffer": [partial(buffer, 100)], "postproc": [_processing],
-                     "init_random_frames": [20, 24], "max_frames_per_traj": [3]},
-            together=({"replay_buffer": partial(buffer, 100), "init_random_frames": 20},
+                     "init_random_frames": [10, 12], "max_frames_per_traj": [3]},
+            together=({"replay_buffer": partial(buffer, 100), "init_random_frames": 10},
                       {"replay_buffer": partial(buffer, 100), "postproc": _processing}),
             calls={"": _collected, "all": lambda made, _: _collected(made, "all"),
                    "one": lambda made, _: _collected(made, "one"), "saved": _saved},
@@ -464,7 +471,7 @@ def _in_processes(environment: Any, given: str) -> Any:
     """Over their ends, and reset in part."""
     try:
         environment.set_seed(0)
-        torch.manual_seed(0)
+        set_seed(0)
         rolled = recorded(environment.rollout(9, policy(), break_when_any_done=False))
         state = environment.reset()
         return [rolled, environment.reset(state.set("_reset", torch.tensor([[False], [True]])))]

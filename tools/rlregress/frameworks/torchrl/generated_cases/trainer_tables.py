@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import importlib
+import inspect
 import io
 import itertools
 import os
@@ -19,7 +20,7 @@ import torch
 from torch import nn
 
 from rlregress.frameworks.torchrl.api import GAE, Collector, TensorDict
-from rlregress.frameworks.torchrl.compat import library, made
+from rlregress.frameworks.torchrl.compat import library, made, parameters_of
 from rlregress.frameworks.torchrl.generated_cases.data_tables import buffer
 from rlregress.frameworks.torchrl.generated_cases.environment_tables import (
     collecting,
@@ -33,6 +34,7 @@ from rlregress.frameworks.torchrl.generated_cases.option_variants import (
     Subject,
     recorded,
     refused,
+    set_seed,
 )
 from rlregress.frameworks.torchrl.network_factories import (
     action_value,
@@ -92,7 +94,7 @@ def _looping(loss: Any = None, collector: Any = None, **more: Any) -> Dict[str, 
     """Arguments of a trainer without an algorithm, of four batches."""
     loss = loss or _Pulls()
     return {
-        "collector": collector or Collector(**collecting()), "total_frames": 48, "frame_skip": 1,
+        "collector": collector or Collector(**collecting()), "total_frames": 24, "frame_skip": 1,
         "optim_steps_per_batch": 2, "loss_module": loss, "progress_bar": False, "seed": 0,
         "optimizer": torch.optim.Adam(loss.parameters(), lr=0.1), "logger": _Log(),
         "log_interval": 1, **more,
@@ -244,7 +246,7 @@ class _Remarks:
 
 
 def _filed(
-    make: Callable[..., Any], backend: str = "torch", interval: int = 8, load: Any = None,
+    make: Callable[..., Any], backend: str = "torch", interval: int = 4, load: Any = None,
     rotation: Any = None, remarks: bool = False, whole: bool = False, **more: Any,
 ) -> Any:  # fmt: skip
     """A trainer that writes files while it trains, and another that reads what is left."""
@@ -309,7 +311,7 @@ def _files(trainer: Any, label: str) -> Any:
         return own
 
     ways: Dict[str, Dict[str, Any]] = {
-        **{f"every {n}": {"interval": n} for n in (0, 13, 24, 1000)},
+        **{f"every {n}": {"interval": n} for n in (0, 7, 12, 1000)},
         **{kind: {"backend": kind} for kind in ("torch", "memmap", "clay", "torchsnapshot")},
         "unmapped": {"load": {"mmap": False}}, "trusted": {"load": {"weights_only": False}},
         "remarks": {"remarks": True}, "whole": {"whole": True},
@@ -365,14 +367,14 @@ def _trainers() -> List[Subject]:
     return [
         Subject(
             f"{_ENGINE}:Trainer",
-            {"": kit(), "random": kit(init_random_frames=24),
-             "less random": kit(init_random_frames=20),
+            {"": kit(), "random": kit(init_random_frames=12),
+             "less random": kit(init_random_frames=10),
              "stored": Kit(partial(storing, True), str),
              "stored elsewhere": Kit(partial(storing, False), str)},
             ("", "nothing"),
             options={
-                "total_frames": [20], "frame_skip": [2, 3], "optim_steps_per_batch": [0, 1],
-                "num_epochs": [0, 2], "log_interval": [0, 11, 12, 13, 100], "logger": [None],
+                "total_frames": [10], "frame_skip": [2, 3], "optim_steps_per_batch": [0, 1],
+                "num_epochs": [0, 2], "log_interval": [0, 5, 6, 7, 100], "logger": [None],
                 "clip_norm": [0.5], "progress_bar": [True], "optimizer": [None],
                 "learner_backend": ["ray", "threads"], "learner_poll_interval": [0.0],
                 "optimization_stepper": [stepper], "replay_buffer": [stored],
@@ -423,13 +425,18 @@ def _updater() -> Any:
 def _playing(trainer: Any) -> Dict[str, Any]:
     whole, compose = (library("torchrl.envs", name) for name in ("TransformedEnv", "Compose"))
     return {
-        "record_interval": 2, "record_frames": 12, "frame_skip": 3, "policy_exploration": policy(),
+        "record_interval": 2, "record_frames": 6, "frame_skip": 3, "policy_exploration": policy(),
         "environment": whole(environment_of(), compose()),
     }  # fmt: skip
 
 
 def _falling(trainer: Any) -> Any:
     return torch.optim.lr_scheduler.ExponentialLR(trainer.optimizer, 0.5)
+
+
+def _plain_buffer() -> Any:
+    storage = library("torchrl.data", "LazyTensorStorage")(40)
+    return library("torchrl.data", "ReplayBuffer")(storage=storage, batch_size=4)
 
 
 _SIZES = tuple(
@@ -442,9 +449,8 @@ _HOOKS: Dict[str, Any] = {
     "SelectKeys": (lambda t: {"keys": ["observation", "next"]}, {"keys": ["action", ["action"]]}),
     "ReplayBufferTrainer": (
         lambda t: {"replay_buffer": buffer(40)},
-        {"max_dims": [[4, -1], [3, 8]], "device": ["cpu"], "batch_size": [2], "replay_buffer": [
-            partial(lambda: library("torchrl.data", "ReplayBuffer")(
-                storage=library("torchrl.data", "LazyTensorStorage")(40), batch_size=4))]}),
+        {"max_dims": [[4, -1], [3, 8]], "device": ["cpu"], "batch_size": [2],
+         "replay_buffer": [lambda: _plain_buffer]}),
     "OptimizerHook": (
         lambda t: {"optimizer": t.optimizer},
         {"loss_components": [[], ["loss_first"], ["penalty", "loss_second"], ["other"]]}),
@@ -495,6 +501,8 @@ def _made_hook(make: Any, trainer: Any, sender: Any = None) -> Any:
         key: own[key] if isinstance(item, str) and item in ("its", "sender") else item
         for key, item in make.keywords.items()
     }
+    # each has its own
+    given = {key: item() if inspect.isfunction(item) else item for key, item in given.items()}
     return made(make.func, **{**_HOOKS[name][0](trainer), **given})
 
 
@@ -533,14 +541,15 @@ def _kept(hook: Any) -> Any:
 
 def _handled(make: Any, label: str) -> Any:
     """By itself on batches, its state in others and from nothing; in a trainer."""
-    sender = _Sender()
-    trainer = _trainer(replay_buffer=buffer(40))
-    given = batch("continuous", label)
+    sender, given = _Sender(), batch("continuous", label)
+    needs = ("OptimizerHook", "UpdateWeights", "LRSchedulerHook", "UTDRHook")
+    trainer = _trainer(replay_buffer=buffer(40)) if make.func.__name__ in needs else None
     hook, *others = (_made_hook(make, trainer, sender) for _ in range(4))
-    use = partial(_used_alone, data=given, loss=trainer.loss_module)
+    use = partial(_used_alone, data=given, loss=trainer.loss_module if trainer else None)
     outputs = {"before": refused(partial(_kept, hook))}
-    # by itself a hook of rates or of weights has taken no step
-    trainer._optim_count = 3
+    if trainer:
+        # by itself a hook of rates or of weights has taken no step
+        trainer._optim_count = 3
     outputs.update({f"use {n}": refused(partial(use, hook)) for n in range(3)})
     states: List[Any] = []
     outputs["state"] = refused(partial(_kept, hook))
@@ -592,7 +601,7 @@ def _ended(hook: Any, label: str) -> Any:
     """Trainings that may end early; states of others, and ends that came before."""
     outputs: Dict[str, Any] = {"alone": refused(lambda: hook(batch("continuous", "time")))}
     for name, state in (
-        ("", {}), ("later", {"best_score": 100.0, "_last_improvement_frame": 40}),
+        ("", {}), ("later", {"best_score": 100.0, "_last_improvement_frame": 20}),
         ("worse", {"best_score": 0.001, "_last_improvement_frame": 3}),
         ("reason", {"stop_reason": "enough"}),
     )[: None if label == "rising" else 1]:  # fmt: skip
@@ -638,9 +647,9 @@ def _hooks() -> List[Subject]:
             f"{_ENGINE}:EarlyStopping",
             {"": Kit(lambda: {"monitor": "seen", "wait_for": 0, "patience": 0}, str)},
             tuple(_METRICS), ("rising", "falling", "broken"),
-            options={"mode": ["min", "mean"], "min_delta": [0.5], "patience": [8, 16, -1],
-                     "wait_for": [12, 24, -1]},
-            together=({"patience": 8, "min_delta": 0.5},), calls={"": _ended},
+            options={"mode": ["min", "mean"], "min_delta": [0.5], "patience": [4, 8, -1],
+                     "wait_for": [6, 12, -1]},
+            together=({"patience": 4, "min_delta": 0.5},), calls={"": _ended},
         ),
     ]  # fmt: skip
 
@@ -709,7 +718,7 @@ def _td3_stepped(make: Any, label: str) -> Any:
     loss = _td3_loss()
     stored = {"replay_buffer": buffer(12)} if label else {}
     trainer = _trainer(loss=loss, **cuts, **stored)
-    torch.manual_seed(0)
+    set_seed(0)
     first = _td3_stepper(loss, make.func, **make.keywords)
     outputs = []
     for stepper in (first, _td3_stepper(loss, make.func, **make.keywords)):
@@ -771,7 +780,7 @@ class _Doubling(nn.Module):
 
 def _given_of(name: str, **more: Any) -> Dict[str, Any]:
     """Arguments of the trainer of an algorithm, of four batches."""
-    torch.manual_seed(0)
+    set_seed(0)
     environment = _summed(environment_of(discrete=name == "DQN"))
     objectives = partial(library, "torchrl.objectives")
     given: Dict[str, Any] = {}
@@ -810,9 +819,9 @@ def _given_of(name: str, **more: Any) -> Dict[str, Any]:
     rated = more.pop("rated", False)
     if rated:
         given["lr_scheduler"] = torch.optim.lr_scheduler.ExponentialLR(given["optimizer"], 0.5)
-    collector = Collector(environment, acting, frames_per_batch=8, total_frames=24)
+    collector = Collector(environment, acting, frames_per_batch=8, total_frames=16)
     return {
-        "collector": collector, "total_frames": 24, "loss_module": loss, "frame_skip": 1,
+        "collector": collector, "total_frames": 16, "loss_module": loss, "frame_skip": 1,
         "optim_steps_per_batch": 2, "progress_bar": False, "logger": _Log(), "log_interval": 1,
         "seed": 0, "replay_buffer": buffer(60), **given, **more,
     }  # fmt: skip
@@ -840,18 +849,19 @@ def _algorithm(trainer: Any) -> str:
 def _elsewhere(trainer: Any, label: str) -> Any:
     """Updates of what is in the buffer, where batches are collected elsewhere, and their log."""
     outputs: Dict[str, Any] = {}
-    kinds = ("log_rewards", "log_actions", "log_observations")
-    for flags in ({}, *({name: wanted} for name in kinds for wanted in (True, False))):
+    flags_ = ((), ("log_rewards",), ("log_actions",), ("log_observations",))
+    known = parameters_of(type(trainer))
+    for flags in ({name: not known[name].default for name in names} for names in flags_):
 
         def run(flags: Any = flags) -> Any:
             own = _of(_algorithm(trainer), async_collection=True, log_interval=0, **flags)
             with torch.no_grad():
                 play = own.collector.env.rollout
-                data = play(12, own.collector.policy, break_when_any_done=False)
+                data = play(8, own.collector.policy, break_when_any_done=False)
             if hasattr(own.loss_module, "critic_network"):
                 data["advantage"] = data["value_target"] = data["next", "reward"]
             own.replay_buffer.extend(data)
-            own.collected_frames = 12
+            own.collected_frames = 8
             own._pre_steps_log_hook(None)
             own.optim_steps(None)
             own._post_steps_hook()
@@ -937,7 +947,7 @@ _CONFIGURED = {
 
 def _described(make: Any, label: str) -> Any:
     """The default of each field, compared where both versions have it."""
-    return Items((field.name, str(field.default)) for field in dataclasses.fields(make.func))
+    return Items((field.name, field.default) for field in dataclasses.fields(make.func))
 
 
 def _configured(make: Any, label: str) -> Any:
