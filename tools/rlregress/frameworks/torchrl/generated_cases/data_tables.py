@@ -54,7 +54,7 @@ def _settled(held: Any) -> None:
 # -- buffers ---------------------------------------------------------------------------------------
 
 
-def _storage(name: str, size: int = 6) -> Any:
+def _storage(name: str, size: int = 7) -> Any:
     return library("torchrl.data", name)(size)
 
 
@@ -100,7 +100,8 @@ def _filled(make: Any, given: Callable[[], Dict[str, Any]]) -> Any:
 
 def _passes(make: Any, given: Callable[[], Dict[str, Any]]) -> Any:
     """Three passes over a buffer, each ended where it ends by itself, or after nine batches."""
-    held = make(**given())
+    # three batches and a rest
+    held = make(**{**given(), "batch_size": 2})
     held.extend(rows())
     outputs: List[Any] = []
     for _ in range(3):

@@ -15,7 +15,7 @@ from torch import nn
 
 from rlregress.frameworks.torchrl.api import GymWrapper, SerialEnv, TensorDictModule
 from rlregress.frameworks.torchrl.compat import action_spec, library
-from rlregress.frameworks.torchrl.generated_cases.data_tables import buffer
+from rlregress.frameworks.torchrl.generated_cases.data_tables import buffer, rows
 from rlregress.frameworks.torchrl.generated_cases.input_corpus import batch
 from rlregress.frameworks.torchrl.generated_cases.option_variants import (
     Items,
@@ -212,12 +212,18 @@ def _transformed(transform: Any, observations: str) -> Any:
         images.append(stack(N=3, dim=-3, **_SEEN))
     environment = _around(inner, *images, transform)
     spec = action_spec(environment)
-    return [environment.rollout(14, break_when_any_done=False), str(spec.dtype), str(spec.shape)]
+    # a counter goes on beyond what ends by itself
+    count = 30 if "Counter" in type(transform).__name__ else 14
+    rolled = environment.rollout(count, break_when_any_done=False)
+    return [rolled, str(spec.dtype), str(spec.shape)]
 
 
 def _over_rows(transform: Any, observations: str) -> Any:
     """Batches in which episodes end, one after the other; short ones; the inverse; its state."""
-    given = batch("continuous", "time").exclude("flat group", "group", "mask")
+    given = batch("continuous", "long")[:2, :11].exclude("flat group", "group", "mask")
+    # each row has its own
+    ends = torch.stack([rows("..t...l..t."), rows("....t....l.")])
+    given["next"].update(ends["next"].select("done", "terminated", "truncated"))
     given["reward"] = given["next", "reward"] * (given["next", "reward"] > -1)
     outputs = {
         "forward": [refused(partial(transform, each)) for each in (given.clone(), given[:, ::2])],
@@ -382,6 +388,8 @@ def collecting(copies: int = 1, made: Callable[[], Any] = policy, **more: Any) -
 
 def _collected(collector: Any, resets: str) -> Any:
     """Every batch, what is in the buffer meanwhile, and all or some reset after the first."""
+    # a collector may run its policy once when it is made
+    drawn = torch.rand(1)
     set_seed(0)
     stored, outputs = getattr(collector, "replay_buffer", None), []
     try:
@@ -395,7 +403,7 @@ def _collected(collector: Any, resets: str) -> Any:
     finally:
         collector.shutdown()
     held = stored[:] if stored is not None and len(stored) else "nothing"
-    return {"batches": outputs, "held": held, "weights": recorded(collector.policy)}
+    return Items(batches=outputs, held=held, weights=recorded(collector.policy), drawn=drawn)
 
 
 def _saved(collector: Any, resets: str) -> Any:
