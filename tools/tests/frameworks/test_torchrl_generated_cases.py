@@ -217,7 +217,13 @@ def put(fault: dict[str, str], faulty: bool) -> None:
     assert not swap.swap([change], [str(ROOT)])
 
 
-@pytest.mark.parametrize("fault", [pytest.param(f, id=f["call"]) for f in FAULTS])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        pytest.param(f, id=f["call"], marks=[pytest.mark.nightly] if f.get("nightly") else [])
+        for f in FAULTS
+    ],
+)
 def test_a_call_shows_a_fault(fault):
     """What the call shows is something else."""
     call = next(

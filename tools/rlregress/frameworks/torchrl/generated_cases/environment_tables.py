@@ -222,7 +222,7 @@ def _over_rows(transform: Any, observations: str) -> Any:
     """Batches in which episodes end, one after the other; short ones; the inverse; its state."""
     given = batch("continuous", "long")[:2, :11].exclude("flat group", "group", "mask")
     # each row has its own
-    ends = torch.stack([rows("..t...l..t."), rows("....t....l.")])
+    ends: Any = torch.stack([rows("..t...l..t."), rows("....t....l.")])
     given["next"].update(ends["next"].select("done", "terminated", "truncated"))
     given["reward"] = given["next", "reward"] * (given["next", "reward"] > -1)
     outputs = {

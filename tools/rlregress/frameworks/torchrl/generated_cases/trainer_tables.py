@@ -850,7 +850,8 @@ def _elsewhere(trainer: Any, label: str) -> Any:
     """Updates of what is in the buffer, where batches are collected elsewhere, and their log."""
     outputs: Dict[str, Any] = {}
     flags_ = ((), ("log_rewards",), ("log_actions",), ("log_observations",))
-    known = parameters_of(type(trainer))
+    kind: Any = type(trainer)
+    known = parameters_of(kind)
     for flags in ({name: not known[name].default for name in names} for names in flags_):
 
         def run(flags: Any = flags) -> Any:
