@@ -555,7 +555,7 @@ class Adapter:
             scenario: ``algorithm``, ``environment`` (options of ``make_env``, and ``copies``),
                 ``settings`` and ``features``, in the names of ``baselines/scenarios/names.toml``.
             make_env: makes an environment of a scenario; its options are those of
-                ``rlregress.inside.toys.Ends``.
+                ``rlregress.frameworks.toys.Ends``.
 
         Returns:
             What is recorded beside the training: name -> numbers, tensors, words, trees of them,

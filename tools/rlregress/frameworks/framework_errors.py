@@ -39,8 +39,8 @@ class ExpectedError(str):
     def __new__(cls, error: BaseException) -> ExpectedError:
         """Of an error as it was caught."""
         made = super().__new__(cls, f"refused: {type(error).__name__}")
-        frames = traceback.extract_tb(error.__traceback__)
-        made.frames = [(f.filename, f.lineno or 0, f.name) for f in reversed(frames)]
+        frames = [(f.f_code, line) for f, line in traceback.walk_tb(error.__traceback__)]
+        made.frames = [(f.co_filename, line or 0, f.co_name) for f, line in reversed(frames)]
         return made
 
 

@@ -23,7 +23,7 @@ TRACED, SUITE, RECORDER, OTHER = "traced", "suite", "recorder", "other"
 _SUITE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _RECORDER = os.path.join(_SUITE, "inside", "")
 #: of this folder, but called by the training or calling it: no hooks.
-_TRAINING = ("trace_worker.py", "toys.py")
+_TRAINING = ("trace_worker.py",)
 #: of the suite's trainings, what only hands on what is called.
 _PASSING = ("framework_errors.py", "running.py", "shim.py")
 #: by which the traced code, or what it is built on, ends a process.

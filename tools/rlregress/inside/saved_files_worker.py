@@ -28,9 +28,9 @@ from rlregress import frameworks
 from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.file_kinds import FileKind, Saving
 from rlregress.frameworks.isolation import isolated
+from rlregress.frameworks.toys import Ends
 from rlregress.inside import error_origin, saved_items, user_files
 from rlregress.inside.events import Places
-from rlregress.inside.toys import Ends
 
 #: seed of the training that is saved.
 _SEED = 1

@@ -115,7 +115,7 @@ def _repository(folder: str) -> List[str]:
 def built_in(job: Dict[str, Any]) -> Callable[[Any], None]:
     """A built-in training, to be called with a recorder."""
     from rlregress import frameworks
-    from rlregress.inside.toys import Ends
+    from rlregress.frameworks.toys import Ends
 
     adapter = frameworks.get(job["framework"])
 

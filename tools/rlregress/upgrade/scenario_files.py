@@ -98,7 +98,7 @@ class Scenario:
 
     Attributes:
         why: what it enters, in a few words.
-        environment: options of ``rlregress.inside.toys.Ends``, and ``copies``.
+        environment: options of ``rlregress.frameworks.toys.Ends``, and ``copies``.
         settings: hyperparameters.
         features: what is switched on.
         where: file and line, for messages.

@@ -49,6 +49,8 @@ def shown(call: Any) -> Any:
 def test_calls_repeat_themselves(part):
     """Every twentieth call, whatever was called in between."""
     some = list(generated_cases.calls(part, 0).items())[::20]
+    if not some:
+        pytest.skip("a package that its classes need is not installed")
     first = {name: shown(call) for name, call in some}
     assert any(first.values())
     assert {name: shown(call) for name, call in reversed(some)} == first
@@ -174,11 +176,18 @@ def traced(kind: type[Shift] | None, monkeypatch: pytest.MonkeyPatch, folder: Pa
     [
         (Shift, "equal", set()),
         # what one version lacks is no difference of the calls that are left
-        (WithoutOption, "equal", {"Shift(twice=True) 1", "Shift() holds twice"}),
+        (WithoutOption, "equal", {"Shift(twice=True) 1", "Shift() holds: twice"}),
         (WithoutMethod, "equal", {"Shift() 1 both: back"}),
         # the same call is made on both sides and does something else
         (Refusing, "diverged", set()),
-        (RefusingAll, "diverged", {"Shift() 1 both: __call__", "Shift() 1 both: back"}),
+        (
+            RefusingAll,
+            "diverged",
+            {
+                *(f"Shift() 1 both: {name}" for name in ("__call__", "back")),
+                *(f"Shift() holds: {name}" for name in ("by", "twice")),
+            },
+        ),
         (OtherNumbers, "diverged", set()),
     ],
 )
@@ -208,7 +217,13 @@ def put(fault: dict[str, str], faulty: bool) -> None:
     assert not swap.swap([change], [str(ROOT)])
 
 
-@pytest.mark.parametrize("fault", [pytest.param(f, id=f["call"]) for f in FAULTS])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        pytest.param(f, id=f["call"], marks=[pytest.mark.nightly] if f.get("nightly") else [])
+        for f in FAULTS
+    ],
+)
 def test_a_call_shows_a_fault(fault):
     """What the call shows is something else."""
     call = next(

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 import torch
 
-from rlregress.frameworks import framework_errors
+from rlregress.frameworks import framework_errors, toys
 from rlregress.frameworks.framework_errors import through
-from rlregress.inside import error_origin, events, toys
+from rlregress.inside import error_origin, events
 from rlregress.inside.error_origin import OTHER, RECORDER, SUITE, TRACED
 from rlregress.inside.recorder import Recorder
 

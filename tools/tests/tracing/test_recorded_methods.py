@@ -13,10 +13,10 @@ import pytest
 import torch
 from gymnasium.wrappers import TimeLimit, TransformReward
 
+from rlregress.frameworks.toys import Ends
 from rlregress.inside.events import Places
 from rlregress.inside.recorder import Recorder
 from rlregress.inside.seeds import SEED
-from rlregress.inside.toys import Ends
 from rlregress.model import explain
 from rlregress.model.recorded_traces import Part, Trace
 from rlregress.tracing.trace_comparison import compare

@@ -13,8 +13,8 @@ import torch
 
 from rlregress import cli, frameworks
 from rlregress.frameworks.sb3 import saved_agents
+from rlregress.frameworks.toys import Ends
 from rlregress.inside import checkpoint, saved_files_worker
-from rlregress.inside.toys import Ends
 from rlregress.model import differences as model
 from rlregress.upgrade import entries, side_files
 

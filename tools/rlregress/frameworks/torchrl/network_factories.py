@@ -1,7 +1,4 @@
-"""Small networks and batches for parts of TorchRL that are used by themselves.
-
-What is made here is the same on every version: plain layers, and numbers drawn by torch.
-"""
+"""Small networks for classes of TorchRL: plain layers, the same on every version."""
 
 from __future__ import annotations
 
@@ -10,41 +7,11 @@ from typing import Any, Callable, Dict, Sequence
 import torch
 from torch import nn
 
-from rlregress.frameworks.base import Unsupported
-from rlregress.frameworks.torchrl.api_cases import refused
-from rlregress.frameworks.torchrl.compat import library, made
+from rlregress.frameworks.torchrl.compat import library
 
 OBSERVATIONS, ACTIONS = 3, 2
 #: actions of an environment with choices.
 CHOICES = 4
-#: where the log-probability of an action stands, now and until 0.9.
-_LOG_PROBS = ("action_log_prob", "sample_log_prob")
-
-
-def answers(seed: int, **calls: Callable[[], Any]) -> Dict[str, Any]:
-    """What each call returns or is refused with, from the same random state; trees item by item."""
-    outputs: Dict[str, Any] = {}
-    for label, call in calls.items():
-        torch.manual_seed(seed)
-        answer = _answer(call)
-        if isinstance(answer, dict):
-            outputs.update({f"{label}.{name}": item for name, item in answer.items()})
-        else:
-            outputs[label] = answer
-    return outputs
-
-
-def _answer(call: Callable[[], Any]) -> Any:
-    def guarded() -> Any:
-        try:
-            return call()
-        except Unsupported as lacking:
-            return lacking
-
-    answer = refused(guarded)
-    if isinstance(answer, Unsupported):
-        raise answer
-    return answer
 
 
 def dictionary(items: Dict[str, Any], shape: Sequence[int]) -> Any:
@@ -52,51 +19,6 @@ def dictionary(items: Dict[str, Any], shape: Sequence[int]) -> Any:
     from tensordict import TensorDict
 
     return TensorDict(items, batch_size=list(shape))
-
-
-# -- batches ------------------------------------------------------------------------------------
-
-
-def steps(*shape: int, **more: Any) -> Any:
-    """Steps with continuous actions, in which nothing ends unless ``more`` says so."""
-    ends = torch.zeros(*shape, 1, dtype=torch.bool)
-    done, terminated = more.pop("done", ends), more.pop("terminated", ends)
-    following = {
-        "observation": torch.randn(*shape, OBSERVATIONS),
-        "reward": torch.randn(*shape, 1),
-        "done": done.clone(),
-        "terminated": terminated.clone(),
-        **more.pop("following", {}),
-    }
-    items = {
-        "observation": torch.randn(*shape, OBSERVATIONS),
-        "action": torch.tanh(torch.randn(*shape, ACTIONS)),
-        "done": ends.clone(),
-        "terminated": ends.clone(),
-        **more,
-    }
-    return dictionary({**items, "next": dictionary(following, shape)}, shape)
-
-
-def scored(*shape: int, **more: Any) -> Any:
-    """Steps with what an old policy, its critic and an estimator wrote."""
-    log_prob = -5.0 * torch.rand(*shape) - 1.0
-    old = {
-        "loc": torch.randn(*shape, ACTIONS),
-        "scale": torch.rand(*shape, ACTIONS) + 0.5,
-        "advantage": 3.0 * torch.randn(*shape, 1) + 1.0,
-        "value_target": torch.randn(*shape, 1),
-        "state_value": torch.randn(*shape, 1),
-        **{key: log_prob.clone() for key in _LOG_PROBS},
-    }
-    return steps(*shape, **{**old, **more})
-
-
-def at(shape: Sequence[int], *places: int) -> torch.Tensor:
-    """Flags that are set at some steps of every trajectory."""
-    flags = torch.zeros(*shape, 1, dtype=torch.bool)
-    flags[..., list(places), :] = True
-    return flags
 
 
 # -- networks -----------------------------------------------------------------------------------
@@ -237,12 +159,3 @@ def exploring(name: str, call: Callable[[], Any]) -> Any:
     )
     with exploration(kind), torch.no_grad():
         return call()
-
-
-def estimator_of(name: str, critic: Any, **options: Any) -> Any:
-    """An estimator of the version, by keywords that it has."""
-    kind = library("torchrl.objectives.value", name)
-    given = {"gamma": 0.9, "value_network": critic, **options}
-    if name in ("GAE", "TDLambdaEstimator", "MultiAgentGAE"):
-        given["lmbda"] = 0.8
-    return made(kind, **given)

@@ -18,15 +18,16 @@ import torch
 from rlregress.frameworks.base import TrainingRequest
 from rlregress.frameworks.file_kinds import FileKind, Item, Saving
 from rlregress.frameworks.torchrl import training
-from rlregress.frameworks.torchrl.compat import library, ppo_loss, sac_loss, td3_loss
+from rlregress.frameworks.torchrl.compat import LOG_PROBS, library, ppo_loss, sac_loss, td3_loss
 from rlregress.frameworks.torchrl.network_factories import (
+    ACTIONS,
     CHOICES,
+    OBSERVATIONS,
     action_value,
     bounds,
     deterministic,
+    dictionary,
     q_values,
-    scored,
-    steps,
     stochastic,
     value,
 )
@@ -107,8 +108,41 @@ def _tensors(module: Any) -> Dict[str, Any]:
     return {name: held for name, held in state.items() if isinstance(held, torch.Tensor)}
 
 
+def _steps(count: int, **more: Any) -> Any:
+    """Random steps with continuous actions, in which nothing ends."""
+    ends = torch.zeros(count, 1, dtype=torch.bool)
+    following = {
+        "observation": torch.randn(count, OBSERVATIONS),
+        "reward": torch.randn(count, 1),
+        "done": ends.clone(),
+        "terminated": ends.clone(),
+    }
+    items = {
+        "observation": torch.randn(count, OBSERVATIONS),
+        "action": torch.tanh(torch.randn(count, ACTIONS)),
+        "done": ends.clone(),
+        "terminated": ends.clone(),
+        **more,
+    }
+    return dictionary({**items, "next": dictionary(following, [count])}, [count])
+
+
+def _scored(count: int) -> Any:
+    """Steps with what an old policy, its critic and an estimator wrote."""
+    log_prob = -5.0 * torch.rand(count) - 1.0
+    return _steps(
+        count,
+        loc=torch.randn(count, ACTIONS),
+        scale=torch.rand(count, ACTIONS) + 0.5,
+        advantage=3.0 * torch.randn(count, 1) + 1.0,
+        value_target=torch.randn(count, 1),
+        state_value=torch.randn(count, 1),
+        **{key: log_prob.clone() for key in LOG_PROBS},
+    )
+
+
 def _batch(algorithm: str) -> Any:
-    batch = scored(_BATCH) if algorithm == "ppo" else steps(_BATCH)
+    batch = _scored(_BATCH) if algorithm == "ppo" else _steps(_BATCH)
     if algorithm == "dqn":
         choices = torch.randint(CHOICES, (_BATCH,))
         batch["action"] = torch.nn.functional.one_hot(choices, CHOICES)
@@ -147,7 +181,7 @@ def _acts(actor: Any) -> Iterator[Item]:
     types = library("torchrl.envs.utils", "ExplorationType")
     exploration = library("torchrl.envs.utils", "set_exploration_type")
     torch.manual_seed(0)
-    observed = steps(8).select("observation")
+    observed = _steps(8).select("observation")
     for name, kind in (("deterministic", types.DETERMINISTIC), ("sampled", types.RANDOM)):
         torch.manual_seed(1)
         with torch.no_grad(), exploration(kind), held.to_module(network):

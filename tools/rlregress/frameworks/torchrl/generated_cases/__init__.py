@@ -12,9 +12,12 @@ from typing import Any, Callable, Dict, List
 from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.torchrl.generated_cases import (
     action_tables,
+    data_tables,
+    environment_tables,
     estimator_tables,
     loss_tables,
     network_tables,
+    trainer_tables,
 )
 from rlregress.frameworks.torchrl.generated_cases.option_variants import Subject, cases, events_of
 
@@ -26,6 +29,9 @@ def subjects() -> Dict[str, List[Subject]]:
         **estimator_tables.subjects(),
         **action_tables.subjects(),
         **network_tables.subjects(),
+        **data_tables.subjects(),
+        **environment_tables.subjects(),
+        **trainer_tables.subjects(),
     }
 
 

@@ -18,6 +18,7 @@ from rlregress.frameworks.torchrl.generated_cases.option_variants import (
     Subject,
     recorded,
     refused,
+    set_seed,
 )
 from rlregress.frameworks.torchrl.network_factories import (
     ACTIONS,
@@ -99,7 +100,7 @@ def _probed(kind: Any, given: Dict[str, Any]) -> Any:
     }
 
     def moved(call: Callable[[], torch.Tensor]) -> Any:
-        torch.manual_seed(0)
+        set_seed(0)
         output = call()
         if output.requires_grad:
             (output * numbers(*output.shape, of="weights")).sum().backward(retain_graph=True)
@@ -261,7 +262,7 @@ def _helped(helper: Any, made: Any) -> Any:
             ("one", (made,)), ("two", (made, _made("plain"))), ("three", (made, (3,))),
             ("same", (made, made)), *((kind, (made, _made(kind))) for kind in _KINDS[1:]),
         ):  # fmt: skip
-            torch.manual_seed(0)
+            set_seed(0)
             with summed(total):
                 outputs[f"{label} {total}"] = refused(partial(helper, *arguments))
     with summed(False):
@@ -351,7 +352,7 @@ def _noised(noise: Any, given: Any) -> Any:
     for kind in ("RANDOM", "DETERMINISTIC", "MODE", "MEAN"):
         if not hasattr(ExplorationType, kind):
             continue
-        torch.manual_seed(0)
+        set_seed(0)
         with set_exploration_type(getattr(ExplorationType, kind)), torch.no_grad():
             data = given.clone()
             for turn in range(3):

@@ -18,6 +18,7 @@ from rlregress.frameworks.torchrl.generated_cases.option_variants import (
     Subject,
     recorded,
     refused,
+    set_seed,
     with_gradients,
 )
 from rlregress.frameworks.torchrl.network_factories import (
@@ -148,7 +149,7 @@ def _actor_of_heads(move: str, nested: bool, gain: float = 1.0) -> Any:
 
 def _acted(actor: Callable[[], Any], label: str) -> Any:
     """Steps in which an actor of the same kind acted."""
-    torch.manual_seed(1)
+    set_seed(1)
     given = batch("continuous", label).exclude(
         "action", "action_log_prob", "sample_log_prob", "loc", "scale", "logits"
     )

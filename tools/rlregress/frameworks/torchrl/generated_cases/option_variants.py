@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-import itertools
 import re
 import traceback
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -67,7 +67,8 @@ class Subject:
         together: options that are set at once.
         calls: label -> what is done with an object and an input; the first one with every option.
         prepare: what is done with each object before it is used.
-        skip: parameters that are not varied.
+        skip: parameters that are not varied; "*" is all of them, "holds" that defaults are
+            not read from an object.
         thorough: kits that all calls are made with, beside the first one.
     """
 
@@ -114,14 +115,13 @@ def _words(doc: str, name: str) -> List[str]:
     return sorted(set(words) & set(quoted))
 
 
-def variants(called: Any, subject: Subject) -> Iterator[Tuple[str, Dict[str, Any]]]:
-    """Label and keywords of each variant: none, each option, and those that go together."""
-    yield "", {}
-    given = set(next(iter(subject.kits.values())).arguments())
-    known = parameters_of(called)
-    for name, parameter in known.items():
+def variants(
+    called: Any, subject: Subject, given: Mapping[str, Any]
+) -> Iterator[Tuple[str, Dict[str, Any]]]:
+    """Label and keywords of each variant of what is given: each option, and those together."""
+    for name, parameter in parameters_of(called).items():
         varied = parameter.default is not parameter.empty and name not in subject.skip
-        if varied and name not in given and name not in subject.options:
+        if varied and "*" not in subject.skip and name not in given and name not in subject.options:
             for value in values_of(called, parameter):
                 yield f"{name}={value}", {name: value}
     for name, values in subject.options.items():
@@ -166,34 +166,48 @@ def cases(subject: Subject, seed: int) -> Dict[str, Callable[[], Any]]:
         by_name[" ".join(filter(None, words))] = partial(_seeded, use, seed)
 
     first, main = next(iter(subject.kits)), next(iter(subject.calls))
+    given = subject.kits[first].arguments()
     brief = subject.brief or subject.inputs[:1]
     for kit in subject.kits:
         for input_ in subject.inputs if kit == first else brief:
             add(kit, "", {}, input_, main)
         for call in list(subject.calls)[1:] if kit in (first, *subject.thorough) else ():
             add(kit, "", {}, brief[0], call)
-    for label, options in itertools.islice(variants(called, subject), 1, None):
+    for label, options in variants(called, subject, given):
         for input_ in brief:
             add(first, label, options, input_, main)
-    known: Mapping[str, Any] = parameters_of(called)
-    if inspect.isclass(called) and subject.kits[first].arguments():
-        for parameter in list(known)[1:]:
-            hold = partial(_held, subject, called, parameter)
-            by_name[f"{name}() holds {parameter}"] = partial(_seeded, hold, seed)
+    varied = not {"*", "holds"} & set(subject.skip)
+    if varied and inspect.isclass(called) and given:
+        held = partial(_held, called, subject.kits[first].arguments)
+        by_name[f"{name}() holds"] = partial(_seeded, held, seed)
     return by_name
 
 
-def _held(subject: Subject, called: Any, parameter: str) -> Any:
-    """What a default is as an attribute, where users find it."""
-    arguments = next(iter(subject.kits.values())).arguments()
-    made = called(**{keyword(called, name): value for name, value in arguments.items()})
-    # where the option is there, an attribute that is not is a result
-    value = getattr(made, parameter, "none")
-    return str(type(value)) if isinstance(value, nn.Module) else recorded(value)
+def _held(called: Any, arguments: Callable[[], Dict[str, Any]]) -> Any:
+    """What each default is as an attribute, where users find it."""
+    made = called(**{keyword(called, name): value for name, value in arguments().items()})
+
+    def held(name: str) -> Any:
+        # where the option is there, an attribute that is not is a result
+        item = getattr(made, name, "none")
+        return str(type(item)) if isinstance(item, nn.Module) else item
+
+    names = list(parameters_of(called))[1:]
+    return Items((name, refused(partial(held, name))) for name in names)
+
+
+def set_seed(seed: int) -> None:
+    """Set torch's own generator.
+
+    ``torch.manual_seed`` also notes where it was called from for each device that is not there,
+    which takes longer than most calls.
+    """
+    torch.default_generator.manual_seed(seed)
 
 
 def _seeded(call: Callable[[], Any], seed: int) -> Any:
-    torch.manual_seed(seed)
+    set_seed(seed)
+    np.random.seed(seed)
     return refused(call)
 
 
@@ -201,13 +215,14 @@ def _used(
     subject: Subject, called: Any, kit: Kit, options: Dict[str, Any], input_: str, call: str
 ) -> Any:
     with kit.within() if kit.within else contextlib.nullcontext():
-        given = {name: value() if _makes(value) else value for name, value in options.items()}
-        arguments = {**kit.arguments(), **given}
+        named: Callable[[str], str] = partial(keyword, called) if inspect.isclass(called) else str
+        # an option that a version lacks is found out before anything is made
+        given = {named(k): value() if _makes(value) else value for k, value in options.items()}
+        own = kit.arguments()
+        arguments = {**{named(name): value for name, value in own.items()}, **given}
         batch = kit.inputs(input_)
-        if inspect.isclass(called):
-            arguments = {keyword(called, name): value for name, value in arguments.items()}
         # what takes its arguments from the input is called with it
-        late = not kit.arguments() or not inspect.isclass(called)
+        late = not own or not inspect.isclass(called)
         made = partial(called, **arguments) if late else called(**arguments)
         for prepare in filter(None, (subject.prepare, kit.prepare)):
             made = prepare(made)
@@ -234,13 +249,13 @@ def _in_vain(error: Exception) -> bool:
     if isinstance(error, Unsupported):
         return True
     words = "argument" if isinstance(error, TypeError) else ""
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.name != "__getattr__"]
+    codes = [frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__)]
     return (
         isinstance(error, (AttributeError, ImportError, TypeError))
         and words in str(error)
         # a value that has become none is no name that a version lacks
         and "'NoneType'" not in str(error)
-        and frames[-1].filename.startswith(_SUITE)
+        and [c for c in codes if c.co_name != "__getattr__"][-1].co_filename.startswith(_SUITE)
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any, Callable, Mapping
 import numpy as np
 import torch
 
-from rlregress.frameworks.torchrl import api_cases, generated_cases
+from rlregress.frameworks.torchrl import generated_cases
 from rlregress.frameworks.torchrl.scenarios.loop_settings import ON_POLICY, ScenarioOptions
 from rlregress.frameworks.torchrl.scenarios.off_policy_loop import OffPolicy
 from rlregress.frameworks.torchrl.scenarios.on_policy_loop import OnPolicy
@@ -30,9 +30,6 @@ def trace(
         torch.manual_seed(seed)
         np.random.seed(seed)
         options = ScenarioOptions(scenario)
-        part = options.take("part")
-        if part is not None:
-            return api_cases.use(part, make_env, seed)
         calls = options.take("calls")
         if calls is not None:
             return generated_cases.use(calls, seed)
