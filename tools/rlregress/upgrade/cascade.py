@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -200,14 +199,14 @@ def _work(
         with ExitStack() as stack:
             folders = []
             for of_side in states:
-                folder = options.keep / _key([of_side, *shared])
+                folder = options.keep / state.key_of([of_side, *shared])
                 if folder not in folders:
                     stack.enter_context(cached_folders.locked(folder, options.say))
                 folder.mkdir(parents=True, exist_ok=True)
                 folders.append(folder)
             yield folders[0], folders[1]
         return
-    folder = cached_folders.cache() / "gates" / _key([*states, *shared])
+    folder = cached_folders.cache() / "gates" / state.key_of([*states, *shared])
     with cached_folders.locked(folder, options.say):
         if (folder / _FINISHED).exists():
             shutil.rmtree(folder)
@@ -224,10 +223,6 @@ def _work(
             shutil.rmtree(folder)
             raise
         (folder / _FINISHED).touch()
-
-
-def _key(parts: Sequence[str]) -> str:
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
 def _compared(

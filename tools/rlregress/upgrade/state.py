@@ -77,6 +77,11 @@ def _digests(adapter: Adapter) -> dict[str, str]:
         return {adapter.name: str(error)}
 
 
+def key_of(parts: Sequence[str]) -> str:
+    """The name of the folder in which what was recorded of a version is kept."""
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
 def own_digest() -> str:
     """Of the code of this library that records and asks: what another one left is void."""
     digest = hashlib.sha256()
