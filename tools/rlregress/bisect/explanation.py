@@ -51,7 +51,7 @@ def of(
     else:
         pieces, explains = _of_code(symptom, sides, adapters)
         found, functions = step, pieces
-    shown = [
+    listed = [
         ChangedFunction(
             place=str(function), lines=tuple(attribution.source_difference(function, {}))
         )
@@ -59,7 +59,7 @@ def of(
     ]
     return replace(
         found,
-        functions=tuple(shown[:_LISTED]),
+        functions=tuple(listed[:_LISTED]),
         explains=explains,
         changelog=tuple(_changelog(step, symptom, functions if explains else (), adapters)),
     )
