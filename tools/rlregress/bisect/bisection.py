@@ -1,8 +1,8 @@
 """The searches, without input or output: what is checked of a version is a function.
 
-``first_new`` searches a history as ``git bisect`` does, ``every_change`` a list of releases, and
-``smallest`` a set of packages (delta debugging: Zeller and Hildebrandt, 2002, "Simplifying and
-isolating failure-inducing input").
+``first_new`` searches a history as ``git bisect`` does, ``every_change`` repeats it, and
+``smallest`` searches a set of packages (delta debugging: Zeller and Hildebrandt, 2002, "Simplifying
+and isolating failure-inducing input").
 """
 
 from __future__ import annotations
@@ -27,6 +27,10 @@ class Step:
     old: int
     new: int
     between: tuple[int, ...] = ()
+
+    def moved(self, by: int) -> Step:
+        """The same step in a list that begins earlier."""
+        return Step(self.old + by, self.new + by, tuple(n + by for n in self.between))
 
 
 def chain(count: int) -> list[tuple[int, ...]]:
@@ -78,26 +82,19 @@ def _numbers(mask: int) -> Iterator[int]:
         mask ^= lowest
 
 
-def every_change(count: int, value: Callable[[int], str | None]) -> list[Step]:
-    """All steps of a list of versions at which a value changes, by halving.
+def every_change(count: int, after: Callable[[int], Step | None]) -> Iterator[Step]:
+    """All steps of a list of versions, one after the other.
 
-    Between two versions with the same value nothing is searched: a change that was taken back
-    there is not found.
+    A change that was taken back before the last version is not found.
 
     Args:
-        value: of a version; None: it cannot be checked. Called again for the same version.
+        after: the first step after a version, from what that version is to what the last one is;
+            None: those two are the same.
     """
-
-    def between(low: int, high: int) -> list[Step]:
-        if value(low) == value(high):
-            return []
-        middle = sorted(range(low + 1, high), key=lambda n: abs(2 * n - low - high))
-        for number in middle:
-            if value(number) is not None:
-                return [*between(low, number), *between(number, high)]
-        return [Step(low, high, tuple(range(low + 1, high)))]
-
-    return between(0, count - 1)
+    low = 0
+    while low < count - 1 and (step := after(low)) is not None:
+        yield step
+        low = step.new
 
 
 def smallest(names: Sequence[str], check: Callable[[frozenset[str]], str]) -> tuple[str, ...]:

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
+from uuid import uuid4
 
 from rlregress.bisect import bisection, explanation, versions
 from rlregress.bisect.bisection import NEW, OLD, SKIPPED, Step
-from rlregress.bisect.symptoms import Checked, Symptom
+from rlregress.bisect.symptoms import NOT_THERE, Checked, Symptom, Value
 from rlregress.bisect.versions import Pins
-from rlregress.errors import UserError
+from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter
 from rlregress.model.bisect_result import Bisected, ChangedAt
 from rlregress.upgrade import (
     cached_folders,
+    installed,
     installer,
     resolved,
     revisions,
     side_environments,
     state,
+    wheels,
 )
 from rlregress.upgrade.requested import Requested
-from rlregress.upgrade.side_environments import Prepared
+from rlregress.upgrade.resolved import ResolvedSide
 
 
 @dataclass(frozen=True)
@@ -44,23 +48,35 @@ class Search:
     """Measures a symptom in versions, each once; remembers what could not be checked.
 
     Attributes:
-        values: version -> what was measured; skipped: version -> why nothing was.
+        own: a folder for environments, each of which goes when it was measured.
+        shared: pins that every version stands on.
+        values: version -> what was measured, beside the present old end.
+        skipped: version -> why it is left out.
+        checked: versions that were measured.
     """
 
     symptom: Symptom
     adapters: Sequence[Adapter]
     say: cached_folders.Say
-    base: Sequence[str] = ()
-    values: dict[str, str] = field(default_factory=dict)
+    own: Path
+    shared: Sequence[str] = ()
+    values: dict[str, Value] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
-    _old: Checked | None = None
+    checked: set[str] = field(default_factory=set)
+    _ends: Mapping[str, Checked] = field(default_factory=dict)
+    _asked: Value = field(default_factory=dict)
 
-    def begin(self, old: Candidate, new: Candidate) -> tuple[str, str]:
-        """The values of both ends.
+    def begin(self, old: Candidate, new: Candidate) -> bool:
+        """Whether both ends differ; others are compared with the old one from now on.
 
         Raises:
-            UserError: an end cannot be made or checked.
+            UserError: an end cannot be checked, or neither has what is looked for.
         """
+        for end in self._ends.values():
+            shutil.rmtree(end.own, ignore_errors=True)
+        self.values.clear()
+        self._ends = {end.text: self._made(end) for end in (old, new)}
+        self._asked = {}
         ends = []
         for which, candidate in (("OLD", old), ("NEW", new)):
             value = self.value(candidate)
@@ -68,15 +84,29 @@ class Search:
                 reason = self.skipped[candidate.text]
                 raise UserError(f"{which}, {candidate.text}, cannot be checked: {reason}")
             ends.append(value)
-        return ends[0], ends[1]
+        if {*ends[0].values(), *ends[1].values()} == {NOT_THERE}:
+            known = nearest(self.symptom.name, self.symptom.known(self._ends[new.text]))
+            raise UserError(
+                f"neither {old.text} nor {new.text} has what is looked for, {self.symptom.title}; "
+                f"{known}"
+            )
+        self._asked = {scope: ends[0][scope] for scope in ends[0].keys() & ends[1].keys()}
+        if not self._asked:
+            answers = " and ".join(", ".join(sorted(end)) for end in ends)
+            raise UserError(
+                f"{self.symptom.title} has answers in {old.text} and in {new.text}, but none in "
+                f"both: {answers}"
+            )
+        return any(ends[1][scope] != text for scope, text in self._asked.items())
 
-    def value(self, candidate: Candidate) -> str | None:
+    def value(self, candidate: Candidate) -> Value | None:
         """Of a version; None: it cannot be checked."""
         name = candidate.text
         if name not in self.values and name not in self.skipped:
             try:
                 self.values[name] = self._measured(candidate)
-                self.say(f"{name}: {self.values[name]}")
+                self.checked.add(name)
+                self.say(f"{name}: {self.text(name)}")
             except installer.Unreachable:
                 raise
             except UserError as error:
@@ -84,50 +114,59 @@ class Search:
                 self.say(f"{name}: skipped, {error}")
         return self.values.get(name)
 
-    def answer(self, candidate: Candidate, old: str) -> str:
-        """Whether a version is as the old end."""
+    def answer(self, candidate: Candidate) -> str:
+        """Whether a version is as the old end, of what both ends answer."""
         value = self.value(candidate)
-        return SKIPPED if value is None else OLD if value == old else NEW
+        if value is None:
+            return SKIPPED
+        if any(value.get(scope, text) != text for scope, text in self._asked.items()):
+            return NEW
+        unanswered = sorted(self._asked.keys() - value.keys())
+        if unanswered:
+            self.skipped[candidate.text] = f"it does not answer {', '.join(unanswered)}"
+            return SKIPPED
+        return OLD
 
-    def _measured(self, candidate: Candidate) -> str:
-        side = candidate.requested()
-        if self.base and side.requirements:
-            side = side.on(self.base)
-        here = self._made(side)
-        if self._old is None:
-            # the old end stays: others are compared with it
-            self._old = here
-            return self.symptom.value(here, here)
+    def text(self, name: str) -> str:
+        """What was measured of a version, in words; of scopes that differ from the old end."""
+        value = self.values[name]
+        shown = {s: t for s, t in value.items() if self._asked.get(s) != t and s in self._asked}
+        shown = shown or {s: t for s, t in value.items() if s in self._asked} or dict(value)
+        if len(set(shown.values())) == 1:
+            return next(iter(shown.values()))
+        return ", ".join(f"{scope}: {text}" for scope, text in sorted(shown.items()))
+
+    def _measured(self, candidate: Candidate) -> Value:
+        end = self._ends.get(candidate.text)
+        if end is not None:
+            return self.symptom.value(end, *self._ends.values())
+        here = self._made(candidate)
         try:
-            return self.symptom.value(here, self._old)
+            return self.symptom.value(here, *self._ends.values())
         finally:
-            _remove(here.prepared)
+            shutil.rmtree(here.own, ignore_errors=True)
 
-    def _made(self, side: Requested) -> Checked:
+    def _made(self, candidate: Candidate) -> Checked:
+        own = self.own / uuid4().hex
+        side = candidate.requested()
+        if side.tree is None and side.requirements and self.shared:
+            side = side.on(self.shared)
         nothing = Requested("installed")
         _, of_side = resolved.with_versions(nothing, side, self.adapters, cached_folders.silent)
-        prepared = side_environments.prepared(of_side, self.adapters, cached_folders.silent)
-        parts = [state.state(prepared, self.adapters), state.own_digest(), state.machine()]
-        folder = cached_folders.cache() / "versions" / state.key_of([*parts, self.symptom.key])
+        parts = [*self._content(of_side), state.own_digest(), state.machine(), self.symptom.key]
+        folder = cached_folders.cache() / "versions" / state.key_of(parts)
         folder.mkdir(parents=True, exist_ok=True)
-        return Checked(prepared, folder)
+        return Checked(of_side, self.adapters, own, folder)
 
-    def end(self) -> None:
-        """Remove what was made for the old end."""
-        if self._old is not None:
-            _remove(self._old.prepared)
-
-
-def _remove(prepared: Prepared) -> None:
-    """Remove an environment that this search made; what was there before stays."""
-    if prepared.cached or prepared.how not in ("overlay", "environment"):
-        return
-    if prepared.how == "overlay":
-        folder = Path(prepared.side.paths[0])
-    else:
-        folder = Path(prepared.side.python).parents[1]
-    with cached_folders.locked(folder):
-        shutil.rmtree(folder, ignore_errors=True)
+    def _content(self, side: ResolvedSide) -> list[str]:
+        """What decides what a version does, before it is made: what pins name does not change."""
+        if side.versions is None:
+            prepared = side_environments.prepared(side, self.adapters)
+            return [state.state(prepared, self.adapters)]
+        below = [] if side.own_environment else [
+            *installed.pins(), *(str(sorted(state.digests(of).items())) for of in self.adapters)
+        ]  # fmt: skip
+        return [wheels.TAG, *sorted(side.versions.rows.values()), *side.versions.tools, *below]
 
 
 def of_releases(
@@ -152,21 +191,21 @@ def of_releases(
             f"'{ends[0].text}' and '{ends[1].text}' pin the same versions of "
             f"{', '.join(sorted(old)) or 'nothing'}; expected two versions of a package"
         )
-    search = Search(symptom, adapters, say, _shared(old, new, adapters, say))
 
     def world(pins: Pins) -> Candidate:
         # the packages that stay are named once, with the ends
         text = " ".join(f"{n}=={v}" for n, v in sorted(pins.items()) if n in moved)
         return Candidate(text, lambda: versions.of_pins(pins))
 
-    try:
-        values = search.begin(world(old), world(new))
-        result = Bisected(symptom=symptom.title, ends=(ends[0].text, ends[1].text), values=values)
-        if values[0] == values[1]:
-            return replace(result, skipped=tuple(search.skipped.items()))
+    with cached_folders.scratch("bisect") as own:
+        search = Search(symptom, adapters, say, own, _shared(old, new, adapters, say))
+        differ = search.begin(world(old), world(new))
+        result = _result(search, ends[0].text, ends[1].text, world(old), world(new))
+        if not differ:
+            return result
 
         def with_moved(names: frozenset[str]) -> str:
-            return search.answer(world({**old, **{n: new[n] for n in names}}), values[0])
+            return search.answer(world({**old, **{n: new[n] for n in names}}))
 
         needed = bisection.smallest(moved, with_moved)
         rest = {**old, **{name: new[name] for name in needed}}
@@ -176,20 +215,13 @@ def of_releases(
             known = versions.releases(package, old[package], new[package])
             row = [world({**rest, package: release}) for release in known]
             count += len(row)
-            # in a world where the others have moved, the old release need not be as the old end
-            first = search.value(row[0])
-            found = _steps(search, row, values[0] if first is None else first, every)
-            steps += [_explained(search, row, step, package, known) for step in found]
-        return replace(
-            result,
-            steps=tuple(steps),
-            together=needed,
-            candidates=count,
-            checked=len(search.values),
-            skipped=tuple(search.skipped.items()),
-        )
-    finally:
-        search.end()
+            if not search.begin(row[0] if search.value(row[0]) else world(old), row[-1]):
+                continue
+            for step in _steps(search, row, every):
+                found = _explained(search, row, step, known, package)
+                date = versions.dates(package).get(found.new, "")
+                steps.append(replace(found, date=date))
+        return _ended(search, replace(result, steps=tuple(steps), together=needed), count)
 
 
 def _shared(
@@ -208,13 +240,19 @@ def _shared(
     )
 
 
-def _steps(search: Search, row: Sequence[Candidate], old: str, every: bool) -> list[Step]:
-    if every:
-        return bisection.every_change(len(row), lambda n: search.value(row[n]))
-    found = bisection.first_new(
-        bisection.chain(len(row)), lambda number: search.answer(row[number], old)
-    )
-    return [found]
+def _steps(search: Search, row: Sequence[Candidate], every: bool) -> Iterator[Step]:
+    """Of a list whose ends differ, where it changed: once, or as often as it does."""
+
+    def after(low: int) -> Step | None:
+        if low and not search.begin(row[low], row[-1]):
+            return None
+        found = bisection.first_new(
+            bisection.chain(len(row) - low), lambda number: search.answer(row[low + number])
+        )
+        return found.moved(low)
+
+    steps = bisection.every_change(len(row), after)
+    return steps if every else islice(steps, 1)
 
 
 def of_commits(
@@ -233,64 +271,84 @@ def of_commits(
     old, new = (revisions.commit(repository, revision) for revision in ends)
     if old == new:
         raise UserError(f"'{ends[0]}' and '{ends[1]}' are the same commit, {old[:10]}")
-    history = revisions.history(repository, old, new, first_parent)
-    names = list(history)
-    numbers = {name: number for number, name in enumerate(names)}
-    row = [_of_commit(repository, name) for name in names]
-    search = Search(symptom, adapters, say)
-    try:
-        values = search.begin(row[0], row[-1])
-        result = Bisected(symptom=symptom.title, ends=ends, values=values, candidates=len(row))
-        if values[0] == values[1]:
+    history: Mapping[str, tuple[str, ...]] = revisions.history(repository, old, new, first_parent)
+    numbers = {name: number for number, name in enumerate(history)}
+    parents = [[numbers[parent] for parent in of] for of in history.values()]
+    with cached_folders.scratch("bisect") as own:
+
+        def candidate(name: str) -> Candidate:
+            return Candidate(
+                name,
+                lambda: Requested(name[:10], tree=revisions.checkout(repository, name, own)),
+            )
+
+        row = [candidate(name) for name in history]
+        search = Search(symptom, adapters, say, own)
+        differ = search.begin(row[0], row[-1])
+        result = _result(search, *ends, row[0], row[-1])
+        if not differ:
             return result
-        parents = [[numbers[parent] for parent in history[name]] for name in names]
-        step = bisection.first_new(parents, lambda n: search.answer(row[n], values[0]))
+        step = bisection.first_new(parents, lambda n: search.answer(row[n]))
         found = _explained(search, row, step)
         (old_name, _), (new_name, date) = (
             revisions.described(repository, row[n].text) for n in (step.old, step.new)
         )
         found = replace(found, old=old_name, new=new_name, date=date)
-        return replace(
-            result,
-            steps=(found,),
-            checked=len(search.values),
-            skipped=tuple(search.skipped.items()),
-        )
-    finally:
-        search.end()
+        return _ended(search, replace(result, steps=(found,)), len(row))
+
+
+def _result(search: Search, old: str, new: str, first: Candidate, last: Candidate) -> Bisected:
+    """What is known when both ends were checked."""
+    return Bisected(
+        symptom=search.symptom.title,
+        ends=(old, new),
+        values=(search.text(first.text), search.text(last.text)),
+        error=None if search.symptom.error is None else search.symptom.error(0),
+    )
+
+
+def _ended(search: Search, result: Bisected, candidates: int) -> Bisected:
+    checked = len(search.checked - search.skipped.keys())
+    error = search.symptom.error
+    return replace(
+        result,
+        candidates=candidates,
+        checked=checked,
+        error=None if error is None else error(checked - 2),
+        skipped=tuple(search.skipped.items()),
+    )
 
 
 def _explained(
     search: Search,
     row: Sequence[Candidate],
     step: Step,
-    package: str = "",
     names: Sequence[str] = (),
+    package: str = "",
 ) -> ChangedAt:
     """A step with what explains it."""
     names = names or [candidate.text for candidate in row]
     old, new = row[step.old], row[step.new]
-    first = next(iter(search.values.values()))
+    between = [names[number] for number in step.between]
+    if old.text in search.skipped:
+        # it was taken for old, as nothing shows it to be new
+        between.insert(0, names[step.old])
     found = ChangedAt(
         package=package,
         old=names[step.old],
         new=names[step.new],
         # of a merge, the parent may be known to be old without having been checked
-        values=(search.values.get(old.text, first), search.values[new.text]),
-        between=tuple(names[number] for number in step.between),
+        values=(
+            search.text(old.text) if old.text in search.values else "as the old version",
+            search.text(new.text),
+        ),
+        between=tuple(between),
     )
     search.say(f"explaining {found.old} -> {found.new}")
     sides = [candidate.requested() for candidate in (old, new)]
-    if search.base and sides[0].requirements:
-        sides = [side.on(search.base) for side in sides]
+    if search.shared and sides[0].requirements:
+        sides = [side.on(search.shared) for side in sides]
     try:
         return explanation.of(found, search.symptom, (sides[0], sides[1]), search.adapters)
     except UserError as error:
         return replace(found, unexplained=str(error))
-
-
-def _of_commit(repository: Path, name: str) -> Candidate:
-    def made() -> Requested:
-        return Requested(name[:10], tree=revisions.checkout(repository, name))
-
-    return Candidate(name, made)

@@ -6,8 +6,16 @@ import json
 import re
 import subprocess
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
+from urllib.request import Request, urlopen
 
+from packaging.utils import (
+    InvalidSdistFilename,
+    InvalidWheelFilename,
+    parse_sdist_filename,
+    parse_wheel_filename,
+)
 from packaging.version import InvalidVersion, Version
 
 from rlregress.errors import UserError
@@ -16,6 +24,8 @@ from rlregress.upgrade import cached_folders, installed, installer, interpreters
 from rlregress.upgrade.requested import INSTALLED, Requested
 from rlregress.upgrade.version_resolution import versions
 
+#: the form in which an index says when a file was uploaded (PEP 691, PEP 700).
+_JSON = "application/vnd.pypi.simple.v1+json"
 Pins = Mapping[str, str]
 
 
@@ -66,7 +76,7 @@ def releases(package: str, old: str, new: str) -> list[str]:
         Unreachable: there is no network, and no list of this package was kept.
     """
     path = cached_folders.cache() / "releases" / f"{package}.json"
-    command = [*installer.PIP, "index", "versions", package]
+    command = [*installer.PIP, "index", "versions", "--retries", "1", package]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     listed = re.search(r"Available versions: (.+)", ended.stdout)
     if listed:
@@ -87,6 +97,30 @@ def releases(package: str, old: str, new: str) -> list[str]:
     rows = [str(low), *inside, str(high)]
     rows[0], rows[-1] = (old, new) if low == Version(old) else (new, old)
     return rows if rows[0] == old else rows[::-1]
+
+
+def dates(package: str) -> dict[str, str]:
+    """Release -> the day on which it was published, as the index says; empty if it does not."""
+    path = cached_folders.cache() / "releases" / f"{package}.dates.json"
+    request = Request(f"{installer.index()}/{package}/", headers={"Accept": _JSON})
+    with suppress(OSError, ValueError, KeyError):
+        with urlopen(request, timeout=20) as answer:
+            files = json.load(answer)["files"]
+        found: dict[str, str] = {}
+        for file in files:
+            name = file["filename"]
+            with suppress(InvalidWheelFilename, InvalidSdistFilename):
+                wheel = name.endswith(".whl")
+                version = (parse_wheel_filename if wheel else parse_sdist_filename)(name)[1]
+                day = file["upload-time"][:10]
+                found[str(version)] = min(day, found.get(str(version), day))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, json.dumps(found))
+    try:
+        kept: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return kept
 
 
 def _version(package: str, text: str) -> Version:

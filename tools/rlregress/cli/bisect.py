@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from rlregress import frameworks
-from rlregress.bisect import search, symptoms, versions
+from rlregress.bisect import search, symptom_of_returns, symptoms, versions
 from rlregress.bisect.symptoms import Symptom
 from rlregress.cli import output
 from rlregress.cli.options import Packages, Report, Steps
@@ -25,7 +25,7 @@ from rlregress.tracing import jobs
 from rlregress.upgrade import affected, requested
 from rlregress.upgrade.requested import Requested
 
-_ONE_OF = "--detail, --default, --name, --algorithm, --script or --command"
+_ONE_OF = "--detail, --default, --name, --algorithm, --script, --command or --returns"
 
 
 def bisect(
@@ -43,6 +43,9 @@ def bisect(
         str | None, typer.Option(metavar="FILE", help="For the trace of a script.")
     ] = None,
     command: Annotated[str, typer.Option(metavar="TEXT", help="For its exit code.")] = "",
+    returns: Annotated[
+        str, typer.Option(metavar="CELL", help="For the returns of this cell.")
+    ] = "",
     repo: Annotated[
         str | None, typer.Option(metavar="FOLDER", help="Search its commits; OLD is one.")
     ] = None,
@@ -66,7 +69,7 @@ def bisect(
     3: only a range, as versions between could not be checked, 2: OLD and NEW are the same, or one
     could not be checked.
     """
-    given = [text for text in (detail, default, name, algorithm, script, command) if text]
+    given = [text for text in (detail, default, name, algorithm, script, command, returns) if text]
     if len(given) != 1:
         found = "none" if not given else str(len(given))
         raise UserError(f"expected one of {_ONE_OF}, found {found}")
@@ -96,6 +99,8 @@ def bisect(
             return symptoms.script(job, imports)
         if command:
             return symptoms.command(command)
+        if returns:
+            return symptom_of_returns.returns(returns)
         if name:
             return symptoms.public_name(name)
         if len(adapters) != 1:

@@ -36,10 +36,10 @@ class ChangedAt:
         changelog: what is known of it from changelogs, with their sources.
     """
 
-    package: str
     old: str
     new: str
     values: tuple[str, str]
+    package: str = ""
     date: str = ""
     between: tuple[str, ...] = ()
     first: tuple[str, ...] = ()
@@ -61,6 +61,7 @@ class Bisected:
         candidates: how many versions there are between the ends, ends included.
         checked: how many of them were measured, ends included.
         skipped: version -> why it could not be checked.
+        error: the probability, at most, that a version is named wrongly; None: none by chance.
     """
 
     symptom: str
@@ -71,6 +72,7 @@ class Bisected:
     candidates: int = 2
     checked: int = 2
     skipped: tuple[tuple[str, str], ...] = ()
+    error: float | None = None
 
     @property
     def verdict(self) -> str:

@@ -20,6 +20,8 @@ def lines(result: Bisected) -> list[str]:
         text += ["", *_step(step)]
     counted = words.counted(result.candidates, "version")
     text += ["", f"checked {result.checked} of {counted}"]
+    if result.error is not None:
+        text.append(f"the probability that this is wrong is at most {result.error:.3f}")
     return [*text, answer(result)]
 
 
@@ -53,6 +55,8 @@ def _named(step: ChangedAt, version: str) -> str:
 
 def answer(result: Bisected) -> str:
     """The last line: the first version that has it."""
+    if result.verdict == SAME and result.error is not None:
+        return f"no difference shown: the runs do not tell the {result.symptom} apart"
     if result.verdict == SAME:
         return f"no difference: {result.symptom} is the same in both versions"
     answers = []

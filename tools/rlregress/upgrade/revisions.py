@@ -95,26 +95,28 @@ def described(repository: Path, commit_: str) -> tuple[str, str]:
     return f"{short} {subject}", date
 
 
-def checkout(
-    repository: Path, commit_: str, say: cached_folders.Say = cached_folders.silent
-) -> Path:
-    """A folder with the files of a commit."""
+def checkout(repository: Path, commit_: str, own: Path | None = None) -> Path:
+    """A folder with the files of a commit.
+
+    Args:
+        own: what it is made below; None: the cache.
+    """
     tree = _git(repository, "rev-parse", f"{commit_}^{{tree}}").strip()
     inside = _git(repository, "rev-parse", "--show-prefix").strip()
-    own = {"GIT_DIR": _git(repository, "rev-parse", "--absolute-git-dir").strip()}
-    folder = cached_folders.cache() / "revisions" / tree
+    git = {"GIT_DIR": _git(repository, "rev-parse", "--absolute-git-dir").strip()}
+    folder = (own or cached_folders.cache()) / "revisions" / tree
 
     def make(target: Path) -> dict[str, str]:
         index = target.with_name(f"{target.name}.index")
-        own.update(GIT_INDEX_FILE=str(index), GIT_WORK_TREE=str(target))
+        git.update(GIT_INDEX_FILE=str(index), GIT_WORK_TREE=str(target))
         try:
-            _git(target, "read-tree", commit_, also=own)
-            _git(target, "checkout-index", "--all", also=own)
+            _git(target, "read-tree", commit_, also=git)
+            _git(target, "checkout-index", "--all", also=git)
         finally:
             index.unlink(missing_ok=True)
         return {"commit": commit_}
 
-    cached_folders.made(folder, make, say)
+    cached_folders.made(folder, make)
     return folder / inside
 
 

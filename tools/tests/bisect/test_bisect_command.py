@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
+import signal
 import subprocess
+import sys
 
 import pytest
 
@@ -31,8 +34,12 @@ def git(repository, *words, given=None):
     ).stdout  # fmt: skip
 
 
-def made(folder, sources):
-    """A repository with one commit for each source of its package ``toy``."""
+def made(folder, sources, others=None):
+    """A repository with one commit for each source of its package ``toy``.
+
+    Args:
+        others: further file -> its content in every commit.
+    """
     folder.mkdir()
     git(folder, "init", "--quiet", "--initial-branch=main")
     rows = []
@@ -42,10 +49,10 @@ def made(folder, sources):
             f"committer Toy <toy@example.org> {1_700_000_000 + 86_400 * number} +0000",
             f"data {len(f'change {number}')}",
             f"change {number}",
-            "M 100644 inline toy/__init__.py",
-            f"data {len(text)}",
-            text,
         ]
+        files = {"toy/__init__.py": text, **{f: of[number] for f, of in (others or {}).items()}}
+        for file, content in files.items():
+            rows += [f"M 100644 inline {file}", f"data {len(content)}", content]
     git(folder, "fast-import", "--quiet", given="\n".join([*rows, ""]))
     git(folder, "reset", "--hard", "--quiet", "main")
     return folder
@@ -66,11 +73,10 @@ def bisect(tmp_path, monkeypatch, capsys):
     check.write_text(CHECK)
 
     def run(repository, *words):
+        if not any(word.startswith("--") for word in words):
+            words = (*words, "--command", f"python {shlex.quote(str(check))}")
         code = commands.program(
-            [
-                "bisect", *words, "--repo", str(repository), "--report", str(tmp_path / "report"),
-                "--command", f"python {shlex.quote(str(check))}",
-            ],
+            ["bisect", *words, "--repo", str(repository), "--report", str(tmp_path / "report")],
             prog_name="rlregress", standalone_mode=False,
         )  # fmt: skip
         data = json.loads((tmp_path / "report" / "bisect.json").read_text())
@@ -116,10 +122,73 @@ def test_the_same_command_again_measures_nothing(bisect, tmp_path):
     """What was measured of a version is kept by its content: the check may be gone from there."""
     repository = made(tmp_path / "toy", [source(n) for n in range(FAULT - 8, FAULT + 8)])
     first = bisect(repository, "main~15", "main")
-    kept = sorted((tmp_path / "cache" / "versions").rglob("command.txt"))
+    kept = sorted((tmp_path / "cache" / "versions").rglob("*.json"))
     stamps = [path.stat().st_mtime_ns for path in kept]
     assert bisect(repository, "main~15", "main") == first
     assert [path.stat().st_mtime_ns for path in kept] == stamps
+
+
+def test_a_search_that_was_killed_goes_on_to_the_same_answer(bisect, tmp_path):
+    """It is ended in the middle of a check; nothing that it made stays behind."""
+    repository = made(tmp_path / "toy", [source(n) for n in range(FAULT - 8, FAULT + 8)])
+    (tmp_path / "check.py").write_text(f"import os, signal, time\n{CHECK}")
+    expected = bisect(repository, "main~15", "main")
+    shutil.rmtree(tmp_path / "cache")
+    words = ["main~15", "main", "--repo", str(repository), "--report", str(tmp_path / "other")]
+    words += ["--command", f"python {tmp_path / 'check.py'}"]
+    killed = subprocess.Popen(
+        [sys.executable, "-m", "rlregress.cli", "bisect", *words], stdout=subprocess.PIPE, text=True
+    )
+    for _ in range(3):
+        # both ends and one version between them
+        assert killed.stdout.readline()
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    killed.stdout.close()
+    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").glob("versions/*/*")}
+    assert len(kept) >= 3
+    assert bisect(repository, "main~15", "main") == expected
+    assert all(path.stat().st_mtime_ns == stamp for path, stamp in kept.items())
+    assert list((tmp_path / "cache" / "bisect").iterdir()) == []
+
+
+NAMED = [
+    "from toy.inner import value\n",
+    "def value(a, b=1):\n    return a\n\nclass Base:\n    def run(self, n): ...\n"
+    "class Kind(Base): ...\n",
+]
+
+
+@pytest.mark.parametrize("name", ["toy.value", "toy.inner.value", "toy.inner.Kind.run"])
+def test_a_public_name_is_found_by_any_of_its_paths(bisect, tmp_path, name):
+    """By the short path, by the file that defines it, and as an inherited member."""
+    changed = NAMED[1].replace("b=1", "b=2").replace("n)", "n, m=0)")
+    files = [NAMED[1], NAMED[1] + "# 2\n", changed, changed + "# 4\n"]
+    repository = made(tmp_path / "toy", [NAMED[0]] * 4, {"toy/inner.py": files})
+    code, last, data = bisect(repository, "main~3", "main", "--name", name)
+    assert (code, last.split()[-1]) == (0, "2"), data
+    assert [f["place"].split(" ")[1] for f in data["steps"][0]["functions"]]
+
+
+def test_a_name_that_neither_end_has_is_refused(bisect, tmp_path):
+    """It is a slip of the pen, and no name that stays the same."""
+    repository = made(tmp_path / "toy", [source(n) for n in (1, FAULT)])
+    with pytest.raises(UserError, match="neither .* has what is looked for, .*did you mean 'toy"):
+        bisect(repository, "main~1", "main", "--name", "toy.valu")
+
+
+def test_without_a_network_and_with_nothing_kept_there_is_one_sentence(
+    command, tmp_path, monkeypatch
+):
+    """Exit code 2, and no traceback."""
+    monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "cache"))
+    for variable in ("UV_DEFAULT_INDEX", "PIP_INDEX_URL"):
+        monkeypatch.setenv(variable, "http://127.0.0.1:9/simple")
+    words = ("sb3==1.0", "sb3==1.1.0", "--name", "stable_baselines3.TD3")
+    code, _, said = command("bisect", *words, "--report", str(tmp_path))
+    assert code == 2
+    assert "cannot be reached" in said
+    assert "Traceback" not in said
 
 
 @pytest.mark.parametrize(

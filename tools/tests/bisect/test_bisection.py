@@ -70,15 +70,22 @@ def test_a_fault_in_a_history_with_merges_is_found(parents, data):
     assert not found.between
 
 
-@given(values=st.lists(st.sampled_from("abc"), min_size=2, max_size=40), broken=BROKEN)
-def test_every_change_has_other_values_on_its_two_sides(values, broken):
-    """The steps join, and nothing that could be checked lies within one."""
-    usable = [n not in broken or n in (0, len(values) - 1) for n in range(len(values))]
-    found = bisection.every_change(len(values), lambda n: values[n] if usable[n] else None)
-    for step in found:
-        assert values[step.old] != values[step.new]
-        assert not any(usable[n] for n in range(step.old + 1, step.new))
-    # each step begins with the value at which the last one ended
+@given(values=st.lists(st.sampled_from("abc"), min_size=1, max_size=40))
+def test_every_change_joins_the_two_ends(values):
+    """Each step begins with the value that the last one ended with, and changes it."""
+    count = len(values)
+
+    def after(low):
+        if values[low] == values[-1]:
+            return None
+        rest = values[low:]
+        return bisection.first_new(
+            bisection.chain(len(rest)), lambda n: NEW if rest[n] != rest[0] else OLD
+        ).moved(low)
+
+    found = list(bisection.every_change(count, after))
+    assert all(values[step.old] != values[step.new] for step in found)
+    assert all(step.old + 1 == step.new for step in found)
     ends = [values[0], *(values[n] for step in found for n in (step.old, step.new)), values[-1]]
     assert all(a == b for a, b in zip(ends[::2], ends[1::2], strict=True))
 
@@ -86,8 +93,16 @@ def test_every_change_has_other_values_on_its_two_sides(values, broken):
 @given(cuts=st.sets(st.integers(1, 39)))
 def test_every_change_that_is_not_taken_back_is_found(cuts):
     """All steps of a value that only grows are named."""
-    steps = bisection.every_change(40, lambda n: str(sum(n >= cut for cut in cuts)))
-    assert steps == [Step(cut - 1, cut) for cut in sorted(cuts)]
+
+    def after(low):
+        later = sorted(cut for cut in cuts if cut > low)
+        if not later:
+            return None
+        return bisection.first_new(
+            bisection.chain(40 - low), lambda n: NEW if low + n >= later[0] else OLD
+        ).moved(low)
+
+    assert list(bisection.every_change(40, after)) == [Step(c - 1, c) for c in sorted(cuts)]
 
 
 @given(needed=st.sets(st.sampled_from("abcdefgh"), min_size=1, max_size=3))
