@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,6 +11,7 @@ from packaging.version import InvalidVersion, Version
 
 from rlregress.bisect.symptoms import Symptom
 from rlregress.details import catalogue
+from rlregress.details.catalogue import Detail
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.model import explain
@@ -23,11 +24,15 @@ from rlregress.upgrade import (
     cascade,
     inventory,
     known_changes,
+    public_tree,
+    release_histories,
     resolved,
     side_environments,
     side_fingerprints,
 )
 from rlregress.upgrade.requested import Requested
+from rlregress.upgrade.side_environments import Prepared
+from rlregress.upgrade.side_fingerprints import Fingerprint
 from rlregress.upgrade.upgrade_options import Options
 
 #: functions that are listed where none is known to explain a step.
@@ -110,32 +115,71 @@ def _of_code(
     pair = resolved.resolve(*sides, affected.packages(*sides), adapters)
     a, b = side_environments.prepare(pair)
     pieces = [p for p in inventory.inventory(pair, a, b).pieces if p.how != WORDING]
-    changed: list[ChangedDetail] = []
+    near: list[Changed] = []
     if symptom.details:
         known = [catalogue.get(id) for id in symptom.details]
-        with TemporaryDirectory(prefix="rlregress-bisect-") as folder:
-            for adapter in adapters:
-                old, new = (
-                    side_fingerprints.fingerprint(
-                        x.side, Path(folder) / f"{adapter.name}-{x.side.label}.json", adapter, known
-                    )
-                    for x in (a, b)
-                )
-                changed += side_fingerprints.compared(old, new).changed
+        changed: list[ChangedDetail] = []
+        for old, new in _fingerprints((a, b), adapters, known):
+            changed += side_fingerprints.compared(old, new).changed
         near = [f for finding in findings(changed, pieces) for f in finding.functions]
-    else:
-        near = [piece for piece in pieces if symptom.name and _names(piece, symptom.name)]
+    elif " " in symptom.name:
+        near = _of_default(symptom.name, pieces, _fingerprints((a, b), adapters, ()))
+    elif symptom.name:
+        folders = [inventory.place(side, symptom.name.partition(".")[0]) for side in (a, b)]
+        paths: set[str] = set()
+        for folder in [folder for folder in folders if folder is not None]:
+            paths |= public_tree.paths_of(public_tree.read(folder), symptom.name)
+        near = _defining(paths, pieces)
     return (near, True) if near else ([p for p in pieces if p.counts], False)
 
 
-def _names(piece: Changed, name: str) -> bool:
-    """Whether a piece of code defines a public name, or its changed lines name a parameter."""
+def _fingerprints(
+    sides: tuple[Prepared, Prepared], adapters: Sequence[Adapter], details: Sequence[Detail]
+) -> Iterator[tuple[Fingerprint, Fingerprint]]:
+    """Of both sides, for each framework."""
+    for adapter in adapters:
+        with TemporaryDirectory(prefix="rlregress-bisect-") as folder:
+            old, new = (
+                side_fingerprints.fingerprint(
+                    of.side, Path(folder) / f"{of.side.label}.json", adapter, details
+                )
+                for of in sides
+            )
+        yield old, new
+
+
+def _of_default(
+    name: str, pieces: Sequence[Changed], prints: Iterable[tuple[Fingerprint, Fingerprint]]
+) -> list[Changed]:
+    """What defines a parameter whose default moves as the one that is looked for."""
     owner, _, parameter = name.rpartition(" ")
-    if not owner:
-        return f".{name}".endswith(f".{piece.name}") or name.rpartition(".")[2] == piece.name
+    owners = {owner}
+    for old, new in prints:
+        changed = side_fingerprints.changed_defaults(old, new)
+        moves = {
+            (c.a, c.b) for c in changed if c.owner.split(" ")[0] == owner and c.name == parameter
+        }
+        owners |= {
+            c.owner
+            for c in changed
+            if c.owner.rpartition(".")[2].lower() == owner and (c.a, c.b) in moves
+        }
+    near = _defining(owners, [p for p in pieces if not p.name.startswith("<class>")])
     algorithm = owner.rpartition(".")[2].lower()
-    lines = attribution.source_difference(piece, {})
-    return algorithm in piece.file and any(parameter in line for line in lines)
+    return near or [
+        piece
+        for piece in pieces
+        if algorithm in piece.file
+        and any(parameter in line for line in attribution.source_difference(piece, {}))
+    ]
+
+
+def _defining(paths: Collection[str], pieces: Iterable[Changed]) -> list[Changed]:
+    """Pieces of code that define what some dotted paths stand for, or a part of it."""
+    named = [(piece, release_histories.qualified(f"{piece.file} {piece.name}")) for piece in pieces]
+    return [
+        piece for piece, own in named if any(f"{own}.".startswith(f"{path}.") for path in paths)
+    ]
 
 
 def _changelog(

@@ -49,10 +49,11 @@ class Search:
 
     Attributes:
         own: a folder for environments, each of which goes when it was measured.
-        shared: pins that every version stands on.
+        shared: pins that every version stands on, if it can be checked there.
         values: version -> what was measured, beside the present old end.
         skipped: version -> why it is left out.
         checked: versions that were measured.
+        apart: version -> what it stands on instead of what both ends share, in words.
     """
 
     symptom: Symptom
@@ -63,6 +64,7 @@ class Search:
     values: dict[str, Value] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
     checked: set[str] = field(default_factory=set)
+    apart: dict[str, str] = field(default_factory=dict)
     _ends: Mapping[str, Checked] = field(default_factory=dict)
     _asked: Value = field(default_factory=dict)
 
@@ -72,10 +74,12 @@ class Search:
         Raises:
             UserError: an end cannot be checked, or neither has what is looked for.
         """
+        if list(self._ends) == [old.text, new.text]:
+            return self._differ()
         for end in self._ends.values():
             shutil.rmtree(end.own, ignore_errors=True)
         self.values.clear()
-        self._ends = {end.text: self._made(end) for end in (old, new)}
+        self._ends = {end.text: self._made(self.with_shared(end.requested())) for end in (old, new)}
         self._asked = {}
         ends = []
         for which, candidate in (("OLD", old), ("NEW", new)):
@@ -97,7 +101,11 @@ class Search:
                 f"{self.symptom.title} has answers in {old.text} and in {new.text}, but none in "
                 f"both: {answers}"
             )
-        return any(ends[1][scope] != text for scope, text in self._asked.items())
+        return self._differ()
+
+    def _differ(self) -> bool:
+        new = self.values[list(self._ends)[1]]
+        return any(new[scope] != text for scope, text in self._asked.items())
 
     def value(self, candidate: Candidate) -> Value | None:
         """Of a version; None: it cannot be checked."""
@@ -140,23 +148,43 @@ class Search:
         end = self._ends.get(candidate.text)
         if end is not None:
             return self.symptom.value(end, *self._ends.values())
-        here = self._made(candidate)
+        side = candidate.requested()
+        try:
+            return self._value(self.with_shared(side))
+        except installer.Unreachable:
+            raise
+        except UserError:
+            if not (self.shared and side.requirements):
+                raise
+        # what both ends stand on does not serve this one; what its release stands on may
+        value = self._value(side)
+        rows = self._resolved(side).versions
+        own = sorted(set(rows.rows.values()) - {*self.shared, *side.requirements}) if rows else ()
+        names = {row.partition("==")[0] for row in self.shared}
+        self.apart[candidate.text] = ", ".join(r for r in own if r.partition("==")[0] in names)
+        return value
+
+    def _value(self, side: Requested) -> Value:
+        here = self._made(side)
         try:
             return self.symptom.value(here, *self._ends.values())
         finally:
             shutil.rmtree(here.own, ignore_errors=True)
 
-    def _made(self, candidate: Candidate) -> Checked:
-        own = self.own / uuid4().hex
-        side = candidate.requested()
-        if side.tree is None and side.requirements and self.shared:
-            side = side.on(self.shared)
+    def with_shared(self, side: Requested) -> Requested:
+        """A version on what both ends share."""
+        return side.on(self.shared) if self.shared and side.requirements else side
+
+    def _resolved(self, side: Requested) -> ResolvedSide:
         nothing = Requested("installed")
-        _, of_side = resolved.with_versions(nothing, side, self.adapters, cached_folders.silent)
+        return resolved.with_versions(nothing, side, self.adapters, cached_folders.silent)[1]
+
+    def _made(self, side: Requested) -> Checked:
+        of_side = self._resolved(side)
         parts = [*self._content(of_side), state.own_digest(), state.machine(), self.symptom.key]
         folder = cached_folders.cache() / "versions" / state.key_of(parts)
         folder.mkdir(parents=True, exist_ok=True)
-        return Checked(of_side, self.adapters, own, folder)
+        return Checked(of_side, self.adapters, self.own / uuid4().hex, folder)
 
     def _content(self, side: ResolvedSide) -> list[str]:
         """What decides what a version does, before it is made: what pins name does not change."""
@@ -316,6 +344,7 @@ def _ended(search: Search, result: Bisected, candidates: int) -> Bisected:
         checked=checked,
         error=None if error is None else error(checked - 2),
         skipped=tuple(search.skipped.items()),
+        apart=tuple(search.apart.items()),
     )
 
 
@@ -346,8 +375,8 @@ def _explained(
     )
     search.say(f"explaining {found.old} -> {found.new}")
     sides = [candidate.requested() for candidate in (old, new)]
-    if search.shared and sides[0].requirements:
-        sides = [side.on(search.shared) for side in sides]
+    if not {old.text, new.text} & search.apart.keys():
+        sides = [search.with_shared(side) for side in sides]
     try:
         return explanation.of(found, search.symptom, (sides[0], sides[1]), search.adapters)
     except UserError as error:

@@ -69,8 +69,8 @@ def of_pins(wanted: Pins) -> Requested:
 def releases(package: str, old: str, new: str) -> list[str]:
     """Published releases of a package from one to another, in the order from OLD to NEW.
 
-    Both ends are among them, pre-releases and yanked ones are not. The list is kept, for when the
-    index cannot be reached.
+    Both ends are among them, and those that were yanked since; pre-releases are not. The list is
+    kept, for when the index cannot be reached.
 
     Raises:
         Unreachable: there is no network, and no list of this package was kept.
@@ -92,35 +92,40 @@ def releases(package: str, old: str, new: str) -> list[str]:
             "with a network"
         )
     low, high = sorted((_version(package, old), _version(package, new)))
+    known += [text for text in dates(package, taken_back=True) if text not in known]
     between = {_version(package, text): text for text in known}
-    inside = [between[v] for v in sorted(between) if low < v < high]
+    inside = [between[v] for v in sorted(between) if low < v < high and not v.is_prerelease]
     rows = [str(low), *inside, str(high)]
     rows[0], rows[-1] = (old, new) if low == Version(old) else (new, old)
     return rows if rows[0] == old else rows[::-1]
 
 
-def dates(package: str) -> dict[str, str]:
-    """Release -> the day on which it was published, as the index says; empty if it does not."""
+def dates(package: str, taken_back: bool = False) -> dict[str, str]:
+    """Release -> the day on which it was published, as the index says; empty if it does not.
+
+    Args:
+        taken_back: those alone that were yanked since.
+    """
     path = cached_folders.cache() / "releases" / f"{package}.dates.json"
     request = Request(f"{installer.index()}/{package}/", headers={"Accept": _JSON})
-    with suppress(OSError, ValueError, KeyError):
+    with suppress(OSError, ValueError):
         with urlopen(request, timeout=20) as answer:
-            files = json.load(answer)["files"]
-        found: dict[str, str] = {}
-        for file in files:
-            name = file["filename"]
-            with suppress(InvalidWheelFilename, InvalidSdistFilename):
-                wheel = name.endswith(".whl")
-                version = (parse_wheel_filename if wheel else parse_sdist_filename)(name)[1]
-                day = file["upload-time"][:10]
-                found[str(version)] = min(day, found.get(str(version), day))
+            listed = json.load(answer)
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, json.dumps(found))
+        write_atomically(path, json.dumps(listed))
     try:
-        kept: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        files = json.loads(path.read_text(encoding="utf-8"))["files"]
+    except (OSError, ValueError, KeyError):
         return {}
-    return kept
+    found: dict[str, str] = {}
+    for file in files:
+        name, day = file["filename"], file.get("upload-time", "")[:10]
+        wheel = name.endswith(".whl")
+        with suppress(InvalidWheelFilename, InvalidSdistFilename):
+            version = str((parse_wheel_filename if wheel else parse_sdist_filename)(name)[1])
+            if file.get("yanked") or not taken_back:
+                found[version] = min(day, found.get(version, day))
+    return found
 
 
 def _version(package: str, text: str) -> Version:

@@ -61,6 +61,7 @@ class Bisected:
         candidates: how many versions there are between the ends, ends included.
         checked: how many of them were measured, ends included.
         skipped: version -> why it could not be checked.
+        apart: version -> what it stands on, as it cannot be checked on what both ends share.
         error: the probability, at most, that a version is named wrongly; None: none by chance.
     """
 
@@ -72,6 +73,7 @@ class Bisected:
     candidates: int = 2
     checked: int = 2
     skipped: tuple[tuple[str, str], ...] = ()
+    apart: tuple[tuple[str, str], ...] = ()
     error: float | None = None
 
     @property

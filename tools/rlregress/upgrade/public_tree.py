@@ -70,7 +70,7 @@ class Package:
 def paths_of(package: Package, name: str) -> set[str]:
     """Under which a package has a name, or a member of a class; empty: it has none.
 
-    They are the given path, the shortest one, and that of the class that defines the member.
+    They are the given path, the shortest one, and those of what defines it.
     """
     owner = name
     members: list[str] = []
@@ -82,14 +82,14 @@ def paths_of(package: Package, name: str) -> set[str]:
     found = package.names[owner].object
     paths = {name}
     if found is not None and not members:
-        paths.add(package.paths.get(found.path, name))
+        paths |= {found.path, package.paths.get(found.path, name)}
     for member in members:
         inside = found.all_members.get(member) if isinstance(found, griffe.Class) else None
         if inside is None:
             return set()
         found = inside.final_target if isinstance(inside, griffe.Alias) else inside
         home = found.path.rpartition(".")[0]
-        paths.add(f"{package.paths.get(home, home)}.{member}")
+        paths |= {found.path, f"{package.paths.get(home, home)}.{member}"}
     return paths
 
 
