@@ -76,18 +76,17 @@ class Search:
         """
         if list(self._ends) == [old.text, new.text]:
             return self._differ()
-        for end in self._ends.values():
-            shutil.rmtree(end.own, ignore_errors=True)
-        self.values.clear()
-        self._ends = {end.text: self._made(self.with_shared(end.requested())) for end in (old, new)}
-        self._asked = {}
-        ends = []
-        for which, candidate in (("OLD", old), ("NEW", new)):
-            value = self.value(candidate)
-            if value is None:
-                reason = self.skipped[candidate.text]
-                raise UserError(f"{which}, {candidate.text}, cannot be checked: {reason}")
-            ends.append(value)
+        try:
+            ends = self._measured_ends(old, new)
+        except installer.Unreachable:
+            raise
+        except UserError as error:
+            if not self.shared:
+                raise
+            self.say(f"{error}; every version is checked with what its release runs on instead")
+            self.apart["every version"] = "what its release runs on"
+            self.shared = ()
+            ends = self._measured_ends(old, new)
         if {*ends[0].values(), *ends[1].values()} == {NOT_THERE}:
             known = nearest(self.symptom.name, self.symptom.known(self._ends[new.text]))
             raise UserError(
@@ -102,6 +101,22 @@ class Search:
                 f"both: {answers}"
             )
         return self._differ()
+
+    def _measured_ends(self, old: Candidate, new: Candidate) -> list[Value]:
+        for end in self._ends.values():
+            shutil.rmtree(end.own, ignore_errors=True)
+        self.values.clear()
+        self._asked = {}
+        self._ends = {end.text: self._made(self.with_shared(end.requested())) for end in (old, new)}
+        ends = []
+        for which, candidate in (("OLD", old), ("NEW", new)):
+            self.skipped.pop(candidate.text, None)
+            value = self.value(candidate)
+            if value is None:
+                reason = self.skipped[candidate.text]
+                raise UserError(f"{which}, {candidate.text}, cannot be checked: {reason}")
+            ends.append(value)
+        return ends
 
     def _differ(self) -> bool:
         new = self.values[list(self._ends)[1]]
@@ -138,11 +153,12 @@ class Search:
     def text(self, name: str) -> str:
         """What was measured of a version, in words; of scopes that differ from the old end."""
         value = self.values[name]
-        shown = {s: t for s, t in value.items() if self._asked.get(s) != t and s in self._asked}
-        shown = shown or {s: t for s, t in value.items() if s in self._asked} or dict(value)
-        if len(set(shown.values())) == 1:
-            return next(iter(shown.values()))
-        return ", ".join(f"{scope}: {text}" for scope, text in sorted(shown.items()))
+        compared = {s: text for s, text in value.items() if s in self._asked} or dict(value)
+        differing = {s: text for s, text in compared.items() if self._asked.get(s) != text}
+        named = differing or compared
+        if len(set(named.values())) == 1:
+            return next(iter(named.values()))
+        return ", ".join(f"{scope}: {text}" for scope, text in sorted(named.items()))
 
     def _measured(self, candidate: Candidate) -> Value:
         end = self._ends.get(candidate.text)

@@ -16,7 +16,9 @@ def lines(result: Bisected) -> list[str]:
     """The report; the answer comes last."""
     text = [f"{result.symptom}: {result.values[0]} (old), {result.values[1]} (new)"]
     text += [f"skipped {name}: {why}" for name, why in result.skipped]
-    text += [f"{name} was checked with {rows}" for name, rows in result.apart]
+    for rows in dict.fromkeys(rows for _, rows in result.apart):
+        apart = ", ".join(name for name, its in result.apart if its == rows)
+        text.append(f"checked with {rows}: {apart}")
     for step in result.steps:
         text += ["", *_step(step)]
     counted = words.counted(result.candidates, "version")

@@ -244,3 +244,31 @@ def test_a_revision_is_a_version(tmp_path, monkeypatch):
     assert (requested.parse("HEAD").tree / "toy" / "__init__.py").read_text() == source(2)
     with pytest.raises(UserError, match="has no revision 'v9'"):
         requested.parse(f"{repository}@v9")
+
+
+@pytest.mark.nightly
+def test_the_release_that_changed_a_default_is_named_and_once_more_without_a_network(
+    tmp_path, monkeypatch, capsys
+):
+    """Published releases, among them one that was taken back; docs/bisect.md shows the answer."""
+    monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "cache"))
+
+    def run(*words):
+        given = ["bisect", "sb3==2.2.1", "sb3==2.4.0", "--report", str(tmp_path / "report"), *words]
+        code = commands.program(given, prog_name="rlregress", standalone_mode=False)
+        data = json.loads((tmp_path / "report" / "bisect.json").read_text())
+        return code, data, capsys.readouterr().out
+
+    code, data, _ = first = run("--default", "td3 minibatch_size")
+    (step,) = data["steps"]
+    assert (code, step["old"], step["new"]) == (0, "2.2.1", "2.3.0")
+    assert step["values"] == ["100", "256"]
+    assert step["date"] == "2024-03-31"
+    assert [f["place"] for f in step["functions"]] == ["stable_baselines3/td3/td3.py:79 TD3.__init__"]
+    assert "+        batch_size: int = 256," in step["functions"][0]["lines"]
+    assert step["changelog"]
+    for variable in ("UV_DEFAULT_INDEX", "PIP_INDEX_URL"):
+        monkeypatch.setenv(variable, "http://127.0.0.1:9/simple")
+    assert run("--default", "td3 minibatch_size")[:2] == first[:2]
+    every = run("--all", "--default", "td3 minibatch_size")[1]
+    assert [(s["old"], s["new"]) for s in every["steps"]] == [("2.2.1", "2.3.0")]
