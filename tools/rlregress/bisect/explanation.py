@@ -74,19 +74,18 @@ def _of_trace(
     step: ChangedAt, symptom: Symptom, sides: tuple[Requested, Requested]
 ) -> tuple[ChangedAt, list[Changed]]:
     """The first difference of the traces, and the functions that reverting shows to make it."""
-    a, b = (side.text if side.tree is None else str(side.tree) for side in sides)
     with TemporaryDirectory(prefix="rlregress-bisect-") as folder:
         result = cascade.run(
             Options(
-                a=a,
-                b=b,
                 report=Path(folder),
                 algorithms=[symptom.algorithm] if symptom.algorithm else (),
                 scenarios=[symptom.scenario] if symptom.scenario else (),
                 only_scenarios=bool(symptom.scenario),
                 script=symptom.script,
                 returns=False,
-            )
+                files=False,
+            ),
+            sides,
         )
     parts: list[OfFramework | OfScript] = list(result.frameworks)
     parts += [result.script] if result.script is not None else []

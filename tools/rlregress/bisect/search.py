@@ -210,7 +210,14 @@ class Search:
         below = [] if side.own_environment else [
             *installed.pins(), *(str(sorted(state.digests(of).items())) for of in self.adapters)
         ]  # fmt: skip
-        return [wheels.TAG, *sorted(side.versions.rows.values()), *side.versions.tools, *below]
+        tree = [side.requested.key] if side.requested.tree is not None else []
+        return [
+            wheels.TAG,
+            *tree,
+            *sorted(side.versions.rows.values()),
+            *side.versions.tools,
+            *below,
+        ]
 
 
 def of_releases(
@@ -306,8 +313,12 @@ def of_commits(
     adapters: Sequence[Adapter],
     say: cached_folders.Say,
     first_parent: bool = False,
+    pins: Sequence[str] = (),
 ) -> Bisected:
     """Which commit of a repository changed something.
+
+    Args:
+        pins: packages that every commit stands on, beside what is installed.
 
     Raises:
         UserError: an end cannot be checked, or the old one is no ancestor of the new one.
@@ -321,10 +332,11 @@ def of_commits(
     with cached_folders.scratch("bisect") as own:
 
         def candidate(name: str) -> Candidate:
-            return Candidate(
-                name,
-                lambda: Requested(name[:10], tree=revisions.checkout(repository, name, own)),
-            )
+            def made() -> Requested:
+                tree = revisions.checkout(repository, name, own)
+                return Requested(name[:10], tuple(pins), tree=tree)
+
+            return Candidate(name[:10], made)
 
         row = [candidate(name) for name in history]
         search = Search(symptom, adapters, say, own)

@@ -177,14 +177,14 @@ def default(adapter: Adapter, name: str) -> Symptom:
 
     def value(here: Checked, *_: Checked) -> Value:
         defaults, unread = here.kept("defaults", measured)
-        for key, why in unread.items():
-            if owner in (key, key.partition(" ")[0]):
-                raise Unchecked(why)
         found = {
             key.partition(" ")[2]: of.get(parameter, NOT_THERE)
             for key, of in sorted(defaults.items())
             if owner in (key, key.partition(" ")[0])
         }
+        closed = [why for key, why in unread.items() if owner in (key, key.partition(" ")[0])]
+        if closed and not found:
+            raise Unchecked(closed[0])
         return found or {"": NOT_THERE}
 
     def known(here: Checked) -> set[str]:

@@ -52,6 +52,9 @@ def bisect(
     first_parent: Annotated[
         bool, typer.Option("--first-parent", help="Of merges, search one side alone.")
     ] = False,
+    pins: Annotated[
+        str, typer.Option("--with", metavar="PINS", help="What each commit of --repo runs on.")
+    ] = "",
     every: Annotated[
         bool, typer.Option("--all", help="Name every release that changes it.")
     ] = False,
@@ -81,6 +84,8 @@ def bisect(
         )
     if repo is None and first_parent:
         raise UserError("--first-parent is about commits; name their repository with --repo")
+    if repo is None and pins:
+        raise UserError("--with is what commits run on; name their repository with --repo")
     if repo is not None and every:
         raise UserError("--all names every release, and --repo searches commits; leave one out")
     folder = absolute(report)
@@ -114,7 +119,13 @@ def bisect(
 
     if repository is not None:
         result = search.of_commits(
-            symptom(), repository, (old, new), adapters, typer.echo, first_parent
+            symptom(),
+            repository,
+            (old, new),
+            adapters,
+            typer.echo,
+            first_parent,
+            requested.parse(pins).requirements if pins else (),
         )
     else:
         assert ends is not None

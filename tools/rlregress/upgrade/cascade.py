@@ -56,6 +56,7 @@ from rlregress.upgrade import (
 )
 from rlregress.upgrade.compared_trainings import Training
 from rlregress.upgrade.inventory import Inventory, inventory
+from rlregress.upgrade.requested import Requested
 from rlregress.upgrade.resolved import Pair, resolve
 from rlregress.upgrade.side_environments import Prepared
 from rlregress.upgrade.side_fingerprints import Fingerprint
@@ -65,8 +66,11 @@ from rlregress.upgrade.upgrade_options import Options
 _FINISHED = ".finished"
 
 
-def run(options: Options) -> Upgrade:
+def run(options: Options, sides: tuple[Requested, Requested] | None = None) -> Upgrade:
     """Judge an upgrade.
+
+    Args:
+        sides: what the two versions are; None: as the options name them.
 
     Raises:
         UserError: a side cannot be made, or cannot be asked.
@@ -78,7 +82,7 @@ def run(options: Options) -> Upgrade:
         )
     _check_user_file(options)
     reviewed = accepted.load(options.accepted)
-    wanted = (requested.parse(options.a), requested.parse(options.b))
+    wanted = sides or (requested.parse(options.a), requested.parse(options.b))
     pinned = affected.packages(*wanted)
     adapters = affected.adapters(*wanted, pinned, options.frameworks, options.script is not None)
     if not adapters and options.checkpoint is not None:

@@ -167,7 +167,11 @@ def prepared(
         run = _of_environment(label, requested.environment)
         return Prepared(requested, run, "your environment")
     if requested.tree is not None:
-        return Prepared(requested, _of_tree(label, requested.tree, adapters), "tree")
+        run = _of_tree(label, requested.tree, adapters)
+        if resolved is not None and resolved.moved:
+            folder, _ = overlay(resolved.moved, resolved.tools, say, own)
+            run = replace(run, paths=(run.paths[0], str(folder), *run.paths[1:]))
+        return Prepared(requested, run, "tree")
     if resolved is not None and side.own_environment:
         folder, cached = environment(resolved, say, own)
         run = Side(label, python=str(folder / "bin" / "python"))
