@@ -22,7 +22,7 @@ from rlregress.frameworks.base import Adapter
 from rlregress.inside.run_record import check_writable, write_atomically
 from rlregress.reporting import bisect_text
 from rlregress.tracing import jobs
-from rlregress.upgrade import affected, requested
+from rlregress.upgrade import affected, requested, revisions
 from rlregress.upgrade.requested import Requested
 
 _ONE_OF = "--detail, --default, --name, --algorithm, --script, --command or --returns"
@@ -94,7 +94,7 @@ def bisect(
     ends = None
     if repository is None:
         ends = (requested.parse(old), requested.parse(new))
-    adapters = _adapters(ends, repository, framework, alone=bool(script or command or name))
+    adapters = _adapters(ends, repository, new, framework, alone=bool(script or command or name))
 
     def symptom() -> Symptom:
         if script is not None:
@@ -140,12 +140,19 @@ def bisect(
 
 
 def _adapters(
-    ends: tuple[Requested, Requested] | None, repository: Path | None, named: str, alone: bool
+    ends: tuple[Requested, Requested] | None,
+    repository: Path | None,
+    newest: str,
+    named: str,
+    alone: bool,
 ) -> Sequence[Adapter]:
     """The frameworks that are searched."""
     if named:
         return [frameworks.get(named)]
     if ends is None:
-        tree = Requested(str(repository), tree=repository)
+        # what lies in the folder may be another revision, or nothing
+        assert repository is not None
+        commit = revisions.commit(repository, newest)
+        tree = Requested(str(repository), tree=revisions.checkout(repository, commit))
         ends = (tree, tree)
     return affected.adapters(*ends, affected.packages(*ends), script=alone)

@@ -10,6 +10,8 @@ from rlregress.reporting import words
 
 #: functions whose lines are printed.
 _SHOWN = 5
+#: so many that differ are shown with their lines, even if none is known to explain it.
+_FEW = 3
 
 
 def lines(result: Bisected) -> list[str]:
@@ -40,9 +42,10 @@ def _step(step: ChangedAt) -> list[str]:
         text.append(f"  the change could not be explained: {step.unexplained}")
     if step.functions and not step.explains:
         text.append("  no single function is known to explain it; these differ:")
+    with_lines = step.explains or len(step.functions) <= _FEW
     for function in step.functions[:_SHOWN]:
         text.append(f"  {function.place}")
-        text += [f"      {line}" for line in function.lines] if step.explains else []
+        text += [f"      {line}" for line in function.lines] if with_lines else []
     if len(step.functions) > _SHOWN:
         text.append(f"  and {len(step.functions) - _SHOWN} more in bisect.json")
     text += [f"  changelog: {entry}" for entry in step.changelog]
