@@ -437,7 +437,10 @@ def test_an_unknown_detail(command):
     [
         (("--no-returns",), "rlregress check takes no --no-returns; 'rlregress upgrade' does"),
         (("--trace-all", "--mutants", "3"), "takes no --trace-all; 'rlregress upgrade' does"),
-        (("--script", "train.py"), "rlregress check takes no --script; 'rlregress upgrade' does"),
+        (
+            ("--script", "train.py"),
+            "rlregress check takes no --script; rlregress upgrade and rlregress bisect do",
+        ),
         (("--from", "installed", "--cells", "all"), "rlregress upgrade takes no --cells; "),
         (("--to", "installed", "--budget", "short"), "rlregress upgrade takes no --budget; "),
         (("--no-such",), "No such option: --no-such; see rlregress check --help"),

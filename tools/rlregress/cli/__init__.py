@@ -23,6 +23,7 @@ from rlregress.reporting import harmless
 _KEPT = {
     "check": "finished trainings and traces are kept, and the same command continues from there",
     "upgrade": "finished trainings and traces are kept, and the same command continues from there",
+    "bisect": "measured versions are kept, and the same command continues from there",
     "baseline throughput": "stored processes are kept, and the same command continues from "
     "there, or begins again with --replace",
     "study determinism": "finished trainings are kept, and the same command continues from there",

@@ -33,6 +33,12 @@ ROWS: tuple[Row, ...] = (
         takes_script=True,
     ),
     Row(
+        name="bisect",
+        function="bisect:bisect",
+        line="Which release or commit, and which function, changed it?",
+        takes_script=True,
+    ),
+    Row(
         name="test",
         function="run_tests:test",
         line="Run the tests by pytest, from any folder.",

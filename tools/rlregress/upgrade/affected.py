@@ -55,7 +55,7 @@ def packages(a: Requested, b: Requested) -> frozenset[str]:
     one, other = _pins(a), _pins(b)
     names = frozenset(one) | frozenset(other)
     if any(side.tree or side.environment for side in (a, b)):
-        return names
+        return frozenset(name for name in names if one.get(name) != other.get(name))
 
     def pin(pins: dict[str, str], name: str) -> str:
         (here,) = installed.pins([name]) or [""]

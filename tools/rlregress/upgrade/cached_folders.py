@@ -11,17 +11,28 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
+from uuid import uuid4
 
 from filelock import FileLock, Timeout
 
 from rlregress.errors import UserError
 from rlregress.suite import CACHE_VARIABLE, cache, cache_not_written
 
-__all__ = ["CACHE_VARIABLE", "READY", "Say", "cache", "locked", "made", "ready", "silent"]
+__all__ = [
+    "CACHE_VARIABLE",
+    "READY",
+    "Say",
+    "cache",
+    "locked",
+    "made",
+    "ready",
+    "scratch",
+    "silent",
+]
 
 READY = ".ready.json"
 
@@ -53,6 +64,28 @@ def locked(folder: Path, say: Say = silent) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+@contextmanager
+def scratch(kind: str) -> Iterator[Path]:
+    """A folder of this command alone, removed when it ends; what killed ones have left goes, too.
+
+    Raises:
+        UserError: the cache cannot be written.
+    """
+    place = cache() / kind
+    for left in place.glob("*.lock"):
+        with suppress(OSError, Timeout), FileLock(left, timeout=0):
+            shutil.rmtree(left.with_suffix(""), ignore_errors=True)
+            left.unlink()
+    folder = place / uuid4().hex
+    with locked(folder):
+        try:
+            folder.mkdir()
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+            Path(f"{folder}.lock").unlink(missing_ok=True)
 
 
 def ready(folder: Path) -> dict[str, Any] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -57,6 +56,7 @@ from rlregress.upgrade import (
 )
 from rlregress.upgrade.compared_trainings import Training
 from rlregress.upgrade.inventory import Inventory, inventory
+from rlregress.upgrade.requested import Requested
 from rlregress.upgrade.resolved import Pair, resolve
 from rlregress.upgrade.side_environments import Prepared
 from rlregress.upgrade.side_fingerprints import Fingerprint
@@ -66,8 +66,11 @@ from rlregress.upgrade.upgrade_options import Options
 _FINISHED = ".finished"
 
 
-def run(options: Options) -> Upgrade:
+def run(options: Options, sides: tuple[Requested, Requested] | None = None) -> Upgrade:
     """Judge an upgrade.
+
+    Args:
+        sides: what the two versions are; None: as the options name them.
 
     Raises:
         UserError: a side cannot be made, or cannot be asked.
@@ -79,7 +82,7 @@ def run(options: Options) -> Upgrade:
         )
     _check_user_file(options)
     reviewed = accepted.load(options.accepted)
-    wanted = (requested.parse(options.a), requested.parse(options.b))
+    wanted = sides or (requested.parse(options.a), requested.parse(options.b))
     pinned = affected.packages(*wanted)
     adapters = affected.adapters(*wanted, pinned, options.frameworks, options.script is not None)
     if not adapters and options.checkpoint is not None:
@@ -200,14 +203,14 @@ def _work(
         with ExitStack() as stack:
             folders = []
             for of_side in states:
-                folder = options.keep / _key([of_side, *shared])
+                folder = options.keep / state.key_of([of_side, *shared])
                 if folder not in folders:
                     stack.enter_context(cached_folders.locked(folder, options.say))
                 folder.mkdir(parents=True, exist_ok=True)
                 folders.append(folder)
             yield folders[0], folders[1]
         return
-    folder = cached_folders.cache() / "gates" / _key([*states, *shared])
+    folder = cached_folders.cache() / "gates" / state.key_of([*states, *shared])
     with cached_folders.locked(folder, options.say):
         if (folder / _FINISHED).exists():
             shutil.rmtree(folder)
@@ -224,10 +227,6 @@ def _work(
             shutil.rmtree(folder)
             raise
         (folder / _FINISHED).touch()
-
-
-def _key(parts: Sequence[str]) -> str:
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
 def _compared(

@@ -132,6 +132,11 @@ def _called(
     )
 
 
+def index() -> str:
+    """The address of the package index."""
+    return _environment().get("UV_DEFAULT_INDEX", "https://pypi.org/simple").rstrip("/")
+
+
 _UNREACHABLE = ("Failed to fetch", "error sending request", "network was disabled", "dns error")
 
 

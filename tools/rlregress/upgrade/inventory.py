@@ -208,7 +208,7 @@ def _packages(pair: Pair, a: Prepared, b: Prepared, own: _Own) -> list[Package]:
             every.update(of)
     packages = [
         # a folder in front of the path wins over what is installed
-        Package(name=n, old=_place(a, n) or known[0].get(n), new=_place(b, n) or known[1].get(n))
+        Package(name=n, old=place(a, n) or known[0].get(n), new=place(b, n) or known[1].get(n))
         for n in sorted(names)
     ]
     for adapter in pair.adapters:
@@ -228,7 +228,7 @@ def _of_checkout(side: Prepared, adapter: Adapter) -> dict[str, Path]:
     return {Path(folder).name: Path(folder) for folder in adapter.code_folders()}
 
 
-def _place(side: Prepared, module: str) -> Path | None:
+def place(side: Prepared, module: str) -> Path | None:
     """The folder of a package, or the file of a module; nothing is imported."""
     for root in _roots(side):
         place = root.joinpath(*module.split("."))

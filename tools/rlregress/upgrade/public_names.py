@@ -67,7 +67,12 @@ def changes(old: Path, new: Path) -> list[PublicChange]:
     Raises:
         UserError: one of the folders is no package.
     """
-    found = _Comparison(public_tree.read(old), public_tree.read(new)).found()
+    return between(public_tree.read(old), public_tree.read(new))
+
+
+def between(old: Package, new: Package) -> list[PublicChange]:
+    """As ``changes``, of packages that were read."""
+    found = _Comparison(old, new).found()
     return sorted(set(found), key=lambda c: (not c.breaks, c.kind, c.name, c.summary))
 
 

@@ -67,6 +67,32 @@ class Package:
         return {key: path for key, (_, _, path) in shortest.items()}
 
 
+def paths_of(package: Package, name: str) -> set[str]:
+    """Under which a package has a name, or a member of a class; empty: it has none.
+
+    They are the given path, the shortest one, and those of what defines it.
+    """
+    owner = name
+    members: list[str] = []
+    while owner and owner not in package.names:
+        owner, _, last = owner.rpartition(".")
+        members.insert(0, last)
+    if not owner:
+        return set()
+    found = package.names[owner].object
+    paths = {name}
+    if found is not None and not members:
+        paths |= {found.path, package.paths.get(found.path, name)}
+    for member in members:
+        inside = found.all_members.get(member) if isinstance(found, griffe.Class) else None
+        if inside is None:
+            return set()
+        found = inside.final_target if isinstance(inside, griffe.Alias) else inside
+        home = found.path.rpartition(".")[0]
+        paths |= {found.path, f"{package.paths.get(home, home)}.{member}"}
+    return paths
+
+
 def file_of(of: griffe.Object) -> str:
     """The file of an object, below the folder that holds the package."""
     module = of if isinstance(of, griffe.Module) else of.module

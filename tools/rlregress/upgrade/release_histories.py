@@ -196,10 +196,10 @@ def _is_default(change: Change, default: Mapping[str, str]) -> bool:
         if owner.startswith(algorithm) and default["name"] == name:
             return True
     # a parameter of a function that the change names
-    return default["owner"] in {_qualified(function) for function in change.functions}
+    return default["owner"] in {qualified(function) for function in change.functions}
 
 
-def _qualified(function: str) -> str:
+def qualified(function: str) -> str:
     """Of "package/file.py Kind.name" the name as Python has it; a class takes its parameters."""
     file, _, name = function.partition(" ")
     module = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")

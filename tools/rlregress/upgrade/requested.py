@@ -16,6 +16,7 @@ from rlregress import files, frameworks
 from rlregress.errors import UserError
 from rlregress.files import absolute
 from rlregress.source import below
+from rlregress.upgrade import revisions
 
 INSTALLED = "installed"
 #: bytes of a lock file, at most, and characters of a row that are shown.
@@ -90,6 +91,11 @@ def parse(text: str) -> Requested:
         return Requested(given, tree=absolute(path))
     if path.is_file():
         return Requested(given, _pinned(_rows(path), given), lock=path)
+    revision = revisions.of_text(given)
+    if revision is not None:
+        folder, name = revision
+        tree = revisions.checkout(folder, revisions.commit(folder, name))
+        return Requested(given, tree=tree)
     if "/" in given:
         raise UserError(
             f"'{text}' is no folder and no file; expected requirements such as "

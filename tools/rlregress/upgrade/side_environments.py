@@ -154,23 +154,33 @@ def prepared(
     side: ResolvedSide,
     adapters: Sequence[Adapter],
     say: cached_folders.Say = cached_folders.silent,
+    own: Path | None = None,
 ) -> Prepared:
-    """Make one side, or find it; as ``prepare``."""
+    """Make one side, or find it; as ``prepare``.
+
+    Args:
+        own: a folder for what has to be made, where another command does not look for it; None: it
+            is made in the cache.
+    """
     label, requested, resolved = side.label, side.requested, side.versions
     if requested.environment is not None:
         run = _of_environment(label, requested.environment)
         return Prepared(requested, run, "your environment")
     if requested.tree is not None:
-        return Prepared(requested, _of_tree(label, requested.tree, adapters), "tree")
+        run = _of_tree(label, requested.tree, adapters)
+        if resolved is not None and resolved.moved:
+            folder, _ = overlay(resolved.moved, resolved.tools, say, own)
+            run = replace(run, paths=(run.paths[0], str(folder), *run.paths[1:]))
+        return Prepared(requested, run, "tree")
     if resolved is not None and side.own_environment:
-        folder, cached = environment(resolved, say)
+        folder, cached = environment(resolved, say, own)
         run = Side(label, python=str(folder / "bin" / "python"))
         torch = ("an overlay cannot hold another torch",)
         return Prepared(requested, run, "environment", cached, torch, notes=tuple(resolved.notes))
     rows = resolved.moved if resolved is not None else []
     if resolved is None or not rows:
         return Prepared(requested, Side(label, paths=current_paths()), "installed")
-    folder, cached = overlay(rows, resolved.tools, say)
+    folder, cached = overlay(rows, resolved.tools, say, own)
     run = Side(label, paths=(str(folder), *current_paths()))
     notes = (*resolved.notes, *_conflicts(folder, adapters))
     further = tuple(_further_packages(rows, requested))
@@ -251,16 +261,21 @@ def _of_tree(label: str, tree: Path, adapters: Sequence[Adapter]) -> Side:
 # -- what is installed ---------------------------------------------------------------------------
 
 
-def _folder(kind: str, rows: Iterable[str]) -> Path:
+def _folder(kind: str, rows: Iterable[str], own: Path | None) -> Path:
     digest = hashlib.sha256("\n".join(sorted(rows)).encode()).hexdigest()[:16]
-    return cached_folders.cache() / kind / f"{wheels.TAG}-{digest}"
+    name = f"{wheels.TAG}-{digest}"
+    shared = cached_folders.cache() / kind / name
+    return shared if own is None or cached_folders.ready(shared) is not None else own / kind / name
 
 
 def overlay(
-    rows: Sequence[str], tools: Sequence[str], say: cached_folders.Say
+    rows: Sequence[str],
+    tools: Sequence[str],
+    say: cached_folders.Say,
+    own: Path | None = None,
 ) -> tuple[Path, bool]:
     """Folder of exactly these packages, to stand before what is installed; whether it was there."""
-    folder = _folder("overlays", rows)
+    folder = _folder("overlays", rows, own)
 
     def make(target: Path) -> dict[str, Any]:
         say(f"installing {' '.join(rows)}")
@@ -271,9 +286,11 @@ def overlay(
     return folder, cached_folders.made(folder, make, say)
 
 
-def environment(resolved: Resolved, say: cached_folders.Say) -> tuple[Path, bool]:
+def environment(
+    resolved: Resolved, say: cached_folders.Say, own: Path | None = None
+) -> tuple[Path, bool]:
     """Folder of an environment of its own, and whether it was there."""
-    folder = _folder("environments", resolved.rows.values())
+    folder = _folder("environments", resolved.rows.values(), own)
     if cached_folders.ready(folder) is not None and not (folder / "bin" / "python").exists():
         # its interpreter is gone: a link that leads nowhere
         (folder / cached_folders.READY).unlink()

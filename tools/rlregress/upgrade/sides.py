@@ -213,7 +213,7 @@ def recorded(
     """
     traces: dict[str, Trace] = {}
     for training in trainings:
-        path = _path(training, folder, mark)
+        path = path_of(training, folder, mark)
         if path.is_file():
             try:
                 traces[training.name] = trace_reader.load(path)
@@ -223,7 +223,7 @@ def recorded(
     missing = [training for training in trainings if training.name not in traces]
     scripts = [training for training in missing if training.job.get("script")]
     for training in scripts:
-        traces[training.name] = _script(training, side, _path(training, folder, mark), lines)
+        traces[training.name] = _script(training, side, path_of(training, folder, mark), lines)
         _advance(progress)
     batch = [training for training in missing if training not in scripts]
     if batch:
@@ -322,7 +322,8 @@ def _advance(progress: Progress | None, kept: bool = False) -> None:
         progress.done(kept=kept)
 
 
-def _path(training: Training, folder: Path, mark: str) -> Path:
+def path_of(training: Training, folder: Path, mark: str = "") -> Path:
+    """The file of its trace in a folder."""
     return folder / f"{training.owner}-{training.name.replace(' ', '--')}{mark}.trace"
 
 
@@ -338,7 +339,7 @@ def _batch(
     """New traces, all from one process, which forks for each."""
     traces: dict[str, Trace] = {}
     by_name = {training.name: training for training in trainings}
-    paths = {training.name: _path(training, folder, mark) for training in trainings}
+    paths = {training.name: path_of(training, folder, mark) for training in trainings}
     jobs = [
         {**t.job, "lines": lines, "name": t.name, "output": f"{paths[t.name]}.part"}
         for t in trainings

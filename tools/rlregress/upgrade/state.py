@@ -43,7 +43,7 @@ def state(prepared: Prepared, adapters: Sequence[Adapter]) -> str:
     elif prepared.how != "environment":
         # a changed copy on the path, or a checkout, has the version of the one it was made from
         for adapter in adapters:
-            parts += [f"{k} {v}" for k, v in sorted(_digests(adapter).items())]
+            parts += [f"{k} {v}" for k, v in sorted(digests(adapter).items())]
     return "\n".join(parts)
 
 
@@ -70,11 +70,17 @@ def _stamps(folder: Path) -> list[str]:
     return stamps
 
 
-def _digests(adapter: Adapter) -> dict[str, str]:
+def digests(adapter: Adapter) -> dict[str, str]:
+    """File -> digest of a framework's installed source; of one that is not there, why."""
     try:
         return identity.sources(adapter)
     except UserError as error:
         return {adapter.name: str(error)}
+
+
+def key_of(parts: Sequence[str]) -> str:
+    """The name of the folder in which what was recorded of a version is kept."""
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
 def own_digest() -> str:

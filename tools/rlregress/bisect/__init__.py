@@ -1,0 +1,1 @@
+"""Find the release or the commit that changed something, and the function."""

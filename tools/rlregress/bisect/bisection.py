@@ -1,0 +1,123 @@
+"""The searches, without input or output: what is checked of a version is a function.
+
+``first_new`` searches a history as ``git bisect`` does, ``every_change`` repeats it, and
+``smallest`` searches a set of packages (delta debugging: Zeller and Hildebrandt, 2002, "Simplifying
+and isolating failure-inducing input").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+#: what is known of a version: as the old end, as the new end, or it cannot be checked.
+OLD, NEW, SKIPPED = "old", "new", "skipped"
+
+
+@dataclass(frozen=True)
+class Step:
+    """Between which versions something changed.
+
+    Attributes:
+        old: the last version that is as the old end.
+        new: the first version known to be as the new end.
+        between: versions that could not be checked and may be the first as well.
+    """
+
+    old: int
+    new: int
+    between: tuple[int, ...] = ()
+
+    def moved(self, by: int) -> Step:
+        """The same step in a list that begins earlier."""
+        return Step(self.old + by, self.new + by, tuple(n + by for n in self.between))
+
+
+def chain(count: int) -> list[tuple[int, ...]]:
+    """The parents of versions that follow each other."""
+    return [(number - 1,) if number else () for number in range(count)]
+
+
+def first_new(parents: Sequence[Sequence[int]], check: Callable[[int], str]) -> Step:
+    """Where a history changed from old to new, once.
+
+    Args:
+        parents: of every version, by number; those of a version come before it. The first version
+            is known to be old and the last one new, and the first is an ancestor of the last.
+        check: ``OLD``, ``NEW`` or ``SKIPPED``; called once for a version.
+    """
+    ancestors: list[int] = []
+    for number, of in enumerate(parents):
+        known = 1 << number
+        for parent in of:
+            known |= ancestors[parent]
+        ancestors.append(known)
+    new, old, skipped, last_old = len(parents) - 1, ancestors[0], 0, 0
+    while True:
+        left = ancestors[new] & ~old
+        may_ask = left & ~skipped & ~(1 << new)
+        if not may_ask:
+            break
+        half = left.bit_count() / 2
+        number = min(_numbers(may_ask), key=lambda n: abs((ancestors[n] & left).bit_count() - half))
+        answer = check(number)
+        if answer == OLD:
+            old |= ancestors[number]
+            last_old = max(last_old, number)
+        elif answer == NEW:
+            new = number
+        else:
+            skipped |= 1 << number
+    between = tuple(_numbers(left & ~(1 << new)))
+    if not between and parents[new]:
+        # of a merge, a parent may be known to be old as a later version is
+        last_old = parents[new][0]
+    return Step(last_old, new, between)
+
+
+def _numbers(mask: int) -> Iterator[int]:
+    while mask:
+        lowest = mask & -mask
+        yield lowest.bit_length() - 1
+        mask ^= lowest
+
+
+def every_change(count: int, after: Callable[[int], Step | None]) -> Iterator[Step]:
+    """All steps of a list of versions, one after the other.
+
+    A change that was taken back before the last version is not found.
+
+    Args:
+        after: the first step after a version, from what that version is to what the last one is;
+            None: those two are the same.
+    """
+    low = 0
+    while low < count - 1 and (step := after(low)) is not None:
+        yield step
+        low = step.new
+
+
+def smallest(names: Sequence[str], check: Callable[[frozenset[str]], str]) -> tuple[str, ...]:
+    """A set of names that makes the difference, of which none can be left out.
+
+    Args:
+        names: all of them together are ``NEW``, none of them is ``OLD``.
+        check: of a part of them; what cannot be checked is taken as no difference.
+    """
+    left, parts = list(names), 2
+    while len(left) > 1:
+        size = -(-len(left) // parts)
+        groups = [left[start : start + size] for start in range(0, len(left), size)]
+        smaller = next((g for g in groups if check(frozenset(g)) == NEW), None)
+        if smaller is not None:
+            left, parts = smaller, 2
+            continue
+        rests = [[name for name in left if name not in group] for group in groups]
+        rest = next((r for r in rests if len(groups) > 2 and check(frozenset(r)) == NEW), None)
+        if rest is not None:
+            left, parts = rest, max(parts - 1, 2)
+        elif parts >= len(left):
+            break
+        else:
+            parts = min(2 * parts, len(left))
+    return tuple(left)

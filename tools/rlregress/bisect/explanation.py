@@ -1,0 +1,205 @@
+"""What explains a step: the machinery of an upgrade on the two versions beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from packaging.version import InvalidVersion, Version
+
+from rlregress.bisect.symptoms import Symptom
+from rlregress.details import catalogue
+from rlregress.details.catalogue import Detail
+from rlregress.errors import UserError
+from rlregress.frameworks.base import Adapter
+from rlregress.model import explain
+from rlregress.model.bisect_result import ChangedAt, ChangedFunction
+from rlregress.model.code import WORDING, Changed
+from rlregress.model.upgrade_result import Cause, ChangedDetail, OfFramework, OfScript, findings
+from rlregress.upgrade import (
+    affected,
+    attribution,
+    cascade,
+    inventory,
+    known_changes,
+    public_tree,
+    release_histories,
+    resolved,
+    side_environments,
+    side_fingerprints,
+)
+from rlregress.upgrade.requested import Requested
+from rlregress.upgrade.side_environments import Prepared
+from rlregress.upgrade.side_fingerprints import Fingerprint
+from rlregress.upgrade.upgrade_options import Options
+
+#: functions that are listed where none is known to explain a step.
+_LISTED = 20
+
+
+def of(
+    step: ChangedAt,
+    symptom: Symptom,
+    sides: tuple[Requested, Requested],
+    adapters: Sequence[Adapter],
+) -> ChangedAt:
+    """The step with its functions, its first difference, and what changelogs say of it.
+
+    Raises:
+        UserError: a version cannot be made or checked again.
+    """
+    if symptom.traced:
+        found, functions = _of_trace(step, symptom, sides)
+        explains = bool(found.culprit)
+    else:
+        pieces, explains = _of_code(symptom, sides, adapters)
+        found, functions = step, pieces
+    listed = [
+        ChangedFunction(
+            place=str(function), lines=tuple(attribution.source_difference(function, {}))
+        )
+        for function in dict.fromkeys(functions)
+    ]
+    return replace(
+        found,
+        functions=tuple(listed[:_LISTED]),
+        explains=explains,
+        changelog=tuple(_changelog(step, symptom, functions if explains else (), adapters)),
+    )
+
+
+def _of_trace(
+    step: ChangedAt, symptom: Symptom, sides: tuple[Requested, Requested]
+) -> tuple[ChangedAt, list[Changed]]:
+    """The first difference of the traces, and the functions that reverting shows to make it."""
+    with TemporaryDirectory(prefix="rlregress-bisect-") as folder:
+        result = cascade.run(
+            Options(
+                report=Path(folder),
+                algorithms=[symptom.algorithm] if symptom.algorithm else (),
+                scenarios=[symptom.scenario] if symptom.scenario else (),
+                only_scenarios=bool(symptom.scenario),
+                script=symptom.script,
+                returns=False,
+                files=False,
+            ),
+            sides,
+        )
+    parts: list[OfFramework | OfScript] = list(result.frameworks)
+    parts += [result.script] if result.script is not None else []
+    causes: list[Cause] = [cause for part in parts for cause in part.causes.values()]
+    first: list[str] = []
+    for training in result.traced:
+        if training.comparison.first is not None:
+            first = explain.divergence(training.comparison.first)
+            break
+    functions = [function for cause in causes for function in (cause.movers or cause.functions)]
+    return replace(step, first=tuple(first), culprit=_culprits(causes)), functions
+
+
+def _culprits(causes: Iterable[Cause]) -> tuple[str, ...]:
+    return tuple(
+        f"reverting {cause.alone} restores the old behaviour"
+        for cause in causes
+        if cause.alone is not None
+    )
+
+
+def _of_code(
+    symptom: Symptom, sides: tuple[Requested, Requested], adapters: Sequence[Adapter]
+) -> tuple[list[Changed], bool]:
+    """Functions that differ and explain what is no trace; else all, and that they do not."""
+    pair = resolved.resolve(*sides, affected.packages(*sides), adapters)
+    a, b = side_environments.prepare(pair)
+    pieces = [p for p in inventory.inventory(pair, a, b).pieces if p.how != WORDING]
+    near: list[Changed] = []
+    if symptom.details:
+        known = [catalogue.get(id) for id in symptom.details]
+        changed: list[ChangedDetail] = []
+        for old, new in _fingerprints((a, b), adapters, known):
+            changed += side_fingerprints.compared(old, new).changed
+        near = [f for finding in findings(changed, pieces) for f in finding.functions]
+    elif " " in symptom.name:
+        near = _of_default(symptom.name, pieces, _fingerprints((a, b), adapters, ()))
+    elif symptom.name:
+        folders = [inventory.place(side, symptom.name.partition(".")[0]) for side in (a, b)]
+        paths: set[str] = set()
+        for folder in [folder for folder in folders if folder is not None]:
+            paths |= public_tree.paths_of(public_tree.read(folder), symptom.name)
+        near = _defining(paths, pieces)
+    return (near, True) if near else ([p for p in pieces if p.counts], False)
+
+
+def _fingerprints(
+    sides: tuple[Prepared, Prepared], adapters: Sequence[Adapter], details: Sequence[Detail]
+) -> Iterator[tuple[Fingerprint, Fingerprint]]:
+    """Of both sides, for each framework."""
+    for adapter in adapters:
+        with TemporaryDirectory(prefix="rlregress-bisect-") as folder:
+            old, new = (
+                side_fingerprints.fingerprint(
+                    of.side, Path(folder) / f"{of.side.label}.json", adapter, details
+                )
+                for of in sides
+            )
+        yield old, new
+
+
+def _of_default(
+    name: str, pieces: Sequence[Changed], prints: Iterable[tuple[Fingerprint, Fingerprint]]
+) -> list[Changed]:
+    """What defines a parameter whose default moves as the one that is looked for."""
+    owner, _, parameter = name.rpartition(" ")
+    owners = {owner}
+    for old, new in prints:
+        changed = side_fingerprints.changed_defaults(old, new)
+        moves = {
+            (c.a, c.b) for c in changed if c.owner.split(" ")[0] == owner and c.name == parameter
+        }
+        owners |= {
+            c.owner
+            for c in changed
+            if c.owner.rpartition(".")[2].lower() == owner and (c.a, c.b) in moves
+        }
+    near = _defining(owners, [p for p in pieces if not p.name.startswith("<class>")])
+    algorithm = owner.rpartition(".")[2].lower()
+    return near or [
+        piece
+        for piece in pieces
+        if algorithm in piece.file
+        and any(parameter in line for line in attribution.source_difference(piece, {}))
+    ]
+
+
+def _defining(paths: Collection[str], pieces: Iterable[Changed]) -> list[Changed]:
+    """Pieces of code that define what some dotted paths stand for, or a part of it."""
+    named = [(piece, release_histories.qualified(f"{piece.file} {piece.name}")) for piece in pieces]
+    return [
+        piece for piece, own in named if any(f"{own}.".startswith(f"{path}.") for path in paths)
+    ]
+
+
+def _changelog(
+    step: ChangedAt, symptom: Symptom, functions: Sequence[Changed], adapters: Sequence[Adapter]
+) -> list[str]:
+    """What the suite knows from changelogs of this step."""
+    named = {f"{function.file} {function.name}" for function in functions}
+    found = []
+    for adapter in adapters:
+        if step.package not in adapter.packages or adapter.name not in known_changes.known():
+            continue
+        for change in known_changes.load(adapter.name):
+            about = {*change.details, *change.defaults, *change.functions}
+            if _within(step, change.release) and about & {*named, *symptom.details, symptom.name}:
+                found.append(f"{change.what} ({change.source})")
+    return found
+
+
+def _within(step: ChangedAt, release: str) -> bool:
+    try:
+        low, high = sorted((Version(step.old), Version(step.new)))
+        return low < Version(release) <= high
+    except (InvalidVersion, UserError):
+        return False

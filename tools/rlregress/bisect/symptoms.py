@@ -1,0 +1,292 @@
+"""What is looked for in every version: each is one measurement that an upgrade makes of a side."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+import subprocess
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from rlregress.details import catalogue
+from rlregress.errors import UserError, nearest
+from rlregress.frameworks.base import Adapter
+from rlregress.inside.run_record import write_atomically
+from rlregress.model import explain
+from rlregress.model.recorded_traces import NotTraced, Trace
+from rlregress.model.upgrade_result import ABSENT
+from rlregress.tracing import trace_reader
+from rlregress.upgrade import (
+    cached_folders,
+    compared_trainings,
+    inventory,
+    public_names,
+    public_tree,
+    scenario_files,
+    side_environments,
+    side_fingerprints,
+    sides,
+)
+from rlregress.upgrade.compared_trainings import Training
+from rlregress.upgrade.resolved import ResolvedSide
+from rlregress.upgrade.side_environments import Prepared
+
+#: exit code of a command that says that a version cannot be checked, as for ``git bisect run``.
+_SKIP = 125
+#: the value of what a version does not have.
+NOT_THERE = "not there"
+#: scope -> what a version answers there, in words; a scope without an answer is left out.
+Value = Mapping[str, str]
+
+
+class Unchecked(UserError):
+    """A version cannot be checked; it is left out and named with this reason."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A version, which is made when something has to be measured in it.
+
+    Attributes:
+        own: a folder for what has to be made.
+        folder: what was measured, named by the content of the version.
+    """
+
+    resolved: ResolvedSide
+    adapters: Sequence[Adapter]
+    own: Path
+    folder: Path
+
+    @cached_property
+    def prepared(self) -> Prepared:
+        """Its environment."""
+        return side_environments.prepared(
+            self.resolved, self.adapters, cached_folders.silent, self.own
+        )
+
+    def kept(self, name: str, measure: Callable[[Prepared], Any]) -> Any:
+        """What was measured before, or is now; plain data."""
+        digest = hashlib.sha256(name.encode()).hexdigest()[:16]
+        path = self.folder / f"{digest}.json"
+        try:
+            return json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            found = measure(self.prepared)
+            write_atomically(path, json.dumps(found))
+            return found
+
+    def trace(self, training: Training) -> Trace:
+        """A trace that was recorded before, or is now."""
+        try:
+            return trace_reader.load(sides.path_of(training, self.folder))
+        except UserError:
+            return sides.recorded([training], self.prepared.side, self.folder)[training.name]
+
+
+@dataclass(frozen=True)
+class Symptom:
+    """Something that has a value in every version.
+
+    Attributes:
+        title: what is looked for, in words.
+        value: of a version; it is also given the two ends, the old one first.
+        known: of a version, what could have been looked for instead.
+        error: the probability of a wrong answer after so many versions between; None: no chance is
+            involved.
+        details, algorithm, scenario, script: what an upgrade probes and traces to explain it.
+        name: the public name or parameter that is looked for.
+        key: what decides the value beside the version.
+    """
+
+    title: str
+    value: Callable[[Checked, Checked, Checked], Value]
+    known: Callable[[Checked], Iterable[str]] = lambda _: ()
+    error: Callable[[int], float] | None = None
+    details: tuple[str, ...] = ()
+    algorithm: str = ""
+    scenario: str = ""
+    script: Mapping[str, Any] | None = None
+    name: str = ""
+    key: str = ""
+
+    @property
+    def traced(self) -> bool:
+        """Whether it is the trace of a training."""
+        return bool(self.algorithm) or self.script is not None
+
+
+def detail(adapter: Adapter, id: str) -> Symptom:
+    """The variant of a detail, in every scope.
+
+    Raises:
+        UserError: there is no such detail.
+    """
+    known = catalogue.get(id)
+
+    def measured(prepared: Prepared) -> dict[str, list[str]]:
+        found = {}
+        for (_, scope), answer in _fingerprint(prepared, adapter, [known]).found.items():
+            if answer.observed is not None:
+                unknown = ", ".join(map(repr, answer.observed))
+                found[scope] = ["", answer.variant or f"unknown variant: {unknown}"]
+            else:
+                found[scope] = [answer.why, answer.text]
+        return found
+
+    def value(here: Checked, *_: Checked) -> Value:
+        found = here.kept(f"detail {id}", measured)
+        if not found:
+            raise Unchecked(f"no probe answers {id} there")
+        words = {scope: text for scope, (why, text) in found.items() if not why}
+        words |= {scope: NOT_THERE for scope, (why, _) in found.items() if why == ABSENT}
+        if not words:
+            raise Unchecked("; ".join(dict.fromkeys(text for _, text in found.values())))
+        return words
+
+    return Symptom(f"detail {id}", value, details=(id,), name=id)
+
+
+def _fingerprint(
+    prepared: Prepared, adapter: Adapter, details: Sequence[Any]
+) -> side_fingerprints.Fingerprint:
+    with TemporaryDirectory(prefix="rlregress-bisect-") as folder:
+        path = Path(folder) / "answers.json"
+        return side_fingerprints.fingerprint(prepared.side, path, adapter, details)
+
+
+def default(adapter: Adapter, name: str) -> Symptom:
+    """The default of a hyperparameter, "td3 minibatch_size", or of a parameter.
+
+    A parameter is named by its function: "stable_baselines3.td3.td3.TD3 batch_size".
+    """
+    owner, _, parameter = name.strip().rpartition(" ")
+    if not owner:
+        raise UserError(
+            f"--default is '{name}', expected an algorithm or a function, and a parameter of it, "
+            "such as 'td3 minibatch_size'"
+        )
+
+    def measured(prepared: Prepared) -> list[Mapping[str, Any]]:
+        found = _fingerprint(prepared, adapter, [])
+        return [{**found.defaults, **found.signatures}, found.unread]
+
+    def value(here: Checked, *_: Checked) -> Value:
+        defaults, unread = here.kept("defaults", measured)
+        found = {
+            key.partition(" ")[2]: of.get(parameter, NOT_THERE)
+            for key, of in sorted(defaults.items())
+            if owner in (key, key.partition(" ")[0])
+        }
+        closed = [why for key, why in unread.items() if owner in (key, key.partition(" ")[0])]
+        if closed and not found:
+            raise Unchecked(closed[0])
+        return found or {"": NOT_THERE}
+
+    def known(here: Checked) -> set[str]:
+        defaults, _ = here.kept("defaults", measured)
+        return {f"{key.partition(' ')[0]} {name}" for key, of in defaults.items() for name in of}
+
+    return Symptom(f"default of {name}", value, known, name=name)
+
+
+def public_name(name: str) -> Symptom:
+    """A public name: whether it is there, what it is, and its signature."""
+    package = name.partition(".")[0]
+
+    def read(here: Checked) -> public_tree.Package:
+        folder = inventory.place(here.prepared, package)
+        if folder is None:
+            raise Unchecked(f"it has no package {package}")
+        return public_tree.read(folder)
+
+    def value(here: Checked, base: Checked, _: Checked) -> Value:
+        def measured(_: Prepared) -> str:
+            old, new = read(base), read(here)
+            paths = [public_tree.paths_of(tree, name) for tree in (old, new)]
+            if not paths[0] or not paths[1]:
+                return "there" if paths[1] else NOT_THERE
+            every = paths[0] | paths[1]
+            changes = [
+                change.summary
+                for change in public_names.between(old, new)
+                if any(change.name == path or change.name.startswith(f"{path}.") for path in every)
+            ]
+            return "; ".join(changes) or "there"
+
+        return {"": here.kept(f"name {name} {base.folder.name}", measured)}
+
+    return Symptom(f"public name {name}", value, lambda here: read(here).names, name=name)
+
+
+def trace(adapter: Adapter, algorithm: str, scenario: str = "") -> Symptom:
+    """The trace of a built-in training, equal to that of the old end or not.
+
+    Raises:
+        UserError: there is no such training.
+    """
+    known = scenario_files.jobs(adapter)
+    title = f"{algorithm} {scenario}".strip()
+    if title not in known:
+        raise UserError(f"there is no built-in training '{title}'; {nearest(title, known)}")
+    (training,) = [t for t in compared_trainings.every(adapter) if t.name == title]
+    return Symptom(f"trace of {title}", _of_trace(training), algorithm=algorithm, scenario=scenario)
+
+
+def script(job: Mapping[str, Any], imports: Mapping[str, Sequence[str]]) -> Symptom:
+    """The trace of a user's script, equal to that of the old end or not."""
+    training = compared_trainings.script_training(job, imports)
+    title = f"trace of {training.name}"
+    return Symptom(title, _of_trace(training), script=job, key=training.key)
+
+
+def _of_trace(training: Training) -> Callable[[Checked, Checked, Checked], Value]:
+    def value(here: Checked, base: Checked, _: Checked) -> Value:
+        a, b = base.trace(training), here.trace(training)
+        compared = compared_trainings.compared_once(training.name, a, b)
+        if isinstance(compared, NotTraced):
+            raise Unchecked("; ".join(dict.fromkeys(compared.sides.values())))
+        if compared.first is None:
+            return {"": compared.verdict}
+        first = explain.divergence(compared.first)[0].removeprefix("first difference ")
+        return {"": f"{compared.verdict}: {first}"}
+
+    return value
+
+
+def command(text: str) -> Symptom:
+    """The exit code of a command, which finds the version's Python first; 125: not checked.
+
+    Raises:
+        UserError: its quotes do not close.
+    """
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise UserError(f"--command is {text!r}, which a shell cannot read: {error}") from None
+    files = [Path(word) for word in words if Path(word).is_file()]
+    content = [path.read_text("utf-8", "replace") for path in files]
+
+    def measured(prepared: Prepared) -> int:
+        side = prepared.side
+        variables = side.environment()
+        variables["PATH"] = f"{Path(side.python).parent}:{variables.get('PATH', '')}"
+        try:
+            ended = subprocess.run(words, env=variables, capture_output=True, check=False)
+        except OSError as error:
+            raise UserError(f"--command cannot be run: {words[0]}: {error.strerror}") from None
+        if ended.returncode < 0:
+            raise Unchecked(f"the command was ended by signal {-ended.returncode}")
+        return ended.returncode
+
+    def value(here: Checked, *_: Checked) -> Value:
+        code = here.kept("command", measured)
+        if code == _SKIP:
+            raise Unchecked(f"the command ended with exit code {_SKIP}")
+        return {"": f"exit code {code}"}
+
+    return Symptom(f"exit code of {text}", value, key="\n".join([text, str(Path.cwd()), *content]))

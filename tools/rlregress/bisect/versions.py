@@ -1,0 +1,143 @@
+"""What is searched: published releases of packages, and commits."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from urllib.request import Request, urlopen
+
+from packaging.utils import (
+    InvalidSdistFilename,
+    InvalidWheelFilename,
+    parse_sdist_filename,
+    parse_wheel_filename,
+)
+from packaging.version import InvalidVersion, Version
+
+from rlregress.errors import UserError
+from rlregress.inside.run_record import write_atomically
+from rlregress.upgrade import cached_folders, installed, installer, interpreters, requested
+from rlregress.upgrade.requested import INSTALLED, Requested
+from rlregress.upgrade.version_resolution import versions
+
+#: the form in which an index says when a file was uploaded (PEP 691, PEP 700).
+_JSON = "application/vnd.pypi.simple.v1+json"
+Pins = Mapping[str, str]
+
+
+def pins(old: Requested, new: Requested) -> tuple[Pins, Pins]:
+    """Package -> version of both ends; of what one end does not pin, the installed version.
+
+    Raises:
+        UserError: an end is a working tree.
+    """
+    for side in (old, new):
+        if side.tree is not None:
+            raise UserError(
+                f"'{side.text}' is a working tree; to search its commits give --repo "
+                f"{side.text.partition('@')[0]}, and revisions as OLD and NEW"
+            )
+    one, other = (_of(side) for side in (old, new))
+    known = []
+    for mine, opposite, side in ((one, other, old), (other, one, new)):
+        # an environment says all that it has
+        rows = [] if side.environment else installed.pins(sorted(opposite.keys() - mine.keys()))
+        known.append({**versions(rows), **mine})
+    both = known[0].keys() & known[1].keys()
+    return {n: known[0][n] for n in both}, {n: known[1][n] for n in both}
+
+
+def _of(side: Requested) -> dict[str, str]:
+    if side.environment is not None:
+        found = interpreters.distributions(str(side.environment / "bin" / "python"))
+        tools = {"python", "pip", "setuptools", "wheel", "rlregress"}
+        return {n: installed.public(v) for n, v in found.items() if n not in tools}
+    if side.text == INSTALLED:
+        return {}
+    return versions(side.requirements)
+
+
+def of_pins(wanted: Pins) -> Requested:
+    """The version that some pins make."""
+    return requested.parse(" ".join(f"{name}=={v}" for name, v in sorted(wanted.items())))
+
+
+def releases(package: str, old: str, new: str) -> list[str]:
+    """Published releases of a package from one to another, in the order from OLD to NEW.
+
+    Both ends are among them, and those that were yanked since; pre-releases are not. The list is
+    kept, for when the index cannot be reached.
+
+    Raises:
+        Unreachable: there is no network, and no list of this package was kept.
+    """
+    path = cached_folders.cache() / "releases" / f"{package}.json"
+    command = [*installer.PIP, "index", "versions", "--retries", "1", package]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    listed = re.search(r"Available versions: (.+)", ended.stdout)
+    if listed:
+        known = listed.group(1).split(", ")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, json.dumps(known))
+    elif path.is_file():
+        known = json.loads(path.read_text(encoding="utf-8"))
+    else:
+        raise installer.Unreachable(
+            f"the releases of {package} cannot be listed: the package index cannot be reached or "
+            f"does not have it, and no list is in the cache {cached_folders.cache()}; try again "
+            "with a network"
+        )
+    low, high = sorted((_version(package, old), _version(package, new)))
+    known += [text for text in dates(package, taken_back=True) if text not in known]
+    between = {_version(package, text): text for text in known}
+    inside = [between[v] for v in sorted(between) if low < v < high and not v.is_prerelease]
+    rows = [str(low), *inside, str(high)]
+    rows[0], rows[-1] = (old, new) if low == Version(old) else (new, old)
+    return rows if rows[0] == old else rows[::-1]
+
+
+def dates(package: str, taken_back: bool = False) -> dict[str, str]:
+    """Release -> the day on which it was published, as the index says; empty if it does not.
+
+    Args:
+        taken_back: those alone that were yanked since.
+    """
+    path = cached_folders.cache() / "releases" / f"{package}.dates.json"
+    request = Request(f"{installer.index()}/{package}/", headers={"Accept": _JSON})
+    with suppress(OSError, ValueError):
+        with urlopen(request, timeout=20) as answer:
+            listed = json.load(answer)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, json.dumps(listed))
+    try:
+        files = json.loads(path.read_text(encoding="utf-8"))["files"]
+    except (OSError, ValueError, KeyError):
+        return {}
+    found: dict[str, str] = {}
+    for file in files:
+        name, day = file["filename"], file.get("upload-time", "")[:10]
+        wheel = name.endswith(".whl")
+        with suppress(InvalidWheelFilename, InvalidSdistFilename):
+            version = str((parse_wheel_filename if wheel else parse_sdist_filename)(name)[1])
+            if file.get("yanked") or not taken_back:
+                found[version] = min(day, found.get(version, day))
+    return found
+
+
+def _version(package: str, text: str) -> Version:
+    try:
+        return Version(text)
+    except InvalidVersion:
+        raise UserError(f"{package}=={text} is no version that can be put in an order") from None
+
+
+def folder_of(repository: str) -> Path:
+    """The folder of a repository; UserError if there is none."""
+    folder = Path(repository).expanduser()
+    if not folder.is_dir():
+        raise UserError(f"--repo is '{repository}', which is no folder; expected a git repository")
+    return folder

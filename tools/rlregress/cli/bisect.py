@@ -1,0 +1,158 @@
+"""``rlregress bisect``: the release or commit that changed something."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rlregress import frameworks
+from rlregress.bisect import search, symptom_of_returns, symptoms, versions
+from rlregress.bisect.symptoms import Symptom
+from rlregress.cli import output
+from rlregress.cli.options import Packages, Report, Steps
+from rlregress.cli.parsing import script_arguments
+from rlregress.details.requested_names import names
+from rlregress.errors import UserError
+from rlregress.files import absolute
+from rlregress.frameworks.base import Adapter
+from rlregress.inside.run_record import check_writable, write_atomically
+from rlregress.reporting import bisect_text
+from rlregress.tracing import jobs
+from rlregress.upgrade import affected, requested, revisions
+from rlregress.upgrade.requested import Requested
+
+_ONE_OF = "--detail, --default, --name, --algorithm, --script, --command or --returns"
+
+
+def bisect(
+    context: typer.Context,
+    old: Annotated[str, typer.Argument(metavar="OLD", show_default=False)],
+    new: Annotated[str, typer.Argument(metavar="NEW", show_default=False)],
+    detail: Annotated[str, typer.Option(metavar="ID", help="Look for this detail.")] = "",
+    default: Annotated[
+        str, typer.Option(metavar="NAME", help="For a default: 'td3 minibatch_size'.")
+    ] = "",
+    name: Annotated[str, typer.Option(metavar="NAME", help="For a public name, dotted.")] = "",
+    algorithm: Annotated[str, typer.Option(metavar="NAME", help="For the trace of this.")] = "",
+    scenario: Annotated[str, typer.Option(metavar="NAME", help="Of that, a scenario.")] = "",
+    script: Annotated[
+        str | None, typer.Option(metavar="FILE", help="For the trace of a script.")
+    ] = None,
+    command: Annotated[str, typer.Option(metavar="TEXT", help="For its exit code.")] = "",
+    returns: Annotated[
+        str, typer.Option(metavar="CELL", help="For the returns of this cell.")
+    ] = "",
+    repo: Annotated[
+        str | None, typer.Option(metavar="FOLDER", help="Search its commits; OLD is one.")
+    ] = None,
+    first_parent: Annotated[
+        bool, typer.Option("--first-parent", help="Of merges, search one side alone.")
+    ] = False,
+    pins: Annotated[
+        str, typer.Option("--with", metavar="PINS", help="What each commit of --repo runs on.")
+    ] = "",
+    every: Annotated[
+        bool, typer.Option("--all", help="Name every release that changes it.")
+    ] = False,
+    framework: Annotated[str, typer.Option(metavar="NAME", help="If it is not clear.")] = "",
+    package: Packages = None,
+    steps: Steps = 0,
+    report: Report = "report",
+) -> None:
+    """Example:
+
+    rlregress bisect sb3==2.2.1 sb3==2.8.0 --default "td3 minibatch_size"
+
+    Names the first release, or the first commit of --repo, that changed what is looked for, and the
+    function. What follows -- are the arguments of --script. Writes bisect.json. Exit code 0: found,
+    3: only a range, as versions between could not be checked, 2: OLD and NEW are the same, or one
+    could not be checked.
+    """
+    given = [text for text in (detail, default, name, algorithm, script, command, returns) if text]
+    if len(given) != 1:
+        found = "none" if not given else str(len(given))
+        raise UserError(f"expected one of {_ONE_OF}, found {found}")
+    if scenario and not algorithm:
+        raise UserError("--scenario is one of an algorithm; name that with --algorithm")
+    if script is None and (arguments := script_arguments(context)):
+        raise UserError(
+            f"'{' '.join(arguments)}' would be arguments of a script; name it with --script"
+        )
+    if repo is None and first_parent:
+        raise UserError("--first-parent is about commits; name their repository with --repo")
+    if repo is None and pins:
+        raise UserError("--with is what commits run on; name their repository with --repo")
+    if repo is not None and every:
+        raise UserError("--all names every release, and --repo searches commits; leave one out")
+    folder = absolute(report)
+    check_writable(folder, "the report")
+    repository = None if repo is None else versions.folder_of(repo)
+    ends = None
+    if repository is None:
+        ends = (requested.parse(old), requested.parse(new))
+    adapters = _adapters(ends, repository, new, framework, alone=bool(script or command or name))
+
+    def symptom() -> Symptom:
+        if script is not None:
+            arguments = script_arguments(context)
+            job = jobs.of_script(Path(script), arguments, names("--package", package), steps)
+            imports = affected.imports(*ends, affected.packages(*ends)) if ends else {}
+            return symptoms.script(job, imports)
+        if command:
+            return symptoms.command(command)
+        if returns:
+            return symptom_of_returns.returns(returns)
+        if name:
+            return symptoms.public_name(name)
+        if len(adapters) != 1:
+            known = ", ".join(adapter.name for adapter in adapters)
+            raise UserError(f"several frameworks are concerned ({known}); choose with --framework")
+        if detail:
+            return symptoms.detail(adapters[0], detail)
+        if default:
+            return symptoms.default(adapters[0], default)
+        return symptoms.trace(adapters[0], algorithm, scenario)
+
+    if repository is not None:
+        result = search.of_commits(
+            symptom(),
+            repository,
+            (old, new),
+            adapters,
+            typer.echo,
+            first_parent,
+            requested.parse(pins).requirements if pins else (),
+        )
+    else:
+        assert ends is not None
+        result = search.of_releases(symptom(), ends, adapters, typer.echo, every)
+    text = json.dumps(bisect_text.as_json(result), indent=1) + "\n"
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(folder / "bisect.json", text)
+    output.decided()
+    for line in bisect_text.lines(result):
+        typer.echo(line)
+    raise typer.Exit(result.exit_code)
+
+
+def _adapters(
+    ends: tuple[Requested, Requested] | None,
+    repository: Path | None,
+    newest: str,
+    named: str,
+    alone: bool,
+) -> Sequence[Adapter]:
+    """The frameworks that are searched."""
+    if named:
+        return [frameworks.get(named)]
+    if ends is None:
+        # what lies in the folder may be another revision, or nothing
+        assert repository is not None
+        commit = revisions.commit(repository, newest)
+        tree = Requested(str(repository), tree=revisions.checkout(repository, commit))
+        ends = (tree, tree)
+    return affected.adapters(*ends, affected.packages(*ends), script=alone)

@@ -1,0 +1,131 @@
+"""Revisions of a git repository: listed, and written to a folder of the cache.
+
+The user's checkout and index are only read: files are written through an index of their own.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from rlregress.errors import UserError
+from rlregress.upgrade import cached_folders
+
+
+def _git(repository: Path, *words: str, also: Mapping[str, str] | None = None) -> str:
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+    # neither a hook nor a watcher of the repository runs
+    quiet = ["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"]
+    try:
+        ended = subprocess.run(
+            ["git", *quiet, "-C", str(repository), *words],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**kept, **(also or {}), "GIT_OPTIONAL_LOCKS": "0"},
+        )
+    except FileNotFoundError:
+        raise UserError("git is not installed; it is needed to read a revision") from None
+    if ended.returncode:
+        lines = ended.stderr.strip().splitlines() or ["git reports nothing"]
+        raise UserError(f"git cannot read {repository}: {lines[-1]}")
+    return ended.stdout
+
+
+def commit(repository: Path, revision: str) -> str:
+    """The full id of a revision's commit.
+
+    Raises:
+        UserError: the folder is in no repository, or it has no such revision.
+    """
+    _git(repository, "rev-parse", "--absolute-git-dir")
+    try:
+        words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+        return _git(repository, *words).strip()
+    except UserError:
+        raise UserError(
+            f"{repository} has no revision '{revision}'; expected a commit, a tag or a branch"
+        ) from None
+
+
+def history(repository: Path, old: str, new: str, first_parent: bool) -> dict[str, tuple[str, ...]]:
+    """Commits after one commit up to another -> their parents, parents first; the old one leads.
+
+    Args:
+        first_parent: of merges, follow the first parent alone.
+
+    Raises:
+        UserError: the old commit is no ancestor of the new one.
+    """
+    only = ["--first-parent"] if first_parent else []
+    words = ["rev-list", "--reverse", "--topo-order", "--parents", *only, f"{old}..{new}"]
+    rows = [line.split() for line in _git(repository, *words).splitlines()]
+    parents = {row[0]: tuple(row[1:2] if first_parent else row[1:]) for row in rows}
+    # what came before the old commit on other branches is as old as it is
+    known = {
+        old: (),
+        **{c: tuple(p for p in of if p in parents or p == old) for c, of in parents.items()},
+    }
+    ancestor = _git(repository, "merge-base", old, new).strip()
+    if ancestor != old or new not in known or not _reaches(known, old, new):
+        raise UserError(
+            f"{old[:10]} is no ancestor of {new[:10]} in {repository}; expected an older commit "
+            "of the same history as OLD"
+        )
+    return known
+
+
+def _reaches(parents: Mapping[str, tuple[str, ...]], old: str, new: str) -> bool:
+    below = {old}
+    for name, of in parents.items():
+        if below.intersection(of):
+            below.add(name)
+    return new in below
+
+
+def described(repository: Path, commit_: str) -> tuple[str, str]:
+    """Short id with the subject, and the date, of a commit."""
+    short, date, subject = (
+        _git(repository, "show", "--no-patch", "--format=%h%x00%cs%x00%s", commit_)
+        .strip()
+        .split("\0")
+    )
+    return f"{short} {subject}", date
+
+
+def checkout(repository: Path, commit_: str, own: Path | None = None) -> Path:
+    """A folder with the files of a commit.
+
+    Args:
+        own: what it is made below; None: the cache.
+    """
+    tree = _git(repository, "rev-parse", f"{commit_}^{{tree}}").strip()
+    inside = _git(repository, "rev-parse", "--show-prefix").strip()
+    git = {"GIT_DIR": _git(repository, "rev-parse", "--absolute-git-dir").strip()}
+    folder = (own or cached_folders.cache()) / "revisions" / tree
+
+    def make(target: Path) -> dict[str, str]:
+        index = target.with_name(f"{target.name}.index")
+        git.update(GIT_INDEX_FILE=str(index), GIT_WORK_TREE=str(target))
+        try:
+            _git(target, "read-tree", commit_, also=git)
+            _git(target, "checkout-index", "--all", also=git)
+        finally:
+            index.unlink(missing_ok=True)
+        return {"commit": commit_}
+
+    cached_folders.made(folder, make)
+    return folder / inside
+
+
+def of_text(text: str) -> tuple[Path, str] | None:
+    """Folder and revision of ``PATH@REVISION`` or ``HEAD``; None: it is another kind of version."""
+    if text == "HEAD":
+        return Path(), text
+    for place, letter in enumerate(text):
+        folder = Path(os.path.expanduser(text[:place]))
+        if letter == "@" and place and "://" not in text and folder.is_dir():
+            return folder, text[place + 1 :]
+    return None

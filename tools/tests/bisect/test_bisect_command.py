@@ -1,0 +1,276 @@
+"""``rlregress bisect`` as a user runs it, on repositories that are made here."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from rlregress.cli import commands
+from rlregress.errors import UserError
+from rlregress.upgrade import cached_folders, requested
+
+FAULT, COUNT = 137, 200
+CHECK = """\
+import sys
+try:
+    import toy
+except SyntaxError:
+    sys.exit(125)
+sys.exit(toy.value() != 1)
+"""
+
+
+def git(repository, *words, given=None):
+    """What git answers in a repository."""
+    return subprocess.run(
+        ["git", "-C", str(repository), *words],
+        check=True, capture_output=True, text=True, input=given,
+    ).stdout  # fmt: skip
+
+
+def made(folder, sources, others=None):
+    """A repository with one commit for each source of its package ``toy``.
+
+    Args:
+        others: further file -> its content in every commit.
+    """
+    folder.mkdir()
+    git(folder, "init", "--quiet", "--initial-branch=main")
+    rows = []
+    for number, text in enumerate(sources):
+        rows += [
+            "commit refs/heads/main",
+            f"committer Toy <toy@example.org> {1_700_000_000 + 86_400 * number} +0000",
+            f"data {len(f'change {number}')}",
+            f"change {number}",
+        ]
+        files = {"toy/__init__.py": text, **{f: of[number] for f, of in (others or {}).items()}}
+        for file, content in files.items():
+            rows += [f"M 100644 inline {file}", f"data {len(content)}", content]
+    git(folder, "fast-import", "--quiet", given="\n".join([*rows, ""]))
+    git(folder, "reset", "--hard", "--quiet", "main")
+    return folder
+
+
+def source(number, broken=()):
+    """A version of the package; a broken one does not import."""
+    value = 1 if number < FAULT else 2
+    more = "(" if number in broken else ""
+    return f"# {number}\n{more}\ndef value():\n    return {value}\n"
+
+
+@pytest.fixture
+def bisect(tmp_path, monkeypatch, capsys):
+    """Run the command in an empty cache; its exit code, its last line and bisect.json."""
+    monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "cache"))
+    check = tmp_path / "check.py"
+    check.write_text(CHECK)
+
+    def run(repository, *words):
+        if not any(word.startswith("--") for word in words):
+            words = (*words, "--command", f"python {shlex.quote(str(check))}")
+        code = commands.program(
+            ["bisect", *words, "--repo", str(repository), "--report", str(tmp_path / "report")],
+            prog_name="rlregress", standalone_mode=False,
+        )  # fmt: skip
+        data = json.loads((tmp_path / "report" / "bisect.json").read_text())
+        return code, capsys.readouterr().out.splitlines()[-1], data
+
+    return run
+
+
+def test_the_commit_of_a_long_history_is_named(bisect, tmp_path):
+    """Of 200 commits, some of which do not import, with its date and the changed function."""
+    broken = {FAULT - 3, FAULT + 4, 100, 150, 151, 152}
+    repository = made(tmp_path / "toy", [source(n, broken) for n in range(COUNT)])
+    (repository / "toy" / "__init__.py").write_text("what the user has not committed\n")
+    before = git(repository, "status", "--porcelain")
+    index = (repository / ".git" / "index").read_bytes()
+    code, last, data = bisect(repository, "main~199", "main")
+    assert code == 0
+    assert last.endswith(f"change {FAULT}")
+    (step,) = data["steps"]
+    assert step["old"].endswith(f"change {FAULT - 1}")
+    assert step["date"] == "2024-03-30"
+    assert step["values"] == ["exit code 0", "exit code 1"]
+    assert [f["place"] for f in step["functions"]] == ["toy/__init__.py:3 value"]
+    assert step["functions"][0]["lines"] == ["-    return 1", "+    return 2"]
+    assert data["checked"] + len(data["skipped"]) <= 14
+    assert git(repository, "status", "--porcelain") == before
+    assert (repository / ".git" / "index").read_bytes() == index
+
+
+def test_commits_that_cannot_be_checked_leave_a_range(bisect, tmp_path):
+    """Where the fault lies among commits that do not import, all of them are named."""
+    broken = {FAULT - 1, FAULT, FAULT + 1}
+    numbers = range(FAULT - 5, FAULT + 5)
+    repository = made(tmp_path / "toy", [source(n, broken) for n in numbers])
+    code, last, data = bisect(repository, "main~9", "main")
+    assert code == 3
+    assert last.startswith("first changed in: after ")
+    assert len(data["steps"][0]["between"]) == len(broken)
+    assert len(data["skipped"]) == len(broken)
+
+
+def test_the_same_command_again_measures_nothing(bisect, tmp_path):
+    """What was measured of a version is kept by its content: the check may be gone from there."""
+    repository = made(tmp_path / "toy", [source(n) for n in range(FAULT - 8, FAULT + 8)])
+    first = bisect(repository, "main~15", "main")
+    kept = sorted((tmp_path / "cache" / "versions").rglob("*.json"))
+    stamps = [path.stat().st_mtime_ns for path in kept]
+    assert bisect(repository, "main~15", "main") == first
+    assert [path.stat().st_mtime_ns for path in kept] == stamps
+
+
+def test_a_search_that_was_killed_goes_on_to_the_same_answer(bisect, tmp_path):
+    """It is ended in the middle of a check; nothing that it made stays behind."""
+    repository = made(tmp_path / "toy", [source(n) for n in range(FAULT - 8, FAULT + 8)])
+    (tmp_path / "check.py").write_text(f"import os, signal, time\n{CHECK}")
+    expected = bisect(repository, "main~15", "main")
+    shutil.rmtree(tmp_path / "cache")
+    words = ["main~15", "main", "--repo", str(repository), "--report", str(tmp_path / "other")]
+    words += ["--command", f"python {tmp_path / 'check.py'}"]
+    killed = subprocess.Popen(
+        [sys.executable, "-m", "rlregress.cli", "bisect", *words], stdout=subprocess.PIPE, text=True
+    )
+    for _ in range(3):
+        # both ends and one version between them
+        assert killed.stdout.readline()
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    killed.stdout.close()
+    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").glob("versions/*/*")}
+    assert len(kept) >= 3
+    assert bisect(repository, "main~15", "main") == expected
+    assert all(path.stat().st_mtime_ns == stamp for path, stamp in kept.items())
+    assert list((tmp_path / "cache" / "bisect").iterdir()) == []
+
+
+NAMED = [
+    "from toy.inner import value\n",
+    "def value(a, b=1):\n    return a\n\nclass Base:\n    def run(self, n): ...\n"
+    "class Kind(Base): ...\n",
+]
+
+
+@pytest.mark.parametrize("name", ["toy.value", "toy.inner.value", "toy.inner.Kind.run"])
+def test_a_public_name_is_found_by_any_of_its_paths(bisect, tmp_path, name):
+    """By the short path, by the file that defines it, and as an inherited member."""
+    changed = NAMED[1].replace("b=1", "b=2").replace("n)", "n, m=0)")
+    files = [NAMED[1], NAMED[1] + "# 2\n", changed, changed + "# 4\n"]
+    repository = made(tmp_path / "toy", [NAMED[0]] * 4, {"toy/inner.py": files})
+    code, last, data = bisect(repository, "main~3", "main", "--name", name)
+    assert (code, last.split()[-1]) == (0, "2"), data
+    assert [f["place"].split(" ")[1] for f in data["steps"][0]["functions"]]
+
+
+def test_a_name_that_neither_end_has_is_refused(bisect, tmp_path):
+    """It is a slip of the pen, and no name that stays the same."""
+    repository = made(tmp_path / "toy", [source(n) for n in (1, FAULT)])
+    with pytest.raises(UserError, match="neither .* has what is looked for, .*did you mean 'toy"):
+        bisect(repository, "main~1", "main", "--name", "toy.valu")
+
+
+def test_without_a_network_and_with_nothing_kept_there_is_one_sentence(
+    command, tmp_path, monkeypatch
+):
+    """Exit code 2, and no traceback."""
+    monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "cache"))
+    for variable in ("UV_DEFAULT_INDEX", "PIP_INDEX_URL"):
+        monkeypatch.setenv(variable, "http://127.0.0.1:9/simple")
+    words = ("sb3==1.0", "sb3==1.1.0", "--name", "stable_baselines3.TD3")
+    code, _, said = command("bisect", *words, "--report", str(tmp_path))
+    assert code == 2
+    assert "cannot be reached" in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("main", "main~2", "is no ancestor of"),
+        ("main", "main", "are the same commit"),
+        ("nowhere", "main", "has no revision 'nowhere'"),
+    ],
+)
+def test_ends_that_are_no_history_are_refused(bisect, tmp_path, old, new, sentence):
+    """In one sentence that names them."""
+    repository = made(tmp_path / "toy", [source(n) for n in range(3)])
+    with pytest.raises(UserError, match=sentence):
+        bisect(repository, old, new)
+
+
+def test_both_ends_the_same_is_no_answer(bisect, tmp_path):
+    """Nothing is searched, and the exit code is that of what could not be judged."""
+    repository = made(tmp_path / "toy", [source(n) for n in range(3)])
+    code, last, data = bisect(repository, "main~2", "main")
+    assert code == 2
+    assert last.startswith("no difference: ")
+    assert data["verdict"] == "no difference"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("", "expected one of"),
+        ("--detail a --name b", "expected one of .* found 2"),
+        ("--name b --scenario c", "--scenario is one of an algorithm"),
+        ("--name b --first-parent", "--first-parent is about commits"),
+        ("--name b --repo . --all", "leave one out"),
+        ("--name b --repo nowhere", "which is no folder"),
+    ],
+)
+def test_a_wrong_command_line_is_reported_in_one_sentence(words, sentence):
+    """Before anything is installed."""
+    given = ["bisect", "sb3==2.7.0", "sb3==2.8.0", *words.split()]
+    with pytest.raises(UserError, match=sentence):
+        commands.program(given, prog_name="rlregress", standalone_mode=False)
+
+
+def test_a_revision_is_a_version(tmp_path, monkeypatch):
+    """``PATH@REVISION`` and ``HEAD`` are folders with the files of that commit."""
+    monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "cache"))
+    repository = made(tmp_path / "toy", [source(n) for n in range(3)])
+    (repository / "toy" / "__init__.py").write_text("changed\n")
+    tree = requested.parse(f"{repository}@main~1").tree
+    assert (tree / "toy" / "__init__.py").read_text() == source(1)
+    monkeypatch.chdir(repository)
+    assert (requested.parse("HEAD").tree / "toy" / "__init__.py").read_text() == source(2)
+    with pytest.raises(UserError, match="has no revision 'v9'"):
+        requested.parse(f"{repository}@v9")
+
+
+@pytest.mark.nightly
+def test_the_release_that_changed_a_default_is_named_and_once_more_without_a_network(
+    tmp_path, monkeypatch, capsys
+):
+    """Published releases, among them one that was taken back; docs/bisect.md shows the answer."""
+    monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "cache"))
+
+    def run(*words):
+        given = ["bisect", "sb3==2.2.1", "sb3==2.4.0", "--report", str(tmp_path / "report"), *words]
+        code = commands.program(given, prog_name="rlregress", standalone_mode=False)
+        data = json.loads((tmp_path / "report" / "bisect.json").read_text())
+        return code, data, capsys.readouterr().out
+
+    code, data, _ = first = run("--default", "td3 minibatch_size")
+    (step,) = data["steps"]
+    assert (code, step["old"], step["new"]) == (0, "2.2.1", "2.3.0")
+    assert step["values"] == ["100", "256"]
+    assert step["date"] == "2024-03-31"
+    assert [f["place"] for f in step["functions"]] == [
+        "stable_baselines3/td3/td3.py:79 TD3.__init__"
+    ]
+    assert "+        batch_size: int = 256," in step["functions"][0]["lines"]
+    assert step["changelog"]
+    for variable in ("UV_DEFAULT_INDEX", "PIP_INDEX_URL"):
+        monkeypatch.setenv(variable, "http://127.0.0.1:9/simple")
+    assert run("--default", "td3 minibatch_size")[:2] == first[:2]
+    every = run("--all", "--default", "td3 minibatch_size")[1]
+    assert [(s["old"], s["new"]) for s in every["steps"]] == [("2.2.1", "2.3.0")]

@@ -1,0 +1,124 @@
+"""The searches, on histories that are made up."""
+
+from __future__ import annotations
+
+import math
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rlregress.bisect import bisection
+from rlregress.bisect.bisection import NEW, OLD, SKIPPED, Step
+
+BROKEN = st.sets(st.integers(1, 198))
+
+
+def test_the_first_new_of_a_list_is_found_in_as_many_steps_as_halving_takes():
+    """Of 200 versions no more than eight are checked, and none twice."""
+    for fault in range(1, 200):
+        asked = []
+
+        def check(n, fault=fault, asked=asked):
+            asked.append(n)
+            return NEW if n >= fault else OLD
+
+        assert bisection.first_new(bisection.chain(200), check) == Step(fault - 1, fault)
+        assert len(asked) <= math.ceil(math.log2(199))
+
+
+@given(fault=st.integers(1, 199), broken=BROKEN)
+def test_what_is_skipped_between_makes_a_range(fault, broken):
+    """The answer is the smallest range that what could be checked allows."""
+    asked = []
+
+    def check(n):
+        asked.append(n)
+        return SKIPPED if n in broken else NEW if n >= fault else OLD
+
+    found = bisection.first_new(bisection.chain(200), check)
+    first = next(n for n in range(fault, 200) if n not in broken)
+    last = next(n for n in range(fault - 1, -1, -1) if n not in broken)
+    assert found == Step(last, first, tuple(range(last + 1, first)))
+    assert len(asked) == len(set(asked))
+
+
+@st.composite
+def histories(draw):
+    """Parents of versions, with merges; all of them descend from the first."""
+    count = draw(st.integers(2, 25))
+    parents = [()]
+    for number in range(1, count):
+        older = st.integers(max(0, number - 4), number - 1)
+        parents.append(tuple(draw(st.lists(older, min_size=1, max_size=2, unique=True))))
+    return parents
+
+
+@given(parents=histories(), data=st.data())
+def test_a_fault_in_a_history_with_merges_is_found(parents, data):
+    """The first version that has the fault is named, on whichever branch it came."""
+    fault = data.draw(st.integers(1, len(parents) - 1))
+    descends = {fault}
+    for number in range(fault + 1, len(parents)):
+        if descends & set(parents[number]):
+            descends.add(number)
+    ends = [n for n in range(len(parents)) if n in descends]
+    new = ends[-1]
+    history = parents[: new + 1]
+    found = bisection.first_new(history, lambda n: NEW if n in descends else OLD)
+    assert found.new == fault
+    assert found.old in parents[fault]
+    assert not found.between
+
+
+@given(values=st.lists(st.sampled_from("abc"), min_size=1, max_size=40))
+def test_every_change_joins_the_two_ends(values):
+    """Each step begins with the value that the last one ended with, and changes it."""
+    count = len(values)
+
+    def after(low):
+        if values[low] == values[-1]:
+            return None
+        rest = values[low:]
+        return bisection.first_new(
+            bisection.chain(len(rest)), lambda n: NEW if rest[n] != rest[0] else OLD
+        ).moved(low)
+
+    found = list(bisection.every_change(count, after))
+    assert all(values[step.old] != values[step.new] for step in found)
+    assert all(step.old + 1 == step.new for step in found)
+    ends = [values[0], *(values[n] for step in found for n in (step.old, step.new)), values[-1]]
+    assert all(a == b for a, b in zip(ends[::2], ends[1::2], strict=True))
+
+
+@given(cuts=st.sets(st.integers(1, 39)))
+def test_every_change_that_is_not_taken_back_is_found(cuts):
+    """All steps of a value that only grows are named."""
+
+    def after(low):
+        later = sorted(cut for cut in cuts if cut > low)
+        if not later:
+            return None
+        return bisection.first_new(
+            bisection.chain(40 - low), lambda n: NEW if low + n >= later[0] else OLD
+        ).moved(low)
+
+    assert list(bisection.every_change(40, after)) == [Step(c - 1, c) for c in sorted(cuts)]
+
+
+@given(needed=st.sets(st.sampled_from("abcdefgh"), min_size=1, max_size=3))
+def test_the_packages_that_are_needed_together_are_found(needed):
+    """One package, a pair or three of eight, and no other with them."""
+
+    def check(moved):
+        return NEW if needed <= moved else OLD
+
+    assert set(bisection.smallest("abcdefgh", check)) == needed
+
+
+def test_packages_that_cannot_move_alone_stay_together():
+    """What cannot be checked apart is named together."""
+
+    def check(moved):
+        return SKIPPED if len(moved & set("ab")) == 1 else NEW if "a" in moved else OLD
+
+    assert bisection.smallest("abcd", check) == ("a", "b")
