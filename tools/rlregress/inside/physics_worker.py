@@ -1,7 +1,10 @@
-"""Environments under fixed actions: ``python -m rlregress.inside.physics_worker JOB OUTPUT``.
+"""Environments under fixed actions, and under policies that were trained once.
+
+``python -m rlregress.inside.physics_worker JOB OUTPUT``
 
 Runs inside foreign and old environments: gymnasium and NumPy only, Python 3.9 syntax. The job is a
-JSON file: ``environments`` (ids) and ``steps``.
+JSON file: ``environments`` (ids), ``steps``, and ``policies``: name -> file of one, which plays
+``episodes`` of them; see ``baselines/policies``.
 """
 
 from __future__ import annotations
@@ -39,11 +42,52 @@ def trajectory(id: str, steps: int) -> Dict[str, Any]:
         return {"error": f"{type(error).__name__}: {error}"}
 
 
+def episodes(path: str, count: int) -> Dict[str, Any]:
+    """What a trained policy meets in whole episodes, with the seeds 0, 1, ...; or why nothing.
+
+    ``rows`` as of ``trajectory``; ``begins``: the row of each reset; ``returns``.
+    """
+    try:
+        stored = np.load(path, allow_pickle=False)
+        layers = [(stored[f"weight_{n}"], stored[f"bias_{n}"]) for n in range(len(stored) // 2)]
+        about = json.loads(str(stored["about"]))
+        environment = gymnasium.make(about["environment"])
+        space: Any = environment.action_space
+        rows: List[List[float]] = []
+        begins, returns = [], []
+        for seed in range(count):
+            observation, _ = environment.reset(seed=seed)
+            begins.append(len(rows))
+            rows.append([0.0, *np.ravel(observation).astype(float).tolist()])
+            ended = False
+            total = 0.0
+            while not ended:
+                hidden = np.ravel(observation).astype(np.float64)
+                for weight, bias in layers[:-1]:
+                    hidden = np.tanh(weight @ hidden + bias)
+                out = layers[-1][0] @ hidden + layers[-1][1]
+                if hasattr(space, "n"):
+                    action: Any = int(np.argmax(out))
+                else:
+                    action = np.clip(out, space.low, space.high).astype(space.dtype)
+                observation, reward, terminated, truncated, _ = environment.step(action)
+                rows.append([float(reward), *np.ravel(observation).astype(float).tolist()])
+                total += float(reward)
+                ended = bool(terminated or truncated)
+            returns.append(total)
+        environment.close()
+        return {"rows": rows, "begins": begins, "returns": returns}
+    except Exception as error:  # as above
+        return {"error": f"{type(error).__name__}: {error}"}
+
+
 def main(arguments: List[str]) -> int:
     """Entry point."""
     with open(arguments[0], encoding="utf-8") as file:
         job = json.load(file)
     trajectories = {id: trajectory(id, int(job["steps"])) for id in job["environments"]}
+    for name, path in job["policies"].items():
+        trajectories[name] = episodes(path, int(job["episodes"]))
     with open(arguments[1] + ".tmp", "w", encoding="utf-8") as file:
         json.dump(trajectories, file)
     os.replace(arguments[1] + ".tmp", arguments[1])

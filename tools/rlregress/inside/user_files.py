@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
-from typing import Any, Callable, Dict, Iterator
+from typing import Any, Callable, Dict, Iterator, Tuple
 
 import numpy as np
 import torch
@@ -19,6 +19,8 @@ from rlregress.frameworks.file_kinds import FileKind, Item
 
 #: observations that an environment gives.
 _STEPS = 32
+#: that an agent plays in the environment of its user.
+_EPISODES = 20
 
 
 def kind(user: Dict[str, Any], adapter: Adapter) -> FileKind:
@@ -56,6 +58,10 @@ def kind(user: Dict[str, Any], adapter: Adapter) -> FileKind:
         observations = _observations(user, agent)
         if observations is not None:
             yield from _acts(agent, observations)
+        if user["environment"] and hasattr(agent, "predict"):
+            played = np.array([_episode(agent, user["environment"], n) for n in range(_EPISODES)])
+            yield "returns of episodes", played[:, 0], type(agent).predict
+            yield "lengths of episodes", played[:, 1], type(agent).predict
 
     return FileKind(
         name, "load of the loader" if user["loader"] else "load",
@@ -94,6 +100,20 @@ def _observations(user: Dict[str, Any], agent: Any) -> Any:
     drawn = np.random.RandomState(0).uniform(-1.0, 1.0, (8, *space.shape))
     bounded = np.clip(drawn, space.low, space.high) if hasattr(space, "low") else drawn
     return bounded.astype(space.dtype)
+
+
+def _episode(agent: Any, id: str, seed: int) -> Tuple[float, float]:
+    """Return and length of a deterministic episode."""
+    import gymnasium
+
+    environment = gymnasium.make(id)
+    observation, _ = environment.reset(seed=seed)
+    total, steps, ended = 0.0, 0, False
+    while not ended:
+        action, _ = agent.predict(observation, deterministic=True)
+        observation, reward, terminated, truncated, _ = environment.step(action)
+        total, steps, ended = total + float(reward), steps + 1, bool(terminated or truncated)
+    return total, float(steps)
 
 
 def _acts(agent: Any, observations: Any) -> Iterator[Item]:

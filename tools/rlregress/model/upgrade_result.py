@@ -204,6 +204,8 @@ class Moved:
             and from there on.
         note: why there is no comparison.
         missing: label of the side that does not have it, or that cannot make it.
+        returns: in words, the first of a policy's episodes that differs, and what all return on
+            both sides, with the 95 % interval of the difference.
     """
 
     environment: str
@@ -212,6 +214,7 @@ class Moved:
     largest: float = 0.0
     note: str = ""
     missing: str = ""
+    returns: str = ""
 
     @property
     def moves(self) -> bool:

@@ -463,6 +463,7 @@ def _physics(moved: Sequence[Moved]) -> list[str]:
     text += [
         f"- {m.environment}: differs from step {m.step} on, by {m.at_first:.3g} at first and "
         f"{m.largest:.3g} at most{f' ({m.note})' if m.note else ''}"
+        f"{f'; {m.returns}' if m.returns else ''}"
         for m in moved
         if m.step is not None
     ]

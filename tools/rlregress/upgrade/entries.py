@@ -222,7 +222,9 @@ def _environment(shift: Moved) -> Entry:
     if shift.missing:
         state, reason = model.CANNOT, f"{_SIDES[shift.missing]}: {shift.note}"
     elif shift.moves:
-        state, reason = model.DIFFERS, f"from step {shift.step} on, by up to {shift.largest:.3g}"
+        more = f"; {shift.returns}" if shift.returns else ""
+        words = f"from step {shift.step} on, by up to {shift.largest:.3g}{more}"
+        state, reason = model.DIFFERS, words
     elif shift.note:
         state, reason = model.NO_EFFECT, shift.note
     return Entry(

@@ -24,8 +24,10 @@ _MODULE = "rlregress.inside.saved_files_worker"
 #: an item that is not there.
 _MISSING: tuple[str, list[Any]] = ("missing", [])
 #: items that are computed from what was loaded.
-_COMPUTED = ("deterministic actions", "sampled actions", "values", "target values", "losses",
-             "next update", "continued training")  # fmt: skip
+_COMPUTED = (
+    "deterministic actions", "sampled actions", "values", "target values", "losses", "next update",
+    "continued training", "returns of episodes", "lengths of episodes",
+)  # fmt: skip
 #: relative size of a first difference that may be one of rounding, and of what it grows to.
 _UNIT, _SMALL = 1e-6, 1e-3
 

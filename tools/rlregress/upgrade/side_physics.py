@@ -1,11 +1,18 @@
-"""Physics of both sides: what environments answer to the same seeds and actions."""
+"""Physics of both sides: what environments answer to the same seeds and actions, and what comes
+of policies that were trained once on other versions."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
+import numpy as np
+from scipy.stats import ttest_1samp
+
+from rlregress import suite
 from rlregress.model.upgrade_result import Moved
 from rlregress.tracing.recording_processes import Side
 from rlregress.upgrade import side_process
@@ -18,6 +25,8 @@ ENVIRONMENTS = (
     "Ant-v5", "Humanoid-v5",
 )  # fmt: skip
 PHYSICS_STEPS = 200
+#: that every stored policy plays.
+EPISODES = 20
 
 
 def compared(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[Moved]:
@@ -25,9 +34,19 @@ def compared(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[Moved]:
     return [_moved(id, a[id], b[id]) for id in a]
 
 
+def policies() -> list[Path]:
+    """Files of policies that were trained once."""
+    return sorted((suite.baselines() / "policies").glob("*.npz"))
+
+
 def played(side: Side, kept: Path, environments: Sequence[str] = ENVIRONMENTS) -> Any:
     """Play fixed actions on a side."""
-    job = {"environments": list(environments), "steps": PHYSICS_STEPS}
+    job = {
+        "environments": list(environments),
+        "steps": PHYSICS_STEPS,
+        "policies": {f"{path.stem} under a trained policy": str(path) for path in policies()},
+        "episodes": EPISODES,
+    }
     return side_process.run_module(side, "rlregress.inside.physics_worker", job, kept)
 
 
@@ -44,11 +63,38 @@ def _moved(id: str, a: Mapping[str, Any], b: Mapping[str, Any]) -> Moved:
             shapes = f"{len(row) - 1} and {len(row_b) - 1} numbers"
             return Moved(environment=id, step=step, note=f"the observations have {shapes}")
         if row != row_b:
-            rest = zip(a["rows"][step:], b["rows"][step:], strict=False)
+            end = min(_end(of, step) for of in (a, b))
+            rest = zip(a["rows"][step:end], b["rows"][step:end], strict=False)
             gaps = [max(abs(x - y) for x, y in zip(*rows, strict=True)) for rows in rest]
-            return Moved(environment=id, step=step, at_first=gaps[0], largest=max(gaps))
+            return Moved(
+                environment=id,
+                step=step,
+                at_first=gaps[0],
+                largest=max(gaps),
+                returns=_returns(a, b, step),
+            )
     if len(a["rows"]) != len(b["rows"]):
-        return Moved(
-            environment=id, step=min(len(a["rows"]), len(b["rows"])), note="episodes end elsewhere"
-        )
+        step = min(len(a["rows"]), len(b["rows"]))
+        returns = _returns(a, b, step)
+        return Moved(environment=id, step=step, note="episodes end elsewhere", returns=returns)
     return Moved(environment=id, step=None)
+
+
+def _end(played: Mapping[str, Any], step: int) -> int:
+    """The row after the episode of a row; of fixed actions, which are one course, the last one."""
+    begins = played.get("begins", ())
+    number = bisect_right(begins, step)
+    return begins[number] if number < len(begins) else len(played["rows"])
+
+
+def _returns(a: Mapping[str, Any], b: Mapping[str, Any], step: int) -> str:
+    """In words, of a policy's episodes: which is the first that differs, and what they return."""
+    if "returns" not in a or "returns" not in b:
+        return ""
+    old, new = a["returns"], b["returns"]
+    # the same seeds on both sides
+    low, high = ttest_1samp(np.subtract(new, old), 0.0).confidence_interval()
+    return (
+        f"episode {bisect_right(a['begins'], step)} of {len(old)}; mean returns {fmean(old):.4g} "
+        f"and {fmean(new):.4g}, difference {low:+.3g} to {high:+.3g}"
+    )

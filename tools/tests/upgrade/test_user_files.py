@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import stable_baselines3
 import torch
+from gymnasium.envs.classic_control import CartPoleEnv
 
 from rlregress import cli, frameworks
 from rlregress.frameworks.sb3 import saved_agents
@@ -39,10 +40,10 @@ class Hostile:
         return open, (self.path, "w")
 
 
-def answers(path, loader="", observations=""):
+def answers(path, loader="", observations="", environment=""):
     """What the worker says of a user's file."""
     user = {"file": str(path), "loader": str(loader), "observations": str(observations),
-            "environment": ""}  # fmt: skip
+            "environment": environment}  # fmt: skip
     job = {"framework": "sb3", "algorithms": ["none"], "files": "", "write": False, "times": 2,
            "again": "", "trusted": [], "user": user}  # fmt: skip
     return saved_files_worker.answers(job)
@@ -74,6 +75,27 @@ def test_the_file_of_an_agent_tells_its_algorithm(agents, name):
     assert (found.name, found.state) == (f"{name}.zip", model.SAME)
     paths = [path for path, *_ in own["kinds"][f"{name}.zip"]["items"][0]]
     assert {"deterministic actions", "sampled actions", "settings['gamma']"} <= set(paths)
+
+
+def test_an_agent_plays_in_its_own_environment(tmp_path, monkeypatch):
+    """Its episodes are compared, so that an environment that moved is seen where actions agree."""
+    path = tmp_path / "agent.zip"
+    stable_baselines3.PPO("MlpPolicy", "CartPole-v1", seed=0, device="cpu").save(path)
+    own = answers(path, environment="CartPole-v1")
+    items = dict(row[:2] for row in own["kinds"]["agent.zip"]["items"][0])
+    assert "[20]" in items["returns of episodes"]
+    assert entry(own, own).state == model.SAME
+    reset = CartPoleEnv.reset
+
+    def slippery(self, **given):
+        self.tau = 0.04
+        return reset(self, **given)
+
+    monkeypatch.setattr(CartPoleEnv, "reset", slippery)
+    other = answers(path, environment="CartPole-v1")
+    assert entry(own, other).state == model.DIFFERS
+    after = dict(row[:2] for row in other["kinds"]["agent.zip"]["items"][0])
+    assert after["returns of episodes"] != items["returns of episodes"]
 
 
 def test_another_file_differs(agents, tmp_path):

@@ -442,7 +442,7 @@ def _script(result: OfScript, command: str) -> Section:
 
 def _physics(result: Upgrade) -> Section:
     rows = [
-        [m.environment, m.step, f"{m.at_first:.3g}", f"{m.largest:.3g}", m.note]
+        [m.environment, m.step, f"{m.at_first:.3g}", f"{m.largest:.3g}", m.returns or m.note]
         for m in result.physics
         if m.step is not None
     ]

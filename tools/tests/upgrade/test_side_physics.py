@@ -1,0 +1,94 @@
+"""What trained policies meet in environments of two versions."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from gymnasium.envs.classic_control import CartPoleEnv, PendulumEnv
+
+from rlregress import suite
+from rlregress.inside import physics_worker
+from rlregress.tracing.recording_processes import Side
+from rlregress.upgrade import side_physics
+from rlregress.upgrade.entries import of_environments
+
+POLICIES = {path.stem: path for path in side_physics.policies()}
+
+
+def test_every_stored_policy_says_where_it_comes_from():
+    """Small files, of numbers and one text alone."""
+    assert POLICIES
+    assert sum(path.stat().st_size for path in POLICIES.values()) < 200_000
+    for name, path in POLICIES.items():
+        stored = np.load(path, allow_pickle=False)
+        about = json.loads(str(stored["about"]))
+        assert about["environment"] == name
+        assert about["versions"]["gymnasium"]
+        assert suite.baselines() in path.parents
+
+
+@pytest.mark.parametrize("name", ["CartPole-v1", "Pendulum-v1"])
+def test_a_policy_is_the_one_that_was_trained(name):
+    """It returns what it did when it was stored."""
+    played = physics_worker.episodes(str(POLICIES[name]), 20)
+    trained = json.loads(str(np.load(POLICIES[name])["about"]))["mean_return"]
+    assert played["begins"][0] == 0
+    assert len(played["returns"]) == 20
+    spread = np.std(played["returns"]) / np.sqrt(20)
+    assert np.mean(played["returns"]) == pytest.approx(trained, abs=6 * spread + 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "method", "change"),
+    [
+        ("CartPole-v1", CartPoleEnv, "reset", lambda env: setattr(env, "gravity", 9.9)),
+        ("Pendulum-v1", PendulumEnv, "reset", lambda env: setattr(env, "m", 1.1)),
+        ("Pendulum-v1", PendulumEnv, "reset", lambda env: setattr(env, "max_torque", 1.0)),
+    ],
+)
+def test_another_physics_is_the_step_at_which_episodes_part(
+    monkeypatch, name, kind, method, change
+):
+    """With the episode, and the returns of both."""
+    file = str(POLICIES[name])
+    before, again = (physics_worker.episodes(file, 5) for _ in range(2))
+    reset = getattr(kind, method)
+
+    def other(self, **given):
+        change(self)
+        return reset(self, **given)
+
+    monkeypatch.setattr(kind, method, other)
+    after = physics_worker.episodes(file, 5)
+    same, moved = (side_physics.compared({name: before}, {name: x})[0] for x in (again, after))
+    assert not same.moves
+    assert not same.returns
+    assert moved.moves
+    assert moved.at_first > 0
+    assert moved.returns.startswith("episode 1 of 5; mean returns ")
+    (entry,) = of_environments([moved])
+    assert entry.state == "differs"
+    assert moved.returns in entry.reason
+
+
+def test_a_later_episode_is_named():
+    """Rows are numbered over all episodes, and the episode is said."""
+    rows = [[0.0, float(n)] for n in range(6)]
+    played = {"rows": [*rows, rows[0]], "begins": [0, 3, 6], "returns": [1.0, 2.0, 1.5]}
+    moved_rows = [*rows[:4], [0.0, 9.0], rows[5], [0.0, 99.0]]
+    other = {**played, "rows": moved_rows, "returns": [1.0, 3.0, 2.0]}
+    (moved,) = side_physics.compared({"x": played}, {"x": other})
+    assert (moved.step, moved.largest) == (4, 5.0)
+    assert moved.returns.startswith("episode 2 of 3; mean returns 1.5 and 2, difference ")
+
+
+def test_both_sides_play_every_policy(tmp_path):
+    """In a process of theirs, with the installed versions."""
+    side = Side("A", python=sys.executable)
+    played = side_physics.played(side, tmp_path / "physics.json", ["CartPole-v1"])
+    named = {f"{name} under a trained policy" for name in POLICIES}
+    assert played.keys() == {"CartPole-v1", *named}
+    assert not any("error" in of for of in played.values())
