@@ -322,17 +322,17 @@ def command(text: str) -> Symptom:
             )
         except OSError as error:
             raise UserError(f"--command cannot be run: {words[0]}: {error.strerror}") from None
-        said = last_words(ended.stderr or ended.stdout) if ended.returncode else ""
-        return [ended.returncode, said]
+        complaint = last_words(ended.stderr or ended.stdout) if ended.returncode else ""
+        return [ended.returncode, complaint]
 
     def value(here: Checked, *_: Checked) -> Value:
-        code, said = here.kept("command", measured)
+        code, complaint = here.kept("command", measured)
         if code < 0:
             raise Unchecked(f"the command was ended by signal {-code}")
         if code == _SKIP:
             raise Unchecked(f"the command ended with exit code {_SKIP}")
         if code in _NOT_RUN:
-            raise Unchecked(f"the command could not be run: exit code {code}, {said}")
+            raise Unchecked(f"the command could not be run: exit code {code}, {complaint}")
         return {"": f"exit code {code}"}
 
     def why(here: Checked) -> str:
