@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from uuid import uuid4
@@ -37,10 +38,12 @@ class Candidate:
     Attributes:
         text: as a report names it.
         requested: makes it; a commit is written to a folder only when it is checked.
+        content: of a commit, the id of all its files.
     """
 
     text: str
     requested: Callable[[], Requested]
+    content: str = ""
 
 
 @dataclass
@@ -67,6 +70,8 @@ class Search:
     apart: dict[str, str] = field(default_factory=dict)
     _ends: Mapping[str, Checked] = field(default_factory=dict)
     _asked: Value = field(default_factory=dict)
+    _folders: set[Path] = field(default_factory=set)
+    _repeated: set[str] = field(default_factory=set)
 
     def begin(self, old: Candidate, new: Candidate) -> bool:
         """Whether both ends differ; others are compared with the old one from now on.
@@ -107,7 +112,10 @@ class Search:
             shutil.rmtree(end.own, ignore_errors=True)
         self.values.clear()
         self._asked = {}
-        self._ends = {end.text: self._made(self.with_shared(end.requested())) for end in (old, new)}
+        self._ends = {
+            end.text: self._made(self.with_shared(end.requested()), end.content)
+            for end in (old, new)
+        }
         ends = []
         for which, candidate in (("OLD", old), ("NEW", new)):
             self.skipped.pop(candidate.text, None)
@@ -115,8 +123,64 @@ class Search:
             if value is None:
                 reason = self.skipped[candidate.text]
                 raise UserError(f"{which}, {candidate.text}, cannot be checked: {reason}")
+            self.check_repeats(candidate)
             ends.append(value)
         return ends
+
+    def check_repeats(self, candidate: Candidate) -> None:
+        """Measure a version once more, if code of the user's is what runs.
+
+        Raises:
+            UserError: it is not as it was before.
+        """
+        if not self.symptom.foreign or candidate.text in self._repeated:
+            return
+        self._repeated.add(candidate.text)
+        side = candidate.requested()
+        if candidate.text not in self.apart:
+            side = self.with_shared(side)
+        here = self._ends.get(candidate.text) or self._made(side, candidate.content)
+        again = replace(here, folder=here.folder / "again")
+        again.folder.mkdir(exist_ok=True)
+        try:
+            value = self.symptom.value(again, *self._ends.values())
+        finally:
+            self._remove(here)
+        before = self.values[candidate.text]
+        if value != before:
+            found = [", ".join(sorted(of.values())) for of in (before, value)]
+            raise UserError(
+                f"{candidate.text} does not repeat itself: {found[0]}, then {found[1]}; expected "
+                f"that the {self.symptom.title} is decided by the version alone"
+            )
+
+    def _remove(self, here: Checked) -> None:
+        """Remove what was made to measure a version; the ends stay."""
+        if here.folder in [end.folder for end in self._ends.values()]:
+            return
+        shutil.rmtree(here.own, ignore_errors=True)
+        tree, checkouts = here.resolved.requested.tree, self.own / "revisions"
+        if tree is not None and checkouts in tree.parents:
+            shutil.rmtree(checkouts / tree.relative_to(checkouts).parts[0], ignore_errors=True)
+
+    def end(self) -> None:
+        """Forget what code of the user's did: it may read what no name of a version tells."""
+        if self.symptom.foreign:
+            for folder in self._folders:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def unanswered(self) -> list[str]:
+        """In words, what one end alone answers."""
+        return [
+            f"{scope or self.symptom.title}, which {end} does not answer"
+            for end in self._ends
+            for other in self._ends
+            for scope in sorted(self.values[other].keys() - self.values[end].keys())
+        ]
+
+    def why(self, end: str) -> str:
+        """What an end said where it failed, in words."""
+        return self.symptom.why(self._ends[end])
 
     def _differ(self) -> bool:
         new = self.values[list(self._ends)[1]]
@@ -166,26 +230,26 @@ class Search:
             return self.symptom.value(end, *self._ends.values())
         side = candidate.requested()
         try:
-            return self._value(self.with_shared(side))
+            return self._value(self.with_shared(side), candidate.content)
         except installer.Unreachable:
             raise
         except UserError:
             if not (self.shared and side.requirements):
                 raise
         # what both ends stand on does not serve this one; what its release stands on may
-        value = self._value(side)
+        value = self._value(side, candidate.content)
         rows = self._resolved(side).versions
         own = sorted(set(rows.rows.values()) - {*self.shared, *side.requirements}) if rows else ()
         names = {row.partition("==")[0] for row in self.shared}
         self.apart[candidate.text] = ", ".join(r for r in own if r.partition("==")[0] in names)
         return value
 
-    def _value(self, side: Requested) -> Value:
-        here = self._made(side)
+    def _value(self, side: Requested, content: str) -> Value:
+        here = self._made(side, content)
         try:
             return self.symptom.value(here, *self._ends.values())
         finally:
-            shutil.rmtree(here.own, ignore_errors=True)
+            self._remove(here)
 
     def with_shared(self, side: Requested) -> Requested:
         """A version on what both ends share."""
@@ -195,22 +259,24 @@ class Search:
         nothing = Requested("installed")
         return resolved.with_versions(nothing, side, self.adapters, cached_folders.silent)[1]
 
-    def _made(self, side: Requested) -> Checked:
+    def _made(self, side: Requested, content: str) -> Checked:
         of_side = self._resolved(side)
-        parts = [*self._content(of_side), state.own_digest(), state.machine(), self.symptom.key]
+        ours = state.own_digest("bisect", "upgrade", "training", "gate")
+        parts = [*self._content(of_side, content), ours, state.machine(), self.symptom.key]
         folder = cached_folders.cache() / "versions" / state.key_of(parts)
         folder.mkdir(parents=True, exist_ok=True)
+        self._folders.add(folder)
         return Checked(of_side, self.adapters, self.own / uuid4().hex, folder)
 
-    def _content(self, side: ResolvedSide) -> list[str]:
+    def _content(self, side: ResolvedSide, content: str) -> list[str]:
         """What decides what a version does, before it is made: what pins name does not change."""
         if side.versions is None:
             prepared = side_environments.prepared(side, self.adapters)
-            return [state.state(prepared, self.adapters)]
+            return [state.state(prepared, self.adapters), content]
         below = [] if side.own_environment else [
             *installed.pins(), *(str(sorted(state.digests(of).items())) for of in self.adapters)
         ]  # fmt: skip
-        tree = [side.requested.key] if side.requested.tree is not None else []
+        tree = [content, side.requested.key] if side.requested.tree is not None else []
         return [
             wheels.TAG,
             *tree,
@@ -235,12 +301,13 @@ def of_releases(
     Raises:
         UserError: an end cannot be checked, or there is nothing between them.
     """
-    old, new = versions.pins(*ends)
+    old, new, unsearched = versions.pins(*ends)
     moved = sorted(name for name in old if old[name] != new[name])
     if not moved:
         raise UserError(
             f"'{ends[0].text}' and '{ends[1].text}' pin the same versions of "
             f"{', '.join(sorted(old)) or 'nothing'}; expected two versions of a package"
+            f"{''.join(f'; not searched: {what}' for what in unsearched)}"
         )
 
     def world(pins: Pins) -> Candidate:
@@ -252,7 +319,10 @@ def of_releases(
         search = Search(symptom, adapters, say, own, _shared(old, new, adapters, say))
         differ = search.begin(world(old), world(new))
         result = _result(search, ends[0].text, ends[1].text, world(old), world(new))
+        result = replace(result, unsearched=(*unsearched, *result.unsearched))
+        _check_environments(search, ends, (world(old), world(new)))
         if not differ:
+            search.end()
             return result
 
         def with_moved(names: frozenset[str]) -> str:
@@ -272,7 +342,27 @@ def of_releases(
                 found = _explained(search, row, step, known, package)
                 date = versions.dates(package).get(found.new, "")
                 steps.append(replace(found, date=date))
+            if steps and not every:
+                # the next package is searched beside the release that was found of this one
+                rest[package] = steps[-1].new
+        search.end()
         return _ended(search, replace(result, steps=tuple(steps), together=needed), count)
+
+
+def _check_environments(
+    search: Search, ends: tuple[Requested, Requested], worlds: tuple[Candidate, Candidate]
+) -> None:
+    """Raise UserError if an environment of the user's is not what its versions make."""
+    for end, made in zip(ends, worlds, strict=True):
+        if end.environment is None:
+            continue
+        own = Candidate(f"{end.text} as it is", partial(replace, end))
+        if search.value(own) != search.value(made):
+            found = search.skipped.get(own.text, "it answers otherwise")
+            raise UserError(
+                f"{end.text} is not what the versions of its packages make: {found}; a search over "
+                "releases would miss what differs: look for what was changed in it by hand"
+            )
 
 
 def _shared(
@@ -297,10 +387,7 @@ def _steps(search: Search, row: Sequence[Candidate], every: bool) -> Iterator[St
     def after(low: int) -> Step | None:
         if low and not search.begin(row[low], row[-1]):
             return None
-        found = bisection.first_new(
-            bisection.chain(len(row) - low), lambda number: search.answer(row[low + number])
-        )
-        return found.moved(low)
+        return _first(search, row[low:], bisection.chain(len(row) - low)).moved(low)
 
     steps = bisection.every_change(len(row), after)
     return steps if every else islice(steps, 1)
@@ -326,9 +413,6 @@ def of_commits(
     old, new = (revisions.commit(repository, revision) for revision in ends)
     if old == new:
         raise UserError(f"'{ends[0]}' and '{ends[1]}' are the same commit, {old[:10]}")
-    history: Mapping[str, tuple[str, ...]] = revisions.history(repository, old, new, first_parent)
-    numbers = {name: number for number, name in enumerate(history)}
-    parents = [[numbers[parent] for parent in of] for of in history.values()]
     with cached_folders.scratch("bisect") as own:
 
         def candidate(name: str) -> Candidate:
@@ -336,21 +420,65 @@ def of_commits(
                 tree = revisions.checkout(repository, name, own)
                 return Requested(name[:10], tuple(pins), tree=tree)
 
-            return Candidate(name[:10], made)
+            return Candidate(name[:10], made, revisions.tree(repository, name))
 
-        row = [candidate(name) for name in history]
         search = Search(symptom, adapters, say, own)
-        differ = search.begin(row[0], row[-1])
-        result = _result(search, *ends, row[0], row[-1])
-        if not differ:
-            return result
-        step = bisection.first_new(parents, lambda n: search.answer(row[n]))
+        count, merged = 0, ""
+        result: Bisected | None = None
+        while True:
+            history = list(revisions.history(repository, old, new, first_parent).items())
+            numbers = {name: number for number, (name, _) in enumerate(history)}
+            row = [candidate(name) for name, _ in history]
+            count += len(row)
+            differ = search.begin(row[0], row[-1])
+            result = result or _result(search, *ends, row[0], row[-1])
+            if not differ:
+                search.end()
+                return result
+            step = _first(search, row, [[numbers[p] for p in of] for _, of in history])
+            if step.between or first_parent:
+                break
+            # what a merge brings from a branch that left before OLD lies on that branch
+            side, merged = _branch(search, repository, history[step.new][0], numbers, candidate)
+            if not side:
+                break
+            old, new = side
         found = _explained(search, row, step)
         (old_name, _), (new_name, date) = (
-            revisions.described(repository, row[n].text) for n in (step.old, step.new)
+            revisions.described(repository, history[n][0]) for n in (step.old, step.new)
         )
-        found = replace(found, old=old_name, new=new_name, date=date)
-        return _ended(search, replace(result, steps=(found,)), len(row))
+        found = replace(found, old=old_name, new=new_name, date=date, merged=merged)
+        search.end()
+        return _ended(search, replace(result, steps=(found,)), count)
+
+
+def _first(
+    search: Search, row: Sequence[Candidate], parents: Sequence[Sequence[int]]
+) -> bisection.Step:
+    return bisection.first_new(parents, lambda number: search.answer(row[number]))
+
+
+def _branch(
+    search: Search,
+    repository: Path,
+    merge: str,
+    known: Collection[str],
+    candidate: Callable[[str], Candidate],
+) -> tuple[tuple[str, str] | tuple[()], str]:
+    """Where a merge has its difference from, if from a branch that left before the old commit.
+
+    Returns:
+        The commit where that branch left and its last one, between which to search; or nothing,
+        and in words what is known.
+    """
+    for tip in revisions.parents(repository, merge):
+        if tip in known or search.answer(candidate(tip)) != NEW:
+            continue
+        left = revisions.fork(repository, tip, next(iter(known)))
+        if not left or search.answer(candidate(left)) != OLD:
+            return (), f"it merges {tip[:10]}, whose branch left before OLD and differs, too"
+        return (left, tip), ""
+    return (), ""
 
 
 def _result(search: Search, old: str, new: str, first: Candidate, last: Candidate) -> Bisected:
@@ -359,6 +487,8 @@ def _result(search: Search, old: str, new: str, first: Candidate, last: Candidat
         symptom=search.symptom.title,
         ends=(old, new),
         values=(search.text(first.text), search.text(last.text)),
+        unsearched=tuple(search.unanswered()),
+        why=search.why(last.text),
         error=None if search.symptom.error is None else search.symptom.error(0),
     )
 
@@ -401,6 +531,14 @@ def _explained(
         ),
         between=tuple(between),
     )
+    for candidate in (old, new):
+        if candidate.text in search.values:
+            search.check_repeats(candidate)
+    stands = [search.apart.get(of.text, "") for of in (old, new)]
+    if stands[0] != stands[1]:
+        rows = [text or "what both ends share" for text in stands]
+        apart = f"the old one was checked with {rows[0]}, the new one with {rows[1]}"
+        found = replace(found, apart=f"{apart}: what differs may be of that")
     search.say(f"explaining {found.old} -> {found.new}")
     sides = [candidate.requested() for candidate in (old, new)]
     if not {old.text, new.text} & search.apart.keys():

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import re
 import shlex
 import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +24,7 @@ from rlregress.model import explain
 from rlregress.model.recorded_traces import NotTraced, Trace
 from rlregress.model.upgrade_result import ABSENT
 from rlregress.tracing import trace_reader
+from rlregress.tracing.child_processes import last_words
 from rlregress.upgrade import (
     cached_folders,
     compared_trainings,
@@ -31,11 +35,16 @@ from rlregress.upgrade import (
     side_environments,
     side_fingerprints,
     sides,
+    working_tree,
 )
 from rlregress.upgrade.compared_trainings import Training
 from rlregress.upgrade.resolved import ResolvedSide
 from rlregress.upgrade.side_environments import Prepared
 
+#: words that only a shell understands.
+_SHELL = {"&&", "||", ";", "|", "&", ">", ">>", "<", "2>&1"}
+#: exit codes of a shell that found nothing to run, or could not.
+_NOT_RUN = (126, 127)
 #: exit code of a command that says that a version cannot be checked, as for ``git bisect run``.
 _SKIP = 125
 #: the value of what a version does not have.
@@ -101,6 +110,9 @@ class Symptom:
         details, algorithm, scenario, script: what an upgrade probes and traces to explain it.
         name: the public name or parameter that is looked for.
         key: what decides the value beside the version.
+        foreign: it runs code of the user's, who may change what it reads: nothing is kept beyond
+            the search, and a version is measured twice before it is believed.
+        why: of a version, in words, what it said where it failed.
     """
 
     title: str
@@ -113,6 +125,8 @@ class Symptom:
     script: Mapping[str, Any] | None = None
     name: str = ""
     key: str = ""
+    foreign: bool = False
+    why: Callable[[Checked], str] = lambda _: ""
 
     @property
     def traced(self) -> bool:
@@ -139,7 +153,7 @@ def detail(adapter: Adapter, id: str) -> Symptom:
         return found
 
     def value(here: Checked, *_: Checked) -> Value:
-        found = here.kept(f"detail {id}", measured)
+        found = here.kept(f"{adapter.full_name} detail {id}", measured)
         if not found:
             raise Unchecked(f"no probe answers {id} there")
         words = {scope: text for scope, (why, text) in found.items() if not why}
@@ -176,7 +190,7 @@ def default(adapter: Adapter, name: str) -> Symptom:
         return [{**found.defaults, **found.signatures}, found.unread]
 
     def value(here: Checked, *_: Checked) -> Value:
-        defaults, unread = here.kept("defaults", measured)
+        defaults, unread = here.kept(f"{adapter.full_name} defaults", measured)
         found = {
             key.partition(" ")[2]: of.get(parameter, NOT_THERE)
             for key, of in sorted(defaults.items())
@@ -188,7 +202,7 @@ def default(adapter: Adapter, name: str) -> Symptom:
         return found or {"": NOT_THERE}
 
     def known(here: Checked) -> set[str]:
-        defaults, _ = here.kept("defaults", measured)
+        defaults, _ = here.kept(f"{adapter.full_name} defaults", measured)
         return {f"{key.partition(' ')[0]} {name}" for key, of in defaults.items() for name in of}
 
     return Symptom(f"default of {name}", value, known, name=name)
@@ -208,15 +222,23 @@ def public_name(name: str) -> Symptom:
         def measured(_: Prepared) -> str:
             old, new = read(base), read(here)
             paths = [public_tree.paths_of(tree, name) for tree in (old, new)]
+            for tree, found in zip((old, new), paths, strict=True):
+                unread = sorted(file for file in tree.unread if file.endswith(".py"))
+                if unread and not found:
+                    # it may be defined there
+                    raise Unchecked(f"{unread[0]} was not read: {tree.unread[unread[0]]}")
             if not paths[0] or not paths[1]:
                 return "there" if paths[1] else NOT_THERE
             every = paths[0] | paths[1]
             changes = [
-                change.summary
+                change
                 for change in public_names.between(old, new)
                 if any(change.name == path or change.name.startswith(f"{path}.") for path in every)
             ]
-            return "; ".join(changes) or "there"
+            for change in changes:
+                if change.kind == "unread":
+                    raise Unchecked(change.summary)
+            return "; ".join(change.summary for change in changes) or "there"
 
         return {"": here.kept(f"name {name} {base.folder.name}", measured)}
 
@@ -241,7 +263,7 @@ def script(job: Mapping[str, Any], imports: Mapping[str, Sequence[str]]) -> Symp
     """The trace of a user's script, equal to that of the old end or not."""
     training = compared_trainings.script_training(job, imports)
     title = f"trace of {training.name}"
-    return Symptom(title, _of_trace(training), script=job, key=training.key)
+    return Symptom(title, _of_trace(training), script=job, key=training.key, foreign=True)
 
 
 def _of_trace(training: Training) -> Callable[[Checked, Checked, Checked], Value]:
@@ -262,31 +284,80 @@ def command(text: str) -> Symptom:
     """The exit code of a command, which finds the version's Python first; 125: not checked.
 
     Raises:
-        UserError: its quotes do not close.
+        UserError: its quotes do not close, or it needs a shell.
     """
     try:
         words = shlex.split(text)
     except ValueError as error:
-        raise UserError(f"--command is {text!r}, which a shell cannot read: {error}") from None
-    files = [Path(word) for word in words if Path(word).is_file()]
-    content = [path.read_text("utf-8", "replace") for path in files]
+        raise UserError(f"--command is {text!r}, which cannot be read: {error}") from None
+    shell = [word for word in words if word in _SHELL]
+    if shell:
+        raise UserError(
+            f"--command has '{shell[0]}', and no shell runs it; give a shell: sh -c '...'"
+        )
+    blind = [word for word in words[1:2] if re.fullmatch(r"-[a-zA-Z]*[EI][a-zA-Z]*", word)]
+    if blind:
+        raise UserError(
+            f"--command has '{blind[0]}', with which Python does not look at PYTHONPATH, where "
+            "the version stands; leave it out"
+        )
 
-    def measured(prepared: Prepared) -> int:
+    def measured(prepared: Prepared) -> list[Any]:
+        _check_not_hidden(words, prepared)
         side = prepared.side
-        variables = side.environment()
+        ours = side.environment()
+        # as the user runs it, but for the version
+        variables = {**os.environ, **side.variables, "PYTHONPATH": ours["PYTHONPATH"]}
+        variables["PYTHONDONTWRITEBYTECODE"] = "1"
         variables["PATH"] = f"{Path(side.python).parent}:{variables.get('PATH', '')}"
         try:
-            ended = subprocess.run(words, env=variables, capture_output=True, check=False)
+            ended = subprocess.run(
+                words,
+                env=variables,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                check=False,
+                encoding="utf-8",
+                errors="replace",
+            )
         except OSError as error:
             raise UserError(f"--command cannot be run: {words[0]}: {error.strerror}") from None
-        if ended.returncode < 0:
-            raise Unchecked(f"the command was ended by signal {-ended.returncode}")
-        return ended.returncode
+        complaint = last_words(ended.stderr or ended.stdout) if ended.returncode else ""
+        return [ended.returncode, complaint]
 
     def value(here: Checked, *_: Checked) -> Value:
-        code = here.kept("command", measured)
+        code, complaint = here.kept("command", measured)
+        if code < 0:
+            raise Unchecked(f"the command was ended by signal {-code}")
         if code == _SKIP:
             raise Unchecked(f"the command ended with exit code {_SKIP}")
+        if code in _NOT_RUN:
+            raise Unchecked(f"the command could not be run: exit code {code}, {complaint}")
         return {"": f"exit code {code}"}
 
-    return Symptom(f"exit code of {text}", value, key="\n".join([text, str(Path.cwd()), *content]))
+    def why(here: Checked) -> str:
+        return str(here.kept("command", measured)[1])
+
+    key = f"{text}\n{Path.cwd()}"
+    return Symptom(f"exit code of {text}", value, key=key, foreign=True, why=why)
+
+
+def _check_not_hidden(words: Sequence[str], prepared: Prepared) -> None:
+    """Raise UserError if Python would import something else before the version."""
+    tree = prepared.requested.tree
+    if tree is None:
+        modules = {name.replace("-", "_") for name in prepared.requested.packages}
+    else:
+        modules = {name for root in working_tree.roots(tree) for name in working_tree.modules(root)}
+    places = {Path.cwd()}
+    for word in words:
+        with suppress(OSError):
+            if Path(word).is_file():
+                places.add(Path(word).absolute().parent)
+    for place in sorted(places):
+        for module in sorted(modules - {"conftest", "docs", "test", "tests"}):
+            if (place / module / "__init__.py").is_file() or (place / f"{module}.py").is_file():
+                raise UserError(
+                    f"{place} holds '{module}', which Python may import in place of the version; "
+                    "run rlregress from another folder, with the command's files elsewhere"
+                )

@@ -20,7 +20,7 @@ from packaging.version import InvalidVersion, Version
 
 from rlregress.errors import UserError
 from rlregress.inside.run_record import write_atomically
-from rlregress.upgrade import cached_folders, installed, installer, interpreters, requested
+from rlregress.upgrade import cached_folders, installed, installer, interpreters
 from rlregress.upgrade.requested import INSTALLED, Requested
 from rlregress.upgrade.version_resolution import versions
 
@@ -29,8 +29,10 @@ _JSON = "application/vnd.pypi.simple.v1+json"
 Pins = Mapping[str, str]
 
 
-def pins(old: Requested, new: Requested) -> tuple[Pins, Pins]:
+def pins(old: Requested, new: Requested) -> tuple[Pins, Pins, list[str]]:
     """Package -> version of both ends; of what one end does not pin, the installed version.
+
+    Also names, in words, what only one of them has, and what is no release: it is not searched.
 
     Raises:
         UserError: an end is a working tree.
@@ -48,7 +50,15 @@ def pins(old: Requested, new: Requested) -> tuple[Pins, Pins]:
         rows = [] if side.environment else installed.pins(sorted(opposite.keys() - mine.keys()))
         known.append({**versions(rows), **mine})
     both = known[0].keys() & known[1].keys()
-    return {n: known[0][n] for n in both}, {n: known[1][n] for n in both}
+    left = [
+        f"{name}=={known[n][name]}, which {'OLD' if n == 0 else 'NEW'} alone has"
+        for n in (0, 1)
+        for name in sorted(known[n].keys() - both)
+    ]
+    for side in (old, new):
+        rows = [row for row in side.requirements if not versions([row]) or "[" in row]
+        left += [f"{row}, which is no release alone" for row in rows]
+    return {n: known[0][n] for n in both}, {n: known[1][n] for n in both}, left
 
 
 def _of(side: Requested) -> dict[str, str]:
@@ -63,14 +73,15 @@ def _of(side: Requested) -> dict[str, str]:
 
 def of_pins(wanted: Pins) -> Requested:
     """The version that some pins make."""
-    return requested.parse(" ".join(f"{name}=={v}" for name, v in sorted(wanted.items())))
+    rows = tuple(f"{name}=={version}" for name, version in sorted(wanted.items()))
+    return Requested(" ".join(rows), rows)
 
 
 def releases(package: str, old: str, new: str) -> list[str]:
     """Published releases of a package from one to another, in the order from OLD to NEW.
 
-    Both ends are among them, and those that were yanked since; pre-releases are not. The list is
-    kept, for when the index cannot be reached.
+    Both ends are among them, and those that were yanked since or have no build for this Python.
+    Pre-releases are if an end is one. The list is kept, for when the index cannot be reached.
 
     Raises:
         Unreachable: there is no network, and no list of this package was kept.
@@ -92,20 +103,18 @@ def releases(package: str, old: str, new: str) -> list[str]:
             "with a network"
         )
     low, high = sorted((_version(package, old), _version(package, new)))
-    known += [text for text in dates(package, taken_back=True) if text not in known]
+    # those without a build for this Python are candidates that cannot be checked
+    known = [*known, *dates(package)]
     between = {_version(package, text): text for text in known}
-    inside = [between[v] for v in sorted(between) if low < v < high and not v.is_prerelease]
+    early = low.is_prerelease or high.is_prerelease
+    inside = [between[v] for v in sorted(between) if low < v < high and early >= v.is_prerelease]
     rows = [str(low), *inside, str(high)]
     rows[0], rows[-1] = (old, new) if low == Version(old) else (new, old)
     return rows if rows[0] == old else rows[::-1]
 
 
-def dates(package: str, taken_back: bool = False) -> dict[str, str]:
-    """Release -> the day on which it was published, as the index says; empty if it does not.
-
-    Args:
-        taken_back: those alone that were yanked since.
-    """
+def dates(package: str) -> dict[str, str]:
+    """Release -> the day on which it was published, as the index says; empty if it does not."""
     path = cached_folders.cache() / "releases" / f"{package}.dates.json"
     request = Request(f"{installer.index()}/{package}/", headers={"Accept": _JSON})
     with suppress(OSError, ValueError):
@@ -123,8 +132,7 @@ def dates(package: str, taken_back: bool = False) -> dict[str, str]:
         wheel = name.endswith(".whl")
         with suppress(InvalidWheelFilename, InvalidSdistFilename):
             version = str((parse_wheel_filename if wheel else parse_sdist_filename)(name)[1])
-            if file.get("yanked") or not taken_back:
-                found[version] = min(day, found.get(version, day))
+            found[version] = min(day, found.get(version, day))
     return found
 
 

@@ -22,7 +22,7 @@ from rlregress.frameworks.base import Adapter
 from rlregress.inside.run_record import check_writable, write_atomically
 from rlregress.reporting import bisect_text
 from rlregress.tracing import jobs
-from rlregress.upgrade import affected, requested, revisions
+from rlregress.upgrade import affected, cached_folders, requested, revisions
 from rlregress.upgrade.requested import Requested
 
 _ONE_OF = "--detail, --default, --name, --algorithm, --script, --command or --returns"
@@ -153,6 +153,7 @@ def _adapters(
         # what lies in the folder may be another revision, or nothing
         assert repository is not None
         commit = revisions.commit(repository, newest)
-        tree = Requested(str(repository), tree=revisions.checkout(repository, commit))
-        ends = (tree, tree)
+        with cached_folders.scratch("bisect") as own:
+            side = Requested(commit[:10], tree=revisions.checkout(repository, commit, own))
+            return affected.adapters(side, side, frozenset(), script=alone)
     return affected.adapters(*ends, affected.packages(*ends), script=alone)

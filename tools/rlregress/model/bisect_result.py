@@ -34,6 +34,8 @@ class ChangedAt:
         culprit: in words, what reverting functions has shown.
         functions: those that explain it, or all that differ; ``explains`` says which.
         changelog: what is known of it from changelogs, with their sources.
+        apart: in words, that both versions do not stand on the same: what differs may be of that.
+        merged: the commit merges a branch that left before OLD; in words, what is known of it.
     """
 
     old: str
@@ -48,6 +50,8 @@ class ChangedAt:
     explains: bool = False
     changelog: tuple[str, ...] = ()
     unexplained: str = ""
+    apart: str = ""
+    merged: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +66,8 @@ class Bisected:
         checked: how many of them were measured, ends included.
         skipped: version -> why it could not be checked.
         apart: version -> what it stands on, as it cannot be checked on what both ends share.
+        unsearched: in words, what was not searched or not compared.
+        why: what both versions said, where the same command failed in both.
         error: the probability, at most, that a version is named wrongly; None: none by chance.
     """
 
@@ -74,6 +80,8 @@ class Bisected:
     checked: int = 2
     skipped: tuple[tuple[str, str], ...] = ()
     apart: tuple[tuple[str, str], ...] = ()
+    unsearched: tuple[str, ...] = ()
+    why: str = ""
     error: float | None = None
 
     @property
@@ -81,7 +89,7 @@ class Bisected:
         """``FOUND``, ``RANGE`` or ``SAME``."""
         if not self.steps:
             return SAME
-        return RANGE if any(step.between for step in self.steps) else FOUND
+        return RANGE if any(step.between or step.apart for step in self.steps) else FOUND
 
     @property
     def exit_code(self) -> int:

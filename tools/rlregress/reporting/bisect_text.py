@@ -17,6 +17,7 @@ _FEW = 3
 def lines(result: Bisected) -> list[str]:
     """The report; the answer comes last."""
     text = [f"{result.symptom}: {result.values[0]} (old), {result.values[1]} (new)"]
+    text += [f"not searched: {what}" for what in result.unsearched]
     text += [f"skipped {name}: {why}" for name, why in result.skipped]
     for rows in dict.fromkeys(rows for _, rows in result.apart):
         apart = ", ".join(name for name, its in result.apart if its == rows)
@@ -24,7 +25,13 @@ def lines(result: Bisected) -> list[str]:
     for step in result.steps:
         text += ["", *_step(step)]
     counted = words.counted(result.candidates, "version")
-    text += ["", f"checked {result.checked} of {counted}"]
+    if result.checked > result.candidates:
+        # sets of packages are versions, too
+        text += ["", f"checked {words.counted(result.checked, 'version')}"]
+    else:
+        text += ["", f"checked {result.checked} of {counted}"]
+    if result.verdict == SAME and result.why:
+        text.append(f"it failed in both: {result.why}")
     if result.error is not None:
         text.append(f"the probability that this is wrong is at most {result.error:.3f}")
     return [*text, answer(result)]
@@ -37,6 +44,7 @@ def _step(step: ChangedAt) -> list[str]:
     text.append(f"  after: {step.values[1]}")
     if step.between:
         text.append(f"  could not be checked between them: {', '.join(step.between)}")
+    text += [f"  {line}" for line in (step.apart, step.merged) if line]
     text += [f"  {line}" for line in (*step.first, *step.culprit)]
     if step.unexplained:
         text.append(f"  the change could not be explained: {step.unexplained}")
@@ -64,11 +72,12 @@ def answer(result: Bisected) -> str:
     if result.verdict == SAME and result.error is not None:
         return f"no difference shown: the runs do not tell the {result.symptom} apart"
     if result.verdict == SAME:
-        return f"no difference: {result.symptom} is the same in both versions"
+        rest = ", of what was searched" if result.unsearched else ""
+        return f"no difference: {result.symptom} is the same in both versions{rest}"
     answers = []
     for step in result.steps:
         name = _named(step, step.new)
-        if step.between:
+        if step.between or step.apart:
             answers.append(f"after {_named(step, step.old)} and up to {name}")
         else:
             answers.append(name)

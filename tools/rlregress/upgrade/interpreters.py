@@ -23,7 +23,10 @@ def distributions(python: str) -> dict[str, str]:
         "print(json.dumps([platform.python_version(),"
         "{d.metadata['Name']: d.version for d in m.distributions() if d.metadata['Name']}]))"
     )
-    ended = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
+    # away from a folder that may hold metadata of its own
+    ended = subprocess.run(
+        [python, "-c", code], capture_output=True, text=True, check=False, cwd="/"
+    )
     if ended.returncode:
         output = last_words(ended.stderr)
         raise UserError(f"the interpreter {python} cannot be used: {output}")

@@ -22,7 +22,8 @@ def _git(repository: Path, *words: str, also: Mapping[str, str] | None = None) -
         ended = subprocess.run(
             ["git", *quiet, "-C", str(repository), *words],
             capture_output=True,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
             check=False,
             env={**kept, **(also or {}), "GIT_OPTIONAL_LOCKS": "0"},
         )
@@ -51,7 +52,9 @@ def commit(repository: Path, revision: str) -> str:
 
 
 def history(repository: Path, old: str, new: str, first_parent: bool) -> dict[str, tuple[str, ...]]:
-    """Commits after one commit up to another -> their parents, parents first; the old one leads.
+    """Commits that follow one commit, up to another -> their parents; the old one leads.
+
+    Parents come first, and those that do not follow the old commit are left out.
 
     Args:
         first_parent: of merges, follow the first parent alone.
@@ -60,16 +63,16 @@ def history(repository: Path, old: str, new: str, first_parent: bool) -> dict[st
         UserError: the old commit is no ancestor of the new one.
     """
     only = ["--first-parent"] if first_parent else []
-    words = ["rev-list", "--reverse", "--topo-order", "--parents", *only, f"{old}..{new}"]
+    words = ["rev-list", "--reverse", "--topo-order", "--parents", *only]
+    # a commit that does not follow the old one is not known to begin as it is
+    words += ["--ancestry-path", f"{old}..{new}"]
     rows = [line.split() for line in _git(repository, *words).splitlines()]
-    parents = {row[0]: tuple(row[1:2] if first_parent else row[1:]) for row in rows}
-    # what came before the old commit on other branches is as old as it is
+    of_each = {row[0]: tuple(row[1:2] if first_parent else row[1:]) for row in rows}
     known = {
         old: (),
-        **{c: tuple(p for p in of if p in parents or p == old) for c, of in parents.items()},
+        **{c: tuple(p for p in of if p in of_each or p == old) for c, of in of_each.items()},
     }
-    ancestor = _git(repository, "merge-base", old, new).strip()
-    if ancestor != old or new not in known or not _reaches(known, old, new):
+    if fork(repository, old, new) != old or new not in known or not _reaches(known, old, new):
         raise UserError(
             f"{old[:10]} is no ancestor of {new[:10]} in {repository}; expected an older commit "
             "of the same history as OLD"
@@ -83,6 +86,24 @@ def _reaches(parents: Mapping[str, tuple[str, ...]], old: str, new: str) -> bool
         if below.intersection(of):
             below.add(name)
     return new in below
+
+
+def tree(repository: Path, commit_: str) -> str:
+    """The id of all that a commit holds, files of submodules by their commits."""
+    return _git(repository, "rev-parse", f"{commit_}^{{tree}}").strip()
+
+
+def fork(repository: Path, one: str, other: str) -> str:
+    """The commit from which two others come; empty: the repository does not have it."""
+    try:
+        return _git(repository, "merge-base", one, other).strip()
+    except UserError:
+        return ""
+
+
+def parents(repository: Path, commit_: str) -> list[str]:
+    """Commits that a commit follows and that the repository has."""
+    return _git(repository, "rev-list", "--parents", "-n", "1", commit_).split()[1:]
 
 
 def described(repository: Path, commit_: str) -> tuple[str, str]:
@@ -101,10 +122,10 @@ def checkout(repository: Path, commit_: str, own: Path | None = None) -> Path:
     Args:
         own: what it is made below; None: the cache.
     """
-    tree = _git(repository, "rev-parse", f"{commit_}^{{tree}}").strip()
+    name = tree(repository, commit_)
     inside = _git(repository, "rev-parse", "--show-prefix").strip()
     git = {"GIT_DIR": _git(repository, "rev-parse", "--absolute-git-dir").strip()}
-    folder = (own or cached_folders.cache()) / "revisions" / tree
+    folder = (own or cached_folders.cache()) / "revisions" / name
 
     def make(target: Path) -> dict[str, str]:
         index = target.with_name(f"{target.name}.index")

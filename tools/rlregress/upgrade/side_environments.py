@@ -248,9 +248,9 @@ def _of_tree(label: str, tree: Path, adapters: Sequence[Adapter]) -> Side:
             return Side(label, paths=(str(root), *current_paths()))
     if not adapters:
         # of a script: whatever it imports
-        for root in reversed(working_tree.roots(tree)):
-            if working_tree.modules(root):
-                return Side(label, paths=(str(root), *current_paths()))
+        roots = [str(r) for r in reversed(working_tree.roots(tree)) if working_tree.modules(r)]
+        if roots:
+            return Side(label, paths=(*roots, *current_paths()))
     known = ", ".join(m for name in frameworks.names() for m in frameworks.get(name).modules[:1])
     raise UserError(
         f"{tree} holds no framework; expected a working tree with the package {known}, a checkout "

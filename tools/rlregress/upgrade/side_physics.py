@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
-from scipy.stats import ttest_1samp
+from scipy.special import stdtrit
 
 from rlregress import suite
 from rlregress.model.upgrade_result import Moved
@@ -93,7 +93,9 @@ def _returns(a: Mapping[str, Any], b: Mapping[str, Any], step: int) -> str:
         return ""
     old, new = a["returns"], b["returns"]
     # the same seeds on both sides
-    low, high = ttest_1samp(np.subtract(new, old), 0.0).confidence_interval()
+    gaps = np.subtract(new, old)
+    half = stdtrit(len(gaps) - 1, 0.975) * gaps.std(ddof=1) / len(gaps) ** 0.5
+    low, high = gaps.mean() - half, gaps.mean() + half
     return (
         f"episode {bisect_right(a['begins'], step)} of {len(old)}; mean returns {fmean(old):.4g} "
         f"and {fmean(new):.4g}, difference {low:+.3g} to {high:+.3g}"

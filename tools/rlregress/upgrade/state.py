@@ -83,12 +83,16 @@ def key_of(parts: Sequence[str]) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
-def own_digest() -> str:
-    """Of the code of this library that records and asks: what another one left is void."""
+def own_digest(*more: str) -> str:
+    """Of the code of this library that records and asks: what another one left is void.
+
+    Args:
+        more: further packages of it.
+    """
     digest = hashlib.sha256()
     root = Path(__file__).resolve().parents[1]
     files = [root / "source.py"]
-    for part in ("inside", "tracing", "frameworks", "details", "formulas", "measurements"):
+    for part in ("inside", "tracing", "frameworks", "details", "formulas", "measurements", *more):
         files += sorted((root / part).rglob("*.py"))
     for path in files:
         digest.update(str(path.relative_to(root)).encode() + path.read_bytes())

@@ -118,16 +118,6 @@ def test_commits_that_cannot_be_checked_leave_a_range(bisect, tmp_path):
     assert len(data["skipped"]) == len(broken)
 
 
-def test_the_same_command_again_measures_nothing(bisect, tmp_path):
-    """What was measured of a version is kept by its content: the check may be gone from there."""
-    repository = made(tmp_path / "toy", [source(n) for n in range(FAULT - 8, FAULT + 8)])
-    first = bisect(repository, "main~15", "main")
-    kept = sorted((tmp_path / "cache" / "versions").rglob("*.json"))
-    stamps = [path.stat().st_mtime_ns for path in kept]
-    assert bisect(repository, "main~15", "main") == first
-    assert [path.stat().st_mtime_ns for path in kept] == stamps
-
-
 def test_a_search_that_was_killed_goes_on_to_the_same_answer(bisect, tmp_path):
     """It is ended in the middle of a check; nothing that it made stays behind."""
     repository = made(tmp_path / "toy", [source(n) for n in range(FAULT - 8, FAULT + 8)])
@@ -147,9 +137,133 @@ def test_a_search_that_was_killed_goes_on_to_the_same_answer(bisect, tmp_path):
     killed.stdout.close()
     kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").glob("versions/*/*")}
     assert len(kept) >= 3
+    (tmp_path / "check.py").write_text("raise SystemExit('it is not asked again of what is kept')")
+    for path in list(kept)[1:]:
+        # of the last one nothing may have been kept, and both ends are asked twice
+        assert path.stat().st_mtime_ns == kept[path]
+    (tmp_path / "check.py").write_text(f"import os, signal, time\n{CHECK}")
     assert bisect(repository, "main~15", "main") == expected
-    assert all(path.stat().st_mtime_ns == stamp for path, stamp in kept.items())
     assert list((tmp_path / "cache" / "bisect").iterdir()) == []
+    # what runs code of the user's may read what no version names: it is asked anew next time
+    assert list((tmp_path / "cache" / "versions").iterdir()) == []
+
+
+def test_a_command_that_does_not_repeat_itself_names_nothing(bisect, tmp_path):
+    """A version is asked twice before it is believed."""
+    repository = made(tmp_path / "toy", [source(n) for n in range(6)])
+    counter = tmp_path / "counter"
+    (tmp_path / "check.py").write_text(
+        f"import os, sys\nn = os.path.exists({str(counter)!r})\n"
+        f"open({str(counter)!r}, 'w').close()\nsys.exit(n)"
+    )
+    with pytest.raises(UserError, match="does not repeat itself: exit code 0, then exit code 1"):
+        bisect(repository, "main~5", "main")
+
+
+def test_a_file_that_is_no_python_is_part_of_a_version(bisect, tmp_path):
+    """What was measured of one commit is not taken for another with the same code."""
+    reads = (
+        "import pathlib\n\ndef value():\n"
+        "    return int(pathlib.Path(__file__).with_name('c.txt').read_text())\n"
+    )
+    texts = {"toy/c.txt": ["1", "1", "2", "2", "2"]}
+    repository = made(tmp_path / "toy", [reads] * 4 + [reads + "# 4\n"], texts)
+    assert bisect(repository, "main~4", "main")[1].endswith("change 2")
+
+
+def branched(repository, *, before_old):
+    """main: 0 - OLD - merge - 4; the fault comes on a branch that left at 0, or at OLD."""
+    start = "main~1" if before_old else "main"
+    git(repository, "checkout", "--quiet", "-b", "side", start)
+    for number, value in enumerate((1, 2, 2)):
+        (repository / "toy" / "side.py").write_text(f"VALUE = {value}\n# {number}\n")
+        git(repository, "add", "toy/side.py")
+        git(
+            repository, "-c", "user.name=Toy", "-c", "user.email=t@example.org", "commit",
+            "--quiet", "-m", f"side {number}",
+        )  # fmt: skip
+    git(repository, "checkout", "--quiet", "main")
+    git(repository, "tag", "OLD")
+    git(
+        repository, "-c", "user.name=Toy", "-c", "user.email=t@example.org", "merge", "--quiet",
+        "--no-ff", "side", "-m", "the merge",
+    )  # fmt: skip
+    return repository
+
+
+SIDE = (
+    "import pathlib\n\ndef value():\n"
+    "    path = pathlib.Path(__file__).with_name('side.py')\n"
+    "    return 2 if path.exists() and 'VALUE = 2' in path.read_text() else 1\n"
+)
+
+
+@pytest.mark.parametrize("before_old", [True, False])
+def test_a_fault_on_a_branch_is_found_wherever_the_branch_left(bisect, tmp_path, before_old):
+    """Also where it left before OLD, whose commits do not follow OLD."""
+    repository = made(tmp_path / "toy", [SIDE, SIDE + "# 1\n"])
+    branched(repository, before_old=before_old)
+    assert bisect(repository, "OLD", "main")[1].endswith("side 1")
+
+
+def test_a_branch_that_has_what_old_mended_is_no_culprit(bisect, tmp_path):
+    """It left before OLD with the fault; what is new is the merge."""
+    bad = SIDE.replace("else 1", "else 2")
+    repository = made(tmp_path / "toy", [bad, SIDE])
+    git(repository, "checkout", "--quiet", "-b", "side", "main~1")
+    commit = ["-c", "user.name=Toy", "-c", "user.email=t@example.org", "commit", "--quiet"]
+    (repository / "other.txt").write_text("1")
+    git(repository, "add", ".")
+    git(repository, *commit, "-m", "side 0")
+    git(repository, "checkout", "--quiet", "main")
+    git(repository, "tag", "OLD")
+    git(repository, *commit[:4], "merge", "--quiet", "--no-ff", "side", "-m", "the merge")
+    (repository / "toy" / "__init__.py").write_text(bad)
+    git(repository, *commit, "-am", "the fault")
+    assert bisect(repository, "OLD", "main")[1].endswith("the fault")
+
+
+def test_a_commit_that_does_not_parse_is_left_out_of_names(bisect, tmp_path):
+    """What was not read is neither there nor gone."""
+    files = [NAMED[1]] * 2 + [NAMED[1] + "("] * 2 + [NAMED[1] + "# 4\n"]
+    files += [NAMED[1].replace("b=1", "b=2")]
+    repository = made(tmp_path / "toy", [NAMED[0]] * 6, {"toy/inner.py": files})
+    for name in ("toy.value", "toy.inner.value"):
+        code, last, data = bisect(repository, "main~5", "main", "--name", name)
+        assert (code, last.split()[-1]) == (0, "5"), data
+
+
+def test_a_command_in_the_checkout_is_refused(bisect, tmp_path, monkeypatch):
+    """Python would import what lies there in place of every commit."""
+    repository = made(tmp_path / "toy", [source(n) for n in (1, FAULT)])
+    monkeypatch.chdir(repository)
+    with pytest.raises(UserError, match="holds 'toy', which Python may import in place of"):
+        bisect(repository, "main~1", "main")
+
+
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        ("python -c pass && false", "'&&', and no shell runs it"),
+        ("python -I check.py", "'-I', with which Python does not look"),
+        ("sh -c nosuchprogram", "could not be run: exit code 127"),
+        ("nosuchprogram", "cannot be run: nosuchprogram"),
+        ("python -c 'open", "cannot be read"),
+    ],
+)
+def test_a_command_that_tells_nothing_is_refused(bisect, tmp_path, command, sentence):
+    """It is no version that fails."""
+    repository = made(tmp_path / "toy", [source(n) for n in (1, FAULT)])
+    with pytest.raises(UserError, match=sentence):
+        bisect(repository, "main~1", "main", "--command", command)
+
+
+def test_what_fails_in_both_ends_says_how(bisect, tmp_path, capsys):
+    """A slip in the command is seen in the answer."""
+    repository = made(tmp_path / "toy", [source(n) for n in (1, FAULT)])
+    code, _, data = bisect(repository, "main~1", "main", "--command", "python -c 'import typo'")
+    assert code == 2
+    assert "No module named 'typo'" in data["why"]
 
 
 NAMED = [

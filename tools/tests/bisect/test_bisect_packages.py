@@ -1,0 +1,109 @@
+"""``rlregress bisect`` over several packages, on wheels that are made here."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+
+import pytest
+
+from rlregress.bisect import versions
+from rlregress.cli import commands
+from rlregress.upgrade import cached_folders
+
+FIVE = [f"{number}.0" for number in range(1, 6)]
+
+
+def wheel(folder, name, version, value, requires=(), tag="py3-none-any"):
+    """A package whose ``value()`` is as given."""
+    folder.mkdir(exist_ok=True)
+    about = f"{name}-{version}.dist-info"
+    meta = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+    meta += "".join(f"Requires-Dist: {row}\n" for row in requires)
+    files = {
+        f"{name}/__init__.py": f"def value():\n    return {value}\n",
+        f"{about}/METADATA": meta,
+        f"{about}/WHEEL": f"Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: {tag}\n",
+    }
+    files[f"{about}/RECORD"] = "".join(f"{path},,\n" for path in [*files, f"{about}/RECORD"])
+    with zipfile.ZipFile(folder / f"{name}-{version}-{tag}.whl", "w") as packed:
+        for path, text in files.items():
+            packed.writestr(path, text)
+
+
+@pytest.fixture
+def bisect(tmp_path, monkeypatch, capsys):
+    """Run the command on wheels of a folder alone; exit code, last line and bisect.json."""
+    monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "cache"))
+    for tool in ("PIP", "UV"):
+        monkeypatch.setenv(f"{tool}_FIND_LINKS", str(tmp_path / "wheels"))
+        monkeypatch.setenv(f"{tool}_NO_INDEX", "1")
+    # a folder of wheels does not say when they came
+    monkeypatch.setattr(versions, "dates", lambda package: {})
+
+    def run(old, new, check, *words):
+        (tmp_path / "check.py").write_text(check)
+        code = commands.program(
+            ["bisect", old, new, "--command", f"python {tmp_path / 'check.py'}", *words,
+             "--report", str(tmp_path / "report")],
+            prog_name="rlregress", standalone_mode=False,
+        )  # fmt: skip
+        data = json.loads((tmp_path / "report" / "bisect.json").read_text())
+        return code, capsys.readouterr().out.splitlines()[-1], data
+
+    return run
+
+
+@pytest.mark.nightly
+def test_what_changes_with_two_packages_together_changes_with_those_that_are_named(
+    bisect, tmp_path
+):
+    """The second one is searched beside the release that was found of the first."""
+    for name in ("zzp", "zzq", "zzr"):
+        for version in FIVE:
+            wheel(tmp_path / "wheels", name, version, int(version[0]))
+    ends = [" ".join(f"{name}=={n}.0" for name in ("zzp", "zzq", "zzr")) for n in (1, 5)]
+    check = "import sys, zzp, zzq\nsys.exit(zzp.value() + zzq.value() >= 8)\n"
+    code, last, data = bisect(*ends, check)
+    assert code == 0
+    named = {step["package"]: float(step["new"]) for step in data["steps"]}
+    assert named.keys() == {"zzp", "zzq"}
+    assert sum(named.values()) == 8, last
+
+
+@pytest.mark.nightly
+def test_a_release_without_a_build_for_this_python_leaves_a_range(bisect, tmp_path, monkeypatch):
+    """It may be the first one; nothing names the next as the first."""
+    for version in FIVE:
+        tag = "cp39-cp39-win32" if version == "3.0" else "py3-none-any"
+        wheel(tmp_path / "wheels", "zzc", version, int(version[0]), tag=tag)
+    monkeypatch.setattr(versions, "dates", lambda package: dict.fromkeys(FIVE, ""))
+    check = "import sys, zzc\nsys.exit(zzc.value() >= 3)\n"
+    code, last, data = bisect("zzc==1.0", "zzc==5.0", check)
+    assert code == 3
+    assert last == "first changed in: after zzc 2.0 and up to zzc 4.0"
+    assert data["steps"][0]["between"] == ["3.0"]
+
+
+def test_what_one_end_alone_pins_is_said_not_to_be_searched(bisect, tmp_path):
+    """Nothing is all-clear of what was left out."""
+    for name in ("zzd", "zzh"):
+        for version in FIVE:
+            wheel(tmp_path / "wheels", name, version, int(version[0]))
+    code, last, data = bisect("zzd==1.0", "zzd==2.0 zzh==5.0", "import zzd\n")
+    assert code == 2
+    assert data["unsearched"] == ["zzh==5.0, which NEW alone has"]
+    assert last.endswith("of what was searched")
+
+
+@pytest.mark.nightly
+def test_a_release_that_stands_on_another_dependency_is_not_named_alone(bisect, tmp_path):
+    """What differs may be of the dependency."""
+    for version in FIVE:
+        wheel(tmp_path / "wheels", "zzt", version, int(version[0]))
+        needs = ["zzt>=3"] if version == "3.0" else ["zzt<=2"]
+        wheel(tmp_path / "wheels", "zzs", version, int(version >= "4.0"), needs)
+    check = "import sys, zzs, zzt\nsys.exit(zzs.value() or zzt.value() >= 3)\n"
+    code, last, data = bisect("zzs==1.0", "zzs==5.0", check)
+    assert code == 3, data
+    assert "what differs may be of that" in data["steps"][0]["apart"]
