@@ -284,5 +284,5 @@ def test_the_state_of_a_side_moves_with_its_code(cache, branch, monkeypatch):
     side = Prepared(Requested("installed"), Side("A"), "installed")
     before = state.state(side, [SB3])
     assert state.state(side, [SB3]) == before
-    monkeypatch.setattr(state, "_digests", lambda adapter: {"module": "other"})
+    monkeypatch.setattr(state, "digests", lambda adapter: {"module": "other"})
     assert state.state(side, [SB3]) != before
