@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from uuid import uuid4
@@ -38,12 +39,10 @@ class Candidate:
     Attributes:
         text: as a report names it.
         requested: makes it; a commit is written to a folder only when it is checked.
-        content: of a commit, the id of all its files.
     """
 
     text: str
     requested: Callable[[], Requested]
-    content: str = ""
 
 
 @dataclass
@@ -112,10 +111,7 @@ class Search:
             shutil.rmtree(end.own, ignore_errors=True)
         self.values.clear()
         self._asked = {}
-        self._ends = {
-            end.text: self._made(self.with_shared(end.requested()), end.content)
-            for end in (old, new)
-        }
+        self._ends = {end.text: self._made(self.with_shared(end.requested())) for end in (old, new)}
         ends = []
         for which, candidate in (("OLD", old), ("NEW", new)):
             self.skipped.pop(candidate.text, None)
@@ -139,7 +135,7 @@ class Search:
         side = candidate.requested()
         if candidate.text not in self.apart:
             side = self.with_shared(side)
-        here = self._ends.get(candidate.text) or self._made(side, candidate.content)
+        here = self._ends.get(candidate.text) or self._made(side)
         again = replace(here, folder=here.folder / "again")
         again.folder.mkdir(exist_ok=True)
         try:
@@ -159,11 +155,18 @@ class Search:
         if here.folder in [end.folder for end in self._ends.values()]:
             return
         shutil.rmtree(here.own, ignore_errors=True)
-        tree, checkouts = here.resolved.requested.tree, self.own / "revisions"
-        if tree is not None and checkouts in tree.parents:
-            shutil.rmtree(checkouts / tree.relative_to(checkouts).parts[0], ignore_errors=True)
+        checkout = self._checkout(here.resolved.requested)
+        if checkout is not None:
+            shutil.rmtree(checkout, ignore_errors=True)
 
-    def end(self) -> None:
+    def _checkout(self, side: Requested) -> Path | None:
+        """The folder of a commit that this search has written; its name tells all its files."""
+        checkouts = self.own / "revisions"
+        if side.tree is None or checkouts not in side.tree.parents:
+            return None
+        return checkouts / side.tree.relative_to(checkouts).parts[0]
+
+    def forget(self) -> None:
         """Forget what code of the user's did: it may read what no name of a version tells."""
         if self.symptom.foreign:
             for folder in self._folders:
@@ -230,22 +233,22 @@ class Search:
             return self.symptom.value(end, *self._ends.values())
         side = candidate.requested()
         try:
-            return self._value(self.with_shared(side), candidate.content)
+            return self._value(self.with_shared(side))
         except installer.Unreachable:
             raise
         except UserError:
             if not (self.shared and side.requirements):
                 raise
         # what both ends stand on does not serve this one; what its release stands on may
-        value = self._value(side, candidate.content)
+        value = self._value(side)
         rows = self._resolved(side).versions
         own = sorted(set(rows.rows.values()) - {*self.shared, *side.requirements}) if rows else ()
         names = {row.partition("==")[0] for row in self.shared}
         self.apart[candidate.text] = ", ".join(r for r in own if r.partition("==")[0] in names)
         return value
 
-    def _value(self, side: Requested, content: str) -> Value:
-        here = self._made(side, content)
+    def _value(self, side: Requested) -> Value:
+        here = self._made(side)
         try:
             return self.symptom.value(here, *self._ends.values())
         finally:
@@ -259,31 +262,63 @@ class Search:
         nothing = Requested("installed")
         return resolved.with_versions(nothing, side, self.adapters, cached_folders.silent)[1]
 
-    def _made(self, side: Requested, content: str) -> Checked:
-        of_side = self._resolved(side)
+    @cached_property
+    def _common(self) -> list[str]:
+        """What decides every measurement of this search, whatever the version."""
         ours = state.own_digest("bisect", "upgrade", "training", "gate")
-        parts = [*self._content(of_side, content), ours, state.machine(), self.symptom.key]
+        return [ours, state.machine(), self.symptom.key]
+
+    @cached_property
+    def _below(self) -> list[str]:
+        """What is installed, below versions that stand on it."""
+        digests = [str(sorted(state.digests(adapter).items())) for adapter in self.adapters]
+        return [*installed.pins(), *digests]
+
+    def _made(self, side: Requested) -> Checked:
+        of_side = self._resolved(side)
+        parts = [*self._content(of_side), *self._common]
         folder = cached_folders.cache() / "versions" / state.key_of(parts)
         folder.mkdir(parents=True, exist_ok=True)
         self._folders.add(folder)
         return Checked(of_side, self.adapters, self.own / uuid4().hex, folder)
 
-    def _content(self, side: ResolvedSide, content: str) -> list[str]:
+    def _content(self, side: ResolvedSide) -> list[str]:
         """What decides what a version does, before it is made: what pins name does not change."""
+        checkout = self._checkout(side.requested)
+        files = [checkout.name] if checkout is not None else []
         if side.versions is None:
             prepared = side_environments.prepared(side, self.adapters)
-            return [state.state(prepared, self.adapters), content]
-        below = [] if side.own_environment else [
-            *installed.pins(), *(str(sorted(state.digests(of).items())) for of in self.adapters)
-        ]  # fmt: skip
-        tree = [content, side.requested.key] if side.requested.tree is not None else []
+            return [state.state(prepared, self.adapters), *files]
         return [
             wheels.TAG,
-            *tree,
+            *files,
             *sorted(side.versions.rows.values()),
             *side.versions.tools,
-            *below,
+            *([] if side.own_environment else self._below),
         ]
+
+
+@contextmanager
+def _searching(
+    symptom: Symptom,
+    adapters: Sequence[Adapter],
+    say: cached_folders.Say,
+    shared: Sequence[str] = (),
+) -> Iterator[Search]:
+    """A search with a folder of its own.
+
+    One that is interrupted, or that finds no network, goes on with what it has kept.
+    """
+    with cached_folders.scratch("bisect") as own:
+        search = Search(symptom, adapters, say, own, shared)
+        try:
+            yield search
+        except installer.Unreachable:
+            raise
+        except UserError:
+            search.forget()
+            raise
+        search.forget()
 
 
 def of_releases(
@@ -315,14 +350,12 @@ def of_releases(
         text = " ".join(f"{n}=={v}" for n, v in sorted(pins.items()) if n in moved)
         return Candidate(text, lambda: versions.of_pins(pins))
 
-    with cached_folders.scratch("bisect") as own:
-        search = Search(symptom, adapters, say, own, _shared(old, new, adapters, say))
+    with _searching(symptom, adapters, say, _shared(old, new, adapters, say)) as search:
         differ = search.begin(world(old), world(new))
         result = _result(search, ends[0].text, ends[1].text, world(old), world(new))
         result = replace(result, unsearched=(*unsearched, *result.unsearched))
         _check_environments(search, ends, (world(old), world(new)))
         if not differ:
-            search.end()
             return result
 
         def with_moved(names: frozenset[str]) -> str:
@@ -333,19 +366,18 @@ def of_releases(
         steps: list[ChangedAt] = []
         count = 0
         for package in needed:
-            known = versions.releases(package, old[package], new[package])
+            dates = versions.dates(package)
+            known = versions.releases(package, old[package], new[package], dates)
             row = [world({**rest, package: release}) for release in known]
             count += len(row)
             if not search.begin(row[0] if search.value(row[0]) else world(old), row[-1]):
                 continue
             for step in _steps(search, row, every):
                 found = _explained(search, row, step, known, package)
-                date = versions.dates(package).get(found.new, "")
-                steps.append(replace(found, date=date))
+                steps.append(replace(found, date=dates.get(found.new, "")))
             if steps and not every:
                 # the next package is searched beside the release that was found of this one
                 rest[package] = steps[-1].new
-        search.end()
         return _ended(search, replace(result, steps=tuple(steps), together=needed), count)
 
 
@@ -413,16 +445,15 @@ def of_commits(
     old, new = (revisions.commit(repository, revision) for revision in ends)
     if old == new:
         raise UserError(f"'{ends[0]}' and '{ends[1]}' are the same commit, {old[:10]}")
-    with cached_folders.scratch("bisect") as own:
+    with _searching(symptom, adapters, say) as search:
 
         def candidate(name: str) -> Candidate:
             def made() -> Requested:
-                tree = revisions.checkout(repository, name, own)
+                tree = revisions.checkout(repository, name, search.own)
                 return Requested(name[:10], tuple(pins), tree=tree)
 
-            return Candidate(name[:10], made, revisions.tree(repository, name))
+            return Candidate(name[:10], made)
 
-        search = Search(symptom, adapters, say, own)
         count, merged = 0, ""
         result: Bisected | None = None
         while True:
@@ -433,14 +464,13 @@ def of_commits(
             differ = search.begin(row[0], row[-1])
             result = result or _result(search, *ends, row[0], row[-1])
             if not differ:
-                search.end()
                 return result
             step = _first(search, row, [[numbers[p] for p in of] for _, of in history])
             if step.between or first_parent:
                 break
             # what a merge brings from a branch that left before OLD lies on that branch
             side, merged = _branch(search, repository, history[step.new][0], numbers, candidate)
-            if not side:
+            if side is None:
                 break
             old, new = side
         found = _explained(search, row, step)
@@ -448,7 +478,6 @@ def of_commits(
             revisions.described(repository, history[n][0]) for n in (step.old, step.new)
         )
         found = replace(found, old=old_name, new=new_name, date=date, merged=merged)
-        search.end()
         return _ended(search, replace(result, steps=(found,)), count)
 
 
@@ -464,7 +493,7 @@ def _branch(
     merge: str,
     known: Collection[str],
     candidate: Callable[[str], Candidate],
-) -> tuple[tuple[str, str] | tuple[()], str]:
+) -> tuple[tuple[str, str] | None, str]:
     """Where a merge has its difference from, if from a branch that left before the old commit.
 
     Returns:
@@ -476,9 +505,9 @@ def _branch(
             continue
         left = revisions.fork(repository, tip, next(iter(known)))
         if not left or search.answer(candidate(left)) != OLD:
-            return (), f"it merges {tip[:10]}, whose branch left before OLD and differs, too"
+            return None, f"it merges {tip[:10]}, whose branch left before OLD and differs, too"
         return (left, tip), ""
-    return (), ""
+    return None, ""
 
 
 def _result(search: Search, old: str, new: str, first: Candidate, last: Candidate) -> Bisected:

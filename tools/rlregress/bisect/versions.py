@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
-import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from urllib.request import Request, urlopen
@@ -77,21 +75,21 @@ def of_pins(wanted: Pins) -> Requested:
     return Requested(" ".join(rows), rows)
 
 
-def releases(package: str, old: str, new: str) -> list[str]:
+def releases(package: str, old: str, new: str, dated: Iterable[str]) -> list[str]:
     """Published releases of a package from one to another, in the order from OLD to NEW.
 
     Both ends are among them, and those that were yanked since or have no build for this Python.
     Pre-releases are if an end is one. The list is kept, for when the index cannot be reached.
 
+    Args:
+        dated: those of ``dates``.
+
     Raises:
         Unreachable: there is no network, and no list of this package was kept.
     """
     path = cached_folders.cache() / "releases" / f"{package}.json"
-    command = [*installer.PIP, "index", "versions", "--retries", "1", package]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
-    listed = re.search(r"Available versions: (.+)", ended.stdout)
-    if listed:
-        known = listed.group(1).split(", ")
+    known = installer.listed(package)
+    if known:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, json.dumps(known))
     elif path.is_file():
@@ -104,8 +102,7 @@ def releases(package: str, old: str, new: str) -> list[str]:
         )
     low, high = sorted((_version(package, old), _version(package, new)))
     # those without a build for this Python are candidates that cannot be checked
-    known = [*known, *dates(package)]
-    between = {_version(package, text): text for text in known}
+    between = {_version(package, text): text for text in [*known, *dated]}
     early = low.is_prerelease or high.is_prerelease
     inside = [between[v] for v in sorted(between) if low < v < high and early >= v.is_prerelease]
     rows = [str(low), *inside, str(high)]

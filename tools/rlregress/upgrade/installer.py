@@ -132,6 +132,14 @@ def _called(
     )
 
 
+def listed(package: str) -> list[str]:
+    """Published versions that have a build for this Python, the newest first; none: not known."""
+    command = [*PIP, "index", "versions", "--retries", "1", package]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    found = re.search(r"Available versions: (.+)", ended.stdout)
+    return found.group(1).split(", ") if found else []
+
+
 def index() -> str:
     """The address of the package index."""
     return _environment().get("UV_DEFAULT_INDEX", "https://pypi.org/simple").rstrip("/")
@@ -191,14 +199,12 @@ def failure(sentence: str, requested: str) -> UserError:
 def _published(row: str) -> str:
     """In words, the versions of a package that are nearest to the one that is asked for."""
     requirement = Requirement(row)
-    command = [*PIP, "index", "versions", requirement.name]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
-    listed = re.search(r"Available versions: (.+)", ended.stdout)
+    texts = listed(requirement.name)
     try:
-        known = sorted(Version(x) for x in listed.group(1).split(", ")) if listed else []
+        known = sorted(map(Version, texts))
         wanted = Version(next(iter(requirement.specifier)).version)
     except InvalidVersion:
-        return f"known are {listed.group(1)}" if listed else "no version is known"
+        return f"known are {', '.join(texts)}" if texts else "no version is known"
     if not known:
         return "the package index does not say which versions it has for this Python"
     below = [str(v) for v in known if v < wanted][-3:]

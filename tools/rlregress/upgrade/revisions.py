@@ -88,11 +88,6 @@ def _reaches(parents: Mapping[str, tuple[str, ...]], old: str, new: str) -> bool
     return new in below
 
 
-def tree(repository: Path, commit_: str) -> str:
-    """The id of all that a commit holds, files of submodules by their commits."""
-    return _git(repository, "rev-parse", f"{commit_}^{{tree}}").strip()
-
-
 def fork(repository: Path, one: str, other: str) -> str:
     """The commit from which two others come; empty: the repository does not have it."""
     try:
@@ -122,7 +117,8 @@ def checkout(repository: Path, commit_: str, own: Path | None = None) -> Path:
     Args:
         own: what it is made below; None: the cache.
     """
-    name = tree(repository, commit_)
+    # the id of all that it holds, submodules by their commits
+    name = _git(repository, "rev-parse", f"{commit_}^{{tree}}").strip()
     inside = _git(repository, "rev-parse", "--show-prefix").strip()
     git = {"GIT_DIR": _git(repository, "rev-parse", "--absolute-git-dir").strip()}
     folder = (own or cached_folders.cache()) / "revisions" / name

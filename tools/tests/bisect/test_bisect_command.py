@@ -149,8 +149,8 @@ def test_a_search_that_was_killed_goes_on_to_the_same_answer(bisect, tmp_path):
 
 
 def test_a_command_that_does_not_repeat_itself_names_nothing(bisect, tmp_path):
-    """A version is asked twice before it is believed."""
-    repository = made(tmp_path / "toy", [source(n) for n in range(6)])
+    """A version is asked twice before it is believed, and a mended command is asked anew."""
+    repository = made(tmp_path / "toy", [source(n) for n in range(FAULT - 3, FAULT + 3)])
     counter = tmp_path / "counter"
     (tmp_path / "check.py").write_text(
         f"import os, sys\nn = os.path.exists({str(counter)!r})\n"
@@ -158,6 +158,8 @@ def test_a_command_that_does_not_repeat_itself_names_nothing(bisect, tmp_path):
     )
     with pytest.raises(UserError, match="does not repeat itself: exit code 0, then exit code 1"):
         bisect(repository, "main~5", "main")
+    (tmp_path / "check.py").write_text(CHECK)
+    assert bisect(repository, "main~5", "main")[1].endswith("change 3")
 
 
 def test_a_file_that_is_no_python_is_part_of_a_version(bisect, tmp_path):
