@@ -9,10 +9,10 @@ from tempfile import TemporaryDirectory
 
 from packaging.version import InvalidVersion, Version
 
+from rlregress.bisect import symptoms
 from rlregress.bisect.symptoms import Symptom
 from rlregress.details import catalogue
 from rlregress.details.catalogue import Detail
-from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.model import explain
 from rlregress.model.bisect_result import ChangedAt, ChangedFunction
@@ -137,13 +137,7 @@ def _fingerprints(
 ) -> Iterator[tuple[Fingerprint, Fingerprint]]:
     """Of both sides, for each framework."""
     for adapter in adapters:
-        with TemporaryDirectory(prefix="rlregress-bisect-") as folder:
-            old, new = (
-                side_fingerprints.fingerprint(
-                    of.side, Path(folder) / f"{of.side.label}.json", adapter, details
-                )
-                for of in sides
-            )
+        old, new = (symptoms.fingerprint(side, adapter, details) for side in sides)
         yield old, new
 
 
@@ -201,5 +195,5 @@ def _within(step: ChangedAt, release: str) -> bool:
     try:
         low, high = sorted((Version(step.old), Version(step.new)))
         return low < Version(release) <= high
-    except (InvalidVersion, UserError):
+    except InvalidVersion:
         return False

@@ -42,7 +42,7 @@ def p_value(worse: Sequence[float], better: Sequence[float]) -> float:
 
 
 def ends_differ(old: Sequence[float], new: Sequence[float]) -> bool:
-    """Whether the returns of both ends are told apart."""
+    """Whether the returns of both ends are shown to differ."""
     return min(p_value(old, new), p_value(new, old)) <= END_ERROR / 2
 
 

@@ -11,12 +11,13 @@ import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from rlregress.details import catalogue
+from rlregress.details.catalogue import Detail
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter
 from rlregress.inside.run_record import write_atomically
@@ -40,6 +41,7 @@ from rlregress.upgrade import (
 from rlregress.upgrade.compared_trainings import Training
 from rlregress.upgrade.resolved import ResolvedSide
 from rlregress.upgrade.side_environments import Prepared
+from rlregress.upgrade.side_fingerprints import Fingerprint
 
 #: words that only a shell understands.
 _SHELL = {"&&", "||", ";", "|", "&", ">", ">>", "<", "2>&1"}
@@ -144,7 +146,7 @@ def detail(adapter: Adapter, id: str) -> Symptom:
 
     def measured(prepared: Prepared) -> dict[str, list[str]]:
         found = {}
-        for (_, scope), answer in _fingerprint(prepared, adapter, [known]).found.items():
+        for (_, scope), answer in fingerprint(prepared, adapter, [known]).found.items():
             if answer.observed is not None:
                 unknown = ", ".join(map(repr, answer.observed))
                 found[scope] = ["", answer.variant or f"unknown variant: {unknown}"]
@@ -165,9 +167,8 @@ def detail(adapter: Adapter, id: str) -> Symptom:
     return Symptom(f"detail {id}", value, details=(id,), name=id)
 
 
-def _fingerprint(
-    prepared: Prepared, adapter: Adapter, details: Sequence[Any]
-) -> side_fingerprints.Fingerprint:
+def fingerprint(prepared: Prepared, adapter: Adapter, details: Sequence[Detail]) -> Fingerprint:
+    """What a version answers to some details, and its defaults."""
     with TemporaryDirectory(prefix="rlregress-bisect-") as folder:
         path = Path(folder) / "answers.json"
         return side_fingerprints.fingerprint(prepared.side, path, adapter, details)
@@ -186,7 +187,7 @@ def default(adapter: Adapter, name: str) -> Symptom:
         )
 
     def measured(prepared: Prepared) -> list[Mapping[str, Any]]:
-        found = _fingerprint(prepared, adapter, [])
+        found = fingerprint(prepared, adapter, [])
         return [{**found.defaults, **found.signatures}, found.unread]
 
     def value(here: Checked, *_: Checked) -> Value:
@@ -216,7 +217,7 @@ def public_name(name: str) -> Symptom:
         folder = inventory.place(here.prepared, package)
         if folder is None:
             raise Unchecked(f"it has no package {package}")
-        return public_tree.read(folder)
+        return _tree(folder)
 
     def value(here: Checked, base: Checked, _: Checked) -> Value:
         def measured(_: Prepared) -> str:
@@ -243,6 +244,10 @@ def public_name(name: str) -> Symptom:
         return {"": here.kept(f"name {name} {base.folder.name}", measured)}
 
     return Symptom(f"public name {name}", value, lambda here: read(here).names, name=name)
+
+
+#: the old end is compared with one version after the other.
+_tree = lru_cache(maxsize=2)(public_tree.read)
 
 
 def trace(adapter: Adapter, algorithm: str, scenario: str = "") -> Symptom:

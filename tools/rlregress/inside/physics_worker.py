@@ -18,12 +18,16 @@ import gymnasium
 import numpy as np
 
 
+def _row(observation: Any, reward: Any = 0.0) -> List[float]:
+    return [float(reward), *np.ravel(observation).astype(float).tolist()]
+
+
 def trajectory(id: str, steps: int) -> Dict[str, Any]:
     """Observations and rewards of seeded actions, as numbers; or why there are none."""
     try:
         environment = gymnasium.make(id)
         observation, _ = environment.reset(seed=0)
-        rows: List[List[float]] = [[0.0, *np.ravel(observation).astype(float).tolist()]]
+        rows: List[List[float]] = [_row(observation)]
         space: Any = environment.action_space
         draw = np.random.RandomState(0)
         for _ in range(steps):
@@ -32,10 +36,10 @@ def trajectory(id: str, steps: int) -> Dict[str, Any]:
             else:
                 action = np.asarray(draw.uniform(space.low, space.high), dtype=space.dtype)
             observation, reward, terminated, truncated, _ = environment.step(action)
-            rows.append([float(reward), *np.ravel(observation).astype(float).tolist()])
+            rows.append(_row(observation, reward))
             if terminated or truncated:
                 observation, _ = environment.reset()
-                rows.append([0.0, *np.ravel(observation).astype(float).tolist()])
+                rows.append(_row(observation))
         environment.close()
         return {"rows": rows}
     except Exception as error:  # an environment that one side does not have is a finding
@@ -58,7 +62,7 @@ def episodes(path: str, count: int) -> Dict[str, Any]:
         for seed in range(count):
             observation, _ = environment.reset(seed=seed)
             begins.append(len(rows))
-            rows.append([0.0, *np.ravel(observation).astype(float).tolist()])
+            rows.append(_row(observation))
             ended = False
             total = 0.0
             while not ended:
@@ -71,7 +75,7 @@ def episodes(path: str, count: int) -> Dict[str, Any]:
                 else:
                     action = np.clip(out, space.low, space.high).astype(space.dtype)
                 observation, reward, terminated, truncated, _ = environment.step(action)
-                rows.append([float(reward), *np.ravel(observation).astype(float).tolist()])
+                rows.append(_row(observation, reward))
                 total += float(reward)
                 ended = bool(terminated or truncated)
             returns.append(total)
