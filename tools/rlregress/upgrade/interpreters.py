@@ -23,7 +23,7 @@ def distributions(python: str) -> dict[str, str]:
         "print(json.dumps([platform.python_version(),"
         "{d.metadata['Name']: d.version for d in m.distributions() if d.metadata['Name']}]))"
     )
-    # away from a folder that may hold metadata of its own
+    # away from a folder that may hold metadata, too
     ended = subprocess.run(
         [python, "-c", code], capture_output=True, text=True, check=False, cwd="/"
     )

@@ -1,6 +1,6 @@
 """Where a user's script, and the files beside it that it imports, name what is gone.
 
-Sources are read, never run. A name that an import gives its package is told from one of another
+Sources are read, never run. A name whose package an import gives is not taken for one of another
 package; what a variable of the script holds is not known, and counts where the attribute is the
 same.
 """

@@ -73,7 +73,7 @@ INSTALLED = [of for of in frameworks.installed() if of.expectations() is None]
 
 @pytest.mark.parametrize("adapter", INSTALLED, ids=lambda adapter: adapter.full_name)
 def test_the_line_of_a_known_fault_is_named(adapter, tmp_path, monkeypatch):
-    """In every framework: of the lines that are said to have changed nine in ten have."""
+    """In every framework: of the lines named as changed nine in ten have."""
     kind, locate, file = type(adapter), type(adapter).locate, tmp_path / "changed.py"
     named = right = every = 0
     for fault in fault_tables.load(DETAILS, [adapter.name]):

@@ -75,7 +75,7 @@ def test_another_physics_is_the_step_at_which_episodes_part(
 
 
 def test_a_later_episode_is_named():
-    """Rows are numbered over all episodes, and the episode is said."""
+    """Rows are numbered over all episodes, and the report names the episode."""
     rows = [[0.0, float(n)] for n in range(6)]
     played = {"rows": [*rows, rows[0]], "begins": [0, 3, 6], "returns": [1.0, 2.0, 1.5]}
     moved_rows = [*rows[:4], [0.0, 9.0], rows[5], [0.0, 99.0]]
