@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from rlregress.model.loaded_files import LOADED_ALIKE
 from rlregress.model.verdict import (
     COULD_NOT_JUDGE,
     HOLDS,
@@ -380,8 +381,9 @@ def _differences(counted: Sequence[Entry]) -> list[tuple[str, list[str]]]:
     violated = [entry for entry in counted if entry.verdict == REGRESSED]
     checks = (DETAIL, TRAINING, SCRIPT, ENVIRONMENT, DEFAULT)
     saved = [e for e in counted if e.kind == SAVED and e.state == DIFFERS]
-    lost = {why: [e.short for e in saved if e.reason.startswith(why)]
-            for why in (OLD_FILES, NEW_FILES)}  # fmt: skip
+    files = {why: [e.short for e in saved if e.reason.startswith(why)]
+             for why in (OLD_FILES, NEW_FILES, LOADED_ALIKE)}  # fmt: skip
+    lost, alike = files[OLD_FILES] + files[NEW_FILES], files[LOADED_ALIKE]
     rows = [
         ("Regressed", [entry.short for entry in violated]),
         ("The new version fails", _of(counted, (TRAINING, SCRIPT), (NEW_FAILS,))),
@@ -392,8 +394,9 @@ def _differences(counted: Sequence[Entry]) -> list[tuple[str, list[str]]]:
                                      or (entry.state == DIFFERS and entry.reason))]),
         ("Differ in logs only", _of(counted, (TRAINING, SCRIPT), (LOGS,))),
         ("Removed or incompatible", _of(counted, (PUBLIC,), (DIFFERS,))),
-        *((f"{why[0].upper()}{why[1:]}", names) for why, names in lost.items()),
-        ("Saved files differ", [e.short for e in saved if e.short not in sum(lost.values(), [])]),
+        *((f"{why[0].upper()}{why[1:]}", files[why]) for why in (OLD_FILES, NEW_FILES)),
+        ("Saved files differ", [e.short for e in saved if e.short not in lost + alike]),
+        ("Saved files load alike, then training differs", alike),
         ("No longer installed", _lost(counted)),
         ("Requirements", [entry.summary for entry in counted if entry.kind == REQUIREMENT
                           and entry.state == DIFFERS and not entry.summary.startswith(_GONE)]),

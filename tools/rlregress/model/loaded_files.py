@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+#: how the words on a file begin whose content is loaded alike, and of which only what the framework
+#: does with it differs.
+LOADED_ALIKE = "what is loaded is the same"
+
 
 @dataclass(frozen=True, kw_only=True)
 class LoadError:
@@ -65,7 +69,7 @@ class LoadedFile:
     def words(self) -> str:
         """The first difference in one clause."""
         later = self.item.startswith(("next update", "continued training"))
-        before = "what is loaded is the same; " if later else ""
+        before = f"{LOADED_ALIKE}; " if later else ""
         versions = f"{self.writer} -> {self.reader}"
         more = f" (and {self.differing - 1} more)" if self.differing > 1 else ""
         return f"{before}{self.item}, {self.function}: {versions}{more}"

@@ -138,17 +138,20 @@ def test_what_became_of_a_file_is_one_state(found, state, part):
 
 
 def test_the_verdict_names_files_that_do_not_load():
-    """They make it changed; the headline tells them from those that differ."""
+    """They make it changed; the headline tells them from those that differ, and from those that
+    are sound, of a version that trains in another way."""
     files = [
         LoadedFile(name="sac model", error=ERROR),
         LoadedFile(name="ppo model", **DIFFERING),
         LoadedFile(name="sac model", newer=True, error=ERROR),
+        LoadedFile(name="dqn model", **{**DIFFERING, "item": "next update['w']"}),
     ]
     judged = model.judge(entries.of_saved(files, "sb3"))
     assert judged.verdict == model.CHANGED
     assert judged.headline == (
         "changed: Old files do not load: sac model. New files do not load with the old version: "
-        "sac model of the new version. Saved files differ: ppo model."
+        "sac model of the new version. Saved files differ: ppo model. "
+        "Saved files load alike, then training differs: dqn model."
     )
 
 

@@ -6,6 +6,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from textwrap import shorten
 
 from rlregress.model import differences as model
 from rlregress.model import tones
@@ -44,6 +45,8 @@ from rlregress.reporting.html.page import (
 from rlregress.reporting.words import counted
 
 _LISTED = 5
+#: characters of an entry on a card; the section below has all of it
+_LONGEST = 130
 #: passages of changed code that are shown
 _HUNKS = 40
 #: options that choose among trainings
@@ -106,7 +109,8 @@ def _whole(result: Upgrade, command: str) -> Card:
 def _named(result: Upgrade, states: Sequence[str]) -> Iterable[str]:
     own = [entry for entry in result.entries if entry.state in states]
     own.sort(key=lambda entry: model.ORDER.index(entry.verdict))
-    return (upgrade_text.entry_line(entry).replace("`", "") for entry in own)
+    lines = (upgrade_text.entry_line(entry).replace("`", "") for entry in own)
+    return (shorten(line, _LONGEST, placeholder=" ...") for line in lines)
 
 
 def _card(result: Upgrade, of: OfFramework) -> Card:
