@@ -12,7 +12,7 @@ from typing import Any, Dict, Iterator, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
-from rlregress.frameworks.families import error_text
+from rlregress.frameworks.families import absent, error_text
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
@@ -135,3 +135,21 @@ def _qualified(value: Any) -> str:
     package = str(getattr(value, "__module__", None) or "").partition(".")[0]
     name = getattr(value, "__qualname__", getattr(value, "__name__", type(value).__name__))
     return name if package in ("", "builtins") else f"{package}.{name}"
+
+
+@functools.lru_cache(maxsize=256)
+def parameters_of(called: Any) -> Mapping[str, inspect.Parameter]:
+    """Of a function or of a class, those that it hands to its base among them."""
+    if not inspect.isclass(called):
+        if absent(called):
+            called()  # says so
+        return inspect.signature(called).parameters
+    parameters: Dict[str, inspect.Parameter] = {}
+    for kind in called.__mro__:
+        if "__init__" in vars(kind):
+            # not of the class itself: what a metaclass makes of it differs between Pythons
+            given = inspect.signature(vars(kind)["__init__"]).parameters
+            parameters = {**given, **parameters}
+            if not any(p.kind is inspect.Parameter.VAR_KEYWORD for p in given.values()):
+                break
+    return parameters

@@ -17,10 +17,10 @@ import torch
 import torchrl
 
 from rlregress import frameworks
+from rlregress.frameworks import option_variants
 from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.framework_errors import ExpectedError
 from rlregress.frameworks.torchrl import generated_cases
-from rlregress.frameworks.torchrl.generated_cases import option_variants
 from rlregress.inside import events, swap
 from rlregress.inside.recorder import Recorder
 from rlregress.model.recorded_traces import Trace
@@ -61,7 +61,9 @@ def test_the_defaults_are_no_error(part):
     """A factory that no longer fits would turn all of the calls into the same error."""
     for subject in PARTS[part]:
         # the installed version lacks some, and refuses the wrappers that older ones have
-        name, call = next(iter(option_variants.cases(subject, 0).items()), ("Wrapper", str))
+        name, call = next(
+            iter(option_variants.cases(subject, 0, generated_cases.NAMES).items()), ("Wrapper", str)
+        )
         assert "Wrapper" in name or not isinstance(
             call_once(call), (ExpectedError, option_variants.Lacking)
         ), name
@@ -228,7 +230,9 @@ def test_a_call_shows_a_fault(fault):
     """What the call shows is something else."""
     call = next(
         calls[fault["call"]]
-        for calls in (option_variants.cases(s, 0) for s in PARTS[fault["part"]])
+        for calls in (
+            option_variants.cases(s, 0, generated_cases.NAMES) for s in PARTS[fault["part"]]
+        )
         if fault["call"] in calls
     )
     sound = shown(call)

@@ -6,16 +6,16 @@ functions where that was once different.
 
 from __future__ import annotations
 
-import functools
 import importlib
 import inspect
-from typing import Any, Dict, List, Mapping, Sequence, Tuple
+from typing import Any, Dict, List, Sequence, Tuple
 
 import torch
 
 from rlregress.frameworks import installed_metadata
 from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.families import absent
+from rlregress.frameworks.signatures import parameters_of
 from rlregress.frameworks.torchrl.api import (
     GAE,
     AdditiveGaussianModule,
@@ -47,24 +47,6 @@ LOG_PROBS = ("action_log_prob", "sample_log_prob")
 
 def _version() -> str:
     return f"torchrl {installed_metadata.versions(('torchrl',))['torchrl']}"
-
-
-@functools.lru_cache(maxsize=256)
-def parameters_of(called: Any) -> Mapping[str, inspect.Parameter]:
-    """Of a function or of a class, those that it hands to its base among them."""
-    if not inspect.isclass(called):
-        if absent(called):
-            called()  # says so
-        return inspect.signature(called).parameters
-    parameters: Dict[str, inspect.Parameter] = {}
-    for kind in called.__mro__:
-        if "__init__" in vars(kind):
-            # not of the class itself: what a metaclass makes of it differs between Pythons
-            given = inspect.signature(vars(kind)["__init__"]).parameters
-            parameters = {**given, **parameters}
-            if not any(p.kind is inspect.Parameter.VAR_KEYWORD for p in given.values()):
-                break
-    return parameters
 
 
 def keyword(called: Any, name: str) -> str:

@@ -6,10 +6,10 @@ event of the trace: ``Class(option=value) input call``. What a version lacks is 
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Callable, Dict, List
 
-from rlregress.frameworks.base import Unsupported
+from rlregress.frameworks.option_variants import Names, Subject, cases, outputs_of
+from rlregress.frameworks.torchrl import compat
 from rlregress.frameworks.torchrl.generated_cases import (
     action_tables,
     data_tables,
@@ -19,7 +19,8 @@ from rlregress.frameworks.torchrl.generated_cases import (
     network_tables,
     trainer_tables,
 )
-from rlregress.frameworks.torchrl.generated_cases.option_variants import Subject, cases, events_of
+
+NAMES = Names(compat.library, compat.keyword)
 
 
 def subjects() -> Dict[str, List[Subject]]:
@@ -37,21 +38,11 @@ def subjects() -> Dict[str, List[Subject]]:
 
 def calls(part: str, seed: int) -> Dict[str, Callable[[], Any]]:
     """Name -> call, of a part."""
-    return {name: call for each in subjects()[part] for name, call in cases(each, seed).items()}
+    return {
+        name: call for each in subjects()[part] for name, call in cases(each, seed, NAMES).items()
+    }
 
 
 def use(part: str, seed: int) -> Dict[str, Any]:
-    """What each call of a part shows, in the order of their names, which versions share.
-
-    Raises:
-        Unsupported: the version has none of them.
-    """
-    outputs: Dict[str, Any] = {}
-    with warnings.catch_warnings():
-        # about what is done on purpose
-        warnings.simplefilter("ignore")
-        for name, call in sorted(calls(part, seed).items()):
-            outputs.update(events_of(name, call()))
-    if not outputs:
-        raise Unsupported(f"this version has nothing of {part}")
-    return outputs
+    """What each call of a part shows; raises as ``outputs_of``."""
+    return outputs_of(calls(part, seed), part)

@@ -10,9 +10,7 @@ from typing import Any, Callable, Dict, List, Sequence
 import torch
 from torch import nn
 
-from rlregress.frameworks.torchrl.compat import library, parameters_of
-from rlregress.frameworks.torchrl.generated_cases.input_corpus import batch, numbers
-from rlregress.frameworks.torchrl.generated_cases.option_variants import (
+from rlregress.frameworks.option_variants import (
     Items,
     Kit,
     Subject,
@@ -20,6 +18,9 @@ from rlregress.frameworks.torchrl.generated_cases.option_variants import (
     refused,
     set_seed,
 )
+from rlregress.frameworks.signatures import parameters_of
+from rlregress.frameworks.torchrl.compat import library
+from rlregress.frameworks.torchrl.generated_cases.input_corpus import batch, numbers
 from rlregress.frameworks.torchrl.network_factories import (
     ACTIONS,
     CHOICES,

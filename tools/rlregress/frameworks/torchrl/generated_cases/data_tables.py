@@ -9,10 +9,7 @@ from typing import Any, Callable, Dict, List, Sequence
 
 import torch
 
-from rlregress.frameworks.torchrl.api import LazyTensorStorage, TensorDictReplayBuffer
-from rlregress.frameworks.torchrl.compat import library, made, parameters_of
-from rlregress.frameworks.torchrl.generated_cases.input_corpus import steps
-from rlregress.frameworks.torchrl.generated_cases.option_variants import (
+from rlregress.frameworks.option_variants import (
     Items,
     Kit,
     Subject,
@@ -20,6 +17,10 @@ from rlregress.frameworks.torchrl.generated_cases.option_variants import (
     refused,
     set_seed,
 )
+from rlregress.frameworks.signatures import parameters_of
+from rlregress.frameworks.torchrl.api import LazyTensorStorage, TensorDictReplayBuffer
+from rlregress.frameworks.torchrl.compat import library, made
+from rlregress.frameworks.torchrl.generated_cases.input_corpus import steps
 
 _ENDS = "....t..l.t......t........."
 

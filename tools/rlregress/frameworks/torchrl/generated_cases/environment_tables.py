@@ -13,11 +13,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from rlregress.frameworks.torchrl.api import GymWrapper, SerialEnv, TensorDictModule
-from rlregress.frameworks.torchrl.compat import action_spec, library
-from rlregress.frameworks.torchrl.generated_cases.data_tables import buffer, rows
-from rlregress.frameworks.torchrl.generated_cases.input_corpus import batch
-from rlregress.frameworks.torchrl.generated_cases.option_variants import (
+from rlregress.frameworks.option_variants import (
     Items,
     Kit,
     Subject,
@@ -25,6 +21,10 @@ from rlregress.frameworks.torchrl.generated_cases.option_variants import (
     refused,
     set_seed,
 )
+from rlregress.frameworks.torchrl.api import GymWrapper, SerialEnv, TensorDictModule
+from rlregress.frameworks.torchrl.compat import action_spec, library
+from rlregress.frameworks.torchrl.generated_cases.data_tables import buffer, rows
+from rlregress.frameworks.torchrl.generated_cases.input_corpus import batch
 from rlregress.frameworks.toys import Ends
 
 # -- environments ----------------------------------------------------------------------------------

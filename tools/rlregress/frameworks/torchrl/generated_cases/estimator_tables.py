@@ -8,9 +8,7 @@ from typing import Any, Callable, Dict, List, Sequence
 import torch
 from torch import nn
 
-from rlregress.frameworks.torchrl.compat import keyword, library, parameters_of
-from rlregress.frameworks.torchrl.generated_cases.input_corpus import CHANGES, batch, flags, numbers
-from rlregress.frameworks.torchrl.generated_cases.option_variants import (
+from rlregress.frameworks.option_variants import (
     Items,
     Kit,
     Subject,
@@ -18,6 +16,9 @@ from rlregress.frameworks.torchrl.generated_cases.option_variants import (
     refused,
     with_gradients,
 )
+from rlregress.frameworks.signatures import parameters_of
+from rlregress.frameworks.torchrl.compat import keyword, library
+from rlregress.frameworks.torchrl.generated_cases.input_corpus import CHANGES, batch, flags, numbers
 from rlregress.frameworks.torchrl.network_factories import OBSERVATIONS, stochastic, value
 
 _FUNCTIONAL = "torchrl.objectives.value.functional"

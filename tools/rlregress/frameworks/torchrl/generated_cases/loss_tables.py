@@ -10,9 +10,7 @@ import torch
 from torch import nn
 
 from rlregress.frameworks.framework_errors import ExpectedError
-from rlregress.frameworks.torchrl.compat import library
-from rlregress.frameworks.torchrl.generated_cases.input_corpus import batch
-from rlregress.frameworks.torchrl.generated_cases.option_variants import (
+from rlregress.frameworks.option_variants import (
     Items,
     Kit,
     Subject,
@@ -21,6 +19,8 @@ from rlregress.frameworks.torchrl.generated_cases.option_variants import (
     set_seed,
     with_gradients,
 )
+from rlregress.frameworks.torchrl.compat import library
+from rlregress.frameworks.torchrl.generated_cases.input_corpus import batch
 from rlregress.frameworks.torchrl.network_factories import (
     ACTIONS,
     CHOICES,

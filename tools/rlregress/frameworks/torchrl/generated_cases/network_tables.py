@@ -9,15 +9,15 @@ from typing import Any, Dict, List, Sequence
 import torch
 from torch import nn
 
-from rlregress.frameworks.torchrl.compat import library
-from rlregress.frameworks.torchrl.generated_cases.input_corpus import batch, numbers
-from rlregress.frameworks.torchrl.generated_cases.option_variants import (
+from rlregress.frameworks.option_variants import (
     Kit,
     Subject,
     recorded,
     refused,
     with_gradients,
 )
+from rlregress.frameworks.torchrl.compat import library
+from rlregress.frameworks.torchrl.generated_cases.input_corpus import batch, numbers
 from rlregress.frameworks.torchrl.network_factories import (
     ACTIONS,
     CHOICES,

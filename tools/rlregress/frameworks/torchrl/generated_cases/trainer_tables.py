@@ -19,16 +19,7 @@ from unittest import mock
 import torch
 from torch import nn
 
-from rlregress.frameworks.torchrl.api import GAE, Collector, TensorDict
-from rlregress.frameworks.torchrl.compat import library, made, parameters_of
-from rlregress.frameworks.torchrl.generated_cases.data_tables import buffer
-from rlregress.frameworks.torchrl.generated_cases.environment_tables import (
-    collecting,
-    environment_of,
-    policy,
-)
-from rlregress.frameworks.torchrl.generated_cases.input_corpus import batch
-from rlregress.frameworks.torchrl.generated_cases.option_variants import (
+from rlregress.frameworks.option_variants import (
     Items,
     Kit,
     Subject,
@@ -36,6 +27,16 @@ from rlregress.frameworks.torchrl.generated_cases.option_variants import (
     refused,
     set_seed,
 )
+from rlregress.frameworks.signatures import parameters_of
+from rlregress.frameworks.torchrl.api import GAE, Collector, TensorDict
+from rlregress.frameworks.torchrl.compat import library, made
+from rlregress.frameworks.torchrl.generated_cases.data_tables import buffer
+from rlregress.frameworks.torchrl.generated_cases.environment_tables import (
+    collecting,
+    environment_of,
+    policy,
+)
+from rlregress.frameworks.torchrl.generated_cases.input_corpus import batch
 from rlregress.frameworks.torchrl.network_factories import (
     action_value,
     bounds,

@@ -11,6 +11,7 @@ import contextlib
 import inspect
 import re
 import traceback
+import warnings
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -23,10 +24,23 @@ from torch import nn
 import rlregress
 from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.framework_errors import ExpectedError
-from rlregress.frameworks.torchrl.compat import keyword, library, parameters_of
+from rlregress.frameworks.signatures import parameters_of
 
 Call = Callable[[Any, Any], Any]
 _SUITE = str(Path(rlregress.__file__).parent)
+
+
+@dataclass(frozen=True)
+class Names:
+    """How an adapter finds what a subject names, in the installed version.
+
+    Attributes:
+        library: module and name -> class or function; Unsupported where there is none.
+        keyword: class and keyword -> what the version calls it; Unsupported where there is none.
+    """
+
+    library: Callable[[str, str], Any]
+    keyword: Callable[[Any, str], str]
 
 
 class Lacking(str):
@@ -146,11 +160,11 @@ def made_label(value: partial[Any]) -> str:
 # -- cases --------------------------------------------------------------------------------------
 
 
-def cases(subject: Subject, seed: int) -> Dict[str, Callable[[], Any]]:
+def cases(subject: Subject, seed: int, names: Names) -> Dict[str, Callable[[], Any]]:
     """Name -> call, of everything that is done with a subject; {} where a version lacks it."""
     module, _, name = subject.name.partition(":")
     try:
-        called = library(module, name)
+        called = names.library(module, name)
     except Unsupported:
         return {}
     by_name: Dict[str, Callable[[], Any]] = {}
@@ -162,7 +176,7 @@ def cases(subject: Subject, seed: int) -> Dict[str, Callable[[], Any]]:
             input_,
             call if call != main else "",
         ]
-        use = partial(_used, subject, called, subject.kits[kit], options, input_, call)
+        use = partial(_used, subject, called, names, subject.kits[kit], options, input_, call)
         by_name[" ".join(filter(None, words))] = partial(_seeded, use, seed)
 
     first, main = next(iter(subject.kits)), next(iter(subject.calls))
@@ -178,22 +192,38 @@ def cases(subject: Subject, seed: int) -> Dict[str, Callable[[], Any]]:
             add(first, label, options, input_, main)
     varied = not {"*", "holds"} & set(subject.skip)
     if varied and inspect.isclass(called) and given:
-        held = partial(_held, called, subject.kits[first].arguments)
+        held = partial(_held, called, names, subject.kits[first].arguments)
         by_name[f"{name}() holds"] = partial(_seeded, held, seed)
     return by_name
 
 
-def _held(called: Any, arguments: Callable[[], Dict[str, Any]]) -> Any:
+def outputs_of(calls: Mapping[str, Callable[[], Any]], part: str) -> Dict[str, Any]:
+    """What each call of a part shows, in the order of their names, which versions share.
+
+    Raises:
+        Unsupported: the version has none of them.
+    """
+    outputs: Dict[str, Any] = {}
+    with warnings.catch_warnings():
+        # about what is done on purpose
+        warnings.simplefilter("ignore")
+        for name, call in sorted(calls.items()):
+            outputs.update(events_of(name, call()))
+    if not outputs:
+        raise Unsupported(f"this version has nothing of {part}")
+    return outputs
+
+
+def _held(called: Any, names: Names, arguments: Callable[[], Dict[str, Any]]) -> Any:
     """What each default is as an attribute, where users find it."""
-    made = called(**{keyword(called, name): value for name, value in arguments().items()})
+    made = called(**{names.keyword(called, name): value for name, value in arguments().items()})
 
     def held(name: str) -> Any:
         # where the option is there, an attribute that is not is a result
         item = getattr(made, name, "none")
         return str(type(item)) if isinstance(item, nn.Module) else item
 
-    names = list(parameters_of(called))[1:]
-    return Items((name, refused(partial(held, name))) for name in names)
+    return Items((name, refused(partial(held, name))) for name in list(parameters_of(called))[1:])
 
 
 def set_seed(seed: int) -> None:
@@ -212,10 +242,18 @@ def _seeded(call: Callable[[], Any], seed: int) -> Any:
 
 
 def _used(
-    subject: Subject, called: Any, kit: Kit, options: Dict[str, Any], input_: str, call: str
+    subject: Subject,
+    called: Any,
+    names: Names,
+    kit: Kit,
+    options: Dict[str, Any],
+    input_: str,
+    call: str,
 ) -> Any:
     with kit.within() if kit.within else contextlib.nullcontext():
-        named: Callable[[str], str] = partial(keyword, called) if inspect.isclass(called) else str
+        named: Callable[[str], str] = (
+            partial(names.keyword, called) if inspect.isclass(called) else str
+        )
         # an option that a version lacks is found out before anything is made
         given = {named(k): value() if _makes(value) else value for k, value in options.items()}
         own = kit.arguments()
@@ -293,6 +331,8 @@ def recorded(value: Any) -> Any:
         return kind({_name(key): recorded(item) for key, item in value.items()})
     if isinstance(value, (list, tuple)) and not isinstance(value, torch.Size):
         return [recorded(item) for item in value]
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.copy()
     if isinstance(value, (bool, int, float, str)):
         return value
     # what a function is called is no result
