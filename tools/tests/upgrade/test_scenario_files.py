@@ -137,7 +137,8 @@ def test_each_is_traced_or_not_offered(traced):
     assert [found.failure for found in traced.values() if found.failure] == []
     supported = [title for title, found in traced.items() if not found.header["not_offered"]]
     assert len(supported) > 50
-    assert all(traced[title].count("optimizer") for title in supported)
+    trained = [title for title in supported if not title.partition(" ")[2].startswith("calls-")]
+    assert all(traced[title].count("optimizer") for title in trained)
 
 
 #: what shows that scenarios are there for something: lines that they reach, faults that they see
@@ -192,7 +193,7 @@ def test_a_fault_of_the_option_is_seen(traced, tmp_path, fault):
 def test_traces_of_scenarios_repeat_themselves(traced, tmp_path):
     """To the bit: saved and loaded, with hindsight, and with noise that has a state."""
     titles = ("ppo normalised", "sac goals-of-episodes", "sac vectorised-noise", "dqn images")
-    titles += ("ppo distributions-by-hand", "ppo monitors-by-hand", "sac files-with-environments")
+    titles += ("ppo calls-distributions", "ppo calls-wrappers", "ppo calls-sac")
     again = recorded("sb3", tmp_path, *titles)
     verdicts = {title: compare(traced[title], again[title]).verdict for title in titles}
     assert verdicts == dict.fromkeys(titles, "equal")

@@ -20,7 +20,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.capabilities import check_arguments
 from rlregress.frameworks.framework_errors import ExpectedError
-from rlregress.frameworks.sb3 import compat, user_code
+from rlregress.frameworks.sb3 import compat, generated_cases, user_code
 from rlregress.frameworks.sb3.post_training import PostTraining
 from rlregress.frameworks.sb3.scenario_request import (
     ON_POLICY,
@@ -98,11 +98,14 @@ _SWITCHES = {
 def trace(
     scenario: Mapping[str, Any], make_env: Callable[..., Any], seed: int
 ) -> Mapping[str, Any]:
-    """Train, and save, load, evaluate and train again where the scenario says so."""
+    """Train, and save, load, evaluate and train again; or make generated calls."""
     with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
         # about what a scenario does on purpose
         warnings.simplefilter("ignore")
         options = ScenarioOptions(scenario)
+        calls = options.take("calls")
+        if calls is not None:
+            return generated_cases.use(calls, seed)
         instead = options.take("or_plain", False)
         try:
             _train(options, make_env, seed, folder)
@@ -265,9 +268,6 @@ def _set_networks(options: ScenarioOptions, arguments: Dict[str, Any]) -> None:
     if critic is not None:
         both = {"pi": arguments["net_arch"], "vf" if on_policy else "qf": critic}
         arguments["net_arch"] = compat.networks(both) if on_policy else both
-    if options.take("sizes_in_a_list") and isinstance(arguments["net_arch"], dict):
-        # as it was until 1.7
-        arguments["net_arch"] = [arguments["net_arch"]]
     if options.take("actor_layers_only"):
         arguments["net_arch"] = compat.networks({"pi": arguments["net_arch"]})
     if options.take("default_networks"):

@@ -13,7 +13,7 @@ import torch
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 from rlregress.frameworks.base import Unsupported
-from rlregress.frameworks.sb3 import api_cases, gyms, user_code
+from rlregress.frameworks.sb3 import gyms, user_code
 from rlregress.frameworks.sb3.scenario_request import library
 from rlregress.frameworks.sb3.wrappers import Wrappers
 
@@ -117,5 +117,4 @@ USED: Dict[str, Callable[[Any, Wrappers, str], None]] = {
     "reset-again": _reset_again,
     "row-by-hand": _row_by_hand,
     "state-kept": _state_kept,
-    **api_cases.known(),
 }

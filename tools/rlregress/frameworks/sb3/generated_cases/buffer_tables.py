@@ -1,0 +1,206 @@
+"""Buffers that are filled row by row, sampled, emptied and filled again."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Dict, List, Tuple
+
+import numpy as np
+import torch
+
+from rlregress.frameworks.option_variants import Kit, Subject, recorded
+from rlregress.frameworks.sb3 import gyms
+from rlregress.frameworks.sb3.generated_cases.call_sequences import done, several
+from rlregress.frameworks.sb3.scenario_request import library
+
+_COPIES = 2
+
+
+def _spaces(kind: str) -> Tuple[Any, Any]:
+    """Spaces of observations and actions: "box", "choices" or "dict"."""
+    spaces = gyms.spaces
+    box = spaces.Box(-9.0, 9.0, (2,), np.float32)
+    if kind == "choices":
+        return spaces.Discrete(50), spaces.MultiDiscrete([9, 9])
+    if kind == "dict":
+        return spaces.Dict({"box": box, "mode": spaces.Discrete(50)}), spaces.Discrete(9)
+    return box, spaces.Box(-1.0, 1.0, (2,), np.float64)
+
+
+def _observed(kind: str, number: int) -> Any:
+    """An observation of each of the environments."""
+    modes = np.array([number, number + 20])
+    box = np.stack([modes, -modes], axis=1).astype(np.float32) / 10.0
+    return {"choices": modes, "dict": {"box": box, "mode": modes}}.get(kind, box)
+
+
+def _row(kind: str, number: int) -> Tuple[Any, ...]:
+    """A transition of two environments, which end at different rows, by each kind of end."""
+    ones = np.array([number % 9, (number + 1) % 9])
+    pairs = np.stack([ones, ones[::-1]], axis=1)
+    action = {"choices": pairs, "dict": ones}.get(kind, pairs / 10.0)
+    done_ = np.array([number % 4 == 3, number % 5 == 2])
+    infos = [{"TimeLimit.truncated": number % 8 == 3}, {}]
+    observations = _observed(kind, number), _observed(kind, number + 1)
+    return (*observations, action, np.array([number + 1.0, -0.5 * number]), done_, infos)
+
+
+def _state(buffer: Any) -> Any:
+    return [buffer.size(), int(buffer.full), int(buffer.pos)]
+
+
+def _sampled(buffer: Any, **given: Any) -> Any:
+    np.random.seed(5)
+    return [_state(buffer), buffer.sample(7, **given)]
+
+
+def _fill(kind: str, begin: int, end: int, buffer: Any) -> None:
+    for number in range(begin, end):
+        buffer.add(*_row(kind, number))
+
+
+def _filled(buffer: Any, kind: str) -> Any:
+    """Rows before it is full, after it has wrapped around, and after it was emptied."""
+    fill = partial(partial, _fill, kind)
+    return done(buffer, fill(0, 4), _sampled, fill(4, 6), _sampled, fill(6, 9), _sampled,
+                ("reset",), _state, fill(10, 12), _sampled)  # fmt: skip
+
+
+def _extended(buffer: Any, kind: str) -> Any:
+    """Rows that are added together, and too few of one kind; arrays as tensors."""
+    rows = list(zip(*(_row(kind, number) for number in range(4))))
+    numbers, shapes = np.zeros(2, np.float32), ((6, (3, 2)), (12, (3, 2, 2)), (24, (3, 2, 2, 2)))
+
+    def tensors(made: Any) -> Any:
+        kept = [made.to_torch(numbers), made.to_torch(numbers, copy=False)]
+        numbers[:] += 1.0
+        return kept
+
+    return done(buffer, ("extend", *rows), _sampled, ("extend", *rows[:-1], rows[-1][:2]), _state,
+                tensors, *(("swap_and_flatten", np.arange(n).reshape(s)) for n, s in shapes)
+                )  # fmt: skip
+
+
+def _normalised(buffer: Any, kind: str) -> Any:
+    """Rows that are normalised where they are sampled."""
+    normaliser = library("common.vec_env", "VecNormalize")(several(), clip_obs=1.5, clip_reward=1.0)
+    normaliser.obs_rms.mean, normaliser.obs_rms.var = np.array([0.5, 1.0]), np.ones(2)
+    normaliser.ret_rms.var = np.array(4.0)
+    return done(buffer, partial(_fill, kind, 0, 5), partial(_sampled, env=normaliser), _sampled)
+
+
+def _arguments(kind: str, size: int, **more: Any) -> Dict[str, Any]:
+    observations, actions = _spaces(kind)
+    given = {"observation_space": observations, "action_space": actions, "device": "cpu"}
+    return {"buffer_size": size, "n_envs": _COPIES, **given, **more}
+
+
+def _kit(kind: str, size: int, **more: Any) -> Kit:
+    return Kit(partial(_arguments, kind, size, **more), lambda _: kind)
+
+
+def _replay(name: str, *kinds: str, **more: Any) -> Subject:
+    kits = {kind: _kit(kind, 12) for kind in kinds}
+    timeless = {"handle_timeout_termination": False, "optimize_memory_usage": True}
+    # fewer rows than there are environments
+    options = {"buffer_size": [1], **more}
+    calls = {"": _filled, "extended": _extended, "normalised": _normalised}
+    return Subject(f"common.buffers:{name}", kits, ("",), options=options, together=[timeless],
+                   calls=calls, skip=("holds",))  # fmt: skip
+
+
+def _step(kind: str, number: int, buffer: Any) -> None:
+    observation, _, action, reward, done_, _ = _row(kind, number)
+    values = torch.tensor([[0.1], [-0.2]]) * (number + 1)
+    buffer.add(observation, action, reward, done_, values, torch.tensor([-0.5, -1.5]) - number)
+
+
+def _batches(size: Any, buffer: Any) -> Any:
+    np.random.seed(7)
+    return [[part for part in batch if part is not None] for batch in buffer.get(size)]
+
+
+def _rolled(buffer: Any, kind: str) -> Any:
+    """Rollouts that are half full, full, taken in batches, and filled anew."""
+    if buffer.n_envs == 1:
+        return _single(buffer, kind)
+    last = torch.tensor([0.5, 1.0]), np.array([0, 1])
+    once = (_state, partial(_step, kind, 0), _state, partial(_batches, 2), partial(_step, kind, 1),
+            partial(_step, kind, 2), ("compute_returns_and_advantage", *last), _state,
+            "advantages", "returns", partial(_batches, None), partial(_batches, 4), ("reset",),
+            "returns", "actions", "values")  # fmt: skip
+    return done(buffer, *once, *once)
+
+
+def _single(buffer: Any, kind: str) -> Any:
+    """A rollout of one environment, whose probabilities are single numbers."""
+    for number in range(2):
+        observation, _, action, reward, done_, _ = recorded(list(_row(kind, number)))
+        first = ({name: part[:1] for name, part in observation.items()}
+                 if isinstance(observation, dict) else observation[:1])  # fmt: skip
+        numbers = [torch.tensor(0.5), torch.tensor(-0.3 * (number + 1))]
+        buffer.add(first, action[:1], reward[:1], done_[:1], *numbers)
+    last = torch.tensor([0.25]), np.zeros(1)
+    return done(buffer, ("compute_returns_and_advantage", *last), "log_probs", "advantages",
+                "returns", "actions", "values")  # fmt: skip
+
+
+def _rollout(name: str, *kinds: str) -> Subject:
+    kits = {kind: _kit(kind, 3) for kind in kinds}
+    kits.update({f"{kind} alone": _kit(kind, 2, n_envs=1) for kind in kinds})
+    return Subject(f"common.buffers:{name}", kits, ("",), calls={"": _rolled},
+                   options={"gae_lambda": [0.0, 0.7]}, skip=("holds",))  # fmt: skip
+
+
+def _fill_goals(begin: int, end: int, buffer: Any) -> None:
+    for number in range(begin, end):
+        place = np.array([[number / 10.0, 0.5]], np.float32)
+        observation = {"observation": np.zeros((1, 3), np.float32), "achieved_goal": place}
+        observation["desired_goal"] = np.ones((1, 2), np.float32)
+        after = {**observation, "achieved_goal": place + 0.1}
+        ends, reward = np.array([number % 4 == 3]), np.array([-1.0])
+        buffer.add(observation, after, np.zeros((1, 2)), reward, ends, [{"number": number}])
+
+
+def _goals(buffer: Any, _: str) -> Any:
+    """Hindsight before an episode has ended, in the next one, and cut off."""
+    return done(buffer, partial(_fill_goals, 0, 2), _sampled, partial(_fill_goals, 2, 6), _sampled,
+                ("truncate_last_trajectory",), "dones", "timeouts", "ep_length",
+                partial(_fill_goals, 6, 15), _sampled, "ep_start", "ep_length",
+                ("set_env", buffer.env))  # fmt: skip
+
+
+def _hindsight() -> Subject:
+    def arguments() -> Dict[str, Any]:
+        environment = several(1, "goal")
+        spaces = {"observation_space": environment.observation_space}
+        spaces["action_space"] = environment.action_space
+        # of versions whose buffer keeps episodes by itself it is an unknown argument
+        return {
+            "buffer_size": 12,
+            "env": environment,
+            "device": "cpu",
+            "copy_info_dict": False,
+            **spaces,
+        }
+
+    strategies = ["final", "episode", "Future", "whenever", None]
+    return Subject("her:HerReplayBuffer", {"": Kit(arguments, str)}, ("",), calls={"": _goals},
+                   options={"goal_selection_strategy": strategies, "n_sampled_goal": [0, 1],
+                            "copy_info_dict": [True]},
+                   together=[{"goal_selection_strategy": "final", "n_sampled_goal": 1,
+                              "copy_info_dict": True}], skip=("holds",))  # fmt: skip
+
+
+def subjects() -> Dict[str, List[Subject]]:
+    """All buffers."""
+    return {
+        "buffers": [
+            _replay("ReplayBuffer", "box", "choices"),
+            _replay("DictReplayBuffer", "dict", "box"),
+            _replay("NStepReplayBuffer", "box", n_steps=[1, 2, 6]),
+            _rollout("RolloutBuffer", "box", "choices"),
+            _rollout("DictRolloutBuffer", "dict", "box"),
+            _hindsight(),
+        ]
+    }

@@ -1,0 +1,118 @@
+"""Subjects of short sequences of calls, and the environments that generated calls are made with."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Callable, Dict, Mapping, Optional, Tuple, Union
+
+import numpy as np
+
+from rlregress.frameworks.option_variants import Call, Items, Kit, Subject, refused
+from rlregress.frameworks.sb3 import gyms, user_code
+from rlregress.frameworks.toys import Ends
+
+Step = Union[str, Tuple[Any, ...], Callable[[Any], Any]]
+Arguments = Callable[[], Dict[str, Any]]
+
+
+class Named(Dict[str, Any]):
+    """Keywords of a call, the last of its arguments."""
+
+
+def called(function: Any, given: Tuple[Any, ...]) -> Any:
+    """What a function returns."""
+    named = given[-1] if given and isinstance(given[-1], Named) else {}
+    return function(*given[: len(given) - bool(named)], **named)
+
+
+def done(made: Any, *steps: Step) -> Items:
+    """What each step shows, one after the other.
+
+    A step is an attribute's name, a method's name with its arguments, or a function of the object.
+    What has steps of its own is shown step by step: what a version lacks leaves the others.
+    """
+    results = Items()
+    for place, step in enumerate(steps):
+        word = getattr(step, "__name__", "") if callable(step) else str(step[0])
+        word = step if isinstance(step, str) else word.strip("<>")
+        returned = refused(partial(_step, made, step))
+        inner = returned if isinstance(returned, Items) else {"": returned}
+        results.update((f"{place} {word} {label}".strip(), item) for label, item in inner.items())
+    return results
+
+
+def _step(made: Any, step: Step) -> Any:
+    if isinstance(step, str):
+        return getattr(made, step)
+    return called(getattr(made, step[0]), step[1:]) if isinstance(step, tuple) else step(made)
+
+
+def function(name: str, inputs: Mapping[str, Any], call: Call = called, **more: Any) -> Subject:
+    """A function, with every option on each of some inputs: its arguments, or what makes them."""
+
+    def given(label: str) -> Any:
+        return inputs[label]() if callable(inputs[label]) else inputs[label]
+
+    labels = tuple(inputs)
+    return Subject(name, {"": Kit(dict, given)}, labels, labels, calls={"": call}, **more)
+
+
+def used(name: str, kits: Mapping[str, Arguments], *steps: Step, **more: Any) -> Subject:
+    """A class, made with the arguments of each kit, and the steps that are done with it."""
+    made = {label: Kit(arguments, str) for label, arguments in kits.items()}
+    calls = {"": lambda thing, _: done(thing, *steps), **more.pop("calls", {})}
+    return Subject(name, made, ("",), calls=calls, skip=("holds", *more.pop("skip", ())), **more)
+
+
+# -- environments -----------------------------------------------------------------------------
+
+
+class Noting(user_code.Informations):
+    """An environment that notes with what it was reset and how often it was closed."""
+
+    closed = 0
+
+    def reset(self, **options: Any) -> Any:
+        """The first observation; with the names of what was given."""
+        given = super().reset(**options)
+        if not isinstance(given, tuple):
+            return given
+        named = {**(options.get("options") or {}), "seeded": options.get("seed") is not None}
+        return given[0], {**given[1], **named}
+
+    def close(self) -> None:
+        """Close it, once more."""
+        self.closed += 1
+        super().close()
+
+
+def environment(
+    observations: str = "box", actions: str = "box", first: int = 0, around: Optional[Any] = None
+) -> Any:
+    """One environment, whose draws do not depend on what was made before."""
+    inner = Ends(actions=actions, observations=observations, first=first)
+    inner.np_random = np.random.default_rng(first)
+    inner.action_space.seed(first)
+    made = gyms.native(inner)
+    return made if around is None else around(made)
+
+
+def several(count: int = 2, *kinds: str, around: Optional[Any] = None) -> Any:
+    """Environments side by side, which begin with different ends."""
+    make: Any = environment
+    made = [make(*kinds, first=number, around=around) for number in range(count)]
+    return gyms.side_by_side(*made)
+
+
+def lowest(made: Any, shift: float = 0.0) -> Any:
+    """Actions for each of some environments: the least of each number."""
+    low = np.zeros(made.action_space.shape) + getattr(made.action_space, "low", 0) + shift
+    return np.stack([low] * made.num_envs) if hasattr(made, "num_envs") else low
+
+
+def moved(made: Any) -> Any:
+    """A step by these actions, without the informations that are not the same twice."""
+    *results, infos = made.step(lowest(made))
+    notes = [infos] if isinstance(infos, dict) else infos
+    episodes = [dict(info["episode"], t=0) for info in notes if "episode" in info]
+    return [*results, episodes, [info.get("terminal_observation") for info in notes]]

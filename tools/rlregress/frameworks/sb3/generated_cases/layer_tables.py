@@ -1,0 +1,183 @@
+"""Layers, extractors of features and distributions, by themselves."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Dict, List
+
+import numpy as np
+import torch
+from torch import nn
+
+from rlregress.frameworks.option_variants import Kit, Subject
+from rlregress.frameworks.sb3 import compat, gyms
+from rlregress.frameworks.sb3.generated_cases.call_sequences import (
+    Named,
+    done,
+    function,
+    used,
+)
+from rlregress.frameworks.sb3.generated_cases.space_tables import spaces
+from rlregress.frameworks.sb3.scenario_request import library
+
+_ROWS = torch.tensor([[0.3, -0.7], [1.2, 0.1], [-0.4, 0.9]])
+_LOGITS = torch.cat([_ROWS, -_ROWS, 0.5 * _ROWS], dim=1)
+_LOG_STD = torch.tensor([-0.5, 0.2])
+#: distribution -> the sizes of its actions, and its parameters when a number moves them.
+_DISTRIBUTIONS: Dict[str, Any] = {
+    "DiagGaussian": (2, lambda by: (_ROWS + by, _LOG_STD - by)),
+    "SquashedDiagGaussian": (2, lambda by: (_ROWS + by, _LOG_STD - by)),
+    "Categorical": (6, lambda by: ((1.0 + by) * _LOGITS,)),
+    "MultiCategorical": ([2, 4], lambda by: ((1.0 + by) * _LOGITS,)),
+    "Bernoulli": (6, lambda by: ((1.0 + by) * _LOGITS,)),
+}
+
+
+def kinds(layers: Any) -> List[str]:
+    """Kinds and sizes of layers, in words."""
+    sizes = [tuple(getattr(layer, "weight", torch.zeros(0)).shape) for layer in layers]
+    return [f"{type(layer).__name__} {size}" for layer, size in zip(layers, sizes)]
+
+
+def _layered(make: Any, given: Any) -> Any:
+    """Layers in words, and what they make of numbers."""
+    layers = make(*given)
+    biased = [getattr(layer, "bias", None) is not None for layer in layers]
+    return [kinds(layers), biased, nn.Sequential(*layers)(_LOGITS[:, :3])]
+
+
+def _made(name: str, size: Any, by: float = 0.0, given: Any = None) -> Any:
+    parameters = given or _DISTRIBUTIONS[name][1](by)
+    kind = library("common.distributions", f"{name}Distribution")
+    return kind(size).proba_distribution(*parameters)
+
+
+def _pairs() -> Dict[str, Any]:
+    """Two of a kind, two kinds, and as many choices of other or more actions."""
+    known = {name: size for name, (size, _) in _DISTRIBUTIONS.items() if "Squashed" not in name}
+    several = partial(_made, "MultiCategorical")
+    one, two = (partial(several, [2] * n, given=(torch.zeros(3, 2 * n),)) for n in (1, 2))
+    others = partial(several, [4, 2])
+    return {
+        **{n: lambda n=n: (_made(n, known[n]), _made(n, known[n], 0.5)) for n in known},
+        "kinds": lambda: (_made("DiagGaussian", 2), _made("Categorical", 6)),
+        "others": lambda: (several([2, 4]), others()),
+        "more": lambda: (one(), two()),
+        "fewer": lambda: (two(), one()),
+    }
+
+
+def _distribution(name: str) -> Subject:
+    size, parameters = _DISTRIBUTIONS[name]
+    given, best = parameters(0.0), Named(deterministic=True)
+    return used(f"common.distributions:{name}Distribution", {"": lambda: {_SIZE[name]: size}},
+                lambda made: made.proba_distribution(*given) is made, ("get_actions",),
+                ("get_actions", True), ("sample",), ("mode",), _likeliest,
+                *(lambda made, n=n: made.log_prob(torch.zeros(3, n)) for n in (1, 2, 3)),
+                ("entropy",), ("log_prob_from_params", *given),
+                ("actions_from_params", *given), ("actions_from_params", *given, best),
+                ("proba_distribution_net", 4),
+                ("proba_distribution_net", 4, Named(log_std_init=-0.3)))  # fmt: skip
+
+
+def _likeliest(made: Any) -> Any:
+    return made.log_prob(made.mode())
+
+
+_SIZE = {
+    "DiagGaussian": "action_dim", "SquashedDiagGaussian": "action_dim",
+    "Categorical": "action_dim", "MultiCategorical": "action_dims", "Bernoulli": "action_dims",
+}  # fmt: skip
+
+
+def _explored(made: Any, count: int) -> Any:
+    """Exploration of so many rows that depends on the state, with its own matrices."""
+    _, log_std = made.proba_distribution_net(latent_dim=3, log_std_init=-0.3)
+    made.sample_weights(log_std, batch_size=2)
+    latent = torch.linspace(-1.0, 1.0, 3 * count).reshape(count, 3)
+    given = latent[:, :2].clone(), log_std, latent
+    return done(made, "exploration_mat", "exploration_matrices", ("log_prob_from_params", *given),
+                ("actions_from_params", *given, Named(deterministic=True)), ("entropy",),
+                *(("get_std", by) for by in (log_std, log_std + 1.0, 0.0 * log_std)))  # fmt: skip
+
+
+def _chosen(choose: Any, given: Any) -> Any:
+    """The distribution that fits a space, and its layer."""
+    made = choose(*given)
+    net = made.proba_distribution_net(4)
+    layer = net[0] if isinstance(net, tuple) else net
+    size = getattr(made, "action_dim", getattr(made, "action_dims", 0))
+    return [type(made).__name__, size, getattr(made, "full_std", "none"), kinds([layer])]
+
+
+def _extracted(extractor: Any, space: Any) -> Any:
+    """How many features there are, of which layers, and what they are of zeros to some number."""
+    shapes = getattr(space, "spaces", {"": space})
+    rows: Any = {key: torch.ones(2, *part.shape) for key, part in shapes.items()}
+    rows = rows if isinstance(space, gyms.spaces.Dict) else rows[""]
+    return done(extractor, "features_dim", lambda made: kinds(made.modules()),
+                ("forward", rows))  # fmt: skip
+
+
+def _given(thing: Any, _: str) -> Any:
+    return thing
+
+
+def _extractor(name: str, **labels: Any) -> Subject:
+    made = {label: Kit(partial(dict, observation_space=space), partial(_given, space))
+            for label, space in labels.items()}  # fmt: skip
+    return Subject(f"common.torch_layers:{name}", made, ("",), calls={"": _extracted},
+                   skip=("holds",))  # fmt: skip
+
+
+def subjects() -> Dict[str, List[Subject]]:
+    """Layers, extractors and distributions."""
+    layers, own, known = partial("common.torch_layers:{}".format), gyms.spaces, spaces()
+    sizes = {"both": [4, 3], "none": [], "apart": {"pi": [4], "qf": [3, 2]},
+             "pi": {"pi": [4]}, "qf": {"qf": [4]}, "number": 4}  # fmt: skip
+    apart = {"both": [4, 3], "apart": compat.networks({"pi": [4], "vf": [3, 2]}),
+             "vf": compat.networks({"vf": [3]}), "none": []}  # fmt: skip
+    around = {"pre_linear_modules": [nn.BatchNorm1d], "post_linear_modules": [nn.LayerNorm]}
+    image, looks = (
+        own.Box(0, 255, (4, 36, 36), np.uint8),
+        own.Box(0.0, 1.0, (4, 36, 36), np.float32),
+    )
+    joined = {"box": known["matrix"], "image": image, "looks": looks}
+    dimensions = {name: lambda s=sizes: {"feature_dim": 3, "net_arch": s, "activation_fn": nn.ReLU}
+                  for name, sizes in apart.items()}  # fmt: skip
+    actions = {**known, "binary matrix": own.MultiBinary([2, 2])}
+    return {
+        "layers": [
+            function(layers("create_mlp"),
+                     {f"{hidden} {output}": (3, output, hidden) for output in (-1, 0, 1, 2)
+                      for hidden in ([], [5], [5, 4])},
+                     _layered, together=[around, {**around, "with_bias": False}],
+                     options={"activation_fn": [nn.Tanh]}),
+            function(layers("get_actor_critic_arch"), {k: (v,) for k, v in sizes.items()}),
+            used(layers("MlpExtractor"), dimensions, "latent_dim_pi", "latent_dim_vf",
+                 lambda made: kinds(made.modules()), ("forward", _LOGITS[:, :3])),
+            _extractor("FlattenExtractor", matrix=known["matrix"], discrete=known["discrete"]),
+            _extractor("NatureCNN", image=image, looks=looks, box=known["matrix"],
+                       flat=own.Box(0, 255, (3,), np.uint8)),
+            _extractor("CombinedExtractor", **{"": own.Dict(joined), "dict": known["dict"]}),
+        ],
+        "distributions": [
+            *map(_distribution, _DISTRIBUTIONS),
+            Subject("common.distributions:StateDependentNoiseDistribution",
+                    {"": Kit(lambda: {"action_dim": 2}, int)}, ("1", "2", "4"), ("1", "2", "4"),
+                    together=[{"full_std": False, "squash_output": True},
+                              {"use_expln": True, "learn_features": True}],
+                    calls={"": _explored}, skip=("holds",)),
+            used("common.distributions:TanhBijector", {"": lambda: {"epsilon": 1e-6}},
+                 *((name, torch.tensor([-9.0, -0.5, 0.0, 0.7, 9.0]).tanh() if name == "inverse"
+                    else torch.tensor([-9.0, -0.5, 0.0, 0.7, 9.0]))
+                   for name in ("forward", "inverse", "log_prob_correction")),
+                 options={"epsilon": [0.1]}),
+            function("common.distributions:sum_independent_dims",
+                     {"one": (torch.ones(3),), "rows": (torch.ones(2, 3),)}),
+            function("common.distributions:kl_divergence", _pairs()),
+            function("common.distributions:make_proba_distribution",
+                     {name: (space,) for name, space in actions.items()}, _chosen,
+                     together=[{"use_sde": True, "dist_kwargs": {"full_std": False}}]),
+        ],
+    }  # fmt: skip

@@ -1,0 +1,173 @@
+"""Spaces and observations: told apart, measured, prepared for networks, and compared."""
+
+from __future__ import annotations
+
+from functools import partial
+from types import SimpleNamespace
+from typing import Any, Dict, List
+
+import numpy as np
+import torch
+
+from rlregress.frameworks.option_variants import Subject
+from rlregress.frameworks.sb3 import gyms
+from rlregress.frameworks.sb3.generated_cases.call_sequences import function
+
+_EDGE = 7
+
+
+def _image(*shape: int, low: Any = 0, high: Any = 255, dtype: Any = np.uint8) -> Any:
+    return gyms.spaces.Box(low, high, shape, dtype)
+
+
+def spaces() -> Dict[str, Any]:
+    """One space of each kind that the library knows, and one that it does not."""
+    known = gyms.spaces
+    box = known.Box(-2.0, 3.0, (3,), np.float32)
+    return {
+        "box": box,
+        "matrix": known.Box(-1.0, 1.0, (2, 3), np.float32),
+        "image": _image(_EDGE, _EDGE, 3),
+        "discrete": known.Discrete(4),
+        "multi-discrete": known.MultiDiscrete([4, 2]),
+        "multi-binary": known.MultiBinary(3),
+        "multi-binary-matrix": known.MultiBinary([2, 3]),
+        "dict": known.Dict({"box": box, "mode": known.MultiBinary(2)}),
+        "tuple": known.Tuple((box, known.Discrete(2))),
+    }
+
+
+def _images() -> Dict[str, Any]:
+    """Images of every number of channels, first, last, in the middle; and what looks like one."""
+    shape = (_EDGE, _EDGE, 3)
+    return {
+        **{f"{n} first": _image(n, _EDGE, _EDGE) for n in range(1, 6)},
+        **{f"{n} last": _image(_EDGE, _EDGE, n) for n in range(1, 6)},
+        "middle": _image(_EDGE, 3, _EDGE),
+        "float": _image(*shape, low=0.0, high=255.0, dtype=np.float32),
+        "normalized": _image(*shape, low=0.0, high=1.0, dtype=np.float32),
+        "low": _image(*shape, low=1),
+        "high": _image(*shape, high=254),
+        "flat": _image(_EDGE, 3),
+    }
+
+
+def _array(space: Any, *rows: int) -> Any:
+    """Numbers of a space, or of each of its parts, so many times side by side."""
+    if isinstance(space, gyms.spaces.Dict):
+        return {name: _array(part, *rows) for name, part in space.spaces.items()}
+    shape = (*rows, *(space.shape or ()))
+    return np.arange(int(np.prod(shape)), dtype=np.int64).reshape(shape) % 2
+
+
+def _observed() -> Dict[str, Any]:
+    """Observations of each space: alone, in rows, in rows of rows, in wrong shapes, mixed."""
+    known = spaces()
+    inputs: Dict[str, Any] = {"int": (1, known["discrete"])}
+    for name, space in known.items():
+        wrong: List[Any] = [np.zeros(5), np.zeros((2, 5)), np.zeros((2, 2, 3))]
+        if name == "dict":
+            wrong = [{"box": array, "mode": array} for array in wrong]
+        rows = [] if name == "tuple" else [_array(space, *n) for n in ((), (1,), (2,), (2, 2))]
+        for number, observation in enumerate([*rows, *wrong]):
+            inputs[f"{name} {number}"] = (observation, space)
+    alone, both = _array(known["dict"]), _array(known["dict"], 2)
+    inputs["one alone"] = {**alone, "box": both["box"]}, known["dict"]
+    inputs["one of several"] = {**both, "box": alone["box"]}, known["dict"]
+    return inputs
+
+
+def _prepared() -> Dict[str, Any]:
+    inputs: Dict[str, Any] = {}
+    for name, space in spaces().items():
+        scale = 51 if name == "image" else 1
+        inputs[name] = (
+            {key: torch.as_tensor(part) for key, part in _array(space, 2).items()}
+            if name == "dict"
+            else torch.as_tensor(scale * _array(space, 2) if name != "tuple" else 0.0),
+            space,
+        )
+    return inputs
+
+
+def _turned() -> Dict[str, Any]:
+    shapes = ((3, 7, 7), (7, 7, 3), (2, 3, 7, 7), (2, 7, 7, 3), (7, 7, 2), (7, 3, 7))
+    numbers = np.arange(128, dtype=np.uint8).reshape(2, 4, 4, 4)
+    return {
+        **{str(n): (np.zeros(n, np.uint8), _image(3, _EDGE, _EDGE)) for n in shapes},
+        "last": (np.zeros((7, 7, 3), np.uint8), _image(7, 7, 3)),
+        # as many channels as rows and columns: the shape does not tell the order
+        "cubes": (numbers, _image(4, 4, 4)),
+        "cube": (numbers[0], _image(4, 4, 4)),
+    }
+
+
+def _pairs() -> Dict[str, Any]:
+    known, own = spaces(), gyms.spaces
+    box, inner = known["box"], known["dict"]
+    parts = {"box": known["matrix"], "mode": known["multi-binary"]}
+    return {
+        "bounds": (box, own.Box(-1.0, 1.0, (3,), np.float32)),
+        "shapes": (box, known["matrix"]),
+        "same": (inner, inner),
+        "parts": (inner, own.Dict(parts)),
+        "fewer": (inner, own.Dict({"box": box})),
+        "kinds": (inner, box),
+        "choices": (known["discrete"], own.Discrete(9)),
+    }
+
+
+def _fitting() -> Dict[str, Any]:
+    given = spaces()
+    pairs = (("box", "discrete"), ("box", "multi-discrete"), ("matrix", "discrete"))
+    return {
+        " ".join(pair): (
+            SimpleNamespace(observation_space=given[pair[0]], action_space=given[pair[1]]),
+            given["box"],
+            given["discrete"],
+        )
+        for pair in pairs
+    }
+
+
+def subjects() -> Dict[str, List[Subject]]:
+    """What the library asks of spaces, and does to observations."""
+    prepared = partial("common.preprocessing:{}".format)
+    known, own, device = spaces(), gyms.spaces, torch.device("cpu")
+    alone = {name: (space,) for name, space in known.items()}
+    images = {name: (space,) for name, space in _images().items()}
+    nested = {"dict": own.Dict({"one": known["dict"]}), "tuple": own.Tuple((known["dict"],))}
+    arrays = {"array": (np.ones(2), device), "list": ([1.0], device)}
+    arrays["dict"] = (_array(known["dict"], 2), device)
+    both = {"check_channels": True, "normalized_image": True}
+    return {
+        "spaces": [
+            function(prepared("is_image_space"), images, together=[both]),
+            function(prepared("is_image_space_channels_first"), images),
+            *(function(prepared(f"get_{what}"), alone)
+              for what in ("obs_shape", "flattened_obs_dim", "action_dim")),
+            function(prepared("check_for_nested_spaces"),
+                     {**alone, **{f"nested {k}": (v,) for k, v in nested.items()}}),
+            function(prepared("preprocess_obs"), _prepared()),
+            function(prepared("maybe_transpose"), _turned()),
+            function("common.utils:is_vectorized_observation", _observed()),
+            function("common.utils:obs_as_tensor", arrays),
+            function("common.utils:check_for_correct_spaces", _fitting()),
+            function("common.utils:check_shape_equal", _pairs()),
+            function("common.vec_env.util:obs_space_info", alone),
+            function("common.vec_env.util:dict_to_obs", _rebuilt()),
+        ]
+    }  # fmt: skip
+
+
+def _rebuilt() -> Dict[str, Any]:
+    """Spaces, and the rows by which environments side by side keep their observations."""
+    known, own, rows = spaces(), gyms.spaces, np.ones((1, 3))
+    parts = own.Tuple((known["box"], known["discrete"]))
+    return {
+        "one": (known["box"], {None: rows}),
+        "dict": (known["dict"], {"box": rows, "mode": np.zeros(1)}),
+        "tuple": (parts, {0: rows, 1: np.zeros(1)}),
+        "too short": (parts, {0: rows}),
+        "too long": (known["box"], {None: rows, "more": rows}),
+    }

@@ -1,0 +1,50 @@
+"""Calls of Stable-Baselines3 that are generated from signatures: they repeat themselves."""
+
+from __future__ import annotations
+
+import random
+import warnings
+from typing import Any
+
+import pytest
+
+from rlregress import frameworks
+from rlregress.frameworks import option_variants
+from rlregress.frameworks.framework_errors import ExpectedError
+from rlregress.frameworks.sb3 import generated_cases
+from rlregress.inside import events
+from rlregress.upgrade import scenario_files
+
+PARTS = generated_cases.subjects()
+
+
+def shown(call: Any) -> Any:
+    """What a call shows, as a trace notes it, whatever was drawn before."""
+    random.random()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = option_variants.events_of("", call())
+    return {name: (events.part(item), events.types_of({"": item})) for name, item in found.items()}
+
+
+@pytest.mark.parametrize("part", sorted(PARTS))
+def test_calls_repeat_themselves(part):
+    """Every tenth call, whatever was called in between."""
+    some = list(generated_cases.calls(part, 0).items())[::10]
+    first = {name: shown(call) for name, call in some}
+    assert any(first.values())
+    assert {name: shown(call) for name, call in reversed(some)} == first
+
+
+@pytest.mark.parametrize("part", sorted(PARTS))
+def test_the_defaults_are_no_error(part):
+    """A factory that no longer fits would turn all of the calls into the same error."""
+    for subject in PARTS[part]:
+        name, call = next(iter(option_variants.cases(subject, 0, generated_cases.NAMES).items()))
+        assert not isinstance(call(), (ExpectedError, option_variants.Lacking)), name
+
+
+def test_each_part_is_a_scenario():
+    """A part that no scenario names is never traced."""
+    chosen = {each.features.get("calls") for each in scenario_files.of(frameworks.get("sb3"))}
+    assert set(PARTS) == chosen - {None}
