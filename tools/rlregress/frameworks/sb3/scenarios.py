@@ -105,7 +105,8 @@ def trace(
         options = ScenarioOptions(scenario)
         calls = options.take("calls")
         if calls is not None:
-            return generated_cases.use(calls, seed)
+            part = options.algorithm if calls == "agents" else calls
+            return generated_cases.use(part, seed)
         instead = options.take("or_plain", False)
         try:
             _train(options, make_env, seed, folder)

@@ -693,6 +693,6 @@ def subjects() -> Dict[str, List[Subject]]:
         "DQN": ("two",),
     }
     return {
-        name: [agents(name, CALLS, *some, together=gsde.get(name, []))]
+        name.lower(): [agents(name, CALLS, *some, together=gsde.get(name, []))]
         for name, some in kits.items()
     }

@@ -283,5 +283,5 @@ def agents(name: str, calls: Mapping[str, Callable[[Any, str], Any]], *thorough:
     uses: Dict[str, Any] = {"": _trained, **calls}
     return Subject(f"{name.lower()}:{name}", made, ("",), options=options, together=together,
                    calls={label: partial(_in_folder, call) for label, call in uses.items()},
-                   prepare=silent, skip=("holds", "verbose", "tensorboard_log"),
-                   thorough=thorough)  # fmt: skip
+                   prepare=silent, thorough=thorough,
+                   skip=("holds", "verbose", "tensorboard_log", "_init_setup_model"))  # fmt: skip
