@@ -346,9 +346,9 @@ class CountingCallback(BaseCallback):
 def optimizers(model: Any) -> List[Any]:
     """The optimisers of an agent's policy, of its parts and of its temperature."""
     parts = [model.policy, *model.policy.children()]
-    found = [part.optimizer for part in parts if hasattr(part, "optimizer")]
-    temperature = getattr(model, "ent_coef_optimizer", None)
-    return found if temperature is None else [*found, temperature]
+    found = [getattr(part, "optimizer", None) for part in parts]
+    # a part that no optimiser moves has none, and so has a temperature that is given
+    return [one for one in (*found, getattr(model, "ent_coef_optimizer", None)) if one is not None]
 
 
 def rates(model: Any) -> List[float]:

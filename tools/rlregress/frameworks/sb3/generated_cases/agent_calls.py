@@ -175,17 +175,12 @@ def _collected(agent: Any, folder: str) -> Any:
         callback.init_callback(made)
         _, rows = next(rows_of(made))
         if hasattr(made, "rollout_buffer"):
-            ended: Any = [made.collect_rollouts(made.get_env(), callback, rows, 5)]
+            named: Dict[str, Any] = {"rollout_buffer": rows, "n_rollout_steps": 5}
         else:
-            ended = list(
-                made.collect_rollouts(made.get_env(), callback, how or made.train_freq, rows)
-            )
-        return [
-            *map(int, ended),
-            made.num_timesteps,
-            made._episode_num if how else rows.pos,
-            callback.results,
-        ]
+            named = {"replay_buffer": rows, "train_freq": how or made.train_freq}
+        ended = made.collect_rollouts(env=made.get_env(), callback=callback, **named)
+        counts = [*map(int, np.ravel(ended)), made.num_timesteps]
+        return [*counts, made._episode_num if how else rows.pos, callback.results]
 
     def of(word: str, count: int, made: Any) -> Any:
         unit = getattr(library("common.type_aliases", "TrainFrequencyUnit"), word)
@@ -205,7 +200,7 @@ def _called_back(agent: Any, folder: str) -> Any:
     results: List[Any] = []
 
     def function(known: Dict[str, Any], others: Dict[str, Any]) -> bool:
-        results.append([len(known["rewards"]), "np" in others])
+        results.append([len(known.get("rewards", ())), "np" in others])
         return True
 
     nested = listed([several_[1][0], listed([several_[1][1]])])
@@ -242,7 +237,7 @@ def _evaluated(agent: Any, folder: str) -> Any:
     noted: List[Any] = []
 
     def look(known: Dict[str, Any], _: Dict[str, Any]) -> None:
-        noted.append([float(known["reward"]), int(known["done"]), int(known["i"])])
+        noted.append([float(known["reward"]), int(known["done"])])
 
     def judged(model: Any, count: int, around: Any, named: Dict[str, Any], by: Any) -> Any:
         return by(model, _like(agent, count, around), 3, **named)
@@ -433,6 +428,8 @@ def _changed(agent: Any, folder: str) -> Any:
         )
 
     def longer(times: int, d: Any, p: Any, v: Any) -> Any:
+        if "policy.optimizer" not in p:
+            raise Unsupported("a policy has no optimiser of all parts")
         group = p["policy.optimizer"]["param_groups"][0]
         group["params"] = list(range(times * len(group["params"])))
         return d, p, v
@@ -597,7 +594,8 @@ def _of_base(policy: Any, **given: Any) -> Any:
             """Nothing."""
 
         def learn(self, total_timesteps: int, **options: Any) -> Any:
-            self._setup_learn(**compat.taken(self._setup_learn, total_timesteps=total_timesteps))
+            given = {"total_timesteps": total_timesteps, "eval_env": None, "callback": None}
+            self._setup_learn(**compat.taken(self._setup_learn, **given))
             return self
 
     return Own

@@ -131,7 +131,7 @@ class Looks(BaseCallback):
         self._steps, self._look = steps, look
 
     def _note(self, when: str) -> None:
-        given = len(self.locals.get("rewards", ())), type(self.parent).__name__
+        given = len((self.locals or {}).get("rewards", ())), type(self.parent).__name__
         self.results.append(
             [when, self.n_calls, self.num_timesteps, *given, self._look(self.model)]
         )
@@ -195,6 +195,8 @@ def answers(agent: Any) -> Any:
 
 def _valued(given: Any, policy: Any) -> Any:
     """What an actor-critic makes of observations."""
+    if not hasattr(policy, "evaluate_actions"):
+        raise Unsupported("a policy has no values")
     tensor, _ = policy.obs_to_tensor(given)
     actions, values, chances = policy(tensor)
     best, again = policy(tensor, deterministic=True)[0], policy.evaluate_actions(tensor, actions)

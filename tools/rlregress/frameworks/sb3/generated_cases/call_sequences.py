@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from functools import partial
 from typing import Any, Callable, Dict, Mapping, Optional, Tuple, Union
 
 import numpy as np
 
+from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.option_variants import Call, Items, Kit, Subject, refused
 from rlregress.frameworks.sb3 import gyms, user_code
 from rlregress.frameworks.toys import Ends
@@ -44,7 +46,12 @@ def done(made: Any, *steps: Step) -> Items:
 def _step(made: Any, step: Step) -> Any:
     if isinstance(step, str):
         return getattr(made, step)
-    return called(getattr(made, step[0]), step[1:]) if isinstance(step, tuple) else step(made)
+    if not isinstance(step, tuple):
+        return step(made)
+    # a wrapper looks for what its class lacks inside of what it wraps, and the library refuses it
+    if not hasattr(made if inspect.isclass(made) else type(made), step[0]):
+        raise Unsupported(f"{made!r} has no method {step[0]}")
+    return called(getattr(made, step[0]), step[1:])
 
 
 def function(name: str, inputs: Mapping[str, Any], call: Call = called, **more: Any) -> Subject:

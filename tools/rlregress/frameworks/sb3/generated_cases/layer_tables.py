@@ -69,13 +69,13 @@ def _pairs() -> Dict[str, Any]:
 
 def _distribution(name: str) -> Subject:
     size, parameters = _DISTRIBUTIONS[name]
-    given, best = parameters(0.0), Named(deterministic=True)
+    given, others, best = parameters(0.0), parameters(0.5), Named(deterministic=True)
     return used(f"common.distributions:{name}Distribution", {"": lambda: {_SIZE[name]: size}},
                 lambda made: made.proba_distribution(*given) is made, ("get_actions",),
                 ("get_actions", True), ("sample",), ("mode",), _likeliest,
                 *(lambda made, n=n: made.log_prob(torch.zeros(3, n)) for n in (1, 2, 3)),
-                ("entropy",), ("log_prob_from_params", *given),
-                ("actions_from_params", *given), ("actions_from_params", *given, best),
+                ("entropy",), ("log_prob_from_params", *others),
+                ("actions_from_params", *given), ("actions_from_params", *others, best),
                 ("proba_distribution_net", 4),
                 ("proba_distribution_net", 4, Named(log_std_init=-0.3)))  # fmt: skip
 
