@@ -233,7 +233,8 @@ def _several_made(make: Any, given: Any) -> Any:
     """Seeds, wrappers, monitors and beginnings of environments that are made together."""
     made = make(lambda **named: user_code.Informations(environment(**named)), **given)
     return done(made, lambda _: made.action_space.shape, lambda _: _stepped(made, ""),
-                lambda _: made.action_space.sample(),
+                # what is seeded is inside of a wrapper that has a space of its own
+                lambda _: made.envs[0].unwrapped.action_space.sample(),
                 ("env_is_wrapped", user_code.MatrixActions))  # fmt: skip
 
 
