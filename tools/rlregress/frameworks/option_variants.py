@@ -12,10 +12,11 @@ import inspect
 import re
 import traceback
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import numpy as np
 import torch
@@ -83,7 +84,7 @@ class Subject:
         prepare: what is done with each object before it is used.
         skip: parameters that are not varied; "*" is all of them, "holds" that defaults are
             not read from an object.
-        thorough: kits that all calls are made with, beside the first one.
+        thorough: kits that all calls are made with beside the first one, or kit and call.
     """
 
     name: str
@@ -107,10 +108,8 @@ def values_of(called: Any, parameter: inspect.Parameter) -> List[Any]:
     if isinstance(default, bool):
         return [not default]
     if isinstance(default, (int, float)) and default == default:
-        return [
-            0.5 * default + 0.05 if isinstance(default, float) else default + 1,
-            type(default)(0),
-        ]
+        other = 0.5 * default + 0.05 if isinstance(default, float) else default + 1
+        return [other, type(default)(0)]
     words = _words(inspect.getdoc(called) or "", parameter.name) if "str" in kind else []
     if words:
         return [word for word in words if word != default]
@@ -170,14 +169,9 @@ def cases(subject: Subject, seed: int, names: Names) -> Dict[str, Callable[[], A
     by_name: Dict[str, Callable[[], Any]] = {}
 
     def add(kit: str, label: str, options: Dict[str, Any], input_: str, call: str) -> None:
-        words = [
-            f"{name}({label})",
-            kit if kit != first else "",
-            input_,
-            call if call != main else "",
-        ]
+        others = (kit if kit != first else "", input_, call if call != main else "")
         use = partial(_used, subject, called, names, subject.kits[kit], options, input_, call)
-        by_name[" ".join(filter(None, words))] = partial(_seeded, use, seed)
+        by_name[" ".join(filter(None, (f"{name}({label})", *others)))] = partial(_seeded, use, seed)
 
     first, main = next(iter(subject.kits)), next(iter(subject.calls))
     given = subject.kits[first].arguments()
@@ -185,8 +179,9 @@ def cases(subject: Subject, seed: int, names: Names) -> Dict[str, Callable[[], A
     for kit in subject.kits:
         for input_ in subject.inputs if kit == first else brief:
             add(kit, "", {}, input_, main)
-        for call in list(subject.calls)[1:] if kit in (first, *subject.thorough) else ():
-            add(kit, "", {}, brief[0], call)
+        for call in list(subject.calls)[1:]:
+            if kit == first or {kit, f"{kit} {call}"} & set(subject.thorough):
+                add(kit, "", {}, brief[0], call)
     for label, options in variants(called, subject, given):
         for input_ in brief:
             add(first, label, options, input_, main)
@@ -297,6 +292,11 @@ def _in_vain(error: Exception) -> bool:
     )
 
 
+def items_of(answer: Any) -> Mapping[str, Any]:
+    """What an answer shows, item by item; one without items is its only one."""
+    return answer if isinstance(answer, Items) else {"": answer}
+
+
 def events_of(name: str, value: Any) -> Dict[str, Any]:
     """What a call is recorded as, by name: itself, and its items if it has some."""
     if not isinstance(value, Items):
@@ -317,6 +317,8 @@ def _lacks(value: Any) -> bool:
 
 def recorded(value: Any) -> Any:
     """Numbers, tensors, words and trees of them: whatever a call returns, as an event takes it."""
+    if isinstance(value, (bool, int, float, str)):
+        return value
     if isinstance(value, torch.Tensor):
         return value.detach().clone()
     if isinstance(value, nn.Module):
@@ -333,20 +335,12 @@ def recorded(value: Any) -> Any:
         return [recorded(item) for item in value]
     if isinstance(value, (np.ndarray, np.generic)):
         return value.copy()
-    if isinstance(value, (bool, int, float, str)):
-        return value
     # what a function is called is no result
     return "function" if inspect.isroutine(value) else re.sub(r" at 0x[0-9a-f]+", "", str(value))
 
 
 def _name(key: Any) -> str:
-    return (
-        key
-        if isinstance(key, str)
-        else ".".join(map(str, key))
-        if isinstance(key, tuple)
-        else str(key)
-    )
+    return ".".join(map(str, key)) if isinstance(key, tuple) else str(key)
 
 
 def with_gradients(made: Any, batch: Any, call: Optional[Callable[[Any], Any]] = None) -> Any:
@@ -356,17 +350,14 @@ def with_gradients(made: Any, batch: Any, call: Optional[Callable[[Any], Any]] =
     returned = (call or made)(batch)
     outputs = {"returned": recorded(returned), "written": changes(before, recorded(batch))}
     tree: Any = returned if not isinstance(returned, torch.Tensor) else {"loss": returned}
+    dictionary = hasattr(tree, "batch_size")
+    # of what a loss returns, the losses alone are learnt from
+    of_loss = dictionary and hasattr(made, "tensor_keys") and hasattr(made, "reduction")
+    start = "loss" if of_loss else ""
     leaves = {
         str(key): item
-        for key, item in (tree.items(True, True) if hasattr(tree, "batch_size") else _items(tree))
-        if isinstance(item, torch.Tensor)
-        and item.requires_grad
-        and (
-            not hasattr(tree, "batch_size")
-            or not hasattr(made, "tensor_keys")
-            or not hasattr(made, "reduction")
-            or str(key).startswith("loss")
-        )
+        for key, item in (tree.items(True, True) if dictionary else _items(tree))
+        if isinstance(item, torch.Tensor) and item.requires_grad and str(key).startswith(start)
     }
     outputs["learnt"] = sorted(leaves)
     if leaves:

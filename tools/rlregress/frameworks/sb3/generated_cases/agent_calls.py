@@ -27,6 +27,7 @@ from rlregress.frameworks.sb3.generated_cases.agent_tables import (
     other,
     rows_of,
     state,
+    walk,
 )
 from rlregress.frameworks.sb3.generated_cases.call_sequences import (
     Named,
@@ -230,10 +231,8 @@ class _Remembering:
 def _evaluated(agent: Any, folder: str) -> Any:
     """Evaluations of one and several, in a monitor or not, with a callback, under a threshold."""
     del folder
-    judge, monitor = (
-        library("common.evaluation", "evaluate_policy"),
-        library("common.monitor", "Monitor"),
-    )
+    judge = library("common.evaluation", "evaluate_policy")
+    monitor = library("common.monitor", "Monitor")
     noted: List[Any] = []
 
     def look(known: Dict[str, Any], _: Dict[str, Any]) -> None:
@@ -260,11 +259,9 @@ def _files_of(place: str) -> Any:
 
 def _evaluated_between(agent: Any, folder: str) -> Any:
     """Evaluations in between that keep files, call others, count successes and end the training."""
-    kind, stop = (
-        library(_CALLBACKS, "EvalCallback"),
-        library(_CALLBACKS, "StopTrainingOnRewardThreshold"),
-    )
-    stuck = library(_CALLBACKS, "StopTrainingOnNoModelImprovement")
+    kind, stop, stuck = (library(_CALLBACKS, name) for name in (
+        "EvalCallback", "StopTrainingOnRewardThreshold", "StopTrainingOnNoModelImprovement"
+    ))  # fmt: skip
     cases: List[Dict[str, Any]] = [
         {"callback_on_new_best": stop(-1e9)},
         {"callback_on_new_best": stop(1e9), "callback_after_eval": Looks(3)},
@@ -317,12 +314,8 @@ def _looked_into(agent: Any, folder: str) -> Any:
         data, parameters, variables = read(path, device="cpu")
         with zipfile.ZipFile(path) as archive:
             names = sorted(archive.namelist())
-        return [
-            [name in data for name in _PARTS],
-            sorted(parameters),
-            sorted(variables or {}),
-            names,
-        ]
+        known = [name in data for name in _PARTS]
+        return [known, sorted(parameters), sorted(variables or {}), names]
 
     known = agent.get_parameters()
     halved = {name: 0.5 * value for name, value in known["policy"].items()}
@@ -410,22 +403,19 @@ def _changed(agent: Any, folder: str) -> Any:
     agent.save(path)
     read, write = library(_FILES, "load_from_zip_file"), library(_FILES, "save_to_zip_file")
 
+    other_path = os.path.join(folder, "other.zip")
+
     def changed(change: Any, _: Any) -> Any:
-        agent.save(path)
-        data, parameters, variables = read(path, device="cpu")
-        write(path, *change(data, parameters, variables))
-        made = kind.load(path, device="cpu")
+        write(other_path, *change(*read(path, device="cpu")))
+        made = kind.load(other_path, device="cpu")
         results = [_acted(made), networks(made), sorted(made.policy_kwargs), made.num_timesteps]
         groups = [len(g["params"]) for o in user_code.optimizers(made) for g in o.param_groups]
         return [*results, groups]
 
     def unshared(d: Any, p: Any, v: Any) -> Any:
         apart = ("pi_features_extractor", "vf_features_extractor")
-        return (
-            d,
-            {**p, "policy": {k: x for k, x in p["policy"].items() if not k.startswith(apart)}},
-            v,
-        )
+        policy = {k: x for k, x in p["policy"].items() if not k.startswith(apart)}
+        return d, {**p, "policy": policy}, v
 
     def longer(times: int, d: Any, p: Any, v: Any) -> Any:
         if "policy.optimizer" not in p:
@@ -542,12 +532,7 @@ def _edges(agent: Any, folder: str) -> Any:
         return learnt(another, look=matrices)
 
     def noisy(count: int, made: Any) -> Any:
-        kind, size = (
-            library("common.noise", "OrnsteinUhlenbeckActionNoise"),
-            made.action_space.shape,
-        )
-        noise = kind(np.zeros(size), 3.0 * np.ones(size), initial_noise=np.full(size, 0.4))
-        another = other(made, action_noise=noise, env=_like(made, count))
+        another = other(made, action_noise=walk(), env=_like(made, count))
         results = []
         for steps in (3 * count, 0):
             another.learn(steps, reset_num_timesteps=False)
@@ -682,15 +667,11 @@ CALLS = {
 def subjects() -> Dict[str, List[Subject]]:
     """One part for each algorithm."""
     gsde = dict.fromkeys(("PPO", "A2C", "SAC"), [{"use_sde": True, "sde_sample_freq": 3}])
-    kits = {
-        "PPO": ("image", "two"),
-        "A2C": (),
-        "SAC": ("goal",),
-        "TD3": (),
-        "DDPG": (),
-        "DQN": ("two",),
-    }
+    two = ("two goes on", "two collects", "two calls back", "two is loaded")
+    thorough = {"PPO": ("image is changed", "image is evaluated", "image ends untold", *two),
+                "SAC": ("goal begins", "goal loads rows", "goal ends untold"),
+                "DQN": (*two, "two loads rows")}  # fmt: skip
     return {
-        name.lower(): [agents(name, CALLS, *some, together=gsde.get(name, []))]
-        for name, some in kits.items()
+        name.lower(): [agents(name, CALLS, *thorough.get(name, ()), together=gsde.get(name, []))]
+        for name in ("PPO", "A2C", "SAC", "TD3", "DDPG", "DQN")
     }

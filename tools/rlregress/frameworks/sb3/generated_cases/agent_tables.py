@@ -73,19 +73,24 @@ def rows_of(agent: Any) -> Iterator[Tuple[str, Any]]:
             yield name, getattr(agent, name)
 
 
-def state(agent: Any) -> List[Any]:
-    """Modes of all networks, counters, how full the rows are, optimisers, what is drawn next."""
-    results: List[Any] = [[n for n, part in agent.policy.named_modules() if part.training]]
-    results.append([getattr(agent, name, None) for name in _COUNTERS])
+def counted(agent: Any) -> List[Any]:
+    """Counters, how full the rows are, and what the next action is chosen by."""
+    results = [getattr(agent, name, None) for name in _COUNTERS]
     for name, rows in rows_of(agent):
         results.append([name, rows.pos, int(rows.full), rows.size(), str(rows.device)])
         results.append(getattr(rows, "generator_ready", None))
+    return [*results, *(getattr(agent, n, None) for n in ("_last_obs", "_last_episode_starts"))]
+
+
+def state(agent: Any) -> List[Any]:
+    """What is counted, modes of all networks, optimisers, what is drawn next."""
+    results: List[Any] = [[n for n, part in agent.policy.named_modules() if part.training]]
+    results += counted(agent)
     for optimizer in user_code.optimizers(agent):
         kept = optimizer.state_dict()["state"].values()
         results.append([*(float(one.get("step", -1)) for one in kept), *user_code.rates(agent)])
     results.append([int(value.requires_grad) for value in agent.policy.parameters()])
     results.append(copy.deepcopy(agent.action_space).sample())
-    results += [getattr(agent, name, None) for name in ("_last_obs", "_last_episode_starts")]
     return [*results, len(getattr(agent, "ep_info_buffer", None) or ())]
 
 
@@ -123,18 +128,17 @@ class Looks(BaseCallback):
 
     Args:
         steps: calls after which the training ends.
+        look: what is seen of the agent at each step; in between it is all of its state.
     """
 
-    def __init__(self, steps: int = 10**6, look: Callable[[Any], Any] = state) -> None:
+    def __init__(self, steps: int = 10**6, look: Callable[[Any], Any] = counted) -> None:
         super().__init__()
         self.results: List[Any] = []
         self._steps, self._look = steps, look
 
-    def _note(self, when: str) -> None:
+    def _note(self, when: str, look: Callable[[Any], Any] = state) -> None:
         given = len((self.locals or {}).get("rewards", ())), type(self.parent).__name__
-        self.results.append(
-            [when, self.n_calls, self.num_timesteps, *given, self._look(self.model)]
-        )
+        self.results.append([when, self.n_calls, self.num_timesteps, *given, look(self.model)])
 
     def _on_training_start(self) -> None:
         self._note("training starts")
@@ -149,11 +153,11 @@ class Looks(BaseCallback):
         self._note("training ends")
 
     def _on_step(self) -> bool:
-        self._note("step")
+        self._note("step", self._look)
         return self.n_calls < self._steps
 
 
-def learnt(agent: Any, steps: int = STEPS, look: Any = state, **options: Any) -> Any:
+def learnt(agent: Any, steps: int = STEPS, look: Any = counted, **options: Any) -> Any:
     """What is seen of an agent in a training, and after it."""
     looks = Looks(look=look)
     agent.learn(steps * agent.n_envs, callback=looks, **options)
@@ -182,10 +186,14 @@ def answers(agent: Any) -> Any:
     def answered(given: Any, acts: Any) -> Any:
         alone = given if isinstance(given, dict) else {"none": given}
         best = Named(deterministic=True)
-        return done(acts.policy, lambda _: done(acts, ("predict", given), ("predict", given, best)),
-                    lambda _: type(acts.predict(given)[0]).__name__, ("predict", given),
-                    ("predict", given, best), ("is_vectorized_observation", alone),
-                    ("obs_to_tensor", given), partial(_valued, given))  # fmt: skip
+
+        def predicted(_: Any) -> Any:
+            action, _ = acts.predict(given)
+            return [action, type(action).__name__]
+
+        return done(acts.policy, predicted, lambda _: acts.predict(given, **best),
+                    ("is_vectorized_observation", alone), ("obs_to_tensor", given),
+                    partial(_valued, given))  # fmt: skip
 
     inputs = [single[0], *(_rows(single[:n]) for n in (1, 2, 3))]
     wrong = [np.zeros(5), np.zeros((2, 2, 3)), {"box": np.zeros(3)}, (single[0], {})]
@@ -268,14 +276,14 @@ def agents(name: str, calls: Mapping[str, Callable[[Any, str], Any]], *thorough:
     """An algorithm: with every option, on other observations, and what is done with an agent.
 
     Args:
-        thorough: kits, beside the one of numbers, that all of the calls are made with.
+        thorough: kits and calls that are made with them too, beside the one of numbers.
         together: options at once.
     """
     made = {kind: Kit(partial(arguments, name, kind), str) for kind in ("box", "dict", "image")}
     if name in ("PPO", "A2C"):
         choices = partial(arguments, name, "multi-discrete", actions="multi-discrete")
         made["choices"] = Kit(choices, str)
-    if "goal" in thorough:
+    if name == "SAC":
         made["goal"] = Kit(partial(arguments, name, "goal"), str)
     made["two"] = Kit(partial(arguments, name, copies=2), str)
     try:

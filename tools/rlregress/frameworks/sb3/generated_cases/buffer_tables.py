@@ -172,17 +172,10 @@ def _goals(buffer: Any, _: str) -> Any:
 
 def _hindsight() -> Subject:
     def arguments() -> Dict[str, Any]:
-        environment = several(1, "goal")
-        spaces = {"observation_space": environment.observation_space}
-        spaces["action_space"] = environment.action_space
-        # of versions whose buffer keeps episodes by itself it is an unknown argument
-        return {
-            "buffer_size": 12,
-            "env": environment,
-            "device": "cpu",
-            "copy_info_dict": False,
-            **spaces,
-        }
+        env = several(1, "goal")
+        spaces = {name: getattr(env, name) for name in ("observation_space", "action_space")}
+        # of versions whose buffer keeps episodes by itself the last is an unknown argument
+        return {"buffer_size": 12, "env": env, "device": "cpu", **spaces, "copy_info_dict": False}
 
     strategies = ["final", "episode", "Future", "whenever", None]
     return Subject("her:HerReplayBuffer", {"": Kit(arguments, str)}, ("",), calls={"": _goals},

@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, Mapping, Optional, Tuple, Union
 import numpy as np
 
 from rlregress.frameworks.base import Unsupported
-from rlregress.frameworks.option_variants import Call, Items, Kit, Subject, refused
+from rlregress.frameworks.option_variants import Call, Items, Kit, Subject, items_of, refused
 from rlregress.frameworks.sb3 import gyms, user_code
 from rlregress.frameworks.toys import Ends
 
@@ -37,8 +37,7 @@ def done(made: Any, *steps: Step) -> Items:
     for place, step in enumerate(steps):
         word = getattr(step, "__name__", "") if callable(step) else str(step[0])
         word = step if isinstance(step, str) else word.strip("<>")
-        returned = refused(partial(_step, made, step))
-        inner = returned if isinstance(returned, Items) else {"": returned}
+        inner = items_of(refused(partial(_step, made, step)))
         results.update((f"{place} {word} {label}".strip(), item) for label, item in inner.items())
     return results
 

@@ -11,26 +11,25 @@ from torch import nn
 
 from rlregress.frameworks.option_variants import Kit, Subject
 from rlregress.frameworks.sb3 import compat, gyms
-from rlregress.frameworks.sb3.generated_cases.call_sequences import (
-    Named,
-    done,
-    function,
-    used,
-)
+from rlregress.frameworks.sb3.generated_cases.call_sequences import Named, done, function, used
 from rlregress.frameworks.sb3.generated_cases.space_tables import spaces
 from rlregress.frameworks.sb3.scenario_request import library
 
 _ROWS = torch.tensor([[0.3, -0.7], [1.2, 0.1], [-0.4, 0.9]])
 _LOGITS = torch.cat([_ROWS, -_ROWS, 0.5 * _ROWS], dim=1)
 _LOG_STD = torch.tensor([-0.5, 0.2])
-#: distribution -> the sizes of its actions, and its parameters when a number moves them.
+#: distribution -> what its sizes are called, the sizes, and whether its numbers are logits.
 _DISTRIBUTIONS: Dict[str, Any] = {
-    "DiagGaussian": (2, lambda by: (_ROWS + by, _LOG_STD - by)),
-    "SquashedDiagGaussian": (2, lambda by: (_ROWS + by, _LOG_STD - by)),
-    "Categorical": (6, lambda by: ((1.0 + by) * _LOGITS,)),
-    "MultiCategorical": ([2, 4], lambda by: ((1.0 + by) * _LOGITS,)),
-    "Bernoulli": (6, lambda by: ((1.0 + by) * _LOGITS,)),
-}
+    "DiagGaussian": ("action_dim", 2, False), "SquashedDiagGaussian": ("action_dim", 2, False),
+    "Categorical": ("action_dim", 6, True), "MultiCategorical": ("action_dims", [2, 4], True),
+    "Bernoulli": ("action_dims", 6, True),
+}  # fmt: skip
+
+
+def _parameters(name: str, by: float) -> Any:
+    """The parameters of a distribution when a number moves them."""
+    logits = _DISTRIBUTIONS[name][-1]
+    return ((1.0 + by) * _LOGITS,) if logits else (_ROWS + by, _LOG_STD - by)
 
 
 def kinds(layers: Any) -> List[str]:
@@ -47,14 +46,14 @@ def _layered(make: Any, given: Any) -> Any:
 
 
 def _made(name: str, size: Any, by: float = 0.0, given: Any = None) -> Any:
-    parameters = given or _DISTRIBUTIONS[name][1](by)
+    parameters = given or _parameters(name, by)
     kind = library("common.distributions", f"{name}Distribution")
     return kind(size).proba_distribution(*parameters)
 
 
 def _pairs() -> Dict[str, Any]:
     """Two of a kind, two kinds, and as many choices of other or more actions."""
-    known = {name: size for name, (size, _) in _DISTRIBUTIONS.items() if "Squashed" not in name}
+    known = {name: size for name, (_, size, _) in _DISTRIBUTIONS.items() if "Squashed" not in name}
     several = partial(_made, "MultiCategorical")
     one, two = (partial(several, [2] * n, given=(torch.zeros(3, 2 * n),)) for n in (1, 2))
     others = partial(several, [4, 2])
@@ -68,26 +67,17 @@ def _pairs() -> Dict[str, Any]:
 
 
 def _distribution(name: str) -> Subject:
-    size, parameters = _DISTRIBUTIONS[name]
-    given, others, best = parameters(0.0), parameters(0.5), Named(deterministic=True)
-    return used(f"common.distributions:{name}Distribution", {"": lambda: {_SIZE[name]: size}},
+    word, size, _ = _DISTRIBUTIONS[name]
+    given, others, best = _parameters(name, 0.0), _parameters(name, 0.5), Named(deterministic=True)
+    return used(f"common.distributions:{name}Distribution", {"": lambda: {word: size}},
                 lambda made: made.proba_distribution(*given) is made, ("get_actions",),
-                ("get_actions", True), ("sample",), ("mode",), _likeliest,
+                ("get_actions", True), ("sample",), ("mode",),
+                lambda made: made.log_prob(made.mode()),
                 *(lambda made, n=n: made.log_prob(torch.zeros(3, n)) for n in (1, 2, 3)),
                 ("entropy",), ("log_prob_from_params", *others),
                 ("actions_from_params", *given), ("actions_from_params", *others, best),
                 ("proba_distribution_net", 4),
                 ("proba_distribution_net", 4, Named(log_std_init=-0.3)))  # fmt: skip
-
-
-def _likeliest(made: Any) -> Any:
-    return made.log_prob(made.mode())
-
-
-_SIZE = {
-    "DiagGaussian": "action_dim", "SquashedDiagGaussian": "action_dim",
-    "Categorical": "action_dim", "MultiCategorical": "action_dims", "Bernoulli": "action_dims",
-}  # fmt: skip
 
 
 def _explored(made: Any, count: int) -> Any:
@@ -138,10 +128,8 @@ def subjects() -> Dict[str, List[Subject]]:
     apart = {"both": [4, 3], "apart": compat.networks({"pi": [4], "vf": [3, 2]}),
              "vf": compat.networks({"vf": [3]}), "none": []}  # fmt: skip
     around = {"pre_linear_modules": [nn.BatchNorm1d], "post_linear_modules": [nn.LayerNorm]}
-    image, looks = (
-        own.Box(0, 255, (4, 36, 36), np.uint8),
-        own.Box(0.0, 1.0, (4, 36, 36), np.float32),
-    )
+    image, looks = (own.Box(kind(0), kind(top), (4, 36, 36), kind)
+                    for kind, top in ((np.uint8, 255), (np.float32, 1.0)))  # fmt: skip
     joined = {"box": known["matrix"], "image": image, "looks": looks}
     dimensions = {name: lambda s=sizes: {"feature_dim": 3, "net_arch": s, "activation_fn": nn.ReLU}
                   for name, sizes in apart.items()}  # fmt: skip

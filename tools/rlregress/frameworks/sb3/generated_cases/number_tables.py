@@ -41,10 +41,6 @@ def _written(call: Any, given: Any) -> Any:
     return [call(*given), *map(recorded, given)]
 
 
-def _followed(first: int, share: float) -> Any:
-    return [torch.ones(2)] * first, [torch.zeros(2)], share
-
-
 def _slowed(call: Any, rate: Any) -> Any:
     groups: List[Dict[str, Any]] = [
         {"params": [nn.Parameter(torch.ones(2))]},
@@ -195,14 +191,11 @@ def subjects() -> Dict[str, List[Subject]]:
         "shapes": (numbers[None], numbers),
     }
     follow = {
-        f"{n} {share}": partial(_followed, n, share)
+        f"{n} {share}": lambda n=n, share=share: ([torch.ones(2)] * n, [torch.zeros(2)], share)
         for n, share in ((1, 0.0), (1, 0.25), (1, 1.0), (2, 0.5))
     }
-    more = {
-        f"{word} {n} {m}": (word, n, m)
-        for word in ("STEP", "EPISODE", "month")
-        for n, m in ((0, 0), (2, 0), (0, 2), (3, 1))
-    }
+    more = {f"{word} {n} {m}": (word, n, m) for word in ("STEP", "EPISODE", "month")
+            for n, m in ((0, 0), (2, 0), (0, 2), (3, 1))}  # fmt: skip
     return {
         "numbers": [
             function(utils("FloatSchedule"), _rates("LinearSchedule", "ConstantSchedule"), _rated),

@@ -120,13 +120,10 @@ def _pairs() -> Dict[str, Any]:
 def _fitting() -> Dict[str, Any]:
     given = spaces()
     pairs = (("box", "discrete"), ("box", "multi-discrete"), ("matrix", "discrete"))
+    right = given["box"], given["discrete"]
     return {
-        " ".join(pair): (
-            SimpleNamespace(observation_space=given[pair[0]], action_space=given[pair[1]]),
-            given["box"],
-            given["discrete"],
-        )
-        for pair in pairs
+        f"{o} {a}": (SimpleNamespace(observation_space=given[o], action_space=given[a]), *right)
+        for o, a in pairs
     }
 
 

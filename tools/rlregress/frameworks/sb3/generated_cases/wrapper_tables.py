@@ -103,11 +103,7 @@ def _stepped(made: Any, _: Any) -> Any:
     """Steps beyond the ends of episodes."""
     space = made.observation_space
     results = getattr(space, "spaces", {"": space}).values()
-    bounds = [
-        [part.shape, str(part.dtype), part.low, part.high]
-        for part in results
-        if hasattr(part, "low")
-    ]
+    bounds = [[p.shape, str(p.dtype), p.low, p.high] for p in results if hasattr(p, "low")]
     return done(made, lambda _: bounds, ("reset",), *[moved] * _MANY)
 
 
@@ -222,11 +218,8 @@ def _found() -> List[Subject]:
 
 def _synced() -> Dict[str, Any]:
     bare = several(1)
-    return {
-        "same": vectorised("VecNormalize")(bare),
-        "bare": bare,
-        "monitor": vectorised("VecMonitor")(bare),
-    }
+    kinds = {"same": "VecNormalize", "monitor": "VecMonitor"}
+    return {"bare": bare, **{label: vectorised(name)(bare) for label, name in kinds.items()}}
 
 
 def _several_made(make: Any, given: Any) -> Any:
