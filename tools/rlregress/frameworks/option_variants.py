@@ -148,7 +148,7 @@ def label_of(value: Any) -> str:
     """A value in the name of a case: numbers and words as they are, what makes one by its name."""
     if callable(value):
         return str(value.__name__ if hasattr(value, "__name__") else made_label(value))
-    return str(value)
+    return _without_address(value)
 
 
 def made_label(value: partial[Any]) -> str:
@@ -336,7 +336,11 @@ def recorded(value: Any) -> Any:
     if isinstance(value, (np.ndarray, np.generic)):
         return value.copy()
     # what a function is called is no result
-    return "function" if inspect.isroutine(value) else re.sub(r" at 0x[0-9a-f]+", "", str(value))
+    return "function" if inspect.isroutine(value) else _without_address(value)
+
+
+def _without_address(value: Any) -> str:
+    return re.sub(r" at 0x[0-9a-f]+", "", str(value))
 
 
 def _name(key: Any) -> str:

@@ -21,6 +21,11 @@ def dictionary(items: Dict[str, Any], shape: Sequence[int]) -> Any:
     return TensorDict(items, batch_size=list(shape))
 
 
+def composite(specs: Dict[str, Any], shape: Sequence[int] = ()) -> Any:
+    """Specifications by name."""
+    return library("torchrl.data", "Composite", "CompositeSpec")(specs, shape=shape)
+
+
 # -- networks -----------------------------------------------------------------------------------
 
 
@@ -37,6 +42,11 @@ def value(*layers: nn.Module) -> Any:
     from torchrl.modules import ValueOperator
 
     return ValueOperator(nn.Sequential(nn.Linear(OBSERVATIONS, 1), *layers), ["observation"])
+
+
+def critic(layer: nn.Module, *keys: str) -> Any:
+    """A value of what is read by these names."""
+    return library("torchrl.modules", "ValueOperator")(layer, list(keys))
 
 
 def action_value(*layers: nn.Module) -> Any:

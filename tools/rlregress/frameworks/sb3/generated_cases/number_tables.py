@@ -184,12 +184,9 @@ def subjects() -> Dict[str, List[Subject]]:
     utils, numbers = partial("common.utils:{}".format), np.array([1.0, 2.0, 4.0])
     layers = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
     means = {"none": ([],), "list": ([1, 2],), "array": (numbers,)}
-    explained = {
-        "": (numbers - 0.5, numbers),
-        "turned": (numbers[::-1], numbers),
-        "constant": (numbers, np.ones(3)),
-        "shapes": (numbers[None], numbers),
-    }
+    wrong = {"": numbers - 0.5, "turned": numbers[::-1], "shapes": numbers[None]}
+    explained = {label: (given, numbers) for label, given in wrong.items()}
+    explained["constant"] = (numbers, np.ones(3))
     follow = {
         f"{n} {share}": lambda n=n, share=share: ([torch.ones(2)] * n, [torch.zeros(2)], share)
         for n, share in ((1, 0.0), (1, 0.25), (1, 1.0), (2, 0.5))

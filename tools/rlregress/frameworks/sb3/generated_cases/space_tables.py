@@ -81,12 +81,9 @@ def _prepared() -> Dict[str, Any]:
     inputs: Dict[str, Any] = {}
     for name, space in spaces().items():
         scale = 51 if name == "image" else 1
-        inputs[name] = (
-            {key: torch.as_tensor(part) for key, part in _array(space, 2).items()}
-            if name == "dict"
-            else torch.as_tensor(scale * _array(space, 2) if name != "tuple" else 0.0),
-            space,
-        )
+        rows: Any = _array(space, 2) if name != "tuple" else 0.0
+        parts = {k: torch.as_tensor(part) for k, part in rows.items()} if name == "dict" else {}
+        inputs[name] = (parts or torch.as_tensor(scale * rows), space)
     return inputs
 
 

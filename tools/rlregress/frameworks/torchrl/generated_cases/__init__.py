@@ -25,15 +25,9 @@ NAMES = Names(compat.library, compat.keyword)
 
 def subjects() -> Dict[str, List[Subject]]:
     """Part -> classes and functions."""
-    return {
-        **loss_tables.subjects(),
-        **estimator_tables.subjects(),
-        **action_tables.subjects(),
-        **network_tables.subjects(),
-        **data_tables.subjects(),
-        **environment_tables.subjects(),
-        **trainer_tables.subjects(),
-    }
+    tables = (loss_tables, estimator_tables, action_tables, network_tables, data_tables,
+              environment_tables, trainer_tables)  # fmt: skip
+    return {part: some for table in tables for part, some in table.subjects().items()}
 
 
 def calls(part: str, seed: int) -> Dict[str, Callable[[], Any]]:

@@ -5,19 +5,13 @@ from __future__ import annotations
 import importlib
 import itertools
 from functools import partial
+from operator import methodcaller
 from typing import Any, Callable, Dict, List, Sequence
 
 import torch
 from torch import nn
 
-from rlregress.frameworks.option_variants import (
-    Items,
-    Kit,
-    Subject,
-    recorded,
-    refused,
-    set_seed,
-)
+from rlregress.frameworks.option_variants import Items, Kit, Subject, recorded, refused, set_seed
 from rlregress.frameworks.signatures import parameters_of
 from rlregress.frameworks.torchrl.compat import library
 from rlregress.frameworks.torchrl.generated_cases.input_corpus import batch, numbers
@@ -25,6 +19,7 @@ from rlregress.frameworks.torchrl.network_factories import (
     ACTIONS,
     CHOICES,
     bounds,
+    composite,
     deterministic,
     dictionary,
     value,
@@ -127,13 +122,9 @@ def _probed(kind: Any, given: Dict[str, Any]) -> Any:
     outputs["moved mode"] = refused(lambda: moved(lambda: made.deterministic_sample))
     outputs["expanded"] = refused(lambda: recorded(made.expand((3, *made.batch_shape)).batch_shape))
     for name in ("sample_and_log_prob", "rsample_and_log_prob"):
-        outputs[name] = refused(partial(_called, made, name))
-        outputs[f"{name} 3"] = refused(partial(_called, made, name, (3,)))
+        outputs[name] = refused(partial(methodcaller(name), made))
+        outputs[f"{name} 3"] = refused(partial(methodcaller(name, (3,)), made))
     return Items(outputs)
-
-
-def _called(made: Any, name: str, *arguments: Any) -> Any:
-    return getattr(made, name)(*arguments)
 
 
 def _updated(kind: Any, given: Dict[str, Any]) -> Any:
@@ -160,9 +151,6 @@ def _aside(made: Any, other: Dict[str, Any]) -> Any:
 
 
 def _distributions() -> List[Subject]:
-    def kit() -> Kit:
-        return Kit(dict, _parameters)
-
     low, high = torch.tensor([-2.0, 0.0]), torch.tensor([2.0, 1.0])
     between: Sequence[Dict[str, Any]] = (
         {"low": -2.0, "high": 2.0}, {"low": 0.0, "high": 1.0}, {"low": low, "high": high},
@@ -192,7 +180,7 @@ def _distributions() -> List[Subject]:
     }  # fmt: skip
     return [
         Subject(
-            f"torchrl.modules:{name}", {"": kit()},
+            f"torchrl.modules:{name}", {"": Kit(dict, _parameters)},
             ("rows", "one", "blocks", "single", "rows wide", "rows double", "rows number",
              "rows aside"),
             ("rows", "blocks"), together=together, calls={"": _probed, "update": _updated},
@@ -285,10 +273,7 @@ def _squashed(call: Any, given: torch.Tensor) -> Any:
     return outputs
 
 
-def _near(label: str) -> torch.Tensor:
-    return torch.tensor([-12.0, -1.5, -1.0, -0.9999999, 0.0, 0.3, 0.999, 1.0, 9.0])
-
-
+_NEAR = (-12.0, -1.5, -1.0, -0.9999999, 0.0, 0.3, 0.999, 1.0, 9.0)
 _KINDS = ("plain", "own", "silent", "uniform", "whole", "logarithms", "IndependentNormal",
           "TanhNormal", "TruncatedNormal", "OneHotCategorical", "Delta")  # fmt: skip
 
@@ -312,7 +297,8 @@ def _helpers() -> List[Subject]:
                          "composite_entropy", "compute_kl")
         ),
         *(
-            Subject(f"{_HELPERS}:{name}", {"": Kit(dict, _near)}, ("",), calls={"": _squashed})
+            Subject(f"{_HELPERS}:{name}", {"": Kit(dict, lambda _: torch.tensor(_NEAR))}, ("",),
+                    calls={"": _squashed})
             for name in ("safetanh", "safeatanh", "safetanh_noeps", "safeatanh_noeps")
         ),
     ]  # fmt: skip
@@ -323,7 +309,6 @@ def _helpers() -> List[Subject]:
 
 def _specification(kind: str, key: Any = "action", *shape: int) -> Any:
     spec = bounds(-0.8, 0.9).expand(*shape, ACTIONS) if shape else bounds(-0.8, 0.9)
-    composite = library("torchrl.data", "Composite", "CompositeSpec")
     if kind == "composite":
         return composite({key: spec}, shape=shape)
     if kind == "nested":
@@ -417,24 +402,15 @@ def _noise() -> List[Subject]:
         if name == "EGreedy":
             kits = {"": kit("one_hot"), "index": kit("index"), **kits}
             inputs = ("rows one_hot", "time one_hot", "rows index", "rows", "time")
-        for suffix in ("Module", "Wrapper"):
-            wrapped = suffix == "Wrapper"
-            every.append(
-                Subject(
-                    f"torchrl.modules:{name}{suffix}",
-                    {"": kit("bounded", policy=True)} if wrapped else kits,
-                    ("rows",) if wrapped else inputs,
-                    ("rows", "time")
-                    if name != "EGreedy"
-                    else inputs[:2]
-                    if not wrapped
-                    else ("rows",),
-                    options={} if wrapped else options,
-                    together=() if wrapped else together,
-                    calls={"": _noised, "later": _later_spec},
-                    skip=tuple(options) if wrapped else (),
-                )
-            )
+        calls = {"": _noised, "later": _later_spec}
+        wrapped = {"": kit("bounded", policy=True)}
+        every += [
+            Subject(f"torchrl.modules:{name}Module", kits, inputs, inputs[:2], options, together,
+                    calls),
+            Subject(f"torchrl.modules:{name}Wrapper", wrapped, ("rows",),
+                    ("rows",) if name == "EGreedy" else ("rows", "time"), calls=calls,
+                    skip=tuple(options)),
+        ]  # fmt: skip
     return every
 
 
@@ -450,22 +426,15 @@ def _drawn(layer: Any, given: torch.Tensor) -> Any:
 
 
 def _noisy() -> Subject:
-    def sizes() -> Dict[str, Any]:
-        return {"in_features": 3, "out_features": 2}
-
-    def given(label: str) -> torch.Tensor:
-        return numbers(2, 3, of="noisy")
-
-    return Subject(
-        "torchrl.modules:NoisyLinear", {"": Kit(sizes, given)}, ("",), calls={"": _drawn}
-    )
+    sizes = {"in_features": 3, "out_features": 2}
+    kit = Kit(sizes.copy, lambda _: numbers(2, 3, of="noisy"))
+    return Subject("torchrl.modules:NoisyLinear", {"": kit}, ("",), calls={"": _drawn})
 
 
 # -- functions that help losses --------------------------------------------------------------------
 
 
-def _following(label: str) -> Any:
-    return batch("continuous", label)
+_following = partial(batch, "continuous")
 
 
 def _next(function: Any, given: Any) -> Any:
@@ -526,14 +495,8 @@ def _grouped(function: Any, given: Any) -> Any:
 def _adapted(kind: Any, given: Any) -> Any:
     """Rates after divergences that are large, small, within limits and no numbers."""
     outputs = []
-    for divergences in (
-        (0.05, 0.05, 0.05),
-        (0.001, 0.001, 0.001),
-        (0.01, 0.0),
-        (float("nan"),),
-        (0.021, 0.0049),
-        (0.25, 1.0),
-    ):
+    for divergences in ((0.05,) * 3, (0.001,) * 3, (0.01, 0.0), (float("nan"),), (0.021, 0.0049),
+                        (0.25, 1.0)):  # fmt: skip
         layer = nn.Linear(1, 1)
         optimizer = torch.optim.SGD(layer.parameters(), lr=1e-3)
         rate = kind(optimizer, **given)

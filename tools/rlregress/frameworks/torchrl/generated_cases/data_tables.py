@@ -13,6 +13,7 @@ from rlregress.frameworks.option_variants import (
     Items,
     Kit,
     Subject,
+    items_of,
     recorded,
     refused,
     set_seed,
@@ -53,10 +54,6 @@ def _settled(held: Any) -> None:
 
 
 # -- buffers ---------------------------------------------------------------------------------------
-
-
-def _storage(name: str, size: int = 7) -> Any:
-    return library("torchrl.data", name)(size)
 
 
 def _sampler(name: str, **options: Any) -> Any:
@@ -132,7 +129,7 @@ def _restored(make: Any, given: Callable[[], Dict[str, Any]]) -> Any:
 def _buffers() -> List[Subject]:
     def given(label: str) -> Callable[[], Dict[str, Any]]:
         storage = "ListStorage" if label == "list" else "LazyTensorStorage"
-        return lambda: {"storage": _storage(storage), "batch_size": 4}
+        return lambda: {"storage": library("torchrl.data", storage)(7), "batch_size": 4}
 
     ordered = partial(_sampler, "SamplerWithoutReplacement", shuffle=False)
     samplers = [
@@ -163,8 +160,7 @@ def _everything(make: Any, given: Callable[[], Dict[str, Any]]) -> Any:
         # of several threads it is not known which one draws first
         if way is _passes or make.keywords.get("prefetch", 0) < 2:
             set_seed(0)
-            answer = refused(partial(way, fresh, given))
-            inner = answer if isinstance(answer, Items) else {"": answer}
+            inner = items_of(refused(partial(way, fresh, given)))
             outputs.update({f"{way.__name__[1:]} {label}": item for label, item in inner.items()})
     return Items(outputs)
 

@@ -13,14 +13,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from rlregress.frameworks.option_variants import (
-    Items,
-    Kit,
-    Subject,
-    recorded,
-    refused,
-    set_seed,
-)
+from rlregress.frameworks.option_variants import Items, Kit, Subject, recorded, refused, set_seed
 from rlregress.frameworks.torchrl.api import GymWrapper, SerialEnv, TensorDictModule
 from rlregress.frameworks.torchrl.compat import action_spec, library
 from rlregress.frameworks.torchrl.generated_cases.data_tables import buffer, rows
@@ -78,20 +71,18 @@ def environment_of(first: int = 0, **options: Any) -> Any:
 
 def _rolled(environment: Any, count: str) -> Any:
     """Several episodes, what is described, and random actions."""
+
+    def drawn(name: str) -> Any:
+        return [getattr(environment, name).rand() for _ in range(4)]
+
     environment.set_seed(0)
     set_seed(0)
     specs = ("observation_spec", "reward_spec", "action_spec", "done_spec")
     described = {name: refused(partial(_shape, environment, name)) for name in specs}
-    draws = [
-        refused(partial(_drawn, environment, name)) for name in ("action_spec", "observation_spec")
-    ]
+    draws = [refused(partial(drawn, name)) for name in ("action_spec", "observation_spec")]
     set_seed(0)
     rolled = refused(lambda: environment.rollout(int(count), break_when_any_done=False))
     return Items(rolled=rolled, draws=draws, **described)
-
-
-def _drawn(environment: Any, name: str) -> Any:
-    return [getattr(environment, name).rand() for _ in range(4)]
 
 
 def _shape(environment: Any, name: str) -> str:

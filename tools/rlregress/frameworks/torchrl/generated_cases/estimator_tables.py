@@ -19,7 +19,7 @@ from rlregress.frameworks.option_variants import (
 from rlregress.frameworks.signatures import parameters_of
 from rlregress.frameworks.torchrl.compat import keyword, library
 from rlregress.frameworks.torchrl.generated_cases.input_corpus import CHANGES, batch, flags, numbers
-from rlregress.frameworks.torchrl.network_factories import OBSERVATIONS, stochastic, value
+from rlregress.frameworks.torchrl.network_factories import OBSERVATIONS, critic, stochastic, value
 
 _FUNCTIONAL = "torchrl.objectives.value.functional"
 _INPUTS = (
@@ -30,8 +30,7 @@ _INPUTS = (
 )  # fmt: skip
 
 
-def _given(label: str) -> Any:
-    return batch("continuous", label)
+_given = partial(batch, "continuous")
 
 
 class _Starts(nn.Module):
@@ -43,10 +42,6 @@ class _Starts(nn.Module):
 
     def forward(self, observation: torch.Tensor, start: torch.Tensor) -> torch.Tensor:
         return self.layer(torch.cat([observation, start.to(observation.dtype)], -1))
-
-
-def _critic_of(module: nn.Module, *keys: str) -> Any:
-    return library("torchrl.modules", "ValueOperator")(module, list(keys))
 
 
 def _agents(label: str) -> Any:
@@ -63,12 +58,8 @@ def _agents(label: str) -> Any:
 def _trifling(label: str) -> Any:
     """Rewards and values that hardly differ."""
     given = batch("continuous", "time")
-    for place, name in (
-        (given, "state_value"),
-        (given["next"], "state_value"),
-        (given["next"], "reward"),
-    ):
-        place[name] = 1e-5 * place[name]
+    for key in ("state_value", ("next", "state_value"), ("next", "reward")):
+        given[key] = 1e-5 * given[key]
     return given
 
 
@@ -108,15 +99,11 @@ def _with_parameters(*names: str, delayed: bool = False) -> Callable[[Any, Any],
         }
         late = {name: item for name, item in given.items() if name == "target_params"}
         estimates = refused(lambda: estimator.value_estimate(data.clone(), **late))
-        outputs = with_gradients(estimator, data, partial(_called, estimator, given))
+        outputs = with_gradients(estimator, data, lambda steps: estimator(steps, **given))
         grads = {str(k): v.grad for k, v in other.items(True, True) if v.grad is not None}
         return {"estimate": estimates, **outputs, "given": recorded(grads)}
 
     return call
-
-
-def _called(estimator: Any, given: Dict[str, Any], data: Any) -> Any:
-    return estimator(data, **given)
 
 
 def _estimate(estimator: Any, data: Any) -> Any:
@@ -151,11 +138,8 @@ def _held(estimator: Any, data: Any) -> Any:
     return Items(held, state=recorded(estimator), keys=recorded(vars(estimator.tensor_keys)))
 
 
-def _along(*dims: int) -> Callable[[Any, Any], Any]:
-    def call(estimator: Any, data: Any) -> Any:
-        return [refused(partial(estimator, data.clone(), time_dim=dim)) for dim in dims]
-
-    return call
+def _along(estimator: Any, data: Any) -> Any:
+    return [refused(partial(estimator, data.clone(), time_dim=dim)) for dim in (0, 1, -1, -2, 3)]
 
 
 def _named(estimator: Any, data: Any) -> Any:
@@ -181,7 +165,7 @@ _CALLS: Dict[str, Callable[[Any, Any], Any]] = {
     "estimate several": lambda estimator, data: _estimate(estimator, CHANGES["several"](data)),
     "keys": _keys,
     "held": _held,
-    "along": _along(0, 1, -1, -2, 3),
+    "along": _along,
     "names": _named,
     "modes": _moded,
 }
@@ -223,10 +207,10 @@ _CHUNKS: List[Dict[str, Any]] = [
 
 
 def _estimator(name: str, *more: Any, **required: Callable[[], Any]) -> Subject:
-    def kit(critic: Callable[[], Any], given: Callable[[str], Any] = _given, **options: Any) -> Kit:
+    def kit(valued: Callable[[], Any], given: Callable[[str], Any] = _given, **options: Any) -> Kit:
         def arguments() -> Dict[str, Any]:
             made = {name: make() for name, make in required.items()}
-            return {"gamma": 0.9, "value_network": critic(), **made, **options}
+            return {"gamma": 0.9, "value_network": valued(), **made, **options}
 
         return Kit(arguments, given)
 
@@ -234,7 +218,7 @@ def _estimator(name: str, *more: Any, **required: Callable[[], Any]) -> Subject:
     averaged: Dict[str, Any] = {average.get(name, "average_rewards"): True}
 
     def starts() -> Any:
-        return _critic_of(_Starts(), "observation", "is_init")
+        return critic(_Starts(), "observation", "is_init")
 
     read = {
         "starts": kit(starts),
@@ -292,34 +276,27 @@ def _arguments(label: str) -> Dict[str, Any]:
         "reward": numbers(*size, of="reward"), "done": over | cut, "terminated": over,
         "log_pi": numbers(*size, of="pi"), "log_mu": numbers(*size, of="mu"),
     }  # fmt: skip
+    floats = {name: item for name, item in given.items()
+              if isinstance(item, torch.Tensor) and item.is_floating_point()}  # fmt: skip
+    decays = numbers(*size, of="lambda", low=0.3, high=1.0)
     changed: Dict[str, Dict[str, Any]] = {
         "": {},
         "tensors": {"gamma": torch.tensor([0.9]), "lmbda": torch.tensor([0.7])},
-        "each": {"gamma": gamma, "lmbda": numbers(*size, of="lambda", low=0.3, high=1.0)},
+        "each": {"gamma": gamma, "lmbda": decays},
         "rolling": {"gamma": gamma, "rolling_gamma": True},
         "still": {"gamma": gamma, "rolling_gamma": False},
-        "still_both": {
-            "gamma": gamma, "rolling_gamma": False,
-            "lmbda": numbers(*size, of="lambda", low=0.3, high=1.0),
-        },
+        "still_both": {"gamma": gamma, "rolling_gamma": False, "lmbda": decays},
         "rolling_number": {"rolling_gamma": True},
         "cut": {"terminated": None},
         "vanishing_each": {
-            **{name: 1e5 * x.double() for name, x in given.items()
-               if isinstance(x, torch.Tensor) and x.is_floating_point()},
+            **{name: 1e5 * item.double() for name, item in floats.items()},
             "gamma": torch.full(size, 1e-7, dtype=torch.float64),
             "lmbda": torch.ones(size, dtype=torch.float64),
         },
         "vanishing": {"gamma": torch.tensor([1e-7]), "lmbda": torch.tensor([1.0])},
         "endless": {"done": torch.zeros_like(over), "terminated": torch.zeros_like(over)},
-        "double": {
-            k: v.double() for k, v in given.items()
-            if isinstance(v, torch.Tensor) and v.is_floating_point()
-        },
-        "half": {
-            k: v.half() for k, v in given.items()
-            if isinstance(v, torch.Tensor) and v.is_floating_point()
-        },
+        "double": {name: item.double() for name, item in floats.items()},
+        "half": {name: item.half() for name, item in floats.items()},
         "numbers": {"state_value": 0.5, "next_state_value": 0.25},
         "time_first": {"time_dim": 0}, "time_last": {"time_dim": -1}, "time_1": {"time_dim": 1},
         "zero": {"gamma": 0.0, "lmbda": 0.0}, "whole": {"gamma": 1.0, "lmbda": 1.0},
@@ -360,8 +337,7 @@ def _function(name: str, labels: Sequence[str]) -> Subject:
 
 def _to_go(label: str) -> Dict[str, Any]:
     given = _arguments(label)
-    return {"reward": given["reward"], "done": given["done"], "gamma": given["gamma"],
-            **{k: given[k] for k in ("time_dim",) if k in given}}  # fmt: skip
+    return {name: given[name] for name in ("reward", "done", "gamma", "time_dim") if name in given}
 
 
 def _rolled(label: str) -> Dict[str, Any]:
@@ -395,14 +371,6 @@ def _recurrent(module: Any, given: Any) -> Any:
     return outputs
 
 
-def _actor() -> Any:
-    return stochastic(library("torchrl.modules", "TanhNormal"))
-
-
-def _half() -> float:
-    return 0.5
-
-
 def subjects() -> Dict[str, List[Subject]]:
     """The estimators and functions by name."""
     labels = [
@@ -423,16 +391,13 @@ def subjects() -> Dict[str, List[Subject]]:
         "td_lambda_advantage_estimate", "vec_td_lambda_advantage_estimate",
         "vtrace_advantage_estimate",
     )  # fmt: skip
+    limits = {"rho_thresh": 0.8, "c_thresh": torch.tensor(0.5)}
+    actor = {"actor_network": lambda: stochastic(library("torchrl.modules", "TanhNormal"))}
     every = [
-        _estimator("GAE", lmbda=_half),
-        _estimator("MultiAgentGAE", lmbda=_half),
-        _estimator("TD0Estimator"),
-        _estimator("TD1Estimator"),
-        _estimator("TDLambdaEstimator", lmbda=_half),
-        _estimator(
-            "VTrace", {"rho_thresh": 0.8, "c_thresh": torch.tensor(0.5)}, actor_network=_actor
-        ),
-    ]
+        *(_estimator(name, lmbda=lambda: 0.5)
+          for name in ("GAE", "MultiAgentGAE", "TDLambdaEstimator")),
+        *map(_estimator, ("TD0Estimator", "TD1Estimator")), _estimator("VTrace", limits, **actor),
+    ]  # fmt: skip
     returns = [
         *(_function(name, labels) for name in functions),
         Subject(

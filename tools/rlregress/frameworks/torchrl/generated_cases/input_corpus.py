@@ -109,27 +109,19 @@ def _all(batch: Any, *names: str) -> Any:
 #: label -> what is done with plain steps.
 CHANGES: Dict[str, Callable[[Any], Any]] = {
     "counted": lambda b: _with(b, shifted_valid=~flags(b.shape, 4).squeeze(-1)),
-    "counted_column": lambda b: _with(b, shifted_valid=~flags(b.shape, 4)),
+    "column": lambda b: _with(b, shifted_valid=b["shifted_valid"].unsqueeze(-1)),
     "collected": lambda b: _with(
         b, collector=dictionary({"mask": ~flags(b.shape, 4, 5).squeeze(-1)}, b.shape)
     ),
     "weighted": lambda b: _with(b, priority_weight=numbers(*b.shape, of="weight", low=0.5, high=2)),
-    "weighted_counted": lambda b: CHANGES["counted"](CHANGES["weighted"](b)),
     "several": lambda b: _with(
         b, steps_to_next_obs=1 + (torch.arange(b.numel()) % 3).reshape(*b.shape, 1)
     ),
     "unscored": lambda b: b.exclude(*_ESTIMATED),
-    "unscored_counted": lambda b: CHANGES["counted"](b.exclude(*_ESTIMATED)),
-    "unscored_several": lambda b: CHANGES["several"](b.exclude(*_ESTIMATED)),
-    "trifling_counted": lambda b: CHANGES["counted"](_with(b, advantage=1e-5 * b["advantage"])),
+    "trifling": lambda b: _with(b, advantage=1e-5 * b["advantage"]),
     "few": lambda b: _with(b, shifted_valid=flags(b.shape, 2).squeeze(-1)),
-    "unscored_missing": lambda b: _missing(b.exclude(*_ESTIMATED)),
-    "unscored_large": lambda b: CHANGES["large"](b.exclude(*_ESTIMATED)),
-    "unscored_double": lambda b: CHANGES["double"](b.exclude(*_ESTIMATED)),
-    "unscored_whole": lambda b: _all(b.exclude(*_ESTIMATED), "truncated", "done"),
-    "unscored_traced": lambda b: _following(
-        b.exclude(*_ESTIMATED), "observation", b["next", "observation"].roll(1, -2)
-    ),
+    "whole": lambda b: _all(b, "truncated", "done"),
+    "traced": lambda b: _following(b, "observation", b["next", "observation"].roll(1, -2)),
     "missing": _missing,
     "over": lambda b: _all(b.exclude(*_ESTIMATED), "done", "terminated"),
     "endless": lambda b: b.exclude(*_ESTIMATED, ("next", "terminated")),
@@ -156,7 +148,9 @@ SHAPES: Dict[str, Tuple[int, ...]] = {
 
 
 def batch(acts: str, label: str) -> Any:
-    """Steps of a shape that are changed: "time" or "time flat"."""
-    shape, _, change = label.partition(" ")
+    """Steps of a shape, and what is done with them: "time", "time flat" or "time flat_double"."""
+    shape, _, changes = label.partition(" ")
     made = steps(acts, *SHAPES[shape])
-    return CHANGES[change](made) if change else made
+    for change in filter(None, changes.split("_")):
+        made = CHANGES[change](made)
+    return made

@@ -30,6 +30,8 @@ from rlregress.frameworks.torchrl.network_factories import (
     bounds,
     choice_values,
     choosing,
+    composite,
+    critic,
     deterministic,
     q_values,
     stochastic,
@@ -94,10 +96,6 @@ def _actor(layer: nn.Module, *keys: str, action: str = "action") -> Any:
     )
 
 
-def _critic(layer: nn.Module, *keys: str) -> Any:
-    return library("torchrl.modules", "ValueOperator")(layer, list(keys))
-
-
 def _wide_layer() -> nn.Module:
     return nn.Linear(OBSERVATIONS, 2 * ACTIONS)
 
@@ -107,20 +105,20 @@ def _of_one_layer() -> Dict[str, Any]:
     layer = _wide_layer()
     return {
         "actor_network": _actor(layer, "observation"),
-        "critic_network": _critic(_Judging(layer), "observation"),
+        "critic_network": critic(_Judging(layer), "observation"),
     }
 
 
 def _judging(action: str) -> Any:
-    return _critic(_Judging(_wide_layer()), "observation", action)
+    return critic(_Judging(_wide_layer()), "observation", action)
 
 
 def _judged() -> Dict[str, Any]:
     """Critics with all layers in common, whose losses are apart."""
-    critic = _Judging(_wide_layer())
+    judge = _Judging(_wide_layer())
     return {
-        "qvalue_network": _critic(critic, "observation", "action"),
-        "value_network": _critic(critic, "observation"),
+        "qvalue_network": critic(judge, "observation", "action"),
+        "value_network": critic(judge, "observation"),
         "separate_losses": True,
     }
 
@@ -165,12 +163,11 @@ def _exploring() -> Any:
     return set_exploration_type(ExplorationType.RANDOM)
 
 
-def _apart() -> Any:
-    return library("tensordict.nn", "set_composite_lp_aggregate")(False)
+def _summed(total: bool = True) -> Any:
+    return library("tensordict.nn", "set_composite_lp_aggregate")(total)
 
 
-def _summed() -> Any:
-    return library("tensordict.nn", "set_composite_lp_aggregate")(True)
+_apart = partial(_summed, False)
 
 
 def _distributional(space: str = "one_hot", atoms: int = 5) -> Any:
@@ -180,10 +177,6 @@ def _distributional(space: str = "one_hot", atoms: int = 5) -> Any:
     support = torch.linspace(-2.0, 2.0, atoms)
     kind = _distribution("DistributionalQValueActor")
     return kind(network, support=support, in_keys=["observation"], action_space=space)
-
-
-def _list_of(make: Callable[[], Any]) -> List[Any]:
-    return [make(), make()]
 
 
 # -- what is done with a loss ---------------------------------------------------------------------
@@ -259,8 +252,8 @@ def _estimator(*given: Any, **options: Any) -> Callable[[Any, Any], Any]:
     return call
 
 
-def _kind(name: str) -> Callable[[], Any]:
-    return lambda: getattr(library("torchrl.objectives", "ValueEstimators"), name)
+def _kind(name: str) -> Any:
+    return getattr(library("torchrl.objectives", "ValueEstimators"), name)
 
 
 def _made_gae() -> Any:
@@ -329,8 +322,7 @@ def _own_discount(loss: Any, given: Any) -> Any:
 
 def _below(loss: Any, given: Any) -> Any:
     """Limits of actions that stand below others, for a derived loss."""
-    composite, kind = library("torchrl.data", "Composite", "CompositeSpec"), type(loss)
-    spec = composite({"action": _flat_bounds(3, 4)}, shape=(3, 4))
+    kind, spec = type(loss), composite({"action": _flat_bounds(3, 4)}, shape=(3, 4))
     key: Tuple[str, ...] = ("action",)
     outputs = []
     for place in ("agents", "team"):
@@ -522,7 +514,7 @@ CALLS: Dict[str, Callable[[Any, Any], Any]] = {
         "actor_loss", "qvalue_v1_loss", "qvalue_v2_loss", "value_loss", "loss_value", "loss_actor",
         "loss_critic", "qvalue_loss", "alpha_loss",
     ),
-    **{name: _estimator(_kind(name), gamma=0.7)
+    **{name: _estimator(partial(_kind, name), gamma=0.7)
        for name in ("TD0", "TD1", "TDLambda", "GAE", "VTrace")},
     "randomness": _randomness,
     "default estimator": _estimator(),
@@ -554,12 +546,11 @@ def _flat_bounds(*shape: int) -> Any:
 
 
 def _composite(*shape: int, uneven: bool = False) -> Any:
-    kind = library("torchrl.data", "Composite", "CompositeSpec")
     spec = _flat_bounds(*shape)
     if uneven:
         low = -torch.arange(1.0, 1.0 + 3 * ACTIONS).reshape(*shape, ACTIONS)
         spec = type(spec)(low, -low, shape=low.shape)
-    return kind({"action": spec}, shape=shape)
+    return composite({"action": spec}, shape)
 
 
 _COMMON: Dict[str, Any] = {
@@ -649,8 +640,8 @@ def _kit(
 
 
 def _on_policy(name: str, more: Sequence[Mapping[str, Any]] = (), **options: Any) -> Subject:
-    def kit(actor: Any, acts: str = "continuous", critic: Any = value, **more: Any) -> Kit:
-        return _kit(acts, actor_network=actor, critic_network=critic, **more)
+    def kit(actor: Any, acts: str = "continuous", values: Any = value, **more: Any) -> Kit:
+        return _kit(acts, actor_network=actor, critic_network=values, **more)
 
     def heads(
         move: str, nested: bool = False, gain: float = 1.0, within: Any = _apart, **more: Any
@@ -673,7 +664,7 @@ def _on_policy(name: str, more: Sequence[Mapping[str, Any]] = (), **options: Any
         "choices": kit(_one_hot_actor, "one_hot"),
         "masked": kit(lambda: choosing(_distribution("MaskedCategorical"), masked=True), "index"),
         "sure": kit(deterministic),
-        "dropout": kit(_gaussian, critic=lambda: value(nn.Dropout(0.5))),
+        "dropout": kit(_gaussian, values=lambda: value(nn.Dropout(0.5))),
         "common": _kit(together=_in_common),
         "common apart": _kit(together=_in_common, separate_losses=True),
         "one layer": _kit(together=_of_one_layer, separate_losses=True),
@@ -688,7 +679,7 @@ def _on_policy(name: str, more: Sequence[Mapping[str, Any]] = (), **options: Any
         "renamed": kit(_renamed_actor, given=_moved),
         "hinted": kit(
             lambda: _actor(_wide_layer(), "observation", "hint"),
-            critic=lambda: _critic(_Hinted(nn.Linear(OBSERVATIONS, 1)), "observation", "is_init"),
+            values=lambda: critic(_Hinted(nn.Linear(OBSERVATIONS, 1)), "observation", "is_init"),
         ),
         "heads": heads("IndependentNormal"),
         "nested": heads("IndependentNormal", True),
@@ -735,33 +726,27 @@ def _off_policy(
 
 
 def _critics() -> Any:
-    return _list_of(action_value)
+    return [action_value(), action_value()]
 
 
 def subjects() -> Dict[str, List[Subject]]:
     """The losses by name."""
+
+    def acting(actor: Any = _gaussian, values: Any = action_value, **more: Any) -> Kit:
+        return _kit(actor_network=actor, qvalue_network=values, action_spec=bounds, **more)
+
+    def steered(values: Any = action_value, **more: Any) -> Kit:
+        return _kit(actor_network=deterministic, qvalue_network=values, **more)
+
     sac = {
-        "tanh": _kit(actor_network=_gaussian, qvalue_network=action_value, action_spec=bounds),
-        "first": _kit(
-            actor_network=_gaussian, qvalue_network=action_value, value_network=value,
-            action_spec=bounds,
-        ),
-        "bounds": _kit(
-            actor_network=partial(_gaussian, "TanhNormal", 8.0), qvalue_network=action_value,
-            action_spec=bounds,
-        ),
-        "critics": _kit(actor_network=_gaussian, qvalue_network=_critics, action_spec=bounds),
-        "dropout": _kit(
-            actor_network=_gaussian, qvalue_network=lambda: action_value(nn.Dropout(0.5)),
-            action_spec=bounds,
-        ),
-        "renamed": _kit(
-            given=_moved, actor_network=_renamed_actor, qvalue_network=partial(_judging, "move"),
-            action_spec=bounds,
-        ),
-        "without ends": _kit(
-            given="thin", actor_network=_gaussian, qvalue_network=partial(_judging, "action"),
-            action_spec=bounds, skip_done_states=True,
+        "tanh": acting(),
+        "first": acting(value_network=value),
+        "bounds": acting(partial(_gaussian, "TanhNormal", 8.0)),
+        "critics": acting(values=_critics),
+        "dropout": acting(values=lambda: action_value(nn.Dropout(0.5))),
+        "renamed": acting(_renamed_actor, partial(_judging, "move"), given=_moved),
+        "without ends": acting(
+            values=partial(_judging, "action"), given="thin", skip_done_states=True
         ),
         "apart": _kit(together=_judged, actor_network=_gaussian, action_spec=bounds),
         "heads": _kit(
@@ -784,27 +769,12 @@ def subjects() -> Dict[str, List[Subject]]:
             action_space=space,
         )  # fmt: skip
 
+    tensors = torch.tensor([-0.4, -0.1]), torch.tensor([0.6, 0.2])
     td3 = {
-        "bounds": _kit(
-            actor_network=deterministic, qvalue_network=action_value, bounds=(-1.0, 1.0)
-        ),
-        "critics": _kit(
-            actor_network=deterministic, qvalue_network=_critics, bounds=(-1.0, 1.0)
-        ),
-        "tensors": _kit(
-            actor_network=deterministic, qvalue_network=action_value,
-            bounds=(torch.tensor([-0.4, -0.1]), torch.tensor([0.6, 0.2])),
-        ),
-        "turned": _kit(
-            actor_network=deterministic, qvalue_network=action_value, bounds=(0.6, -0.4)
-        ),
-        "none": _kit(actor_network=deterministic, qvalue_network=action_value),
-        **{
-            f"spec{n}": _kit(
-                actor_network=deterministic, qvalue_network=action_value, action_spec=make
-            )
-            for n, make in enumerate(_SPECS)
-        },
+        "bounds": steered(bounds=(-1.0, 1.0)), "critics": steered(_critics, bounds=(-1.0, 1.0)),
+        "tensors": steered(bounds=tensors), "turned": steered(bounds=(0.6, -0.4)),
+        "none": steered(),
+        **{f"spec{n}": steered(action_spec=make) for n, make in enumerate(_SPECS)},
     }  # fmt: skip
     ddpg = {
         "": _kit(actor_network=deterministic, value_network=action_value),

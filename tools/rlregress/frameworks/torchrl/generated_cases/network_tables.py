@@ -9,20 +9,14 @@ from typing import Any, Dict, List, Sequence
 import torch
 from torch import nn
 
-from rlregress.frameworks.option_variants import (
-    Kit,
-    Subject,
-    recorded,
-    refused,
-    with_gradients,
-)
-from rlregress.frameworks.torchrl.compat import library
+from rlregress.frameworks.option_variants import Kit, Subject, recorded, refused, with_gradients
 from rlregress.frameworks.torchrl.generated_cases.input_corpus import batch, numbers
 from rlregress.frameworks.torchrl.network_factories import (
     ACTIONS,
     CHOICES,
     OBSERVATIONS,
     bounds,
+    composite,
     dictionary,
     exploring,
 )
@@ -71,14 +65,9 @@ def _acted(actor: Any, given: Any) -> Any:
     return [*map(refused, acts), refused(lambda: actor.random(given.clone()))]
 
 
-def _composite(low: float, high: float) -> Any:
-    kind = library("torchrl.data", "Composite", "CompositeSpec")
-    return kind({"action": bounds(low, high)})
-
-
 def _specified(policy: Any, given: Any) -> Any:
     """An action, and one after an environment has told its specification."""
-    own = SimpleNamespace(full_action_spec=_composite(-0.2, 0.2))
+    own = SimpleNamespace(full_action_spec=composite({"action": bounds(-0.2, 0.2)}))
     first = refused(lambda: policy(dictionary({}, ())))
     return [first, refused(lambda: policy.set_action_spec_from_env(own)),
             recorded(policy(dictionary({}, ())))]  # fmt: skip
@@ -88,7 +77,7 @@ def subjects() -> Dict[str, List[Subject]]:
     """Networks, and policies that act by a specification."""
     specs: Dict[str, Any] = {
         "": partial(bounds, -0.3, 0.3), "none": lambda: None,
-        "composite": partial(_composite, -0.3, 0.3),
+        "composite": lambda: composite({"action": bounds(-0.3, 0.3)}),
     }  # fmt: skip
 
     def kits(name: str, **more: Any) -> Dict[str, Kit]:

@@ -13,7 +13,7 @@ import tempfile
 from copy import deepcopy
 from functools import partial
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Mapping, Sequence
+from typing import Any, Callable, Dict, List, Sequence
 from unittest import mock
 
 import torch
@@ -23,6 +23,7 @@ from rlregress.frameworks.option_variants import (
     Items,
     Kit,
     Subject,
+    items_of,
     recorded,
     refused,
     set_seed,
@@ -61,7 +62,7 @@ class _Log:
     def log_scalar(self, name: str, value: Any, step: Any = None) -> None:
         # times differ from run to run
         if "time" not in name and "fps" not in name:
-            self.values.setdefault(name, []).append(float(value))
+            self.values.setdefault(name, []).append(0.0 if "clock" in name else float(value))
 
     def log_hparams(self, parameters: Any) -> None:
         pass
@@ -175,12 +176,9 @@ def _staged(trainer: Any, label: str) -> Any:
         trainer.register_op("process_optim_batch", lambda data: stored.sample())
     outputs = _train(trainer)
     words = [part in repr(trainer) for part in ("Trainer(", "_Pulls", "Adam", "logger=", "None")]
-    return Items(outputs, stages=stages, described=words, bar=_bar(trainer))
-
-
-def _bar(trainer: Any) -> Any:
-    bar = getattr(trainer, "_pbar", None)
-    return "none" if bar is None else [bar.n, bar.total, str(bar.desc)]
+    bar: Any = getattr(trainer, "_pbar", None)
+    bar = "none" if bar is None else [bar.n, bar.total, str(bar.desc)]
+    return Items(outputs, stages=stages, described=words, bar=bar)
 
 
 def _changed(trainer: Any, label: str) -> Any:
@@ -276,6 +274,7 @@ def _filed(
         answer = _train(first)
         before = recorded(second.loss_module)
         latest = kept.latest() if kept else file
+        stored = getattr(second, "replay_buffer", None)
         read = refused(lambda: bool(second.load_from_file(latest, **(load or {}))))
         # files of tensors have names that differ between versions of the library below
         found = (path.relative_to(folder) for path in Path(folder).rglob("*"))
@@ -283,14 +282,10 @@ def _filed(
             answer, before=before, read=read, times=times, hook=hooks[1].state_dict(),
             heard=heard[1].loaded, files=sorted(str(p) for p in found if len(p.parts) < 3),
             note=refused(lambda: recorded(first._checkpoint_manifest_metadata())),
-            last=refused(lambda: str(second._last_log)), buffer=_length(second),
+            last=refused(lambda: str(second._last_log)),
+            buffer=-1 if stored is None else len(stored),
             **{f"other {name}": item for name, item in _state_of(second).items()},
         )  # fmt: skip
-
-
-def _length(trainer: Any) -> int:
-    stored = getattr(trainer, "replay_buffer", None)
-    return -1 if stored is None else len(stored)
 
 
 def _scored(trainer: Any) -> Dict[str, Any]:
@@ -328,12 +323,8 @@ def _files(trainer: Any, label: str) -> Any:
     }  # fmt: skip
     return Items(
         (f"{label}: {name}", item) for label, given in ways.items()
-        for name, item in _items(refused(partial(_filed, **{"make": _trainer, **given}))).items()
+        for name, item in items_of(refused(partial(_filed, **{"make": _trainer, **given}))).items()
     )  # fmt: skip
-
-
-def _items(answer: Any) -> Mapping[str, Any]:
-    return answer if isinstance(answer, Items) else {"": answer}
 
 
 def _states(trainer: Any, label: str) -> Any:
@@ -431,10 +422,6 @@ def _playing(trainer: Any) -> Dict[str, Any]:
     }  # fmt: skip
 
 
-def _falling(trainer: Any) -> Any:
-    return torch.optim.lr_scheduler.ExponentialLR(trainer.optimizer, 0.5)
-
-
 def _plain_buffer() -> Any:
     storage = library("torchrl.data", "LazyTensorStorage")(40)
     return library("torchrl.data", "ReplayBuffer")(storage=storage, batch_size=4)
@@ -489,7 +476,8 @@ _HOOKS: Dict[str, Any] = {
         lambda t: {"value_estimator": GAE(gamma=0.9, lmbda=0.8, value_network=value())},
         {"value_estimator": [lambda: len]}),
     "LRSchedulerHook": (
-        lambda t: {"scheduler": _falling(t)}, {"interval": ["optim", "epoch"]}),
+        lambda t: {"scheduler": torch.optim.lr_scheduler.ExponentialLR(t.optimizer, 0.5)},
+        {"interval": ["optim", "epoch"]}),
     "UTDRHook": (lambda t: {"trainer": t}, {}),
 }  # fmt: skip
 
@@ -507,10 +495,6 @@ def _made_hook(make: Any, trainer: Any, sender: Any = None) -> Any:
     return made(make.func, **{**_HOOKS[name][0](trainer), **given})
 
 
-def _stepped_by(hook: Any, loss: Any, norm: bool, limit: Any) -> Any:
-    return [hook(loss(None), norm, limit, 0), recorded(loss)]
-
-
 def _used_alone(hook: Any, data: Any, loss: Any) -> Any:
     """What a hook does with a batch: whatever of the usual methods it has."""
     if hasattr(hook, "extend"):
@@ -521,15 +505,15 @@ def _used_alone(hook: Any, data: Any, loss: Any) -> Any:
         return hook.normalize_reward(data.clone())
     if type(hook).__name__ == "OptimizerHook":
         ways = ((True, None), (True, 0.5), (False, 0.5), (True, 50.0))
-        return [refused(partial(_stepped_by, hook, loss, *way)) for way in ways]
+
+        def stepped(*way: Any) -> Any:
+            return [hook(loss(None), *way, 0), recorded(loss)]
+
+        return [refused(partial(stepped, *way)) for way in ways]
     if type(hook).__name__ in ("UpdateWeights", "LogTiming"):
-        return _names_of(hook())
+        # of times, which differ from run to run, the names
+        return sorted(map(str, hook() or ())) or "nothing"
     return hook(data.clone())
-
-
-def _names_of(answer: Any) -> Any:
-    """Of times, which differ from run to run, the names."""
-    return sorted(map(str, answer)) if answer else "nothing"
 
 
 def _kept(hook: Any) -> Any:
@@ -564,7 +548,7 @@ def _handled(make: Any, label: str) -> Any:
     outputs["once more"] = refused(partial(use, hook))
     outputs["sent"] = recorded(sender.sent)
     if label == "time" and len(make.keywords) < 2:
-        outputs.update(_items(refused(partial(_registered, make))))
+        outputs.update(items_of(refused(partial(_registered, make))))
     return Items(outputs)
 
 
@@ -587,7 +571,7 @@ def _registered(make: Any, *names: str) -> Any:
 def _named(make: Any, label: str) -> Any:
     return Items(
         (f"{name}: {key}", item) for name, given in (("own", ["own"]), ("twice", ["own", "own"]))
-        for key, item in _items(refused(partial(_registered, make, *given))).items()
+        for key, item in items_of(refused(partial(_registered, make, *given))).items()
     )  # fmt: skip
 
 
@@ -633,10 +617,10 @@ def _hooks() -> List[Subject]:
         )
         for name, entry in _HOOKS.items()
     ]  # fmt: skip
+    nested = {"a": {"b": 1, "c": {"d": 2}}, "e": 3}
     functions: Dict[str, Callable[[str], Any]] = {
-        "mask_batch": partial(batch, "continuous"),
-        "flatten_dict": _nested,
-    }
+        "mask_batch": partial(batch, "continuous"), "flatten_dict": lambda _: nested,
+    }  # fmt: skip
     return [
         *every,
         *(
@@ -653,10 +637,6 @@ def _hooks() -> List[Subject]:
             together=({"patience": 4, "min_delta": 0.5},), calls={"": _ended},
         ),
     ]  # fmt: skip
-
-
-def _nested(label: str) -> Dict[str, Any]:
-    return {"a": {"b": 1, "c": {"d": 2}}, "e": 3}
 
 
 # -- steppers --------------------------------------------------------------------------------------
@@ -869,7 +849,7 @@ def _elsewhere(trainer: Any, label: str) -> Any:
             own._post_steps_hook()
             return Items(_state_of(own))
 
-        for name, item in _items(refused(run)).items():
+        for name, item in items_of(refused(run)).items():
             outputs[f"{flags}: {name}"] = item
     return Items(outputs)
 
@@ -891,10 +871,6 @@ def _agents(trainer: Any, label: str) -> Any:
     return Items(outputs)
 
 
-def _whole_files(trainer: Any, label: str) -> Any:
-    return _filed(partial(_of, _algorithm(trainer)), whole=True)
-
-
 def _algorithms() -> List[Subject]:
     options: Dict[str, Sequence[Any]] = {
         "done_key": ["terminated"], "reward_key": ["reward_sum"], "clip_norm": [0.01],
@@ -911,7 +887,11 @@ def _algorithms() -> List[Subject]:
     )  # fmt: skip
     every = []
     for name in ("PPO", "A2C", "SAC", "TD3", "DDPG", "DQN"):
-        calls = {"": _played, "elsewhere": _elsewhere, "file": _whole_files}
+        calls = {
+            "": _played,
+            "elsewhere": _elsewhere,
+            "file": lambda made, _: _filed(partial(_of, _algorithm(made)), whole=True),
+        }
         kits = {"": Kit(partial(_given_of, name), str)}
         if name in ("PPO", "A2C"):
             kits["rates"] = Kit(partial(_given_of, name, rated=True), str)
