@@ -77,6 +77,7 @@ def test_the_file_of_an_agent_tells_its_algorithm(agents, name):
     assert {"deterministic actions", "sampled actions", "settings['gamma']"} <= set(paths)
 
 
+@pytest.mark.nightly
 def test_an_agent_plays_in_its_own_environment(tmp_path, monkeypatch):
     """Its episodes are compared, so that an environment that moved is seen where actions agree."""
     path = tmp_path / "agent.zip"
