@@ -28,8 +28,7 @@ from rlregress.model.recorded_traces import Trace
 from rlregress.tracing import trace_reader
 from rlregress.tracing.trace_comparison import compare
 from rlregress.upgrade import scenario_files
-
-from ..nightly import every
+from tools.tests.nightly import every
 
 PARTS = generated_cases.subjects()
 ROOT = Path(torchrl.__file__).parent
