@@ -72,7 +72,7 @@ def entry(report: Any) -> dict[str, Any]:
         ``test`` (node id), ``tier``, ``outcome`` (passed, failed, skipped, or error where the test
         could not be set up), ``seconds``, ``message``, and whatever the test attached:
         ``framework``, one of ``JUDGED``, ``detail``, ``scope``, ``found``, ``lacking``, ``record``,
-        ``verdict``, ``diagnostics``, ``not_judged``, ``throughput``.
+        ``verdict``, ``diagnostics``, ``not_judged``, ``throughput``, ``old_files``.
     """
     test, tier = _test_and_tier(report.nodeid)
     message = ""
@@ -110,6 +110,15 @@ def verdicts(entries: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 def not_judged(entries: list[dict[str, Any]]) -> dict[str, dict[str, str]]:
     """Cell -> what it was not judged by beside its returns -> why."""
     return {entry["cell"]: entry["not_judged"] for entry in entries if entry.get("not_judged")}
+
+
+def old_files(entries: list[dict[str, Any]]) -> dict[str, dict[str, list[str]]]:
+    """Framework -> kind of file that past releases wrote -> what became of it, in clauses."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for entry in sorted(entries, key=lambda entry: entry["test"]):
+        if isinstance(of := entry.get("old_files"), dict):
+            found.setdefault(entry["framework"], {})[of["kind"]] = of["found"]
+    return found
 
 
 def answered(entries: list[dict[str, Any]], framework: str) -> set[tuple[str, str]]:
@@ -210,6 +219,12 @@ class _Throughput:
 
 
 @dataclass(frozen=True, kw_only=True)
+class _OldFiles:
+    kind: Line
+    found: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class _Entry:
     test: str
     tier: Line
@@ -227,11 +242,16 @@ class _Entry:
     diagnostics: Mapping[Line, _Verdict] = field(default_factory=dict)
     not_judged: Mapping[Line, str] = field(default_factory=dict)
     throughput: _Throughput | None = None
+    old_files: _OldFiles | None = None
     record: _RunSummary | None = None
 
     def __post_init__(self) -> None:
         # which what is said is filed under
-        for key, of in (("throughput", "framework"), ("not_judged", "cell")):
+        for key, of in (
+            ("throughput", "framework"),
+            ("not_judged", "cell"),
+            ("old_files", "framework"),
+        ):
             if getattr(self, key) and not getattr(self, of):
                 raise ValueError(f"'{self.test}' has '{key}' and no '{of}'")
 

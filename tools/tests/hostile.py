@@ -187,6 +187,7 @@ JUDGED = {
     "seconds": 1.0, "message": "", "framework": "sb3", "cell": "sb3-ppo-Env0-v4-short",
     "verdict": {"verdict": "holds", "interval": [0.0, 1.0], "effect": 0.5},
     "throughput": {"algorithm": "ppo", "processes": [{"ratio": 2.0}], "verdicts": {}},
+    "old_files": {"kind": "sac model", "found": ["same (2.0.0)"]},
 }  # fmt: skip
 EVIDENCE = {"schema": 1, "tests": [ENTRY, JUDGED]}
 VERDICT = {

@@ -117,6 +117,7 @@ FURTHER: list[tuple[str, Any]] = [
     ("JSON", {"schema": 1, "runs": 1, "width": 999, "digest": "0" * 64}),
     ("JSON", hostile.JOB.as_dict()),
     ("JSON", [dataclasses.asdict(Checkpoint(1, "ab", 1.0, 2.0))]),
+    ("JSON", {"items": [["parameters", "float 0.5", "load", [0.5]]]}),
     ("TOML", {"project": {"name": "x"}, "tool": {"setuptools": {}}}),
 ]
 
@@ -135,8 +136,8 @@ def _of_formats() -> Iterator[tuple[str, Any]]:
 @cache
 def _listed() -> list[tuple[str, Any]]:
     """Kind and content of what commands write, and of every committed file, small ones first."""
-    # what is no text is read by NumPy alone, without pickles
-    others = {".sha256", ".npz"}
+    # what is no text is read by NumPy without pickles, or after its digest was compared
+    others = {".sha256", ".npz", ".gz"}
     paths = [path for path in suite.baselines().rglob("*.*") if path.suffix not in others]
     paths.sort(key=lambda path: (path.stat().st_size, path))
     kinds = [(datafiles._format(path), path.read_text(encoding="utf-8")) for path in paths]

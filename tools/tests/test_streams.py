@@ -61,7 +61,7 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path, command, code):
         ["--version"],
         ["status", "--store", "{}"],
         ["verify", "--store", "{}"],
-        ["plan", "--framework", "sb3"],
+        pytest.param(["plan", "--framework", "sb3"], marks=pytest.mark.nightly),
     ],
 )
 def test_an_output_without_room_is_said(given, tmp_path):

@@ -160,6 +160,7 @@ def test_limits_that_say_the_same_share_a_server():
     assert warm._key({"MKL_NUM_THREADS": "1"}) != warm._key({})
 
 
+@pytest.mark.nightly
 def test_variables_that_are_read_at_the_start_are_heeded(warm_executable):
     """Hashes are those of the seed that was given."""
     hashes = [
@@ -175,6 +176,7 @@ def test_variables_that_are_read_at_the_start_are_heeded(warm_executable):
     assert hashes[0] == hashes[1] != hashes[2]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("old", "new", "is_warm"),
     [

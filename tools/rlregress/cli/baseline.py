@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -18,9 +19,12 @@ from rlregress.studies import throughput_recording
 
 
 def record(
-    framework: Annotated[str, typer.Option(metavar="NAMES", help="Comma-separated.")],
-    algorithm: Annotated[str, typer.Option(metavar="NAMES", help="Comma-separated.")],
-    environment: Annotated[str, typer.Option(metavar="IDS", help="Gymnasium ids.")],
+    framework: Annotated[str, typer.Option(metavar="NAMES", help="Comma-separated.")] = "",
+    algorithm: Annotated[str, typer.Option(metavar="NAMES", help="Comma-separated.")] = "",
+    environment: Annotated[str, typer.Option(metavar="IDS", help="Gymnasium ids.")] = "",
+    saved: Annotated[
+        str, typer.Option(metavar="RELEASE", help="Store the files it saves; or: installed.")
+    ] = "",
     budget: Budget = "short",
     hyperparameters: Hyperparameters = "",
     seeds: Annotated[
@@ -38,8 +42,18 @@ def record(
 
     Trains cells and writes their returns to baselines/returns. One that was interrupted goes on
     from there, and stored runs of the same code are kept: more seeds add to them. Exit code 0, or 2
-    if a cell cannot be recorded.
+    if a cell cannot be recorded. --saved stable-baselines3==2.3.0 instead lets a release save its
+    files, and writes them to baselines/saved.
     """
+    if saved:
+        _record_saved(saved, bool(framework or algorithm or environment))
+        return
+    of_cells = {"--framework": framework, "--algorithm": algorithm, "--environment": environment}
+    for option, value in of_cells.items():
+        if not value:
+            raise UserError(
+                f"{option} is missing; a cell has a framework, an algorithm and an environment"
+            )
     wanted = recording.RecordingRequest(
         names("--framework", framework),
         names("--algorithm", algorithm),
@@ -56,6 +70,17 @@ def record(
         print(terminal.recorded_line(run_record, done, total), flush=True)
 
     for line in recording.record(wanted, workers, on_done):
+        typer.echo(line)
+
+
+def _record_saved(release: str, cells: bool) -> None:
+    # what makes environments is loaded where one is made
+    from rlregress.upgrade import saved_store
+
+    if cells:
+        raise UserError("--saved records files of a release, and no cells; leave out the others")
+    command = shlex.join(["rlregress", "baseline", "record", "--saved", release])
+    for line in saved_store.record(release, command, typer.echo):
         typer.echo(line)
 
 

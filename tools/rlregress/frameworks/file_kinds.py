@@ -5,8 +5,8 @@ Runs inside foreign and old environments: standard library only, Python 3.9 synt
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Callable, Iterable, Tuple
+from dataclasses import dataclass, replace
+from typing import Any, Callable, Iterable, Sequence, Tuple
 
 #: what is compared: its name, its value, and the function of the framework that it comes from.
 Item = Tuple[str, Any, Any]
@@ -24,6 +24,7 @@ class FileKind:
         state: what is compared of what was loaded; changes nothing.
         go_on: what is compared of what it does from there on, in the order of doing.
         of: the training's result -> what is saved of it; raises Unsupported.
+        stored: ``baselines/saved`` keeps such a file of each release.
     """
 
     name: str
@@ -33,6 +34,12 @@ class FileKind:
     state: Callable[[Any], Iterable[Item]]
     go_on: Callable[[Any], Iterable[Item]]
     of: Callable[[Any], Any] = lambda trained: trained
+    stored: bool = False
+
+
+def with_stored(kinds: Iterable[FileKind], names: Sequence[str]) -> Tuple[FileKind, ...]:
+    """The same kinds, with those of some names ``stored``."""
+    return tuple(replace(kind, stored=kind.name in names) for kind in kinds)
 
 
 @dataclass(frozen=True)

@@ -152,6 +152,7 @@ def outcomes(
                 throughput=throughput,
                 not_judged=evidence.not_judged(own),
                 lacking=lacking,
+                old_files=evidence.old_files(own).get(framework, {}),
             )
         )
     return made

@@ -193,6 +193,8 @@ def _importers(module: types.ModuleType, name: str, now: Any) -> Iterator[Tuple[
         file = str(own.get("__file__") or "")
         if importer is module or not file.endswith(".py"):
             continue
+        if not any(value is now for value in list(own.values())):
+            continue  # most are read no further: to parse every file that is loaded takes seconds
         for imported, known in _imported(file, str(own.get("__package__") or ""), module.__name__):
             if imported == name and own.get(known, _ABSENT) is now:
                 yield importer, known

@@ -3,29 +3,37 @@
 Runs inside foreign and old environments: standard library, NumPy, torch and gymnasium only, Python
 3.9 syntax. The job is a JSON file: ``framework``; ``algorithms``, empty for all; ``files``, a
 folder; ``write``, whether the files are made there first; ``times``, how often each is loaded;
-``again``, a folder into which each is saved again after it was loaded, empty for none; and
-``trusted``, names of kinds that PyTorch is to load although they are not only numbers.
+``again``, a folder into which each is saved again after it was loaded, empty for one that is not
+kept, None for not at all; ``trusted``, names of kinds that PyTorch is to load although they are not
+only numbers; ``kinds``, names of those that are wanted; and ``stored``, whether only those are that
+``baselines/saved`` keeps of each release.
 
-Only files that a process of the same command has written are loaded, and ``user``, if it is there
-(``user_files``), which the user has said to trust.
+Only files that a process of the same command has written are loaded, those of ``baselines/saved``
+after their digests were compared, and ``user``, if it is there (``user_files``), which the user has
+said to trust.
 """
 
 from __future__ import annotations
 
 import contextlib
+import importlib.metadata
 import inspect
 import json
 import os
+import platform
 import re
 import shutil
 import sys
 import tempfile
+import time
+import types
 import warnings
+import zipfile
 from typing import Any, Callable, Dict, Iterator, List, Tuple
 from unittest import mock
 
 from rlregress import frameworks
-from rlregress.frameworks.base import Unsupported
+from rlregress.frameworks.base import Adapter, Unsupported
 from rlregress.frameworks.file_kinds import FileKind, Saving
 from rlregress.frameworks.isolation import isolated
 from rlregress.frameworks.toys import Ends
@@ -38,6 +46,8 @@ _SEED = 1
 _MESSAGE = 400
 #: how PyTorch refuses a file, and what tells it not to.
 _WEIGHTS_ONLY, _TRUST = "Weights only load failed", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"
+#: packages that write, beside the framework's.
+_WRITING = ("cloudpickle", "gym", "gymnasium", "numpy", "torch")
 _COLOUR = re.compile("\x1b\\[[0-9;]*m")
 #: path of an item, what it is in words, number of the function that it comes from, and numbers.
 Row = Tuple[str, str, int, List[Any]]
@@ -46,9 +56,10 @@ Row = Tuple[str, str, int, List[Any]]
 def answers(job: Dict[str, Any]) -> Dict[str, Any]:
     """What was saved and loaded.
 
-    ``functions``: "file:line name". ``kinds``: name -> ``way``, and either ``items``, once for
-    each time it was loaded, or ``error``, ``at`` and ``when`` ("write", "load", or "use" with the
-    items before it), or ``unsupported``.
+    ``functions``: "file:line name". ``kinds``: name -> ``way``, ``algorithm``, and either
+    ``items``, once for each time it was loaded, or ``error``, ``at`` and ``when`` ("write", "load",
+    or "use" with the items before it), or ``unsupported``. ``versions``: where only ``stored``
+    kinds are wanted, those that a record of them names.
     """
     adapter = frameworks.get(job["framework"])
     places = Places(adapter.code_folders())
@@ -56,10 +67,20 @@ def answers(job: Dict[str, Any]) -> Dict[str, Any]:
     for algorithm, savings in adapter.saved_files().items():
         if not job["algorithms"] or algorithm in job["algorithms"]:
             for saving in savings:
-                found.add(saving, job)
+                found.add(algorithm, saving, job)
     if job.get("user"):
         found.add_user(user_files.kind(job["user"], adapter), job)
-    return {"functions": found.functions, "kinds": found.kinds}
+    versions = _versions(adapter) if job.get("stored") else {}
+    return {"functions": found.functions, "kinds": found.kinds, "versions": versions}
+
+
+def _versions(adapter: Adapter) -> Dict[str, str]:
+    """Of what has a part in a file."""
+    found = {"python": platform.python_version()}
+    for package in (*adapter.packages, *_WRITING):
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found[package] = importlib.metadata.version(package)
+    return found
 
 
 class _Kinds:
@@ -70,20 +91,23 @@ class _Kinds:
         self.functions: List[str] = []
         self.kinds: Dict[str, Dict[str, Any]] = {}
 
-    def add(self, saving: Saving, job: Dict[str, Any]) -> None:
-        """All kinds of one training."""
+    def add(self, algorithm: str, saving: Saving, job: Dict[str, Any]) -> None:
+        """The wanted kinds of one training."""
         trained: Any = None
         lost: Dict[str, Any] = {}
-        if job["write"]:
+        kinds = [kind for kind in saving.kinds if _is_wanted(kind, job)]
+        if job["write"] and kinds:
             trained, lost = self._tried("write", saving.train, _make_env, _SEED)
-        for kind in saving.kinds:
+        for kind in kinds:
             folder = os.path.join(job["files"], kind.name)
             failed = lost
             if job["write"] and not lost:
-                failed = self._tried("write", _write, kind, trained, folder)[1]
+                with _fixed_time() if job.get("stored") else contextlib.nullcontext():
+                    failed = self._tried("write", _write, kind, trained, folder)[1]
             elif not job["write"] and not os.path.isdir(folder):
                 failed = {"unsupported": "there is no such file"}
-            self.kinds[kind.name] = {"way": kind.way, **(failed or self._times(kind, folder, job))}
+            found = failed or self._times(kind, folder, job)
+            self.kinds[kind.name] = {"way": kind.way, "algorithm": algorithm, **found}
 
     def add_user(self, kind: FileKind, job: Dict[str, Any]) -> None:
         """A user's file, which nobody here has written."""
@@ -133,9 +157,12 @@ class _Kinds:
             message = f"{found['type']}: {text}"[:_MESSAGE]
             return None, {"error": message, "at": found["at"] or found["by"], "when": when}
 
-    def _used(self, kind: FileKind, loaded: Any, folder: str, rows: List[Row]) -> None:
+    def _used(self, kind: FileKind, loaded: Any, folder: Any, rows: List[Row]) -> None:
         """Note what was loaded from a file, and what comes back after it was saved again."""
         rows.extend(self._rows(kind.state(loaded)))
+        if folder is None:
+            rows.extend(self._rows(kind.go_on(loaded)))
+            return
         with tempfile.TemporaryDirectory() as made:
             again = os.path.join(folder or made, kind.name)
             os.makedirs(again, exist_ok=True)
@@ -158,6 +185,11 @@ class _Kinds:
         return self.functions.index(name)
 
 
+def _is_wanted(kind: FileKind, job: Dict[str, Any]) -> bool:
+    named = job.get("kinds")
+    return (kind.stored or not job.get("stored")) and (not named or kind.name in named)
+
+
 def _place(function: Any, places: Places) -> str:
     """Where a function stands: "file:line name"."""
     code = getattr(inspect.unwrap(function), "__code__", None)
@@ -170,6 +202,12 @@ def _place(function: Any, places: Places) -> str:
 
 def _trusting() -> Any:
     return mock.patch.dict(os.environ, {_TRUST: "1"})
+
+
+def _fixed_time() -> Any:
+    """Archives of the same content are the same bytes, and so are stored once."""
+    clock = types.SimpleNamespace(time=lambda: 0.0, localtime=lambda _: time.gmtime(1e9))
+    return mock.patch.object(zipfile, "time", clock)
 
 
 def _make_env(discrete: bool = False) -> Any:

@@ -114,6 +114,7 @@ class FrameworkOutcome:
         not_judged: cell -> what it was not judged by beside its returns -> why.
         lacking: package that is not installed, in a sentence -> what of the framework was not
             checked without it: tests, and cells.
+        old_files: kind of file that past releases wrote -> what became of it, in clauses.
     """
 
     framework: str
@@ -127,6 +128,7 @@ class FrameworkOutcome:
     throughput: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     not_judged: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     lacking: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    old_files: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def critics_alone(self) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 #: how the words on a file begin whose content is loaded alike, and of which only what the framework
@@ -73,3 +74,72 @@ class LoadedFile:
         versions = f"{self.writer} -> {self.reader}"
         more = f" (and {self.differing - 1} more)" if self.differing > 1 else ""
         return f"{before}{self.item}, {self.function}: {versions}{more}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredFile:
+    """What became of a file of ``baselines/saved`` with what is installed.
+
+    Attributes:
+        name: of the kind.
+        release: that wrote it.
+        file: what differs beside the items that are expected to; None: it was not loaded.
+        error_expected: that it does not load is known.
+        expected: known differences that are there, in words.
+        gone: known differences that are not.
+        refused: why it was not loaded; it is not the file that was recorded.
+        skipped: why it cannot be loaded here.
+    """
+
+    name: str
+    release: str
+    file: LoadedFile | None = None
+    expected: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+    error_expected: bool = False
+    refused: str = ""
+    skipped: str = ""
+
+    @property
+    def failure(self) -> str:
+        """In words, what is not as recorded or expected; empty: nothing."""
+        if self.refused:
+            return f"refused: {self.refused}"
+        if self.file is None:
+            return ""
+        found = []
+        if self.file.error is not None and not self.error_expected:
+            when = "does not load" if self.file.error.when == "load" else "loads, and then fails"
+            found.append(f"{when}: {self.file.error}")
+        if self.file.differing and not self.file.rounding:
+            found.insert(0, self.file.words)
+        found += [f"no longer differs as documented: {why}" for why in self.gone]
+        return "; ".join(found)
+
+    @property
+    def state(self) -> str:
+        """In words, where nothing failed."""
+        if self.skipped:
+            return f"not loaded: {self.skipped}"
+        if self.expected:
+            lost = self.file is not None and self.file.error is not None
+            how = "does not load" if lost else "differs"
+            return f"{how}, as documented: {'; '.join(self.expected)}"
+        return "close: rounding" if self.file is not None and self.file.rounding else "same"
+
+
+def by_release(files: Sequence[StoredFile]) -> list[str]:
+    """One clause for each outcome of the files of a kind, with the releases that wrote them.
+
+    Failures come first.
+    """
+    texts: dict[str, list[str]] = {}
+    for file in sorted(files, key=lambda file: not file.failure):
+        texts.setdefault(file.failure or file.state, []).append(file.release)
+    return [f"{text} ({_releases(of)})" for text, of in texts.items()]
+
+
+def _releases(names: Sequence[str]) -> str:
+    return (
+        ", ".join(names) if len(names) < 3 else f"{len(names)} releases, {names[0]} to {names[-1]}"
+    )

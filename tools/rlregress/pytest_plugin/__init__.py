@@ -5,6 +5,8 @@ Tests ask for what they need by argument name:
 - ``framework``: an adapter; the test runs once per selected framework.
 - ``framework`` and ``algorithm``: the test runs once per algorithm of each of them; those that no
   cell trains among them if it is marked ``without_cells``.
+- ``framework``, ``algorithm`` and ``stored_kind``: the test runs once per kind of file that past
+  releases of each of them wrote (``baselines/saved``).
 - ``implementation``: one detail on one framework in one scope; the test names the detail with
   ``@pytest.mark.detail("sac.critic_loss.scale")``, or runs for every detail of the catalogue.
 - ``training``, ``judged_cell``, ``judged_group``, ``judged_training``, ``judged_critic``: one run,
@@ -261,6 +263,9 @@ def _parametrize_frameworks(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("framework", adapters, ids=[a.full_name for a in adapters])
         return
     names = _names(metafunc.config, "--algorithm")
+    if "stored_kind" in metafunc.fixturenames:
+        _parametrize_stored_kinds(metafunc, adapters, names)
+        return
     beside = metafunc.definition.get_closest_marker(_WITHOUT_CELLS)
     chosen = [
         (adapter, algorithm)
@@ -272,6 +277,27 @@ def _parametrize_frameworks(metafunc: pytest.Metafunc) -> None:
         ("framework", "algorithm"),
         chosen,
         ids=[f"{adapter.full_name}-{algorithm}" for adapter, algorithm in chosen],
+    )
+
+
+def _parametrize_stored_kinds(
+    metafunc: pytest.Metafunc, adapters: Sequence[Adapter], names: Sequence[str]
+) -> None:
+    from rlregress.upgrade import saved_store
+
+    try:
+        chosen = [
+            (adapter, algorithm, kind)
+            for adapter in adapters
+            for algorithm, kind in saved_store.kinds(adapter.name)
+            if not names or algorithm in names
+        ]
+    except UserError as error:
+        raise pytest.Collector.CollectError(str(error)) from None
+    metafunc.parametrize(
+        ("framework", "algorithm", "stored_kind"),
+        chosen,
+        ids=[f"{adapter.full_name}-{kind.replace(' ', '_')}" for adapter, _, kind in chosen],
     )
 
 
@@ -578,6 +604,9 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pyte
         terminalreporter.write_line(line)
     for line in words.not_judged(evidence_file.not_judged(entries)):
         terminalreporter.write_line(line)
+    for name, kinds in evidence_file.old_files(entries).items():
+        for line in words.old_files(kinds):
+            terminalreporter.write_line(f"{name}: {line}")
     if measured := evidence_file.throughput(entries):
         from rlregress.reporting import throughput_text
 

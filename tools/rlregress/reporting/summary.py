@@ -121,6 +121,9 @@ def markdown(result: GateResult) -> str:
                 ]
             lines += [f"- {sentence}" for sentence in words.not_judged(outcome.not_judged)]
             lines.append("")
+        if outcome.old_files:
+            found = [f"- {line}" for line in words.old_files(outcome.old_files)]
+            lines += ["Files of past releases:", "", *found, ""]
         if outcome.throughput:
             measured = {
                 (outcome.framework, of): of_pair for of, of_pair in outcome.throughput.items()

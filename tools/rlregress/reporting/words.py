@@ -261,3 +261,8 @@ def lines(verdicts: Mapping[str, Mapping[str, Any]]) -> list[str]:
         f"If nothing changed, some line above says 'regressed' in at most {rate(alpha)} of such "
         "sessions.",
     ]
+
+
+def old_files(found: Mapping[str, Sequence[str]]) -> list[str]:
+    """What became of files that past releases wrote: a line for each kind."""
+    return [f"old files {kind}: {'; '.join(of)}" for kind, of in found.items()]

@@ -20,13 +20,15 @@ from rlregress.model.loaded_files import LoadedFile, LoadError
 from rlregress.tracing.recording_processes import Side
 from rlregress.upgrade import side_process
 
-_MODULE = "rlregress.inside.saved_files_worker"
+#: the module that loads files, in a process of its own.
+WORKER = "rlregress.inside.saved_files_worker"
 #: an item that is not there.
 _MISSING: tuple[str, list[Any]] = ("missing", [])
 #: items that are computed from what was loaded.
 _COMPUTED = (
     "deterministic actions", "sampled actions", "values", "target values", "losses", "next update",
-    "continued training", "returns of episodes", "lengths of episodes",
+    "continued training", "returns of episodes", "lengths of episodes", "observations", "rewards",
+    "statistics after steps", "rows after more of them",
 )  # fmt: skip
 #: relative size of a first difference that may be one of rounding, and of what it grows to.
 _UNIT, _SMALL = 1e-6, 1e-3
@@ -57,7 +59,7 @@ def compared(
     if both_ways:
         written["again"] = f"{files[0]}-again"
     try:
-        own = side_process.run_module(old, _MODULE, written, files[0].with_suffix(".json"))
+        own = side_process.run_module(old, WORKER, written, files[0].with_suffix(".json"))
     except UserError as error:
         return [LoadedFile(name="files", own_error=LoadError(when="start", error=str(error)))]
     if not own["kinds"]:
@@ -65,7 +67,7 @@ def compared(
     written["trusted"] = [name for name, kind in own["kinds"].items() if kind.get("trusted")]
     given = {**written, "write": False, "times": 1, "again": str(files[1]) if both_ways else ""}
     try:
-        other = side_process.run_module(new, _MODULE, given, files[1].with_suffix(".json"))
+        other = side_process.run_module(new, WORKER, given, files[1].with_suffix(".json"))
     except UserError as error:
         other = _ended(own, error)
     found = list(judged(own, other, newer=False))
@@ -87,7 +89,7 @@ def _back(
         job = {**written, "files": folder, "write": False, "again": "", "user": None}
         kept = files[0].with_name(f"{files[0].name}-{mark}.json")
         try:
-            answers.append(side_process.run_module(old, _MODULE, job, kept))
+            answers.append(side_process.run_module(old, WORKER, job, kept))
         except UserError as error:
             answers.append(_ended(own, error))
     loaded = {name for name, entry in other["kinds"].items() if entry.get("items")}
@@ -170,15 +172,19 @@ def _difference(
     return made
 
 
+def is_computed(path: str) -> bool:
+    """Whether an item is computed from what was loaded."""
+    return path.removeprefix("saved again: ").startswith(_COMPUTED)
+
+
 def _gap(row: Sequence[Any], found: Sequence[Any]) -> float:
     """How far an item that was computed is from that of the other version, relative to its size.
 
     Infinite of what was loaded, which rounding does not touch, and of what is no float.
     """
     path, words, _, numbers = row
-    computed = path.removeprefix("saved again: ").startswith(_COMPUTED)
     kinds = [text.partition(":")[0] for text in (words, found[0])]
-    if not computed or not numbers or kinds[0] != kinds[1]:
+    if not is_computed(path) or not numbers or kinds[0] != kinds[1]:
         return math.inf
     pairs = zip(map(float, numbers), map(float, found[1]), strict=True)
     gap = max(abs(old - new) for old, new in pairs)

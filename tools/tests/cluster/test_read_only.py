@@ -59,6 +59,7 @@ def store(tmp_path_factory) -> Iterator[Store]:
         folder.chmod(0o755)
 
 
+@pytest.mark.nightly
 def test_a_store_that_can_only_be_read_is_looked_at(store):
     """What is there, whose clock tells the ages, what is wrong and what is left."""
     found = called("status", "--store", str(store.folder))

@@ -145,6 +145,7 @@ def test_a_run_that_is_cancelled_is_stopped(ask, store):
     assert re.search(r"^stopped: .* \(Slurm \d+_\d\): stopped by SIGTERM", output, re.MULTILINE)
 
 
+@pytest.mark.nightly
 def test_a_store_may_lie_anywhere(ask, tmp_path):
     """Whatever of the shell, of sbatch and of ours is in its path; and it is found in the queue."""
     store = Store(tmp_path / "a b%A%j%%$HOME'\"`#;&ü INDEX" / "runs")

@@ -9,6 +9,7 @@ import tomllib
 import types
 import warnings
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from rlregress.model.recorded_traces import Trace
 from rlregress.tracing import trace_reader
 from rlregress.tracing.trace_comparison import compare
 from rlregress.upgrade import scenario_files
+from tools.tests.nightly import every
 
 PARTS = generated_cases.subjects()
 ROOT = Path(torchrl.__file__).parent
@@ -219,13 +221,7 @@ def put(fault: dict[str, str], faulty: bool) -> None:
     assert not swap.swap([change], [str(ROOT)])
 
 
-@pytest.mark.parametrize(
-    "fault",
-    [
-        pytest.param(f, id=f["call"], marks=[pytest.mark.nightly] if f.get("nightly") else [])
-        for f in FAULTS
-    ],
-)
+@pytest.mark.parametrize("fault", every(4, FAULTS, itemgetter("call")))
 def test_a_call_shows_a_fault(fault):
     """What the call shows is something else."""
     call = next(

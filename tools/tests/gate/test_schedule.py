@@ -111,6 +111,7 @@ def test_what_is_drawn_is_a_ratio_of_the_same_cell():
     assert np.mean(drawn[::2]) == pytest.approx(10.0, abs=0.5)
 
 
+@pytest.mark.nightly
 def test_a_plan_says_when_the_last_run_ends(tmp_path):
     """With each run's start, between the bound and what one worker would take."""
     chosen = Selection("short", ("sb3",), cells="sb3-ppo-*")

@@ -171,6 +171,7 @@ def test_a_plan_counts_the_runs_of_the_next_look(chosen, trained, tmp_path, look
     assert any(line.startswith(f"of the {'next' if looks else 'first'} look ") for line in listed)
 
 
+@pytest.mark.nightly
 def test_a_plan_leaves_a_gate_that_has_begun_for_fresh_seeds_alone(
     chosen, trained, tmp_path, command
 ):
@@ -214,6 +215,7 @@ def test_a_plan_ends_in_the_gate_that_it_plans(command, options, following):
     assert (code, output.splitlines()[-1]) == (0, following)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("options", [["--single-look"], ["--seeds", "3"]])
 def test_the_gate_that_is_proposed_is_the_one_that_follows(command, options):
     """Not the one that was asked about, where that one does not see the drop."""
@@ -228,6 +230,7 @@ def test_the_gate_that_is_proposed_is_the_one_that_follows(command, options):
         assert any(line.endswith(f"{GATE.removeprefix('next: ')}{option}") for line in following)
 
 
+@pytest.mark.nightly
 def test_a_gate_for_one_of_two_drops_says_which(command, chosen):
     """Where no gate sees the drop in any one cell, what follows is labelled with the other."""
     code, output, _ = command("plan", "--cells", chosen.cells, "--must-detect", "30%")
@@ -238,6 +241,7 @@ def test_a_gate_for_one_of_two_drops_says_which(command, chosen):
     assert following.startswith("next: a drop of 30% that the cells of a group have in common")
 
 
+@pytest.mark.nightly
 def test_a_plan_that_proposes_two_gates_names_both(command):
     """One for a drop in any cell, another for one in common, each with what it sees."""
     arguments = ["plan", "--framework", "sb3", "--must-detect", "12%"]
@@ -252,6 +256,7 @@ def test_a_plan_that_proposes_two_gates_names_both(command):
     assert alone == f"{together} --seeds 20"
 
 
+@pytest.mark.nightly
 def test_a_plan_proposes_no_gate_that_does_not_see_what_it_must(command):
     """It ends in what is missing; a study is nothing for a gate on one machine."""
     _, output, _ = command(

@@ -149,6 +149,7 @@ def test_a_changed_default_differs(module):
     assert (found["given"], found["differs"]["old"], found["differs"]["new"]) == (True, "2", "3")
 
 
+@pytest.mark.nightly
 def test_a_constant_that_differs_is_behind_a_bound(module):
     """The functions that read it are the same: each is called with the value of either version."""
     code, captured = module
@@ -162,6 +163,7 @@ def test_a_constant_that_differs_is_behind_a_bound(module):
     assert (code._LIMIT, code.Agent.floor) == (2.0, -1.0)
 
 
+@pytest.mark.nightly
 def test_a_bound_that_is_far_away_is_met(module, monkeypatch):
     """Numbers become what lies between the old and the new one, and beyond both."""
     code, captured = module

@@ -323,10 +323,7 @@ def recorded(script: Path, folder: Path) -> str:
 
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(n, marks=pytest.mark.nightly if n in ("spawned", "torchrl") else ())
-        for n in SCRIPTS
-    ],
+    [pytest.param(n, marks=pytest.mark.nightly if n != "environments" else ()) for n in SCRIPTS],
 )
 def test_a_script_does_the_same_under_a_recorder(name: str, tmp_path: Path) -> None:
     """It prints the same, and its files are loaded where this suite is not."""

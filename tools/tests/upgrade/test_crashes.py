@@ -224,6 +224,7 @@ def sb3(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str, str], S
 PPO = frameworks.get("sb3"), "ppo"
 
 
+@pytest.mark.nightly
 def test_a_second_backward_pass_is_a_crash(compare: Compare, sb3: Any) -> None:
     """The hook around ``backward`` is no part of it, and ``PPO.train`` was executed."""
     side = sb3("ppo/ppo.py", "loss.backward()", "loss.backward(); loss.backward()")

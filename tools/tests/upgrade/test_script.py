@@ -83,6 +83,7 @@ def test_a_script_that_does_the_same_is_acquitted(judge, tree):
     assert "| script | train.py | equal |" in text
 
 
+@pytest.mark.nightly
 def test_a_script_that_does_other_things_is_named_by_line(judge, tree):
     """A loss of twice the value is found where the script hands it to backward."""
     code, found, text = judge(tree("a"), tree("b", ".mean()", ".mean() * 2"))

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import multiprocessing
-import tomllib
 from dataclasses import replace
-from pathlib import Path
+from operator import itemgetter
 
 import numpy as np
 import pytest
 import torch
 
 from rlregress import frameworks
-from rlregress.inside import saved_files_worker, saved_items, swap
+from rlregress.inside import saved_files_worker, saved_items
 from rlregress.model import differences as model
 from rlregress.model.loaded_files import LoadedFile, LoadError
 from rlregress.tracing.recording_processes import current
 from rlregress.upgrade import entries, side_files
-
-TABLE = tomllib.loads(Path(__file__).with_name("faults_of_files.toml").read_text("utf-8"))
-ROOTS = {
-    name: Path(importlib.import_module(frameworks.get(name).modules[0]).__file__).parent
-    for name in ("sb3", "torchrl")
-}
+from tools.tests.nightly import every
+from tools.tests.upgrade.faults_of_files import TABLE, in_a_fork, put_in
 
 
 def job(framework, kind, folder, **more):
@@ -61,13 +54,7 @@ def loaded(change, folder, output):
         for algorithm, savings in adapter.saved_files().items()
     }
     adapter.saved_files = lambda: kept
-    root = ROOTS[change["framework"]]
-    text = (root / change["file"]).read_text(encoding="utf-8")
-    at = text.index(f"def {change['function'].rpartition('.')[2]}(")
-    at = text.index(change["old"], at)
-    text = text[:at] + change["new"].strip() + text[at + len(change["old"]) :]
-    changed = {"file": f"{root.name}/{change['file']}", "functions": [change["function"]]}
-    assert swap.swap([{**changed, "text": text}], [str(root)]) == []
+    put_in(change)
     given = job(change["framework"], change["kind"], folder)
     output.write_text(json.dumps(saved_files_worker.answers(given)))
 
@@ -79,12 +66,7 @@ def entry(written, tmp_path):
     def made(change):
         folder, own = written(change["framework"], change["kind"])
         output = tmp_path / "answers.json"
-        process = multiprocessing.get_context("fork").Process(
-            target=loaded, args=(change, folder, output)
-        )
-        process.start()
-        process.join()
-        assert process.exitcode == 0
+        in_a_fork(loaded, change, folder, output)
         files = side_files.judged(own, json.loads(output.read_text()), newer=False)
         (found,) = entries.of_saved(files, change["framework"])
         return found
@@ -92,7 +74,7 @@ def entry(written, tmp_path):
     return made
 
 
-@pytest.mark.parametrize("change", TABLE["fault"], ids=lambda change: change["name"])
+@pytest.mark.parametrize("change", every(4, TABLE["fault"], itemgetter("name")))
 def test_a_fault_is_found(entry, change):
     """The entry differs, and names the first thing that does."""
     found = entry(change)
@@ -100,7 +82,7 @@ def test_a_fault_is_found(entry, change):
     assert change["shows"] in found.reason
 
 
-@pytest.mark.parametrize("change", TABLE["same"], ids=lambda change: change["name"])
+@pytest.mark.parametrize("change", every(4, TABLE["same"], itemgetter("name")))
 def test_a_rewrite_is_none(entry, change):
     """What does the same is the same."""
     found = entry(change)

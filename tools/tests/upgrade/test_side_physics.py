@@ -85,6 +85,7 @@ def test_a_later_episode_is_named():
     assert moved.returns.startswith("episode 2 of 3; mean returns 1.5 and 2, difference ")
 
 
+@pytest.mark.nightly
 def test_both_sides_play_every_policy(tmp_path):
     """In a process of theirs, with the installed versions."""
     side = Side("A", python=sys.executable)

@@ -467,7 +467,10 @@ def dropped(publish):
     publish("a", "10", "x; extra == 'plot'")
 
 
-@pytest.mark.parametrize("started", STARTED)
+@pytest.mark.parametrize(
+    "started",
+    [pytest.param(s, marks=() if s == "subprocess" else pytest.mark.nightly) for s in STARTED],
+)
 def test_what_a_version_does_not_install_is_not_found(dropped, tmp_path, started):
     """A process on its side, and every process that it starts, finds neither the module nor the
     distribution; on the other side both are there."""
@@ -499,6 +502,7 @@ def test_a_new_requirement_is_hidden_on_the_old_side(dropped, tmp_path):
     assert finds(nine, tmp_path) == [ALL, ALL]
 
 
+@pytest.mark.nightly
 def test_what_is_lent_is_found(dropped, tmp_path):
     """A distribution that is lent is on both sides, with all that it requires."""
     _, ten = hiding("a==9", "a==10", lend=["X"])
@@ -521,6 +525,7 @@ def test_what_the_suite_needs_is_there(dropped, tmp_path, monkeypatch):
     assert "  although y is there all the same: the suite itself needs it" in ten.lines
 
 
+@pytest.mark.nightly
 def test_what_only_reports_need_is_hidden(publish, monkeypatch):
     """A library that draws the report runs on no side: it is not lent to a side."""
     publish("matplotlib", "0.1")
@@ -531,6 +536,7 @@ def test_what_only_reports_need_is_hidden(publish, monkeypatch):
     assert "matplotlib" in ten.hidden
 
 
+@pytest.mark.nightly
 def test_the_installed_version_is_a_version(dropped, base):
     """Against a requirement, what is installed counts with what it requires."""
     base("a", "10")
@@ -553,6 +559,7 @@ def test_a_users_own_environment_and_tree_stay_as_they_are(dropped, base, tmp_pa
     assert [side.hidden for side in sides] == [(), ()]
 
 
+@pytest.mark.nightly
 def test_a_package_that_two_distributions_share_stays(publish, tmp_path):
     """Of a namespace, only the part that the hidden distribution brings is not found."""
     for name, part in (("x", "x"), ("y", "y")):
@@ -583,6 +590,7 @@ def _record(folder, names):
                 new.writestr(info, data)
 
 
+@pytest.mark.nightly
 def test_another_sitecustomize_runs_all_the_same(dropped, tmp_path, monkeypatch):
     """A site's own start-up module runs on a side on which something is hidden."""
     (tmp_path / "site").mkdir()
@@ -596,6 +604,7 @@ def test_another_sitecustomize_runs_all_the_same(dropped, tmp_path, monkeypatch)
     assert value.stdout.split() == ["True", own, ten.side.paths[0]]
 
 
+@pytest.mark.nightly
 def test_kept_answers_are_of_a_side_that_hides_the_same(dropped):
     """A side that is lent something is another side: its answers are not those of one without."""
     _, without = hiding("a==9", "a==10")

@@ -29,6 +29,21 @@ def load(path):
     return made
 """
 
+TRAINER_LOADER = """
+import torch
+
+
+def load(path):
+    state = torch.load(path)["loss_module"]
+    before = "actor_network_params.module.0.module.0."
+    made = torch.nn.Sequential(
+        torch.nn.Linear(3, 8), torch.nn.Tanh(), torch.nn.Linear(8, 8), torch.nn.Tanh(),
+        torch.nn.Linear(8, 2),
+    )
+    made.load_state_dict({k[len(before):]: v for k, v in state.items() if k.startswith(before)})
+    return made
+"""
+
 
 class Hostile:
     """Writes a file when it is loaded."""
@@ -77,6 +92,7 @@ def test_the_file_of_an_agent_tells_its_algorithm(agents, name):
     assert {"deterministic actions", "sampled actions", "settings['gamma']"} <= set(paths)
 
 
+@pytest.mark.nightly
 def test_an_agent_plays_in_its_own_environment(tmp_path, monkeypatch):
     """Its episodes are compared, so that an environment that moved is seen where actions agree."""
     path = tmp_path / "agent.zip"
@@ -122,6 +138,26 @@ def test_a_loader_builds_what_the_file_does_not_tell(tmp_path):
     torch.save(torch.nn.Linear(3, 2).state_dict(), weights)
     found = entry(own, answers(weights, loader, rows))
     assert (found.state, "parameters['bias']" in found.reason) == (model.DIFFERS, True)
+
+
+def test_a_loader_reads_the_checkpoint_of_a_trainer_of_torchrl(tmp_path):
+    """Its actor alone, with the parameters that the trainer has saved."""
+    _, training, _ = frameworks.get("torchrl").saved_files()["ppo"]
+    (kind,) = training.kinds
+    kind.save(training.train(lambda discrete=False: Ends(discrete=discrete), 1), str(tmp_path))
+    (path,) = tmp_path.iterdir()
+    loader, rows = tmp_path / "loader.py", tmp_path / "rows.npy"
+    loader.write_text(TRAINER_LOADER)
+    np.save(rows, np.ones((4, 3), np.float32))
+    own = answers(path, loader, rows)
+    assert entry(own, own).state == model.SAME
+    items = dict(row[:2] for row in own["kinds"][path.name]["items"][0])
+    assert "[4, 2]" in items["deterministic actions"]
+    state = torch.load(path)
+    state["loss_module"]["actor_network_params.module.0.module.0.4.bias"] += 1.0
+    torch.save(state, path)
+    found = entry(own, answers(path, loader, rows))
+    assert (found.state, "parameters['4.bias']" in found.reason) == (model.DIFFERS, True)
 
 
 @pytest.fixture

@@ -234,6 +234,7 @@ def test_a_family_knows_what_is_tested_first_at_which_level():
     assert found["a critic"].visible_drop == pytest.approx(observed)
 
 
+@pytest.mark.nightly
 def test_critics_are_pooled_like_returns():
     """A growth that no critic shows alone is seen in the group, and not in that of the returns."""
     cells = {}

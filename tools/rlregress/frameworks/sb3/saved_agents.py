@@ -18,7 +18,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.capabilities import check_arguments
-from rlregress.frameworks.file_kinds import FileKind, Item, Saving
+from rlregress.frameworks.file_kinds import FileKind, Item, Saving, with_stored
 from rlregress.frameworks.sb3 import compat, gyms, user_code
 from rlregress.frameworks.sb3.scenario_request import algorithm_named, library, made, silent
 
@@ -355,4 +355,12 @@ def _kinds(algorithm: str) -> Iterator[FileKind]:
         yield _checkpoint(algorithm)
 
 
-SAVED = {name: (Saving(partial(_train, name), tuple(_kinds(name))),) for name in _SETTINGS}
+#: one of each form, and not of each algorithm: other agents are written by the same functions.
+_STORED_KINDS = (
+    "ppo model", "ppo parameters", "ppo policy", "ppo normaliser", "sac model", "sac parameters",
+    "sac replay buffer", "td3 model", "dqn model", "dqn parameters",
+)  # fmt: skip
+SAVED = {
+    name: (Saving(partial(_train, name), with_stored(_kinds(name), _STORED_KINDS)),)
+    for name in _SETTINGS
+}

@@ -16,7 +16,7 @@ from typing import Any, Callable, Dict, Iterator
 import torch
 
 from rlregress.frameworks.base import TrainingRequest
-from rlregress.frameworks.file_kinds import FileKind, Item, Saving
+from rlregress.frameworks.file_kinds import FileKind, Item, Saving, with_stored
 from rlregress.frameworks.torchrl import training
 from rlregress.frameworks.torchrl.compat import LOG_PROBS, library, ppo_loss, sac_loss, td3_loss
 from rlregress.frameworks.torchrl.network_factories import (
@@ -434,12 +434,20 @@ def _kinds(algorithm: str) -> Iterator[FileKind]:
         yield _replay_buffer(algorithm, dumped=False)
 
 
+#: one of each form, and the losses whose parameters releases have renamed.
+_STORED_KINDS = (
+    "ppo loss", "ppo policy", "ppo trainer", "vecnorm normaliser", "sac optimizer",
+    "sac replay buffer", "sac replay buffer state", "sac trainer", "td3 loss", "dqn optimizer",
+)  # fmt: skip
+
+
 def _savings(algorithm: str) -> Iterator[Saving]:
-    yield Saving(partial(_train, algorithm), tuple(_kinds(algorithm)))
+    yield Saving(partial(_train, algorithm), with_stored(_kinds(algorithm), _STORED_KINDS))
     if algorithm in ("ppo", "sac", "td3"):
-        yield Saving(partial(_train_trainer, algorithm), (_trainer(algorithm),))
+        trainer = with_stored([_trainer(algorithm)], _STORED_KINDS)
+        yield Saving(partial(_train_trainer, algorithm), trainer)
     if algorithm == "ppo":
-        yield Saving(_normalised, (_statistics(),))
+        yield Saving(_normalised, with_stored([_statistics()], _STORED_KINDS))
 
 
 SAVED = {algorithm: tuple(_savings(algorithm)) for algorithm in _DELAYED}

@@ -79,7 +79,8 @@ def page(result: GateResult) -> str:
         sections.append(
             returns_page.section(_id(title), title, outcome.verdicts, own, report_data.command)
         )
-    sections += [_throughput(result), _probe_counts(result), _earlier(result), _versions(result)]
+    sections += [_old_files(result), _throughput(result), _probe_counts(result)]
+    sections += [_earlier(result), _versions(result)]
     closing = ""
     if result.error_rate is not None:
         closing = (
@@ -408,6 +409,17 @@ def _throughput(result: GateResult) -> Section:
         if lines := throughput_text.verdict_lines(measured):
             parts.append([line.removeprefix("- ") for line in lines])
     return Section("throughput", "Throughput and memory", "", parts)
+
+
+def _old_files(result: GateResult) -> Section:
+    rows = [
+        [outcome.framework, kind, "; ".join(found)]
+        for outcome in result.outcomes
+        for kind, found in outcome.old_files.items()
+    ]
+    parts = [Table(("framework", "kind of file", "what became of it"), rows)] if rows else []
+    lead = "Loaded with what is installed, and compared with what each release did with its own."
+    return Section("old-files", "Files of past releases", lead, parts)
 
 
 def _probe_counts(result: GateResult) -> Section:

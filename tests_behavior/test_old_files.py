@@ -1,0 +1,30 @@
+"""Files that past releases wrote, loaded with what is installed.
+
+Whoever upgrades has trained before. Each kind of file of ``baselines/saved`` is loaded. Its
+parameters, settings and actions, the next update and a continued training are those that the
+release recorded with it, or differ as its documentation says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from rlregress.frameworks.base import Adapter
+from rlregress.inside import saved_files_worker
+from rlregress.model.loaded_files import by_release
+from rlregress.upgrade import saved_store
+
+
+@pytest.mark.without_cells
+def test_files_of_past_releases_do_the_same(
+    framework: Adapter, algorithm: str, stored_kind: str, evidence: Callable[..., None]
+) -> None:
+    """No file fails to load, or has become something else, but as documented."""
+    files = list(saved_store.check(framework, stored_kind, saved_files_worker.answers))
+    evidence(old_files={"kind": stored_kind, "found": by_release(files)})
+    if failed := [file for file in files if file.failure]:
+        raise AssertionError(f"old files `{stored_kind}`: {'; '.join(by_release(failed))}")
+    if all(file.skipped for file in files):
+        pytest.skip("; ".join(by_release(files)))

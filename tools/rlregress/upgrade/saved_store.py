@@ -1,0 +1,502 @@
+"""Files that past releases wrote: ``baselines/saved/<framework>``, and what is installed does.
+
+``releases/<release>.toml`` names the kinds of files that a release wrote, with provenance and
+digests. ``files/<digest>.gz`` holds the files themselves, and what the release did with them, as
+``upgrade.side_files`` compares it. ``expected.toml`` lists differences that are known, each with
+its source: they have to be there, and any other is a failure.
+
+The files are the suite's own, so they load without ``--trust-pickle``. One that is not what its
+provenance says is not loaded.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import importlib.metadata
+import importlib.util
+import io
+import json
+import platform
+import re
+import zipfile
+import zlib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any
+
+import tomli_w
+from packaging.version import Version
+from pydantic import Field
+
+from rlregress import datafiles, files, frameworks, suite
+from rlregress.datafiles import TIME, Component, Line, Range, Release, Text, Time, expected
+from rlregress.errors import UserError
+from rlregress.frameworks.base import Adapter
+from rlregress.inside.run_record import check_writable, write_atomically
+from rlregress.model.loaded_files import StoredFile
+from rlregress.tracing.recording_processes import Side, current
+from rlregress.upgrade import (
+    affected,
+    requested,
+    resolved,
+    side_environments,
+    side_files,
+    side_process,
+)
+
+#: bytes of a file in the store, and of all of them, at most.
+LARGEST, LARGEST_STORE = 50_000, 3_000_000
+#: bytes of a file before it is compressed, at most.
+_LARGEST_INSIDE = 2_000_000
+#: characters of a digest in a file's name.
+_NAMED = 16
+#: digits of the numbers that tell rounding from another value.
+_DIGITS = 9
+#: what a pickle of a function holds: it is loaded by the same Python alone.
+_BYTECODE = re.compile(rb"CodeType|Q29kZVR5cG|NvZGVUeXBl|Db2RlVHlwZ")
+#: a pickle in the archive of an agent, and the folders above a module in it.
+_BASE64 = re.compile(rb"(?:[A-Za-z0-9+/]{4}){40,}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
+_FOLDERS = re.compile(rb"/[\x21-\x7e]*?/(?=(?:rlregress|stable_baselines3)/[\w/]+\.py)")
+_LINE = re.compile(r":\d+ ")
+_Name = Annotated[
+    str,
+    expected("words of letters and digits", lambda name: name.replace(" ", "").isalnum()),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredKind:
+    """A kind of file that a release wrote.
+
+    Attributes:
+        bytecode: it holds functions, and so is loaded by the same version of Python alone.
+        answers: digest of what the release did with the file.
+        files: name -> digest.
+    """
+
+    name: _Name
+    algorithm: Component
+    way: Line
+    trusted: bool
+    bytecode: bool
+    answers: Component
+    files: Mapping[Line, Component]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """What one release wrote.
+
+    Attributes:
+        command: that recorded it.
+        versions: of Python, of the framework and of what is below it.
+    """
+
+    release: Release
+    recorded: Time
+    command: Line
+    versions: Mapping[Line, Line]
+    kind: tuple[StoredKind, ...]
+
+    @property
+    def python(self) -> str:
+        """Major and minor version of the Python that wrote it."""
+        return ".".join(self.versions.get("python", "").split(".")[:2])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expected(Range):
+    """A known difference of files that the releases in a range wrote.
+
+    Attributes:
+        kinds: of files that have it.
+        loaded_since: the first release that loads them with it; ``loaded_until``: the first that
+            does not have it any more.
+        items: beginnings of what differs; empty where it does not load.
+        error: a part of the error where it does not load.
+        unless: a package with which something else happens that is not recorded.
+        why: in words.
+        source: where that is documented.
+    """
+
+    kinds: Annotated[tuple[Text, ...], Field(min_length=1)]
+    loaded_since: Release
+    why: Text
+    source: Text
+    items: tuple[Text, ...] = ()
+    error: str = ""
+    unless: str = ""
+    loaded_until: Release | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if bool(self.items) == bool(self.error):
+            raise ValueError("it needs either 'items' that differ or the 'error' of loading")
+
+    def concerns(self, kind: str, written: str, installed: str) -> bool:
+        """Whether files of a kind, of one release, have it where another loads them."""
+        reader = Version(installed)
+        return (
+            kind in self.kinds
+            and self.holds_for(written)
+            and Version(self.loaded_since) <= reader
+            and (self.loaded_until is None or reader < Version(self.loaded_until))
+        )
+
+    @property
+    def unknown(self) -> str:
+        """Why nothing is known of it here; empty: it is known."""
+        if not self.unless or importlib.util.find_spec(self.unless) is None:
+            return ""
+        return f"what happens where {self.unless} is installed is not recorded"
+
+    def covers(self, path: str) -> bool:
+        """Whether an item is one of those that differ."""
+        return bool(self.items) and path.startswith(self.items)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Answers:
+    """What a release did with a file.
+
+    Attributes:
+        items: path, words, function that it comes from, and numbers that tell rounding.
+    """
+
+    items: tuple[tuple[str, str, str, tuple[float, ...]], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """What is known of the files of a framework.
+
+    Attributes:
+        compared_since: the first release with which differences are recorded.
+    """
+
+    compared_since: Release = "0"
+    expected: tuple[Expected, ...] = ()
+
+
+def folder(framework: str) -> Path:
+    """Where the files of a framework lie."""
+    return suite.baselines() / "saved" / framework
+
+
+def records(framework: str) -> list[Record]:
+    """What releases of a framework wrote, oldest first.
+
+    Raises:
+        UserError: a file of ``releases/`` is damaged.
+    """
+    paths = datafiles.listed(folder(framework) / "releases", "*.toml")
+    found: list[Record] = [datafiles.remembered(path, Record) for path in paths]
+    return sorted(found, key=lambda record: Version(record.release))
+
+
+def kinds(framework: str) -> list[tuple[str, str]]:
+    """Algorithm and name of each kind of file that the store has; UserError as ``records``."""
+    named = {(kind.algorithm, kind.name) for record in records(framework) for kind in record.kind}
+    return sorted(named)
+
+
+def known(framework: str) -> Known:
+    """What is known of its files; UserError if that file is damaged."""
+    path = folder(framework) / "expected.toml"
+    content: Known = datafiles.remembered(path, Known) if path.is_file() else Known()
+    return content
+
+
+# -- check -----------------------------------------------------------------------------------------
+
+
+def check(
+    adapter: Adapter, name: str, answers: Callable[[Mapping[str, Any]], Mapping[str, Any]]
+) -> Iterator[StoredFile]:
+    """What becomes of the files of one kind with what is installed, by release, oldest first.
+
+    Args:
+        answers: ``inside.saved_files_worker.answers``: it imports the framework.
+    """
+    for record in records(adapter.name):
+        for kind in record.kind:
+            if kind.name == name:
+                yield _checked(adapter, record, kind, answers)
+
+
+def _checked(
+    adapter: Adapter,
+    record: Record,
+    kind: StoredKind,
+    answers: Callable[[Mapping[str, Any]], Mapping[str, Any]],
+) -> StoredFile:
+    found = StoredFile(name=kind.name, release=record.release)
+    installed = adapter.version()
+    of_framework = known(adapter.name)
+    differing = [
+        of for of in of_framework.expected if of.concerns(kind.name, record.release, installed)
+    ]
+    if Version(installed) < Version(since := of_framework.compared_since):
+        reason = f"what {installed} makes of it is not recorded, but from {since} on"
+        return replace(found, skipped=reason)
+    if reason := _why_not_here(record, kind, installed, differing):
+        return replace(found, skipped=reason)
+    with TemporaryDirectory(prefix="rlregress-saved-") as made:
+        try:
+            text = _content(adapter.name, kind.answers).decode(errors="replace")
+            own = datafiles.json_line(text, _Answers, folder(adapter.name) / "files")
+            for file, digest in kind.files.items():
+                path = files.inside(Path(made) / kind.name, *file.split("/"))
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(_content(adapter.name, digest))
+        except UserError as error:
+            return replace(found, refused=str(error))
+        other = answers({
+            "framework": adapter.full_name, "algorithms": [kind.algorithm], "files": made,
+            "kinds": [kind.name], "write": False, "times": 1, "again": None,
+            "trusted": [kind.name] if kind.trusted else [],
+        })  # fmt: skip
+    return _judged(found, own, other, kind, differing)
+
+
+def _why_not_here(
+    record: Record, kind: StoredKind, installed: str, differing: Sequence[Expected]
+) -> str:
+    """Why a file is not loaded in this environment; empty: it is."""
+    if Version(installed) < Version(record.release):
+        return f"{installed} is installed, and a newer release wrote it"
+    python = ".".join(platform.python_version_tuple()[:2])
+    if kind.bytecode and record.python != python:
+        return f"it holds functions of Python {record.python}, and this is {python}"
+    numpy = importlib.metadata.version("numpy")
+    if Version(record.versions.get("numpy", "0")).major > Version(numpy).major:
+        # it names modules that only the newer one has
+        return f"NumPy {record.versions['numpy']} wrote it, and {numpy} is installed"
+    return next(filter(None, (of.unknown for of in differing)), "")
+
+
+def _judged(
+    found: StoredFile,
+    own: _Answers,
+    other: Mapping[str, Any],
+    kind: StoredKind,
+    expected: Sequence[Expected],
+) -> StoredFile:
+    """Compare; what is expected to differ is left out, and has to differ."""
+    read = other["kinds"].get(kind.name, {})
+    rows: list[list[Any]] = (read.get("items") or [[]])[0]
+    places = {path: other["functions"][number] for path, _, number, _ in rows}
+    texts = {path: words for path, words, *_ in rows}
+    functions, compared = [], []
+    differs: set[str] = set()
+    for path, words, function, numbers in own.items:
+        covering = [of for of in expected if of.covers(path)]
+        if covering:
+            if texts.get(path) != words:
+                differs |= {of.why for of in covering}
+        else:
+            # of what is installed, as that is what can be looked at
+            functions.append(places.get(path, function))
+            compared.append([path, words, len(functions) - 1, numbers])
+    entry = {"way": kind.way, "trusted": kind.trusted, "items": [compared]}
+    written = {"functions": functions, "kinds": {kind.name: entry}}
+    (file,) = side_files.judged(written, other, newer=False)
+    lost = {of.why for of in expected if of.error and of.error in str(file.error or "")}
+    # of what does not load nothing else can be known
+    differs = lost or differs
+    gone = [] if lost else [of.why for of in expected if of.why not in differs]
+    return replace(
+        found,
+        file=file,
+        expected=tuple(sorted(differs)),
+        gone=tuple(gone),
+        error_expected=bool(lost),
+    )
+
+
+def _content(framework: str, digest: str) -> bytes:
+    """A file of the store, checked.
+
+    Raises:
+        UserError: it is not there, or not what its digest says.
+    """
+    path = folder(framework) / "files" / f"{digest[:_NAMED]}.gz"
+    try:
+        with gzip.open(path) as file:
+            content = file.read(_LARGEST_INSIDE)
+    except (OSError, EOFError, zlib.error) as error:
+        raise UserError(f"{path.name} of baselines/saved cannot be read: {error}") from None
+    got = hashlib.sha256(content).hexdigest()
+    if got != digest:
+        raise UserError(
+            f"{path.name} of baselines/saved is not the file that was recorded, and was not "
+            f"loaded: its SHA-256 is {got[:_NAMED]}..., expected {digest[:_NAMED]}...; restore it "
+            "from the repository, or record the release again"
+        )
+    return content
+
+
+# -- record ----------------------------------------------------------------------------------------
+
+
+def record(release: str, command: str, say: Callable[[str], None]) -> Iterator[str]:
+    """Let a release write its files, and store them; yields lines.
+
+    Args:
+        release: requirements as ``upgrade`` takes them, or "installed".
+
+    Raises:
+        UserError: it is no release of a framework, or its files are too large.
+    """
+    suite.checkout("recording old files")
+    check_writable(suite.baselines() / "saved", "old files")
+    side, adapters = _environment(release, say)
+    stored = 0
+    for adapter in adapters:
+        with TemporaryDirectory(prefix="rlregress-saved-") as made:
+            work = Path(made)
+            job = {"framework": adapter.full_name, "algorithms": [], "files": str(work / "files"),
+                   "write": True, "times": 2, "again": None, "trusted": [],
+                   "stored": True}  # fmt: skip
+            answered = side_process.run_module(side, side_files.WORKER, job, work / "answers.json")
+            if answered["kinds"]:
+                stored += 1
+                yield from _stored(adapter, answered, work / "files", command)
+    if not stored:
+        raise UserError(f"'{release}' saves nothing that baselines/saved keeps")
+
+
+def _environment(release: str, say: Callable[[str], None]) -> tuple[Side, Sequence[Adapter]]:
+    wanted, base = requested.parse(release), requested.parse(requested.INSTALLED)
+    if wanted == base:
+        return current("A"), frameworks.installed()
+    concerned = affected.adapters(base, wanted, affected.packages(base, wanted))
+    _, side = resolved.with_versions(base, wanted, concerned, say)
+    prepared = side_environments.prepared(side, concerned, say)
+    return prepared.side, concerned
+
+
+def _stored(
+    adapter: Adapter, answered: Mapping[str, Any], work: Path, command: str
+) -> Iterator[str]:
+    version = answered["versions"][adapter.packages[0]]
+    contents: dict[str, bytes] = {}
+    made = []
+    for name, entry in answered["kinds"].items():
+        if not entry.get("items") or entry.get("error"):
+            reason = entry.get("error") or entry.get("unsupported")
+            yield f"not stored: {name} of {adapter.packages[0]} {version}: {reason}"
+            continue
+        paths = sorted(path for path in (work / name).rglob("*") if path.is_file())
+        of = {
+            path.relative_to(work / name).as_posix(): without_folders(path.read_bytes())
+            for path in paths
+        }
+        answers = _compact(entry["items"], answered["functions"])
+        digests = {file: _digest(content) for file, content in of.items()}
+        contents |= {_digest(content): content for content in (*of.values(), answers)}
+        made.append(StoredKind(
+            name=name, algorithm=entry["algorithm"], way=entry["way"], trusted=entry["trusted"],
+            bytecode=any(map(_BYTECODE.search, of.values())), answers=_digest(answers),
+            files=digests,
+        ))  # fmt: skip
+    if not made:
+        return
+    written = Record(
+        release=version, recorded=datetime.now(UTC).strftime(TIME), command=command,
+        versions=answered["versions"], kind=tuple(made),
+    )  # fmt: skip
+    packed = {digest: gzip.compress(content, 9, mtime=0) for digest, content in contents.items()}
+    _check_sizes(adapter.name, version, packed)
+    place = folder(adapter.name)
+    (place / "files").mkdir(parents=True, exist_ok=True)
+    for digest, content in packed.items():
+        (place / "files" / f"{digest[:_NAMED]}.gz").write_bytes(content)
+    path = place / "releases" / f"{version}.toml"
+    path.parent.mkdir(exist_ok=True)
+    write_atomically(path, tomli_w.dumps(asdict(written)))
+    _remove_unused(adapter.name)
+    size = sum(map(len, packed.values()))
+    yield f"wrote {path}: {len(made)} kinds, {size / 1000:.0f} KB"
+
+
+def without_folders(content: bytes) -> bytes:
+    """The archive of an agent without the folders of this machine, which its functions name.
+
+    They are replaced by as many other characters, so that nothing else moves.
+    """
+    if not zipfile.is_zipfile(io.BytesIO(content)) or not _BYTECODE.search(content):
+        return content
+    made = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(made, "w") as new:
+        for info in old.infolist():
+            data = old.read(info)
+            if info.filename == "data":
+                data = _BASE64.sub(lambda found: _neutral(found[0]), data)
+            new.writestr(info, data)
+    return made.getvalue()
+
+
+def _neutral(text: bytes) -> bytes:
+    pickled = base64.b64decode(text)
+    return base64.b64encode(
+        _FOLDERS.sub(lambda found: b"/" + b"-" * (len(found[0]) - 2) + b"/", pickled)
+    )
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _compact(items: Sequence[Sequence[Any]], functions: Sequence[str]) -> bytes:
+    """What the release repeats itself, without what the comparison does not need.
+
+    Numbers tell rounding apart in what is computed alone; lines of an old file nobody has.
+    """
+    repeated = {path: words for path, words, *_ in items[-1]}
+    rows = [
+        [path, words, _LINE.sub(" ", functions[number], count=1),
+         [float(f"{float(of):.{_DIGITS}g}") for of in numbers]
+         if side_files.is_computed(path) else []]
+        for path, words, number, numbers in items[0] if repeated.get(path) == words
+    ]  # fmt: skip
+    return json.dumps({"items": rows}, separators=(",", ":")).encode()
+
+
+def _check_sizes(framework: str, version: str, packed: Mapping[str, bytes]) -> None:
+    largest = max(map(len, packed.values()))
+    if largest > LARGEST:
+        raise UserError(
+            f"a file of {framework} {version} has {largest} bytes, expected at most {LARGEST}; "
+            "make what is saved smaller"
+        )
+    names = {f"{digest[:_NAMED]}.gz" for digest in packed}
+    others = [path for path in _files() if path.name not in names]
+    total = sum(path.stat().st_size for path in others) + sum(map(len, packed.values()))
+    if total > LARGEST_STORE:
+        raise UserError(
+            f"with {framework} {version} baselines/saved would have {total} bytes, expected at "
+            f"most {LARGEST_STORE}; remove a release"
+        )
+
+
+def _files() -> Collection[Path]:
+    return [path for path in (suite.baselines() / "saved").rglob("*") if path.is_file()]
+
+
+def _remove_unused(framework: str) -> None:
+    """Files that no release names any more, as it was recorded again."""
+    used = {
+        digest[:_NAMED]
+        for record in records(framework)
+        for kind in record.kind
+        for digest in (kind.answers, *kind.files.values())
+    }
+    for path in datafiles.listed(folder(framework) / "files", "*.gz"):
+        if path.stem not in used:
+            path.unlink()

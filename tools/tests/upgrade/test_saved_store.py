@@ -1,0 +1,343 @@
+"""The store of old files: faults in loading turn it red, and no other file is loaded."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import importlib.metadata
+import os
+import pickle
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from operator import itemgetter
+
+import pytest
+from packaging.version import Version
+
+from rlregress import cli, frameworks, suite
+from rlregress.errors import UserError
+from rlregress.inside import saved_files_worker
+from rlregress.model.loaded_files import StoredFile, by_release
+from rlregress.upgrade import saved_store
+from tools.tests.nightly import every
+from tools.tests.upgrade.faults_of_files import TABLE, changed, in_a_fork, put_in
+
+FRAMEWORKS = ("sb3", "torchrl")
+STORED = {name: dict(map(reversed, saved_store.kinds(name))) for name in FRAMEWORKS}
+#: what is read from the store is what a release wrote: a fault of saving shows in an upgrade.
+LOADING = [
+    change
+    for change in TABLE["fault"]
+    if change["kind"] in STORED[change["framework"]] and "saved again" not in change["shows"]
+]
+SAME = [change for change in TABLE["same"] if change["kind"] in STORED[change["framework"]]]
+
+
+def newest(framework):
+    """The last release of the store that is not newer than what is installed."""
+    installed = Version(frameworks.get(framework).version())
+    return [r for r in saved_store.records(framework) if Version(r.release) <= installed][-1]
+
+
+def check(framework, kind, answers=saved_files_worker.answers):
+    """What became of the files of a kind."""
+    return list(saved_store.check(frameworks.get(framework), kind, answers))
+
+
+def failure(change, output):
+    """What check says of the newest release with a function changed."""
+    put_in(change)
+    newest_alone = [newest(change["framework"])]
+    saved_store.records = lambda framework: newest_alone
+    (found,) = check(change["framework"], change["kind"])
+    output.write_text(found.failure)
+
+
+@pytest.fixture
+def found(tmp_path):
+    """What check says of the newest release with a function changed."""
+
+    def made(change):
+        in_a_fork(failure, change, tmp_path / "found")
+        return (tmp_path / "found").read_text()
+
+    return made
+
+
+@pytest.mark.parametrize("change", every(6, LOADING, itemgetter("name")))
+def test_a_fault_in_loading_turns_it_red(found, change):
+    """The first thing that differs is named."""
+    shows = "does not load" if change["shows"] == "do not load" else change["shows"]
+    assert shows in found(change)
+
+
+@pytest.mark.parametrize("change", every(6, SAME, itemgetter("name")))
+def test_a_rewrite_does_not(found, change):
+    """What loads the same is the same."""
+    assert found(change) == ""
+
+
+def test_sizes():
+    """At most 50 KB a file and 3 MB in all; every file is named by a release, and there."""
+    paths = [path for path in (suite.baselines() / "saved").rglob("*") if path.is_file()]
+    assert max(path.stat().st_size for path in paths) <= saved_store.LARGEST == 50_000
+    assert sum(path.stat().st_size for path in paths) <= saved_store.LARGEST_STORE == 3_000_000
+    for framework in FRAMEWORKS:
+        named = {
+            digest
+            for record in saved_store.records(framework)
+            for kind in record.kind
+            for digest in (kind.answers, *kind.files.values())
+        }
+        for digest in named:
+            content = saved_store._content(framework, digest)
+            assert hashlib.sha256(content).hexdigest() == digest
+        there = os.listdir(saved_store.folder(framework) / "files")
+        assert sorted(there) == sorted({f"{digest[:16]}.gz" for digest in named})
+
+
+def test_no_file_names_a_folder_of_the_machine_that_wrote_it():
+    """Functions in agents name their modules without the folders above."""
+    for path in (suite.baselines() / "saved").rglob("*.gz"):
+        content = gzip.decompress(path.read_bytes())
+        pickled = map(base64.b64decode, saved_store._BASE64.findall(content))
+        for text in (content, *pickled):
+            assert not re.search(rb"/(tmp|home|root|work)/", text), path.name
+
+
+@pytest.mark.parametrize("name", FRAMEWORKS)
+def test_every_known_difference_is_one_of_a_stored_file(name):
+    """None is left over from a release that is no longer stored."""
+    for of in saved_store.known(name).expected:
+        assert any(
+            of.concerns(kind.name, record.release, of.loaded_since)
+            for record in saved_store.records(name)
+            for kind in record.kind
+        ), of.why
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    """A copy of the store that may be damaged."""
+    shutil.copytree(suite.baselines() / "saved", tmp_path / "saved")
+    monkeypatch.setattr(suite, "baselines", lambda: tmp_path)
+    return tmp_path / "saved"
+
+
+class Hostile:
+    """Writes a file when it is loaded."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (self.path, "w")
+
+
+def damaged(content, mark):
+    """The ways to damage a compressed file."""
+    return {
+        "a bit": content[:40] + bytes([content[40] ^ 1]) + content[41:],
+        "half": content[: len(content) // 2],
+        "no gzip": b"x",
+        "empty": b"",
+        "foreign": gzip.compress(pickle.dumps(Hostile(str(mark)))),
+        "large": gzip.compress(bytes(20_000_000)),
+    }
+
+
+@pytest.mark.parametrize("way", damaged(bytes(100), ""))
+def test_a_damaged_or_foreign_file_is_refused(store, tmp_path, way):
+    """In a sentence, and nothing of it is executed; other releases are loaded."""
+    record = newest("sb3")
+    (kind,) = (kind for kind in record.kind if kind.name == "ppo normaliser")
+    path = store / "sb3" / "files" / f"{kind.files['statistics.pkl'][:16]}.gz"
+    mark = tmp_path / "mark"
+    path.write_bytes(damaged(path.read_bytes(), mark)[way])
+
+    def load(job):
+        raise AssertionError("it was loaded")
+
+    (found,) = [
+        saved_store._checked(frameworks.get("sb3"), record, kind, load)
+        for kind in record.kind
+        if kind.name == "ppo normaliser"
+    ]
+    assert found.failure.startswith(f"refused: {path.name} of baselines/saved")
+    assert "\n" not in found.failure
+    assert not mark.exists()
+
+
+def test_a_file_that_is_not_there_is_refused(store):
+    """The sentence names it."""
+    record = newest("sb3")
+    path = store / "sb3" / "files" / f"{record.kind[0].answers[:16]}.gz"
+    path.unlink()
+    found = check("sb3", record.kind[0].name)
+    assert path.name in [file.failure for file in found if file.release == record.release][0]
+
+
+def test_names_do_not_lead_out_of_the_store(store):
+    """A record that names another place is refused before it is read."""
+    path = next((store / "sb3" / "releases").glob("*.toml"))
+    path.write_text(path.read_text().replace('"model.zip"', '"../../model.zip"', 1))
+    found = check("sb3", saved_store.records("sb3")[0].kind[0].name)
+    assert any(file.failure.startswith("refused: '..' cannot be the name") for file in found)
+
+
+def test_what_cannot_be_loaded_here_is_skipped(store, monkeypatch):
+    """Files of a newer release or NumPy, and functions of another Python: with the reason."""
+    monkeypatch.setattr(saved_store.platform, "python_version_tuple", lambda: ("2", "7", "18"))
+    record = newest("sb3")
+    files = {file.release: file for file in check("sb3", "ppo model", None)}
+    assert f"functions of Python {record.python}, and this is 2.7" in files[record.release].skipped
+    version = importlib.metadata.version
+    monkeypatch.setattr(
+        importlib.metadata, "version", lambda name: "0.9" if name == "numpy" else version(name)
+    )
+    files = {file.release: file for file in check("sb3", "ppo policy", None)}
+    assert files[record.release].skipped.endswith("wrote it, and 0.9 is installed")
+    monkeypatch.setattr(saved_store, "known", lambda name: saved_store.Known(compared_since="50"))
+    assert "from 50 on" in check("sb3", "ppo policy", None)[-1].skipped
+    path = store / "sb3" / "releases" / f"{record.release}.toml"
+    path.write_text(path.read_text().replace(f'release = "{record.release}"', 'release = "99.0"'))
+    monkeypatch.setattr(saved_store, "known", lambda name: saved_store.Known())
+    (newer,) = [file for file in check("sb3", "ppo model", None) if file.release == "99.0"]
+    assert "a newer release wrote it" in newer.skipped
+    assert not newer.failure
+
+
+KIND = saved_store.StoredKind(
+    name="ppo model", algorithm="ppo", way="save, load", trusted=False, bytecode=False,
+    answers="x", files={},
+)  # fmt: skip
+EXPECTED = saved_store.Expected(
+    since="1.0", until="2.0", kinds=("ppo model",), loaded_since="2.0", why="why", source="s",
+    items=("settings",),
+)  # fmt: skip
+NOT_LOADED = replace(EXPECTED, items=(), error="No module named 'gym'")
+LOST = {"error": "ModuleNotFoundError: No module named 'gym'", "at": "a.py:1 f", "when": "load"}
+OWN = saved_store._Answers(items=(("parameters", "1", "f", ()), ("settings['a']", "1", "f", ())))
+
+
+def rows(parameters, setting):
+    """What is loaded."""
+    return {"items": [[["parameters", parameters, 0, []], ["settings['a']", setting, 0, []]]]}
+
+
+@pytest.mark.parametrize(
+    ("read", "expected", "failure"),
+    [
+        (rows("1", "1"), [], ""),
+        (rows("1", "2"), [], "settings['a'], a.py:1 f: 1 -> 2"),
+        (rows("1", "2"), [EXPECTED], ""),
+        (rows("1", "1"), [EXPECTED], "no longer differs as documented: why"),
+        (rows("2", "2"), [EXPECTED], "parameters, a.py:1 f: 1 -> 2"),
+        (LOST, [], "does not load: ModuleNotFoundError: No module named 'gym' at a.py:1 f"),
+        (LOST, [NOT_LOADED], ""),
+        (LOST, [NOT_LOADED, EXPECTED, replace(NOT_LOADED, error="another", why="other")], ""),
+        (
+            {**LOST, "error": "KeyError"},
+            [NOT_LOADED],
+            "does not load: KeyError at a.py:1 f; no lon",
+        ),
+        (rows("1", "1"), [NOT_LOADED], "no longer differs as documented: why"),
+        (LOST, [EXPECTED], "does not load: ModuleNotFoundError"),
+        ({**rows("1", "1"), **LOST, "when": "use"}, [], "loads, and then fails: "),
+        ({**rows("2", "1"), **LOST, "when": "use"}, [NOT_LOADED], "parameters, a.py:1 f: 1 -> 2"),
+    ],
+)
+def test_what_is_known_has_to_be_there_and_nothing_else(read, expected, failure):
+    """A known difference passes, and fails when it is gone or another one comes."""
+    other = {"functions": ["a.py:1 f"], "kinds": {"ppo model": {"way": "", **read}}}
+    found = saved_store._judged(
+        StoredFile(name="ppo model", release="1.0"), OWN, other, KIND, expected
+    )
+    assert found.failure.startswith(failure)
+    assert bool(found.failure) == bool(failure)
+
+
+def test_a_known_difference_is_of_some_releases():
+    """Those that wrote it, and those that load it."""
+    assert EXPECTED.concerns("ppo model", "1.8.0", "2.9.2")
+    assert not EXPECTED.concerns("ppo model", "2.0.0", "2.9.2")
+    assert not EXPECTED.concerns("ppo model", "1.0", "1.8.0")
+    assert not EXPECTED.concerns("sac model", "1.0", "2.9.2")
+    assert not replace(EXPECTED, loaded_until="2.5").concerns("ppo model", "1.0", "2.9.2")
+    assert not EXPECTED.unknown
+    assert "where json is installed is not recorded" in replace(EXPECTED, unless="json").unknown
+
+
+def test_lines_name_the_releases():
+    """One clause for each outcome."""
+    files = [StoredFile(name="x", release=release, refused="why") for release in ("1", "2", "3")]
+    files += [StoredFile(name="x", release="4", file=None, skipped="old")]
+    assert by_release(files) == ["refused: why (3 releases, 1 to 3)", "not loaded: old (4)"]
+
+
+@pytest.mark.nightly
+def test_a_release_is_recorded(store, monkeypatch):
+    """What is installed writes its files again: they are the same, and load."""
+    monkeypatch.setattr(suite, "checkout", lambda purpose: None)
+    shutil.rmtree(store / "torchrl")
+    torchrl = frameworks.get("torchrl")
+    monkeypatch.setattr(frameworks, "installed", lambda: [torchrl])
+    (line,) = saved_store.record("installed", "rlregress baseline record", print)
+    assert "10 kinds" in line
+    for _, kind in saved_store.kinds("torchrl"):
+        assert [file.failure for file in check("torchrl", kind)] == [""]
+
+
+def test_what_is_too_large_is_not_recorded(store, monkeypatch):
+    """One sentence, and nothing is written."""
+    with pytest.raises(UserError, match="expected at most 50000"):
+        saved_store._check_sizes("sb3", "2.9.2", {"a" * 64: bytes(50_001)})
+    full = {f"{n:064}": bytes(50_000) for n in range(60)}
+    with pytest.raises(UserError, match="at most 3000000; remove a release"):
+        saved_store._check_sizes("sb3", "2.9.2", full)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["--saved", "installed", "--framework", "sb3"], "leave out the others"),
+        (["--saved", "nothing==1.0"], "concerns no framework"),
+        (["--framework", "sb3", "--algorithm", "ppo"], "--environment is missing"),
+    ],
+)
+def test_what_cannot_be_recorded_is_said(monkeypatch, capsys, arguments, part):
+    """One sentence, exit code 2."""
+    monkeypatch.setattr(sys, "argv", ["rlregress", "baseline", "record", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 2
+    assert part in capsys.readouterr().err
+
+
+def test_the_line_of_a_check_turns_red(tmp_path):
+    """A copy of Stable-Baselines3 that loses exploration: the test fails, and its line says so."""
+    (change,) = (of for of in TABLE["fault"] if of["name"] == "exploration begins anew")
+    file = f"stable_baselines3/{change['file']}"
+    (tmp_path / "branch").mkdir()
+    frameworks.get("sb3").copy_to_change(file, tmp_path / "branch")
+    path = tmp_path / "branch" / file
+    text = changed(path.read_text(), change)
+    path.unlink()
+    path.write_text(text)
+    tests = suite.pytest_arguments("tests_behavior/test_old_files.py")
+    paths = [str(tmp_path / "branch"), os.environ.get("PYTHONPATH", "")]
+    # it is no worker of this session
+    variables = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
+    ended = subprocess.run(
+        [sys.executable, *tests, "-q", "-p", "no:cacheprovider", "--framework", "sb3", "-k",
+         "dqn_model", "--rlregress-report", str(tmp_path / "report")],
+        env={**variables, "PYTHONPATH": os.pathsep.join(paths)},
+        cwd=suite.workplace(), capture_output=True, text=True,
+    )  # fmt: skip
+    assert ended.returncode == 1, ended.stdout + ended.stderr
+    assert "sb3: old files dqn model: settings['exploration_rate']" in ended.stdout
+    assert "- old files dqn model: " in (tmp_path / "report" / "summary.md").read_text()
