@@ -44,8 +44,12 @@ def pins(old: Requested, new: Requested) -> tuple[Pins, Pins, list[str]]:
     one, other = (_of(side) for side in (old, new))
     known = []
     for mine, opposite, side in ((one, other, old), (other, one, new)):
-        # an environment says all that it has
-        rows = [] if side.environment else installed.pins(sorted(opposite.keys() - mine.keys()))
+        # an environment says all that it has; what is installed is for this Python
+        rows = (
+            []
+            if side.environment or side.python
+            else installed.pins(sorted(opposite.keys() - mine.keys()))
+        )
         known.append({**versions(rows), **mine})
     both = known[0].keys() & known[1].keys()
     left = [
@@ -69,13 +73,13 @@ def _of(side: Requested) -> dict[str, str]:
     return versions(side.requirements)
 
 
-def of_pins(wanted: Pins) -> Requested:
+def of_pins(wanted: Pins, python: str = "") -> Requested:
     """The version that some pins make."""
     rows = tuple(f"{name}=={version}" for name, version in sorted(wanted.items()))
-    return Requested(" ".join(rows), rows)
+    return Requested(" ".join(rows), rows, python=python)
 
 
-def releases(package: str, old: str, new: str, dated: Iterable[str]) -> list[str]:
+def releases(package: str, old: str, new: str, dated: Iterable[str], python: str = "") -> list[str]:
     """Published releases of a package from one to another, in the order from OLD to NEW.
 
     Both ends are among them, and those that were yanked since or have no build for this Python.
@@ -83,12 +87,17 @@ def releases(package: str, old: str, new: str, dated: Iterable[str]) -> list[str
 
     Args:
         dated: those of ``dates``.
+        python: another interpreter, for which it is asked which have a build.
 
     Raises:
         Unreachable: there is no network, and no list of this package was kept.
     """
-    path = cached_folders.cache() / "releases" / f"{package}.json"
-    known = installer.listed(package)
+    path = (
+        cached_folders.cache()
+        / "releases"
+        / f"{package}{python and '-' + interpreters.tag(python)}.json"
+    )
+    known = installer.listed(package, interpreters.version(python))
     if known:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, json.dumps(known))

@@ -22,7 +22,7 @@ from rlregress.frameworks.base import Adapter
 from rlregress.inside.run_record import check_writable, write_atomically
 from rlregress.reporting import bisect_text
 from rlregress.tracing import jobs
-from rlregress.upgrade import affected, cached_folders, requested, revisions
+from rlregress.upgrade import affected, cached_folders, interpreters, requested, revisions
 from rlregress.upgrade.requested import Requested
 
 _ONE_OF = "--detail, --default, --name, --algorithm, --script, --command or --returns"
@@ -54,6 +54,9 @@ def bisect(
     ] = False,
     pins: Annotated[
         str, typer.Option("--with", metavar="PINS", help="What each commit of --repo runs on.")
+    ] = "",
+    python: Annotated[
+        str, typer.Option(metavar="VERSION", help="Run all on this one: a version, or a path.")
     ] = "",
     every: Annotated[
         bool, typer.Option("--all", help="Name every release that changes it.")
@@ -88,12 +91,15 @@ def bisect(
         raise UserError("--with is what commits run on; name their repository with --repo")
     if repo is not None and every:
         raise UserError("--all names every release, and --repo searches commits; leave one out")
+    if returns and python:
+        raise UserError("--returns trains with the Python that runs rlregress; leave --python out")
+    python = python and interpreters.find(python)
     folder = absolute(report)
     check_writable(folder, "the report")
     repository = None if repo is None else versions.folder_of(repo)
     ends = None
     if repository is None:
-        ends = (requested.parse(old), requested.parse(new))
+        ends = (requested.parse(old, python), requested.parse(new, python))
     adapters = _adapters(ends, repository, new, framework, alone=bool(script or command or name))
 
     def symptom() -> Symptom:
@@ -125,7 +131,8 @@ def bisect(
             adapters,
             typer.echo,
             first_parent,
-            requested.parse(pins).requirements if pins else (),
+            requested.parse(pins, python).requirements if pins else (),
+            python,
         )
     else:
         assert ends is not None

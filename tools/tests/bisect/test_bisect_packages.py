@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
 import zipfile
+from pathlib import Path
 
 import pytest
 
 from rlregress.bisect import versions
 from rlregress.cli import commands
+from rlregress.errors import UserError
 from rlregress.upgrade import cached_folders
 
 FIVE = [f"{number}.0" for number in range(1, 6)]
@@ -107,3 +110,42 @@ def test_a_release_that_stands_on_another_dependency_is_not_named_alone(bisect, 
     code, last, data = bisect("zzs==1.0", "zzs==5.0", check)
     assert code == 3, data
     assert "what differs may be of that" in data["steps"][0]["apart"]
+
+
+@pytest.mark.nightly
+def test_all_versions_run_on_the_interpreter_that_is_named(bisect, tmp_path):
+    """Each in an environment of its own: what is installed for this one is not found there."""
+    base = str(Path(sys.base_prefix) / "bin" / f"python{sys.version_info[0]}.{sys.version_info[1]}")
+    for version in FIVE[:3]:
+        wheel(tmp_path / "wheels", "zzp", version, int(version[0]))
+    check = (
+        "import importlib.util, os, sys, zzp\n"
+        f"assert os.path.realpath(sys.executable) == {str(Path(base).resolve())!r}\n"
+        "assert importlib.util.find_spec('torch') is None\n"
+        "sys.exit(3 if zzp.value() >= 3 else 0)\n"
+    )
+    code, last, data = bisect("zzp==1.0", "zzp==3.0", check, "--python", base)
+    assert (code, last) == (0, "first changed in: zzp 3.0"), data
+    assert data["values"] == ["exit code 0", "exit code 3"]
+    assert [f["place"] for f in data["steps"][0]["functions"]] == ["zzp/__init__.py:1 value"]
+
+
+def test_what_is_no_interpreter_is_refused_in_one_sentence(bisect, tmp_path):
+    """Missing, too old, no Python, and beside what has one of its own."""
+    fake = tmp_path / "python"
+    old = tmp_path / "old"
+    fake.write_text("#!/bin/sh\necho nonsense >&2\n")
+    old.write_text('#!/bin/sh\necho \'[[3, 8], "3.8.18", "cpython-38"]\'\n')
+    for path in (fake, old):
+        path.chmod(0o755)
+    for python, sentence in (
+        (str(tmp_path / "none"), "cannot be run: .*No such file"),
+        (str(fake), "is no Python that can make environments: nonsense"),
+        (str(old), "that is Python 3.8.18; expected the version or the path of a Python that is"),
+        ("1.4", "is '1.4', which is not found here"),
+    ):
+        with pytest.raises(UserError, match=sentence):
+            bisect("zzp==1.0", "zzp==5.0", "", "--python", python)
+    base = sys.base_prefix + "/bin/python3"
+    with pytest.raises(UserError, match="'installed' has an interpreter of its own"):
+        bisect("installed", "zzp==5.0", "", "--python", base)
