@@ -11,6 +11,8 @@ from itertools import islice
 from pathlib import Path
 from uuid import uuid4
 
+from packaging.version import Version
+
 from rlregress.bisect import bisection, explanation, versions
 from rlregress.bisect.bisection import NEW, OLD, SKIPPED, Step
 from rlregress.bisect.symptoms import NOT_THERE, Checked, Symptom, Value
@@ -377,7 +379,9 @@ def of_releases(
                 continue
             for step in _steps(search, row, every):
                 found = _explained(search, row, step, known, package)
-                steps.append(replace(found, date=dates.get(found.new, "")))
+                back = Version(found.new) < Version(found.old)
+                date = dates.get(found.old if back else found.new, "")
+                steps.append(replace(found, date=date, back=back))
             if steps and not every:
                 # the next package is searched beside the release that was found of this one
                 rest[package] = steps[-1].new
@@ -471,7 +475,10 @@ def of_commits(
             row = [candidate(name) for name, _ in history]
             count += len(row)
             differ = search.begin(row[0], row[-1])
-            result = result or _result(search, *ends, row[0], row[-1])
+            if result is None:
+                result = _result(search, *ends, row[0], row[-1])
+                empty = revisions.unfilled(repository, new)
+                result = replace(result, unsearched=(*result.unsearched, *empty))
             if not differ:
                 return result
             step = _first(search, row, [[numbers[p] for p in of] for _, of in history])

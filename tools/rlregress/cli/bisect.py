@@ -85,6 +85,8 @@ def bisect(
         raise UserError(
             f"'{' '.join(arguments)}' would be arguments of a script; name it with --script"
         )
+    if script is None and (package or steps):
+        raise UserError("--package and --steps are of a script; name it with --script")
     if repo is None and first_parent:
         raise UserError("--first-parent is about commits; name their repository with --repo")
     if repo is None and pins:
@@ -99,7 +101,7 @@ def bisect(
     repository = None if repo is None else versions.folder_of(repo)
     ends = None
     if repository is None:
-        ends = (requested.parse(old, python), requested.parse(new, python))
+        ends = (_end(old, python), _end(new, python))
     adapters = _adapters(ends, repository, new, framework, alone=bool(script or command or name))
 
     def symptom() -> Symptom:
@@ -144,6 +146,15 @@ def bisect(
     for line in bisect_text.lines(result):
         typer.echo(line)
     raise typer.Exit(result.exit_code)
+
+
+def _end(text: str, python: str) -> Requested:
+    try:
+        return requested.parse(text, python)
+    except UserError as error:
+        if "=" in text or "/" in text:
+            raise
+        raise UserError(f"{error}; of a commit, name the repository with --repo") from None
 
 
 def _adapters(

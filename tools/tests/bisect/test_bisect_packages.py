@@ -12,7 +12,9 @@ import pytest
 from rlregress.bisect import versions
 from rlregress.cli import commands
 from rlregress.errors import UserError
-from rlregress.upgrade import cached_folders
+from rlregress.model.bisect_result import ChangedAt
+from rlregress.reporting import bisect_text
+from rlregress.upgrade import cached_folders, requested
 
 FIVE = [f"{number}.0" for number in range(1, 6)]
 
@@ -149,3 +151,30 @@ def test_what_is_no_interpreter_is_refused_in_one_sentence(bisect, tmp_path):
     base = sys.base_prefix + "/bin/python3"
     with pytest.raises(UserError, match="'installed' has an interpreter of its own"):
         bisect("installed", "zzp==5.0", "", "--python", base)
+
+
+def test_a_search_that_goes_back_says_which_release_brought_it(bisect, tmp_path):
+    """The release after the one that is named."""
+    for version in FIVE[:3]:
+        wheel(tmp_path / "wheels", "zzp", version, int(version[0]))
+    check = "import sys, zzp\nsys.exit(zzp.value() >= 3)\n"
+    code, last, data = bisect("zzp==3.0", "zzp==1.0", check)
+    assert (code, last) == (0, "first changed in: zzp 2.0")
+    (step,) = data["steps"]
+    assert (step["old"], step["new"], step["back"]) == ("3.0", "2.0", True)
+    line = bisect_text._step(ChangedAt(**{**step, "functions": ()}))
+    assert line[1] == "  going back, as OLD is the newer version: zzp 3.0 brought it"
+
+
+def test_a_build_is_kept_and_is_no_other_release(tmp_path, monkeypatch):
+    """Such as +cpu: of the ends, and of what lies between them."""
+    monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "cache"))
+    monkeypatch.setattr(versions.installed, "version", lambda name: "2.13.0+cpu")
+    one, other = (requested.parse(text) for text in ("torch==2.13.0+cpu", "zzp==1.0"))
+    old, new, _ = versions.pins(one, other)
+    assert old["torch"] == new["torch"] == "2.13.0+cpu"
+    listed = ["2.3.0", "2.3.0+cpu", "2.4.0", "2.4.0+cpu", "2.4.0+cu1", "2.5.0+cpu", "2.5.0"]
+    monkeypatch.setattr(versions.installer, "listed", lambda *_: listed)
+    between = versions.releases("torch", "2.3.0+cpu", "2.5.0+cpu", [])
+    assert between == ["2.3.0+cpu", "2.4.0+cpu", "2.5.0+cpu"]
+    assert versions.releases("torch", "2.3.0", "2.5.0", ["2.4.1"])[1:-1] == ["2.4.0", "2.4.1"]
