@@ -57,9 +57,7 @@ def of(
         explains = bool(found.culprit)
     else:
         pieces, explains = _of_code(symptom, versions, adapters)
-        found, functions = step, pieces
-    if not symptom.traced:
-        functions = _nearest_first(functions, step, symptom, adapters)
+        found, functions = step, _nearest_first(pieces, step, symptom, adapters)
     listed = [
         ChangedFunction(
             place=str(function), lines=tuple(attribution.source_difference(function, {}))
