@@ -9,8 +9,7 @@ from tempfile import TemporaryDirectory
 
 from packaging.version import InvalidVersion, Version
 
-from rlregress.bisect import symptoms
-from rlregress.bisect.symptoms import Symptom
+from rlregress.bisect.symptoms import Checked, Symptom
 from rlregress.details import catalogue
 from rlregress.details.catalogue import Detail
 from rlregress.frameworks.base import Adapter
@@ -30,8 +29,8 @@ from rlregress.upgrade import (
     side_environments,
     side_fingerprints,
 )
+from rlregress.upgrade.known_changes import Change
 from rlregress.upgrade.requested import Requested
-from rlregress.upgrade.side_environments import Prepared
 from rlregress.upgrade.side_fingerprints import Fingerprint
 from rlregress.upgrade.upgrade_options import Options
 
@@ -42,20 +41,23 @@ _LISTED = 20
 def of(
     step: ChangedAt,
     symptom: Symptom,
-    sides: tuple[Requested, Requested],
+    versions: tuple[Checked, Checked],
     adapters: Sequence[Adapter],
 ) -> ChangedAt:
     """The step with its functions, its first difference, and what changelogs say of it.
+
+    Args:
+        versions: those beside the step; what was measured of them is not measured again.
 
     Raises:
         UserError: a version cannot be made or checked again.
     """
     if symptom.traced:
-        found, functions = _of_trace(step, symptom, sides)
+        found, functions = _of_trace(step, symptom, versions)
         explains = bool(found.culprit)
     else:
-        pieces, explains = _of_code(symptom, sides, adapters)
-        found, functions = step, pieces
+        pieces, explains = _of_code(symptom, versions, adapters)
+        found, functions = step, _nearest_first(pieces, step, symptom, adapters)
     listed = [
         ChangedFunction(
             place=str(function), lines=tuple(attribution.source_difference(function, {}))
@@ -71,7 +73,7 @@ def of(
 
 
 def _of_trace(
-    step: ChangedAt, symptom: Symptom, sides: tuple[Requested, Requested]
+    step: ChangedAt, symptom: Symptom, versions: tuple[Checked, Checked]
 ) -> tuple[ChangedAt, list[Changed]]:
     """The first difference of the traces, and the functions that reverting shows to make it."""
     with TemporaryDirectory(prefix="rlregress-bisect-") as folder:
@@ -85,7 +87,7 @@ def _of_trace(
                 returns=False,
                 files=False,
             ),
-            sides,
+            _requested(versions),
         )
     parts: list[OfFramework | OfScript] = list(result.frameworks)
     parts += [result.script] if result.script is not None else []
@@ -108,9 +110,10 @@ def _culprits(causes: Iterable[Cause]) -> tuple[str, ...]:
 
 
 def _of_code(
-    symptom: Symptom, sides: tuple[Requested, Requested], adapters: Sequence[Adapter]
+    symptom: Symptom, versions: tuple[Checked, Checked], adapters: Sequence[Adapter]
 ) -> tuple[list[Changed], bool]:
     """Functions that differ and explain what is no trace; else all, and that they do not."""
+    sides = _requested(versions)
     pair = resolved.resolve(*sides, affected.packages(*sides), adapters)
     a, b = side_environments.prepare(pair)
     pieces = [p for p in inventory.inventory(pair, a, b).pieces if p.how != WORDING]
@@ -118,11 +121,11 @@ def _of_code(
     if symptom.details:
         known = [catalogue.get(id) for id in symptom.details]
         changed: list[ChangedDetail] = []
-        for old, new in _fingerprints((a, b), adapters, known):
+        for old, new in _fingerprints(versions, adapters, known):
             changed += side_fingerprints.compared(old, new).changed
         near = [f for finding in findings(changed, pieces) for f in finding.functions]
     elif " " in symptom.name:
-        near = _of_default(symptom.name, pieces, _fingerprints((a, b), adapters, ()))
+        near = _of_default(symptom.name, pieces, _fingerprints(versions, adapters))
     elif symptom.name:
         folders = [inventory.place(side, symptom.name.partition(".")[0]) for side in (a, b)]
         paths: set[str] = set()
@@ -132,13 +135,17 @@ def _of_code(
     return (near, True) if near else ([p for p in pieces if p.counts], False)
 
 
+def _requested(versions: tuple[Checked, Checked]) -> tuple[Requested, Requested]:
+    old, new = versions
+    return old.resolved.requested, new.resolved.requested
+
+
 def _fingerprints(
-    sides: tuple[Prepared, Prepared], adapters: Sequence[Adapter], details: Sequence[Detail]
+    versions: tuple[Checked, Checked], adapters: Sequence[Adapter], details: Sequence[Detail] = ()
 ) -> Iterator[tuple[Fingerprint, Fingerprint]]:
-    """Of both sides, for each framework."""
-    for adapter in adapters:
-        old, new = (symptoms.fingerprint(side, adapter, details) for side in sides)
-        yield old, new
+    """Of both versions, for each framework."""
+    old, new = versions
+    return ((old.fingerprint(a, details), new.fingerprint(a, details)) for a in adapters)
 
 
 def _of_default(
@@ -175,20 +182,54 @@ def _defining(paths: Collection[str], pieces: Iterable[Changed]) -> list[Changed
     ]
 
 
+def _nearest_first(
+    functions: Iterable[Changed], step: ChangedAt, symptom: Symptom, adapters: Sequence[Adapter]
+) -> list[Changed]:
+    """What is known to have changed it, then the package's own; of a probe, its setup last."""
+    known = {
+        function
+        for change in _known(step, adapters)
+        if {*change.details, *change.defaults} & {*symptom.details, symptom.name}
+        for function in change.functions
+    }
+    own = {adapter.modules[0] for adapter in adapters} | {step.package.replace("-", "_")}
+    families = [catalogue.get(id).family for id in symptom.details]
+
+    def distance(function: Changed) -> tuple[bool, ...]:
+        setup = function.name.rpartition(".")[2].startswith("__")
+        return (
+            f"{function.file} {function.name}" not in known,
+            function.file.partition("/")[0] not in own,
+            not any(family in function.file for family in families),
+            bool(families) and setup,
+        )
+
+    return sorted(functions, key=distance)
+
+
+def _known(step: ChangedAt, adapters: Sequence[Adapter]) -> list[Change]:
+    """Changes between the two releases of a step that the suite knows."""
+    known = [
+        change
+        for adapter in adapters
+        if step.package in adapter.packages and adapter.name in known_changes.known()
+        for change in known_changes.load(adapter.name)
+    ]
+    return [change for change in known if _within(step, change.release)]
+
+
 def _changelog(
     step: ChangedAt, symptom: Symptom, functions: Sequence[Changed], adapters: Sequence[Adapter]
 ) -> list[str]:
     """What the suite knows from changelogs of this step."""
     named = {f"{function.file} {function.name}" for function in functions}
+    exact = {*symptom.details, symptom.name}
     found = []
-    for adapter in adapters:
-        if step.package not in adapter.packages or adapter.name not in known_changes.known():
-            continue
-        for change in known_changes.load(adapter.name):
-            about = {*change.details, *change.defaults, *change.functions}
-            if _within(step, change.release) and about & {*named, *symptom.details, symptom.name}:
-                found.append(f"{change.what} ({change.source})")
-    return found
+    for change in _known(step, adapters):
+        about = {*change.details, *change.defaults}
+        if {*about, *change.functions} & {*named, *exact}:
+            found.append((not about & exact, f"{change.what} ({change.source})"))
+    return [text for _, text in sorted(found, key=lambda row: row[0])]
 
 
 def _within(step: ChangedAt, release: str) -> bool:

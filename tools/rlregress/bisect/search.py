@@ -11,6 +11,8 @@ from itertools import islice
 from pathlib import Path
 from uuid import uuid4
 
+from packaging.version import Version
+
 from rlregress.bisect import bisection, explanation, versions
 from rlregress.bisect.bisection import NEW, OLD, SKIPPED, Step
 from rlregress.bisect.symptoms import NOT_THERE, Checked, Symptom, Value
@@ -22,11 +24,11 @@ from rlregress.upgrade import (
     cached_folders,
     installed,
     installer,
+    interpreters,
     resolved,
     revisions,
     side_environments,
     state,
-    wheels,
 )
 from rlregress.upgrade.requested import Requested
 from rlregress.upgrade.resolved import ResolvedSide
@@ -111,7 +113,7 @@ class Search:
             shutil.rmtree(end.own, ignore_errors=True)
         self.values.clear()
         self._asked = {}
-        self._ends = {end.text: self._made(self.with_shared(end.requested())) for end in (old, new)}
+        self._ends = {end.text: self.made(self.with_shared(end.requested())) for end in (old, new)}
         ends = []
         for which, candidate in (("OLD", old), ("NEW", new)):
             self.skipped.pop(candidate.text, None)
@@ -135,13 +137,13 @@ class Search:
         side = candidate.requested()
         if candidate.text not in self.apart:
             side = self.with_shared(side)
-        here = self._ends.get(candidate.text) or self._made(side)
+        here = self._ends.get(candidate.text) or self.made(side)
         again = replace(here, folder=here.folder / "again")
         again.folder.mkdir(exist_ok=True)
         try:
             value = self.symptom.value(again, *self._ends.values())
         finally:
-            self._remove(here)
+            self.remove(here)
         before = self.values[candidate.text]
         if value != before:
             found = [", ".join(sorted(of.values())) for of in (before, value)]
@@ -150,7 +152,7 @@ class Search:
                 f"that the {self.symptom.title} is decided by the version alone"
             )
 
-    def _remove(self, here: Checked) -> None:
+    def remove(self, here: Checked) -> None:
         """Remove what was made to measure a version; the ends stay."""
         if here.folder in [end.folder for end in self._ends.values()]:
             return
@@ -248,11 +250,11 @@ class Search:
         return value
 
     def _value(self, side: Requested) -> Value:
-        here = self._made(side)
+        here = self.made(side)
         try:
             return self.symptom.value(here, *self._ends.values())
         finally:
-            self._remove(here)
+            self.remove(here)
 
     def with_shared(self, side: Requested) -> Requested:
         """A version on what both ends share."""
@@ -274,7 +276,8 @@ class Search:
         digests = [str(sorted(state.digests(adapter).items())) for adapter in self.adapters]
         return [*installed.pins(), *digests]
 
-    def _made(self, side: Requested) -> Checked:
+    def made(self, side: Requested) -> Checked:
+        """A version that may be measured, with what is kept of it; see ``remove``."""
         of_side = self._resolved(side)
         parts = [*self._content(of_side), *self._common]
         folder = cached_folders.cache() / "versions" / state.key_of(parts)
@@ -290,7 +293,7 @@ class Search:
             prepared = side_environments.prepared(side, self.adapters)
             return [state.state(prepared, self.adapters), *files]
         return [
-            wheels.TAG,
+            interpreters.tag(side.requested.python),
             *files,
             *sorted(side.versions.rows.values()),
             *side.versions.tools,
@@ -345,12 +348,14 @@ def of_releases(
             f"{''.join(f'; not searched: {what}' for what in unsearched)}"
         )
 
+    python = ends[1].python
+
     def world(pins: Pins) -> Candidate:
         # the packages that stay are named once, with the ends
         text = " ".join(f"{n}=={v}" for n, v in sorted(pins.items()) if n in moved)
-        return Candidate(text, lambda: versions.of_pins(pins))
+        return Candidate(text, lambda: versions.of_pins(pins, python))
 
-    with _searching(symptom, adapters, say, _shared(old, new, adapters, say)) as search:
+    with _searching(symptom, adapters, say, _shared(old, new, python, adapters, say)) as search:
         differ = search.begin(world(old), world(new))
         result = _result(search, ends[0].text, ends[1].text, world(old), world(new))
         result = replace(result, unsearched=(*unsearched, *result.unsearched))
@@ -367,14 +372,16 @@ def of_releases(
         count = 0
         for package in needed:
             dates = versions.dates(package)
-            known = versions.releases(package, old[package], new[package], dates)
+            known = versions.releases(package, old[package], new[package], dates, python)
             row = [world({**rest, package: release}) for release in known]
             count += len(row)
             if not search.begin(row[0] if search.value(row[0]) else world(old), row[-1]):
                 continue
             for step in _steps(search, row, every):
                 found = _explained(search, row, step, known, package)
-                steps.append(replace(found, date=dates.get(found.new, "")))
+                back = Version(found.new) < Version(found.old)
+                date = dates.get(found.old if back else found.new, "")
+                steps.append(replace(found, date=date, back=back))
             if steps and not every:
                 # the next package is searched beside the release that was found of this one
                 rest[package] = steps[-1].new
@@ -398,12 +405,16 @@ def _check_environments(
 
 
 def _shared(
-    old: Pins, new: Pins, adapters: Sequence[Adapter], say: cached_folders.Say
+    old: Pins, new: Pins, python: str, adapters: Sequence[Adapter], say: cached_folders.Say
 ) -> tuple[str, ...]:
     """What both ends stand on in one version: every version between is put on it, too."""
-    pair = resolved.with_versions(versions.of_pins(old), versions.of_pins(new), adapters, say)
+    one, other = (versions.of_pins(pins, python) for pins in (old, new))
+    pair = resolved.with_versions(one, other, adapters, say)
     rows = [dict(side.versions.rows) if side.versions else {} for side in pair]
     moved = [set(side.versions.moved) if side.versions else set() for side in pair]
+    if python:
+        # nothing of it is installed before
+        moved = [set(of.values()) for of in rows]
     return tuple(
         sorted(
             row
@@ -433,11 +444,13 @@ def of_commits(
     say: cached_folders.Say,
     first_parent: bool = False,
     pins: Sequence[str] = (),
+    python: str = "",
 ) -> Bisected:
     """Which commit of a repository changed something.
 
     Args:
         pins: packages that every commit stands on, beside what is installed.
+        python: another interpreter that they run on.
 
     Raises:
         UserError: an end cannot be checked, or the old one is no ancestor of the new one.
@@ -450,7 +463,7 @@ def of_commits(
         def candidate(name: str) -> Candidate:
             def made() -> Requested:
                 tree = revisions.checkout(repository, name, search.own)
-                return Requested(name[:10], tuple(pins), tree=tree)
+                return Requested(name[:10], tuple(pins), tree=tree, python=python)
 
             return Candidate(name[:10], made)
 
@@ -462,7 +475,10 @@ def of_commits(
             row = [candidate(name) for name, _ in history]
             count += len(row)
             differ = search.begin(row[0], row[-1])
-            result = result or _result(search, *ends, row[0], row[-1])
+            if result is None:
+                result = _result(search, *ends, row[0], row[-1])
+                empty = revisions.unfilled(repository, new)
+                result = replace(result, unsearched=(*result.unsearched, *empty))
             if not differ:
                 return result
             step = _first(search, row, [[numbers[p] for p in of] for _, of in history])
@@ -572,7 +588,11 @@ def _explained(
     sides = [candidate.requested() for candidate in (old, new)]
     if not {old.text, new.text} & search.apart.keys():
         sides = [search.with_shared(side) for side in sides]
+    beside = search.made(sides[0]), search.made(sides[1])
     try:
-        return explanation.of(found, search.symptom, (sides[0], sides[1]), search.adapters)
+        return explanation.of(found, search.symptom, beside, search.adapters)
     except UserError as error:
         return replace(found, unexplained=str(error))
+    finally:
+        for version in beside:
+            search.remove(version)

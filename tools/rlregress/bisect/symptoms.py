@@ -91,6 +91,17 @@ class Checked:
             write_atomically(path, json.dumps(found))
             return found
 
+    def fingerprint(self, adapter: Adapter, details: Sequence[Detail] = ()) -> Fingerprint:
+        """What it answers to some details, and its defaults."""
+
+        def measured(prepared: Prepared) -> Mapping[str, Any]:
+            with TemporaryDirectory(prefix="rlregress-bisect-") as folder:
+                path = Path(folder) / "answers.json"
+                return side_fingerprints.answers(prepared.side, path, adapter, details)
+
+        ids = " ".join(detail.id for detail in details)
+        return side_fingerprints.read(self.kept(f"{adapter.full_name} answers {ids}", measured))
+
     def trace(self, training: Training) -> Trace:
         """A trace that was recorded before, or is now."""
         try:
@@ -144,34 +155,22 @@ def detail(adapter: Adapter, id: str) -> Symptom:
     """
     known = catalogue.get(id)
 
-    def measured(prepared: Prepared) -> dict[str, list[str]]:
-        found = {}
-        for (_, scope), answer in fingerprint(prepared, adapter, [known]).found.items():
+    def value(here: Checked, *_: Checked) -> Value:
+        answers = {scope: of for (_, scope), of in here.fingerprint(adapter, [known]).found.items()}
+        if not answers:
+            raise Unchecked(f"no probe answers {id} there")
+        words = {}
+        for scope, answer in answers.items():
             if answer.observed is not None:
                 unknown = ", ".join(map(repr, answer.observed))
-                found[scope] = ["", answer.variant or f"unknown variant: {unknown}"]
-            else:
-                found[scope] = [answer.why, answer.text]
-        return found
-
-    def value(here: Checked, *_: Checked) -> Value:
-        found = here.kept(f"{adapter.full_name} detail {id}", measured)
-        if not found:
-            raise Unchecked(f"no probe answers {id} there")
-        words = {scope: text for scope, (why, text) in found.items() if not why}
-        words |= {scope: NOT_THERE for scope, (why, _) in found.items() if why == ABSENT}
+                words[scope] = answer.variant or f"unknown variant: {unknown}"
+            elif answer.why == ABSENT:
+                words[scope] = NOT_THERE
         if not words:
-            raise Unchecked("; ".join(dict.fromkeys(text for _, text in found.values())))
+            raise Unchecked("; ".join(dict.fromkeys(of.text for of in answers.values())))
         return words
 
     return Symptom(f"detail {id}", value, details=(id,), name=id)
-
-
-def fingerprint(prepared: Prepared, adapter: Adapter, details: Sequence[Detail]) -> Fingerprint:
-    """What a version answers to some details, and its defaults."""
-    with TemporaryDirectory(prefix="rlregress-bisect-") as folder:
-        path = Path(folder) / "answers.json"
-        return side_fingerprints.fingerprint(prepared.side, path, adapter, details)
 
 
 def default(adapter: Adapter, name: str) -> Symptom:
@@ -186,12 +185,9 @@ def default(adapter: Adapter, name: str) -> Symptom:
             "such as 'td3 minibatch_size'"
         )
 
-    def measured(prepared: Prepared) -> list[Mapping[str, Any]]:
-        found = fingerprint(prepared, adapter, [])
-        return [{**found.defaults, **found.signatures}, found.unread]
-
     def value(here: Checked, *_: Checked) -> Value:
-        defaults, unread = here.kept(f"{adapter.full_name} defaults", measured)
+        answered = here.fingerprint(adapter)
+        defaults, unread = {**answered.defaults, **answered.signatures}, answered.unread
         found = {
             key.partition(" ")[2]: of.get(parameter, NOT_THERE)
             for key, of in sorted(defaults.items())
@@ -203,8 +199,9 @@ def default(adapter: Adapter, name: str) -> Symptom:
         return found or {"": NOT_THERE}
 
     def known(here: Checked) -> set[str]:
-        defaults, _ = here.kept(f"{adapter.full_name} defaults", measured)
-        return {f"{key.partition(' ')[0]} {name}" for key, of in defaults.items() for name in of}
+        answered = here.fingerprint(adapter)
+        rows = [*answered.defaults.items(), *answered.signatures.items()]
+        return {f"{key.partition(' ')[0]} {name}" for key, of in rows for name in of}
 
     return Symptom(f"default of {name}", value, known, name=name)
 

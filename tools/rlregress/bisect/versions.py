@@ -18,7 +18,7 @@ from packaging.version import InvalidVersion, Version
 
 from rlregress.errors import UserError
 from rlregress.inside.run_record import write_atomically
-from rlregress.upgrade import cached_folders, installed, installer, interpreters
+from rlregress.upgrade import cached_folders, installed, installer, interpreters, revisions
 from rlregress.upgrade.requested import INSTALLED, Requested
 from rlregress.upgrade.version_resolution import versions
 
@@ -39,15 +39,21 @@ def pins(old: Requested, new: Requested) -> tuple[Pins, Pins, list[str]]:
         if side.tree is not None:
             raise UserError(
                 f"'{side.text}' is a working tree; to search its commits give --repo "
-                f"{side.text.partition('@')[0]}, and revisions as OLD and NEW"
+                f"{(revisions.of_text(side.text) or [side.text])[0]}, and revisions as OLD and NEW"
             )
     one, other = (_of(side) for side in (old, new))
     known = []
     for mine, opposite, side in ((one, other, old), (other, one, new)):
-        # an environment says all that it has
-        rows = [] if side.environment else installed.pins(sorted(opposite.keys() - mine.keys()))
-        known.append({**versions(rows), **mine})
+        # an environment says all that it has; what is installed is for this Python
+        missing = [] if side.environment or side.python else sorted(opposite.keys() - mine.keys())
+        here = {name: installed.version(name) for name in missing}
+        known.append({**{name: v for name, v in here.items() if v}, **mine})
     both = known[0].keys() & known[1].keys()
+    for name in both:
+        # one that does not say which build it is may be that of the other end
+        builds = {of[name] for of in known}
+        if {installed.public(version) for version in builds} < builds:
+            known = [{**of, name: max(builds, key=len)} for of in known]
     left = [
         f"{name}=={known[n][name]}, which {'OLD' if n == 0 else 'NEW'} alone has"
         for n in (0, 1)
@@ -63,19 +69,25 @@ def _of(side: Requested) -> dict[str, str]:
     if side.environment is not None:
         found = interpreters.distributions(str(side.environment / "bin" / "python"))
         tools = {"python", "pip", "setuptools", "wheel", "rlregress"}
-        return {n: installed.public(v) for n, v in found.items() if n not in tools}
+        here = {n: installed.version(n) or "" for n in found}
+        return {
+            # a build that is no release's, such as +cpu, may be on no index
+            n: v if "+" in here[n] else installed.public(v)
+            for n, v in found.items()
+            if n not in tools
+        }
     if side.text == INSTALLED:
         return {}
     return versions(side.requirements)
 
 
-def of_pins(wanted: Pins) -> Requested:
+def of_pins(wanted: Pins, python: str = "") -> Requested:
     """The version that some pins make."""
     rows = tuple(f"{name}=={version}" for name, version in sorted(wanted.items()))
-    return Requested(" ".join(rows), rows)
+    return Requested(" ".join(rows), rows, python=python)
 
 
-def releases(package: str, old: str, new: str, dated: Iterable[str]) -> list[str]:
+def releases(package: str, old: str, new: str, dated: Iterable[str], python: str = "") -> list[str]:
     """Published releases of a package from one to another, in the order from OLD to NEW.
 
     Both ends are among them, and those that were yanked since or have no build for this Python.
@@ -83,12 +95,17 @@ def releases(package: str, old: str, new: str, dated: Iterable[str]) -> list[str
 
     Args:
         dated: those of ``dates``.
+        python: another interpreter, for which it is asked which have a build.
 
     Raises:
         Unreachable: there is no network, and no list of this package was kept.
     """
-    path = cached_folders.cache() / "releases" / f"{package}.json"
-    known = installer.listed(package)
+    path = (
+        cached_folders.cache()
+        / "releases"
+        / f"{package}{python and '-' + interpreters.tag(python)}.json"
+    )
+    known = installer.listed(package, interpreters.version(python))
     if known:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, json.dumps(known))
@@ -102,9 +119,16 @@ def releases(package: str, old: str, new: str, dated: Iterable[str]) -> list[str
         )
     low, high = sorted((_version(package, old), _version(package, new)))
     # those without a build for this Python are candidates that cannot be checked
-    between = {_version(package, text): text for text in [*known, *dated]}
+    between: dict[Version, str] = {}
+    for text in [*dated, *known]:
+        found = _version(package, text)
+        public = Version(found.public)
+        # of several builds of a release, such as +cpu, the one that both ends have
+        if public not in between or found.local == low.local == high.local:
+            between[public] = text
     early = low.is_prerelease or high.is_prerelease
-    inside = [between[v] for v in sorted(between) if low < v < high and early >= v.is_prerelease]
+    first, last = Version(low.public), Version(high.public)
+    inside = [between[v] for v in sorted(between) if first < v < last and early >= v.is_prerelease]
     rows = [str(low), *inside, str(high)]
     rows[0], rows[-1] = (old, new) if low == Version(old) else (new, old)
     return rows if rows[0] == old else rows[::-1]

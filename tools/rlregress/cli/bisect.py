@@ -22,7 +22,7 @@ from rlregress.frameworks.base import Adapter
 from rlregress.inside.run_record import check_writable, write_atomically
 from rlregress.reporting import bisect_text
 from rlregress.tracing import jobs
-from rlregress.upgrade import affected, cached_folders, requested, revisions
+from rlregress.upgrade import affected, cached_folders, interpreters, requested, revisions
 from rlregress.upgrade.requested import Requested
 
 _ONE_OF = "--detail, --default, --name, --algorithm, --script, --command or --returns"
@@ -55,6 +55,9 @@ def bisect(
     pins: Annotated[
         str, typer.Option("--with", metavar="PINS", help="What each commit of --repo runs on.")
     ] = "",
+    python: Annotated[
+        str, typer.Option(metavar="VERSION", help="Run all on this one: a version, or a path.")
+    ] = "",
     every: Annotated[
         bool, typer.Option("--all", help="Name every release that changes it.")
     ] = False,
@@ -82,18 +85,23 @@ def bisect(
         raise UserError(
             f"'{' '.join(arguments)}' would be arguments of a script; name it with --script"
         )
+    if script is None and (package or steps):
+        raise UserError("--package and --steps are of a script; name it with --script")
     if repo is None and first_parent:
         raise UserError("--first-parent is about commits; name their repository with --repo")
     if repo is None and pins:
         raise UserError("--with is what commits run on; name their repository with --repo")
     if repo is not None and every:
         raise UserError("--all names every release, and --repo searches commits; leave one out")
+    if returns and python:
+        raise UserError("--returns trains with the Python that runs rlregress; leave --python out")
+    python = python and interpreters.find(python)
     folder = absolute(report)
     check_writable(folder, "the report")
     repository = None if repo is None else versions.folder_of(repo)
     ends = None
     if repository is None:
-        ends = (requested.parse(old), requested.parse(new))
+        ends = (_end(old, python), _end(new, python))
     adapters = _adapters(ends, repository, new, framework, alone=bool(script or command or name))
 
     def symptom() -> Symptom:
@@ -125,7 +133,8 @@ def bisect(
             adapters,
             typer.echo,
             first_parent,
-            requested.parse(pins).requirements if pins else (),
+            requested.parse(pins, python).requirements if pins else (),
+            python,
         )
     else:
         assert ends is not None
@@ -137,6 +146,15 @@ def bisect(
     for line in bisect_text.lines(result):
         typer.echo(line)
     raise typer.Exit(result.exit_code)
+
+
+def _end(text: str, python: str) -> Requested:
+    try:
+        return requested.parse(text, python)
+    except UserError as error:
+        if "=" in text or "/" in text:
+            raise
+        raise UserError(f"{error}; of a commit, name the repository with --repo") from None
 
 
 def _adapters(

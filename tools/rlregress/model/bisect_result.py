@@ -35,6 +35,7 @@ class ChangedAt:
         functions: those that explain it, or all that differ; ``explains`` says which.
         changelog: what is known of it from changelogs, with their sources.
         apart: in words, that both versions do not stand on the same: what differs may be of that.
+        back: whether OLD is the newer version: then ``old`` brought it.
         merged: the commit merges a branch that left before OLD; in words, what is known of it.
     """
 
@@ -52,6 +53,7 @@ class ChangedAt:
     unexplained: str = ""
     apart: str = ""
     merged: str = ""
+    back: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

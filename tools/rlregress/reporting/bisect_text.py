@@ -40,6 +40,10 @@ def lines(result: Bisected) -> list[str]:
 def _step(step: ChangedAt) -> list[str]:
     date = f" ({step.date})" if step.date else ""
     text = [f"{_named(step, step.old)} -> {_named(step, step.new)}{date}"]
+    if step.back:
+        text.append(
+            f"  going back, as OLD is the newer version: {_named(step, step.old)} brought it"
+        )
     text.append(f"  before: {step.values[0]}")
     text.append(f"  after: {step.values[1]}")
     if step.between:

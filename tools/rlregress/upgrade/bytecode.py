@@ -7,7 +7,6 @@ NumPy, pandas and gymnasium anew, which takes longer than to import them.
 from __future__ import annotations
 
 import importlib.metadata
-import importlib.util
 import os
 import subprocess
 import sys
@@ -15,20 +14,24 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rlregress.upgrade import cached_folders, distribution_metadata, wheels
+from rlregress.upgrade import cached_folders, distribution_metadata, interpreters
 
 #: modules for which processes of their own pay.
 _MANY = 100
 
 
-def keep(overlay: Path) -> None:
-    """Give every module in an overlay its bytecode."""
+def keep(overlay: Path, python: str = "") -> None:
+    """Give every module in an overlay its bytecode.
+
+    Args:
+        python: the interpreter that runs them; empty: the one that runs this.
+    """
     distributions = distribution_metadata.in_folder(overlay).values()
-    stores = {_store(overlay, x): [*_modules(overlay, x)] for x in distributions}
+    stores = {_store(overlay, x, python): [*_modules(overlay, x)] for x in distributions}
     new = {store: paths for store, paths in stores.items() if cached_folders.ready(store) is None}
-    _compile([path for paths in new.values() for path in paths])
+    _compile([path for paths in new.values() for path in paths], python)
     for store, paths in stores.items():
-        compiled = [(path, _compiled(path)) for path in paths]
+        compiled = [(path, _compiled(path, python)) for path in paths]
         if store in new:
             _fill(store, [(store / p.relative_to(overlay), p) for _, p in compiled if p.exists()])
             continue
@@ -39,12 +42,12 @@ def keep(overlay: Path) -> None:
                 os.link(kept, path)
 
 
-def _store(overlay: Path, distribution: importlib.metadata.Distribution) -> Path:
+def _store(overlay: Path, distribution: importlib.metadata.Distribution, python: str) -> Path:
     """Where the bytecode of a package is kept; it holds for files of one time of unpacking."""
     first = next(_modules(overlay, distribution), overlay)
     unpacked = first.stat().st_mtime_ns
     own = distribution_metadata.name_of(distribution)
-    name = f"{wheels.TAG}-{own}-{distribution.version}-{unpacked}"
+    name = f"{interpreters.tag(python)}-{own}-{distribution.version}-{unpacked}"
     return cached_folders.cache() / "bytecode" / name
 
 
@@ -56,14 +59,14 @@ def _modules(overlay: Path, distribution: importlib.metadata.Distribution) -> It
             yield here
 
 
-def _compiled(path: Path) -> Path:
-    return Path(importlib.util.cache_from_source(str(path)))
+def _compiled(path: Path, python: str) -> Path:
+    return path.parent / "__pycache__" / f"{path.stem}.{interpreters.bytecode_tag(python)}.pyc"
 
 
-def _compile(paths: list[Path]) -> None:
+def _compile(paths: list[Path], python: str) -> None:
     # what cannot be compiled is found where it is imported
     workers = "0" if len(paths) > _MANY else "1"
-    command = [sys.executable, "-m", "compileall", "-q", "-j", workers, "-i", "-"]
+    command = [python or sys.executable, "-m", "compileall", "-q", "-j", workers, "-i", "-"]
     listed = "\n".join(map(str, paths))
     subprocess.run(command, input=listed, text=True, capture_output=True, check=False)
 

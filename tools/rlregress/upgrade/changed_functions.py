@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import ast
 import builtins
+import copy
+import pickle
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+from typing import TypeVar
 
 from rlregress.model.code import (
     ADDED,
@@ -30,6 +33,8 @@ from rlregress.model.code import (
 from rlregress.source import below, first_line
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_PIECES = (*_FUNCTIONS, ast.ClassDef)
+_Node = TypeVar("_Node", bound=ast.AST)
 #: calls that print or log something and compute nothing.
 WORDS = frozenset(
     {
@@ -79,7 +84,9 @@ def changed(a: Sequence[str], b: Sequence[str]) -> list[Changed]:
     # of a class that has moved to another file, too
     stayed = classes[0] & classes[1]
     marked = [replace(function, within=_class(function) in stayed) for function in differing]
-    return _with_moved([replace(function, awaited=_awaited(function, one)) for function in marked])
+    # read once: of a package that has moved to another folder, every module is new
+    imported = {word for path in one.values() for word in _import_words(path)}
+    return _with_moved([replace(piece, awaited=_awaited(piece, imported)) for piece in marked])
 
 
 def _class(function: Changed) -> str:
@@ -87,10 +94,19 @@ def _class(function: Changed) -> str:
     return f"{BODY} {function.name.rpartition('.')[0]}"
 
 
-def _awaited(piece: Changed, old: Mapping[str, Path]) -> bool:
+def _import_words(path: Path) -> Iterator[bytes]:
+    for line in path.read_bytes().splitlines():
+        if b"import" in line:
+            yield from re.findall(rb"\w+", line)
+
+
+def _awaited(piece: Changed, imported: Collection[bytes]) -> bool:
     """Whether code of the old version names what only the new version has.
 
     A function that hides a builtin or an imported one, a module that an import tries to find.
+
+    Args:
+        imported: words on the lines of the old version that import something.
     """
     if piece.how != ADDED or piece.name.startswith(BODY) or "." in piece.name:
         return False
@@ -100,11 +116,7 @@ def _awaited(piece: Changed, old: Mapping[str, Path]) -> bool:
         return hasattr(builtins, piece.name) or _names(text, piece.name)
     parts = Path(piece.file).with_suffix("").parts
     stem = parts[-2] if parts[-1] == "__init__" and len(parts) > 1 else parts[-1]
-    return any(
-        b"import" in line and _names(line, stem)
-        for path in old.values()
-        for line in path.read_bytes().splitlines()
-    )
+    return stem.encode() in imported
 
 
 def _names(text: bytes, name: str) -> bool:
@@ -119,28 +131,26 @@ def _with_moved(differing: Sequence[Changed]) -> list[Changed]:
     new = _by_name(
         function for function in differing if function.how == ADDED and not function.at_import
     )
-    left = list(differing)
+    left = {piece.key: piece for piece in differing}
     for name in sorted(set(gone) & set(new)):
         for removed, added in _pairs(gone[name], new[name]):
             if not _still_named(removed):
-                left.remove(removed)
-            left.remove(added)
+                del left[removed.key]
+            del left[added.key]
             if removed.a is not None and added.b is not None:
                 # the same code may mean something else among the names of another file
                 how = MOVED if removed.a.code == added.b.code else CHANGED
                 paths = removed.paths[0], added.paths[1]
-                left.append(
-                    Changed(
-                        file=added.file,
-                        name=name,
-                        how=how,
-                        a=removed.a,
-                        b=added.b,
-                        paths=paths,
-                        was=removed.file,
-                    )
+                left[added.key] = Changed(
+                    file=added.file,
+                    name=name,
+                    how=how,
+                    a=removed.a,
+                    b=added.b,
+                    paths=paths,
+                    was=removed.file,
                 )
-    return sorted(left, key=lambda item: item.key)
+    return [left[key] for key in sorted(left)]
 
 
 def _still_named(gone: Changed) -> bool:
@@ -251,7 +261,7 @@ def _of_tree(tree: ast.Module) -> Mapping[str, Function]:
 
     def visit(statements: Iterable[ast.stmt], above: str) -> None:
         for child in statements:
-            if isinstance(child, (*_FUNCTIONS, ast.ClassDef)):
+            if isinstance(child, _PIECES):
                 name = f"{above}.{child.name}" if above else child.name
                 if isinstance(child, ast.ClassDef):
                     add(f"{BODY} {name}", child)
@@ -294,7 +304,7 @@ def _for_types(node: _Function) -> bool:
 def _definitions(body: Iterable[ast.stmt], where: str) -> Iterator[str]:
     """Functions and classes in the order in which they are defined, each with its block."""
     for child in body:
-        if isinstance(child, (*_FUNCTIONS, ast.ClassDef)):
+        if isinstance(child, _PIECES):
             if isinstance(child, ast.ClassDef) or not _for_types(child):
                 yield f"{where} {child.name}"
         else:
@@ -321,9 +331,9 @@ def _last_name(node: ast.expr) -> str:
 
 def _whole(node: ast.Module | ast.ClassDef | _Function) -> str:
     """All that its text says, without functions and classes inside."""
-    copied = ast.parse(ast.unparse(node))
-    own = copied if isinstance(node, ast.Module) else copied.body[0]
-    return ast.dump(_Own().outside(own))
+    own = copy.copy(node)
+    own.body = [child for child in node.body if not isinstance(child, _PIECES)]
+    return ast.dump(_Own().outside(_copied(own)))
 
 
 class _Own(ast.NodeTransformer):
@@ -348,9 +358,7 @@ def head(node: ast.ClassDef | _Function) -> str:
     if isinstance(node, ast.ClassDef):
         return "\n".join([*lines, *(f"base {ast.dump(b)}" for b in (*node.bases, *node.keywords))])
     typed = any(_last_name(decorator_) not in _BLIND for decorator_ in node.decorator_list)
-    copied = ast.parse(ast.unparse(node)).body[0]
-    assert isinstance(copied, _FUNCTIONS)
-    lines.append(ast.dump(copied.args if typed else _without_types(copied.args)))
+    lines.append(ast.dump(node.args if typed else _without_types(_copied(node.args))))
     lines += [ast.dump(node.returns)] if typed and node.returns is not None else []
     return "\n".join(lines)
 
@@ -379,6 +387,8 @@ def doing(child: ast.stmt, typed: bool = False, module: bool = False) -> ast.AST
     Args:
         typed, module: see ``_Doing``.
     """
+    if isinstance(child, _PIECES):
+        return None
     visited: ast.AST | None = _Doing(typed=typed, module=module).visit(_copied(child))
     return visited
 
@@ -407,10 +417,10 @@ def _single(node: ast.Import | ast.ImportFrom) -> Iterator[ast.stmt]:
             yield ast.ImportFrom(node.module, [alias], node.level)
 
 
-def _copied(node: ast.stmt) -> ast.stmt:
-    # the tree is read again for its outer functions
-    (copy,) = ast.parse(ast.unparse(node)).body or [ast.Pass()]
-    return copy
+def _copied(node: _Node) -> _Node:
+    # the tree is read again for its outer functions; C code, unlike a deep copy
+    copied: _Node = pickle.loads(pickle.dumps(node))  # noqa: S301 - its own bytes
+    return copied
 
 
 def _without_types(arguments: ast.arguments) -> ast.arguments:

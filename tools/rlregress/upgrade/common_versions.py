@@ -18,7 +18,13 @@ from packaging.version import InvalidVersion, Version
 
 from rlregress.errors import UserError
 from rlregress.inside.run_record import write_atomically
-from rlregress.upgrade import cached_folders, installed, installer, version_resolution, wheels
+from rlregress.upgrade import (
+    cached_folders,
+    installed,
+    installer,
+    interpreters,
+    version_resolution,
+)
 from rlregress.upgrade.version_resolution import Problem, Resolved
 
 #: of what is kept of a resolution: another one finds nothing that was kept before.
@@ -34,7 +40,8 @@ def resolve(problems: Mapping[str, Problem], say: cached_folders.Say) -> dict[st
     wanted = {label: asdict(x) for label, x in problems.items()}
     text = json.dumps([_FORMAT, wanted], default=sorted)
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-    path = cached_folders.cache() / "resolutions" / f"{wheels.TAG}-{digest}.json"
+    tags = "-".join(sorted({interpreters.tag(x.python) for x in problems.values()}))
+    path = cached_folders.cache() / "resolutions" / f"{tags}-{digest}.json"
     try:
         kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -96,7 +103,9 @@ def _pinned_apart(old: Problem, new: Problem) -> set[str]:
     """What the user pins on a side, and what the two sides' stacks pin differently."""
     users = version_resolution.versions([*old.pins, *new.pins]).keys()
     a, b = old.exact, new.exact
-    return {"torch", *users, *(name for name in a.keys() & b.keys() if a[name] != b[name])}
+    # below two environments of their own, torch may be common as well
+    torch = () if old.complete and new.complete else ("torch",)
+    return {*torch, *users, *(name for name in a.keys() & b.keys() if a[name] != b[name])}
 
 
 def _older_versions(old: Resolved, new: Resolved) -> dict[str, str]:

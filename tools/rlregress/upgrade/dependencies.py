@@ -67,6 +67,15 @@ def own(adapters: Sequence[Adapter], pinned: frozenset[str]) -> list[str]:
     )
 
 
+def elsewhere(pinned: frozenset[str]) -> list[str]:
+    """What is needed to ask and trace on a side with another Python, without what is pinned.
+
+    What else this library declares may not be published for that one.
+    """
+    names = {str(canonicalize_name(Requirement(row).name)) for row in ESSENTIAL}
+    return sorted(names - pinned)
+
+
 def on_a_side(adapters: Sequence[Adapter]) -> list[str]:
     """What this library needs to trace, probe and test on a side; no framework."""
     return [row for row in own(adapters, frozenset()) if Requirement(row).name not in _ON_NO_SIDE]

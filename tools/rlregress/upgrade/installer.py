@@ -132,9 +132,14 @@ def _called(
     )
 
 
-def listed(package: str) -> list[str]:
-    """Published versions that have a build for this Python, the newest first; none: not known."""
+def listed(package: str, python: str = "") -> list[str]:
+    """Published versions that have a build for a Python, the newest first; none: not known.
+
+    Args:
+        python: its version; empty: this one.
+    """
     command = [*PIP, "index", "versions", "--retries", "1", package]
+    command += ["--python-version", python] if python else []
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     found = re.search(r"Available versions: (.+)", ended.stdout)
     return found.group(1).split(", ") if found else []

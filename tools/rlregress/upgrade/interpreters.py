@@ -7,12 +7,92 @@ import json
 import platform
 import subprocess
 import sys
+from collections.abc import Mapping
+from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
 from rlregress.errors import UserError
 from rlregress.tracing.child_processes import last_words
 from rlregress.tracing.recording_processes import Side
+from rlregress.upgrade import installer
+
+#: the oldest Python that runs what asks versions.
+_OLDEST = (3, 9)
+#: what is asked of an interpreter; an old one, too, has to understand it.
+_FACTS = (
+    "import json, platform, sys, venv;"
+    "print(json.dumps([list(sys.version_info[:2]), platform.python_version(),"
+    "sys.implementation.cache_tag]))"
+)
+
+
+def find(text: str) -> str:
+    """The path of an interpreter, given as a version or a path; empty: the one that runs this.
+
+    Raises:
+        UserError: there is none, it is too old, or it is no Python.
+    """
+    oldest = ".".join(map(str, _OLDEST))
+    expected = f"expected the version or the path of a Python that is {oldest} or newer"
+    if "/" in text:
+        path = str(Path(text).expanduser().absolute())
+    elif f"{platform.python_version()}.".startswith(f"{text}."):
+        return ""
+    else:
+        command = ["python", "find", "--no-project", "--no-python-downloads", text]
+        try:
+            path = installer.run(command, text).strip()
+        except UserError:
+            raise UserError(f"--python is '{text}', which is not found here; {expected}") from None
+    if path == sys.executable:
+        return ""
+    try:
+        numbers, full, _ = _facts(path)
+    except UserError as error:
+        raise UserError(f"--python is '{text}': {error}; {expected}") from None
+    if tuple(numbers) < _OLDEST:
+        raise UserError(f"--python is '{text}', and that is Python {full}; {expected}")
+    return path
+
+
+@functools.cache
+def _facts(python: str) -> tuple[list[int], str, str]:
+    """Version as two numbers, version in whole, and tag of bytecode, of another interpreter."""
+    try:
+        ended = subprocess.run(
+            [python, "-I", "-c", _FACTS], capture_output=True, text=True, check=False, timeout=60
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise UserError(f"{python} cannot be run: {error}") from None
+    try:
+        numbers, full, tag = json.loads(ended.stdout)
+    except ValueError:
+        why = last_words(ended.stderr) or "it does not answer as one"
+        raise UserError(f"{python} is no Python that can make environments: {why}") from None
+    return numbers, full, tag or full
+
+
+def bytecode_tag(python: str = "") -> str:
+    """What an interpreter puts into the names of its bytecode; empty: of the one that runs this."""
+    return _facts(python)[2] if python else sys.implementation.cache_tag or "python"
+
+
+def tag(python: str = "") -> str:
+    """What tells apart what is installed for different interpreters."""
+    return f"{bytecode_tag(python)}-{_facts(python)[1]}" if python else bytecode_tag()
+
+
+def version(python: str) -> str:
+    """The version of another interpreter, as two numbers; empty: it is the one that runs this."""
+    return ".".join(map(str, _facts(python)[0])) if python else ""
+
+
+def markers(python: str) -> Mapping[str, str]:
+    """What an interpreter answers to the markers of requirements, where it is another one."""
+    if not python:
+        return {}
+    return {"python_version": version(python), "python_full_version": _facts(python)[1]}
 
 
 @functools.cache

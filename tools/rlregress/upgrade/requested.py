@@ -16,7 +16,7 @@ from rlregress import files, frameworks
 from rlregress.errors import UserError
 from rlregress.files import absolute
 from rlregress.source import below
-from rlregress.upgrade import revisions
+from rlregress.upgrade import interpreters, revisions
 
 INSTALLED = "installed"
 #: bytes of a lock file, at most, and characters of a row that are shown.
@@ -35,6 +35,7 @@ class Requested:
         lock: a file of pinned requirements.
         environment: a virtual environment of the user's.
         understood: in words, names that were taken for those of packages.
+        python: another interpreter, for which all of it is installed anew; empty: this one.
     """
 
     text: str
@@ -43,6 +44,7 @@ class Requested:
     lock: Path | None = None
     environment: Path | None = None
     understood: tuple[str, ...] = ()
+    python: str = ""
 
     @property
     def packages(self) -> frozenset[str]:
@@ -75,27 +77,32 @@ def _sources(tree: Path) -> list[Path]:
     return [path for path in below(tree, _IGNORED) if path.suffix == ".py"]
 
 
-def parse(text: str) -> Requested:
+def parse(text: str, python: str = "") -> Requested:
     """Read one side.
+
+    Args:
+        python: another interpreter that it is to run on.
 
     Raises:
         UserError: it is neither a folder, a file, ``installed``, nor a list of pinned requirements.
     """
     given = text.strip()
     if given == INSTALLED:
+        _check_no_python(given, python)
         return Requested(given)
     path = Path(os.path.expanduser(given))
     if (path / "pyvenv.cfg").is_file():
+        _check_no_python(given, python)
         return Requested(given, environment=absolute(path))
     if path.is_dir():
-        return Requested(given, tree=absolute(path))
+        return Requested(given, tree=absolute(path), python=python)
     if path.is_file():
-        return Requested(given, _pinned(_rows(path), given), lock=path)
+        return Requested(given, _pinned(_rows(path), given, python), lock=path, python=python)
     revision = revisions.of_text(given)
     if revision is not None:
         folder, name = revision
         tree = revisions.checkout(folder, revisions.commit(folder, name))
-        return Requested(given, tree=tree)
+        return Requested(given, tree=tree, python=python)
     if "/" in given:
         raise UserError(
             f"'{text}' is no folder and no file; expected requirements such as "
@@ -110,7 +117,16 @@ def parse(text: str) -> Requested:
         if package is not None:
             rows[number] = package + row.removeprefix(name)
             understood.append(f"{name} is understood as the package {package}")
-    return Requested(given, _pinned(rows, given), understood=tuple(understood))
+    pinned = _pinned(rows, given, python)
+    return Requested(given, pinned, understood=tuple(understood), python=python)
+
+
+def _check_no_python(text: str, python: str) -> None:
+    if python:
+        raise UserError(
+            f"'{text}' has an interpreter of its own, and --python names another one; leave "
+            "--python out, or pin packages"
+        )
 
 
 def _packages() -> dict[str, str]:
@@ -154,7 +170,7 @@ def _rows(path: Path) -> list[str]:
     return pins
 
 
-def _pinned(rows: list[str], where: str) -> tuple[str, ...]:
+def _pinned(rows: list[str], where: str, python: str = "") -> tuple[str, ...]:
     pinned = []
     for row in rows:
         try:
@@ -169,7 +185,9 @@ def _pinned(rows: list[str], where: str) -> tuple[str, ...]:
             bare = re.fullmatch(r"v?[0-9][0-9.a-z]*", row)
             write = f"<package>=={row.lstrip('v')}" if bare else f"{requirement.name}==<version>"
             raise UserError(f"'{row}' in '{where}' is not pinned to one version; write {write}")
-        if requirement.marker is None or requirement.marker.evaluate():
+        if requirement.marker is None or requirement.marker.evaluate(
+            dict(interpreters.markers(python))
+        ):
             requirement.marker = None
             requirement.name = str(canonicalize_name(requirement.name))
             pinned.append(str(requirement))

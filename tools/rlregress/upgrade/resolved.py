@@ -17,7 +17,7 @@ class ResolvedSide:
 
     Attributes:
         versions: of all that stands on it; None: it is there already.
-        own_environment: it cannot stand on what is installed.
+        own_environment: it cannot stand on what is installed: it has another torch or Python.
     """
 
     label: str
@@ -77,15 +77,18 @@ def with_versions(
         UserError: a version that does not exist, or no network.
     """
     sides = {"A": a, "B": b}
-    another_torch = {label: version_resolution.another_torch(side) for label, side in sides.items()}
-    problems = {
-        label: version_resolution.problem(side, adapters, another_torch[label])
+    apart = {
+        label: bool(side.python) or version_resolution.another_torch(side)
         for label, side in sides.items()
-        if side.requirements
+    }
+    problems = {
+        label: version_resolution.problem(side, adapters, apart[label])
+        for label, side in sides.items()
+        if side.requirements or side.python
     }
     versions = common_versions.resolve(problems, say)
     one, other = (
-        ResolvedSide(label, side, versions.get(label), another_torch[label])
+        ResolvedSide(label, side, versions.get(label), apart[label])
         for label, side in sides.items()
     )
     return one, other

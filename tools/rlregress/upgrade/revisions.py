@@ -137,6 +137,23 @@ def checkout(repository: Path, commit_: str, own: Path | None = None) -> Path:
     return folder / inside
 
 
+def unfilled(repository: Path, commit_: str) -> list[str]:
+    """In words, what a checkout of a commit has no content of: submodules, and files of LFS."""
+    rows = _git(repository, "ls-tree", "-r", "--full-tree", "-z", commit_).split("\0")
+    found = [
+        f"the submodule {row.partition(chr(9))[2]}, whose files no commit has"
+        for row in rows
+        if row.startswith("160000 ")
+    ]
+    for row in rows:
+        facts, _, path = row.partition("\t")
+        if path.rpartition("/")[2] == ".gitattributes":
+            text = _git(repository, "cat-file", "blob", facts.split()[2])
+            patterns = [line.split()[0] for line in text.splitlines() if "filter=lfs" in line]
+            found += [f"{p} as {path} has it, of which commits have pointers" for p in patterns]
+    return found
+
+
 def of_text(text: str) -> tuple[Path, str] | None:
     """Folder and revision of ``PATH@REVISION`` or ``HEAD``; None: it is another kind of version."""
     if text == "HEAD":

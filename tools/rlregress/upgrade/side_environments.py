@@ -31,6 +31,7 @@ from rlregress.upgrade import (
     dependencies,
     distribution_metadata,
     installed,
+    interpreters,
     wheels,
     working_tree,
 )
@@ -168,15 +169,22 @@ def prepared(
         return Prepared(requested, run, "your environment")
     if requested.tree is not None:
         run = _of_tree(label, requested.tree, adapters)
-        if resolved is not None and resolved.moved:
+        if resolved is not None and side.own_environment:
+            folder, _ = environment(resolved, say, own, requested.python)
+            own_paths = tuple(path for path in run.paths if path not in current_paths())
+            run = replace(run, paths=own_paths, python=str(folder / "bin" / "python"))
+        elif resolved is not None and resolved.moved:
             folder, _ = overlay(resolved.moved, resolved.tools, say, own)
             run = replace(run, paths=(run.paths[0], str(folder), *run.paths[1:]))
         return Prepared(requested, run, "tree")
     if resolved is not None and side.own_environment:
-        folder, cached = environment(resolved, say, own)
+        folder, cached = environment(resolved, say, own, requested.python)
         run = Side(label, python=str(folder / "bin" / "python"))
-        torch = ("an overlay cannot hold another torch",)
-        return Prepared(requested, run, "environment", cached, torch, notes=tuple(resolved.notes))
+        because = "an overlay cannot hold another torch"
+        if requested.python:
+            because = f"an overlay cannot hold another Python, {requested.python}"
+        notes = tuple(resolved.notes)
+        return Prepared(requested, run, "environment", cached, (because,), notes=notes)
     rows = resolved.moved if resolved is not None else []
     if resolved is None or not rows:
         return Prepared(requested, Side(label, paths=current_paths()), "installed")
@@ -261,9 +269,9 @@ def _of_tree(label: str, tree: Path, adapters: Sequence[Adapter]) -> Side:
 # -- what is installed ---------------------------------------------------------------------------
 
 
-def _folder(kind: str, rows: Iterable[str], own: Path | None) -> Path:
+def _folder(kind: str, rows: Iterable[str], own: Path | None, python: str = "") -> Path:
     digest = hashlib.sha256("\n".join(sorted(rows)).encode()).hexdigest()[:16]
-    name = f"{wheels.TAG}-{digest}"
+    name = f"{interpreters.tag(python)}-{digest}"
     shared = cached_folders.cache() / kind / name
     return shared if own is None or cached_folders.ready(shared) is not None else own / kind / name
 
@@ -287,10 +295,10 @@ def overlay(
 
 
 def environment(
-    resolved: Resolved, say: cached_folders.Say, own: Path | None = None
+    resolved: Resolved, say: cached_folders.Say, own: Path | None = None, python: str = ""
 ) -> tuple[Path, bool]:
     """Folder of an environment of its own, and whether it was there."""
-    folder = _folder("environments", resolved.rows.values(), own)
+    folder = _folder("environments", resolved.rows.values(), own, python)
     if cached_folders.ready(folder) is not None and not (folder / "bin" / "python").exists():
         # its interpreter is gone: a link that leads nowhere
         (folder / cached_folders.READY).unlink()
@@ -298,12 +306,14 @@ def environment(
     def make(target: Path) -> dict[str, Any]:
         say(f"installing {' '.join(resolved.rows.values())} into a separate environment")
         subprocess.run(
-            [sys.executable, "-m", "venv", "--without-pip", str(target)],
+            [python or sys.executable, "-m", "venv", "--without-pip", str(target)],
             check=True,
             capture_output=True,
         )
-        python = ["--python", str(target / "bin" / "python")]
-        wheels.install(python, list(resolved.rows.values()), resolved.tools, say)
+        into = ["--python", str(target / "bin" / "python")]
+        wheels.install(into, list(resolved.rows.values()), resolved.tools, say, python)
+        for packages in target.glob("lib/python*/site-packages"):
+            bytecode.keep(packages, python)
         return {"requirements": list(resolved.rows.values())}
 
     return folder, cached_folders.made(folder, make, say)

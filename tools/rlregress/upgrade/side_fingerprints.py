@@ -64,6 +64,13 @@ class Fingerprint:
 
 def fingerprint(side: Side, kept: Path, adapter: Adapter, details: Iterable[Detail]) -> Fingerprint:
     """Ask details on a side; judged here."""
+    return read(answers(side, kept, adapter, details))
+
+
+def answers(
+    side: Side, kept: Path, adapter: Adapter, details: Iterable[Detail]
+) -> Mapping[str, Any]:
+    """What a side answers to some details, as plain data."""
     inputs = {
         detail.id: {
             key: value.tolist() if isinstance(value, np.ndarray) else value
@@ -72,10 +79,13 @@ def fingerprint(side: Side, kept: Path, adapter: Adapter, details: Iterable[Deta
         for detail in details
     }
     job = {"framework": adapter.full_name, "inputs": inputs}
-    return _read(side_process.run_module(side, "rlregress.frameworks.probe_worker", job, kept))
+    module = "rlregress.frameworks.probe_worker"
+    found: Mapping[str, Any] = side_process.run_module(side, module, job, kept)
+    return found
 
 
-def _read(answers: Mapping[str, Any]) -> Fingerprint:
+def read(answers: Mapping[str, Any]) -> Fingerprint:
+    """What plain answers say, judged."""
     functions: list[Function] = [(file, name) for file, name in answers["functions"]]
     answered: dict[Key, Answer] = {}
     for key, given in answers["observed"].items():

@@ -73,6 +73,7 @@ class Problem:
         own: what else is needed to ask and train on the side.
         held: packages that stay as they are installed.
         complete: nothing below is seen: an environment of its own.
+        python: its interpreter; empty: the one that runs this.
     """
 
     pins: tuple[str, ...]
@@ -83,6 +84,7 @@ class Problem:
     lock: bool = False
     fixed: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    python: str = ""
 
     @property
     def exact(self) -> dict[str, str]:
@@ -98,7 +100,9 @@ class Problem:
         rows = [*self.pins, *self.defaults.rows]
         free = [row for row in rows if name_of(row) not in self.fixed]
         out = {*self.held, *self.fixed}
-        compiled = _compiled([*free, *self.own], out, constraints, self.defaults.build, self.text)
+        needed = [*free, *self.own]
+        build = self.defaults.build
+        compiled = _compiled(needed, out, constraints, build, self.text, self.python)
         kept = {name_of(row): row for row in rows if name_of(row) in self.fixed}
         pinned = sorted(map(name_of, self.pins))
         return Resolved({**compiled, **kept}, self.notes, self.defaults.build, pinned)
@@ -133,8 +137,16 @@ def problem(side: Requested, adapters: Sequence[Adapter], complete: bool) -> Pro
     )
     named = side.packages | {name_of(row) for row in defaults.rows}
     if complete:
-        own = (*dependencies.own(adapters, named), *dependencies.of_frameworks(adapters, named))
-        return Problem(side.requirements, defaults, own, complete=True, lock=bool(side.lock))
+        ours = dependencies.elsewhere(named) if side.python else dependencies.own(adapters, named)
+        own = (*ours, *dependencies.of_frameworks(adapters, named))
+        return Problem(
+            side.requirements,
+            defaults,
+            own,
+            complete=True,
+            lock=bool(side.lock),
+            python=side.python,
+        )
     held = dependencies.held(adapters, named)
     own = (*dependencies.own(adapters, named), *dependencies.of_held(held, named))
     pins = tuple(row for row in side.requirements if name_of(row) not in held)
@@ -186,11 +198,7 @@ def _eased(requested: Problem, say: cached_folders.Say) -> Problem:
     for name in sorted(exact.keys() - {"torch"}):
         row = f"{name}=={exact[name]}"
         try:
-            needed = list(
-                distribution_metadata.required(
-                    _distribution(name, row, requested.defaults.build, say)
-                )
-            )
+            needed = list(distribution_metadata.required(_distribution(name, row, requested, say)))
         except installer.Unreachable:
             raise
         except UserError as error:
@@ -201,7 +209,7 @@ def _eased(requested: Problem, say: cached_folders.Say) -> Problem:
         apart = [(r, v) for r, v in pinned if not distribution_metadata.admits(r.specifier, v)]
         if not requested.lock:
             _refuse(row, apart, versions(requested.pins))
-        if apart or wheels.mended(row).exists():
+        if apart or wheels.mended(row, requested.python).exists():
             fixed[name] = exact[name]
             rows += [str(r) for r in needed if _name(r) not in exact]
     if failed is not None:
@@ -210,11 +218,11 @@ def _eased(requested: Problem, say: cached_folders.Say) -> Problem:
 
 
 def _distribution(
-    name: str, row: str, tools: Sequence[str], say: cached_folders.Say
+    name: str, row: str, requested: Problem, say: cached_folders.Say
 ) -> importlib.metadata.Distribution:
     if installed.holds(row):
         return importlib.metadata.distribution(name)
-    folder = wheels.unpacked(row, tools, say)
+    folder = wheels.unpacked(row, requested.defaults.build, say, requested.python)
     unpacked = distribution_metadata.in_folder(folder)
     if name not in unpacked:
         raise UserError(f"{row} was installed as {', '.join(unpacked) or 'nothing'}")
@@ -249,6 +257,7 @@ def _compiled(
     constraints: Iterable[str],
     tools: Sequence[str],
     requested: str,
+    python: str,
 ) -> dict[str, str]:
     """What the resolver finds: name -> row.
 
@@ -265,7 +274,15 @@ def _compiled(
         # what a file holds already is kept where it fits
         compiled = folder / "found.txt"
         wheels.written(compiled, installed.pins())
-        command = ["pip", "compile", given, "-o", str(compiled), "--python", sys.executable]
+        command = [
+            "pip",
+            "compile",
+            given,
+            "-o",
+            str(compiled),
+            "--python",
+            python or sys.executable,
+        ]
         options = ["--overrides", never, "-c", limits, "-b", build, "--no-annotate", "--no-header"]
         installer.run([*command, *options, "--no-strip-extras"], requested)
         lines = compiled.read_text(encoding="utf-8").splitlines()

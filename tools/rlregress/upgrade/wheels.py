@@ -17,26 +17,30 @@ from tempfile import TemporaryDirectory
 from packaging.utils import parse_wheel_filename
 
 from rlregress.errors import UserError
-from rlregress.upgrade import cached_folders, distribution_metadata, installer
+from rlregress.upgrade import cached_folders, distribution_metadata, installer, interpreters
 
 #: the last pip that builds what has invalid metadata.
 _PIP = "pip==24.0"
-TAG = sys.implementation.cache_tag or sys.implementation.name
 
 
 def install(
-    into: Sequence[str], rows: Sequence[str], build: Sequence[str], say: cached_folders.Say
+    into: Sequence[str],
+    rows: Sequence[str],
+    build: Sequence[str],
+    say: cached_folders.Say,
+    python: str = "",
 ) -> None:
     """Install exactly some rows, and nothing that they need.
 
     Args:
         into: options that say where.
         build: versions of the tools that build a package which is published as source only.
+        python: the interpreter for which; empty: the one that runs this.
 
     Raises:
         UserError: in one sentence, why it could not be done.
     """
-    built = {row: [*mended(row).glob("*.whl")] for row in rows}
+    built = {row: [*mended(row, python).glob("*.whl")] for row in rows}
     kept = {row: str(wheels[0]) for row, wheels in built.items() if wheels}
     with TemporaryDirectory(prefix="rlregress-install-") as folder:
         tools = written(Path(folder) / "build.txt", build)
@@ -49,7 +53,7 @@ def install(
             except installer.Unreadable as error:
                 if error.row in kept:
                     raise
-                kept[error.row] = str(_mended(error.row, tools, say))
+                kept[error.row] = str(_mended(error.row, tools, say, python))
 
 
 def written(path: Path, rows: Sequence[str]) -> str:
@@ -58,29 +62,33 @@ def written(path: Path, rows: Sequence[str]) -> str:
     return str(path)
 
 
-def unpacked(row: str, build: Sequence[str], say: cached_folders.Say) -> Path:
+def unpacked(row: str, build: Sequence[str], say: cached_folders.Say, python: str = "") -> Path:
     """The folder with one package alone.
 
     Raises:
         UserError: in one sentence, why there is none.
     """
-    folder = cached_folders.cache() / "packages" / f"{TAG}-{row.replace('==', '-')}"
+    folder = (
+        cached_folders.cache() / "packages" / f"{interpreters.tag(python)}-{row.replace('==', '-')}"
+    )
 
     def make(target: Path) -> dict[str, str]:
-        install(["--python", sys.executable, "--target", str(target)], [row], build, say)
+        into = ["--python", python or sys.executable, "--target", str(target)]
+        install(into, [row], build, say, python)
         return {"package": row}
 
     cached_folders.made(folder, make, say)
     return folder
 
 
-def _mended(row: str, tools: str, say: cached_folders.Say) -> Path:
+def _mended(row: str, tools: str, say: cached_folders.Say, python: str) -> Path:
     """A wheel of a package whose metadata is mended."""
-    folder = mended(row)
+    folder = mended(row, python)
 
     def make(target: Path) -> dict[str, str]:
         say(f"building {row}")
-        command = ["run", "--no-project", "--isolated", "--python", sys.executable, "--with", _PIP]
+        uses = ["--python", python or sys.executable, "--with", _PIP]
+        command = ["run", "--no-project", "--isolated", *uses]
         pip = ["python", "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", str(target), row]
         # the only way to reach the environment that pip builds in
         installer.run([*command, "--", *pip], row, {"PIP_CONSTRAINT": tools})
@@ -92,9 +100,11 @@ def _mended(row: str, tools: str, say: cached_folders.Say) -> Path:
     return next(folder.glob("*.whl"))
 
 
-def mended(row: str) -> Path:
+def mended(row: str, python: str = "") -> Path:
     """Where the wheel of a package lies if its metadata had to be mended."""
-    return cached_folders.cache() / "wheels" / f"{TAG}-{row.replace('==', '-')}"
+    return (
+        cached_folders.cache() / "wheels" / f"{interpreters.tag(python)}-{row.replace('==', '-')}"
+    )
 
 
 def _mend(wheel: Path) -> None:

@@ -34,10 +34,11 @@ def git(repository, *words, given=None):
     ).stdout  # fmt: skip
 
 
-def made(folder, sources, others=None):
+def made(folder, sources, others=None, package="toy"):
     """A repository with one commit for each source of its package ``toy``.
 
     Args:
+        package: the folder of the package.
         others: further file -> its content in every commit.
     """
     folder.mkdir()
@@ -50,7 +51,10 @@ def made(folder, sources, others=None):
             f"data {len(f'change {number}')}",
             f"change {number}",
         ]
-        files = {"toy/__init__.py": text, **{f: of[number] for f, of in (others or {}).items()}}
+        files = {
+            f"{package}/__init__.py": text,
+            **{f: of[number] for f, of in (others or {}).items()},
+        }
         for file, content in files.items():
             rows += [f"M 100644 inline {file}", f"data {len(content)}", content]
     git(folder, "fast-import", "--quiet", given="\n".join([*rows, ""]))
@@ -171,6 +175,29 @@ def test_a_file_that_is_no_python_is_part_of_a_version(bisect, tmp_path):
     texts = {"toy/c.txt": ["1", "1", "2", "2", "2"]}
     repository = made(tmp_path / "toy", [reads] * 4 + [reads + "# 4\n"], texts)
     assert bisect(repository, "main~4", "main")[1].endswith("change 2")
+
+
+def test_a_package_lies_in_any_folder_and_what_is_not_filled_is_named(bisect, tmp_path):
+    """Commits have neither the files of a submodule nor those of Git LFS."""
+    rows = {
+        ".gitattributes": ["*.pt filter=lfs diff=lfs"] * 4,
+        "tests/__init__.py": [""] * 4,
+        "setup.py": [""] * 4,
+    }
+    sources = [source(n) for n in range(FAULT - 2, FAULT + 2)]
+    repository = made(tmp_path / "toy", sources, rows, "parts/python/toy")
+    git(repository, "update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},assets")
+    git(
+        repository, "-c", "user.name=Toy", "-c", "user.email=t@example.org", "commit", "--quiet",
+        "-m", "change 4",
+    )  # fmt: skip
+    code, last, data = bisect(repository, "main~4", "main")
+    assert (code, last.split()[-1]) == (0, "2")
+    assert data["steps"][0]["functions"][0]["place"] == "toy/__init__.py:3 value"
+    assert sorted(data["unsearched"]) == [
+        "*.pt as .gitattributes has it, of which commits have pointers",
+        "the submodule assets, whose files no commit has",
+    ]
 
 
 def branched(repository, *, before_old):
@@ -340,11 +367,30 @@ def test_both_ends_the_same_is_no_answer(bisect, tmp_path):
         ("--name b --first-parent", "--first-parent is about commits"),
         ("--name b --repo . --all", "leave one out"),
         ("--name b --repo nowhere", "which is no folder"),
+        ("--name b --steps 3", "--package and --steps are of a script"),
     ],
 )
 def test_a_wrong_command_line_is_reported_in_one_sentence(words, sentence):
     """Before anything is installed."""
     given = ["bisect", "sb3==2.7.0", "sb3==2.8.0", *words.split()]
+    with pytest.raises(UserError, match=sentence):
+        commands.program(given, prog_name="rlregress", standalone_mode=False)
+
+
+@pytest.mark.parametrize(
+    ("old", "sentence"),
+    [
+        ("main~5", "is no requirement; .* of a commit, name the repository with --repo"),
+        ("HEAD", "is a working tree; to search its commits give --repo \\., and revisions"),
+    ],
+)
+def test_a_revision_without_its_repository_hints_at_the_option(
+    tmp_path, monkeypatch, old, sentence
+):
+    """By its name, and by the folder that ``HEAD`` is of."""
+    monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "cache"))
+    monkeypatch.chdir(made(tmp_path / "toy", [source(1)]))
+    given = ["bisect", old, "sb3==2.8.0", "--name", "b"]
     with pytest.raises(UserError, match=sentence):
         commands.program(given, prog_name="rlregress", standalone_mode=False)
 

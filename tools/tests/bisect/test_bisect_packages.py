@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import sys
 import zipfile
+from pathlib import Path
 
 import pytest
 
 from rlregress.bisect import versions
 from rlregress.cli import commands
-from rlregress.upgrade import cached_folders
+from rlregress.errors import UserError
+from rlregress.model.bisect_result import ChangedAt
+from rlregress.reporting import bisect_text
+from rlregress.upgrade import cached_folders, requested
 
 FIVE = [f"{number}.0" for number in range(1, 6)]
 
@@ -107,3 +112,69 @@ def test_a_release_that_stands_on_another_dependency_is_not_named_alone(bisect, 
     code, last, data = bisect("zzs==1.0", "zzs==5.0", check)
     assert code == 3, data
     assert "what differs may be of that" in data["steps"][0]["apart"]
+
+
+@pytest.mark.nightly
+def test_all_versions_run_on_the_interpreter_that_is_named(bisect, tmp_path):
+    """Each in an environment of its own: what is installed for this one is not found there."""
+    base = str(Path(sys.base_prefix) / "bin" / f"python{sys.version_info[0]}.{sys.version_info[1]}")
+    for version in FIVE[:3]:
+        wheel(tmp_path / "wheels", "zzp", version, int(version[0]))
+    check = (
+        "import importlib.util, os, sys, zzp\n"
+        f"assert os.path.realpath(sys.executable) == {str(Path(base).resolve())!r}\n"
+        "assert importlib.util.find_spec('torch') is None\n"
+        "sys.exit(3 if zzp.value() >= 3 else 0)\n"
+    )
+    code, last, data = bisect("zzp==1.0", "zzp==3.0", check, "--python", base)
+    assert (code, last) == (0, "first changed in: zzp 3.0"), data
+    assert data["values"] == ["exit code 0", "exit code 3"]
+    assert [f["place"] for f in data["steps"][0]["functions"]] == ["zzp/__init__.py:1 value"]
+
+
+def test_what_is_no_interpreter_is_refused_in_one_sentence(bisect, tmp_path):
+    """Missing, too old, no Python, and beside what has one of its own."""
+    fake = tmp_path / "python"
+    old = tmp_path / "old"
+    fake.write_text("#!/bin/sh\necho nonsense >&2\n")
+    old.write_text('#!/bin/sh\necho \'[[3, 8], "3.8.18", "cpython-38"]\'\n')
+    for path in (fake, old):
+        path.chmod(0o755)
+    for python, sentence in (
+        (str(tmp_path / "none"), "cannot be run: .*No such file"),
+        (str(fake), "is no Python that can make environments: nonsense"),
+        (str(old), "that is Python 3.8.18; expected the version or the path of a Python that is"),
+        ("1.4", "is '1.4', which is not found here"),
+    ):
+        with pytest.raises(UserError, match=sentence):
+            bisect("zzp==1.0", "zzp==5.0", "", "--python", python)
+    base = sys.base_prefix + "/bin/python3"
+    with pytest.raises(UserError, match="'installed' has an interpreter of its own"):
+        bisect("installed", "zzp==5.0", "", "--python", base)
+
+
+def test_a_search_that_goes_back_says_which_release_brought_it(bisect, tmp_path):
+    """The release after the one that is named."""
+    for version in FIVE[:3]:
+        wheel(tmp_path / "wheels", "zzp", version, int(version[0]))
+    check = "import sys, zzp\nsys.exit(zzp.value() >= 3)\n"
+    code, last, data = bisect("zzp==3.0", "zzp==1.0", check)
+    assert (code, last) == (0, "first changed in: zzp 2.0")
+    (step,) = data["steps"]
+    assert (step["old"], step["new"], step["back"]) == ("3.0", "2.0", True)
+    line = bisect_text._step(ChangedAt(**{**step, "functions": ()}))
+    assert line[1] == "  going back, as OLD is the newer version: zzp 3.0 brought it"
+
+
+def test_a_build_is_kept_and_is_no_other_release(tmp_path, monkeypatch):
+    """Such as +cpu: of the ends, and of what lies between them."""
+    monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "cache"))
+    monkeypatch.setattr(versions.installed, "version", lambda name: "2.13.0+cpu")
+    one, other = (requested.parse(text) for text in ("torch==2.13.0+cpu", "zzp==1.0"))
+    old, new, _ = versions.pins(one, other)
+    assert old["torch"] == new["torch"] == "2.13.0+cpu"
+    listed = ["2.3.0", "2.3.0+cpu", "2.4.0", "2.4.0+cpu", "2.4.0+cu1", "2.5.0+cpu", "2.5.0"]
+    monkeypatch.setattr(versions.installer, "listed", lambda *_: listed)
+    between = versions.releases("torch", "2.3.0+cpu", "2.5.0+cpu", [])
+    assert between == ["2.3.0+cpu", "2.4.0+cpu", "2.5.0+cpu"]
+    assert versions.releases("torch", "2.3.0", "2.5.0", ["2.4.1"])[1:-1] == ["2.4.0", "2.4.1"]

@@ -1,0 +1,45 @@
+"""What explains a step: the order in which functions are listed."""
+
+from __future__ import annotations
+
+from rlregress import frameworks
+from rlregress.bisect import explanation, symptoms
+from rlregress.model.bisect_result import ChangedAt
+from rlregress.model.code import CHANGED, Changed
+
+
+def piece(file, name):
+    """A function that has changed."""
+    return Changed(file=file, name=name, how=CHANGED, a=None, b=None, paths=(None, None))
+
+
+def test_the_frameworks_functions_come_before_what_it_stands_on():
+    """Those of the probed algorithm first; a constructor after what computes something."""
+    adapter = frameworks.get("torchrl")
+    symptom = symptoms.detail(adapter, "sac.temperature.target_entropy")
+    step = ChangedAt(package="torchrl", old="0.1", new="0.2", values=("", ""))
+    pieces = [
+        piece("tensordict/_td.py", "TensorDict._clone"),
+        piece("torchrl/objectives/common.py", "LossModule.__init__"),
+        piece("torchrl/objectives/common.py", "LossModule.reset"),
+        piece("torchrl/objectives/sac.py", "SACLoss.__init__"),
+        piece("torchrl/objectives/sac.py", "SACLoss.target_entropy"),
+    ]
+    found = explanation._nearest_first(pieces, step, symptom, [adapter])
+    assert [p.name for p in found] == [
+        "SACLoss.target_entropy", "SACLoss.__init__", "LossModule.reset", "LossModule.__init__",
+        "TensorDict._clone",
+    ]  # fmt: skip
+
+
+def test_what_the_suite_knows_of_a_release_comes_first():
+    """Its function is named before others of the framework, and its sentence before others."""
+    adapter = frameworks.get("sb3")
+    symptom = symptoms.detail(adapter, "gae.truncation")
+    step = ChangedAt(package="stable-baselines3", old="1.3.0", new="1.4.0", values=("", ""))
+    known = piece("stable_baselines3/common/on_policy_algorithm.py",
+                  "OnPolicyAlgorithm.collect_rollouts")  # fmt: skip
+    other = piece("stable_baselines3/common/base_class.py", "BaseAlgorithm.learn")
+    assert explanation._nearest_first([other, known], step, symptom, [adapter]) == [known, other]
+    first = explanation._changelog(step, symptom, [other, known], [adapter])[0]
+    assert "time limit" in first
