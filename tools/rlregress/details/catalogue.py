@@ -37,6 +37,7 @@ MODULES = (
     "td3_loop",
     "dqn",
     "ddpg",
+    "quantiles",
     "ppo",
     "ppo_loop",
     "ppo_schedules",

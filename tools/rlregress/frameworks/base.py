@@ -479,7 +479,7 @@ class Adapter:
         return [f for spec in specs if spec for f in spec.submodule_search_locations or ()]
 
     def absent(self) -> Mapping[str, str]:
-        """Details about a component that this framework does not have, each with the reason."""
+        """What this framework does not have: a detail, or a whole family of them -> the reason."""
         return getattr(self._sibling("probes"), "ABSENT", {})
 
     def train(self, request: TrainingRequest) -> Trained:

@@ -16,7 +16,7 @@ from rlregress.details.expectations import Expectation
 from rlregress.details.implementation import stated
 
 TESTS = Path(__file__).resolve().parents[3] / "tests_unit"
-ADAPTERS = {frameworks.get(n).title: frameworks.get(n) for n in ("sb3", "torchrl", "cleanrl")}
+ADAPTERS = {frameworks.get(n).title: frameworks.get(n) for n in ("sb3", "torchrl", "cleanrl", "contrib")}
 SCOPES = {"program": "script", "trainer": "trainer"}
 # framework, scope, range of versions
 MENTION = re.compile(rf"({'|'.join(ADAPTERS)})(?:'s (\w+))?(?: (from |before |)(\d+\.[\d.]*\d))?")

@@ -55,8 +55,12 @@ _FAMILIES: Tuple[Any, ...] = (
     atari,
 )
 
-#: detail id -> what no copy of this framework has.
-ABSENT: Mapping[str, str] = absences(_FAMILIES)
+#: detail id, or family -> what no copy of this framework has.
+ABSENT: Mapping[str, str] = {
+    **absences(_FAMILIES),
+    "qrdqn": "has no QR-DQN",
+    "tqc": "has no TQC",
+}
 
 
 def absent(source: Source) -> Mapping[str, str]:
