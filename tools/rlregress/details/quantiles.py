@@ -64,7 +64,7 @@ def _fractions(id: str, paper: str) -> Detail:
         return of
 
     def at(place: float) -> Formula:
-        return shares(lambda n: quantiles.weight(quantiles.fractions(n, place), 1.0))
+        return shares(lambda n: quantiles.weight(quantiles.fractions(n, place), np.ones(n)))
 
     return measured_detail(
         id,
@@ -78,7 +78,7 @@ def _fractions(id: str, paper: str) -> Detail:
             "lower": ("the lower end of its interval: k / n", at(0.0)),
             "flipped": (
                 "one minus the midpoint: targets below and above are exchanged",
-                shares(lambda n: quantiles.weight(quantiles.fractions(n), -1.0)),
+                shares(lambda n: quantiles.weight(quantiles.fractions(n), -np.ones(n))),
             ),
             "equal": ("none: all weigh the same", shares(np.ones)),
         },

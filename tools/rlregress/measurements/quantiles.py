@@ -34,9 +34,9 @@ def loss_distance(make: MakeQuantileCritic, i: Inputs) -> np.ndarray:
 def loss_fractions(make: MakeQuantileCritic, i: Inputs) -> np.ndarray:
     """The weight of a target above a quantile, which is the fraction that the quantile stands for.
 
-    Each Q network has ``quantiles`` quantiles; the transitions terminate, with reward 0. Quantile k
-    is below the target by ``error``, and the others are at it. Observed, [quantiles]: the loss for
-    each k, over the sum of these losses.
+    Each Q network has ``quantiles`` quantiles, four; the transitions terminate, with reward 0.
+    Quantile k is below the target by ``error``, and the others are at it. Observed, [4]: the loss
+    for each k, over the sum of these losses.
     """
     rows = float(i["error"]) * np.eye(int(i["quantiles"]))
     losses = np.array([_off_target(make, row) for row in rows])

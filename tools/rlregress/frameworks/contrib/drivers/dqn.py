@@ -29,6 +29,6 @@ class Driver(dqn.Driver):
 
     def quantile_loss(self, quantiles: Sequence[float]) -> float:
         """What ``train`` differentiates, where action 0 has these quantiles."""
-        table = np.zeros((len(quantiles), self._settings.actions))
+        table: Any = np.zeros((len(quantiles), self._settings.actions))
         table[:, 0] = quantiles
-        return self.loss(table, np.zeros(self._settings.actions))
+        return self.loss(table, [0.0] * self._settings.actions)

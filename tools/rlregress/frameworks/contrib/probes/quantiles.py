@@ -27,8 +27,8 @@ def _network(**arguments: Any) -> Any:
 
 def _default_quantiles(inputs: Inputs) -> np.ndarray:
     del inputs
-    said = _network().quantile_net(torch.zeros(1, 1))
-    return np.array([said.shape[1]], dtype=np.float64)
+    values = _network().quantile_net(torch.zeros(1, 1))
+    return np.array([values.shape[1]], dtype=np.float64)
 
 
 def _adam_epsilon(inputs: Inputs) -> np.ndarray:
@@ -40,11 +40,11 @@ def _adam_epsilon(inputs: Inputs) -> np.ndarray:
 def _default_truncation(inputs: Inputs) -> np.ndarray:
     del inputs
     agent = constant_agents.make(TQC, Scripted(), buffer_size=8)
-    said = agent.critic(torch.zeros(1, 1), torch.zeros(1, 1))
-    return np.array([*said.shape[1:], agent.top_quantiles_to_drop_per_net], dtype=np.float64)
+    values = agent.critic(torch.zeros(1, 1), torch.zeros(1, 1))
+    return np.array([*values.shape[1:], agent.top_quantiles_to_drop_per_net], dtype=np.float64)
 
 
-def _saying(inputs: Inputs, **arguments: Any) -> Any:
+def _with_quantiles(inputs: Inputs, **arguments: Any) -> Any:
     """A TQC agent whose networks and target networks say the quantiles of the inputs."""
     networks, count = inputs["quantiles"].shape
     agent = constant_agents.make_off_policy(
@@ -66,9 +66,9 @@ def _saying(inputs: Inputs, **arguments: Any) -> Any:
 
 def _dropped(inputs: Inputs) -> np.ndarray:
     discount = float(inputs["discount"])
-    agent = _saying(inputs, gamma=discount)
+    agent = _with_quantiles(inputs, gamma=discount)
     targets: List[np.ndarray] = []
-    with quantile_targets.shown(lambda target: targets.append(target.numpy().copy())):
+    with quantile_targets.observed_targets(lambda target: targets.append(target.numpy().copy())):
         agent.train(gradient_steps=1, batch_size=_ROWS)
     (found,) = targets
     kept = found.reshape(_ROWS, -1)[0] / discount
@@ -76,7 +76,7 @@ def _dropped(inputs: Inputs) -> np.ndarray:
 
 
 def _actor_loss(inputs: Inputs) -> np.ndarray:
-    agent = _saying(inputs)
+    agent = _with_quantiles(inputs)
     update = partial(agent.train, gradient_steps=1, batch_size=_ROWS)
     losses = watched_updates.losses_of_update(update, constant_agents.optimizers(agent))
     return np.array([watched_updates.only(losses["actor"])])

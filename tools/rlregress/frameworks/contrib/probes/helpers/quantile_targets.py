@@ -1,4 +1,4 @@
-"""The target of TQC's critics, seen where it is handed to its own distance function."""
+"""The target of TQC's critics, where it is handed to its own distance function."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from rlregress.frameworks.base import Inputs, Probe
 
 
 @contextmanager
-def shown(look: Callable[[torch.Tensor], Any]) -> Iterator[None]:
+def observed_targets(look: Callable[[torch.Tensor], Any]) -> Iterator[None]:
     """Call ``look`` with the quantiles of every target."""
     distance = tqc.quantile_huber_loss
 
-    def showing(current: torch.Tensor, target: torch.Tensor, **keywords: Any) -> torch.Tensor:
+    def recording(current: torch.Tensor, target: torch.Tensor, **keywords: Any) -> torch.Tensor:
         look(target)
         return distance(current, target, **keywords)
 
-    with mock.patch.object(tqc, "quantile_huber_loss", showing):
+    with mock.patch.object(tqc, "quantile_huber_loss", recording):
         yield
 
 
 def as_a_distance(probe: Probe) -> Probe:
     """A probe that waits for targets at PyTorch's distance functions, which TQC does not call."""
 
-    def asked(inputs: Inputs) -> np.ndarray:
-        with shown(lambda target: torch.nn.functional.mse_loss(target, target)):
+    def probe_of_quantiles(inputs: Inputs) -> np.ndarray:
+        with observed_targets(lambda target: torch.nn.functional.mse_loss(target, target)):
             return probe(inputs)
 
-    return asked
+    return probe_of_quantiles
