@@ -38,6 +38,7 @@ MODULES = (
     "dqn",
     "ddpg",
     "quantiles",
+    "trpo",
     "ppo",
     "ppo_loop",
     "ppo_schedules",

@@ -8,7 +8,7 @@ from rlregress.frameworks.base import Adapter, TraceTraining
 
 
 class Contrib(Adapter):
-    """QR-DQN, which is asked the details of DQN as well, and TQC, which is asked those of SAC."""
+    """QR-DQN, which has the details of DQN as well, TQC, which has those of SAC, and TRPO."""
 
     name = "contrib"
     title = "SB3-Contrib"

@@ -60,6 +60,7 @@ ABSENT: Mapping[str, str] = {
     **absences(_FAMILIES),
     "qrdqn": "has no QR-DQN",
     "tqc": "has no TQC",
+    "trpo": "has no TRPO",
 }
 
 
