@@ -38,9 +38,9 @@ DETAILS: tuple[Detail, ...] = (
         _GAUSSIAN
         + _UP_AND_DOWN
         + """Observed, [1]: the KL divergence that the update makes by default, over the one that it
-        makes with a bound of ``asked``, times ``asked``.""",
+        makes with a bound of ``bound``, times ``bound``.""",
         (f"{_SCHULMAN}, parameters of the experiments (0.01)",),
-        {"asked": 0.04},
+        {"bound": 0.04},
         {
             "0.01": ("0.01", _numbers(0.01)),
             "0.001": ("0.001", _numbers(0.001)),
@@ -55,10 +55,10 @@ DETAILS: tuple[Detail, ...] = (
         "Which multiple of the identity is added to the Fisher matrix by default?",
         _GAUSSIAN
         + _UP_AND_DOWN
-        + """Observed, [1]: the KL divergence of the update over ``asked``, its bound; damping makes
+        + """Observed, [1]: the KL divergence of the update over ``bound``, its bound; damping makes
         the step shorter.""",
         (f"{_SCHULMAN}, appendix C",),
-        {"asked": 0.04},
+        {"bound": 0.04},
         {
             "0.1": ("0.1", _damped(0.1)),
             "0.01": ("0.01", _damped(0.01)),

@@ -10,7 +10,7 @@ from rlregress.formulas import trpo
 
 
 def test_the_fisher_information_is_the_curvature_of_the_divergence() -> None:
-    """Of a mean moved by h the KL divergence is h^2 / 2, of a log deviation moved by h it is h^2."""
+    """A mean moved by h has a KL divergence of h^2 / 2, a log deviation moved by h one of h^2."""
     step = 1e-3
 
     def divergence(mean: float, log_std: float) -> float:

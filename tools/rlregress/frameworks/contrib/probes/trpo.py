@@ -53,13 +53,13 @@ def _divergence(**arguments: Any) -> float:
 
 
 def _bound(inputs: Inputs) -> np.ndarray:
-    asked = float(inputs["asked"])
-    return np.array([asked * _divergence() / _divergence(target_kl=asked)])
+    bound = float(inputs["bound"])
+    return np.array([bound * _divergence() / _divergence(target_kl=bound)])
 
 
 def _damping(inputs: Inputs) -> np.ndarray:
-    asked = float(inputs["asked"])
-    return np.array([_divergence(target_kl=asked) / asked])
+    bound = float(inputs["bound"])
+    return np.array([_divergence(target_kl=bound) / bound])
 
 
 def _line_search(inputs: Inputs) -> np.ndarray:
