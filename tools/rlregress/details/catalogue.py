@@ -39,6 +39,7 @@ MODULES = (
     "ddpg",
     "quantiles",
     "trpo",
+    "maskable",
     "ppo",
     "ppo_loop",
     "ppo_schedules",

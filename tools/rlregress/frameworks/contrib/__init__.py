@@ -8,7 +8,7 @@ from rlregress.frameworks.base import Adapter, TraceTraining
 
 
 class Contrib(Adapter):
-    """QR-DQN, which has the details of DQN as well, TQC, which has those of SAC, and TRPO."""
+    """QR-DQN, with the details of DQN as well, TQC, with those of SAC, TRPO, and MaskablePPO."""
 
     name = "contrib"
     title = "SB3-Contrib"

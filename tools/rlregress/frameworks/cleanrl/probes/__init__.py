@@ -61,6 +61,7 @@ ABSENT: Mapping[str, str] = {
     "qrdqn": "has no QR-DQN",
     "tqc": "has no TQC",
     "trpo": "has no TRPO",
+    "maskable": "masks no actions",
 }
 
 

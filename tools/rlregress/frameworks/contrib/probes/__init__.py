@@ -7,14 +7,14 @@ from typing import Mapping, Tuple
 from rlregress.frameworks import families
 from rlregress.frameworks.base import Probe, absences
 
-_FAMILIES = families.load_all(__name__, ("sac", "sac_loop", "dqn", "quantiles", "trpo"))
+_FAMILIES = families.load_all(__name__, ("sac", "sac_loop", "dqn", "quantiles", "trpo", "maskable"))
 
 #: (detail id, scope) -> probe.
 PROBES: Mapping[Tuple[str, str], Probe] = {
     (detail, "library"): probe for family in _FAMILIES for detail, probe in family.PROBES.items()
 }
 
-_ACTOR_CRITICS = "of its MaskablePPO and RecurrentPPO nothing is probed yet"
+_ACTOR_CRITICS = "of its MaskablePPO only the masks are probed, of its RecurrentPPO nothing yet"
 _OF_SB3 = "is the code of Stable-Baselines3, and checked there"
 
 #: detail id, or family -> what this framework does not have.

@@ -41,4 +41,5 @@ ABSENT: Mapping[str, str] = {
     "qrdqn": "has no QR-DQN",
     "tqc": "has no TQC",
     "trpo": "has no TRPO",
+    "maskable": "masks no actions",
 }
