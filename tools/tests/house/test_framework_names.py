@@ -21,7 +21,7 @@ PLATFORM = {"torch", "numpy", "gymnasium", "mujoco"}
 # An extension of a framework is probed with what its adapter has, and both save files of one kind.
 BESIDE = {
     "cleanrl": {"stable_baselines3"},
-    "contrib": {"sb3"},
+    "contrib": {"sb3", "stable_baselines3"},
     "sb3": {"contrib", "sb3_contrib"},
 }
 

@@ -12,9 +12,9 @@ class Contrib(Adapter):
 
     name = "contrib"
     title = "SB3-Contrib"
-    packages = ("sb3-contrib", "stable-baselines3", "torch")
-    # most of what its algorithms run is the code that they stand on
-    modules = ("sb3_contrib", "stable_baselines3")
+    packages = ("sb3-contrib", "torch")
+    modules = ("sb3_contrib",)
+    beneath = ("stable_baselines3",)
     public = (
         "sb3_contrib",
         *(f"sb3_contrib.{module}" for module in ("ars", "crossq", "ppo_mask", "ppo_recurrent")),
