@@ -12,7 +12,7 @@ from rlregress import suite
 from rlregress.cli import complete, output, waiting
 from rlregress.cli.options import Frameworks
 from rlregress.details import catalogue, requested_names
-from rlregress.details.implementation import documented
+from rlregress.details.implementation import absent, documented
 from rlregress.details.requested_names import names
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
@@ -78,7 +78,7 @@ def probe(adapters: Sequence[Adapter], chosen: frozenset[str], as_json: bool) ->
         why = sorted(
             f"{adapter.full_name}: {reason}"
             for adapter in adapters
-            for id, reason in adapter.absent().items()
+            for id, reason in absent(adapter).items()
             if id in chosen
         )
         raise UserError(f"no framework can be asked what --detail names; {'; '.join(why)}")

@@ -291,6 +291,20 @@ def documented(adapter: Adapter) -> Mapping[expectations.Cell, Expectation]:
     return _of_version(expectations_path(adapter), adapter.version())
 
 
+def absent(adapter: Adapter) -> Mapping[str, str]:
+    """What a framework states that it does not have: detail id -> the reason.
+
+    A family that it names stands for those of its details that it is not asked.
+    """
+    named = adapter.absent()
+    probed = {id for id, _ in adapter.probes()}
+    found = {id: named[id] for id in catalogue.ids() if id in named}
+    for detail in catalogue.all_details():
+        if detail.family in named and detail.id not in probed:
+            found.setdefault(detail.id, named[detail.family])
+    return found
+
+
 def implementations(adapter: Adapter, detail_id: str) -> list[Implementation]:
     """The implementations of a detail that ``adapter`` probes, one per scope."""
     detail = catalogue.get(detail_id)

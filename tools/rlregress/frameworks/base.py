@@ -107,6 +107,11 @@ def with_exploration_fraction(
     return given
 
 
+def _folders(modules: Sequence[str]) -> List[str]:
+    specs = [importlib.util.find_spec(module) for module in modules]
+    return [f for spec in specs if spec for f in spec.submodule_search_locations or ()]
+
+
 class Unprobed(Exception):
     """The framework's code could not be probed: not a statement about its behaviour.
 
@@ -327,6 +332,8 @@ class Adapter:
     packages: Tuple[str, ...] = ()
     #: importable packages whose code is under test.
     modules: Tuple[str, ...] = ()
+    #: importable packages of another framework that this one extends: its probes run their code.
+    beneath: Tuple[str, ...] = ()
     #: modules whose public classes and functions users call: their defaults are compared.
     public: Tuple[str, ...] = ()
     #: algorithm names as in the catalogue: "ppo", "sac", "td3".
@@ -475,11 +482,14 @@ class Adapter:
 
     def code_folders(self) -> Sequence[str]:
         """The folders of the code under test."""
-        specs = [importlib.util.find_spec(module) for module in self.modules]
-        return [f for spec in specs if spec for f in spec.submodule_search_locations or ()]
+        return _folders(self.modules)
+
+    def probed_folders(self) -> Sequence[str]:
+        """The folders of the code under test, and of what it extends."""
+        return [*self.code_folders(), *_folders(self.beneath)]
 
     def absent(self) -> Mapping[str, str]:
-        """Details about a component that this framework does not have, each with the reason."""
+        """What this framework does not have: a detail, or a whole family of them -> the reason."""
         return getattr(self._sibling("probes"), "ABSENT", {})
 
     def train(self, request: TrainingRequest) -> Trained:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from rlregress.details import catalogue
+from rlregress.details.implementation import absent as absent_from
 from rlregress.details.implementation import implementations
 from rlregress.errors import UserError
 from rlregress.faults.places import place
@@ -62,11 +63,12 @@ def compare(
     """
     check(adapters)
     rows = []
+    lacking = {a.full_name: absent_from(a) for a in adapters}
     for detail in catalogue.all_details():
         if detail.family in left_out or (chosen and detail.id not in chosen):
             continue
         answers = {a.full_name: _answers(a, detail) for a in adapters}
-        absent = {a.full_name: a.absent()[detail.id] for a in adapters if detail.id in a.absent()}
+        absent = {a: reasons[detail.id] for a, reasons in lacking.items() if detail.id in reasons}
         answered = {name: given for name, given in answers.items() if given}
         if answered:
             rows.append(Row(detail=detail, answers=answered, absent=absent))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from rlregress.details import catalogue
-from rlregress.details.implementation import documented, implementations
+from rlregress.details.implementation import absent, documented, implementations
 from rlregress.faults import fault_tables
 from rlregress.frameworks.base import Adapter
 from rlregress.model.detail_answers import ProbeCounts
@@ -27,7 +27,7 @@ def count(adapter: Adapter) -> ProbeCounts:
         scopes=len(probe_keys),
         variants=len({(entry.id, entry.variant) for entry in entries}),
         deviations=sum(bool(entry.deviation) for entry in entries),
-        absent=len(adapter.absent()),
+        absent=len(absent(adapter)),
         faults=len(fault_tables.load(DETAILS, [adapter.name])),
     )
 

@@ -36,6 +36,8 @@ class Settings:
         low, high: bounds of the one dimension of actions that are not discrete.
         noise: the number that exploration adds to such an action, in the units in which the
             framework takes its noise; 0.0 is none.
+        quantiles: how many stand for one value, where values are distributions.
+        networks: how many Q networks there are, where there can be several.
     """
 
     environments: int = 1
@@ -55,6 +57,8 @@ class Settings:
     low: float = -1.0
     high: float = 1.0
     noise: Optional[float] = None
+    quantiles: Optional[int] = None
+    networks: Optional[int] = None
 
 
 @dataclass(frozen=True)
@@ -152,3 +156,21 @@ class ContinuousAgent(Protocol):
 
 
 MakeContinuousAgent = Callable[[Settings], ContinuousAgent]
+
+
+class QuantileCritic(Protocol):
+    """Q networks that say a distribution, as quantiles of equal weight.
+
+    One that chooses among discrete actions is a ``DiscreteAgent`` as well, whose values are then
+    tables [quantiles, actions] or, where all quantiles are equal, rows [actions].
+    """
+
+    def quantile_loss(self, quantiles: Sequence[float]) -> float:
+        """Loss of one update, as it is differentiated, where every Q network says these quantiles.
+
+        The transitions of its minibatch have reward and ends of the settings, and no entropy enters
+        their target.
+        """
+
+
+MakeQuantileCritic = Callable[[Settings], QuantileCritic]

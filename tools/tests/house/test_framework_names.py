@@ -18,7 +18,12 @@ PLATFORM = {"torch", "numpy", "gymnasium", "mujoco"}
 
 
 # Scripts that import another framework themselves: what they import has to be named to be replaced.
-IMPORTED_BY_SCRIPTS = {"cleanrl": {"stable_baselines3"}}
+# An extension of a framework is probed with what its adapter has, and both save files of one kind.
+BESIDE = {
+    "cleanrl": {"stable_baselines3"},
+    "contrib": {"sb3", "stable_baselines3"},
+    "sb3": {"contrib", "sb3_contrib"},
+}
 
 
 def words() -> dict[str, set[str]]:
@@ -67,7 +72,7 @@ def names_out_of_place(library: Path, given_away_by: dict[str, set[str]]) -> lis
         parts = path.relative_to(library).parts
         home = parts[1] if parts[0] == "frameworks" and len(parts) > 2 else None
         foreign = set().union(*(given_away_by[name] for name in given_away_by if name != home))
-        foreign -= IMPORTED_BY_SCRIPTS.get(home or "", set())
+        foreign -= given_away_by.get(home or "", set()) | BESIDE.get(home or "", set())
         pattern = re.compile(rf"(?<![a-z0-9])({'|'.join(sorted(foreign))})(?![a-z0-9])")
         for line, text in texts(ast.parse(path.read_text())):
             if match := pattern.search(text.replace("-", "_").lower()):

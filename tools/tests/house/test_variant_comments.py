@@ -16,7 +16,11 @@ from rlregress.details.expectations import Expectation
 from rlregress.details.implementation import stated
 
 TESTS = Path(__file__).resolve().parents[3] / "tests_unit"
-ADAPTERS = {frameworks.get(n).title: frameworks.get(n) for n in ("sb3", "torchrl", "cleanrl")}
+ADAPTERS = {
+    frameworks.get(n).title: frameworks.get(n) for n in ("sb3", "torchrl", "cleanrl", "contrib")
+}
+# An extension does what the framework does that it stands on: it is named where it is alone.
+ALONE = {"SB3-Contrib": ("qrdqn.", "tqc.")}
 SCOPES = {"program": "script", "trainer": "trainer"}
 # framework, scope, range of versions
 MENTION = re.compile(rf"({'|'.join(ADAPTERS)})(?:'s (\w+))?(?: (from |before |)(\d+\.[\d.]*\d))?")
@@ -60,11 +64,11 @@ def wrong(source: str) -> list[str]:
     """The comments that say something else than baselines/details."""
     found = []
     for detail, variant, comment in stated_values(source):
-        documented = {title: [] for title in ADAPTERS}
-        for title, adapter in ADAPTERS.items():
-            entries = stated(adapter)
+        documented = {title: [] for title in ADAPTERS if detail.startswith(ALONE.get(title, ""))}
+        for title in documented:
+            entries = stated(ADAPTERS[title])
             documented[title] = [e for e in entries if (e.id, e.variant) == (detail, variant)]
-        mentions = MENTION.findall(comment.replace("# all", ", ".join(ADAPTERS), 1))
+        mentions = MENTION.findall(comment.replace("# all", ", ".join(documented), 1))
         named = {title for title, *_ in mentions}
         if named != {title for title, entries in documented.items() if entries} or not all(
             holds(documented[title], *said) for title, *said in mentions

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rlregress.formulas import critics
+from rlregress.formulas import critics, quantiles
 from rlregress.measurements.driven_agents import LoopRecord, nothing
 
 
@@ -267,3 +267,56 @@ class ContinuousAgent:
 def _followed(pair, share):
     online, target = pair
     return online, (1.0 - share) * target + share * online
+
+
+@dataclass
+class QuantileAgent:
+    """Values as quantiles, of networks that all say the same; the defaults are Dabney et al. 2018.
+
+    The options are the ways to do it.
+    """
+
+    settings: object
+    threshold: float = 1.0
+    place: float = 0.5
+    weighs: str = "fraction"
+    reduction: str = "sum"
+    sum_batch: bool = False
+    sum_networks: bool = False
+    chooses_by: str = "mean"
+
+    def _loss(self, values, targets):
+        n = len(values)
+        errors = targets[None, :] - values[:, None]
+        tau = quantiles.fractions(n, self.place)[:, None]
+        weight = {
+            "fraction": quantiles.weight(tau, errors),
+            "flipped": quantiles.weight(1.0 - tau, errors),
+            "half": 0.5,
+            "one": 1.0,
+        }[self.weighs]
+        pairs = weight * (
+            quantiles.huber(errors, self.threshold) if self.threshold else np.abs(errors)
+        )
+        factor = {"sum": n, "mean": 1, "sum_of_pairs": n * n}[self.reduction]
+        factor *= self.settings.batch_size if self.sum_batch else 1
+        factor *= self.settings.networks if self.sum_networks else 1
+        return float(factor * pairs.mean())
+
+    def quantile_loss(self, values):
+        return self._loss(np.array(values), np.full(len(values), self.settings.reward))
+
+    def _chosen(self, values):
+        statistics = {"median": np.median, "maximum": np.max, "minimum": np.min}
+        return quantiles.chosen_action(values, statistics.get(self.chooses_by, np.mean))
+
+    def loss(self, online, target):
+        s = self.settings
+        online, target = (np.broadcast_to(v, (s.quantiles, s.actions)) for v in (online, target))
+        following = target[:, self._chosen(online if self.chooses_by == "double" else target)]
+        if self.chooses_by == "each_quantile":
+            following = target.max(axis=1)
+        return self._loss(online[:, 0], s.reward + s.discount * following)
+
+    def act(self, values, deterministic):
+        return self._chosen(values)

@@ -55,8 +55,14 @@ _FAMILIES: Tuple[Any, ...] = (
     atari,
 )
 
-#: detail id -> what no copy of this framework has.
-ABSENT: Mapping[str, str] = absences(_FAMILIES)
+#: detail id, or family -> what no copy of this framework has.
+ABSENT: Mapping[str, str] = {
+    **absences(_FAMILIES),
+    "qrdqn": "has no QR-DQN",
+    "tqc": "has no TQC",
+    "trpo": "has no TRPO",
+    "maskable": "masks no actions",
+}
 
 
 def absent(source: Source) -> Mapping[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import Any, Optional, Sequence
+from typing import Any, Dict, Iterator, Optional, Sequence
 from unittest import mock
 
 import numpy as np
@@ -17,7 +17,15 @@ from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, not
 
 
 class Driver:
-    """An agent of ``DQN`` with small networks (see ``driven_agents.DiscreteAgent``)."""
+    """An agent of ``DQN`` with small networks (see ``driven_agents.DiscreteAgent``).
+
+    Attributes:
+        algorithm: the class of the agent.
+        networks: names of its networks of values, the one that is trained and its target.
+    """
+
+    algorithm: Any = DQN
+    networks = ("q_net", "q_net_target")
 
     def __init__(self, settings: Settings) -> None:
         first, last, falls = settings.epsilon
@@ -26,7 +34,7 @@ class Driver:
         self._envs = ScriptedEnvs(settings, discrete=settings.actions)
         made = [self._envs.environment() for _ in range(settings.environments)]
         self._agent = constant_agents.make(
-            DQN,
+            self.algorithm,
             gyms.side_by_side(*made) if len(made) > 1 else made[0],
             learning_rate=constant_agents.FROZEN,
             buffer_size=256,
@@ -38,24 +46,36 @@ class Driver:
             exploration_initial_eps=first,
             exploration_final_eps=last,
             exploration_fraction=falls / settings.steps,
-            policy_kwargs={"net_arch": [4]},
+            policy_kwargs=self.policy_arguments(),
             **({} if interval is None else {"target_update_interval": interval}),
         )
         self._collected = False
 
+    def policy_arguments(self) -> Dict[str, Any]:
+        """What the networks are made with."""
+        return {"net_arch": [4]}
+
+    def outputs(self, values: Any) -> Any:
+        """What the last layer has to output for these values of the actions."""
+        return values
+
+    def _networks(self) -> Iterator[Any]:
+        return (getattr(self._agent, name) for name in self.networks)
+
     def set_values(self, online: Sequence[float], target: Sequence[float]) -> None:
         """Make the last layers constant."""
-        for network, numbers in ((self._agent.q_net, online), (self._agent.q_net_target, target)):
-            make_constant(network, numbers)
+        for network, values in zip(self._networks(), (online, target)):
+            make_constant(network, self.outputs(values))
 
     def fill(self, online: float, target: float) -> None:
         """Set all parameters."""
-        fill(self._agent.q_net.parameters(), online)
-        fill(self._agent.q_net_target.parameters(), target)
+        for network, number in zip(self._networks(), (online, target)):
+            fill(network.parameters(), number)
 
     def target_parameter(self) -> float:
         """The first one."""
-        return float(next(self._agent.q_net_target.parameters()).detach().flatten()[0])
+        _, target = self._networks()
+        return float(next(target.parameters()).detach().flatten()[0])
 
     def loss(self, online: Sequence[float], target: Sequence[float]) -> float:
         """What ``train`` differentiates, of transitions that ``learn`` has collected."""

@@ -35,5 +35,11 @@ PROBES: Mapping[Tuple[str, str], Probe] = {
     (detail, "library"): probe for family in _FAMILIES for detail, probe in family.PROBES.items()
 }
 
-#: detail id -> what this framework does not have.
-ABSENT: Mapping[str, str] = absences(_FAMILIES)
+#: detail id, or family -> what this framework does not have.
+ABSENT: Mapping[str, str] = {
+    **absences(_FAMILIES),
+    "qrdqn": "has no QR-DQN",
+    "tqc": "has no TQC",
+    "trpo": "has no TRPO",
+    "maskable": "masks no actions",
+}

@@ -14,7 +14,8 @@ from rlregress.frameworks.sb3.probes.helpers.target_noise import smoothed_action
 from rlregress.frameworks.scripted import ending_both_ways
 
 
-def _coefficient(algorithm: Any, inputs: Inputs, **arguments: Any) -> np.ndarray:
+def coefficient(algorithm: Any, inputs: Inputs, **arguments: Any) -> np.ndarray:
+    """As ``critics.polyak``, with tau as it is asked for."""
     return critics.polyak(algorithm, inputs, tau=float(inputs["coefficient"]), **arguments)
 
 
@@ -31,8 +32,8 @@ def _next_observation(inputs: Inputs) -> np.ndarray:
 
 
 PROBES: Mapping[str, Probe] = {
-    "sac.target_update.parameter": partial(_coefficient, SAC),
-    "td3.target_update.parameter": partial(_coefficient, TD3, policy_delay=1),
+    "sac.target_update.parameter": partial(coefficient, SAC),
+    "td3.target_update.parameter": partial(coefficient, TD3, policy_delay=1),
     "td3.target_noise.parameter": _target_noise,
     "replay.next_observation": _next_observation,
 }

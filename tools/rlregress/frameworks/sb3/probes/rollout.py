@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Callable, List
 
 import numpy as np
@@ -81,7 +82,7 @@ def _bounding(inputs: Inputs) -> np.ndarray:
     return np.array(executed + stored)
 
 
-def _script(inputs: Inputs, name: str) -> np.ndarray:
+def _script(algorithm: Any, inputs: Inputs, name: str, **updates: Any) -> np.ndarray:
     """An array of the rollout buffer after the scripted segment, with V(s) = s."""
     environment = Scripted(
         observations=inputs["values"],
@@ -92,14 +93,14 @@ def _script(inputs: Inputs, name: str) -> np.ndarray:
     )
     steps = len(inputs["rewards"])
     agent = constant_agents.make(
-        PPO,
+        algorithm,
         environment,
         n_steps=steps,
         batch_size=steps,
-        n_epochs=1,
         gamma=float(inputs["discount"]),
         gae_lambda=float(inputs["trace"]),
         policy_kwargs={"net_arch": []},
+        **updates,
     )
     with torch.no_grad():
         agent.policy.value_net.weight.fill_(1.0)
@@ -107,17 +108,19 @@ def _script(inputs: Inputs, name: str) -> np.ndarray:
     return _one_rollout(agent, name).astype(np.float64)
 
 
-def _advantages(inputs: Inputs) -> np.ndarray:
-    return _script(inputs, "advantages")
+def advantages(algorithm: Any, inputs: Inputs, **updates: Any) -> np.ndarray:
+    """The advantages of a segment; ``updates``: arguments that make few updates of it."""
+    return _script(algorithm, inputs, "advantages", **updates)
 
 
-def _value_targets(inputs: Inputs) -> np.ndarray:
-    return _script(inputs, "returns")
+def value_targets(algorithm: Any, inputs: Inputs, **updates: Any) -> np.ndarray:
+    """What the values of a segment are regressed towards; ``updates``: as for advantages."""
+    return _script(algorithm, inputs, "returns", **updates)
 
 
 PROBES = {
     "ppo.initialisation": _initialisation,
     "ppo.action.bounding": _bounding,
-    "gae.truncation": _advantages,
-    "gae.value_target": _value_targets,
+    "gae.truncation": partial(advantages, PPO, n_epochs=1),
+    "gae.value_target": partial(value_targets, PPO, n_epochs=1),
 }

@@ -21,32 +21,39 @@ def _fix_policy(agent: Any, inputs: Inputs) -> None:
     constant_agents.fix_log_prob(agent.actor, float(inputs["log_prob"]))
 
 
-def _target_entropy_term(inputs: Inputs) -> np.ndarray:
+def target_entropy_term(algorithm: Any, inputs: Inputs) -> np.ndarray:
+    """The target where the policy reports a log-probability."""
     target_q = [inputs["target_q"]] * 2
     temperature = float(inputs["temperature"])
-    return np.array([critics.target(SAC, inputs, target_q, _fix_policy, ent_coef=temperature)])
+    return np.array(
+        [critics.target(algorithm, inputs, target_q, _fix_policy, ent_coef=temperature)]
+    )
 
 
-def _target_minimum(inputs: Inputs) -> np.ndarray:
+def target_minimum(algorithm: Any, inputs: Inputs) -> np.ndarray:
+    """The target per case of what the two target networks say."""
     return np.array(
         [
-            critics.target(SAC, inputs, target_q, _fix_policy, ent_coef=0.1)
+            critics.target(algorithm, inputs, target_q, _fix_policy, ent_coef=0.1)
             for target_q in inputs["target_q"]
         ]
     )
 
 
-def _bootstrap(inputs: Inputs) -> np.ndarray:
-    return critics.bootstrap(SAC, inputs, _fix_policy, ent_coef=float(inputs["temperature"]))
+def bootstrap(algorithm: Any, inputs: Inputs) -> np.ndarray:
+    """The target per case of the flags that end a step."""
+    return critics.bootstrap(algorithm, inputs, _fix_policy, ent_coef=float(inputs["temperature"]))
 
 
-def _actor_loss(inputs: Inputs) -> np.ndarray:
-    return critics.actor_loss(SAC, inputs, _fix_policy, ent_coef=float(inputs["temperature"]))
+def actor_loss(algorithm: Any, inputs: Inputs) -> np.ndarray:
+    """The loss of the policy per case of what the two networks say."""
+    return critics.actor_loss(algorithm, inputs, _fix_policy, ent_coef=float(inputs["temperature"]))
 
 
-def _temperature_loss(inputs: Inputs) -> np.ndarray:
+def temperature_loss(algorithm: Any, inputs: Inputs) -> np.ndarray:
+    """The loss of the temperature, and its gradient."""
     agent = constant_agents.make_off_policy(
-        SAC,
+        algorithm,
         Scripted(),
         learning_rate=constant_agents.FROZEN,
         ent_coef=f"auto_{float(inputs['temperature'])}",
@@ -60,12 +67,13 @@ def _temperature_loss(inputs: Inputs) -> np.ndarray:
     return np.array([watched_updates.only(losses["temperature"]), gradient])
 
 
-def _default_target_entropy(inputs: Inputs) -> np.ndarray:
+def default_target_entropy(algorithm: Any, inputs: Inputs) -> np.ndarray:
+    """The default target entropy per number of action dimensions."""
     entropies = []
     for dimensions in inputs["dimensions"]:
         bound = np.ones(int(dimensions))
         entropies.append(
-            constant_agents.make_off_policy(SAC, Scripted(-bound, bound)).target_entropy
+            constant_agents.make_off_policy(algorithm, Scripted(-bound, bound)).target_entropy
         )
     return np.array(entropies, dtype=np.float64)
 
@@ -75,9 +83,9 @@ class _ToDouble(nn.Module):
         return features.double()
 
 
-def _standard_actor(low: Any, high: Any) -> Any:
+def _standard_actor(algorithm: Any, low: Any, high: Any) -> Any:
     """An actor in float64 whose Gaussian has mean 0 and log standard deviation 0."""
-    actor = constant_agents.make_off_policy(SAC, Scripted(low, high)).actor
+    actor = constant_agents.make_off_policy(algorithm, Scripted(low, high)).actor
     # Observations are made float32 before the features are extracted, whatever the actor is.
     actor.features_extractor = nn.Sequential(actor.features_extractor, _ToDouble())
     actor.double()
@@ -98,8 +106,9 @@ def _sampled_log_prob(actor: Any, pre_tanh: Any) -> float:
     return log_prob.item()
 
 
-def _tanh_correction(inputs: Inputs) -> np.ndarray:
-    actor = _standard_actor(-1.0, 1.0)
+def tanh_correction(algorithm: Any, inputs: Inputs) -> np.ndarray:
+    """What the tanh takes from the log-probability of the Gaussian."""
+    actor = _standard_actor(algorithm, -1.0, 1.0)
     corrections = []
     for x in inputs["pre_tanh"]:
         gaussian = -0.5 * x**2 - 0.5 * np.log(2.0 * np.pi)
@@ -107,15 +116,17 @@ def _tanh_correction(inputs: Inputs) -> np.ndarray:
     return np.array(corrections)
 
 
-def _action_scale(inputs: Inputs) -> np.ndarray:
-    wide = _standard_actor(inputs["low"], inputs["high"])
-    unit = _standard_actor(-np.ones(2), np.ones(2))
+def action_scale(algorithm: Any, inputs: Inputs) -> np.ndarray:
+    """What wider bounds add to a log-probability."""
+    wide = _standard_actor(algorithm, inputs["low"], inputs["high"])
+    unit = _standard_actor(algorithm, -np.ones(2), np.ones(2))
     x = inputs["pre_tanh"]
     return np.array([_sampled_log_prob(wide, x) - _sampled_log_prob(unit, x)])
 
 
-def _log_std(inputs: Inputs) -> np.ndarray:
-    actor = _standard_actor(-1.0, 1.0)
+def log_std(algorithm: Any, inputs: Inputs) -> np.ndarray:
+    """Logarithm of the standard deviation per output of its layer."""
+    actor = _standard_actor(algorithm, -1.0, 1.0)
     log_stds = []
     for output in inputs["head_outputs"]:
         make_constant(actor.log_std, output)
@@ -125,9 +136,12 @@ def _log_std(inputs: Inputs) -> np.ndarray:
     return np.array(log_stds)
 
 
-def _replay_action(inputs: Inputs) -> np.ndarray:
+def replay_action(algorithm: Any, inputs: Inputs) -> np.ndarray:
+    """The action received, and the one stored."""
     environment = Scripted(inputs["low"], inputs["high"])
-    agent = constant_agents.make_off_policy(SAC, environment, learning_starts=0, gradient_steps=0)
+    agent = constant_agents.make_off_policy(
+        algorithm, environment, learning_starts=0, gradient_steps=0
+    )
     make_constant(agent.actor.mu, inputs["pre_tanh"])
     make_constant(agent.actor.log_std, -20.0)
     return critics.executed_and_stored(agent, environment)
@@ -140,15 +154,15 @@ PROBES = {
     "sac.critic_loss.scale": partial(critics.critic_loss_scale, SAC, **_WITHOUT_ENTROPY),
     "sac.critic_loss.reduction": partial(critics.critic_loss_reduction, SAC, **_WITHOUT_ENTROPY),
     "sac.critic_loss.distance": partial(critics.critic_loss_distance, SAC, **_WITHOUT_ENTROPY),
-    "sac.target.entropy": _target_entropy_term,
-    "sac.target.minimum": _target_minimum,
-    "sac.target.bootstrap": _bootstrap,
-    "sac.temperature.loss": _temperature_loss,
-    "sac.temperature.target_entropy": _default_target_entropy,
-    "sac.log_std.bounds": _log_std,
-    "sac.log_prob.tanh_correction": _tanh_correction,
-    "sac.log_prob.action_scale": _action_scale,
-    "sac.replay.action": _replay_action,
-    "sac.actor_loss": _actor_loss,
+    "sac.target.entropy": partial(target_entropy_term, SAC),
+    "sac.target.minimum": partial(target_minimum, SAC),
+    "sac.target.bootstrap": partial(bootstrap, SAC),
+    "sac.temperature.loss": partial(temperature_loss, SAC),
+    "sac.temperature.target_entropy": partial(default_target_entropy, SAC),
+    "sac.log_std.bounds": partial(log_std, SAC),
+    "sac.log_prob.tanh_correction": partial(tanh_correction, SAC),
+    "sac.log_prob.action_scale": partial(action_scale, SAC),
+    "sac.replay.action": partial(replay_action, SAC),
+    "sac.actor_loss": partial(actor_loss, SAC),
     "sac.target_update.polyak": partial(critics.polyak, SAC),
 }

@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from stable_baselines3 import SAC
 
+from rlregress.frameworks import journal as journals
+from rlregress.frameworks import layers
 from rlregress.frameworks.base import Inputs, Probe
-from rlregress.frameworks.journal import temperature_rate, update_order
-from rlregress.frameworks.layers import initialisation
 from rlregress.frameworks.sb3.probes.helpers import (
     constant_agents,
     off_policy_loops,
@@ -27,10 +27,12 @@ def _zero(network: Any) -> None:
             parameter.zero_()
 
 
-def _first_update(inputs: Inputs, learning_rate: float, log_prob: float) -> Tuple[float, float]:
+def _first_update(
+    algorithm: Any, inputs: Inputs, learning_rate: float, log_prob: float
+) -> Tuple[float, float]:
     """Target of the Q networks and loss of the policy, which reports ``log_prob``."""
     agent = constant_agents.make_off_policy(
-        SAC, Scripted(), learning_rate=learning_rate, gamma=float(inputs["discount"])
+        algorithm, Scripted(), learning_rate=learning_rate, gamma=float(inputs["discount"])
     )
     for network in agent.critic.q_networks:
         _zero(network)
@@ -48,13 +50,15 @@ def _first_update(inputs: Inputs, learning_rate: float, log_prob: float) -> Tupl
     return target, watched_updates.only(losses["actor"])
 
 
-def _update_order(inputs: Inputs) -> np.ndarray:
-    return update_order(inputs, partial(_first_update, inputs))
+def update_order(algorithm: Any, inputs: Inputs) -> np.ndarray:
+    """What the policy's loss and the targets see of the same update."""
+    return journals.update_order(inputs, partial(_first_update, algorithm, inputs))
 
 
-def _update_schedule(inputs: Inputs) -> np.ndarray:
+def update_schedule(algorithm: Any, inputs: Inputs) -> np.ndarray:
+    """Updates of each part in the last steps of a run."""
     journal, _ = off_policy_loops.run(
-        SAC,
+        algorithm,
         int(inputs["steps"]),
         learning_starts=int(inputs["starts"]),
         batch_size=int(inputs["batch_size"]),
@@ -62,7 +66,8 @@ def _update_schedule(inputs: Inputs) -> np.ndarray:
     return journal.schedule(inputs)
 
 
-def _temperature_rate(inputs: Inputs) -> np.ndarray:
+def temperature_rate(algorithm: Any, inputs: Inputs) -> np.ndarray:
+    """First change of log alpha; its last change over its first."""
     recorded: List[float] = []
 
     def prepare(agent: Any) -> None:
@@ -72,29 +77,31 @@ def _temperature_rate(inputs: Inputs) -> np.ndarray:
         )
 
     _, agent = off_policy_loops.run(
-        SAC,
+        algorithm,
         int(inputs["steps"]),
         prepare=prepare,
         learning_starts=0,
         learning_rate=float(inputs["policy_rate"]),
         batch_size=int(inputs["batch_size"]),
     )
-    return temperature_rate([*recorded, float(agent.log_ent_coef.detach())])
+    return journals.temperature_rate([*recorded, float(agent.log_ent_coef.detach())])
 
 
-def _temperature_initial(inputs: Inputs) -> np.ndarray:
+def temperature_initial(algorithm: Any, inputs: Inputs) -> np.ndarray:
+    """The temperature by default, and where a number is asked for."""
     coefficient = f"auto_{float(inputs['asked'])}"
     made = [
-        constant_agents.make_off_policy(SAC, Scripted()),
-        constant_agents.make_off_policy(SAC, Scripted(), ent_coef=coefficient),
+        constant_agents.make_off_policy(algorithm, Scripted()),
+        constant_agents.make_off_policy(algorithm, Scripted(), ent_coef=coefficient),
     ]
     return np.array([float(agent.log_ent_coef.detach().exp()) for agent in made])
 
 
-def _target_interval(inputs: Inputs) -> np.ndarray:
+def target_interval(algorithm: Any, inputs: Inputs) -> np.ndarray:
+    """Whether the targets moved at each update."""
     updates = int(inputs["updates"])
     journal, _ = off_policy_loops.run(
-        SAC,
+        algorithm,
         updates,
         learning_starts=0,
         batch_size=int(inputs["batch_size"]),
@@ -103,9 +110,10 @@ def _target_interval(inputs: Inputs) -> np.ndarray:
     return np.array(journal.target_moves[:updates], dtype=np.float64)
 
 
-def _reward_scaling(inputs: Inputs) -> np.ndarray:
+def reward_scaling(algorithm: Any, inputs: Inputs) -> np.ndarray:
+    """The reward in the buffer, and in the target."""
     environment = Scripted(rewards=inputs["reward"], terminated=1.0)
-    agent = constant_agents.make_off_policy(SAC, environment, gradient_steps=0)
+    agent = constant_agents.make_off_policy(algorithm, environment, gradient_steps=0)
     # nothing to add to the reward, whether a step bootstraps or not
     constant_agents.make_critics_constant(agent.critic_target, [0.0, 0.0])
     constant_agents.fix_log_prob(agent.actor, 0.0)
@@ -116,11 +124,12 @@ def _reward_scaling(inputs: Inputs) -> np.ndarray:
     return np.array([float(agent.replay_buffer.rewards[0, 0]), target])
 
 
-def _initialisation(inputs: Inputs) -> np.ndarray:
+def initialisation(algorithm: Any, inputs: Inputs) -> np.ndarray:
+    """Numbers of the first layer of a Q network."""
     environment = Scripted(observation_dimensions=int(inputs["observations"]))
-    agent = constant_agents.make(SAC, environment, buffer_size=8)
+    agent = constant_agents.make(algorithm, environment, buffer_size=8)
     first = agent.critic.q_networks[0][0]
-    return initialisation(first.weight, first.bias)
+    return layers.initialisation(first.weight, first.bias)
 
 
 PROBES: Mapping[str, Probe] = {
@@ -130,11 +139,11 @@ PROBES: Mapping[str, Probe] = {
     "sac.networks": partial(off_policy_loops.networks, SAC),
     "sac.gradient_clip": partial(off_policy_loops.gradient_clip, SAC),
     "sac.adam.epsilon": partial(off_policy_loops.adam_epsilon, SAC),
-    "sac.update_order": _update_order,
-    "sac.update_schedule": _update_schedule,
-    "sac.temperature.learning_rate": _temperature_rate,
-    "sac.temperature.initial": _temperature_initial,
-    "sac.target_update.interval": _target_interval,
-    "sac.reward_scaling": _reward_scaling,
-    "sac.networks.initialisation": _initialisation,
+    "sac.update_order": partial(update_order, SAC),
+    "sac.update_schedule": partial(update_schedule, SAC),
+    "sac.temperature.learning_rate": partial(temperature_rate, SAC),
+    "sac.temperature.initial": partial(temperature_initial, SAC),
+    "sac.target_update.interval": partial(target_interval, SAC),
+    "sac.reward_scaling": partial(reward_scaling, SAC),
+    "sac.networks.initialisation": partial(initialisation, SAC),
 }

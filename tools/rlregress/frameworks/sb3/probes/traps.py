@@ -14,6 +14,7 @@ from rlregress.frameworks.base import Inputs, Probe, Unsupported
 from rlregress.frameworks.framework_errors import raised_in
 from rlregress.frameworks.isolation import shifted
 from rlregress.frameworks.layers import make_constant
+from rlregress.frameworks.sb3.drivers.dqn import Driver
 from rlregress.frameworks.sb3.probes.helpers import constant_agents
 from rlregress.frameworks.scripted import Scripted
 
@@ -122,12 +123,12 @@ def _critic_count(inputs: Inputs) -> np.ndarray:
     return np.array(recorded)
 
 
-def _dqn(environment: Any, **arguments: Any) -> Any:
-    return constant_agents.make_off_policy(DQN, environment, **arguments)
-
-
-def _exploration_draw(inputs: Inputs) -> np.ndarray:
-    agent = _dqn(Scripted(discrete=int(inputs["actions"])), seed=shifted(int(inputs["seed"])))
+def exploration_draw(algorithm: Any, inputs: Inputs) -> np.ndarray:
+    """The share of calls in which some environments act at random, and others do not."""
+    environment = Scripted(discrete=int(inputs["actions"]))
+    agent = constant_agents.make_off_policy(
+        algorithm, environment, seed=shifted(int(inputs["seed"]))
+    )
     agent.exploration_rate = float(inputs["epsilon"])
     observations = np.zeros((int(inputs["environments"]), 1), np.float32)
     greedy, _ = agent.predict(observations, deterministic=True)
@@ -138,10 +139,15 @@ def _exploration_draw(inputs: Inputs) -> np.ndarray:
     return np.array([np.mean(mixed)])
 
 
-def _hard_update_period(inputs: Inputs) -> np.ndarray:
-    agent = _dqn(
-        Scripted(discrete=2), target_update_interval=int(inputs["interval"]), gradient_steps=0
+def hard_update_period(driver: Any, inputs: Inputs) -> np.ndarray:
+    """Steps between copies of the target network, of the algorithm that is driven."""
+    agent = constant_agents.make_off_policy(
+        driver.algorithm,
+        Scripted(discrete=2),
+        target_update_interval=int(inputs["interval"]),
+        gradient_steps=0,
     )
+    online, target = (getattr(agent, name) for name in driver.networks)
     copies: List[int] = []
     after_step = agent._on_step
     step = 0
@@ -150,10 +156,10 @@ def _hard_update_period(inputs: Inputs) -> np.ndarray:
         nonlocal step
         step += 1
         # the trained network moves at every step, so that a copy shows
-        for parameter in agent.q_net.parameters():
+        for parameter in online.parameters():
             torch.nn.init.constant_(parameter, float(step))
         after_step()
-        if all(bool((p == step).all()) for p in agent.q_net_target.parameters()):
+        if all(bool((p == step).all()) for p in target.parameters()):
             copies.append(step)
 
     with mock.patch.object(agent, "_on_step", recording):
@@ -251,8 +257,8 @@ PROBES: Mapping[str, Probe] = {
     "policy.out_of_bounds": _out_of_bounds,
     "policy.stored_log_prob": _stored_log_prob,
     "networks.critic_count": _critic_count,
-    "dqn.exploration.draw": _exploration_draw,
-    "target.hard_update_period": _hard_update_period,
+    "dqn.exploration.draw": partial(exploration_draw, DQN),
+    "target.hard_update_period": partial(hard_update_period, Driver),
     "collection.truncated_flags": _truncated_flags,
     "collection.autoreset": _autoreset,
     "logging.approx_kl": _approx_kl,

@@ -44,5 +44,11 @@ PROBES: Mapping[Tuple[str, str], Probe] = {
     cell: quietly(probe) for family in _FAMILIES for cell, probe in family.PROBES.items()
 }
 
-#: detail id -> what this framework does not have.
-ABSENT: Mapping[str, str] = absences(_FAMILIES)
+#: detail id, or family -> what this framework does not have.
+ABSENT: Mapping[str, str] = {
+    **absences(_FAMILIES),
+    "qrdqn": "has no QR-DQN",
+    "tqc": "has no TQC",
+    "trpo": "has no TRPO",
+    "maskable": "masks no actions",
+}

@@ -138,10 +138,9 @@ def networks(algorithm: Any, inputs: Inputs) -> np.ndarray:
     bound = np.ones(int(inputs["dimensions"]))
     agent = constant_agents.make(algorithm, Scripted(-bound, bound), buffer_size=8)
     # The trunk of SAC's actor has no output layer in it: its heads stand beside it.
-    hidden = [
-        [layer.out_features for layer in linear_layers(network) if layer.out_features > 1]
-        for network in (agent.actor, agent.critic.q_networks[0])
-    ]
+    policy_widths = [layer.out_features for layer in linear_layers(agent.actor)]
+    value_widths = [layer.out_features for layer in linear_layers(agent.critic.q_networks[0])]
+    hidden = [[width for width in policy_widths if width > 1], value_widths[:-1]]
     policy = {id(p) for p in agent.actor.parameters()}
     shared = any(id(p) in policy for p in agent.critic.parameters())
     critics = len(agent.critic.q_networks)

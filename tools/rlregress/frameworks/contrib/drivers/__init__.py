@@ -1,0 +1,1 @@
+"""Drivers of SB3-Contrib, one file per family."""

@@ -1,0 +1,1 @@
+"""What probes of SB3-Contrib share."""

@@ -1,0 +1,91 @@
+"""Probes of MaskablePPO: its own policy, ``learn``, ``predict`` and evaluation."""
+
+from __future__ import annotations
+
+from typing import Any, List, Mapping, Sequence
+
+import numpy as np
+import torch
+from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.evaluation import evaluate_policy
+
+from rlregress.frameworks.base import Inputs, Probe
+from rlregress.frameworks.layers import make_constant
+from rlregress.frameworks.sb3.probes.helpers import constant_agents, watched_updates
+from rlregress.frameworks.scripted import Scripted
+
+_ROWS = 64
+#: beyond what rounding leaves of a gradient that is none
+_NONE = 1e-4
+
+
+class _Masked(Scripted):
+    """It allows some of its actions."""
+
+    def __init__(self, allowed: Sequence[float], **script: Any) -> None:
+        super().__init__(discrete=len(allowed), **script)
+        self._allowed = np.asarray(allowed, dtype=bool)
+
+    def action_masks(self) -> np.ndarray:
+        """Which actions are allowed, bool [actions]."""
+        return self._allowed
+
+
+def _agent(logits: Sequence[float], allowed: Sequence[float]) -> Any:
+    agent = constant_agents.make(
+        MaskablePPO, _Masked(allowed), n_steps=_ROWS, batch_size=_ROWS, n_epochs=1
+    )
+    make_constant(agent.policy.action_net, logits)
+    return agent
+
+
+def _of(inputs: Inputs) -> Any:
+    return _agent(inputs["logits"], inputs["allowed"])
+
+
+def _probabilities(inputs: Inputs) -> np.ndarray:
+    mask = inputs["allowed"].astype(bool)
+    with torch.no_grad():
+        law = _of(inputs).policy.get_distribution(torch.zeros(1, 1), action_masks=mask)
+    return law.distribution.probs[0].numpy().astype(np.float64)
+
+
+def _entropy(inputs: Inputs) -> np.ndarray:
+    mask = torch.as_tensor(inputs["allowed"][None] > 0.0)
+    first = torch.zeros(1, dtype=torch.long)
+    with torch.no_grad():
+        _, _, entropy = _of(inputs).policy.evaluate_actions(torch.zeros(1, 1), first, mask)
+    return entropy.numpy().astype(np.float64)
+
+
+def _update(inputs: Inputs) -> np.ndarray:
+    agent = _agent([0.0, 0.0, inputs["logit"]], [1.0, 1.0, 0.0])
+    gradients: List[float] = []
+
+    def look() -> None:
+        gradients.append(float(agent.policy.action_net.bias.grad[2]))
+
+    with watched_updates.before_steps(agent.policy.optimizer, look):
+        agent.learn(_ROWS)
+    taken = bool(np.any(agent.rollout_buffer.actions == 2))
+    return np.array([taken, abs(watched_updates.only(gradients)) > _NONE], dtype=np.float64)
+
+
+def _predict(inputs: Inputs) -> np.ndarray:
+    agent = _of(inputs)
+    observation, mask = np.zeros(1, dtype=np.float32), inputs["allowed"].astype(bool)
+    taken = [
+        float(agent.predict(observation, deterministic=True, **given)[0])
+        for given in ({"action_masks": mask}, {})
+    ]
+    environment = _Masked(inputs["allowed"], terminated=1.0)
+    evaluate_policy(agent, environment, n_eval_episodes=1, warn=False)
+    return np.array([*taken, float(environment.received[0])])
+
+
+PROBES: Mapping[str, Probe] = {
+    "maskable.probabilities": _probabilities,
+    "maskable.entropy": _entropy,
+    "maskable.update": _update,
+    "maskable.predict": _predict,
+}
