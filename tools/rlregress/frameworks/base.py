@@ -538,6 +538,11 @@ class Adapter:
         """What the framework's documentation saves of built-in trainings, by algorithm."""
         return {}
 
+    @property
+    def saves_files(self) -> bool:
+        """Whether there are such files; the framework need not be installed to say so."""
+        return type(self).saved_files is not Adapter.saved_files
+
     def user_agent(self, path: str) -> Any:
         """Load an agent of a user, whatever its algorithm.
 

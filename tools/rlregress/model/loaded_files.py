@@ -113,6 +113,8 @@ class StoredFile:
             found.append(f"{when}: {self.file.error}")
         if self.file.differing and not self.file.rounding:
             found.insert(0, self.file.words)
+        if self.file.error is None and not self.file.compared and not self.expected:
+            found.append("nothing of it was compared")
         found += [f"no longer differs as documented: {why}" for why in self.gone]
         return "; ".join(found)
 

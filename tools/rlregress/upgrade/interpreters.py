@@ -67,7 +67,9 @@ def _facts(python: str) -> tuple[list[int], str, str]:
         raise UserError(f"{python} cannot be run: {error}") from None
     try:
         numbers, full, tag = json.loads(ended.stdout)
-    except ValueError:
+        if f"{full}.".split(".")[:2] != list(map(str, numbers)):
+            raise ValueError
+    except (ValueError, TypeError):
         why = last_words(ended.stderr) or "it does not answer as one"
         raise UserError(f"{python} is no Python that can make environments: {why}") from None
     return numbers, full, tag or full

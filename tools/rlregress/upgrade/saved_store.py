@@ -48,6 +48,7 @@ from rlregress.upgrade import (
     side_files,
     side_process,
 )
+from rlregress.upgrade.installed import why_no_release
 
 #: bytes of a file in the store, and of all of them, at most.
 LARGEST, LARGEST_STORE = 50_000, 3_000_000
@@ -55,6 +56,8 @@ LARGEST, LARGEST_STORE = 50_000, 3_000_000
 _LARGEST_INSIDE = 2_000_000
 #: characters of a digest in a file's name.
 _NAMED = 16
+#: share of what a release does with a file that it has to repeat itself, at least.
+_REPEATED = 0.5
 #: digits of the numbers that tell rounding from another value.
 _DIGITS = 9
 #: what a pickle of a function holds: it is loaded by the same Python alone.
@@ -100,13 +103,22 @@ class Record:
     release: Release
     recorded: Time
     command: Line
-    versions: Mapping[Line, Line]
-    kind: tuple[StoredKind, ...]
+    versions: Mapping[Line, Release]
+    kind: Annotated[tuple[StoredKind, ...], Field(min_length=1)]
+
+    def __post_init__(self) -> None:
+        if missing := {"python", "numpy", "torch"} - set(self.versions):
+            raise ValueError(f"'versions' has no {', '.join(sorted(missing))}")
+        if self.release not in self.versions.values():
+            raise ValueError(f"no package in 'versions' has the 'release' {self.release}")
+        names = [kind.name for kind in self.kind]
+        if len(set(names)) < len(names):
+            raise ValueError("two kinds have the same 'name'")
 
     @property
     def python(self) -> str:
         """Major and minor version of the Python that wrote it."""
-        return ".".join(self.versions.get("python", "").split(".")[:2])
+        return ".".join(self.versions["python"].split(".")[:2])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,12 +208,29 @@ def records(framework: str) -> list[Record]:
     """
     paths = datafiles.listed(folder(framework) / "releases", "*.toml")
     found: list[Record] = [datafiles.remembered(path, Record) for path in paths]
+    for path, of in zip(paths, found, strict=True):
+        if path.stem != of.release:
+            raise UserError(
+                f"{path} says that release {of.release} wrote its files, expected {path.stem}; "
+                "restore it from the repository"
+            )
     return sorted(found, key=lambda record: Version(record.release))
 
 
 def kinds(framework: str) -> list[tuple[str, str]]:
-    """Algorithm and name of each kind of file that the store has; UserError as ``records``."""
+    """Algorithm and name of each kind of file that the store has.
+
+    Raises:
+        UserError: as ``records``; or nothing is there, although the framework saves files.
+    """
     named = {(kind.algorithm, kind.name) for record in records(framework) for kind in record.kind}
+    adapter = frameworks.get(framework)
+    # what is asked of a checkout has no releases
+    if not named and adapter.saves_files and not adapter.checkout:
+        raise UserError(
+            f"{folder(framework)} holds nothing that past releases wrote; restore it from the "
+            "repository"
+        )
     return sorted(named)
 
 
@@ -274,7 +303,7 @@ def _why_not_here(
     if kind.bytecode and record.python != python:
         return f"it holds functions of Python {record.python}, and this is {python}"
     numpy = importlib.metadata.version("numpy")
-    if Version(record.versions.get("numpy", "0")).major > Version(numpy).major:
+    if Version(record.versions["numpy"]).major > Version(numpy).major:
         # it names modules that only the newer one has
         return f"NumPy {record.versions['numpy']} wrote it, and {numpy} is installed"
     return next(filter(None, (of.unknown for of in differing)), "")
@@ -328,11 +357,11 @@ def _content(framework: str, digest: str) -> bytes:
     path = folder(framework) / "files" / f"{digest[:_NAMED]}.gz"
     try:
         with gzip.open(path) as file:
-            content = file.read(_LARGEST_INSIDE)
+            content = file.read(_LARGEST_INSIDE + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise UserError(f"{path.name} of baselines/saved cannot be read: {error}") from None
     got = hashlib.sha256(content).hexdigest()
-    if got != digest:
+    if got != digest or len(content) > _LARGEST_INSIDE:
         raise UserError(
             f"{path.name} of baselines/saved is not the file that was recorded, and was not "
             f"loaded: its SHA-256 is {got[:_NAMED]}..., expected {digest[:_NAMED]}...; restore it "
@@ -356,6 +385,12 @@ def record(release: str, command: str, say: Callable[[str], None]) -> Iterator[s
     suite.checkout("recording old files")
     check_writable(suite.baselines() / "saved", "old files")
     side, adapters = _environment(release, say)
+    if side == current("A"):
+        for adapter in adapters:
+            if why := why_no_release(adapter.packages[0]):
+                raise UserError(
+                    f"the installed {adapter.packages[0]} is no release: {why}; name the release"
+                )
     stored = 0
     for adapter in adapters:
         with TemporaryDirectory(prefix="rlregress-saved-") as made:
@@ -374,8 +409,16 @@ def record(release: str, command: str, say: Callable[[str], None]) -> Iterator[s
 def _environment(release: str, say: Callable[[str], None]) -> tuple[Side, Sequence[Adapter]]:
     wanted, base = requested.parse(release), requested.parse(requested.INSTALLED)
     if wanted == base:
-        return current("A"), frameworks.installed()
-    concerned = affected.adapters(base, wanted, affected.packages(base, wanted))
+        return current("A"), [adapter for adapter in frameworks.installed() if adapter.saves_files]
+    concerned = [
+        adapter
+        for adapter in affected.adapters(base, wanted, affected.packages(base, wanted))
+        if adapter.packages[0] in wanted.packages
+    ]
+    if not concerned:
+        raise UserError(
+            f"'{release}' names no release of a framework; expected one, pinned with =="
+        )
     _, side = resolved.with_versions(base, wanted, concerned, say)
     prepared = side_environments.prepared(side, concerned, say)
     return prepared.side, concerned
@@ -397,7 +440,13 @@ def _stored(
             path.relative_to(work / name).as_posix(): without_folders(path.read_bytes())
             for path in paths
         }
-        answers = _compact(entry["items"], answered["functions"])
+        answers, repeated = _compact(entry["items"], answered["functions"])
+        if repeated < _REPEATED:
+            yield (
+                f"not stored: {name} of {adapter.packages[0]} {version}: it repeats only "
+                f"{repeated:.0%} of what it does"
+            )
+            continue
         digests = {file: _digest(content) for file, content in of.items()}
         contents |= {_digest(content): content for content in (*of.values(), answers)}
         made.append(StoredKind(
@@ -414,6 +463,12 @@ def _stored(
     packed = {digest: gzip.compress(content, 9, mtime=0) for digest, content in contents.items()}
     _check_sizes(adapter.name, version, packed)
     place = folder(adapter.name)
+    before = {k.name for of in records(adapter.name) if of.release == version for k in of.kind}
+    if lost := before - {kind.name for kind in made}:
+        raise UserError(
+            f"{adapter.packages[0]} {version} no longer writes {', '.join(sorted(lost))}, which "
+            "the store has of it; nothing was written"
+        )
     (place / "files").mkdir(parents=True, exist_ok=True)
     for digest, content in packed.items():
         (place / "files" / f"{digest[:_NAMED]}.gz").write_bytes(content)
@@ -453,8 +508,8 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _compact(items: Sequence[Sequence[Any]], functions: Sequence[str]) -> bytes:
-    """What the release repeats itself, without what the comparison does not need.
+def _compact(items: Sequence[Sequence[Any]], functions: Sequence[str]) -> tuple[bytes, float]:
+    """What the release repeats itself, without what the comparison does not need; and its share.
 
     Numbers tell rounding apart in what is computed alone; lines of an old file nobody has.
     """
@@ -465,7 +520,8 @@ def _compact(items: Sequence[Sequence[Any]], functions: Sequence[str]) -> bytes:
          if side_files.is_computed(path) else []]
         for path, words, number, numbers in items[0] if repeated.get(path) == words
     ]  # fmt: skip
-    return json.dumps({"items": rows}, separators=(",", ":")).encode()
+    share = len(rows) / max(len(items[0]), 1)
+    return json.dumps({"items": rows}, separators=(",", ":")).encode(), share
 
 
 def _check_sizes(framework: str, version: str, packed: Mapping[str, bytes]) -> None:

@@ -21,7 +21,7 @@ from packaging.version import Version
 from rlregress import cli, frameworks, suite
 from rlregress.errors import UserError
 from rlregress.inside import saved_files_worker
-from rlregress.model.loaded_files import StoredFile, by_release
+from rlregress.model.loaded_files import LoadedFile, StoredFile, by_release
 from rlregress.upgrade import saved_store
 from tools.tests.nightly import every
 from tools.tests.upgrade.faults_of_files import TABLE, changed, in_a_fork, put_in
@@ -204,7 +204,8 @@ def test_what_cannot_be_loaded_here_is_skipped(store, monkeypatch):
     monkeypatch.setattr(saved_store, "known", lambda name: saved_store.Known(compared_since="50"))
     assert "from 50 on" in check("sb3", "ppo policy", None)[-1].skipped
     path = store / "sb3" / "releases" / f"{record.release}.toml"
-    path.write_text(path.read_text().replace(f'release = "{record.release}"', 'release = "99.0"'))
+    path.with_stem("99.0").write_text(path.read_text().replace(f'"{record.release}"', '"99.0"'))
+    path.unlink()
     monkeypatch.setattr(saved_store, "known", lambda name: saved_store.Known())
     (newer,) = [file for file in check("sb3", "ppo model", None) if file.release == "99.0"]
     assert "a newer release wrote it" in newer.skipped
@@ -316,6 +317,53 @@ def test_what_cannot_be_recorded_is_said(monkeypatch, capsys, arguments, part):
         cli.main()
     assert ended.value.code == 2
     assert part in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("change", "part"),
+    [
+        (("release = ", 'release = "9.9.9"\n#'), "no package in 'versions'"),
+        (("numpy = ", "#"), "'versions' has no numpy"),
+        (('name = "ppo policy"', 'name = "ppo model"'), "two kinds have the same 'name'"),
+        (("numpy = ", 'numpy = "two"\n#'), "numpy"),
+    ],
+)
+def test_a_table_that_contradicts_itself_is_refused(store, change, part):
+    """It would be loaded as another release, or be left out without a word."""
+    path = saved_store.folder("sb3") / "releases" / "2.9.2.toml"
+    path.write_text(path.read_text().replace(*change))
+    with pytest.raises(UserError, match=part):
+        saved_store.records("sb3")
+
+
+def test_a_table_of_another_release_is_refused(store):
+    """A copy under another name would hide the release of that name."""
+    folder = saved_store.folder("sb3") / "releases"
+    shutil.copy(folder / "1.8.0.toml", folder / "2.9.2.toml")
+    with pytest.raises(UserError, match="release 1.8.0 wrote its files"):
+        saved_store.records("sb3")
+
+
+def test_an_empty_store_is_no_all_clear(store):
+    """Nothing to load is an error where the framework saves files; others save none."""
+    shutil.rmtree(saved_store.folder("sb3"))
+    with pytest.raises(UserError, match="holds nothing that past releases wrote"):
+        saved_store.kinds("sb3")
+    assert not saved_store.kinds("cleanrl")
+
+
+def test_nothing_compared_is_no_sameness():
+    """Answers of which nothing is left do not make a file the same."""
+    assert StoredFile(name="x", release="1", file=LoadedFile(name="x")).failure
+    assert not StoredFile(name="x", release="1", file=LoadedFile(name="x", compared=1)).failure
+
+
+def test_a_pin_of_no_framework_records_nothing(store):
+    """The installed framework's own files would be written over."""
+    before = {p: p.read_bytes() for p in saved_store.folder("sb3").rglob("*") if p.is_file()}
+    with pytest.raises(UserError, match="names no release of a framework"):
+        list(saved_store.record("numpy==1.26.4", "", print))
+    assert {p: p.read_bytes() for p in before} == before
 
 
 def test_the_line_of_a_check_turns_red(tmp_path):
