@@ -19,7 +19,7 @@ from rlregress.upgrade import installer
 
 #: the oldest Python that runs what asks versions.
 _OLDEST = (3, 9)
-#: what is asked of an interpreter; an old one, too, has to understand it.
+#: the question to an interpreter; an old one, too, has to understand it.
 _FACTS = (
     "import json, platform, sys, venv;"
     "print(json.dumps([list(sys.version_info[:2]), platform.python_version(),"

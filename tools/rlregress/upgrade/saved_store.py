@@ -225,7 +225,7 @@ def kinds(framework: str) -> list[tuple[str, str]]:
     """
     named = {(kind.algorithm, kind.name) for record in records(framework) for kind in record.kind}
     adapter = frameworks.get(framework)
-    # what is asked of a checkout has no releases
+    # a checkout has no releases
     if not named and adapter.saves_files and not adapter.checkout:
         raise UserError(
             f"{folder(framework)} holds nothing that past releases wrote; restore it from the "
@@ -385,12 +385,6 @@ def record(release: str, command: str, say: Callable[[str], None]) -> Iterator[s
     suite.checkout("recording old files")
     check_writable(suite.baselines() / "saved", "old files")
     side, adapters = _environment(release, say)
-    if side == current("A"):
-        for adapter in adapters:
-            if why := why_no_release(adapter.packages[0]):
-                raise UserError(
-                    f"the installed {adapter.packages[0]} is no release: {why}; name the release"
-                )
     stored = 0
     for adapter in adapters:
         with TemporaryDirectory(prefix="rlregress-saved-") as made:
@@ -409,7 +403,11 @@ def record(release: str, command: str, say: Callable[[str], None]) -> Iterator[s
 def _environment(release: str, say: Callable[[str], None]) -> tuple[Side, Sequence[Adapter]]:
     wanted, base = requested.parse(release), requested.parse(requested.INSTALLED)
     if wanted == base:
-        return current("A"), [adapter for adapter in frameworks.installed() if adapter.saves_files]
+        saving = [adapter for adapter in frameworks.installed() if adapter.saves_files]
+        for package in (adapter.packages[0] for adapter in saving):
+            if why := why_no_release(package):
+                raise UserError(f"the installed {package} is no release: {why}; name the release")
+        return current("A"), saving
     concerned = [
         adapter
         for adapter in affected.adapters(base, wanted, affected.packages(base, wanted))
@@ -511,7 +509,7 @@ def _digest(content: bytes) -> str:
 def _compact(items: Sequence[Sequence[Any]], functions: Sequence[str]) -> tuple[bytes, float]:
     """What the release repeats itself, without what the comparison does not need; and its share.
 
-    Numbers tell rounding apart in what is computed alone; lines of an old file nobody has.
+    Numbers tell rounding apart in what is computed alone; lines of an old file tell nothing.
     """
     repeated = {path: words for path, words, *_ in items[-1]}
     rows = [
