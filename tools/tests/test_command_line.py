@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -196,6 +198,15 @@ def test_what_a_check_was_given_is_written_as_it_was_typed(command, monkeypatch,
     assert gate_run.repeat_command(given[0]) == f"rlregress check {words}"
     typed = [word for word in words.split() if word != "--throughput"]
     assert set(typed) <= set(gate_run.pytest_command(given[0]))
+
+
+@pytest.mark.parametrize("name", sorted(option.of(GateOptions).keys() - {"report", "workers"}))
+def test_every_option_of_a_check_is_in_the_command_that_repeats_it(name):
+    """Also one that pytest does not take."""
+    declared, default = option.of(GateOptions)[name]
+    other = {bool: True, int: 7, float: 0.5}.get(type(default), "other")
+    given = replace(GateOptions(), **{name: other})
+    assert declared.flag in shlex.split(gate_run.repeat_command(given))
 
 
 @pytest.mark.parametrize("owner", [GateOptions, Options])

@@ -35,7 +35,7 @@ from rlregress.inside import identity
 from rlregress.inside.run_record import check_writable
 from rlregress.missing_packages import MissingPackage
 from rlregress.model.gate_result import GateResult, ReportData
-from rlregress.model.option import arguments
+from rlregress.model.option import arguments, of
 from rlregress.tracing.child_processes import last_words
 from rlregress.training import worker_launch
 from rlregress.training.cell import Cell as TrainedCell
@@ -104,7 +104,7 @@ def repeat_command(options: GateOptions, name: str = "check") -> str:
         name: of a command that takes the same options, such as "runs launch".
     """
     # where the report lay and how many processes there were is another matter
-    again = PYTEST - {"budget"} | {"throughput"}
+    again = of(GateOptions).keys() - {"budget", "report", "workers"}
     words = ["--budget", options.budget, *arguments(options, again)]
     return shlex.join(["rlregress", *name.split(), *words])
 

@@ -21,6 +21,8 @@ def main(framework: str, folder: str, *titles: str) -> None:
     """Write a trace for each title into the folder."""
     adapter = frameworks.get(framework)
     jobs = scenario_files.jobs(adapter)
+    if unknown := [title for title in titles if title not in jobs]:
+        sys.exit(f"no title {', '.join(unknown)}; of {framework} there are: {', '.join(jobs)}")
     # what every fork would import for itself
     torch.optim.Adam(torch.nn.Linear(1, 1).parameters())
     for title in titles or jobs:
