@@ -22,6 +22,7 @@ from rlregress.model.fault_results import DETAILS
 from rlregress.pytest_plugin import subjects
 from rlregress.training import worker_launch
 from rlregress.training.cell import Cell
+from tools.tests.nightly import every
 
 
 class Some(Adapter):
@@ -370,7 +371,7 @@ def test_failures_are_folded_by_detail_with_the_code_that_decides_it():
 
 @pytest.mark.parametrize(
     ("given", "options", "used"),
-    [({}, [], "1"), ({"OMP_NUM_THREADS": "3"}, [], "3"), ({}, ["--unpinned"], None)],
+    every(3, [({}, [], "1"), ({"OMP_NUM_THREADS": "3"}, [], "3"), ({}, ["--unpinned"], None)]),
 )  # fmt: skip
 def test_torch_gets_one_thread_unless_the_user_says_otherwise(tmp_path, given, options, used):
     """With one more on a busy machine the tests of formulas took seven times as long."""

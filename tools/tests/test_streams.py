@@ -15,6 +15,7 @@ from rlregress import cli
 from rlregress.cli import ci_annotations as hosts
 from rlregress.cli import output
 from rlregress.errors import UserError
+from tools.tests.nightly import every
 
 
 def started(*arguments: str, **more) -> subprocess.CompletedProcess[str]:
@@ -39,7 +40,8 @@ def store_with(folder: Path, *damaged: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("command", "code"), [("details", output.READER_GONE), ("status", 0), ("verify", 1)]
+    ("command", "code"),
+    every(2, [("details", output.READER_GONE), ("status", 0), ("verify", 1)]),
 )
 def test_a_reader_that_goes_away_is_no_error(tmp_path, command, code):
     """The command ends silently: with its exit code if that is known, else as SIGPIPE ends one."""
@@ -54,15 +56,18 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path, command, code):
 
 @pytest.mark.parametrize(
     "given",
-    [
-        ["details"],
-        ["--help"],
-        ["plan", "--help"],
-        ["--version"],
-        ["status", "--store", "{}"],
-        ["verify", "--store", "{}"],
-        pytest.param(["plan", "--framework", "sb3"], marks=pytest.mark.nightly),
-    ],
+    every(
+        4,
+        [
+            ["details"],
+            ["--help"],
+            ["plan", "--help"],
+            ["--version"],
+            ["status", "--store", "{}"],
+            ["verify", "--store", "{}"],
+            ["plan", "--framework", "sb3"],
+        ],
+    ),
 )
 def test_an_output_without_room_is_said(given, tmp_path):
     """One sentence, and no complaint of Python as it ends."""
@@ -79,13 +84,16 @@ def test_an_output_without_room_is_said(given, tmp_path):
 
 @pytest.mark.parametrize(
     ("given", "closed", "code"),
-    [
-        ("--version", ">&-", 0),
-        ("--version", "2>&-", 0),
-        ("nonsense", ">&- 2>&-", 2),
-        ("verify --store runs", ">&- 2>&-", 1),
-        ("nonsense", "2>/dev/full", 2),
-    ],
+    every(
+        3,
+        [
+            ("--version", ">&-", 0),
+            ("--version", "2>&-", 0),
+            ("nonsense", ">&- 2>&-", 2),
+            ("verify --store runs", ">&- 2>&-", 1),
+            ("nonsense", "2>/dev/full", 2),
+        ],
+    ),
 )
 def test_streams_that_are_closed_are_those_of_nobody(given, closed, code, tmp_path):
     """The exit code says it alone; 1 would be a verdict."""
@@ -99,13 +107,16 @@ def test_streams_that_are_closed_are_those_of_nobody(given, closed, code, tmp_pa
 
 @pytest.mark.parametrize(
     ("name", "given"),
-    [
-        ("CLEANRL_HOME", ["version"]),
-        ("RLREGRESS_CACHE", ["gate", "--from", "stable-baselines3==0.0.1"]),
-        ("GITHUB_WORKSPACE", ["status"]),
-        ("MPLCONFIGDIR", ["status"]),
-        ("XDG_CONFIG_HOME", ["status"]),
-    ],
+    every(
+        3,
+        [
+            ("CLEANRL_HOME", ["version"]),
+            ("RLREGRESS_CACHE", ["gate", "--from", "stable-baselines3==0.0.1"]),
+            ("GITHUB_WORKSPACE", ["status"]),
+            ("MPLCONFIGDIR", ["status"]),
+            ("XDG_CONFIG_HOME", ["status"]),
+        ],
+    ),
 )
 def test_a_variable_that_names_a_loop_of_links_is_no_error_of_the_suite(name, given, tmp_path):
     """Nor is one that says something else than how wide a terminal is."""

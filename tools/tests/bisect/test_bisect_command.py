@@ -14,6 +14,7 @@ import pytest
 from rlregress.cli import commands
 from rlregress.errors import UserError
 from rlregress.upgrade import cached_folders, requested
+from tools.tests.nightly import every
 
 FAULT, COUNT = 137, 200
 CHECK = """\
@@ -227,7 +228,7 @@ SIDE = (
 )
 
 
-@pytest.mark.parametrize("before_old", [True, False])
+@pytest.mark.parametrize("before_old", every(2, [True, False]))
 def test_a_fault_on_a_branch_is_found_wherever_the_branch_left(bisect, tmp_path, before_old):
     """Also where it left before OLD, whose commits do not follow OLD."""
     repository = made(tmp_path / "toy", [SIDE, SIDE + "# 1\n"])
@@ -302,7 +303,7 @@ NAMED = [
 ]
 
 
-@pytest.mark.parametrize("name", ["toy.value", "toy.inner.value", "toy.inner.Kind.run"])
+@pytest.mark.parametrize("name", every(3, ["toy.inner.value", "toy.value", "toy.inner.Kind.run"]))
 def test_a_public_name_is_found_by_any_of_its_paths(bisect, tmp_path, name):
     """By the short path, by the file that defines it, and as an inherited member."""
     changed = NAMED[1].replace("b=1", "b=2").replace("n)", "n, m=0)")

@@ -90,6 +90,7 @@ def test_a_release_without_a_build_for_this_python_leaves_a_range(bisect, tmp_pa
     assert data["steps"][0]["between"] == ["3.0"]
 
 
+@pytest.mark.nightly
 def test_what_one_end_alone_pins_is_said_not_to_be_searched(bisect, tmp_path):
     """Nothing is all-clear of what was left out."""
     for name in ("zzd", "zzh"):
@@ -153,6 +154,7 @@ def test_what_is_no_interpreter_is_refused_in_one_sentence(bisect, tmp_path):
         bisect("installed", "zzp==5.0", "", "--python", base)
 
 
+@pytest.mark.nightly
 def test_a_search_that_goes_back_says_which_release_brought_it(bisect, tmp_path):
     """The release after the one that is named."""
     for version in FIVE[:3]:

@@ -47,7 +47,7 @@ def shown(call: Any) -> Any:
     return {name: (events.part(item), events.types_of({"": item})) for name, item in found.items()}
 
 
-@pytest.mark.parametrize("part", sorted(PARTS))
+@pytest.mark.parametrize("part", every(3, sorted(PARTS)))
 def test_calls_repeat_themselves(part):
     """Every twentieth call, whatever was called in between."""
     some = list(generated_cases.calls(part, 0).items())[::20]
@@ -221,7 +221,7 @@ def put(fault: dict[str, str], faulty: bool) -> None:
     assert not swap.swap([change], [str(ROOT)])
 
 
-@pytest.mark.parametrize("fault", every(4, FAULTS, itemgetter("call")))
+@pytest.mark.parametrize("fault", every(12, FAULTS, itemgetter("call")))
 def test_a_call_shows_a_fault(fault):
     """What the call shows is something else."""
     call = next(

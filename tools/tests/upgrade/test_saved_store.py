@@ -366,6 +366,7 @@ def test_a_pin_of_no_framework_records_nothing(store):
     assert {p: p.read_bytes() for p in before} == before
 
 
+@pytest.mark.nightly
 def test_the_line_of_a_check_turns_red(tmp_path):
     """A copy of Stable-Baselines3 that loses exploration: the test fails, and its line says so."""
     (change,) = (of for of in TABLE["fault"] if of["name"] == "exploration begins anew")

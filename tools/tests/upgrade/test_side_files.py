@@ -74,7 +74,7 @@ def entry(written, tmp_path):
     return made
 
 
-@pytest.mark.parametrize("change", every(4, TABLE["fault"], itemgetter("name")))
+@pytest.mark.parametrize("change", every(9, TABLE["fault"], itemgetter("name")))
 def test_a_fault_is_found(entry, change):
     """The entry differs, and names the first thing that does."""
     found = entry(change)
