@@ -18,7 +18,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -206,8 +206,13 @@ def refusal(folder: Path, kind: str, text: str, model: Any) -> str:
     """What is wrong with a file, without its name; empty: nothing. It is one sentence of ours."""
     path = folder / f"some.{kind.lower()}"
     path.write_text(text, encoding="utf-8")
+    return _sentence(path, lambda: datafiles.read(path, model, REMEDY))
+
+
+def _sentence(path: Path, read: Callable[[], Any]) -> str:
+    """What ``refusal`` says of a file, read in whatever way."""
     try:
-        datafiles.read(path, model, REMEDY)
+        read()
     except UserError as error:
         sentence = str(error)
         assert sentence.startswith(str(path)), sentence
@@ -278,11 +283,19 @@ def _clause(told: str, key: str) -> str:
     return found["wanted"] or found["row"] or "a known word"
 
 
-def _changed(sample: Sample, place: tuple[Any, ...]) -> Iterator[str]:
-    """The sample with each wrong value at a place that its format can hold."""
+def _told_of_values(
+    folder: Path, model: Any, sample: Sample, place: tuple[Any, ...]
+) -> Iterator[str]:
+    """What is said of the sample with each wrong value at a place that its format can hold."""
+    path = folder / f"some.{sample.kind.lower()}"
     for value in WRONG:
         with suppress(TypeError):
-            yield DUMPS[sample.kind](hostile.replaced(sample.content, place, value))
+            content = hostile.replaced(sample.content, place, value)
+            if sample.kind in ("TOML", "YAML"):
+                # to write and parse these takes most of the time, and ``check_keys`` does it
+                yield _sentence(path, partial(datafiles.checked, content, model, path, REMEDY))
+            else:
+                yield refusal(folder, sample.kind, DUMPS[sample.kind](content), model)
 
 
 def expectations(folder: Path, model: Any, found: list[Sample]) -> Iterator[str]:
@@ -290,13 +303,9 @@ def expectations(folder: Path, model: Any, found: list[Sample]) -> Iterator[str]
     for sample, title, place in _places(found):
         table = datafiles._table(_schema(model), (0, *place))
         for key in table["properties"]:
-            sentences = (
-                refusal(folder, sample.kind, text, model)
-                for text in _changed(sample, (*place, key))
-            )
             # of a table below this one ``check_keys`` knows the sentence
             wanted = dict.fromkeys(
-                _clause(each, key) for each in sentences
+                _clause(each, key) for each in _told_of_values(folder, model, sample, (*place, key))
                 if not re.search("is missing; expected|unknown (key|column)", each)
             )  # fmt: skip
             needed = key in table.get("required", ())
