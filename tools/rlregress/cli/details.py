@@ -46,6 +46,9 @@ def details(
     ] = False,
     detail: Details = None,
     as_json: Annotated[bool, typer.Option("--json", help="With --installed: print JSON.")] = False,
+    missing: Annotated[
+        bool, typer.Option("--missing", help="What a framework is not checked for yet.")
+    ] = False,
 ) -> None:
     """Example:
 
@@ -55,14 +58,30 @@ def details(
     With --installed it prints which variant of each the installed frameworks implement, and the
     exit code is 0 if all are as documented in baselines/details, 1 if one is not. 2: there is no
     such detail, or nothing could be probed.
+    With --missing it prints what each framework lacks to be checked for a detail: a probe, an
+    expectation, a fault; and what measures the detail in another framework.
     """
     adapters = requested_names.adapters(names("--framework", framework))
+    if installed and missing:
+        raise UserError("--installed and --missing are two questions; give one of them")
     if installed:
         chosen = requested_names.details([*names("--detail", detail), *([which] if which else [])])
         raise typer.Exit(probe(adapters, chosen, as_json))
     if detail is not None or as_json:
         raise UserError("--detail and --json go with --installed; give it, or leave them out")
-    show(which, adapters)
+    if missing:
+        show_missing(requested_names.details([which] if which else []), adapters)
+    else:
+        show(which, adapters)
+
+
+def show_missing(chosen: frozenset[str], adapters: Sequence[Adapter]) -> None:
+    """Print what frameworks lack to be checked for details; none chosen: all."""
+    chosen = chosen or frozenset(catalogue.ids())
+    for adapter in adapters:
+        lacking, has_none = probe_counts.missing(adapter, chosen), absent(adapter)
+        who = f"{adapter.full_name} {adapter.version()}"
+        details_text.missing(who, lacking, len(chosen - has_none.keys()))
 
 
 def probe(adapters: Sequence[Adapter], chosen: frozenset[str], as_json: bool) -> int:

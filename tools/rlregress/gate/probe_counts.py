@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
 
+from rlregress import frameworks
 from rlregress.details import catalogue
 from rlregress.details.implementation import absent, documented, implementations
 from rlregress.faults import fault_tables
 from rlregress.frameworks.base import Adapter
-from rlregress.model.detail_answers import ProbeCounts
+from rlregress.model.detail_answers import Missing, ProbeCounts
 from rlregress.model.fault_results import DETAILS
 
 
@@ -30,6 +32,50 @@ def count(adapter: Adapter) -> ProbeCounts:
         absent=len(absent(adapter)),
         faults=len(fault_tables.load(DETAILS, [adapter.name])),
     )
+
+
+def missing(adapter: Adapter, chosen: Collection[str]) -> list[Missing]:
+    """What a framework lacks to be checked for details, in the order of the catalogue.
+
+    Args:
+        chosen: ids of details; what the framework does not have is left out.
+
+    Raises:
+        UserError: its files in ``baselines`` cannot be read.
+    """
+    probes, entries, has_none = set(adapter.probes()), documented(adapter), absent(adapter)
+    others = [other for other in frameworks.installed() if other.name != adapter.name]
+    faults = fault_tables.load(DETAILS, [adapter.name])
+    has_fault = {id for fault in faults for id in (*fault.turns, *fault.also)}
+    has_fault |= fault_tables.without(adapter.name).keys()
+    found = []
+    for id in (detail.id for detail in catalogue.all_details() if detail.id in chosen):
+        of_detail = {key for key in probes if key[0] == id}
+        if not of_detail and id not in has_none:
+            found.append(Missing(detail=id, lacks="probe", example=_example(id, others)))
+        elif of_detail - entries.keys():
+            found.append(Missing(detail=id, lacks="expectation"))
+        elif of_detail and id not in has_fault:
+            found.append(Missing(detail=id, lacks="fault"))
+    return found
+
+
+def _example(id: str, others: Sequence[Adapter]) -> str:
+    """What measures a detail on any driver; else the modules of other frameworks' probes."""
+    probes = (found for other in others for found in other.probes().items())
+    functions = [_innermost(probe) for (of, _), probe in probes if of == id]
+    for function in functions:
+        if function.__module__.startswith("rlregress.measurements."):
+            return f"{function.__module__}.{function.__name__}, on a driver"
+    modules = {function.__module__.removeprefix("rlregress.frameworks.") for function in functions}
+    return ", ".join(sorted(modules))
+
+
+def _innermost(function: Any) -> Any:
+    """The function below what binds its arguments, or wraps it."""
+    while inner := getattr(function, "func", None) or getattr(function, "__wrapped__", None):
+        function = inner
+    return function
 
 
 def everything(adapters: Sequence[Adapter], done: Callable[[], None]) -> None:

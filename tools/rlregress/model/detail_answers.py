@@ -193,6 +193,20 @@ class ProbeCounts:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Missing:
+    """What a framework lacks of a detail to be checked for it.
+
+    Attributes:
+        lacks: "probe", "expectation" or "fault".
+        example: of a probe, what measures the detail in another framework; empty: nothing known.
+    """
+
+    detail: str
+    lacks: str
+    example: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Item:
     """One thing that a source names; see ``studies/claims/source_index.py``."""
 

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from rlregress.model.detail_answers import Entry, Item, ProbeCounts
+from rlregress.model.detail_answers import Entry, Item, Missing, ProbeCounts
 from rlregress.reporting.words import counted
 
 _WIDTH_OF_FILES = 130
@@ -78,6 +78,22 @@ def several(details: Sequence[Entry]) -> None:
         table.add_row(detail.id, escape(detail.question), ", ".join(detail.variants))
     _console().print(table)
     print(f"{counted(len(details), 'detail')}; rlregress details ID prints one in full")
+
+
+def missing(who: str, lacking: Sequence[Missing], of: int) -> None:
+    """Print what a framework lacks to be checked for details.
+
+    Args:
+        who: the framework and its version.
+        of: how many details it could be checked for.
+    """
+    table = Table("detail", "lacks", "measured elsewhere by")
+    for row in lacking:
+        table.add_row(row.detail, row.lacks, row.example)
+    if lacking:
+        _console().print(table)
+    without = sum(row.lacks == "probe" for row in lacking)
+    print(f"{who}: {of - without} of {counted(of, 'detail')} probed")
 
 
 def one(detail: Entry, documented: Mapping[str, Mapping[tuple[str, str], str]]) -> None:

@@ -1,0 +1,52 @@
+"""What a framework lacks to be checked for a detail."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from rlregress import frameworks
+from rlregress.details import catalogue
+from rlregress.faults import fault_tables
+from rlregress.gate import probe_counts
+from rlregress.model.detail_answers import Missing
+from rlregress.model.fault_results import DETAILS
+
+#: one that a driver answers, and one that each framework has a probe of its own for
+DRIVEN, PROBED = "dqn.loss.kind", "sac.critic_loss.scale"
+
+
+@pytest.fixture
+def sb3():
+    """A copy of the adapter, to take something away from."""
+    return type(frameworks.get("sb3"))()
+
+
+def test_a_framework_of_this_repository_lacks_nothing(framework):
+    """Whatever the catalogue has is probed, documented and made to fail, or is absent."""
+    assert probe_counts.missing(framework, catalogue.ids()) == []
+
+
+def test_what_is_not_probed_is_named_with_what_measures_it_elsewhere(sb3, monkeypatch):
+    """The measurement, where a driver is enough; else the probes of the other frameworks."""
+    kept = {key: probe for key, probe in sb3.probes().items() if key[0] not in (DRIVEN, PROBED)}
+    monkeypatch.setattr(sb3, "probes", lambda: kept)
+    found = {row.detail: row for row in probe_counts.missing(sb3, catalogue.ids())}
+    assert set(found) == {DRIVEN, PROBED}
+    assert {row.lacks for row in found.values()} == {"probe"}
+    assert found[DRIVEN].example == "rlregress.measurements.dqn.loss_kind, on a driver"
+    assert "torchrl.probes.helpers.critics" in found[PROBED].example
+
+
+def test_a_detail_without_an_expectation_or_a_fault_is_named(sb3, monkeypatch):
+    """A probe alone is not enough."""
+    probes = {**sb3.probes(), ("dqn.target.double", "script"): partial(int)}
+    monkeypatch.setattr(sb3, "probes", lambda: probes)
+    every = fault_tables.load(DETAILS, ["sb3"])
+    faults = [of for of in every if DRIVEN not in (*of.turns, *of.also)]
+    monkeypatch.setattr(fault_tables, "load", lambda *_: faults)
+    assert probe_counts.missing(sb3, {DRIVEN, PROBED, "dqn.target.double"}) == [
+        Missing(detail="dqn.target.double", lacks="expectation"),
+        Missing(detail=DRIVEN, lacks="fault"),
+    ]
