@@ -27,9 +27,9 @@ BESIDE = {
 
 
 def words() -> dict[str, set[str]]:
-    """Adapter -> the words that give it away: its own name and those of its packages."""
+    """Adapter of this repository -> what gives it away: its own name and those of its packages."""
     found = {}
-    for name in frameworks.names():
+    for name in filter(lambda name: (LIBRARY / "frameworks" / name).is_dir(), frameworks.names()):
         packages = set(frameworks.get(name).packages) - PLATFORM
         found[name] = {word.replace("-", "_").lower() for word in {name, *packages}}
     return found
