@@ -37,8 +37,8 @@ DETAILS: tuple[Detail, ...] = (
         "Does an update begin with the hidden states of the rollout, and anew where episodes end?",
         _MEMORY
         + """Episodes end after ``episode`` steps, a rollout after ``rollout``; nothing is learnt,
-        so that an update that repeats the rollout gives ratios of 1. The second rollout begins within
-        an episode. Observed, [2]: 1 if a ratio differs from 1 by more than 1e-4 in the steps
+        so that an update that repeats the rollout gives ratios of 1. The second rollout begins
+        within an episode. Observed, [2]: 1 if a ratio differs from 1 by more than 1e-4 in the steps
         before the first end of an episode in the second rollout, else 0; the same for the steps
         after it.""",
         _SOURCES,
