@@ -9,30 +9,22 @@ import sys
 from typing import Any, Dict, Mapping, NamedTuple, Sequence, Tuple
 from unittest import mock
 
+import rsl_rl.modules
 import rsl_rl.utils
 import torch
 from rsl_rl.algorithms import PPO
 from torch import nn
 
-
-def _found(name: str, *modules: str) -> Any:
-    """What is called ``name`` in the first of these modules that has it."""
-    for module in modules:
-        if importlib.util.find_spec(module) is not None:
-            found = getattr(importlib.import_module(module), name, None)
-            if found is not None:
-                return found
-    raise ImportError(f"none of {', '.join(modules)} has {name}")
-
-
+_NORMALISER = "EmpiricalNormalization"
 #: from 3.0 on observations are groups in a TensorDict.
 GROUPED = hasattr(rsl_rl.utils, "resolve_obs_groups")
 #: from 4.0 on actor and critic are models of their own.
 MODELS = importlib.util.find_spec("rsl_rl.models") is not None
 #: from 5.0 on the distribution of a model is configured by itself.
 DISTRIBUTIONS = importlib.util.find_spec("rsl_rl.modules.distribution") is not None
-#: the component that normalises observations.
-EmpiricalNormalization = _found("EmpiricalNormalization", "rsl_rl.modules", "rsl_rl.networks")
+#: the component that normalises observations; in 3.x it is another module's.
+_PLACE = rsl_rl.modules if hasattr(rsl_rl.modules, _NORMALISER) else rsl_rl.networks
+EmpiricalNormalization = getattr(_PLACE, _NORMALISER)
 #: how advantages of a rollout stay as they are: those of 2.1 are always normalised.
 _RAW = "normalize_advantage_per_mini_batch"
 RAW_ADVANTAGES = {_RAW: True} if _RAW in inspect.signature(PPO).parameters else {}
@@ -53,41 +45,24 @@ class Networks(NamedTuple):
     hidden: Any = None
     activation: Any = None
     normalised: Any = None
-    deviation: Any = None
     recurrent: bool = False
-
-    def _model(self, stochastic: bool) -> Dict[str, Any]:
-        """The configuration of a model, from 4.0 on."""
-        made: Dict[str, Any] = {"class_name": "RNNModel" if self.recurrent else "MLPModel"}
-        made.update(_given(hidden_dims=self.hidden, activation=self.activation))
-        made.update(_given(obs_normalization=self.normalised))
-        if self.recurrent:
-            made.update(rnn_type="gru", rnn_hidden_dim=4)
-        if stochastic and DISTRIBUTIONS:
-            law = {"class_name": "GaussianDistribution", **_given(std_type=self.deviation)}
-            made["distribution_cfg"] = law
-        elif stochastic:
-            made.update(stochastic=True, **_given(noise_std_type=self.deviation))
-        return made
-
-    def _policy(self, names: Tuple[str, str], kinds: Tuple[str, str]) -> Dict[str, Any]:
-        """The configuration of both networks in one, before 4.0."""
-        made: Dict[str, Any] = {"class_name": kinds[self.recurrent]}
-        for name in names:
-            made.update(_given(**{f"{name}_hidden_dims": self.hidden}))
-            if GROUPED:
-                made.update(_given(**{f"{name}_obs_normalization": self.normalised}))
-        made.update(_given(activation=self.activation, noise_std_type=self.deviation))
-        if self.recurrent:
-            made.update(rnn_type="gru", rnn_hidden_dim=4)
-        return made
 
     def configured(self, names: Tuple[str, str], kinds: Tuple[str, str]) -> Dict[str, Any]:
         """What a runner is configured with, of two networks, the first of which acts."""
+        both = {"rnn_type": "gru", "rnn_hidden_dim": 4} if self.recurrent else {}
+        both.update(_given(activation=self.activation))
         if MODELS:
-            return {name: self._model(name == names[0]) for name in names}
-        old = {} if GROUPED else {"empirical_normalization": bool(self.normalised)}
-        return {"policy": self._policy(names, kinds), **old}
+            both["class_name"] = "RNNModel" if self.recurrent else "MLPModel"
+            both.update(_given(hidden_dims=self.hidden, obs_normalization=self.normalised))
+            law = {"distribution_cfg": {"class_name": "GaussianDistribution"}}
+            acting = law if DISTRIBUTIONS else {"stochastic": True}
+            return {names[0]: {**both, **acting}, names[1]: both}
+        both["class_name"] = kinds[self.recurrent]
+        for name in names:
+            both.update(_given(**{f"{name}_hidden_dims": self.hidden}))
+            if GROUPED:
+                both.update(_given(**{f"{name}_obs_normalization": self.normalised}))
+        return {"policy": both, "empirical_normalization": None if GROUPED else self.normalised}
 
 
 def _given(**options: Any) -> Dict[str, Any]:
@@ -152,15 +127,8 @@ def curiosity_optimizer(algorithm: Any) -> torch.optim.Optimizer:
     return algorithm.rnd.optimizer if own is None else own
 
 
-def observations(holder: Any) -> torch.Tensor:
-    """Observations of a storage or of a batch, [.., dimensions]."""
-    own = holder if isinstance(holder, tuple) else holder.observations
-    own = own[0] if isinstance(own, tuple) else own
-    return own["policy"] if GROUPED else own
-
-
 class Batch(NamedTuple):
-    """What an update is handed of a minibatch, each [samples]."""
+    """What an update is handed of a minibatch, each [samples, ..]."""
 
     observations: torch.Tensor
     advantages: torch.Tensor
@@ -172,18 +140,20 @@ def batch(handed: Any) -> Batch:
     if isinstance(handed, tuple):
         # before 3.0 the observations of the critic stand in between
         first = 0 if GROUPED else 1
-        rest = handed[3 + first], handed[5 + first]
+        own = handed[0], handed[3 + first], handed[5 + first]
     else:
-        rest = handed.advantages, handed.old_actions_log_prob
-    return Batch(observations(handed), *rest)
+        own = handed.observations, handed.advantages, handed.old_actions_log_prob
+    return Batch(group(own[0]), *own[1:])
+
+
+def group(observations: Any) -> torch.Tensor:
+    """The numbers of observations that an agent has been given, [.., dimensions]."""
+    return observations["policy"] if GROUPED else observations
 
 
 def set_old_distribution(storage: Any, mean: torch.Tensor, scale: torch.Tensor) -> None:
     """Let the policy of a rollout have had these means and deviations, each as stored."""
-    if hasattr(storage, "distribution_params"):
-        storage.distribution_params = (mean, scale)
-    else:
-        storage.mu, storage.sigma = mean, scale
+    storage.mu, storage.sigma = storage.distribution_params = mean, scale
 
 
 def old_distribution(storage: Any) -> Tuple[torch.Tensor, torch.Tensor]:

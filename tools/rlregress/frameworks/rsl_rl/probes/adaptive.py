@@ -9,7 +9,7 @@ import torch
 
 from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.rsl_rl import compat
-from rlregress.frameworks.rsl_rl.probes.helpers.trainings import NO_CLIP, feed, make, train
+from rlregress.frameworks.rsl_rl.probes.helpers.trainings import NO_CLIP, keep_still, make, train
 from rlregress.frameworks.rsl_rl.probes.ppo_loop import rates
 from rlregress.frameworks.scripted import Scripted
 
@@ -67,7 +67,7 @@ def _parameter(inputs: Inputs) -> np.ndarray:
         1,
         steps=4,
         prepare=lambda agent: compat.set_log_deviation(agent, float(np.log(inputs["deviation"]))),
-        change=lambda storage: feed(storage, advantages=0.0, returns=storage.values.numpy()),
+        change=keep_still,
         learning_rate=float(inputs["learning_rate"]),
         entropy_coef=1.0,
         max_grad_norm=NO_CLIP,

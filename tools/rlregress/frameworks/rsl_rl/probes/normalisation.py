@@ -14,13 +14,7 @@ from rlregress.frameworks.layers import linear_layers
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.compat import Networks
 from rlregress.frameworks.rsl_rl.environments import Vectorised
-from rlregress.frameworks.rsl_rl.probes.helpers.trainings import (
-    FROZEN,
-    AgentTraining,
-    make,
-    silent,
-    train,
-)
+from rlregress.frameworks.rsl_rl.probes.helpers import trainings
 from rlregress.frameworks.scripted import Scripted, counting
 
 _NORMALISED = Networks(hidden=[16], normalised=True)
@@ -32,14 +26,14 @@ def _showing(observations: Any, **script: Any) -> Vectorised:
     return Vectorised(Scripted(**shown), Scripted(**shown))
 
 
-def _trained(observations: Any) -> AgentTraining:
+def _trained(observations: Any) -> trainings.AgentTraining:
     """A training whose rollouts have one step, so that statistics move at each."""
-    return train(
+    return trainings.train(
         _showing(observations),
         len(observations),
         steps=1,
         networks=_NORMALISED,
-        learning_rate=FROZEN,
+        learning_rate=trainings.FROZEN,
     )
 
 
@@ -58,7 +52,7 @@ def _large_offset(i: Inputs) -> np.ndarray:
 def _default(i: Inputs) -> np.ndarray:
     observations = np.append(0.0, i["observations"])
     rewards: List[np.ndarray] = []
-    training = train(
+    training = trainings.train(
         _showing(observations, rewards=i["rewards"]),
         1,
         steps=len(observations),
@@ -88,8 +82,8 @@ def _evaluation(i: Inputs) -> np.ndarray:
 
 def _saved(i: Inputs) -> np.ndarray:
     trained = _trained(i["training"]).runner
-    loaded = make(Scripted(), 1, _NORMALISED)
-    with tempfile.TemporaryDirectory() as folder, silent():
+    loaded = trainings.make(Scripted(), 1, _NORMALISED)
+    with tempfile.TemporaryDirectory() as folder, trainings.silent():
         path = Path(folder) / "agent.pt"
         trained.logger_type = "tensorboard"
         trained.save(str(path))
@@ -123,8 +117,8 @@ def _until(i: Inputs) -> np.ndarray:
 
 def _ratio(i: Inputs) -> np.ndarray:
     steps = int(i["steps"])
-    training = train(
-        counting(2 * steps), 2, steps=steps, networks=_NORMALISED, learning_rate=FROZEN
+    training = trainings.train(
+        counting(2 * steps), 2, steps=steps, networks=_NORMALISED, learning_rate=trainings.FROZEN
     )
     return np.array([np.abs(ratios).max() > 1e-3 for ratios in training.log_ratios])
 

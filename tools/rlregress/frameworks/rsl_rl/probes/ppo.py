@@ -11,17 +11,7 @@ import torch
 from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.rsl_rl import compat
-from rlregress.frameworks.rsl_rl.probes.helpers.trainings import (
-    FROZEN,
-    NO_CLIP,
-    AgentTraining,
-    feed,
-    lower,
-    make,
-    only,
-    train,
-    trained_bias_gradient,
-)
+from rlregress.frameworks.rsl_rl.probes.helpers import trainings
 from rlregress.frameworks.scripted import Scripted
 
 _NO_OTHER_LOSS: Mapping[str, Any] = {"value_loss_coef": 0.0, "entropy_coef": 0.0}
@@ -36,7 +26,7 @@ def _update(
     log_deviation: float = 0.0,
     stored: Mapping[str, Any],
     **algorithm: Any,
-) -> AgentTraining:
+) -> trainings.AgentTraining:
     """One update on n samples with V(s) = ``value`` that moves nothing.
 
     Args:
@@ -48,15 +38,15 @@ def _update(
         compat.set_log_deviation(agent, log_deviation)
 
     def change(storage: Any) -> None:
-        feed(storage, **{"advantages": 0.0, "returns": 0.0, "values": 0.0, **stored})
-        lower(storage, ratios)
+        trainings.feed(storage, **{"advantages": 0.0, "returns": 0.0, "values": 0.0, **stored})
+        trainings.lower(storage, ratios)
 
-    algorithm = {"learning_rate": FROZEN, **algorithm}
-    return train(Scripted(), 1, steps=n, change=change, prepare=prepare, **algorithm)
+    algorithm = {"learning_rate": trainings.FROZEN, **algorithm}
+    return trainings.train(Scripted(), 1, steps=n, change=change, prepare=prepare, **algorithm)
 
 
 def _loss(n: int, **arguments: Any) -> float:
-    return only(_update(n, **arguments).losses)
+    return trainings.only(_update(n, **arguments).losses)
 
 
 def _policy_loss(inputs: Inputs) -> np.ndarray:
@@ -73,14 +63,14 @@ def _policy_loss(inputs: Inputs) -> np.ndarray:
 def _of_rewards(inputs: Inputs, minibatches: int, **algorithm: Any) -> np.ndarray:
     """Policy losses where every step ends an episode, so that its reward is its advantage."""
     rewards = inputs["advantages"]
-    training = train(
+    training = trainings.train(
         Scripted(rewards=rewards, terminated=1.0),
         1,
         steps=len(rewards),
-        change=lambda storage: lower(storage, inputs["ratio"]),
+        change=lambda storage: trainings.lower(storage, inputs["ratio"]),
         prepare=lambda agent: make_constant(compat.network(agent, "critic"), 0.0),
         num_mini_batches=minibatches,
-        learning_rate=FROZEN,
+        learning_rate=trainings.FROZEN,
         clip_param=0.2,
         **_NO_OTHER_LOSS,
         **algorithm,
@@ -162,8 +152,12 @@ def _value_gradients(inputs: Inputs, **algorithm: Any) -> np.ndarray:
     gradients = []
     for value, wanted in zip(inputs["values"], inputs["returns"]):
         stored = {"returns": wanted, "values": inputs["old_value"]}
-        training = _update(8, value=value, stored=stored, max_grad_norm=NO_CLIP, **algorithm)
-        gradients.append(trained_bias_gradient(compat.network(training.algorithm, "critic")))
+        training = _update(
+            8, value=value, stored=stored, max_grad_norm=trainings.NO_CLIP, **algorithm
+        )
+        gradients.append(
+            trainings.trained_bias_gradient(compat.network(training.algorithm, "critic"))
+        )
     return np.array(gradients)
 
 
@@ -175,8 +169,8 @@ def _value_clip_gradient(inputs: Inputs) -> np.ndarray:
 
 
 def _entropy_gradient(**algorithm: Any) -> float:
-    training = _update(8, stored={}, max_grad_norm=NO_CLIP, **algorithm)
-    return only(training.log_std_gradients)
+    training = _update(8, stored={}, max_grad_norm=trainings.NO_CLIP, **algorithm)
+    return trainings.only(training.log_std_gradients)
 
 
 def _entropy_bonus(inputs: Inputs) -> np.ndarray:
@@ -192,7 +186,7 @@ def _gradient_clip(inputs: Inputs) -> np.ndarray:
     # Advantage and error are so large that each half has a norm far above the one asked for.
     far = 1e3 * float(inputs["raw_norm"])
     training = _update(8, stored={"advantages": far, "returns": far})
-    return np.array([min(only(training.gradient_norms), float(inputs["cap"]))])
+    return np.array([min(trainings.only(training.gradient_norms), float(inputs["cap"]))])
 
 
 def _loss_sign(inputs: Inputs) -> np.ndarray:
@@ -208,7 +202,7 @@ def _loss_sign(inputs: Inputs) -> np.ndarray:
 
 def _adam_epsilon(inputs: Inputs) -> np.ndarray:
     del inputs
-    optimizer = make(Scripted(), 8).alg.optimizer
+    optimizer = trainings.make(Scripted(), 8).alg.optimizer
     if not isinstance(optimizer, torch.optim.Adam):
         raise RuntimeError(f"the optimiser is no Adam but {type(optimizer).__name__}")
     return np.log10([optimizer.param_groups[0]["eps"]])

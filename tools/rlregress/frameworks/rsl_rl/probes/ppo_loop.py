@@ -12,20 +12,17 @@ from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.recorded_training import diverging, growth, parallel_gradient
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.environments import Vectorised
-from rlregress.frameworks.rsl_rl.probes.helpers.trainings import (
-    FROZEN,
-    NO_CLIP,
-    AgentTraining,
-    feed,
-    lower,
-    train,
-)
+from rlregress.frameworks.rsl_rl.probes.helpers import trainings
 from rlregress.frameworks.scripted import Scripted, counting, end_after
 
 
-def _minibatched(inputs: Inputs, steps: int, rollouts: int = 1, **algorithm: Any) -> AgentTraining:
+def _minibatched(
+    inputs: Inputs, steps: int, rollouts: int = 1, **algorithm: Any
+) -> trainings.AgentTraining:
     minibatches = int(inputs["minibatches"])
-    return train(counting(steps), rollouts, steps=steps, num_mini_batches=minibatches, **algorithm)
+    return trainings.train(
+        counting(steps), rollouts, steps=steps, num_mini_batches=minibatches, **algorithm
+    )
 
 
 def _minibatches(inputs: Inputs) -> np.ndarray:
@@ -46,13 +43,13 @@ def _shuffle(inputs: Inputs) -> np.ndarray:
     return _minibatched(inputs, steps, num_learning_epochs=int(inputs["epochs"])).order(steps)
 
 
-def _with_ratio(ratio: float, inputs: Inputs) -> AgentTraining:
+def _with_ratio(ratio: float, inputs: Inputs) -> trainings.AgentTraining:
     return _minibatched(
         inputs,
         4,
         num_learning_epochs=int(inputs["epochs"]),
-        learning_rate=FROZEN,
-        change=lambda storage: lower(storage, ratio),
+        learning_rate=trainings.FROZEN,
+        change=lambda storage: trainings.lower(storage, ratio),
     )
 
 
@@ -68,7 +65,7 @@ def _early_stop(inputs: Inputs) -> np.ndarray:
 def _recomputed(inputs: Inputs) -> np.ndarray:
     rewards = np.array(inputs["rewards"])
     steps = len(rewards)
-    return train(
+    return trainings.train(
         counting(steps, rewards=rewards),
         1,
         steps=steps,
@@ -81,7 +78,7 @@ def _recomputed(inputs: Inputs) -> np.ndarray:
 def _granularity(inputs: Inputs) -> np.ndarray:
     rewards = np.array(inputs["rewards"])
     steps = len(rewards)
-    training = train(
+    training = trainings.train(
         counting(steps, rewards=rewards, terminated=end_after(steps)),
         1,
         steps=steps,
@@ -97,7 +94,7 @@ def _granularity(inputs: Inputs) -> np.ndarray:
 def _parallel_gradient(inputs: Inputs) -> np.ndarray:
     environments = [Scripted() for _ in range(int(inputs["environments"]))]
     return parallel_gradient(
-        lambda: train(Vectorised(*environments), 1, steps=4, num_mini_batches=2)
+        lambda: trainings.train(Vectorised(*environments), 1, steps=4, num_mini_batches=2)
     )
 
 
@@ -106,18 +103,18 @@ def _segments(inputs: Inputs) -> np.ndarray:
     terminal = []
 
     def look(storage: Any) -> None:
-        arrays = [compat.observations(storage), *vars(storage).values()]
+        arrays = [compat.group(storage.observations), *vars(storage).values()]
         tensors = [array for array in arrays if isinstance(array, torch.Tensor)]
         terminal.append(any(bool((array == limit).any()) for array in tensors))
 
     environment = counting(limit, truncated=end_after(limit), restarts=True)
-    training = train(environment, 3, steps=5, change=look)
+    training = trainings.train(environment, 3, steps=5, change=look)
     return np.array([*np.concatenate(training.stored), any(terminal)])
 
 
 def _scheduled(
     inputs: Inputs, change: Optional[Callable[[Any], None]] = None, **algorithm: Any
-) -> AgentTraining:
+) -> trainings.AgentTraining:
     steps, rollouts = int(inputs["rollout_steps"]), int(inputs["rollouts"])
     return _minibatched(inputs, steps, rollouts, change=change, **algorithm)
 
@@ -130,13 +127,13 @@ def _requested_rates(inputs: Inputs) -> np.ndarray:
 
 def _clip_range(inputs: Inputs) -> np.ndarray:
     def change(storage: Any) -> None:
-        feed(storage, advantages=1.0)
-        lower(storage, 2.0)
+        trainings.feed(storage, advantages=1.0)
+        trainings.lower(storage, 2.0)
 
     training = _scheduled(
         inputs,
         change,
-        learning_rate=FROZEN,
+        learning_rate=trainings.FROZEN,
         clip_param=float(inputs["clip_range"]),
         value_loss_coef=0.0,
         entropy_coef=0.0,
@@ -148,10 +145,10 @@ def _entropy(inputs: Inputs) -> np.ndarray:
     start = float(inputs["coefficient"])
     training = _scheduled(
         inputs,
-        lambda storage: feed(storage, advantages=0.0),
-        learning_rate=FROZEN,
+        lambda storage: trainings.feed(storage, advantages=0.0),
+        learning_rate=trainings.FROZEN,
         entropy_coef=start,
-        max_grad_norm=NO_CLIP,
+        max_grad_norm=trainings.NO_CLIP,
     )
     return -np.array(training.log_std_gradients) / start
 
@@ -160,7 +157,7 @@ def diverge(storage: Any, divergence: float) -> None:
     """Let the divergence of a rollout's policy from the present one, a Gaussian, be this."""
     mean, scale = compat.old_distribution(storage)
     compat.set_old_distribution(storage, mean + scale * float(np.sqrt(2.0 * divergence)), scale)
-    lower(storage, np.resize(diverging(divergence), len(mean)))
+    trainings.lower(storage, np.resize(diverging(divergence), len(mean)))
 
 
 def rates(
@@ -170,10 +167,10 @@ def rates(
     left = list(divergences)
 
     def change(storage: Any) -> None:
-        feed(storage, advantages=0.0, returns=storage.values.numpy())
+        trainings.keep_still(storage)
         diverge(storage, left.pop(0))
 
-    training = train(
+    training = trainings.train(
         Scripted(),
         len(left),
         steps=2 * minibatches,

@@ -10,13 +10,7 @@ from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.compat import Networks
 from rlregress.frameworks.rsl_rl.environments import Vectorised
-from rlregress.frameworks.rsl_rl.probes.helpers.trainings import (
-    FROZEN,
-    AgentTraining,
-    feed,
-    only,
-    train,
-)
+from rlregress.frameworks.rsl_rl.probes.helpers import trainings
 from rlregress.frameworks.scripted import Scripted, end_after
 
 _MEMORY = Networks(hidden=[16], recurrent=True)
@@ -24,9 +18,16 @@ _MEMORY = Networks(hidden=[16], recurrent=True)
 _NEGLIGIBLE = 1e-4
 
 
-def _remembering(environment: Any, rollouts: int, steps: int, **keywords: Any) -> AgentTraining:
-    return train(
-        environment, rollouts, steps=steps, networks=_MEMORY, learning_rate=FROZEN, **keywords
+def _remembering(
+    environment: Any, rollouts: int, steps: int, **keywords: Any
+) -> trainings.AgentTraining:
+    return trainings.train(
+        environment,
+        rollouts,
+        steps=steps,
+        networks=_MEMORY,
+        learning_rate=trainings.FROZEN,
+        **keywords,
     )
 
 
@@ -80,7 +81,7 @@ def _padding(inputs: Inputs) -> np.ndarray:
     advantages = np.zeros(steps)
 
     def change(storage: Any) -> None:
-        feed(storage, advantages=advantages)
+        trainings.feed(storage, advantages=advantages)
         storage.advantages[0, 0] = float(inputs["advantage"])
 
     training = _remembering(
@@ -91,7 +92,7 @@ def _padding(inputs: Inputs) -> np.ndarray:
         value_loss_coef=0.0,
         entropy_coef=0.0,
     )
-    return np.array([-float(inputs["advantage"]) / only(training.losses)])
+    return np.array([-float(inputs["advantage"]) / trainings.only(training.losses)])
 
 
 PROBES: Mapping[str, Probe] = {

@@ -17,13 +17,7 @@ from rlregress.frameworks.layers import (
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.compat import Networks
 from rlregress.frameworks.rsl_rl.environments import Vectorised
-from rlregress.frameworks.rsl_rl.probes.helpers.trainings import (
-    FROZEN,
-    LINEAR,
-    make,
-    make_linear,
-    train,
-)
+from rlregress.frameworks.rsl_rl.probes.helpers import trainings
 from rlregress.frameworks.scripted import Scripted
 
 #: log of a standard deviation that does not matter beside a mean
@@ -35,13 +29,13 @@ def _initialisation(inputs: Inputs) -> np.ndarray:
     environment = Scripted(
         -bound, bound, observation_dimensions=int(inputs["observation_dimensions"])
     )
-    agent = make(environment, 8, Networks(hidden=[int(inputs["hidden"])] * 2)).alg
+    agent = trainings.make(environment, 8, Networks(hidden=[int(inputs["hidden"])] * 2)).alg
     parts = [compat.network(agent, name) for name in ("actor", "critic")]
     return np.array(ppo_initialisation([own for part in parts for own in linear_layers(part)]))
 
 
 def _networks(inputs: Inputs) -> np.ndarray:
-    agent = make(Scripted(), 8, Networks()).alg
+    agent = trainings.make(Scripted(), 8, Networks()).alg
     parts = [compat.network(agent, name) for name in ("actor", "critic")]
     fed = torch.tensor(np.array(inputs["fed"]), dtype=torch.float32)
     return ppo_architecture(parts, 1, parts, fed)
@@ -54,7 +48,7 @@ def _log_std(inputs: Inputs) -> np.ndarray:
 
     scales: List[float] = []
     for observation in (0.0, float(inputs["observation"])):
-        train(
+        trainings.train(
             Scripted(observations=observation, next_observations=observation),
             1,
             steps=2,
@@ -78,11 +72,11 @@ def _executed(inputs: Inputs, mean: float) -> List[float]:
     """The action of a rollout's first step as the environment receives it, and as it is stored."""
     environment = Scripted(inputs["low"], inputs["high"])
     stored: List[float] = []
-    train(
+    trainings.train(
         environment,
         1,
         steps=2,
-        learning_rate=FROZEN,
+        learning_rate=trainings.FROZEN,
         prepare=_narrow(mean),
         change=lambda storage: stored.append(storage.actions[0].item()),
     )
@@ -100,7 +94,7 @@ def _out_of_bounds(inputs: Inputs) -> np.ndarray:
 def _action_distribution(inputs: Inputs) -> np.ndarray:
     environment = Scripted(inputs["low"], inputs["high"])
     vectorised = Vectorised(environment)
-    runner = make(vectorised, 8)
+    runner = trainings.make(vectorised, 8)
     compat.set_log_deviation(runner.alg, float(np.log(inputs["scale"])))
     for mean in inputs["means"]:
         make_constant(compat.network(runner.alg, "actor"), mean)
@@ -111,11 +105,11 @@ def _action_distribution(inputs: Inputs) -> np.ndarray:
 
 
 def _stored_log_prob(inputs: Inputs) -> np.ndarray:
-    training = train(
+    training = trainings.train(
         Scripted(),
         1,
         steps=int(inputs["count"]),
-        learning_rate=FROZEN,
+        learning_rate=trainings.FROZEN,
         prepare=lambda agent: make_constant(compat.network(agent, "actor"), inputs["mean"]),
     )
     return np.array([np.mean(np.abs(np.concatenate(training.log_ratios)) > 0.01)])
@@ -137,13 +131,13 @@ def _script(inputs: Inputs, **algorithm: Any) -> np.ndarray:
         kept = storage.advantages if compat.RAW_ADVANTAGES else storage.returns - storage.values
         found.extend(array.numpy().astype(np.float64).ravel() for array in (kept, storage.returns))
 
-    train(
+    trainings.train(
         environment,
         1,
         steps=len(inputs["rewards"]),
-        networks=LINEAR,
+        networks=trainings.LINEAR,
         change=look,
-        prepare=lambda agent: make_linear(compat.network(agent, "critic")),
+        prepare=lambda agent: trainings.make_linear(compat.network(agent, "critic")),
         gamma=float(inputs["discount"]),
         **compat.RAW_ADVANTAGES,
         **algorithm,
@@ -174,7 +168,7 @@ def _stored_values(inputs: Inputs) -> np.ndarray:
         agent.compute_returns = later
 
     environment = Scripted(rewards=inputs["reward"], terminated=1.0)
-    train(environment, 1, steps=1, prepare=prepare, gamma=float(inputs["discount"]))
+    trainings.train(environment, 1, steps=1, prepare=prepare, gamma=float(inputs["discount"]))
     return np.array(found)
 
 

@@ -2,71 +2,49 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping, Tuple
+from typing import Any, List, Mapping
 
 import numpy as np
 import torch
 
 from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.rsl_rl import compat
-from rlregress.frameworks.rsl_rl.probes.helpers.trainings import (
-    FROZEN,
-    LINEAR,
-    NO_CLIP,
-    AgentTraining,
-    feed,
-    make_linear,
-    only,
-    train,
-    trained_bias_gradient,
-)
+from rlregress.frameworks.rsl_rl.probes.helpers import trainings
 from rlregress.frameworks.scripted import Scripted
 
 
-def _mirror(obs: Any = None, actions: Any = None, **_: Any) -> Tuple[Any, Any]:
+def _mirror(obs: Any = None, actions: Any = None, **_: Any) -> List[Any]:
     """Observations and actions, then those of the other sign, in one."""
-
-    def both(tensors: Any) -> Any:
-        return None if tensors is None else torch.cat([tensors, tensors.apply(torch.neg)])
-
-    mirrored = None if actions is None else torch.cat([actions, -actions])
-    if isinstance(obs, torch.Tensor):
-        return torch.cat([obs, -obs]), mirrored
-    return both(obs), mirrored
+    return [own if own is None else torch.cat([own, own * -1.0]) for own in (obs, actions)]
 
 
-def _update(bias: float, observation: float, change: Any, **algorithm: Any) -> AgentTraining:
-    settings = {"data_augmentation_func": _mirror, "mirror_loss_coeff": 0.0, **algorithm}
-    names = ("use_data_augmentation", "use_mirror_loss")
-    symmetry = {name: settings.pop(name, False) for name in names}
-    for name in ("data_augmentation_func", "mirror_loss_coeff"):
-        symmetry[name] = settings.pop(name)
-    return train(
+def _update(
+    inputs: Inputs, observation: float, change: Any, symmetry: Mapping[str, Any], **algorithm: Any
+) -> trainings.AgentTraining:
+    plain = {"use_data_augmentation": False, "use_mirror_loss": False, "mirror_loss_coeff": 0.0}
+    bias = float(inputs["bias"])
+    return trainings.train(
         Scripted(observations=observation, next_observations=observation),
         1,
         steps=4,
-        networks=LINEAR,
-        prepare=lambda agent: make_linear(compat.network(agent, "actor"), bias),
+        networks=trainings.LINEAR,
+        prepare=lambda agent: trainings.make_linear(compat.network(agent, "actor"), bias),
         change=change,
-        symmetry_cfg=symmetry,
-        learning_rate=FROZEN,
+        symmetry_cfg={"data_augmentation_func": _mirror, **plain, **symmetry},
+        learning_rate=trainings.FROZEN,
         entropy_coef=0.0,
-        max_grad_norm=NO_CLIP,
-        **settings,
+        max_grad_norm=trainings.NO_CLIP,
+        **algorithm,
     )
 
 
 def _loss(inputs: Inputs) -> np.ndarray:
     weight = float(inputs["weight"])
     training = _update(
-        float(inputs["bias"]),
-        0.5,
-        lambda storage: feed(storage, advantages=0.0, returns=storage.values.numpy()),
-        use_mirror_loss=True,
-        mirror_loss_coeff=weight,
+        inputs, 0.5, trainings.keep_still, {"use_mirror_loss": True, "mirror_loss_coeff": weight}
     )
-    slope = trained_bias_gradient(compat.network(training.algorithm, "actor"))
-    return np.array([only(training.losses), slope]) / weight
+    slope = trainings.trained_bias_gradient(compat.network(training.algorithm, "actor"))
+    return np.array([trainings.only(training.losses), slope]) / weight
 
 
 def _samples(inputs: Inputs) -> np.ndarray:
@@ -74,13 +52,13 @@ def _samples(inputs: Inputs) -> np.ndarray:
 
     def change(storage: Any) -> None:
         log_prob = torch.distributions.Normal(mean, 1.0).log_prob(torch.tensor(action)).item()
-        feed(storage, advantages=1.0, actions=action, actions_log_prob=log_prob)
+        trainings.feed(storage, advantages=1.0, actions=action, actions_log_prob=log_prob)
 
     training = _update(
-        float(inputs["bias"]),
+        inputs,
         float(inputs["observation"]),
         change,
-        use_data_augmentation=True,
+        {"use_data_augmentation": True},
         value_loss_coef=0.0,
         clip_param=1e3,
     )

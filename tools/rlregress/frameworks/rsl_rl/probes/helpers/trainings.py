@@ -91,6 +91,11 @@ def feed(storage: Any, **numbers: Any) -> None:
         setattr(storage, name, held.expand(steps, environments, 1).clone())
 
 
+def keep_still(storage: Any) -> None:
+    """Let a storage hold what moves nothing: advantages of 0, and values as returns."""
+    feed(storage, advantages=0.0, returns=storage.values.numpy())
+
+
 def lower(storage: Any, ratios: Any) -> None:
     """Let ratios of new to stored probability be these, one number or [steps]."""
     logs = torch.as_tensor(np.log(np.asarray(ratios, dtype=np.float64))).float().reshape(-1, 1, 1)
@@ -108,7 +113,7 @@ def _recording(training: AgentTraining, change: Optional[Callable[[Any], None]])
     minibatch: List[Any] = []
 
     def recorded_update_of_rollout() -> Any:
-        training.stored.append(compat.observations(storage).numpy()[..., 0].copy().ravel())
+        training.stored.append(compat.group(storage.observations).numpy()[..., 0].copy().ravel())
         if change is not None:
             change(storage)
         try:
