@@ -22,8 +22,8 @@ _NORMALISED = Networks(hidden=[16], normalised=True)
 
 def _showing(observations: Any, **script: Any) -> Vectorised:
     """Two environments with the same observations: of one alone advantages have no deviation."""
-    shown = {"observations": observations[:-1], "next_observations": observations[1:], **script}
-    return Vectorised(Scripted(**shown), Scripted(**shown))
+    playback = {"observations": observations[:-1], "next_observations": observations[1:], **script}
+    return Vectorised(Scripted(**playback), Scripted(**playback))
 
 
 def _trained(observations: Any) -> trainings.AgentTraining:

@@ -212,8 +212,8 @@ PROBES: Mapping[str, Probe] = {
 _NO_SCHEDULE = "has no linear schedule (adaptive.default: the rate follows the divergence)"
 ABSENT: Mapping[str, str] = {
     "ppo.kl_estimator": "compares distributions, and estimates nothing (adaptive.divergence)",
-    "ppo.iterations": "is told how many rollouts to make, not how many steps",
-    "ppo.vectorisation": "is told how many rollouts to make, not how many steps",
+    "ppo.iterations": "has a number of rollouts to set, not of steps",
+    "ppo.vectorisation": "has a number of rollouts to set, not of steps",
     "ppo.learning_rate.schedule": _NO_SCHEDULE,
     "ppo.learning_rate.negative": _NO_SCHEDULE,
 }

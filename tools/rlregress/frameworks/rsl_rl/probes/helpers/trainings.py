@@ -121,7 +121,7 @@ def _recording(training: AgentTraining, change: Optional[Callable[[Any], None]])
         finally:
             minibatch.clear()
 
-    def watched(generate: Callable[..., Any]) -> Callable[..., Any]:
+    def recording(generate: Callable[..., Any]) -> Callable[..., Any]:
         def recorded_generate(*arguments: Any, **keywords: Any) -> Any:
             for handed in generate(*arguments, **keywords):
                 minibatch[:] = [compat.batch(handed)]
@@ -154,7 +154,7 @@ def _recording(training: AgentTraining, change: Optional[Callable[[Any], None]])
     algorithm.update = recorded_update_of_rollout
     setattr(policy, name, recorded_score)
     for way, generate in originals.items():
-        setattr(storage, way, watched(generate))
+        setattr(storage, way, recording(generate))
     handles = [
         linear_layers(compat.network(algorithm, "actor"))[0].register_forward_pre_hook(collected),
         algorithm.optimizer.register_step_pre_hook(look),
