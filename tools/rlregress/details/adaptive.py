@@ -168,11 +168,14 @@ DETAILS: tuple[Detail, ...] = (
         ``parameter``. Then a rollout is collected. Observed, [2]: 1 if that raises an error, else
         0; log10 of the deviation with which the policy acts, rounded (0 after an error).""",
         ("documentation of each framework",),
-        {"parameter": -1.0},
+        {"parameter": -4.0},
         {
             "bounded_1e-6": ("it counts as 1e-6", _numbers(0.0, -6.0)),
             "error": ("the training ends with an error", _numbers(1.0, 0.0)),
-            "mirrored": ("its sign does not count", _numbers(0.0, 0.0)),
+            "mirrored": (
+                "its sign does not count",
+                lambda i: [0.0, round(np.log10(-i["parameter"]))],
+            ),
             "logarithm": ("it is a logarithm", lambda i: [0.0, round(i["parameter"] / np.log(10))]),
         },
         consequence="""A long training that lowers its deviation ends with an error about a normal
