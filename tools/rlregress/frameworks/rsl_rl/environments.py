@@ -31,7 +31,7 @@ class Vectorised(VecEnv):
         self.episode_length_buf = torch.zeros(self.num_envs, dtype=torch.long)
         self.device = "cpu"
         self.cfg: Dict[str, Any] = {}
-        self.step_dt = self.dt = step_dt
+        self.step_dt = step_dt
         self._observations = [environment.reset()[0] for environment in environments]
 
     @property
