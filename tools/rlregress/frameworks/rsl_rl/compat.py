@@ -13,6 +13,7 @@ import rsl_rl.modules
 import rsl_rl.utils
 import torch
 from rsl_rl.algorithms import PPO
+from rsl_rl.env import vec_env
 from torch import nn
 
 _NORMALISER = "EmpiricalNormalization"
@@ -33,9 +34,7 @@ RAW_ADVANTAGES = {_RAW: True} if _RAW in inspect.signature(PPO).parameters else 
 def observed(groups: Mapping[str, torch.Tensor], stepped: bool = False) -> Any:
     """Observations as an environment hands them out, at a reset or ``stepped``."""
     if GROUPED:
-        from tensordict import TensorDict
-
-        return TensorDict(dict(groups), batch_size=[len(groups["policy"])])
+        return vec_env.TensorDict(dict(groups), batch_size=[len(groups["policy"])])
     return groups["policy"] if stepped else (groups["policy"], {"observations": dict(groups)})
 
 
