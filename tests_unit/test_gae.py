@@ -38,6 +38,8 @@ def test_truncation(implementation):
         bootstrap_everything=[3.15824, 2.442, 6.1, 1.6914, 3.495, 2.25, 2.344, 0.45],
         # step 5 has the value -1.5 of the observation after the reset
         reset_value_at_truncation=[1.292, -0.15, 2.5, -1.34124, -0.717, -3.6, 2.344, 0.45],
+        # RSL-RL: step 5 is -1 + 0.9 * 1.25 - 1.25
+        current_value_at_truncation=[1.292, -0.15, 2.5, -0.0582, 1.065, -1.125, 2.344, 0.45],
         # step 5 adds 0.72 * 2.344 of the next episode
         chain_not_cut=[1.292, -0.15, 2.5, 2.566293, 4.710130, 3.93768, 2.344, 0.45],
         # steps 6 and 7 as if the segment's end were a termination
@@ -57,6 +59,8 @@ def test_value_target(implementation):
         lambda_return=[1.792, 0.85, 2.0, 3.6914, 4.245, 3.5, 0.844, 0.75],
         # CleanRL, TorchRL before 0.3
         truncation_is_terminal=[1.792, 0.85, 2.0, 1.3586, 1.005, -1.0, 0.844, 0.75],
+        # RSL-RL
+        current_value_at_truncation=[1.792, 0.85, 2.0, 1.9418, 1.815, 0.125, 0.844, 0.75],
         one_step=[1.9, -0.95, 2.0, 1.175, 2.625, 3.5, 0.52, 0.75],
         monte_carlo=[2.17, 1.3, 2.0, 4.685, 4.65, 3.5, 0.925, 0.75],
         advantage=[1.292, -0.15, 2.5, 1.6914, 3.495, 2.25, 2.344, 0.45],

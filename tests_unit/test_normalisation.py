@@ -20,6 +20,8 @@ def test_observation(implementation):
     implementation.assert_documented(
         given,
         standard_deviation=[0.9996, -1.3728, 1.0691, -0.6750, 1.5712],  # all
+        # RSL-RL: by those before, which know one observation at first
+        before_update=[100.0, -6.8627, 1.5598, -0.7975, 2.4054],
         variance=[1.9977, -0.8077, 0.5714, -0.3797, 0.6889],
         not_centred=[5.9958, -0.5883, 2.1381, 0.2813, 2.6308],
         not_scaled=[0.5001, -2.3333, 2.0000, -1.2000, 3.5834],
@@ -50,7 +52,8 @@ def test_observation_clip(implementation):
     implementation.assert_documented(
         given,
         ten=[10.0, -10.0],  # Stable-Baselines3, CleanRL, TorchRL's program
-        none=[15.81, -11.22],  # TorchRL
+        none=[15.81, -11.22],  # TorchRL, RSL-RL before 5.5
+        none_before_update=[990.1, -15.93],  # RSL-RL: they are not in the statistics yet
         five=[5.0, -5.0],
         absent=[1000.0, -1000.0],
     )

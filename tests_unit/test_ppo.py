@@ -211,6 +211,8 @@ def test_gradient_clip(implementation):
             "joint_0.5": 0.5,  # Stable-Baselines3, CleanRL
             "none": 3.0,  # TorchRL: not clipped, and said to be 3 where it is larger
             "separate_0.5": math.sqrt(0.5),  # policy and value apart, 0.5 each
+            "separate_1": math.sqrt(2.0),  # RSL-RL
+            "joint_1": 1.0,  # RSL-RL before 4.0
         },
     )
 

@@ -197,6 +197,7 @@ def test_networks(implementation):
         tanh_64_64=[*units, *units, 0.0, *tanh],  # all
         tanh_64_64_shared=[*units, *units, 1.0, *tanh],
         relu_64_64=[*units, *units, 0.0, 0.0, 2.0],
+        elu_256_256_256=[*[256.0] * 6, 0.0, -0.632121, 2.0],  # RSL-RL
     )
 
 

@@ -152,6 +152,10 @@ DETAILS: tuple[Detail, ...] = (
                 "advantage plus value, truncations counted as terminations",
                 lambda i: _advantages(i, bootstraps=1.0 - _done(i)) + i["values"],
             ),
+            "current_value_at_truncation": (
+                "advantage plus value, V of the current observation at truncations",
+                lambda i: _advantages(i, next_values=_at_truncation(i, i["values"])) + i["values"],
+            ),
             "advantage": ("the advantage alone", _advantages),
         },
         consequence="The value network learns another quantity, with more bias or more variance.",

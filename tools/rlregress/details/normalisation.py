@@ -37,12 +37,13 @@ def _standard(i: Inputs) -> np.ndarray:
 
 
 def _previous(i: Inputs) -> np.ndarray:
-    x = _x(i)
-    moments = formulas.cumulative(x)
-    before = formulas.Statistics(
-        np.concatenate([[0.0], moments.mean[:-1]]), np.concatenate([[1.0], moments.variance[:-1]])
-    )
-    return formulas.standardise(x, before)
+    return formulas.standardise(_x(i), formulas.before(formulas.cumulative(_x(i))))
+
+
+def _before_update(i: Inputs) -> np.ndarray:
+    # no prior: a young variance is 0
+    moments = formulas.before(formulas.cumulative(_x(i), 0.0))
+    return formulas.standardise(_x(i), moments, epsilon=0.0, added=1e-2)
 
 
 def _observation() -> Detail:
@@ -78,6 +79,10 @@ def _observation() -> Detail:
             "previous_statistics": (
                 "standardised with the statistics before their update",
                 after_reset(_previous),
+            ),
+            "before_update": (
+                "the same, without a prior, 1e-2 added to the standard deviation",
+                after_reset(_before_update),
             ),
             "reset_not_counted": (
                 "standardised, but the observations of resets do not enter the statistics",
@@ -167,6 +172,10 @@ def _clip() -> Detail:
             "five": ("[-5, 5]", limited(-5.0, 5.0)),
             "upper_only": ("at most 10, no lower limit", limited(-np.inf, 10.0)),
             "none": ("not clipped", limited(-np.inf, np.inf)),
+            "none_before_update": (
+                "not clipped, and not in the statistics that it is normalised with",
+                lambda i: _before_update(i)[-2:],
+            ),
             "absent": ("not even normalised", lambda i: _x(i)[-2:]),
         },
         tolerance=0.02,

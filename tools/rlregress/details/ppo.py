@@ -257,6 +257,7 @@ def _optimiser() -> list[Detail]:
                 "joint_0.5": ("one norm over all parameters, 0.5", norm_after(0.5, False)),
                 "separate_0.5": ("policy and value apart, 0.5 each", norm_after(0.5, True)),
                 "joint_1": ("one norm over all parameters, 1", norm_after(1.0, False)),
+                "separate_1": ("policy and value apart, 1 each", norm_after(1.0, True)),
                 "none": ("not clipped", norm_after(np.inf, False)),
             },
             consequence="One bad minibatch can move the networks far, or not.",

@@ -53,6 +53,10 @@ def _networks() -> list[Detail]:
                     network([32.0] * 3, 0.0, tanh),
                 ),
                 "elu_64_64": ("64 and 64 units, ELU, apart", network(small, 0.0, elu)),
+                "elu_256_256_256": (
+                    "three layers of 256 units, ELU, apart",
+                    network([256.0] * 3, 0.0, elu),
+                ),
             },
             consequence="""Returns of policies of different size, or with layers that the value
             loss trains as well, do not compare implementations but networks.""",

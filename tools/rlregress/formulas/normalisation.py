@@ -73,12 +73,21 @@ def uncorrected(x: ArrayLike, decay: float) -> Statistics:
     return Statistics(mean, variance + mean**2 - weight * mean**2)
 
 
+def before(statistics: Statistics) -> Statistics:
+    """The statistics before each number: mean 0 and variance 1 before the first one."""
+    return Statistics(
+        np.concatenate([[0.0], statistics.mean[:-1]]),
+        np.concatenate([[1.0], statistics.variance[:-1]]),
+    )
+
+
 def standardise(
     x: ArrayLike,
     statistics: Statistics,
     epsilon: float = 1e-8,
     least_variance: float = 0.0,
     least_deviation: float = 0.0,
+    added: float = 0.0,
 ) -> np.ndarray:
     """(x - mean) / sqrt(variance + epsilon), element by element.
 
@@ -88,9 +97,10 @@ def standardise(
         epsilon: added to the variance.
         least_variance: a smaller variance counts as this.
         least_deviation: a smaller standard deviation counts as this.
+        added: to the standard deviation.
     """
     variance = np.maximum(statistics.variance, least_variance) + epsilon
-    deviation = np.maximum(np.sqrt(variance), least_deviation)
+    deviation = np.maximum(np.sqrt(variance), least_deviation) + added
     return (np.asarray(x, dtype=np.float64) - statistics.mean) / deviation
 
 

@@ -101,6 +101,24 @@ def initialisation(weight: torch.Tensor, bias: torch.Tensor) -> np.ndarray:
     return np.array([spread * root, largest * root, values.min() / values.max()])
 
 
+def ppo_initialisation(layers: Sequence[nn.Linear]) -> List[float]:
+    """How the layers of policy and value network are initialised (see ppo.initialisation).
+
+    Smallest and largest singular value of each; minus its largest weight, by its inputs, where a
+    layer is not orthogonal; the largest bias, or -1 where those of a layer differ.
+    """
+    weights = [layer.weight.detach() for layer in layers]
+    values = [torch.linalg.svdvals(weight) for weight in weights]
+    gains = [float(x) for v in values for x in (v.min(), v.max())]
+    if any(float(v.max()) > 1.01 * float(v.min()) for v in values):
+        bounds = [-round(float(w.abs().max()) * w.shape[1] ** 0.5, 1) for w in weights]
+        gains = [bound for bound in bounds for _ in range(2)]
+    biases = [layer.bias.detach() for layer in layers]
+    if any(bool((bias != bias[0]).any()) for bias in biases):
+        return [*gains, -1.0]
+    return [*gains, max(float(bias.abs().max()) for bias in biases)]
+
+
 def gradient_norm(
     optimizer: torch.optim.Optimizer, own: Optional[Iterable[torch.Tensor]] = None
 ) -> float:

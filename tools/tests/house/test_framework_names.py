@@ -19,9 +19,11 @@ PLATFORM = {"torch", "numpy", "gymnasium", "mujoco"}
 
 # Scripts that import another framework themselves: what they import has to be named to be replaced.
 # An extension of a framework is probed with what its adapter has, and both save files of one kind.
+# Environments of RSL-RL hand out observations in a class of another framework's package.
 BESIDE = {
     "cleanrl": {"stable_baselines3"},
     "contrib": {"sb3", "stable_baselines3"},
+    "rsl_rl": {"tensordict"},
     "sb3": {"contrib", "sb3_contrib"},
 }
 

@@ -136,12 +136,15 @@ def packages_of_adapter(path: Path, library: Path) -> set[str]:
     if parts[0] != "frameworks" or len(parts) < 3:
         return set()
     tree = ast.parse((library / "frameworks" / parts[1] / "__init__.py").read_text())
+    found = set()
     for node in ast.walk(tree):
+        # a package may be imported by another name than it is installed by
         if isinstance(node, ast.Assign) and any(
-            isinstance(target, ast.Name) and target.id == "packages" for target in node.targets
+            isinstance(target, ast.Name) and target.id in {"packages", "modules"}
+            for target in node.targets
         ):
-            return {name.replace("-", "_") for name in ast.literal_eval(node.value)}
-    return set()
+            found |= {name.replace("-", "_") for name in ast.literal_eval(node.value)}
+    return found
 
 
 def foreign_files_that_need_more(library: Path) -> list[str]:

@@ -62,6 +62,13 @@ ABSENT: Mapping[str, str] = {
     "tqc": "has no TQC",
     "trpo": "has no TRPO",
     "maskable": "masks no actions",
+    "adaptive": "has a learning rate that no divergence moves (ppo.learning_rate.adaptive)",
+    "deviation": "is asked where its deviation starts alone (ppo.log_std)",
+    "recurrent": "of its script with an LSTM nothing is probed yet",
+    "symmetry": "mirrors nothing",
+    "curiosity": "of its script with random network distillation nothing is probed yet",
+    "distillation": "has no distillation",
+    "empirical": "normalises in a wrapper of the environments (normalisation)",
 }
 
 

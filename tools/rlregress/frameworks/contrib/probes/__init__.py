@@ -25,4 +25,7 @@ ABSENT: Mapping[str, str] = {
     **dict.fromkeys(("ppo", "gae", "policy", "advantage"), _ACTOR_CRITICS),
     **dict.fromkeys(("normalisation", "atari", "replay", "nstep", "collection"), _OF_SB3),
     **dict.fromkeys(("logging", "networks", "optimizer"), _OF_SB3),
+    **dict.fromkeys(("adaptive", "deviation", "recurrent"), _ACTOR_CRITICS),
+    **dict.fromkeys(("symmetry", "curiosity", "distillation"), "has nothing of the kind"),
+    "empirical": _OF_SB3,
 }

@@ -51,4 +51,11 @@ ABSENT: Mapping[str, str] = {
     "tqc": "has no TQC",
     "trpo": "has no TRPO",
     "maskable": "masks no actions",
+    "adaptive": "has a learning rate that no divergence moves (ppo.learning_rate.adaptive)",
+    "deviation": "is asked where its deviation starts alone (ppo.log_std)",
+    "recurrent": "of its modules with memory nothing is probed yet",
+    "symmetry": "mirrors nothing",
+    "curiosity": "has no random network distillation",
+    "distillation": "has no distillation",
+    "empirical": "normalises in a transform of the environments (normalisation)",
 }

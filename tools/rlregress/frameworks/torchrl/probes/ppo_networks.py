@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from rlregress.frameworks.base import Inputs
-from rlregress.frameworks.layers import linear_layers, ppo_architecture
+from rlregress.frameworks.layers import linear_layers, ppo_architecture, ppo_initialisation
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import (
     MLP,
@@ -161,27 +161,13 @@ def _kl_estimator(i: Inputs) -> float:
     return float(entry(output, "kl_approx").detach().mean())
 
 
-def _gains(weights: List[torch.Tensor]) -> List[float]:
-    """Smallest and largest singular values; of weights that are not orthogonal see the detail."""
-    values = [torch.linalg.svdvals(weight) for weight in weights]
-    if all(float(v.max()) <= 1.01 * float(v.min()) for v in values):
-        return [float(x) for v in values for x in (v.min(), v.max())]
-    bounds = [-round(float(w.abs().max()) * w.shape[1] ** 0.5, 1) for w in weights]
-    return [bound for bound in bounds for _ in range(2)]
-
-
 def _initialisation(make: Any) -> Raw:
     def probe(i: Inputs) -> List[float]:
         dimensions = int(i["action_dimensions"])
         actor, critic = make(
             [-1.0] * dimensions, [1.0] * dimensions, int(i["observation_dimensions"])
         )
-        layers = linear_layers(actor) + linear_layers(critic)
-        gains = _gains([layer.weight.detach() for layer in layers])
-        biases = [layer.bias.detach() for layer in layers]
-        if any(bool((bias != bias[0]).any()) for bias in biases):
-            return [*gains, -1.0]
-        return [*gains, max(float(bias.abs().max()) for bias in biases)]
+        return ppo_initialisation(linear_layers(actor) + linear_layers(critic))
 
     return probe
 

@@ -1,0 +1,98 @@
+"""Policies with memory: hidden states in rollouts and in updates."""
+
+from __future__ import annotations
+
+from rlregress.details.catalogue import Detail, Formula, make_detail
+
+_SOURCES = ("documentation of each framework", "The 32 details of PPO, LSTM 1 to 5")
+_MEMORY = """Policy and value network have a recurrent layer each. """
+
+
+def _numbers(*numbers: float) -> Formula:
+    return lambda i: numbers
+
+
+DETAILS: tuple[Detail, ...] = (
+    make_detail(
+        "recurrent.rollout",
+        "What becomes of the hidden state at the end of an episode, and at that of a rollout?",
+        _MEMORY
+        + """Every observation is the same; an episode ends after ``episode`` steps, a rollout after
+        ``rollout``; nothing is learnt. Observed, [2]: 1 if the mean of the action is that of the
+        very first step in the first step after the end of the episode, else 0; the same for the
+        first step of the second rollout, which is inside of an episode.""",
+        _SOURCES,
+        {"episode": 3, "rollout": 4},
+        {
+            "reset_at_ends": ("begun anew at the end of an episode alone", _numbers(1.0, 0.0)),
+            "never_reset": ("never begun anew", _numbers(0.0, 0.0)),
+            "reset_at_rollouts": ("begun anew with a rollout alone", _numbers(0.0, 1.0)),
+            "reset_at_both": ("begun anew at both", _numbers(1.0, 1.0)),
+        },
+        consequence="""A memory of the episode before is noise, and one that is lost within an
+        episode is none.""",
+    ),
+    make_detail(
+        "recurrent.update",
+        "Does an update begin with the hidden states of the rollout, and anew where episodes end?",
+        _MEMORY
+        + """Episodes end after ``episode`` steps, a rollout after ``rollout``; nothing is learnt,
+        so that an update that repeats the rollout gives ratios of 1. The second rollout begins
+        within an episode. Observed, [2]: 1 if a ratio differs from 1 by more than 1e-4 in the steps
+        before the first end of an episode in the second rollout, else 0; the same for the steps
+        after it.""",
+        _SOURCES,
+        {"episode": 5, "rollout": 8},
+        {
+            "as_collected": ("both", _numbers(0.0, 0.0)),
+            "zeros": ("sequences begin with zeros, whatever the rollout did", _numbers(1.0, 0.0)),
+            "through_ends": ("with the rollout's, which go on through ends", _numbers(0.0, 1.0)),
+            "otherwise": ("neither", _numbers(1.0, 1.0)),
+        },
+        consequence="""Ratios of a policy that has not moved are not 1: the clip takes gradients
+        away, and others are those of actions that were never likely.""",
+    ),
+    make_detail(
+        "recurrent.minibatches",
+        "How are sequences put into minibatches, and are all of them used?",
+        _MEMORY
+        + """``environments`` environments whose observation is their number, ``minibatches``
+        minibatches, two epochs. Observed, [4]: environments in the first minibatch; those that an
+        epoch uses; 1 if they come in their order, else 0; 1 if the second epoch has the order of
+        the first, else 0.""",
+        _SOURCES,
+        {"environments": 5, "minibatches": 2, "rollout": 4},
+        {
+            "in_order_last_dropped": (
+                "whole environments in their order; those that are left over are never used",
+                _numbers(2.0, 4.0, 1.0, 1.0),
+            ),
+            "in_order": ("whole environments in their order", _numbers(2.0, 5.0, 1.0, 1.0)),
+            "permutation_last_dropped": (
+                "whole environments, drawn anew in each epoch; what is left over is not used",
+                _numbers(2.0, 4.0, 0.0, 0.0),
+            ),
+            "permutation": ("whole environments, drawn anew", _numbers(2.0, 5.0, 0.0, 0.0)),
+        },
+        consequence="""Environments that are left over are simulated for nothing, and minibatches
+        that never change are more correlated.""",
+    ),
+    make_detail(
+        "recurrent.padding",
+        "Do steps that only pad short sequences enter the loss?",
+        _MEMORY
+        + """Two environments; in one of them an episode ends after ``episode`` steps, a rollout of
+        both after ``rollout``. Advantages are 0 but one, of ``advantage``; ratios are 1, other
+        losses have no weight. Observed, [1]: ``advantage`` over minus the loss: the steps that the
+        loss is a mean of.""",
+        _SOURCES,
+        {"episode": 3, "rollout": 8, "advantage": 24.0},
+        {
+            "left_out": ("they do not", lambda i: 2.0 * i["rollout"]),
+            # three sequences: one is whole, the other has an end in it
+            "counted": ("they do, with an advantage of 0", lambda i: 3.0 * i["rollout"]),
+        },
+        consequence="""The loss is smaller the shorter episodes are: the same learning rate makes
+        smaller steps where the agent falls early.""",
+    ),
+)

@@ -1,0 +1,16 @@
+"""Divergences of Gaussians, float64."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def divergence(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """KL(first, second) of Gaussians, [samples].
+
+    Args:
+        first, second: means and standard deviations, [2, samples].
+    """
+    (mean, deviation), (other_mean, other) = np.asarray(first), np.asarray(second)
+    squares = deviation**2 + (mean - other_mean) ** 2
+    return np.asarray(np.log(other / deviation) + squares / (2.0 * other**2) - 0.5)

@@ -1,0 +1,174 @@
+"""RSL-RL from 2.1 on: how an agent is configured in each version, and where its parts are."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import math
+import sys
+from typing import Any, Dict, Mapping, NamedTuple, Sequence, Tuple
+from unittest import mock
+
+import rsl_rl.modules
+import rsl_rl.utils
+import torch
+from rsl_rl.algorithms import PPO
+from rsl_rl.env import vec_env
+from torch import nn
+
+_NORMALISER = "EmpiricalNormalization"
+#: from 3.0 on observations are groups in a TensorDict.
+GROUPED = hasattr(rsl_rl.utils, "resolve_obs_groups")
+#: from 4.0 on actor and critic are models of their own.
+MODELS = importlib.util.find_spec("rsl_rl.models") is not None
+#: from 5.0 on the distribution of a model is configured by itself.
+DISTRIBUTIONS = importlib.util.find_spec("rsl_rl.modules.distribution") is not None
+#: the component that normalises observations; in 3.x it is another module's.
+_PLACE = rsl_rl.modules if hasattr(rsl_rl.modules, _NORMALISER) else rsl_rl.networks
+EmpiricalNormalization = getattr(_PLACE, _NORMALISER)
+#: how advantages of a rollout stay as they are: those of 2.1 are always normalised.
+_RAW = "normalize_advantage_per_mini_batch"
+RAW_ADVANTAGES = {_RAW: True} if _RAW in inspect.signature(PPO).parameters else {}
+
+
+def observed(groups: Mapping[str, torch.Tensor], stepped: bool = False) -> Any:
+    """Observations as an environment hands them out, at a reset or ``stepped``."""
+    if GROUPED:
+        return vec_env.TensorDict(dict(groups), batch_size=[len(groups["policy"])])
+    return groups["policy"] if stepped else (groups["policy"], {"observations": dict(groups)})
+
+
+class Networks(NamedTuple):
+    """What the networks of an agent are made with; None: as they are by default."""
+
+    hidden: Any = None
+    activation: Any = None
+    normalised: Any = None
+    recurrent: bool = False
+
+    def configured(self, names: Tuple[str, str], kinds: Tuple[str, str]) -> Dict[str, Any]:
+        """What a runner is configured with, of two networks, the first of which acts."""
+        both = {"rnn_type": "gru", "rnn_hidden_dim": 4} if self.recurrent else {}
+        both.update(_given(activation=self.activation))
+        if MODELS:
+            both["class_name"] = "RNNModel" if self.recurrent else "MLPModel"
+            both.update(_given(hidden_dims=self.hidden, obs_normalization=self.normalised))
+            law = {"distribution_cfg": {"class_name": "GaussianDistribution"}}
+            acting = law if DISTRIBUTIONS else {"stochastic": True}
+            return {names[0]: {**both, **acting}, names[1]: both}
+        both["class_name"] = kinds[self.recurrent]
+        for name in names:
+            both.update(_given(**{f"{name}_hidden_dims": self.hidden}))
+            if GROUPED:
+                both.update(_given(**{f"{name}_obs_normalization": self.normalised}))
+        return {"policy": both, "empirical_normalization": None if GROUPED else self.normalised}
+
+
+def _given(**options: Any) -> Dict[str, Any]:
+    return {name: option for name, option in options.items() if option is not None}
+
+
+def configuration(
+    steps: int,
+    algorithm: Mapping[str, Any],
+    networks: Networks,
+    names: Tuple[str, str] = ("actor", "critic"),
+    kinds: Tuple[str, str] = ("ActorCritic", "ActorCriticRecurrent"),
+) -> Dict[str, Any]:
+    """The configuration of a runner, with ``steps`` in a rollout."""
+    sets = ("policy", "critic", "actor", "rnd_state", "student", "teacher")
+    return {
+        "num_steps_per_env": steps,
+        "save_interval": 1_000_000,
+        "obs_groups": {name: ["policy"] for name in sets},
+        "algorithm": dict(algorithm),
+        **networks.configured(names, kinds),
+    }
+
+
+def _first(holder: Any, names: Sequence[str]) -> Any:
+    return next(getattr(holder, name) for name in names if hasattr(holder, name))
+
+
+def policy(algorithm: Any) -> Any:
+    """The module that acts."""
+    return _first(algorithm, ("actor", "student", "policy", "actor_critic"))
+
+
+def network(algorithm: Any, name: str) -> nn.Module:
+    """The layers of the network ``name``, such as "critic"."""
+    return getattr(algorithm, name).mlp if MODELS else getattr(policy(algorithm), name)
+
+
+def deviation(algorithm: Any) -> Tuple[nn.Parameter, bool]:
+    """The trained standard deviation, and whether it is its logarithm."""
+    named = policy(algorithm).named_parameters()
+    name, parameter = next((name, own) for name, own in named if "std" in name)
+    return parameter, "log" in name
+
+
+def set_log_deviation(algorithm: Any, number: float) -> None:
+    """Let the standard deviation of the policy have this logarithm."""
+    parameter, logarithm = deviation(algorithm)
+    with torch.no_grad():
+        parameter.fill_(number if logarithm else math.exp(number))
+
+
+def log_prob_name(algorithm: Any) -> str:
+    """The name of the method that scores actions."""
+    names = ("get_output_log_prob", "get_actions_log_prob")
+    return next(name for name in names if hasattr(policy(algorithm), name))
+
+
+def curiosity_optimizer(algorithm: Any) -> torch.optim.Optimizer:
+    """The optimiser of the predictor of random network distillation."""
+    own = getattr(algorithm, "rnd_optimizer", None)
+    return algorithm.rnd.optimizer if own is None else own
+
+
+class Batch(NamedTuple):
+    """What an update is handed of a minibatch, each [samples, ..]."""
+
+    observations: torch.Tensor
+    advantages: torch.Tensor
+    log_probs: torch.Tensor
+
+
+def batch(handed: Any) -> Batch:
+    """The part of a minibatch that is looked at."""
+    if isinstance(handed, tuple):
+        # before 3.0 the observations of the critic stand in between
+        first = 0 if GROUPED else 1
+        own = handed[0], handed[3 + first], handed[5 + first]
+    else:
+        own = handed.observations, handed.advantages, handed.old_actions_log_prob
+    return Batch(group(own[0]), *own[1:])
+
+
+def group(observations: Any) -> torch.Tensor:
+    """The numbers of observations that an agent has been given, [.., dimensions]."""
+    return observations["policy"] if GROUPED else observations
+
+
+def set_old_distribution(storage: Any, mean: torch.Tensor, scale: torch.Tensor) -> None:
+    """Let the policy of a rollout have had these means and deviations, each as stored."""
+    storage.mu, storage.sigma = storage.distribution_params = mean, scale
+
+
+def old_distribution(storage: Any) -> Tuple[torch.Tensor, torch.Tensor]:
+    """Means and deviations of the policy of a rollout, [steps, environments, actions] each."""
+    kept = getattr(storage, "distribution_params", None)
+    return (storage.mu, storage.sigma) if kept is None else kept
+
+
+def learn(runner: Any, rollouts: int) -> None:
+    """Train without a folder: earlier versions save the first and the last agent all the same."""
+    runner.current_learning_iteration, runner.logger_type = 1, ""
+    module = sys.modules[type(runner).__module__]
+    with mock.patch.object(module, "store_code_state", return_value=[], create=True):
+        try:
+            runner.learn(rollouts)
+        except TypeError as error:
+            # the last one, which 2.1 saves: there is no folder to join a name to
+            if MODELS or "PathLike" not in str(error):
+                raise

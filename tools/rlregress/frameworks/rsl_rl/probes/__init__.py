@@ -1,0 +1,46 @@
+"""Probes of RSL-RL, one file per family; all of them ask the class defaults."""
+
+from __future__ import annotations
+
+from typing import Mapping, Tuple
+
+from rlregress.frameworks import families
+from rlregress.frameworks.base import Probe, absences
+
+_FAMILIES = families.load_all(
+    __name__,
+    (
+        "ppo",
+        "ppo_loop",
+        "rollout",
+        "adaptive",
+        "normalisation",
+        "recurrent",
+        "symmetry",
+        "curiosity",
+        "distillation",
+    ),
+)
+
+#: (detail id, scope) -> probe.
+PROBES: Mapping[Tuple[str, str], Probe] = {
+    (detail, "library"): probe for family in _FAMILIES for detail, probe in family.PROBES.items()
+}
+
+_OFF_POLICY = "has no algorithm with a replay buffer"
+
+#: detail id, or family -> what this framework does not have.
+ABSENT: Mapping[str, str] = {
+    **absences(_FAMILIES),
+    **dict.fromkeys(("sac", "td3", "dqn", "ddpg", "qrdqn", "tqc"), _OFF_POLICY),
+    **dict.fromkeys(("replay", "nstep", "target", "collection"), _OFF_POLICY),
+    "trpo": "has no TRPO",
+    "maskable": "masks no actions",
+    "atari": "has no wrappers of games",
+    "normalisation": "normalises in the agent, before the step (empirical), and no rewards",
+    "policy": "has no tanh policy",
+    "advantage": "has no mask of valid steps but that of sequences (recurrent.padding)",
+    "logging": "logs neither divergence nor number of updates",
+    "networks": "has no Q networks",
+    "optimizer": "has no configuration of optimisers",
+}

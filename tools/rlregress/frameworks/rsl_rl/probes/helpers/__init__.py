@@ -1,0 +1,1 @@
+"""What probes of RSL-RL share."""

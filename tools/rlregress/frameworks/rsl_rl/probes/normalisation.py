@@ -1,0 +1,137 @@
+"""Probes of normalisation: the component that models, or runners before 3.0, have inside."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any, List, Mapping
+
+import numpy as np
+import torch
+
+from rlregress.frameworks.base import Inputs, Probe
+from rlregress.frameworks.layers import linear_layers
+from rlregress.frameworks.rsl_rl import compat
+from rlregress.frameworks.rsl_rl.compat import Networks
+from rlregress.frameworks.rsl_rl.environments import Vectorised
+from rlregress.frameworks.rsl_rl.probes.helpers import trainings
+from rlregress.frameworks.scripted import Scripted, counting
+
+_NORMALISED = Networks(hidden=[16], normalised=True)
+
+
+def _showing(observations: Any, **script: Any) -> Vectorised:
+    """Two environments with the same observations: of one alone advantages have no deviation."""
+    playback = {"observations": observations[:-1], "next_observations": observations[1:], **script}
+    return Vectorised(Scripted(**playback), Scripted(**playback))
+
+
+def _trained(observations: Any) -> trainings.AgentTraining:
+    """A training whose rollouts have one step, so that statistics move at each."""
+    return trainings.train(
+        _showing(observations),
+        len(observations),
+        steps=1,
+        networks=_NORMALISED,
+        learning_rate=trainings.FROZEN,
+    )
+
+
+def _observations(observations: Any) -> np.ndarray:
+    return np.array(_trained(observations).given)[:, 0]
+
+
+def _large_offset(i: Inputs) -> np.ndarray:
+    signs = np.resize([1.0, -1.0], int(i["count"]))
+    given = _observations(i["offset"] + i["spread"] * signs)
+    late = np.abs(given[-50:])
+    finite = late[np.isfinite(late)]
+    return np.array([not np.isfinite(given).all(), (finite > 3.0).any(), (finite < 0.5).all()])
+
+
+def _default(i: Inputs) -> np.ndarray:
+    observations = np.append(0.0, i["observations"])
+    rewards: List[np.ndarray] = []
+    training = trainings.train(
+        _showing(observations, rewards=i["rewards"]),
+        1,
+        steps=len(observations),
+        networks=Networks(hidden=[16]),
+        change=lambda storage: rewards.append(storage.rewards[:-1, 0, 0].numpy().copy()),
+    )
+    given = np.array(training.given)[1:, 0]
+    return np.concatenate([given[[3, -1]], rewards[0][[3, -1]]])
+
+
+def _played(runner: Any, observations: Any) -> np.ndarray:
+    """What the networks of an agent are given where it is used, not trained."""
+    play, recorded = runner.get_inference_policy(), []
+    first = linear_layers(compat.network(runner.alg, "actor"))[0]
+    handle = first.register_forward_pre_hook(lambda _, given: recorded.append(given[0].item()))
+    for number in observations:
+        groups = dict.fromkeys(("policy", "teacher", "rnd_state"), torch.full((1, 1), number))
+        with torch.no_grad():
+            play(compat.observed(groups, stepped=True))
+    handle.remove()
+    return np.array(recorded)
+
+
+def _evaluation(i: Inputs) -> np.ndarray:
+    return _played(_trained(i["training"]).runner, np.float32(i["evaluation"]))
+
+
+def _saved(i: Inputs) -> np.ndarray:
+    trained = _trained(i["training"]).runner
+    loaded = trainings.make(Scripted(), 1, _NORMALISED)
+    with tempfile.TemporaryDirectory() as folder, trainings.silent():
+        path = Path(folder) / "agent.pt"
+        trained.logger_type = "tensorboard"
+        trained.save(str(path))
+        loaded.load(str(path))
+    return _played(loaded, np.float32(i["evaluation"]))
+
+
+def _component(*batches: Any, **options: Any) -> Any:
+    component = compat.EmpiricalNormalization(1, **options)
+    component.train()
+    for batch in batches:
+        component.update(torch.as_tensor(batch, dtype=torch.float32).reshape(-1, 1))
+    return component.eval()
+
+
+def _batches(i: Inputs) -> np.ndarray:
+    component = _component(i["first"], i["second"])
+    return component(torch.tensor([[0.0], [1.0]])).numpy().ravel()
+
+
+def _epsilon(i: Inputs) -> np.ndarray:
+    centre = float(i["centre"])
+    components = [_component([centre + spread, centre - spread]) for spread in i["spreads"]]
+    return np.array([own(torch.tensor([[centre + 1.0]])).item() for own in components])
+
+
+def _until(i: Inputs) -> np.ndarray:
+    batches = [[float(number)] * int(i["size"]) for number in range(3)]
+    return _component(*batches, until=int(i["limit"])).mean.numpy()
+
+
+def _ratio(i: Inputs) -> np.ndarray:
+    steps = int(i["steps"])
+    training = trainings.train(
+        counting(2 * steps), 2, steps=steps, networks=_NORMALISED, learning_rate=trainings.FROZEN
+    )
+    return np.array([np.abs(ratios).max() > 1e-3 for ratios in training.log_ratios])
+
+
+PROBES: Mapping[str, Probe] = {
+    "normalisation.observation": lambda i: _observations(i["observations"])[1:],
+    "normalisation.observation.clip": lambda i: _observations(i["observations"])[-2:],
+    "normalisation.observation.large_offset": _large_offset,
+    "normalisation.default": _default,
+    "normalisation.evaluation": _evaluation,
+    "normalisation.saved": _saved,
+    "empirical.batches": _batches,
+    "empirical.epsilon": _epsilon,
+    "empirical.until": _until,
+    "empirical.ratio": _ratio,
+}

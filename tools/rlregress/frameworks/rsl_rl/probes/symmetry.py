@@ -1,0 +1,68 @@
+"""Probes of symmetries: the update of PPO with a mirror."""
+
+from __future__ import annotations
+
+from typing import Any, List, Mapping
+
+import numpy as np
+import torch
+
+from rlregress.frameworks.base import Inputs, Probe
+from rlregress.frameworks.rsl_rl import compat
+from rlregress.frameworks.rsl_rl.probes.helpers import trainings
+from rlregress.frameworks.scripted import Scripted
+
+
+def _mirror(obs: Any = None, actions: Any = None, **_: Any) -> List[Any]:
+    """Observations and actions, then those of the other sign, in one."""
+    return [own if own is None else torch.cat([own, own * -1.0]) for own in (obs, actions)]
+
+
+def _update(
+    inputs: Inputs, observation: float, change: Any, symmetry: Mapping[str, Any], **algorithm: Any
+) -> trainings.AgentTraining:
+    plain = {"use_data_augmentation": False, "use_mirror_loss": False, "mirror_loss_coeff": 0.0}
+    bias = float(inputs["bias"])
+    return trainings.train(
+        Scripted(observations=observation, next_observations=observation),
+        1,
+        steps=4,
+        networks=trainings.LINEAR,
+        prepare=lambda agent: trainings.make_linear(compat.network(agent, "actor"), bias),
+        change=change,
+        symmetry_cfg={"data_augmentation_func": _mirror, **plain, **symmetry},
+        learning_rate=trainings.FROZEN,
+        entropy_coef=0.0,
+        max_grad_norm=trainings.NO_CLIP,
+        **algorithm,
+    )
+
+
+def _loss(inputs: Inputs) -> np.ndarray:
+    weight = float(inputs["weight"])
+    training = _update(
+        inputs, 0.5, trainings.keep_still, {"use_mirror_loss": True, "mirror_loss_coeff": weight}
+    )
+    slope = trainings.trained_bias_gradient(compat.network(training.algorithm, "actor"))
+    return np.array([trainings.only(training.losses), slope]) / weight
+
+
+def _samples(inputs: Inputs) -> np.ndarray:
+    action, mean = float(inputs["action"]), float(inputs["observation"]) + float(inputs["bias"])
+
+    def change(storage: Any) -> None:
+        log_prob = torch.distributions.Normal(mean, 1.0).log_prob(torch.tensor(action)).item()
+        trainings.feed(storage, advantages=1.0, actions=action, actions_log_prob=log_prob)
+
+    training = _update(
+        inputs,
+        float(inputs["observation"]),
+        change,
+        {"use_data_augmentation": True},
+        value_loss_coef=0.0,
+        clip_param=1e3,
+    )
+    return -np.array(training.losses)
+
+
+PROBES: Mapping[str, Probe] = {"symmetry.loss": _loss, "symmetry.samples": _samples}
