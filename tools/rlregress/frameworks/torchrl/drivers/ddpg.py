@@ -20,20 +20,9 @@ from rlregress.frameworks.torchrl.api import (
 )
 from rlregress.frameworks.torchrl.compat import action_spec, entry, made, with_gaussian_noise
 from rlregress.frameworks.torchrl.drivers.common import batch, trainer_of
-from rlregress.frameworks.torchrl.probes.helpers.known_networks import q_network
+from rlregress.frameworks.torchrl.probes.helpers.known_networks import Slope, q_network
 from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
-
-
-class _Slope(nn.Module):
-    """A Q network that is linear in observation and action."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.layer = nn.Linear(2, 1)
-
-    def forward(self, observation: torch.Tensor, action: torch.Tensor) -> torch.Tensor:
-        return self.layer(torch.cat([observation, action], -1))
 
 
 def _layer(parameters: Any) -> Tuple[torch.Tensor, torch.Tensor]:
@@ -63,7 +52,7 @@ class Driver:
             TensorDictModule(nn.Linear(1, 1), in_keys=["observation"], out_keys=["param"]),
             TanhModule(in_keys=["param"], out_keys=["action"], spec=self._spec),
         )
-        self._loss = DDPGLoss(self._policy, q_network(_Slope()))
+        self._loss = DDPGLoss(self._policy, q_network(Slope()))
         self._loss.make_value_estimator(gamma=settings.discount)
 
     def _has_target(self, name: str) -> bool:
