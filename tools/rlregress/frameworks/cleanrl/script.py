@@ -108,7 +108,6 @@ class Anchor:
 
     @property
     def statement(self) -> ast.stmt:
-        """The statement itself."""
         return self.block.statements[self.index]
 
     @property

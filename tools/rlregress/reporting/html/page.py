@@ -32,7 +32,6 @@ class Badge:
 
     @property
     def sign(self) -> str:
-        """One character."""
         return SIGNS[self.of]
 
 

@@ -61,26 +61,22 @@ class Driver:
         return followed[0].data_ptr() != trained[0].data_ptr()
 
     def set_values(self, online: float, target: float) -> None:
-        """Make the layers of the Q networks constant."""
         _give(self._loss.value_network_params, online)
         if self._has_target("value"):
             _give(self._loss.target_value_network_params, target)
 
     def set_policy(self, online: float, target: float) -> None:
-        """Make the layers of the policies constant."""
         _give(self._loss.actor_network_params, online)
         if self._has_target("actor"):
             _give(self._loss.target_actor_network_params, target)
 
     def fill(self, online: float, target: float) -> None:
-        """Set all parameters."""
         for name in ("value", "actor"):
             fill(_layer(getattr(self._loss, f"{name}_network_params")), online)
             if self._has_target(name):
                 fill(_layer(getattr(self._loss, f"target_{name}_network_params")), target)
 
     def target_parameters(self) -> Tuple[float, Optional[float]]:
-        """Their biases."""
         loss = self._loss
         policy = float(_layer(loss.target_actor_network_params)[1])
         values = float(_layer(loss.target_value_network_params)[1])
@@ -108,7 +104,6 @@ class Driver:
         return batch(self._settings, torch.zeros(self._settings.batch_size, 1))
 
     def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
-        """``train``."""
         settings, envs = self._settings, self._envs
         exploring = self._policy
         if settings.noise is not None:

@@ -361,7 +361,6 @@ def _anew(loss: Any) -> Any:
 
 
 def _keys_assigned(loss: Any) -> Any:
-    """Keys that a user assigns."""
     outputs = []
     for name in ("in_keys", "out_keys"):
         answer = refused(partial(setattr, loss, name, ["own"]))

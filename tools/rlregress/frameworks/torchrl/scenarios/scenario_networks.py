@@ -77,11 +77,9 @@ class Networks:
         return nn.Sequential(made, self._perceptron(width, outputs))
 
     def value(self) -> Any:
-        """A state-value network."""
         return ValueOperator(self.network(1), in_keys=["observation"])
 
     def action_value(self) -> Any:
-        """An action-value network of continuous actions."""
         return ValueOperator(self.network(1, True), in_keys=["observation", "action"])
 
     def stochastic(self, distribution: str) -> Any:

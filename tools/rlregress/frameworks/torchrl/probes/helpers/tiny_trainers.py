@@ -51,7 +51,6 @@ class GradientNorms(torch.optim.SGD):
         self.norms: List[float] = []
 
     def step(self, closure=None):
-        """A step of gradient descent."""
         gradients = [p.grad for group in self.param_groups for p in group["params"]]
         squares = [float(g.double().pow(2).sum()) for g in gradients if g is not None]
         self.norms.append(float(np.sqrt(sum(squares))))
