@@ -9,7 +9,7 @@ import numpy as np
 
 from rlregress.details.catalogue import Detail, Formula, Inputs, make_detail
 from rlregress.details.measured import measured_detail
-from rlregress.formulas import critics, target_update
+from rlregress.formulas import critics
 
 _BATCH = 8
 _TERMINAL = """The update is fed ``batch_size`` equal transitions with reward ``reward`` that
@@ -212,19 +212,19 @@ def polyak(id: str, sources: tuple[str, ...]) -> Detail:
         {
             "towards_source": (
                 "target <- (1 - tau) target + tau source, tau 0.005",
-                lambda i: target_update.polyak(i["source"], i["target"], i["tau"]),
+                lambda i: critics.polyak(i["source"], i["target"], i["tau"]),
             ),
             "flipped": (
                 "target <- tau target + (1 - tau) source, tau 0.005",
-                lambda i: target_update.polyak_flipped(i["source"], i["target"], i["tau"]),
+                lambda i: critics.polyak_flipped(i["source"], i["target"], i["tau"]),
             ),
             "tau_0.001": (
                 "towards the source, tau 0.001",
-                lambda i: target_update.polyak(i["source"], i["target"], 0.001),
+                lambda i: critics.polyak(i["source"], i["target"], 0.001),
             ),
             "tau_0.01": (
                 "towards the source, tau 0.01",
-                lambda i: target_update.polyak(i["source"], i["target"], 0.01),
+                lambda i: critics.polyak(i["source"], i["target"], 0.01),
             ),
             "copy": ("target <- source", lambda i: i["source"]),
             "not_updated": ("the target does not move", lambda i: i["target"]),

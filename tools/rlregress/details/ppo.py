@@ -9,7 +9,7 @@ import numpy as np
 
 from rlregress.details import ppo_value
 from rlregress.details.catalogue import Detail, Formula, Inputs, make_detail
-from rlregress.formulas import action_transforms, initialisation, ppo
+from rlregress.formulas import action_transforms, loops, ppo
 
 _NO_NORMALISATION = "Advantages are not normalised (the option is switched off). "
 
@@ -106,7 +106,7 @@ def _initialisation() -> Detail:
     root2 = float(np.sqrt(2.0))
 
     def gains(policy: list[float], value: list[float]) -> Formula:
-        return lambda i: initialisation.orthogonal_singular_values(np.array(policy + value))
+        return lambda i: loops.orthogonal_singular_values(np.array(policy + value))
 
     return make_detail(
         "ppo.initialisation",
