@@ -178,6 +178,13 @@ class Card:
         return self.badge.of == BAD
 
 
+def first(texts: Iterable[str], most: int) -> list[str]:
+    """The first sentences of a card, and how many more there are below."""
+    every = list(texts)
+    rest = len(every) - most
+    return every[:most] + ([f"and {rest} more, below"] if rest > 0 else [])
+
+
 @dataclass(frozen=True)
 class Facts:
     """Of a report: when, how long, where, and by which command."""
