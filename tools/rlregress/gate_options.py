@@ -76,7 +76,6 @@ class GateOptions:
 
     @property
     def throughput_evidence(self) -> Path:
-        """Where the evidence of throughput lies."""
         return self.report / "throughput.json"
 
 

@@ -558,7 +558,6 @@ def _explained(
     names: Sequence[str] = (),
     package: str = "",
 ) -> ChangedAt:
-    """A step with what explains it."""
     names = names or [candidate.text for candidate in row]
     old, new = row[step.old], row[step.new]
     between = [names[number] for number in step.between]

@@ -20,95 +20,62 @@ GROUPS: Mapping[str, str] = {
     "selftest": "What does this suite detect itself? faults, histories.",
 }
 
-ROWS: tuple[Row, ...] = (
+#: commands that take a script, and what follows ``--`` as its arguments.
+_TAKE_SCRIPTS = ("upgrade", "bisect", "trace")
+#: commands whose words are read by another program.
+_RAW = ("test",)
+ROWS: tuple[Row, ...] = tuple(
     Row(
-        name="check",
-        function="check:check",
-        line="Is what is installed as documented, and does it still learn?",
-    ),
-    Row(
-        name="upgrade",
-        function="upgrade:upgrade",
-        line="From OLD to NEW: what changed, where, does it matter?",
-        takes_script=True,
-    ),
-    Row(
-        name="bisect",
-        function="bisect:bisect",
-        line="Which release or commit, and which function, changed it?",
-        takes_script=True,
-    ),
-    Row(
-        name="test",
-        function="run_tests:test",
-        line="Run the tests by pytest, from any folder.",
-        raw=True,
-    ),
-    Row(
-        name="compare",
-        function="compare:compare",
-        line="Where do frameworks differ from each other?",
-    ),
-    Row(
-        name="details",
-        function="details:details",
-        line="The catalogue of implementation details, and what is installed.",
-    ),
-    Row(
-        name="trace",
-        function="trace:trace",
-        line="Record what a training does, event by event.",
-        takes_script=True,
-    ),
-    Row(name="diff", function="trace:diff", line="Where do two traces differ first?"),
-    Row(
-        name="plan",
-        function="plan:plan",
-        line="What would a check cost, and what would it detect?",
-    ),
-    Row(name="runs launch", function="runs:launch", line="Start the runs that are not done."),
-    Row(
-        name="runs run", function="runs:run", line="Do one run of a manifest, as a scheduler does."
-    ),
-    Row(name="runs status", function="runs:status", line="What is done, running, stuck, failed?"),
-    Row(name="runs verify", function="runs:verify", line="Read every record of a store."),
-    Row(name="runs merge", function="runs:merge", line="Bring several stores into one."),
-    Row(name="baseline record", function="baseline:record", line="Train cells and store returns."),
-    Row(
-        name="baseline throughput",
-        function="baseline:throughput",
-        line="How fast are trainings? --record measures it.",
-    ),
-    Row(name="study rank", function="rank:rank", line="Which implementations differ? AdaStop."),
-    Row(name="study thesis", function="rank:thesis", line="The thesis' three questions."),
-    Row(
-        name="study determinism",
-        function="determinism:determinism",
-        line="What does each source of chance do to DQN?",
-    ),
-    Row(
-        name="study actions",
-        function="actions:actions",
-        line="What do bounds make of a Gaussian policy?",
-    ),
-    Row(name="study claims", function="claims:claims", line="Is what papers and blogs say true?"),
-    Row(name="study pilot", function="pilot:pilot", line="What should runs be judged by?"),
-    Row(name="study export", function="export:export", line="Runs as CSV or TensorBoard files."),
-    Row(
-        name="trend",
-        function="trend:trend",
-        line="Over many nightly reports: what changed, and when?",
-    ),
-    Row(
-        name="selftest faults",
-        function="faults:faults",
-        line="Inject known faults: is each of them detected?",
-    ),
-    Row(
-        name="selftest histories",
-        function="histories:histories",
-        line="Judge real releases whose changes are known.",
-    ),
+        name=name,
+        function=function,
+        line=line,
+        takes_script=name in _TAKE_SCRIPTS,
+        raw=name in _RAW,
+    )
+    for name, function, line in (
+        ("check", "check:check", "Is what is installed as documented, and does it still learn?"),
+        ("upgrade", "upgrade:upgrade", "From OLD to NEW: what changed, where, does it matter?"),
+        ("bisect", "bisect:bisect", "Which release or commit, and which function, changed it?"),
+        ("test", "run_tests:test", "Run the tests by pytest, from any folder."),
+        ("compare", "compare:compare", "Where do frameworks differ from each other?"),
+        (
+            "details",
+            "details:details",
+            "The catalogue of implementation details, and what is installed.",
+        ),
+        ("trace", "trace:trace", "Record what a training does, event by event."),
+        ("diff", "trace:diff", "Where do two traces differ first?"),
+        ("plan", "plan:plan", "What would a check cost, and what would it detect?"),
+        ("runs launch", "runs:launch", "Start the runs that are not done."),
+        ("runs run", "runs:run", "Do one run of a manifest, as a scheduler does."),
+        ("runs status", "runs:status", "What is done, running, stuck, failed?"),
+        ("runs verify", "runs:verify", "Read every record of a store."),
+        ("runs merge", "runs:merge", "Bring several stores into one."),
+        ("baseline record", "baseline:record", "Train cells and store returns."),
+        (
+            "baseline throughput",
+            "baseline:throughput",
+            "How fast are trainings? --record measures it.",
+        ),
+        ("study rank", "rank:rank", "Which implementations differ? AdaStop."),
+        ("study thesis", "rank:thesis", "The thesis' three questions."),
+        (
+            "study determinism",
+            "determinism:determinism",
+            "What does each source of chance do to DQN?",
+        ),
+        ("study actions", "actions:actions", "What do bounds make of a Gaussian policy?"),
+        ("study claims", "claims:claims", "Is what papers and blogs say true?"),
+        ("study pilot", "pilot:pilot", "What should runs be judged by?"),
+        ("study export", "export:export", "Runs as CSV or TensorBoard files."),
+        ("trend", "trend:trend", "Over many nightly reports: what changed, and when?"),
+        ("selftest faults", "faults:faults", "Inject known faults: is each of them detected?"),
+        (
+            "selftest histories",
+            "histories:histories",
+            "Judge real releases whose changes are known.",
+        ),
+    )
 )
 
 #: command of before -> the words that do the same now. ``gate`` is two commands, see ``current``.

@@ -17,7 +17,7 @@ from rlregress.details.requested_names import names
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import installed_fingerprints, probe_counts
-from rlregress.reporting import details_text, fingerprint_text, next_steps
+from rlregress.reporting import details_text, next_steps
 from rlregress.studies.claims import source_index
 
 Details = Annotated[
@@ -109,7 +109,7 @@ def probe(adapters: Sequence[Adapter], chosen: frozenset[str], as_json: bool) ->
     if as_json:
         typer.echo(json.dumps(probed_, indent=1))
     else:
-        fingerprint_text.show(probed_, differing)
+        details_text.installed(probed_, differing)
         output.next_steps([next_steps.after_probe(differing)])
     return 1 if differing else 0
 

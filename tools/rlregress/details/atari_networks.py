@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rlregress.details.catalogue import Detail, Formula, make_detail
+from rlregress.details.catalogue import Detail, Formula, always, make_detail
 
 _SOURCE = "The 32 details of PPO, Atari"
 
@@ -17,10 +17,6 @@ _NETWORK = """The default network for stacks of four frames of 84 by 84 pixels a
 _CONVOLUTIONS = 8224 + 32832 + 36928
 _HIDDEN = 3136 * 512 + 512
 _POLICY_HEAD, _VALUE_HEAD = 512 * 4 + 4, 512 + 1
-
-
-def _always(*numbers: float) -> Formula:
-    return lambda i: np.array(numbers, dtype=np.float64)
 
 
 def _standardised(observations: np.ndarray) -> np.ndarray:
@@ -87,7 +83,7 @@ def _activation() -> Detail:
     below, above = _BELOW, _ABOVE
 
     def hidden(least: float, most: float, *outputs: float) -> Formula:
-        return _always(*([least, most] * 4), *outputs)
+        return always(*([least, most] * 4), *outputs)
 
     linear = (above - below, below)
     return make_detail(
@@ -111,7 +107,7 @@ def _activation() -> Detail:
             ),
             "relu_not_behind_512": (
                 "ReLU behind the convolutions only",
-                _always(*([0.0, above] * 3), below, above, *linear),
+                always(*([0.0, above] * 3), below, above, *linear),
             ),
             "tanh_hidden": (
                 "tanh behind hidden layers",
@@ -124,7 +120,7 @@ def _activation() -> Detail:
             ),
             "tanh_behind_512": (
                 "ReLU behind the convolutions, tanh behind the hidden layer",
-                _always(*([0.0, above] * 3), np.tanh(below), np.tanh(above), *linear),
+                always(*([0.0, above] * 3), np.tanh(below), np.tanh(above), *linear),
             ),
             "absent": ("no activation", hidden(below, above, *linear)),
         },
@@ -145,19 +141,19 @@ def _trunk() -> Detail:
         (f"{_SOURCE} 10", "thesis, section 3.4.1"),
         {"pixel": 100.0},
         {
-            "shared": ("all hidden layers", _always(trunk, policy, value)),
+            "shared": ("all hidden layers", always(trunk, policy, value)),
             "convolutions_shared": (
                 "the convolutions only",
-                _always(_CONVOLUTIONS, _HIDDEN + policy, _HIDDEN + value),
+                always(_CONVOLUTIONS, _HIDDEN + policy, _HIDDEN + value),
             ),
-            "separate": ("none", _always(0, trunk + policy, trunk + value)),
+            "separate": ("none", always(0, trunk + policy, trunk + value)),
             "value_detached": (
                 "all, but the value does not train them",
-                _always(0, trunk + policy, value),
+                always(0, trunk + policy, value),
             ),
             "policy_detached": (
                 "all, but the policy does not train them",
-                _always(0, policy, trunk + value),
+                always(0, policy, trunk + value),
             ),
         },
         consequence="In a shared trunk the value coefficient decides how strongly value errors "
@@ -177,23 +173,23 @@ def _networks() -> Detail:
         {
             "nature": (
                 "32 8x8 stride 4, 64 4x4 stride 2, 64 3x3 stride 1, 512 units",
-                _always(32, 8, 4, 64, 4, 2, 64, 3, 1, 512),
+                always(32, 8, 4, 64, 4, 2, 64, 3, 1, 512),
             ),
             "nature_256": (
                 "the same with 256 units",
-                _always(32, 8, 4, 64, 4, 2, 64, 3, 1, 256),
+                always(32, 8, 4, 64, 4, 2, 64, 3, 1, 256),
             ),
             "nature_32": (
                 "the same with 32 channels in the last convolution",
-                _always(32, 8, 4, 64, 4, 2, 32, 3, 1, 512),
+                always(32, 8, 4, 64, 4, 2, 32, 3, 1, 512),
             ),
             "nips": (
                 "16 8x8 stride 4, 32 4x4 stride 2, 256 units",
-                _always(16, 8, 4, 32, 4, 2, -1, -1, -1, 256),
+                always(16, 8, 4, 32, 4, 2, -1, -1, -1, 256),
             ),
             "small_kernels": (
                 "three of 32 3x3 stride 1, 512 units",
-                _always(32, 3, 1, 32, 3, 1, 32, 3, 1, 512),
+                always(32, 3, 1, 32, 3, 1, 32, 3, 1, 512),
             ),
         },
         consequence="Returns on Atari depend strongly on the network; scores of different ones "

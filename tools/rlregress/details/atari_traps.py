@@ -6,54 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.details.catalogue import Detail, Formula, Inputs, make_detail
+from rlregress.details.catalogue import Detail, Formula, Inputs, always, make_detail
 
 _SOURCE = "The 32 details of PPO, Atari"
-
-
-def _always(*numbers: float) -> Formula:
-    return lambda i: np.array(numbers, dtype=np.float64)
-
-
-def _stale_after_fire() -> Detail:
-    return make_detail(
-        "atari.fire_reset.stale",
-        "What is shown if the actions that start a game end it?",
-        """Frame t of a game is of the colour 10 + t. The game ends with the second action that the
-        reset sends. Observed, [2]: the colour that the reset shows, and the number of frames that
-        the game has gone when the agent acts.""",
-        (f"{_SOURCE} 2",),
-        {"first_pixel": 10.0},
-        {
-            "end_of_ended_game": (
-                "the last frame of the ended game; a new one has been started",
-                _always(12, 0),
-            ),
-            "new_game": ("the first frame of a new game", _always(10, 0)),
-            "ended_game": ("the last frame of the ended game, which is played on", _always(12, 2)),
-        },
-        consequence="The first action of an episode is chosen for a picture of a game that is "
-        "over, and is stored with it.",
-    )
-
-
-def _over_after_life() -> Detail:
-    return make_detail(
-        "atari.episodic_life.over",
-        "What does the reset after a lost life do if the game ends in that very frame?",
-        """A life is lost in the first frame of a game; the action that a reset then sends ends the
-        game. Frame t is of the colour 10 + t. Observed, [2]: games started by the reset, and the
-        colour that it shows.""",
-        (f"{_SOURCE} 3",),
-        {"first_pixel": 10.0},
-        {
-            "new_game": ("a new game is started and shown", _always(1, 10)),
-            "ended_game": ("the ended game is played on", _always(0, 12)),
-            "end_of_ended_game": ("a new game is started, the ended one shown", _always(1, 12)),
-        },
-        consequence="The agent acts in a game that is over, which gives wrong transitions or an "
-        "error of the environment.",
-    )
 
 
 def _loss_key() -> Detail:
@@ -155,8 +110,41 @@ def _stale_at_end() -> Detail:
 
 
 DETAILS: tuple[Detail, ...] = (
-    _stale_after_fire(),
-    _over_after_life(),
+    make_detail(
+        "atari.fire_reset.stale",
+        "What is shown if the actions that start a game end it?",
+        """Frame t of a game is of the colour 10 + t. The game ends with the second action that the
+        reset sends. Observed, [2]: the colour that the reset shows, and the number of frames that
+        the game has gone when the agent acts.""",
+        (f"{_SOURCE} 2",),
+        {"first_pixel": 10.0},
+        {
+            "end_of_ended_game": (
+                "the last frame of the ended game; a new one has been started",
+                always(12, 0),
+            ),
+            "new_game": ("the first frame of a new game", always(10, 0)),
+            "ended_game": ("the last frame of the ended game, which is played on", always(12, 2)),
+        },
+        consequence="The first action of an episode is chosen for a picture of a game that is "
+        "over, and is stored with it.",
+    ),
+    make_detail(
+        "atari.episodic_life.over",
+        "What does the reset after a lost life do if the game ends in that very frame?",
+        """A life is lost in the first frame of a game; the action that a reset then sends ends the
+        game. Frame t is of the colour 10 + t. Observed, [2]: games started by the reset, and the
+        colour that it shows.""",
+        (f"{_SOURCE} 3",),
+        {"first_pixel": 10.0},
+        {
+            "new_game": ("a new game is started and shown", always(1, 10)),
+            "ended_game": ("the ended game is played on", always(0, 12)),
+            "end_of_ended_game": ("a new game is started, the ended one shown", always(1, 12)),
+        },
+        consequence="The agent acts in a game that is over, which gives wrong transitions or an "
+        "error of the environment.",
+    ),
     _loss_key(),
     *_end_within_skip(),
     _stale_at_end(),

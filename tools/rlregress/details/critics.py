@@ -9,7 +9,7 @@ import numpy as np
 
 from rlregress.details.catalogue import Detail, Formula, Inputs, make_detail
 from rlregress.details.measured import measured_detail
-from rlregress.formulas import critics, target_update
+from rlregress.formulas import critics
 
 _BATCH = 8
 _TERMINAL = """The update is fed ``batch_size`` equal transitions with reward ``reward`` that
@@ -61,10 +61,8 @@ def scale(id: str, sources: tuple[str, ...]) -> Detail:
                 loss(factor=2.0),
             ),
         },
-        consequence=(
-            "The critics' gradients differ by a constant factor: Adam hides most of it, "
-            "gradient clipping, a shared optimiser and SGD do not."
-        ),
+        consequence="""The critics' gradients differ by a constant factor: Adam hides most of it,
+        gradient clipping, a shared optimiser and SGD do not.""",
     )
 
 
@@ -94,10 +92,8 @@ def reduction(id: str, sources: tuple[str, ...]) -> Detail:
             "max": ("largest over networks", ratio("max")),
             "two_only": ("two networks by name: a third one does not enter", lambda i: 1.0),
         },
-        consequence=(
-            "With more than one critic the gradients differ by the number of networks, which "
-            "matters wherever a learning rate or a gradient norm is tuned."
-        ),
+        consequence="""With more than one critic the gradients differ by the number of networks,
+        which matters wherever a learning rate or a gradient norm is tuned.""",
     )
 
 
@@ -125,10 +121,8 @@ def distance(id: str, sources: tuple[str, ...]) -> Detail:
             "smooth_l1": ("Huber's distance with threshold 1", ratios("smooth_l1")),
             "absolute": ("absolute error", ratios("absolute")),
         },
-        consequence=(
-            "Large errors pull linearly instead of quadratically, so that outliers and early "
-            "training weigh less."
-        ),
+        consequence="""Large errors pull linearly instead of quadratically, so that outliers and
+        early training weigh less.""",
     )
 
 
@@ -218,27 +212,25 @@ def polyak(id: str, sources: tuple[str, ...]) -> Detail:
         {
             "towards_source": (
                 "target <- (1 - tau) target + tau source, tau 0.005",
-                lambda i: target_update.polyak(i["source"], i["target"], i["tau"]),
+                lambda i: critics.polyak(i["source"], i["target"], i["tau"]),
             ),
             "flipped": (
                 "target <- tau target + (1 - tau) source, tau 0.005",
-                lambda i: target_update.polyak_flipped(i["source"], i["target"], i["tau"]),
+                lambda i: critics.polyak_flipped(i["source"], i["target"], i["tau"]),
             ),
             "tau_0.001": (
                 "towards the source, tau 0.001",
-                lambda i: target_update.polyak(i["source"], i["target"], 0.001),
+                lambda i: critics.polyak(i["source"], i["target"], 0.001),
             ),
             "tau_0.01": (
                 "towards the source, tau 0.01",
-                lambda i: target_update.polyak(i["source"], i["target"], 0.01),
+                lambda i: critics.polyak(i["source"], i["target"], 0.01),
             ),
             "copy": ("target <- source", lambda i: i["source"]),
             "not_updated": ("the target does not move", lambda i: i["target"]),
         },
-        consequence=(
-            "A flipped coefficient copies the networks nearly whole at every update: the targets "
-            "move as fast as the critics."
-        ),
+        consequence="""A flipped coefficient copies the networks nearly whole at every update: the
+        targets move as fast as the critics.""",
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from rlregress.details import critics
-from rlregress.details.catalogue import Detail, Formula, Inputs
+from rlregress.details.catalogue import Detail, Formula, Inputs, always
 from rlregress.details.measured import measured_detail
 from rlregress.formulas import action_transforms, td3
 from rlregress.formulas import critics as distances
@@ -21,27 +21,6 @@ from rlregress.measurements.spread import SILENT
 
 _ALGORITHM = "Lillicrap et al. 2016, algorithm 1"
 _SETTINGS = "Lillicrap et al. 2016, section 7 (experiment details)"
-
-
-def _numbers(*numbers: float) -> Formula:
-    return lambda i: numbers
-
-
-def _networks() -> Detail:
-    return measured_detail(
-        "ddpg.networks",
-        measured.networks,
-        "How many Q networks are there by default?",
-        (_ALGORITHM, "Fujimoto et al. 2018, section 4.2 (two)"),
-        {"dimensions": 1},
-        {
-            "one": ("one, with one target", _numbers(1.0, 1.0)),
-            "two": ("two, as TD3 has", _numbers(2.0, 2.0)),
-            "no_target": ("one, without a target network", _numbers(1.0, 0.0)),
-        },
-        """With two networks and their minimum the algorithm is TD3 without its delay, whose values
-        are lower.""",
-    )
 
 
 def _target_action() -> Detail:
@@ -122,45 +101,6 @@ def _actor_loss() -> Detail:
     )
 
 
-def _delay() -> Detail:
-    return measured_detail(
-        "ddpg.policy_delay",
-        measured.policy_delay,
-        "How often are policy and targets updated by default?",
-        (_ALGORITHM, "Fujimoto et al. 2018, section 5.2 (delayed)"),
-        {"steps": 24},
-        {
-            "every_update": ("at every update of the Q network", _numbers(1.0, 1.0)),
-            "every_second": ("both at every second one, as TD3", _numbers(0.5, 0.5)),
-            "policy_every_second": ("the policy at every second one", _numbers(0.5, 1.0)),
-            "targets_every_second": ("the targets at every second one", _numbers(1.0, 0.5)),
-        },
-        """A delayed policy and delayed targets are half of what makes TD3 of it.""",
-    )
-
-
-def _share() -> Detail:
-    return measured_detail(
-        "ddpg.target_update.share",
-        measured.target_share,
-        "By which fraction do the targets follow?",
-        (_ALGORITHM, _SETTINGS + ": 0.001"),
-        {"steps": 12, "tau": 0.005},
-        {
-            "0.005": ("0.005, of both", _numbers(0.005, 0.005)),
-            "0.005_values_only": ("0.005; there is no target policy", _numbers(0.005, -1.0)),
-            "0.001": ("0.001, of both", _numbers(0.001, 0.001)),
-            "0.01": ("0.01, of both", _numbers(0.01, 0.01)),
-            "policy_stands": ("0.005, and the target policy never moves", _numbers(0.005, 0.0)),
-            "flipped": ("0.995, the fraction that should have been kept", _numbers(0.995, 0.995)),
-            "copy": ("both are copied", _numbers(1.0, 1.0)),
-            "not_updated": ("they do not move", _numbers(0.0, 0.0)),
-        },
-        """A target that moves five times as fast learns faster, and is less stable.""",
-        scales=(1.0, 1.0),
-    )
-
-
 def _noise() -> Detail:
     def explore(formula: Callable[..., Any], clip: bool = True) -> Formula:
         return lambda i: formula(np.tanh(i["pre_tanh"]), i["noise"], i["low"], i["high"], clip)
@@ -198,27 +138,6 @@ def _noise() -> Detail:
     )
 
 
-def _noise_by_default() -> Detail:
-    return measured_detail(
-        "ddpg.exploration.default",
-        measured.exploration_default,
-        "Is exploration noise on by default, and how large is it?",
-        (_SETTINGS + ": an Ornstein-Uhlenbeck process with sigma 0.2",),
-        {"samples": 60},
-        {
-            "none": ("there is none", _numbers(SILENT)),
-            "tenth": ("a standard deviation of 0.1", _numbers(math.log2(0.1))),
-            "fifth": ("a standard deviation of 0.2", _numbers(math.log2(0.2))),
-        },
-        """Without noise a deterministic policy never tries anything else after the warm-up, and
-        learns from its own habits alone.""",
-        # the logarithm of 60 normal numbers' spread has a standard error of 0.13: 3.4 of them
-        tolerance=0.45,
-        margin=1.2,
-        scales=(1.0,),
-    )
-
-
 def _starts() -> Detail:
     def later(count: int) -> Formula:
         return lambda i: [i["starts"], i["starts"] + count]
@@ -247,36 +166,93 @@ def _starts() -> Detail:
     )
 
 
-def _clip() -> Detail:
-    return measured_detail(
+DETAILS: tuple[Detail, ...] = (
+    measured_detail(
+        "ddpg.networks",
+        measured.networks,
+        "How many Q networks are there by default?",
+        (_ALGORITHM, "Fujimoto et al. 2018, section 4.2 (two)"),
+        {"dimensions": 1},
+        {
+            "one": ("one, with one target", always(1.0, 1.0)),
+            "two": ("two, as TD3 has", always(2.0, 2.0)),
+            "no_target": ("one, without a target network", always(1.0, 0.0)),
+        },
+        """With two networks and their minimum the algorithm is TD3 without its delay, whose values
+        are lower.""",
+    ),
+    _target_action(),
+    critics.measured_terminal("ddpg.target.terminal", measured.target_terminal, _ALGORITHM),
+    _critic_loss(),
+    _actor_loss(),
+    measured_detail(
+        "ddpg.policy_delay",
+        measured.policy_delay,
+        "How often are policy and targets updated by default?",
+        (_ALGORITHM, "Fujimoto et al. 2018, section 5.2 (delayed)"),
+        {"steps": 24},
+        {
+            "every_update": ("at every update of the Q network", always(1.0, 1.0)),
+            "every_second": ("both at every second one, as TD3", always(0.5, 0.5)),
+            "policy_every_second": ("the policy at every second one", always(0.5, 1.0)),
+            "targets_every_second": ("the targets at every second one", always(1.0, 0.5)),
+        },
+        """A delayed policy and delayed targets are half of what makes TD3 of it.""",
+    ),
+    measured_detail(
+        "ddpg.target_update.share",
+        measured.target_share,
+        "By which fraction do the targets follow?",
+        (_ALGORITHM, _SETTINGS + ": 0.001"),
+        {"steps": 12, "tau": 0.005},
+        {
+            "0.005": ("0.005, of both", always(0.005, 0.005)),
+            "0.005_values_only": ("0.005; there is no target policy", always(0.005, -1.0)),
+            "0.001": ("0.001, of both", always(0.001, 0.001)),
+            "0.01": ("0.01, of both", always(0.01, 0.01)),
+            "policy_stands": ("0.005, and the target policy never moves", always(0.005, 0.0)),
+            "flipped": ("0.995, the fraction that should have been kept", always(0.995, 0.995)),
+            "copy": ("both are copied", always(1.0, 1.0)),
+            "not_updated": ("they do not move", always(0.0, 0.0)),
+        },
+        """A target that moves five times as fast learns faster, and is less stable.""",
+        scales=(1.0, 1.0),
+    ),
+    _noise(),
+    measured_detail(
+        "ddpg.exploration.default",
+        measured.exploration_default,
+        "Is exploration noise on by default, and how large is it?",
+        (_SETTINGS + ": an Ornstein-Uhlenbeck process with sigma 0.2",),
+        {"samples": 60},
+        {
+            "none": ("there is none", always(SILENT)),
+            "tenth": ("a standard deviation of 0.1", always(math.log2(0.1))),
+            "fifth": ("a standard deviation of 0.2", always(math.log2(0.2))),
+        },
+        """Without noise a deterministic policy never tries anything else after the warm-up, and
+        learns from its own habits alone.""",
+        # the logarithm of 60 normal numbers' spread has a standard error of 0.13: 3.4 of them
+        tolerance=0.45,
+        margin=1.2,
+        scales=(1.0,),
+    ),
+    _starts(),
+    measured_detail(
         "ddpg.gradient.clip",
         measured.gradient_clip,
         "To which norm are gradients clipped by default before the optimiser sees them?",
         ("documentation of each framework",),
         {"value": 100.0},
         {
-            "none": ("they are not", _numbers(0.0)),
-            "ten": ("to 10", _numbers(0.1)),
-            "one": ("to 1", _numbers(1.0)),
-            "half": ("to 0.5", _numbers(2.0)),
+            "none": ("they are not", always(0.0)),
+            "ten": ("to 10", always(0.1)),
+            "one": ("to 1", always(1.0)),
+            "half": ("to 0.5", always(2.0)),
         },
         """Clipping bounds the damage of one bad batch, and slows while errors are large.""",
         tolerance=1e-3,
         margin=4.0,
         scales=(1.0,),
-    )
-
-
-DETAILS: tuple[Detail, ...] = (
-    _networks(),
-    _target_action(),
-    critics.measured_terminal("ddpg.target.terminal", measured.target_terminal, _ALGORITHM),
-    _critic_loss(),
-    _actor_loss(),
-    _delay(),
-    _share(),
-    _noise(),
-    _noise_by_default(),
-    _starts(),
-    _clip(),
+    ),
 )

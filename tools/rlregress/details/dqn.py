@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rlregress.details import critics
-from rlregress.details.catalogue import Detail, Formula, Inputs
+from rlregress.details.catalogue import Detail, Formula, Inputs, always
 from rlregress.details.measured import measured_detail
 from rlregress.formulas import critics as distances
 from rlregress.formulas import dqn
@@ -109,54 +109,6 @@ def _loss() -> Detail:
     )
 
 
-def _clip() -> Detail:
-    def inverse(norm: float) -> Formula:
-        return lambda i: norm
-
-    return measured_detail(
-        "dqn.gradient.clip",
-        measured.gradient_clip,
-        "To which norm are gradients clipped by default before the optimiser sees them?",
-        ("Wang et al. 2016, section 4.2 (10)", "documentation of each framework"),
-        {"weight": 100.0},
-        {
-            "none": ("they are not", inverse(0.0)),
-            "ten": ("to 10", inverse(0.1)),
-            "one": ("to 1", inverse(1.0)),
-            "half": ("to 0.5", inverse(2.0)),
-            "forty": ("to 40", inverse(0.025)),
-        },
-        """Clipping bounds the damage of one bad batch; without it a distance that grows without
-        bound needs a smaller learning rate.""",
-        tolerance=1e-3,
-        margin=4.0,
-        scales=(1.0,),
-    )
-
-
-def _interval() -> Detail:
-    return measured_detail(
-        "dqn.target_update.interval",
-        measured.target_update_interval,
-        "What does the interval between two updates of the target network count?",
-        (_MNIH, _SETTINGS),
-        {"every": 2, "interval": 4, "steps": 32},
-        {
-            "environment_steps": ("environment steps", lambda i: i["interval"]),
-            "updates": ("updates of the Q network", lambda i: i["interval"] * i["every"]),
-            "updates_and_one": (
-                "updates of the Q network, one more than is asked for",
-                lambda i: (i["interval"] + 1) * i["every"],
-            ),
-            "every_update": ("nothing: it moves at every update", lambda i: i["every"]),
-            "every_step": ("nothing: it moves at every step", lambda i: 1.0),
-            "never": ("it does not move", lambda i: 0.0),
-        },
-        """The same number holds the target still for another time: four times as long where
-        updates are counted and one is made every four steps.""",
-    )
-
-
 def _interval_of_several() -> Detail:
     def transitions(of: Callable[[Inputs], float]) -> Formula:
         return lambda i: [i["environments"], of(i)]
@@ -196,30 +148,6 @@ def _interval_of_several() -> Detail:
         },
         """Whoever adds environments also changes how long the target stands still, unless the
         framework takes it into account.""",
-    )
-
-
-def _share() -> Detail:
-    def share(number: float) -> Formula:
-        return lambda i: number
-
-    return measured_detail(
-        "dqn.target_update.share",
-        measured.target_update_share,
-        "Is the target network copied as a whole by default, or moved by a fraction?",
-        (_MNIH, "Lillicrap et al. 2016, algorithm 1 (a fraction)"),
-        {"interval": 4, "steps": 24},
-        {
-            "copy": ("it is copied", share(1.0)),
-            "0.005": ("by a fraction of 0.005", share(0.005)),
-            "0.01": ("by a fraction of 0.01", share(0.01)),
-            "0.001": ("by a fraction of 0.001", share(0.001)),
-            "flipped": ("by 0.995, the fraction that should have been kept", share(0.995)),
-            "not_updated": ("it does not move", share(0.0)),
-        },
-        """A target that is copied stands still for thousands of steps and then jumps; one that is
-        moved never stands still.""",
-        scales=(1.0,),
     )
 
 
@@ -266,27 +194,6 @@ def _schedule() -> Detail:
         },
         """How long, and how much, an agent tries at random decides what its buffer holds; a
         schedule that stands still keeps half of a policy's actions random for ever.""",
-    )
-
-
-def _deterministic() -> Detail:
-    def flags(*numbers: float) -> Formula:
-        return lambda i: numbers
-
-    return measured_detail(
-        "dqn.epsilon.deterministic",
-        measured.epsilon_deterministic,
-        "Is an action that is asked for without chance free of epsilon?",
-        ("Mnih et al. 2015, methods, Evaluation procedure (epsilon 0.05)",),
-        {"epsilon": 0.5},
-        {
-            "greedy": ("yes: it is the best one", flags(1.0, 0.0)),
-            "explores": ("no: it is random with probability epsilon", flags(1.0, 1.0)),
-            "no_evaluation": ("nothing can be asked for without epsilon", flags(1.0, -1.0)),
-            "never_random": ("nothing is random, in training either", flags(0.0, 0.0)),
-        },
-        """A policy that is evaluated with random actions returns less than it could: numbers of
-        two frameworks are of two policies.""",
     )
 
 
@@ -373,12 +280,80 @@ DETAILS: tuple[Detail, ...] = (
     _ties(),
     critics.measured_terminal("dqn.target.terminal", measured.target_terminal, _MNIH),
     _loss(),
-    _clip(),
-    _interval(),
+    measured_detail(
+        "dqn.gradient.clip",
+        measured.gradient_clip,
+        "To which norm are gradients clipped by default before the optimiser sees them?",
+        ("Wang et al. 2016, section 4.2 (10)", "documentation of each framework"),
+        {"weight": 100.0},
+        {
+            "none": ("they are not", always(0.0)),
+            "ten": ("to 10", always(0.1)),
+            "one": ("to 1", always(1.0)),
+            "half": ("to 0.5", always(2.0)),
+            "forty": ("to 40", always(0.025)),
+        },
+        """Clipping bounds the damage of one bad batch; without it a distance that grows without
+        bound needs a smaller learning rate.""",
+        tolerance=1e-3,
+        margin=4.0,
+        scales=(1.0,),
+    ),
+    measured_detail(
+        "dqn.target_update.interval",
+        measured.target_update_interval,
+        "What does the interval between two updates of the target network count?",
+        (_MNIH, _SETTINGS),
+        {"every": 2, "interval": 4, "steps": 32},
+        {
+            "environment_steps": ("environment steps", lambda i: i["interval"]),
+            "updates": ("updates of the Q network", lambda i: i["interval"] * i["every"]),
+            "updates_and_one": (
+                "updates of the Q network, one more than is asked for",
+                lambda i: (i["interval"] + 1) * i["every"],
+            ),
+            "every_update": ("nothing: it moves at every update", lambda i: i["every"]),
+            "every_step": ("nothing: it moves at every step", lambda i: 1.0),
+            "never": ("it does not move", lambda i: 0.0),
+        },
+        """The same number holds the target still for another time: four times as long where
+        updates are counted and one is made every four steps.""",
+    ),
     _interval_of_several(),
-    _share(),
+    measured_detail(
+        "dqn.target_update.share",
+        measured.target_update_share,
+        "Is the target network copied as a whole by default, or moved by a fraction?",
+        (_MNIH, "Lillicrap et al. 2016, algorithm 1 (a fraction)"),
+        {"interval": 4, "steps": 24},
+        {
+            "copy": ("it is copied", always(1.0)),
+            "0.005": ("by a fraction of 0.005", always(0.005)),
+            "0.01": ("by a fraction of 0.01", always(0.01)),
+            "0.001": ("by a fraction of 0.001", always(0.001)),
+            "flipped": ("by 0.995, the fraction that should have been kept", always(0.995)),
+            "not_updated": ("it does not move", always(0.0)),
+        },
+        """A target that is copied stands still for thousands of steps and then jumps; one that is
+        moved never stands still.""",
+        scales=(1.0,),
+    ),
     _schedule(),
-    _deterministic(),
+    measured_detail(
+        "dqn.epsilon.deterministic",
+        measured.epsilon_deterministic,
+        "Is an action that is asked for without chance free of epsilon?",
+        ("Mnih et al. 2015, methods, Evaluation procedure (epsilon 0.05)",),
+        {"epsilon": 0.5},
+        {
+            "greedy": ("yes: it is the best one", always(1.0, 0.0)),
+            "explores": ("no: it is random with probability epsilon", always(1.0, 1.0)),
+            "no_evaluation": ("nothing can be asked for without epsilon", always(1.0, -1.0)),
+            "never_random": ("nothing is random, in training either", always(0.0, 0.0)),
+        },
+        """A policy that is evaluated with random actions returns less than it could: numbers of
+        two frameworks are of two policies.""",
+    ),
     _starts(),
     _frequency(),
 )

@@ -127,10 +127,8 @@ DETAILS: tuple[Detail, ...] = (
                 lambda i: _advantages(i, trace=i["trace"] / i["discount"]),
             ),
         },
-        consequence=(
-            "Advantages before a time limit are wrong by everything that would have followed, or "
-            "the chain leaks into the next episode."
-        ),
+        consequence="""Advantages before a time limit are wrong by everything that would have
+        followed, or the chain leaks into the next episode.""",
     ),
     make_detail(
         "gae.value_target",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rlregress.details.catalogue import Detail, Formula, Inputs, make_detail
+from rlregress.details.catalogue import Detail, Inputs, always, make_detail
 from rlregress.formulas import maskable
 
 _HUANG = "Huang and Ontanon 2022, section 4"
@@ -19,10 +19,6 @@ def _masked(i: Inputs) -> np.ndarray:
 
 def _unmasked(i: Inputs) -> np.ndarray:
     return maskable.probabilities(i["logits"], np.ones(len(i["logits"])))
-
-
-def _numbers(*numbers: float) -> Formula:
-    return lambda i: numbers
 
 
 DETAILS: tuple[Detail, ...] = (
@@ -73,9 +69,9 @@ DETAILS: tuple[Detail, ...] = (
         (_HUANG,),
         {"logit": 1.0},
         {
-            "both": ("both", _numbers(0.0, 0.0)),
-            "rollout": ("the rollout alone", _numbers(0.0, 1.0)),
-            "neither": ("neither", _numbers(1.0, 1.0)),
+            "both": ("both", always(0.0, 0.0)),
+            "rollout": ("the rollout alone", always(0.0, 1.0)),
+            "neither": ("neither", always(1.0, 1.0)),
         },
         consequence="""Ratios of an update without the masks of its rollout are those of two
         distributions: the clip bounds something else.""",
@@ -90,13 +86,13 @@ DETAILS: tuple[Detail, ...] = (
         ("documentation of each framework",),
         _INPUTS,
         {
-            "both": ("in both", _numbers(1.0, 2.0, 1.0)),
+            "both": ("in both", always(1.0, 2.0, 1.0)),
             "predict_alone": (
                 "where it is handed over, not in an evaluation",
-                _numbers(1.0, 2.0, 2.0),
+                always(1.0, 2.0, 2.0),
             ),
-            "evaluation_alone": ("in an evaluation alone", _numbers(2.0, 2.0, 1.0)),
-            "neither": ("in neither", _numbers(2.0, 2.0, 2.0)),
+            "evaluation_alone": ("in an evaluation alone", always(2.0, 2.0, 1.0)),
+            "neither": ("in neither", always(2.0, 2.0, 2.0)),
         },
         consequence="""A policy is evaluated with actions that it never learnt about: returns are of
         another policy than the one that is trained.""",

@@ -95,17 +95,15 @@ def _observation() -> Detail:
             "absent": ("nothing", lambda i: _x(i)[1:]),
         },
         tolerance=_LOOSE,
-        consequence=(
-            "Networks see inputs of another size, so that learning rates and initial weights that "
-            "suit one implementation do not suit the other."
-        ),
+        consequence="""Networks see inputs of another size, so that learning rates and initial
+        weights that suit one implementation do not suit the other.""",
     )
 
 
 def _epsilon() -> Detail:
     def last(statistics: Running, **options: float) -> Formula:
         def formula(i: Inputs) -> np.ndarray:
-            x = _observations_with_last(i)
+            x = np.append(np.zeros(int(i["still"])), i["last"])
             moments = statistics(x)
             return formulas.standardise(x[-1], moments.at(-1), **options)
 
@@ -146,15 +144,9 @@ def _epsilon() -> Detail:
                 last(lambda x: formulas.decayed(x, 0.9999), epsilon=0.0, least_deviation=1e-4),
             ),
         },
-        consequence=(
-            "A component of the observation that hardly moves reaches the networks at its own tiny "
-            "size in one implementation and at full size in the other."
-        ),
+        consequence="""A component of the observation that hardly moves reaches the networks at its
+        own tiny size in one implementation and at full size in the other.""",
     )
-
-
-def _observations_with_last(i: Inputs) -> np.ndarray:
-    return np.append(np.zeros(int(i["still"])), i["last"])
 
 
 def _clip() -> Detail:
@@ -181,10 +173,8 @@ def _clip() -> Detail:
         tolerance=0.02,
         margin=4.0,
         scales=(15.8, 11.2),
-        consequence=(
-            "One outlier, such as a simulation that explodes, reaches the networks at full size in "
-            "one implementation and limited in the other."
-        ),
+        consequence="""One outlier, such as a simulation that explodes, reaches the networks at full
+        size in one implementation and limited in the other.""",
     )
 
 
@@ -236,10 +226,8 @@ def _statistics() -> Detail:
             "absent": ("no statistics: the observation itself", lambda i: _x(i)[_OBSERVED_ROWS]),
         },
         scales=(1.0, 1.0, 1.0, 1.0, 1.0),
-        consequence=(
-            "The same observation has another value late in training: statistics that decay follow "
-            "a policy that improves, cumulative ones freeze."
-        ),
+        consequence="""The same observation has another value late in training: statistics that
+        decay follow a policy that improves, cumulative ones freeze.""",
     )
 
 
@@ -264,10 +252,8 @@ def _order() -> Detail:
         },
         tolerance=5e-3,
         scales=(2.0, 2.0, 2.0, 2.0),
-        consequence=(
-            "Clipping the raw numbers makes observations with a large offset constant: the agent "
-            "is blind to them."
-        ),
+        consequence="""Clipping the raw numbers makes observations with a large offset constant: the
+        agent is blind to them.""",
     )
 
 

@@ -85,10 +85,8 @@ def _reward() -> Detail:
             "absent": ("nothing", _later(_r)),
         },
         tolerance=_LOOSE,
-        consequence=(
-            "Losses, value targets and the size of gradients differ in scale; where rewards are "
-            "centred, a task that pays for staying alive pays nothing any more."
-        ),
+        consequence="""Losses, value targets and the size of gradients differ in scale; where
+        rewards are centred, a task that pays for staying alive pays nothing any more.""",
     )
 
 
@@ -139,10 +137,8 @@ def _reset() -> Detail:
             "absent": ("there is none: the reward is not scaled", _later(_r)),
         },
         tolerance=_LOOSE,
-        consequence=(
-            "In short episodes the scale of all rewards differs, and a reward is scaled by what "
-            "happened in an episode that is over."
-        ),
+        consequence="""In short episodes the scale of all rewards differs, and a reward is scaled by
+        what happened in an episode that is over.""",
     )
 
 
@@ -172,66 +168,6 @@ def _clip() -> Detail:
         margin=4.0,
         scales=(15.8, 15.8),
         consequence="One extreme reward can dominate an update in one implementation only.",
-    )
-
-
-def _first() -> Detail:
-    return make_detail(
-        "normalisation.reward.first",
-        "What becomes of the very first reward of a training?",
-        _FEED + "Observed, [1]: what an agent is given for rewards[0], the first one ever.",
-        (_PPO_3,),
-        {"rewards": [2.0, 1.0]},
-        {
-            "ten": (
-                "the limit, 10: the deviation of the first return is that of the prior, 0.01",
-                lambda i: 10.0,
-            ),
-            "five": ("the limit, 5", lambda i: 5.0),
-            "unlimited": ("r / sqrt(1e-4 (1 + r^2))", lambda i: _by_return(_r(i))[0]),
-            "unit": ("r / |r|", lambda i: 1.0),
-            "zero": ("0: the mean is the reward itself", lambda i: 0.0),
-            "absent": ("itself", lambda i: _r(i)[0]),
-        },
-        scales=(10.0,),
-        tolerance=1e-3,
-        consequence=(
-            "The first reward enters the first update at the limit, whatever its size: a training "
-            "starts with a value target that means nothing."
-        ),
-    )
-
-
-def _discount() -> Detail:
-    return make_detail(
-        "normalisation.reward.discount",
-        "With whose discount factor is the rolling return discounted?",
-        _FEED
-        + """No episode ends. The algorithm's discount factor is ``discount``; the normalisation
-        is put around the environment as the framework does by itself, or, where a user does it,
-        with the defaults. Observed, [5]: what an agent is given at steps 1 to 5.""",
-        (_PPO_3,),
-        {"rewards": [1.0, 2.0, 1.0, 2.0, 0.25, 3.0], "discount": 0.5},
-        {
-            "own": (
-                "0.99, whatever the algorithm's is",
-                _later(lambda i: _by_return(_r(i))),
-            ),
-            "algorithm": (
-                "with the algorithm's",
-                _later(lambda i: _by_return(_r(i), i["discount"])),
-            ),
-            "none": ("with none: 1", _later(lambda i: _by_return(_r(i), 1.0))),
-            "no_return": ("there is no return", _later(_standardised)),
-            "absent": ("rewards are not scaled", _later(_r)),
-        },
-        tolerance=5e-4,
-        margin=10.0,
-        scales=(2.0, 2.0, 2.0, 2.0, 2.0),
-        consequence=(
-            "Somebody who changes the discount factor changes the scale of rewards in one "
-            "implementation and not in the other."
-        ),
     )
 
 
@@ -268,7 +204,55 @@ DETAILS: tuple[Detail, ...] = (
     _reward(),
     _reset(),
     _clip(),
-    _first(),
-    _discount(),
+    make_detail(
+        "normalisation.reward.first",
+        "What becomes of the very first reward of a training?",
+        _FEED + "Observed, [1]: what an agent is given for rewards[0], the first one ever.",
+        (_PPO_3,),
+        {"rewards": [2.0, 1.0]},
+        {
+            "ten": (
+                "the limit, 10: the deviation of the first return is that of the prior, 0.01",
+                lambda i: 10.0,
+            ),
+            "five": ("the limit, 5", lambda i: 5.0),
+            "unlimited": ("r / sqrt(1e-4 (1 + r^2))", lambda i: _by_return(_r(i))[0]),
+            "unit": ("r / |r|", lambda i: 1.0),
+            "zero": ("0: the mean is the reward itself", lambda i: 0.0),
+            "absent": ("itself", lambda i: _r(i)[0]),
+        },
+        scales=(10.0,),
+        tolerance=1e-3,
+        consequence="""The first reward enters the first update at the limit, whatever its size: a
+        training starts with a value target that means nothing.""",
+    ),
+    make_detail(
+        "normalisation.reward.discount",
+        "With whose discount factor is the rolling return discounted?",
+        _FEED
+        + """No episode ends. The algorithm's discount factor is ``discount``; the normalisation
+        is put around the environment as the framework does by itself, or, where a user does it,
+        with the defaults. Observed, [5]: what an agent is given at steps 1 to 5.""",
+        (_PPO_3,),
+        {"rewards": [1.0, 2.0, 1.0, 2.0, 0.25, 3.0], "discount": 0.5},
+        {
+            "own": (
+                "0.99, whatever the algorithm's is",
+                _later(lambda i: _by_return(_r(i))),
+            ),
+            "algorithm": (
+                "with the algorithm's",
+                _later(lambda i: _by_return(_r(i), i["discount"])),
+            ),
+            "none": ("with none: 1", _later(lambda i: _by_return(_r(i), 1.0))),
+            "no_return": ("there is no return", _later(_standardised)),
+            "absent": ("rewards are not scaled", _later(_r)),
+        },
+        tolerance=5e-4,
+        margin=10.0,
+        scales=(2.0, 2.0, 2.0, 2.0, 2.0),
+        consequence="""Somebody who changes the discount factor changes the scale of rewards in one
+        implementation and not in the other.""",
+    ),
     _episode_return(),
 )

@@ -46,10 +46,8 @@ def _terminal_statistics() -> Detail:
             "absent": ("there are no statistics", lambda i: _x(i)[-3:]),
         },
         tolerance=2e-3,
-        consequence=(
-            "Where episodes end in rare states, such as a fall, exactly these are normalised with "
-            "statistics that have never seen one."
-        ),
+        consequence="""Where episodes end in rare states, such as a fall, exactly these are
+        normalised with statistics that have never seen one.""",
     )
 
 
@@ -84,10 +82,8 @@ def _terminal_observation() -> Detail:
             ),
             "reset": ("that of the reset", lambda i: _x(i)[0]),
         },
-        consequence=(
-            "The critic learns of a terminal state that does not exist; where the last step is a "
-            "truncation, it bootstraps from it."
-        ),
+        consequence="""The critic learns of a terminal state that does not exist; where the last
+        step is a truncation, it bootstraps from it.""",
     )
 
 
@@ -119,10 +115,8 @@ def _replay() -> Detail:
             "never": ("never", lambda i: _x(i)[1:3]),
         },
         tolerance=2e-3,
-        consequence=(
-            "Old transitions keep the scale of their day in one implementation and follow the "
-            "statistics in the other, so that a buffer mixes scales or does not."
-        ),
+        consequence="""Old transitions keep the scale of their day in one implementation and follow
+        the statistics in the other, so that a buffer mixes scales or does not.""",
     )
 
 
@@ -154,10 +148,8 @@ def _early_scale() -> Detail:
         },
         tolerance=2e-3,
         scales=(1.0, 1.0),
-        consequence=(
-            "For the first ten thousand steps an observation with an offset reaches the networks "
-            "as a constant near 0: what distinguishes states is scaled away."
-        ),
+        consequence="""For the first ten thousand steps an observation with an offset reaches the
+        networks as a constant near 0: what distinguishes states is scaled away.""",
     )
 
 
@@ -230,10 +222,8 @@ def _environments() -> Detail:
             "absent": ("there are none", pair(lambda x: x[:, 1:].reshape(-1))),
         },
         tolerance=2e-3,
-        consequence=(
-            "The same state has another normalised value in each environment, and the agent that "
-            "is evaluated needs the statistics of one of them."
-        ),
+        consequence="""The same state has another normalised value in each environment, and the
+        agent that is evaluated needs the statistics of one of them.""",
     )
 
 
@@ -257,16 +247,21 @@ def _fixed_epsilon() -> Detail:
             ),
             "floor_1e-6": ("the deviation is at least 1e-6", divided(lambda i: 1e-6)),
         },
-        consequence=(
-            "A component of the observation that never moved in the data for the statistics is "
-            "divided by zero."
-        ),
+        consequence="""A component of the observation that never moved in the data for the
+        statistics is divided by zero.""",
         tolerance=1e-4,
     )
 
 
-def _one_sided() -> Detail:
-    return make_detail(
+DETAILS: tuple[Detail, ...] = (
+    _terminal_statistics(),
+    _terminal_observation(),
+    _replay(),
+    _early_scale(),
+    _large_offset(),
+    _environments(),
+    _fixed_epsilon(),
+    make_detail(
         "normalisation.reward_clip.one_sided",
         "Can rewards be clipped on one side only?",
         """The framework's component that clips rewards is made with a lower limit of ``low`` and
@@ -284,16 +279,5 @@ def _one_sided() -> Detail:
             "ignored": ("it is not clipped at all", lambda i: np.append(0.0, i["rewards"])),
         },
         consequence="A documented default cannot be used.",
-    )
-
-
-DETAILS: tuple[Detail, ...] = (
-    _terminal_statistics(),
-    _terminal_observation(),
-    _replay(),
-    _early_scale(),
-    _large_offset(),
-    _environments(),
-    _fixed_epsilon(),
-    _one_sided(),
+    ),
 )

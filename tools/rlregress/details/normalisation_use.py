@@ -76,10 +76,8 @@ def _default() -> Detail:
         tolerance=0.02,
         margin=4.0,
         scales=(1.5, 11.4, 1.5, 11.4),
-        consequence=(
-            "A comparison with default settings compares wrappers, which the thesis shows to move "
-            "returns more than the implementations do."
-        ),
+        consequence="""A comparison with default settings compares wrappers, which the thesis shows
+        to move returns more than the implementations do.""",
     )
 
 
@@ -174,10 +172,8 @@ def _evaluation() -> list[Detail]:
             tolerance=2e-2,
             scales=(1.0, 1.0, 1.0),
             margin=5.0,
-            consequence=(
-                "An agent is judged on inputs that it was not trained on, so that a good policy "
-                "looks bad, or evaluating changes the training."
-            ),
+            consequence="""An agent is judged on inputs that it was not trained on, so that a good
+            policy looks bad, or evaluating changes the training.""",
         ),
         make_detail(
             "normalisation.evaluation.same_wrapper",
@@ -192,10 +188,8 @@ def _evaluation() -> list[Detail]:
             tolerance=2e-2,
             scales=(1.0, 1.0, 1.0),
             margin=5.0,
-            consequence=(
-                "Somebody who forgets one argument evaluates with statistics that drift towards "
-                "the observations of the evaluation."
-            ),
+            consequence="""Somebody who forgets one argument evaluates with statistics that drift
+            towards the observations of the evaluation.""",
         ),
         make_detail(
             "normalisation.saved",

@@ -74,10 +74,8 @@ def learning_starts(id: str, sources: tuple[str, ...]) -> Detail:
                 lambda i: [0, i["starts"] + 1],
             ),
         },
-        consequence=(
-            "Updates that begin before the random phase is over train on a handful of transitions, "
-            "so that the same setting means another cold start."
-        ),
+        consequence="""Updates that begin before the random phase is over train on a handful of
+        transitions, so that the same setting means another cold start.""",
     )
 
 
@@ -119,10 +117,8 @@ def update_ratio(
             "doubled_settable": ("two a step by default, settable", rates(2.0, 1.0, 4.0)),
             **{name: (meanings[name], formula) for name, formula in more.items()},
         },
-        consequence=(
-            "The number of updates per environment step is the largest lever on sample efficiency "
-            "and on wall-clock time: runs with another ratio are not comparable."
-        ),
+        consequence="""The number of updates per environment step is the largest lever on sample
+        efficiency and on wall-clock time: runs with another ratio are not comparable.""",
     )
 
 
@@ -161,8 +157,6 @@ def vectorisation(id: str, sources: tuple[str, ...]) -> Detail:
                 lambda i: [1.0, 1.0, 1.0],
             ),
         },
-        consequence=(
-            "The same number of timesteps collects n times as much data in one implementation as "
-            "in the other, and n times fewer updates fall on each transition."
-        ),
+        consequence="""The same number of timesteps collects n times as much data in one
+        implementation as in the other, and n times fewer updates fall on each transition.""",
     )

@@ -75,10 +75,8 @@ def networks(id: str, sources: tuple[str, ...]) -> Detail:
                 made((256, 256), (400, 300), _RELU),
             ),
         },
-        consequence=(
-            "Capacity and activation change what can be learned and how fast a step is: a "
-            "comparison of algorithms becomes one of networks."
-        ),
+        consequence="""Capacity and activation change what can be learned and how fast a step is: a
+        comparison of algorithms becomes one of networks.""",
     )
 
 
@@ -108,10 +106,8 @@ def gradient_clip(id: str, sources: tuple[str, ...]) -> Detail:
             "ten_each": ("each to a norm of 10", inverse(0.1, 0.1)),
         },
         tolerance=1e-3,
-        consequence=(
-            "Clipping bounds the damage of one bad batch and slows learning while errors are "
-            "large; Adam hides the difference only as long as gradients keep their size."
-        ),
+        consequence="""Clipping bounds the damage of one bad batch and slows learning while errors
+        are large; Adam hides the difference only as long as gradients keep their size.""",
     )
 
 
@@ -150,10 +146,8 @@ def adam_epsilon(id: str, roles: str, count: int, sources: tuple[str, ...]) -> D
                 else {}
             ),
         },
-        consequence=(
-            "A large epsilon damps the steps of parameters with small gradients: learning slows "
-            "down where rewards are small."
-        ),
+        consequence="""A large epsilon damps the steps of parameters with small gradients: learning
+        slows down where rewards are small.""",
     )
 
 
@@ -199,8 +193,6 @@ def initialisation() -> Detail:
         tolerance=0.03,
         margin=9.0,
         scales=(1.0, 1.0, 1.0),
-        consequence=(
-            "Larger first weights give larger first Q values and another scale of the first "
-            "policies: learning curves start differently."
-        ),
+        consequence="""Larger first weights give larger first Q values and another scale of the
+        first policies: learning curves start differently.""",
     )

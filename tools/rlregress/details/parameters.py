@@ -34,44 +34,8 @@ def _coefficient(id: str) -> Detail:
             "share_kept": ("the share that the target network keeps", _moved(0.8)),
             "ignored": ("0.005 whatever is set", _moved(0.005)),
         },
-        consequence=(
-            "The same number makes targets that crawl or targets that jump: 0.005 in the one "
-            "meaning is 0.995 in the other."
-        ),
-    )
-
-
-def _next_observation() -> Detail:
-    return make_detail(
-        "replay.next_observation",
-        "Which next observation is stored with the last step of an episode?",
-        """An off-policy training collects ``steps`` transitions in one environment whose
-        observation is the number of steps since the reset; step 3 of the first episode is
-        truncated, step 2 of the second one terminates. Observed, [2]: the stored next observation
-        of the truncated step and of the terminated one.""",
-        (
-            "thesis, section 5.2, footnote 4",
-            "thesis, appendix C.2",
-            "The 32 details of PPO, dedicated note, observation 3",
-        ),
-        {"steps": 5},
-        {
-            "terminal": ("the true last observation", lambda i: [3.0, 2.0]),
-            "terminal_at_truncation": (
-                "the true last one at truncations, the reset one at terminations, which are masked",
-                lambda i: [3.0, 0.0],
-            ),
-            "reset": ("the first observation of the next episode", lambda i: [0.0, 0.0]),
-            "reset_at_truncation": (
-                "the true last one at terminations, the reset one at truncations",
-                lambda i: [0.0, 2.0],
-            ),
-            "previous": ("the observation before the step", lambda i: [2.0, 1.0]),
-        },
-        consequence=(
-            "A truncated step that stores the reset observation is bootstrapped from the start of "
-            "another episode."
-        ),
+        consequence="""The same number makes targets that crawl or targets that jump: 0.005 in the
+        one meaning is 0.995 in the other.""",
     )
 
 
@@ -100,5 +64,33 @@ DETAILS: tuple[Detail, ...] = (
         scales=(0.3, 0.2),
         consequence="A tuned target noise has no effect where the code holds a constant.",
     ),
-    _next_observation(),
+    make_detail(
+        "replay.next_observation",
+        "Which next observation is stored with the last step of an episode?",
+        """An off-policy training collects ``steps`` transitions in one environment whose
+        observation is the number of steps since the reset; step 3 of the first episode is
+        truncated, step 2 of the second one terminates. Observed, [2]: the stored next observation
+        of the truncated step and of the terminated one.""",
+        (
+            "thesis, section 5.2, footnote 4",
+            "thesis, appendix C.2",
+            "The 32 details of PPO, dedicated note, observation 3",
+        ),
+        {"steps": 5},
+        {
+            "terminal": ("the true last observation", lambda i: [3.0, 2.0]),
+            "terminal_at_truncation": (
+                "the true last one at truncations, the reset one at terminations, which are masked",
+                lambda i: [3.0, 0.0],
+            ),
+            "reset": ("the first observation of the next episode", lambda i: [0.0, 0.0]),
+            "reset_at_truncation": (
+                "the true last one at terminations, the reset one at truncations",
+                lambda i: [0.0, 2.0],
+            ),
+            "previous": ("the observation before the step", lambda i: [2.0, 1.0]),
+        },
+        consequence="""A truncated step that stores the reset observation is bootstrapped from the
+        start of another episode.""",
+    ),
 )

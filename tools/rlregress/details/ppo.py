@@ -9,7 +9,7 @@ import numpy as np
 
 from rlregress.details import ppo_value
 from rlregress.details.catalogue import Detail, Formula, Inputs, make_detail
-from rlregress.formulas import action_transforms, initialisation, ppo
+from rlregress.formulas import action_transforms, loops, ppo
 
 _NO_NORMALISATION = "Advantages are not normalised (the option is switched off). "
 
@@ -40,9 +40,8 @@ def _policy_loss() -> Detail:
             "optimistic": ("-mean of max(r A, clip(r) A)", of(ppo.loss_optimistic)),
             "ascent": ("the pessimistic loss with the sign flipped", of(ppo.loss_pessimistic, -1)),
         },
-        consequence=(
-            "Without the pessimistic clip the policy can leave the trust region in one update."
-        ),
+        consequence="""Without the pessimistic clip the policy can leave the trust region in one
+        update.""",
     )
 
 
@@ -77,10 +76,8 @@ def _normalisation() -> list[Detail]:
                 "batch_ddof0": ("over the whole rollout, divisor n", per_batch(ddof=0)),
                 "off": ("not normalised", lambda i: one_sided(i, i["advantages"])),
             },
-            consequence=(
-                "Gradients scale with the reward where it is off; over the whole batch instead of "
-                "the minibatch the same sample gets another weight."
-            ),
+            consequence="""Gradients scale with the reward where it is off; over the whole batch
+            instead of the minibatch the same sample gets another weight.""",
         ),
         make_detail(
             "ppo.advantage_normalisation.epsilon",
@@ -99,10 +96,8 @@ def _normalisation() -> list[Detail]:
                 "none": ("std alone", per_batch()),
             },
             tolerance=1e-6,
-            consequence=(
-                "Matters where advantages are nearly equal: sparse rewards are amplified more or "
-                "less."
-            ),
+            consequence="""Matters where advantages are nearly equal: sparse rewards are amplified
+            more or less.""",
         ),
     ]
 
@@ -111,7 +106,7 @@ def _initialisation() -> Detail:
     root2 = float(np.sqrt(2.0))
 
     def gains(policy: list[float], value: list[float]) -> Formula:
-        return lambda i: initialisation.orthogonal_singular_values(np.array(policy + value))
+        return lambda i: loops.orthogonal_singular_values(np.array(policy + value))
 
     return make_detail(
         "ppo.initialisation",
@@ -148,10 +143,8 @@ def _initialisation() -> Detail:
             "all_sqrt2": ("orthogonal: sqrt 2 everywhere", gains([root2] * 3, [root2] * 3)),
             "all_1": ("orthogonal: 1 everywhere", gains([1.0] * 3, [1.0] * 3)),
         },
-        consequence=(
-            "First actions are nearly the mean or spread out, and first values nearly zero or not:"
-            " early learning differs."
-        ),
+        consequence="""First actions are nearly the mean or spread out, and first values nearly zero
+        or not: early learning differs.""",
     )
 
 
@@ -187,10 +180,8 @@ def _bounding() -> Detail:
         },
         tolerance=1e-4,
         margin=10.0,
-        consequence=(
-            "Clipped and squashed policies explore differently near the bounds, and their weights "
-            "cannot be exchanged."
-        ),
+        consequence="""Clipped and squashed policies explore differently near the bounds, and their
+        weights cannot be exchanged.""",
     )
 
 

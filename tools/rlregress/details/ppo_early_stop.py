@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rlregress.details.catalogue import Detail, Formula, Inputs, make_detail
+from rlregress.details.catalogue import Detail, Formula, Inputs, always, make_detail
 from rlregress.formulas import schedules
-
-
-def _always(*numbers: float) -> Formula:
-    return lambda i: np.array(numbers)
 
 
 def early_stop() -> list[Detail]:
@@ -41,10 +37,10 @@ def early_stop() -> list[Detail]:
             sources,
             shape | {"ratio": 0.01},
             {
-                "off": ("all epochs are done", _always(4)),
-                "before_step": ("stopped before the first step", _always(0)),
-                "after_step": ("stopped after the first step", _always(1)),
-                "after_epoch": ("stopped after the first epoch", _always(2)),
+                "off": ("all epochs are done", always(4)),
+                "before_step": ("stopped before the first step", always(0)),
+                "after_step": ("stopped after the first step", always(1)),
+                "after_epoch": ("stopped after the first epoch", always(2)),
             },
             consequence="""Where early stopping is on, the number of epochs is an upper limit, and
             a training may make far fewer steps of the optimiser than its settings say.""",

@@ -6,11 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rlregress.details import ppo_early_stop
-from rlregress.details.catalogue import Detail, Formula, Inputs, make_detail
-
-
-def _always(*numbers: float) -> Formula:
-    return lambda i: np.array(numbers)
+from rlregress.details.catalogue import Detail, Formula, Inputs, always, make_detail
 
 
 def _minibatches() -> list[Detail]:
@@ -29,22 +25,22 @@ def _minibatches() -> list[Detail]:
             {
                 "permutation": (
                     "every sample once, the last minibatch may be smaller",
-                    _always(3, 3, 3, 2, 1, 1),
+                    always(3, 3, 3, 2, 1, 1),
                 ),
                 "permutation_last_dropped": (
                     "without replacement, what does not fill a minibatch is not used",
-                    _always(3, 3, 3, 0, 1, 0),
+                    always(3, 3, 3, 0, 1, 0),
                 ),
                 "equal_parts": (
                     "as many as asked, sizes as equal as possible",
-                    _always(4, 4, 3, 0, 1, 1),
+                    always(4, 4, 3, 0, 1, 1),
                 ),
-                "with_replacement": ("drawn with replacement", _always(3, 3, 3, 2, 2, 0)),
+                "with_replacement": ("drawn with replacement", always(3, 3, 3, 2, 2, 0)),
                 "with_replacement_last_dropped": (
                     "drawn with replacement, only whole minibatches",
-                    _always(3, 3, 3, 0, 2, 0),
+                    always(3, 3, 3, 0, 2, 0),
                 ),
-                "whole_rollout": ("one minibatch of everything", _always(11, 0, 0, 0, 1, 1)),
+                "whole_rollout": ("one minibatch of everything", always(11, 0, 0, 0, 1, 1)),
             },
             consequence="""Samples that are left out or drawn twice make the update use other data
             than was collected, and a small last minibatch takes a full step on few samples.""",
@@ -57,9 +53,9 @@ def _minibatches() -> list[Detail]:
             sources,
             {"rollout_steps": 11, "minibatch_size": 3, "minibatches": 3},
             {
-                "goes_on": ("every rollout gives a last, smaller minibatch", _always(8)),
-                "last_dropped": ("only whole minibatches are used", _always(6)),
-                "error": ("it stops with an error after the first rollout", _always(4)),
+                "goes_on": ("every rollout gives a last, smaller minibatch", always(8)),
+                "last_dropped": ("only whole minibatches are used", always(6)),
+                "error": ("it stops with an error after the first rollout", always(4)),
             },
             consequence="""A training that was started with such a setting is lost at the end of
             its first rollout.""",
@@ -75,8 +71,8 @@ def _minibatches() -> list[Detail]:
             ("thesis, section 5.1, Minibatch selection", "thesis, Table 6"),
             {"rollout_steps": [4.0, 8.0], "minibatch_size": 2, "minibatches": 2},
             {
-                "size": ("the size; a longer rollout gives more minibatches", _always(1, 2)),
-                "number": ("the number; a longer rollout gives larger ones", _always(2, 1)),
+                "size": ("the size; a longer rollout gives more minibatches", always(1, 2)),
+                "number": ("the number; a longer rollout gives larger ones", always(2, 1)),
             },
             consequence="""Who doubles the number of environments doubles the steps of the
             optimiser in one implementation and the size of the minibatches in the other.""",
@@ -91,10 +87,10 @@ def _minibatches() -> list[Detail]:
             ("thesis, section 3.2, Minibatches", "The 32 details of PPO, General 7"),
             {"rollout_steps": 8, "epochs": 2, "minibatch_size": 4, "minibatches": 2},
             {
-                "each_epoch": ("a new permutation for each epoch", _always(0, 0)),
-                "once": ("one permutation for all epochs", _always(0, 1)),
-                "never": ("in the order of collection", _always(1, 1)),
-                "after_the_first": ("the first epoch is in the order of collection", _always(1, 0)),
+                "each_epoch": ("a new permutation for each epoch", always(0, 0)),
+                "once": ("one permutation for all epochs", always(0, 1)),
+                "never": ("in the order of collection", always(1, 1)),
+                "after_the_first": ("the first epoch is in the order of collection", always(1, 0)),
             },
             consequence="""Minibatches that stay the same over all epochs, or hold neighbouring
             steps only, make updates with more correlated samples.""",
@@ -127,10 +123,10 @@ def _advantages() -> list[Detail]:
             ("thesis, section 5.1, Minibatch selection", "Andrychowicz et al. 2020"),
             {"rewards": [1.0, 5.0, 2.0, 8.0]},
             {
-                "once": ("once per rollout", _always(0, 0)),
+                "once": ("once per rollout", always(0, 0)),
                 "each_epoch": (
                     "anew for each epoch, with the value network as it is",
-                    _always(1, 1),
+                    always(1, 1),
                 ),
             },
             consequence="""Recomputed advantages follow the value network that is being trained:
@@ -146,8 +142,8 @@ def _advantages() -> list[Detail]:
             {"advantage": 3.0},
             {
                 "not_normalised": ("the advantage as it is", lambda i: [1.0, -i["advantage"]]),
-                "not_a_number": ("0 / 0", _always(0.0, 0.0)),
-                "zero": ("0, as the difference from the mean", _always(1.0, 0.0)),
+                "not_a_number": ("0 / 0", always(0.0, 0.0)),
+                "zero": ("0, as the difference from the mean", always(1.0, 0.0)),
             },
             consequence="""Where a rollout leaves one sample for its last minibatch, a single step
             turns all parameters into not-a-number and ends the training.""",
@@ -199,10 +195,10 @@ def _counting() -> list[Detail]:
             ("thesis, appendix C.2",),
             {"total_steps": 10, "rollout_steps": 4},
             {
-                "whole_rollouts_more": ("the last rollout is completed", _always(12, 3)),
-                "remainder_dropped": ("only whole rollouts that fit", _always(8, 2)),
-                "exact": ("the last rollout is cut", _always(10, 3)),
-                "remainder_unused": ("collected, but not used for an update", _always(10, 2)),
+                "whole_rollouts_more": ("the last rollout is completed", always(12, 3)),
+                "remainder_dropped": ("only whole rollouts that fit", always(8, 2)),
+                "exact": ("the last rollout is cut", always(10, 3)),
+                "remainder_unused": ("collected, but not used for an update", always(10, 2)),
             },
             consequence="""Two trainings of equal length on paper differ by up to one rollout of
             experience and one round of updates.""",
@@ -216,8 +212,8 @@ def _counting() -> list[Detail]:
             ("thesis, appendix C.2", "The 32 details of PPO, General 10"),
             {"total_steps": 8, "environments": 2, "rollout_steps": 2},
             {
-                "all_environments": ("those of all environments", _always(8, 4)),
-                "per_environment": ("steps of the vectorised environment", _always(16, 8)),
+                "all_environments": ("those of all environments", always(8, 4)),
+                "per_environment": ("steps of the vectorised environment", always(16, 8)),
             },
             consequence="""With n environments one training sees n times the experience of the
             other at the same number of steps.""",
@@ -231,9 +227,9 @@ def _counting() -> list[Detail]:
             ("The 32 details of PPO, Auxiliary 2",),
             {"environments": 2},
             {
-                "absent": ("one process, one backward pass", _always(1, 1)),
-                "one_process_each": ("as many processes as environments", _always(2, 1)),
-                "accumulated": ("one process, a backward pass for each environment", _always(1, 2)),
+                "absent": ("one process, one backward pass", always(1, 1)),
+                "one_process_each": ("as many processes as environments", always(2, 1)),
+                "accumulated": ("one process, a backward pass for each environment", always(1, 2)),
             },
             consequence="""Averaging gradients of several processes multiplies the size of a
             minibatch, so that equal settings make other updates.""",
@@ -244,7 +240,7 @@ def _counting() -> list[Detail]:
 
 def _segments() -> Detail:
     def observed(segments: list[int], terminal: int) -> Formula:
-        return _always(*segments, terminal)
+        return always(*segments, terminal)
 
     going_on = [0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6]
     return make_detail(

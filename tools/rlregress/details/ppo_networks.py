@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rlregress.details.catalogue import Detail, Formula, Inputs, make_detail
+from rlregress.details.catalogue import Detail, Formula, Inputs, always, make_detail
 from rlregress.formulas import action_transforms
-
-
-def _always(*numbers: float) -> Formula:
-    return lambda i: np.array(numbers)
 
 
 def _networks() -> list[Detail]:
@@ -71,9 +67,9 @@ def _networks() -> list[Detail]:
             ("The 32 details of PPO, MuJoCo 5",),
             {"observation": 2.0},
             {
-                "independent_0": ("one trained number for all states, from 0", _always(0.0, 0.0)),
-                "independent_-0.5": ("one number for all states, from -0.5", _always(-0.5, 0.0)),
-                "dependent_0": ("an output of the network, 0 without bias", _always(0.0, 1.0)),
+                "independent_0": ("one trained number for all states, from 0", always(0.0, 0.0)),
+                "independent_-0.5": ("one number for all states, from -0.5", always(-0.5, 0.0)),
+                "dependent_0": ("an output of the network, 0 without bias", always(0.0, 1.0)),
                 "dependent_softplus": (
                     "log softplus of an output of the network",
                     lambda i: np.array([np.log(np.log(2.0)), 1.0]),
@@ -165,7 +161,7 @@ def _loss() -> list[Detail]:
             {
                 "own": ("a parameter of its own", clip_term("value_clip_range")),
                 "policy": ("the policy's clip range", clip_term("policy_clip_range")),
-                "none": ("not clipped", _always(1.0)),
+                "none": ("not clipped", always(1.0)),
             },
             consequence="""The value's range is in units of returns, the policy's is not: with one
             number for both, rescaled rewards change how fast values may move.""",
@@ -186,15 +182,15 @@ def _loss() -> list[Detail]:
                 "clip_range": 0.2,
             },
             {
-                "none_outside": ("no gradient outside the range", _always(0.0, 0.0, 1.0)),
+                "none_outside": ("no gradient outside the range", always(0.0, 0.0, 1.0)),
                 "if_it_overshot": (
                     "a gradient outside the range where the value went past the return",
-                    _always(1.0, 0.0, 1.0),
+                    always(1.0, 0.0, 1.0),
                 ),
-                "always": ("as without clipping", _always(1.0, 1.0, 1.0)),
+                "always": ("as without clipping", always(1.0, 1.0, 1.0)),
                 "if_it_falls_short": (
                     "a gradient outside the range where the value is on its way to the return",
-                    _always(0.0, 1.0, 1.0),
+                    always(0.0, 1.0, 1.0),
                 ),
             },
             consequence="""A value that left the range in the wrong direction stays wrong for the
@@ -212,14 +208,14 @@ def _loss() -> list[Detail]:
             ("The 32 details of PPO, General 5", "thesis, section 3.4.1"),
             {"coefficient": 0.25},
             {
-                "policy_value_entropy": ("L_pi + c1 L_V - c2 H", _always(-1.0, 1.0, -1.0)),
+                "policy_value_entropy": ("L_pi + c1 L_V - c2 H", always(-1.0, 1.0, -1.0)),
                 "minus_policy_loss": (
                     "-L_pi + c1 L_V - c2 H, with L_pi negated already (thesis as printed)",
-                    _always(1.0, 1.0, -1.0),
+                    always(1.0, 1.0, -1.0),
                 ),
-                "entropy_added": ("L_pi + c1 L_V + c2 H", _always(-1.0, 1.0, 1.0)),
-                "value_subtracted": ("L_pi - c1 L_V - c2 H", _always(-1.0, -1.0, -1.0)),
-                "no_entropy": ("L_pi + c1 L_V", _always(-1.0, 1.0, 0.0)),
+                "entropy_added": ("L_pi + c1 L_V + c2 H", always(-1.0, 1.0, 1.0)),
+                "value_subtracted": ("L_pi - c1 L_V - c2 H", always(-1.0, -1.0, -1.0)),
+                "no_entropy": ("L_pi + c1 L_V", always(-1.0, 1.0, 0.0)),
             },
             consequence="""With a wrong sign the training moves away from what that term is for:
             towards bad actions, wrong values or less exploration.""",

@@ -81,10 +81,8 @@ def value_loss() -> list[Detail]:
                 "quarter": ("a quarter: halved twice", scale(0.25)),
                 "batch_sum": ("summed over the minibatch", scale(1.0, "sum")),
             },
-            consequence=(
-                "The value loss weighs differently against the policy loss under the same "
-                "coefficient."
-            ),
+            consequence="""The value loss weighs differently against the policy loss under the same
+            coefficient.""",
         ),
         make_detail(
             "ppo.value_loss.coefficient",
@@ -98,10 +96,8 @@ def value_loss() -> list[Detail]:
                 "one": ("1.0", lambda i: 1.0),
                 "quarter": ("0.25", lambda i: 0.25),
             },
-            consequence=(
-                "The value loss weighs differently against the policy loss, in shared networks and"
-                " under joint gradient clipping."
-            ),
+            consequence="""The value loss weighs differently against the policy loss, in shared
+            networks and under joint gradient clipping.""",
         ),
         make_detail(
             "ppo.value_loss.distance",
@@ -116,10 +112,8 @@ def value_loss() -> list[Detail]:
                 "smooth_l1": ("Huber's distance with threshold 1", distance("smooth_l1")),
                 "absolute": ("absolute error", distance("absolute")),
             },
-            consequence=(
-                "Large value errors pull linearly instead of quadratically: returns of large scale"
-                " are learned more slowly."
-            ),
+            consequence="""Large value errors pull linearly instead of quadratically: returns of
+            large scale are learned more slowly.""",
         ),
         make_detail(
             "ppo.value_clip",
@@ -128,10 +122,8 @@ def value_loss() -> list[Detail]:
             clip_sources,
             clip_inputs,
             clip_variants,
-            consequence=(
-                "Forced clipping stops value updates outside the range altogether; the maximum "
-                "only stops those that would overshoot."
-            ),
+            consequence="""Forced clipping stops value updates outside the range altogether; the
+            maximum only stops those that would overshoot.""",
         ),
         make_detail(
             "ppo.value_clip.default",
@@ -142,9 +134,7 @@ def value_loss() -> list[Detail]:
             clip_sources,
             clip_inputs,
             clip_variants,
-            consequence=(
-                "Value updates per rollout are limited or not, which depends on the scale of the "
-                "rewards."
-            ),
+            consequence="""Value updates per rollout are limited or not, which depends on the scale
+            of the rewards.""",
         ),
     ]

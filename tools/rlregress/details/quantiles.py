@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.details.catalogue import Detail, Formula, Inputs, make_detail
+from rlregress.details.catalogue import Detail, Formula, Inputs, always, make_detail
 from rlregress.details.measured import measured_detail
 from rlregress.formulas import quantiles
 from rlregress.measurements import quantiles as measured
@@ -24,10 +24,6 @@ _TABLE = [
     [0.2, 0.5, 0.0, 0.16, -0.2],
     [0.9, 0.55, 1.1, 0.17, 0.1],
 ]
-
-
-def _numbers(*numbers: float) -> Formula:
-    return lambda i: numbers
 
 
 def _distance(id: str, paper: str) -> Detail:
@@ -253,10 +249,10 @@ DETAILS: tuple[Detail, ...] = (
         (f"{_DABNEY}, section on Atari",),
         {},
         {
-            "200": ("200", _numbers(200.0)),
-            "51": ("51", _numbers(51.0)),
-            "50": ("50", _numbers(50.0)),
-            "32": ("32", _numbers(32.0)),
+            "200": ("200", always(200.0)),
+            "51": ("51", always(51.0)),
+            "50": ("50", always(50.0)),
+            "32": ("32", always(32.0)),
         },
         consequence="""Fewer quantiles are a coarser distribution; a loss that is summed over them
         has smaller gradients.""",
@@ -273,9 +269,9 @@ DETAILS: tuple[Detail, ...] = (
                 "0.01 / size of a minibatch",
                 lambda i: np.log10([0.01 / 32, 0.01 / i["batch_size"]]),
             ),
-            "of_paper": ("0.01 / 32, whatever the minibatch", _numbers(*np.log10([0.01 / 32] * 2))),
-            "torch_default": ("1e-8, as PyTorch has it", _numbers(-8.0, -8.0)),
-            "1e-5": ("1e-5", _numbers(-5.0, -5.0)),
+            "of_paper": ("0.01 / 32, whatever the minibatch", always(*np.log10([0.01 / 32] * 2))),
+            "torch_default": ("1e-8, as PyTorch has it", always(-8.0, -8.0)),
+            "1e-5": ("1e-5", always(-5.0, -5.0)),
         },
         consequence="""An epsilon as large as the root of the mean squared gradient makes steps
         smaller where gradients are small: it acts as another learning rate.""",
@@ -290,7 +286,7 @@ DETAILS: tuple[Detail, ...] = (
         (f"{_KUZNETSOV}, section 3, Loss functions",),
         {"error": 0.5, "networks": 3},
         {
-            "mean": ("a mean over the networks", _numbers(1.0)),
+            "mean": ("a mean over the networks", always(1.0)),
             "sum": ("summed over the networks", lambda i: i["networks"]),
         },
         """Summed, more networks are larger gradients of a shared feature extractor, and of the
@@ -306,11 +302,11 @@ DETAILS: tuple[Detail, ...] = (
         (f"{_KUZNETSOV}, appendix on hyperparameters (5, 25, 2 for most environments)",),
         {},
         {
-            "five_networks": ("5 networks of 25 quantiles, 2 left out", _numbers(5.0, 25.0, 2.0)),
-            "two_networks": ("2 networks of 25 quantiles, 2 left out", _numbers(2.0, 25.0, 2.0)),
+            "five_networks": ("5 networks of 25 quantiles, 2 left out", always(5.0, 25.0, 2.0)),
+            "two_networks": ("2 networks of 25 quantiles, 2 left out", always(2.0, 25.0, 2.0)),
             "two_networks_untruncated": (
                 "2 networks of 25 quantiles, none left out",
-                _numbers(2.0, 25.0, 0.0),
+                always(2.0, 25.0, 0.0),
             ),
         },
         consequence="""Fewer networks are faster, and their quantiles spread less: the same number

@@ -6,8 +6,14 @@ from rlregress.details import replay_nstep
 from rlregress.details.catalogue import Detail, Inputs, make_detail
 
 
-def _sampling() -> Detail:
-    return make_detail(
+def _whole_batches(i: Inputs) -> int:
+    """Steps after which the warm-up is over where they come in batches."""
+    return int(-(-i["warmup"] // i["batch"]) * i["batch"])
+
+
+DETAILS: tuple[Detail, ...] = (
+    *replay_nstep.DETAILS,
+    make_detail(
         "replay.sampling",
         "Does a minibatch hold a stored transition more than once?",
         """The replay buffer that the algorithm makes by default holds ``count`` different
@@ -25,20 +31,10 @@ def _sampling() -> Detail:
         },
         # the share has a standard deviation of 0.31 / sqrt(count) = 0.005
         tolerance=0.017,
-        consequence=(
-            "Without replacement a small buffer gives less varied gradients, and a batch that is "
-            "larger than the buffer cannot be drawn; with large buffers nothing differs."
-        ),
-    )
-
-
-def _whole_batches(i: Inputs) -> int:
-    """Steps after which the warm-up is over where they come in batches."""
-    return int(-(-i["warmup"] // i["batch"]) * i["batch"])
-
-
-def _warmup() -> Detail:
-    return make_detail(
+        consequence="""Without replacement a small buffer gives less varied gradients, and a batch
+        that is larger than the buffer cannot be drawn; with large buffers nothing differs.""",
+    ),
+    make_detail(
         "replay.warmup",
         "Are the transitions of the random warm-up kept in the replay buffer?",
         """One environment, ``steps`` steps; updates begin, and random actions end, after
@@ -59,15 +55,10 @@ def _warmup() -> Detail:
                 lambda i: [i["steps"] - _whole_batches(i)] * 2,
             ),
         },
-        consequence=(
-            "Without the warm-up the first updates see one small batch of the untrained policy's "
-            "own actions instead of thousands of random ones."
-        ),
-    )
-
-
-def _overwriting() -> Detail:
-    return make_detail(
+        consequence="""Without the warm-up the first updates see one small batch of the untrained
+        policy's own actions instead of thousands of random ones.""",
+    ),
+    make_detail(
         "replay.overwriting",
         "Which transition gives way when the replay buffer is full?",
         """A replay buffer with room for ``capacity`` transitions receives one after the other, with
@@ -80,15 +71,10 @@ def _overwriting() -> Detail:
             "none": ("the new one is dropped", lambda i: i["rewards"][:4]),
             "newest": ("the newest of those stored", lambda i: i["rewards"][[0, 1, 2, 5]]),
         },
-        consequence=(
-            "A buffer that does not drop its oldest steps first trains on another distribution of "
-            "policies than the one intended."
-        ),
-    )
-
-
-def _memory() -> Detail:
-    return make_detail(
+        consequence="""A buffer that does not drop its oldest steps first trains on another
+        distribution of policies than the one intended.""",
+    ),
+    make_detail(
         "replay.shared_observations",
         "What becomes of the true last observation of a truncated episode if each observation is "
         "stored once?",
@@ -106,15 +92,10 @@ def _memory() -> Detail:
                 lambda i: [0.0, 0.0],
             ),
         },
-        consequence=(
-            "Where another observation stands in its place, truncated steps bootstrap from the "
-            "first observation of the next episode."
-        ),
-    )
-
-
-def _both_flags() -> Detail:
-    return make_detail(
+        consequence="""Where another observation stands in its place, truncated steps bootstrap from
+        the first observation of the next episode.""",
+    ),
+    make_detail(
         "replay.both_flags",
         "Does a step that terminates at the very moment of the time limit bootstrap?",
         """One environment in which every step earns ``reward`` and both terminates and is
@@ -130,18 +111,7 @@ def _both_flags() -> Detail:
                 lambda i: i["reward"] + i["discount"] * i["value"],
             ),
         },
-        consequence=(
-            "If the truncation won, a failure in the last step before the time limit would count "
-            "as if the episode went on."
-        ),
-    )
-
-
-DETAILS: tuple[Detail, ...] = (
-    *replay_nstep.DETAILS,
-    _sampling(),
-    _warmup(),
-    _overwriting(),
-    _memory(),
-    _both_flags(),
+        consequence="""If the truncation won, a failure in the last step before the time limit would
+        count as if the episode went on.""",
+    ),
 )

@@ -54,8 +54,18 @@ def _full_discount(i: Inputs) -> list[float]:
     return [y + factor * value for y in short]
 
 
-def _window() -> Detail:
-    return make_detail(
+_ENDING = """Step 2 ends an episode. Step t leads to an observation of value next_values[t] (at the
+    end to the true last one, before any reset). Observed, [3]: the targets of the steps 0, 1 and
+    2; 0 for a step that is stored nowhere."""
+_NEXT_VALUES = [3.0, 7.0, 5.0, 11.0, 13.0, 17.0]
+
+
+def _first_only(i: Inputs) -> list[float]:
+    return [_targets(i, [0])[0], 0.0, 0.0]
+
+
+DETAILS: tuple[Detail, ...] = (
+    make_detail(
         "nstep.window",
         "Which rewards does an n-step target sum, and whose value does it bootstrap from?",
         _FEED
@@ -93,15 +103,10 @@ def _window() -> Detail:
             ),
         },
         tolerance=1e-4,
-        consequence=(
-            "A window that is not what n says changes bias and variance of every target: runs with "
-            "the same n are not comparable."
-        ),
-    )
-
-
-def _discount() -> Detail:
-    return make_detail(
+        consequence="""A window that is not what n says changes bias and variance of every target:
+        runs with the same n are not comparable.""",
+    ),
+    make_detail(
         "nstep.discount",
         "How often is the bootstrap value of an n-step target discounted?",
         _FEED
@@ -117,25 +122,10 @@ def _discount() -> Detail:
             "never": ("1", lambda i: 1.0),
         },
         tolerance=1e-4,
-        consequence=(
-            "A value that is discounted once after n rewards is too large by a factor of "
-            "gamma^(1 - n): the fixed point of the critic grows, up to divergence."
-        ),
-    )
-
-
-_ENDING = """Step 2 ends an episode. Step t leads to an observation of value next_values[t] (at the
-    end to the true last one, before any reset). Observed, [3]: the targets of the steps 0, 1 and
-    2; 0 for a step that is stored nowhere."""
-_NEXT_VALUES = [3.0, 7.0, 5.0, 11.0, 13.0, 17.0]
-
-
-def _first_only(i: Inputs) -> list[float]:
-    return [_targets(i, [0])[0], 0.0, 0.0]
-
-
-def _terminal() -> Detail:
-    return make_detail(
+        consequence="""A value that is discounted once after n rewards is too large by a factor of
+        gamma^(1 - n): the fixed point of the critic grows, up to divergence.""",
+    ),
+    make_detail(
         "nstep.terminal",
         "Does a termination inside the window of an n-step target remove the bootstrap value?",
         _FEED + "The end is a termination. " + _ENDING,
@@ -169,15 +159,10 @@ def _terminal() -> Detail:
                 _first_only,
             ),
         },
-        consequence=(
-            "Where a termination is not masked, the critic learns to expect value after the end of "
-            "an episode: falling over no longer costs what it should."
-        ),
-    )
-
-
-def _truncation() -> Detail:
-    return make_detail(
+        consequence="""Where a termination is not masked, the critic learns to expect value after
+        the end of an episode: falling over no longer costs what it should.""",
+    ),
+    make_detail(
         "nstep.truncation",
         "What does an n-step target hold whose window meets a truncation?",
         _FEED + "The end is a truncation (a time limit). " + _ENDING,
@@ -202,15 +187,10 @@ def _truncation() -> Detail:
                 _first_only,
             ),
         },
-        consequence=(
-            "A truncation that counts as an end teaches that the time limit is a cliff; a window "
-            "that runs on mixes the rewards of two episodes."
-        ),
-    )
-
-
-def _batch_end() -> Detail:
-    return make_detail(
+        consequence="""A truncation that counts as an end teaches that the time limit is a cliff; a
+        window that runs on mixes the rewards of two episodes.""",
+    ),
+    make_detail(
         "nstep.newest_steps",
         "What is the n-step target of the newest steps, whose window is not complete?",
         _FEED
@@ -231,15 +211,10 @@ def _batch_end() -> Detail:
             "one_step": ("a one-step target, whatever n is", _newest(n=1)),
             "not_stored": ("they are stored once their window is complete", lambda i: [0.0, 0.0]),
         },
-        consequence=(
-            "A window that runs on into the oldest steps of the buffer adds rewards that have "
-            "nothing to do with the step."
-        ),
-    )
-
-
-def _custom_buffer() -> Detail:
-    return make_detail(
+        consequence="""A window that runs on into the oldest steps of the buffer adds rewards that
+        have nothing to do with the step.""",
+    ),
+    make_detail(
         "nstep.custom_buffer",
         "Is n kept when the user names the class of the replay buffer?",
         _FEED
@@ -252,14 +227,5 @@ def _custom_buffer() -> Detail:
             "ignored": ("one reward: n is ignored, or there is none", lambda i: _sum(i, 1)),
         },
         consequence="Who passes a buffer class gets one-step targets while the settings say n.",
-    )
-
-
-DETAILS: tuple[Detail, ...] = (
-    _window(),
-    _discount(),
-    _terminal(),
-    _truncation(),
-    _batch_end(),
-    _custom_buffer(),
+    ),
 )

@@ -48,10 +48,8 @@ def _bootstrap() -> Detail:
         ("thesis, equation 23", "thesis, section 5.2, Truncation", "Pardo et al. 2018"),
         critics.BOOTSTRAP_INPUTS | _SOFT,
         variants,
-        consequence=(
-            "Values near a time limit are wrong by everything that would have followed, entropy "
-            "included: the agent learns to fear the limit."
-        ),
+        consequence="""Values near a time limit are wrong by everything that would have followed,
+        entropy included: the agent learns to fear the limit.""",
     )
 
 
@@ -94,10 +92,8 @@ def _temperature() -> Detail:
             ),
             "alpha_entropy_flipped": ("alpha with H subtracted", loss_and_gradient("alpha", 1, -1)),
         },
-        consequence=(
-            "The gradient of the temperature differs by the factor alpha: small temperatures adapt"
-            " more slowly, large ones faster."
-        ),
+        consequence="""The gradient of the temperature differs by the factor alpha: small
+        temperatures adapt more slowly, large ones faster.""",
     )
 
 
@@ -131,10 +127,8 @@ def _actor_loss() -> Detail:
             "no_entropy": ("-min over networks, no entropy term", loss("min", 0.0)),
             "entropy_flipped": ("-alpha log pi - min over networks", loss("min", -1.0)),
         },
-        consequence=(
-            "The policy climbs a different estimate of the value: any other than the minimum "
-            "follows overestimation."
-        ),
+        consequence="""The policy climbs a different estimate of the value: any other than the
+        minimum follows overestimation.""",
     )
 
 
@@ -162,10 +156,8 @@ def _replay_action() -> Detail:
             ),
         },
         tolerance=1e-4,
-        consequence=(
-            "Critics see other units: stored transitions and weights cannot be exchanged, and wide"
-            " action ranges enter unscaled."
-        ),
+        consequence="""Critics see other units: stored transitions and weights cannot be exchanged,
+        and wide action ranges enter unscaled.""",
     )
 
 
@@ -202,10 +194,8 @@ DETAILS: tuple[Detail, ...] = (
                 ),
             ),
         },
-        consequence=(
-            "Entropy outside the discount adds a bonus of the wrong size to every value, also "
-            "where an episode terminates."
-        ),
+        consequence="""Entropy outside the discount adds a bonus of the wrong size to every value,
+        also where an episode terminates.""",
     ),
     critics.target_minimum(
         "sac.target.minimum",

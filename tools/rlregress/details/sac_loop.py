@@ -5,68 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from rlregress.details import off_policy, off_policy_agent
-from rlregress.details.catalogue import Detail, Formula, Inputs, make_detail
+from rlregress.details.catalogue import Detail, Formula, Inputs, always, make_detail
 from rlregress.formulas import loops
 
 _DELAY = "thesis, section 5.3, Updating delay"
 _MODEL = "Haarnoja et al. 2019, appendix D"
-
-
-def _flags(*flags: float) -> Formula:
-    return lambda i: flags
-
-
-def _update_order() -> Detail:
-    return make_detail(
-        "sac.update_order",
-        "Does the policy's loss see the updated Q networks, and who sees the updated temperature?",
-        """One update of the framework's own loop (the policy's first one, where an update holds
-        several), all learning rates ``learning_rate``, the temperature is trained. Before it, the Q
-        networks are 0 everywhere and the target networks ``target_q``; the policy's log-probability
-        is the same in all states. Observed, [3]: 1.0 if the policy's loss is computed with the Q
-        networks as they are after their step in this update, and 0.0 if with those before it; the
-        same of the temperature in the target of the Q networks; the same of the temperature in the
-        policy's loss.""",
-        ("thesis, section 3.4.3, algorithm 3", "Haarnoja et al. 2019, algorithm 1"),
-        {
-            "learning_rate": 0.1,
-            "target_q": 5.0,
-            "reward": 1.0,
-            "discount": 0.5,
-            "log_prob": -1.7,
-            "batch_size": 5,
-        },
-        {
-            "critic_first": (
-                "the policy's loss sees the updated Q networks, both losses the old temperature",
-                _flags(1.0, 0.0, 0.0),
-            ),
-            "joint": (
-                "all losses are computed with the parameters of before the update",
-                _flags(0.0, 0.0, 0.0),
-            ),
-            "critic_temperature_policy": (
-                "Q networks, then temperature, then policy, each with what has been updated",
-                _flags(1.0, 0.0, 1.0),
-            ),
-            "temperature_critic_policy": (
-                "temperature, then Q networks, then policy, each with what has been updated",
-                _flags(1.0, 1.0, 1.0),
-            ),
-            "temperature_first": (
-                "the temperature first, Q networks and policy with the old Q networks",
-                _flags(0.0, 1.0, 1.0),
-            ),
-            "fresh_temperature_in_target": (
-                "the new temperature in the target only, the policy sees the updated Q networks",
-                _flags(1.0, 1.0, 0.0),
-            ),
-        },
-        consequence=(
-            "In a joint step the policy follows Q networks that are one update old; a temperature "
-            "that is one update old only matters while it changes fast."
-        ),
-    )
 
 
 def _temperature_rate() -> Detail:
@@ -106,37 +49,8 @@ def _temperature_rate() -> Detail:
         tolerance=0.06,
         margin=4.0,
         scales=(1.0, 1.0),
-        consequence=(
-            "The temperature sets how much noise the policy keeps: with another rate exploration "
-            "ends earlier or later, at the same settings."
-        ),
-    )
-
-
-def _temperature_initial() -> Detail:
-    return make_detail(
-        "sac.temperature.initial",
-        "From which temperature does automatic tuning start, and can that be set?",
-        """The temperature is trained. Observed, [2]: alpha before any update by default; alpha
-        before any update where the user asks for ``asked`` by the setting that the framework has
-        for the temperature's value.""",
-        ("thesis, Table 8", "thesis, section 5.3, Learning rate hyperparameter"),
-        {"asked": 0.2},
-        {
-            "one_or_asked": ("1.0, or what is asked for", lambda i: [1.0, i["asked"]]),
-            "one_always": ("1.0, whatever is asked for", lambda i: [1.0, 1.0]),
-            "asked_is_logarithm": (
-                "1.0; what is asked for is taken for log alpha",
-                lambda i: [1.0, np.exp(i["asked"])],
-            ),
-            "one_tenth_or_asked": ("0.1, or what is asked for", lambda i: [0.1, i["asked"]]),
-            "asked_value_by_default": ("0.2 by default as well", lambda i: [0.2, i["asked"]]),
-            "half_or_asked": ("0.5, or what is asked for", lambda i: [0.5, i["asked"]]),
-        },
-        consequence=(
-            "A start that is ignored makes a sweep over the temperature a sweep over nothing; a "
-            "start five times higher explores longer."
-        ),
+        consequence="""The temperature sets how much noise the policy keeps: with another rate
+        exploration ends earlier or later, at the same settings.""",
     )
 
 
@@ -184,10 +98,8 @@ def _update_schedule() -> Detail:
                 counts(1, 1, 0.5, 1, 2),
             ),
         },
-        consequence=(
-            "Fewer updates of the policy per update of the Q networks make a slower and steadier "
-            "policy; pairs on one batch follow that batch twice."
-        ),
+        consequence="""Fewer updates of the policy per update of the Q networks make a slower and
+        steadier policy; pairs on one batch follow that batch twice.""",
     )
 
 
@@ -212,10 +124,8 @@ def _reward_scaling() -> Detail:
             "sign_stored": ("only its sign is stored", lambda i: [1.0, 1.0]),
             "centred": ("the mean is subtracted when it is used", stored_and_target(1.0, 0.0)),
         },
-        consequence=(
-            "With a fixed temperature the scale of the rewards decides between exploring and "
-            "exploiting; with a trained one it shifts the balance at the start."
-        ),
+        consequence="""With a fixed temperature the scale of the rewards decides between exploring
+        and exploiting; with a trained one it shifts the balance at the start.""",
     )
 
 
@@ -244,15 +154,60 @@ def _target_interval() -> Detail:
             "from_second": ("they move at the updates 2 and 5", moved(1)),
             "never": ("they do not move in that time", lambda i: np.zeros(int(i["updates"]))),
         },
-        consequence=(
-            "Whoever slows the target networks down to stabilise training gets the same training "
-            "as before."
-        ),
+        consequence="""Whoever slows the target networks down to stabilise training gets the same
+        training as before.""",
     )
 
 
 DETAILS: tuple[Detail, ...] = (
-    _update_order(),
+    make_detail(
+        "sac.update_order",
+        "Does the policy's loss see the updated Q networks, and who sees the updated temperature?",
+        """One update of the framework's own loop (the policy's first one, where an update holds
+        several), all learning rates ``learning_rate``, the temperature is trained. Before it, the Q
+        networks are 0 everywhere and the target networks ``target_q``; the policy's log-probability
+        is the same in all states. Observed, [3]: 1.0 if the policy's loss is computed with the Q
+        networks as they are after their step in this update, and 0.0 if with those before it; the
+        same of the temperature in the target of the Q networks; the same of the temperature in the
+        policy's loss.""",
+        ("thesis, section 3.4.3, algorithm 3", "Haarnoja et al. 2019, algorithm 1"),
+        {
+            "learning_rate": 0.1,
+            "target_q": 5.0,
+            "reward": 1.0,
+            "discount": 0.5,
+            "log_prob": -1.7,
+            "batch_size": 5,
+        },
+        {
+            "critic_first": (
+                "the policy's loss sees the updated Q networks, both losses the old temperature",
+                always(1.0, 0.0, 0.0),
+            ),
+            "joint": (
+                "all losses are computed with the parameters of before the update",
+                always(0.0, 0.0, 0.0),
+            ),
+            "critic_temperature_policy": (
+                "Q networks, then temperature, then policy, each with what has been updated",
+                always(1.0, 0.0, 1.0),
+            ),
+            "temperature_critic_policy": (
+                "temperature, then Q networks, then policy, each with what has been updated",
+                always(1.0, 1.0, 1.0),
+            ),
+            "temperature_first": (
+                "the temperature first, Q networks and policy with the old Q networks",
+                always(0.0, 1.0, 1.0),
+            ),
+            "fresh_temperature_in_target": (
+                "the new temperature in the target only, the policy sees the updated Q networks",
+                always(1.0, 1.0, 0.0),
+            ),
+        },
+        consequence="""In a joint step the policy follows Q networks that are one update old; a
+        temperature that is one update old only matters while it changes fast.""",
+    ),
     _update_schedule(),
     off_policy.update_ratio(
         "sac.update_ratio",
@@ -268,7 +223,28 @@ DETAILS: tuple[Detail, ...] = (
         "sac.vectorisation", ("thesis, section 5.3, Vectorization", "thesis, appendix C.2")
     ),
     _temperature_rate(),
-    _temperature_initial(),
+    make_detail(
+        "sac.temperature.initial",
+        "From which temperature does automatic tuning start, and can that be set?",
+        """The temperature is trained. Observed, [2]: alpha before any update by default; alpha
+        before any update where the user asks for ``asked`` by the setting that the framework has
+        for the temperature's value.""",
+        ("thesis, Table 8", "thesis, section 5.3, Learning rate hyperparameter"),
+        {"asked": 0.2},
+        {
+            "one_or_asked": ("1.0, or what is asked for", lambda i: [1.0, i["asked"]]),
+            "one_always": ("1.0, whatever is asked for", lambda i: [1.0, 1.0]),
+            "asked_is_logarithm": (
+                "1.0; what is asked for is taken for log alpha",
+                lambda i: [1.0, np.exp(i["asked"])],
+            ),
+            "one_tenth_or_asked": ("0.1, or what is asked for", lambda i: [0.1, i["asked"]]),
+            "asked_value_by_default": ("0.2 by default as well", lambda i: [0.2, i["asked"]]),
+            "half_or_asked": ("0.5, or what is asked for", lambda i: [0.5, i["asked"]]),
+        },
+        consequence="""A start that is ignored makes a sweep over the temperature a sweep over
+        nothing; a start five times higher explores longer.""",
+    ),
     _target_interval(),
     _reward_scaling(),
     off_policy_agent.networks("sac.networks", ("thesis, Table 8", _MODEL)),

@@ -47,10 +47,8 @@ def log_std() -> Detail:
             ),
             "unbounded": ("log sigma = x", lambda i: i["head_outputs"]),
         },
-        consequence=(
-            "The policy can be more random or more deterministic than elsewhere, and the gradient "
-            "at the bounds vanishes or does not."
-        ),
+        consequence="""The policy can be more random or more deterministic than elsewhere, and the
+        gradient at the bounds vanishes or does not.""",
     )
 
 
@@ -90,10 +88,8 @@ def log_prob() -> list[Detail]:
             },
             # In units of the largest expectation; 1e-10 at x = 0, which float64 resolves.
             tolerance=1e-4,
-            consequence=(
-                "Log-probabilities of saturated actions differ, and with them entropy, temperature"
-                " and targets."
-            ),
+            consequence="""Log-probabilities of saturated actions differ, and with them entropy,
+            temperature and targets.""",
         ),
         make_detail(
             "sac.log_prob.action_scale",
@@ -119,9 +115,7 @@ def log_prob() -> list[Detail]:
                     lambda i: -sac.log_prob_scale_term(i["low"], i["high"]),
                 ),
             },
-            consequence=(
-                "Entropies differ by a constant per action dimension: the same target entropy "
-                "means another randomness where the bounds are not -1 and 1."
-            ),
+            consequence="""Entropies differ by a constant per action dimension: the same target
+            entropy means another randomness where the bounds are not -1 and 1.""",
         ),
     ]

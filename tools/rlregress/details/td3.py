@@ -58,57 +58,6 @@ def _law() -> Detail:
     )
 
 
-def _bounds() -> Detail:
-    return make_detail(
-        "td3.target_noise.bounds",
-        "Is the smoothed target action clipped to the bounds of its own dimension?",
-        _SMOOTHED
-        + _EACH_DRAWN
-        + """Two action dimensions; a' is [samples, 2]. Observed, [4]: per dimension the fraction of
-        samples with a' above ``high`` by more than 1e-4 of the range; the same below ``low``, with
-        the policy at minus ``squashed``.""",
-        ("thesis, equation 18", "Fujimoto et al. 2018, section 5.3"),
-        {"squashed": 1.0, "low": [-2.0, -1.0], "high": [6.0, 1.0], "samples": 100_000, "seed": 0},
-        {
-            "own_bounds": ("each dimension within its bounds", lambda i: np.zeros(4)),
-            "first_dimension": (
-                "every dimension clipped to the bounds of the first",
-                lambda i: np.array([0.0, 0.5, 0.0, 0.5]),
-            ),
-            "unclipped": ("not clipped to the bounds", lambda i: np.full(4, 0.5)),
-        },
-        # A fraction near 1/2 of 100 000 samples has a standard error of 0.0016, 0.32 % of 1/2; the
-        # few samples nearer to the bound than the threshold lower it by less than 0.1 %.
-        tolerance=0.016,
-        consequence=(
-            "Where the bounds differ between dimensions, targets are evaluated at actions that the"
-            " environment never receives."
-        ),
-    )
-
-
-def _draw() -> Detail:
-    return make_detail(
-        "td3.target_noise.draw",
-        "Does every sample of the batch get its own target noise?",
-        _SMOOTHED
-        + """d = (a' - centre of the bounds), [samples]. Observed, [1]: the standard deviation of d
-        over the samples (divisor n) divided by the root of the mean of d^2.""",
-        ("thesis, equation 18", "Fujimoto et al. 2018, section 5.3"),
-        {"squashed": 0.0, "low": -2.0, "high": 6.0, "samples": 100_000, "seed": 0},
-        {
-            "per_sample": ("one draw per sample", lambda i: 1.0),
-            "shared_over_batch": ("one draw for the whole batch", lambda i: 0.0),
-        },
-        # 1 - ratio is half of the squared mean over the variance: of the order of 1e-5.
-        tolerance=0.01,
-        consequence=(
-            "A noise shared by the whole batch does not average out: targets of one update are all"
-            " shifted alike."
-        ),
-    )
-
-
 def _bootstrap() -> Detail:
     def with_mask(mask: str) -> Formula:
         return lambda i: critics.masked_target(i, i["target_q"], mask)
@@ -123,10 +72,8 @@ def _bootstrap() -> Detail:
             name: (meaning, with_mask(mask))
             for name, (meaning, mask) in critics.BOOTSTRAP_MASKS.items()
         },
-        consequence=(
-            "Values near a time limit are wrong by everything that would have followed: the agent "
-            "learns to fear the limit."
-        ),
+        consequence="""Values near a time limit are wrong by everything that would have followed:
+        the agent learns to fear the limit.""",
     )
 
 
@@ -184,10 +131,8 @@ def _bounding() -> Detail:
             ),
             "none": ("x itself", lambda i: i["pre_activation"]),
         },
-        consequence=(
-            "The policy reaches another part of the action space, and its gradient near the bounds"
-            " differs."
-        ),
+        consequence="""The policy reaches another part of the action space, and its gradient near
+        the bounds differs.""",
     )
 
 
@@ -265,10 +210,8 @@ def _delay() -> Detail:
             "policy_every_update": ("policy always, targets at 2, 4, 6", moves((1, 0), (2, 0))),
             "not_delayed": ("both always", moves((1, 0), (1, 0))),
         },
-        consequence=(
-            "Target networks and policy move more or less often per update of the critics than a "
-            "tuned delay assumes."
-        ),
+        consequence="""Target networks and policy move more or less often per update of the critics
+        than a tuned delay assumes.""",
     )
 
 
@@ -286,8 +229,47 @@ DETAILS: tuple[Detail, ...] = (
     ),
     _bootstrap(),
     _law(),
-    _bounds(),
-    _draw(),
+    make_detail(
+        "td3.target_noise.bounds",
+        "Is the smoothed target action clipped to the bounds of its own dimension?",
+        _SMOOTHED
+        + _EACH_DRAWN
+        + """Two action dimensions; a' is [samples, 2]. Observed, [4]: per dimension the fraction of
+        samples with a' above ``high`` by more than 1e-4 of the range; the same below ``low``, with
+        the policy at minus ``squashed``.""",
+        ("thesis, equation 18", "Fujimoto et al. 2018, section 5.3"),
+        {"squashed": 1.0, "low": [-2.0, -1.0], "high": [6.0, 1.0], "samples": 100_000, "seed": 0},
+        {
+            "own_bounds": ("each dimension within its bounds", lambda i: np.zeros(4)),
+            "first_dimension": (
+                "every dimension clipped to the bounds of the first",
+                lambda i: np.array([0.0, 0.5, 0.0, 0.5]),
+            ),
+            "unclipped": ("not clipped to the bounds", lambda i: np.full(4, 0.5)),
+        },
+        # A fraction near 1/2 of 100 000 samples has a standard error of 0.0016, 0.32 % of 1/2; the
+        # few samples nearer to the bound than the threshold lower it by less than 0.1 %.
+        tolerance=0.016,
+        consequence="""Where the bounds differ between dimensions, targets are evaluated at actions
+        that the environment never receives.""",
+    ),
+    make_detail(
+        "td3.target_noise.draw",
+        "Does every sample of the batch get its own target noise?",
+        _SMOOTHED
+        + """d = (a' - centre of the bounds), [samples]. Observed, [1]: the standard deviation of d
+        over the samples (divisor n) divided by the root of the mean of d^2.""",
+        ("thesis, equation 18", "Fujimoto et al. 2018, section 5.3"),
+        {"squashed": 0.0, "low": -2.0, "high": 6.0, "samples": 100_000, "seed": 0},
+        {
+            "per_sample": ("one draw per sample", lambda i: 1.0),
+            "shared_over_batch": ("one draw for the whole batch", lambda i: 0.0),
+        },
+        # 1 - ratio is half of the squared mean over the variance: of the order of 1e-5.
+        tolerance=0.01,
+        consequence="""A noise shared by the whole batch does not average out: targets of one update
+        are all shifted alike.""",
+    ),
     _bounding(),
     _exploration(),
     _actor_loss(),

@@ -40,10 +40,8 @@ def _replay_action() -> Detail:
             ),
         },
         tolerance=1e-4,
-        consequence=(
-            "Q networks that see actions in wide units have a steeper surface: the same noise and "
-            "learning rate then mean something else per environment."
-        ),
+        consequence="""Q networks that see actions in wide units have a steeper surface: the same
+        noise and learning rate then mean something else per environment.""",
     )
 
 
@@ -74,15 +72,22 @@ def _exploration_default() -> Detail:
         tolerance=0.45,
         margin=1.2,
         scales=(1.0,),
-        consequence=(
-            "Without noise a deterministic policy never tries anything else after the warm-up, and "
-            "learns from its own habits alone."
-        ),
+        consequence="""Without noise a deterministic policy never tries anything else after the
+        warm-up, and learns from its own habits alone.""",
     )
 
 
-def _exploration_environments() -> Detail:
-    return make_detail(
+DETAILS: tuple[Detail, ...] = (
+    off_policy.update_ratio(
+        "td3.update_ratio", "updates of the Q networks", 1, (_DELAY, "thesis, Table 7"), {}
+    ),
+    off_policy.learning_starts("td3.learning_starts", (_DELAY, "thesis, Table 7")),
+    off_policy.vectorisation(
+        "td3.vectorisation", ("thesis, section 5.2, Vectorization", "thesis, appendix C.2")
+    ),
+    _replay_action(),
+    _exploration_default(),
+    make_detail(
         "td3.exploration.environments",
         "Does every parallel environment get exploration noise of its own?",
         """``environments`` parallel environments (one, where a program has no setting for more)
@@ -104,15 +109,10 @@ def _exploration_environments() -> Detail:
         tolerance=0.3,
         margin=2.0,
         scales=(1.0, 1.0),
-        consequence=(
-            "Environments that share their noise explore the same way at the same time: n "
-            "environments then bring less than n times the variety."
-        ),
-    )
-
-
-def _exploration_warmup() -> Detail:
-    return make_detail(
+        consequence="""Environments that share their noise explore the same way at the same time: n
+        environments then bring less than n times the variety.""",
+    ),
+    make_detail(
         "td3.exploration.warmup",
         "Is exploration noise added to the random actions of the warm-up too?",
         """One action dimension with bounds -1 and 1. Exploration noise is switched on and so large
@@ -127,25 +127,9 @@ def _exploration_warmup() -> Detail:
         },
         # some may lie on a bound by chance only with probability 0
         tolerance=0.02,
-        consequence=(
-            "Clipped noise on uniform actions heaps the first transitions on the bounds, and "
-            "correlated noise makes the warm-up correlated."
-        ),
-    )
-
-
-DETAILS: tuple[Detail, ...] = (
-    off_policy.update_ratio(
-        "td3.update_ratio", "updates of the Q networks", 1, (_DELAY, "thesis, Table 7"), {}
+        consequence="""Clipped noise on uniform actions heaps the first transitions on the bounds,
+        and correlated noise makes the warm-up correlated.""",
     ),
-    off_policy.learning_starts("td3.learning_starts", (_DELAY, "thesis, Table 7")),
-    off_policy.vectorisation(
-        "td3.vectorisation", ("thesis, section 5.2, Vectorization", "thesis, appendix C.2")
-    ),
-    _replay_action(),
-    _exploration_default(),
-    _exploration_environments(),
-    _exploration_warmup(),
     off_policy_agent.networks("td3.networks", (_MODEL, "thesis, Table 7")),
     off_policy_agent.gradient_clip(
         "td3.gradient_clip", ("001, general detail 8", "Fujimoto et al. 2018")

@@ -31,97 +31,8 @@ def _centre(id: str, which: str, what: str) -> Detail:
             "zero": ("no: 0, the bounds are not used", lambda i: 0.0),
             "low": ("no: the lower bound", lambda i: i["low"]),
         },
-        consequence=(
-            "Where the middle is added before the tanh, a policy on asymmetric bounds starts close "
-            "to one of them, where its gradient vanishes."
-        ),
-    )
-
-
-def _out_of_bounds() -> Detail:
-    return make_detail(
-        "policy.out_of_bounds",
-        "What does the environment receive when a plain Gaussian policy leaves the action bounds?",
-        """One action dimension with bounds [``low``, ``high``]; a Gaussian policy without a tanh,
-        with mean ``mean`` and a negligible standard deviation. One step of the framework's own
-        collection. Observed, [1]: the action that the environment receives.""",
-        ("thesis, Box 2", "the 32 details, MuJoCo 8"),
-        {"low": -0.5, "high": 0.5, "mean": 0.8},
-        {
-            "clipped": ("the nearest bound", lambda i: i["high"]),
-            "as_sampled": ("the action as it was sampled", lambda i: i["mean"]),
-            "squashed": (
-                "the tanh of the sample, between the bounds",
-                lambda i: i["high"] * np.tanh(i["mean"]),
-            ),
-        },
-        tolerance=1e-3,
-        consequence=(
-            "What an environment does beyond its bounds is undefined: some clip, some fail, some "
-            "simulate forces that do not exist."
-        ),
-    )
-
-
-def _stored_log_prob() -> Detail:
-    return make_detail(
-        "policy.stored_log_prob",
-        "Is the ratio of an unchanged policy 1 for actions that were stored at the very bounds?",
-        """One action dimension with bounds [-1, 1]; the policy that on-policy training uses on
-        bounded actions, a Gaussian with mean ``mean`` and standard deviation 1 (before the tanh,
-        if there is one). ``count`` actions are sampled, and stored with the log-probability that
-        is reported with them; the policy then scores the stored actions. Observed, [1]: the share
-        of actions whose two log-probabilities differ by more than 0.01.""",
-        ("thesis, equation 6", "docstring of rsample_and_log_prob"),
-        {"mean": 10.0, "count": 128, "seed": 0},
-        {
-            "exact": ("yes", lambda i: 0.0),
-            "differs": ("no: the sample cannot be found again from the action", lambda i: 1.0),
-        },
-        tolerance=0.04,
-        consequence=(
-            "The first epoch already clips, or pushes, on ratios that no update has caused, as "
-            "soon as a tanh policy saturates."
-        ),
-    )
-
-
-def _single_critic() -> Detail:
-    return make_detail(
-        "networks.single_critic",
-        "Does a Q network that is passed once keep its initial weights in every copy?",
-        """One Q network with the given ``weights`` is passed to a loss that trains two. Observed,
-        [2]: 1 if the first copy has these weights, else 0; the same of the second.""",
-        ("docstring of LossModule.convert_to_functional",),
-        {"weights": [0.2, -0.7]},
-        {
-            "kept": ("both copies start with these weights", lambda i: [1.0, 1.0]),
-            "first_kept": ("the first does, the second is drawn anew", lambda i: [1.0, 0.0]),
-            "resampled": (
-                "none: both are drawn anew, uniformly between the least and the largest weight",
-                lambda i: [0.0, 0.0],
-            ),
-        },
-        consequence=(
-            "An orthogonal or otherwise chosen initialisation, or pretrained weights, are lost "
-            "without a word."
-        ),
-    )
-
-
-def _critic_count() -> Detail:
-    return make_detail(
-        "networks.critic_count",
-        "How many Q networks do SAC and TD3 train by default?",
-        """Observed, [2]: Q networks that SAC, and that TD3, trains with default settings.""",
-        ("thesis, sections 3.4.2 and 3.4.3", "docstring of TD3Loss"),
-        {},
-        {
-            "two": ("two each", lambda i: [2.0, 2.0]),
-            "ten_in_td3": ("two and ten", lambda i: [2.0, 10.0]),
-            "one": ("one each", lambda i: [1.0, 1.0]),
-        },
-        consequence="The minimum over more networks underestimates more, and training costs more.",
+        consequence="""Where the middle is added before the tanh, a policy on asymmetric bounds
+        starts close to one of them, where its gradient vanishes.""",
     )
 
 
@@ -145,10 +56,8 @@ def _exploration_draw() -> Detail:
         },
         # P(mixed) = 0.992 has a standard deviation of 0.006, P(random = greedy) is 0.0016 a call
         tolerance=0.025,
-        consequence=(
-            "With one draw for all, the steps of a rollout are all random or all greedy: the "
-            "transitions stored together are far more alike."
-        ),
+        consequence="""With one draw for all, the steps of a rollout are all random or all greedy:
+        the transitions stored together are far more alike.""",
     )
 
 
@@ -165,9 +74,74 @@ DETAILS: tuple[Detail, ...] = (
         "The location before the tanh is 0; where there is a switch that also bounds the location, "
         "it is on.",
     ),
-    _out_of_bounds(),
-    _stored_log_prob(),
-    _single_critic(),
-    _critic_count(),
+    make_detail(
+        "policy.out_of_bounds",
+        "What does the environment receive when a plain Gaussian policy leaves the action bounds?",
+        """One action dimension with bounds [``low``, ``high``]; a Gaussian policy without a tanh,
+        with mean ``mean`` and a negligible standard deviation. One step of the framework's own
+        collection. Observed, [1]: the action that the environment receives.""",
+        ("thesis, Box 2", "the 32 details, MuJoCo 8"),
+        {"low": -0.5, "high": 0.5, "mean": 0.8},
+        {
+            "clipped": ("the nearest bound", lambda i: i["high"]),
+            "as_sampled": ("the action as it was sampled", lambda i: i["mean"]),
+            "squashed": (
+                "the tanh of the sample, between the bounds",
+                lambda i: i["high"] * np.tanh(i["mean"]),
+            ),
+        },
+        tolerance=1e-3,
+        consequence="""What an environment does beyond its bounds is undefined: some clip, some
+        fail, some simulate forces that do not exist.""",
+    ),
+    make_detail(
+        "policy.stored_log_prob",
+        "Is the ratio of an unchanged policy 1 for actions that were stored at the very bounds?",
+        """One action dimension with bounds [-1, 1]; the policy that on-policy training uses on
+        bounded actions, a Gaussian with mean ``mean`` and standard deviation 1 (before the tanh,
+        if there is one). ``count`` actions are sampled, and stored with the log-probability that
+        is reported with them; the policy then scores the stored actions. Observed, [1]: the share
+        of actions whose two log-probabilities differ by more than 0.01.""",
+        ("thesis, equation 6", "docstring of rsample_and_log_prob"),
+        {"mean": 10.0, "count": 128, "seed": 0},
+        {
+            "exact": ("yes", lambda i: 0.0),
+            "differs": ("no: the sample cannot be found again from the action", lambda i: 1.0),
+        },
+        tolerance=0.04,
+        consequence="""The first epoch already clips, or pushes, on ratios that no update has
+        caused, as soon as a tanh policy saturates.""",
+    ),
+    make_detail(
+        "networks.single_critic",
+        "Does a Q network that is passed once keep its initial weights in every copy?",
+        """One Q network with the given ``weights`` is passed to a loss that trains two. Observed,
+        [2]: 1 if the first copy has these weights, else 0; the same of the second.""",
+        ("docstring of LossModule.convert_to_functional",),
+        {"weights": [0.2, -0.7]},
+        {
+            "kept": ("both copies start with these weights", lambda i: [1.0, 1.0]),
+            "first_kept": ("the first does, the second is drawn anew", lambda i: [1.0, 0.0]),
+            "resampled": (
+                "none: both are drawn anew, uniformly between the least and the largest weight",
+                lambda i: [0.0, 0.0],
+            ),
+        },
+        consequence="""An orthogonal or otherwise chosen initialisation, or pretrained weights, are
+        lost without a word.""",
+    ),
+    make_detail(
+        "networks.critic_count",
+        "How many Q networks do SAC and TD3 train by default?",
+        """Observed, [2]: Q networks that SAC, and that TD3, trains with default settings.""",
+        ("thesis, sections 3.4.2 and 3.4.3", "docstring of TD3Loss"),
+        {},
+        {
+            "two": ("two each", lambda i: [2.0, 2.0]),
+            "ten_in_td3": ("two and ten", lambda i: [2.0, 10.0]),
+            "one": ("one each", lambda i: [1.0, 1.0]),
+        },
+        consequence="The minimum over more networks underestimates more, and training costs more.",
+    ),
     _exploration_draw(),
 )

@@ -6,9 +6,8 @@ import numpy as np
 
 from rlregress.details.catalogue import Detail, make_detail
 
-
-def _hard_update_period() -> Detail:
-    return make_detail(
+DETAILS: tuple[Detail, ...] = (
+    make_detail(
         "target.hard_update_period",
         "Is a target network that is copied every k updates copied every k updates?",
         """The parameter for the period of hard target updates is ``interval``; whatever counts
@@ -22,15 +21,10 @@ def _hard_update_period() -> Detail:
             "interval_minus_one": ("every k - 1", lambda i: [i["interval"] - 1.0] * 2),
             "always": ("at every one", lambda i: [1.0, 1.0]),
         },
-        consequence=(
-            "One more than the period hardly matters at 10000, doubles it at 1, and shifts every "
-            "comparison with another framework."
-        ),
-    )
-
-
-def _truncated_flags() -> Detail:
-    return make_detail(
+        consequence="""One more than the period hardly matters at 10000, doubles it at 1, and shifts
+        every comparison with another framework.""",
+    ),
+    make_detail(
         "collection.truncated_flags",
         "Which of the steps of a batch inside an episode are stored as truncated?",
         """One batch of ``steps`` steps of one environment is collected and stored by the
@@ -44,15 +38,10 @@ def _truncated_flags() -> Detail:
             "all": ("all of them", lambda i: np.ones(4)),
             "no_flag": ("the buffer has no flag of truncation", lambda i: -np.ones(4)),
         },
-        consequence=(
-            "Whatever reads the flag of truncation (n-step returns, GAE, statistics of episodes) "
-            "sees an end after every step."
-        ),
-    )
-
-
-def _autoreset() -> Detail:
-    return make_detail(
+        consequence="""Whatever reads the flag of truncation (n-step returns, GAE, statistics of
+        episodes) sees an end after every step.""",
+    ),
+    make_detail(
         "collection.autoreset",
         "Are transitions stored that never happened, from the end of one episode to the next?",
         """One environment in which every step earns reward 1 and every ``episode``-th terminates;
@@ -75,15 +64,10 @@ def _autoreset() -> Detail:
             ),
         },
         tolerance=1e-3,
-        consequence=(
-            "The critic learns that falling over leads, at no cost and with full value, to the "
-            "beginning of an episode."
-        ),
-    )
-
-
-def _clip_switch() -> Detail:
-    return make_detail(
+        consequence="""The critic learns that falling over leads, at no cost and with full value, to
+        the beginning of an episode.""",
+    ),
+    make_detail(
         "optimizer.gradient_clip.switch",
         "What do the switch and the bound of gradient clipping do together?",
         """A gradient of norm 20, ``gradient``, passes the trainer's clipping with the switch
@@ -106,15 +90,10 @@ def _clip_switch() -> Detail:
             ),
         },
         tolerance=1e-4,
-        consequence=(
-            "Who leaves the switch on without a bound trains without clipping; who turns it off to "
-            "get none gets clipping by value."
-        ),
-    )
-
-
-def _config_epsilon() -> Detail:
-    return make_detail(
+        consequence="""Who leaves the switch on without a bound trains without clipping; who turns
+        it off to get none gets clipping by value.""",
+    ),
+    make_detail(
         "optimizer.config_epsilon",
         "Which epsilon does the framework's own configuration of Adam pass on by default?",
         """Observed, [1]: log10 of the default epsilon of the class that configures Adam.""",
@@ -127,15 +106,10 @@ def _config_epsilon() -> Detail:
             "1e-8": ("1e-8, the default of PyTorch", lambda i: -8.0),
         },
         tolerance=1e-3,
-        consequence=(
-            "A larger epsilon shrinks the steps of parameters with small gradients: the same "
-            "learning rate trains more slowly."
-        ),
-    )
-
-
-def _approx_kl() -> Detail:
-    return make_detail(
+        consequence="""A larger epsilon shrinks the steps of parameters with small gradients: the
+        same learning rate trains more slowly.""",
+    ),
+    make_detail(
         "logging.approx_kl",
         "Of which minibatches is the logged KL divergence of a PPO update?",
         """Updates of ``epochs`` epochs of ``minibatches`` minibatches each, without any target KL.
@@ -152,15 +126,10 @@ def _approx_kl() -> Detail:
             "first_epoch": ("of the first epoch, averaged", lambda i: [0.5, 0.5, 0.0, 0.0]),
         },
         tolerance=1e-3,
-        consequence=(
-            "The logged number is not the one that early stopping compared in earlier epochs, and "
-            "cannot be compared between frameworks."
-        ),
-    )
-
-
-def _update_count() -> Detail:
-    return make_detail(
+        consequence="""The logged number is not the one that early stopping compared in earlier
+        epochs, and cannot be compared between frameworks.""",
+    ),
+    make_detail(
         "logging.update_count",
         "What does the logged number of updates of PPO count?",
         """One rollout, ``epochs`` epochs of ``minibatches`` minibatches each. Observed, [1]: the
@@ -177,11 +146,8 @@ def _update_count() -> Detail:
             "rollouts": ("rollouts", lambda i: 1.0),
         },
         consequence="Curves over the number of updates cannot be laid over each other.",
-    )
-
-
-def _before_first_policy_update() -> Detail:
-    return make_detail(
+    ),
+    make_detail(
         "logging.before_policy_update",
         "Does a training go on whose first log comes before the first delayed policy update?",
         """The policy is updated every ``delay`` critic updates (the framework's own parameter), and
@@ -194,16 +160,5 @@ def _before_first_policy_update() -> Detail:
             "error": ("no: it asks for a loss that there is not yet", lambda i: 1.0),
         },
         consequence="A training can end with an error for no other reason than its settings.",
-    )
-
-
-DETAILS: tuple[Detail, ...] = (
-    _hard_update_period(),
-    _truncated_flags(),
-    _autoreset(),
-    _clip_switch(),
-    _config_epsilon(),
-    _approx_kl(),
-    _update_count(),
-    _before_first_policy_update(),
+    ),
 )

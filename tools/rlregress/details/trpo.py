@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from rlregress.details.catalogue import Detail, Formula, Inputs, make_detail
+from rlregress.details.catalogue import Detail, Formula, Inputs, always, make_detail
 from rlregress.formulas import trpo
 
 _SCHULMAN = "Schulman et al. 2015"
 _GAUSSIAN = """The policy is a Gaussian whose mean and log deviation are one parameter each, and
     begin at 0. One update, without normalisation of advantages, """
 _UP_AND_DOWN = "on the actions 1 and -1 with advantages 1 and -1, which moves the mean alone. "
-
-
-def _numbers(*numbers: float) -> Formula:
-    return lambda i: numbers
 
 
 def _damped(damping: float) -> Formula:
@@ -42,10 +38,10 @@ DETAILS: tuple[Detail, ...] = (
         (f"{_SCHULMAN}, parameters of the experiments (0.01)",),
         {"bound": 0.04},
         {
-            "0.01": ("0.01", _numbers(0.01)),
-            "0.001": ("0.001", _numbers(0.001)),
-            "0.02": ("0.02", _numbers(0.02)),
-            "0.05": ("0.05", _numbers(0.05)),
+            "0.01": ("0.01", always(0.01)),
+            "0.001": ("0.001", always(0.001)),
+            "0.02": ("0.02", always(0.02)),
+            "0.05": ("0.05", always(0.05)),
         },
         tolerance=1e-3,
         consequence="It is the step size of the policy: a larger one learns faster, less surely.",
@@ -83,11 +79,11 @@ DETAILS: tuple[Detail, ...] = (
             "advantages": [[1.0, 1.0, -1.0, -1.0], [1.0, 1.0, 1.0, 1.0]],
         },
         {
-            "shrinks_0.8": ("by 0.8, until bound and improvement hold", _numbers(0.8, 0.64)),
-            "shrinks_0.5": ("by 0.5, until bound and improvement hold", _numbers(0.5, 0.5)),
-            "bound_alone": ("by 0.8, until the bound holds", _numbers(0.8, 1.0)),
-            "improvement_alone": ("by 0.8, until the objective improves", _numbers(1.0, 0.64)),
-            "none": ("by nothing: every step is taken", _numbers(1.0, 1.0)),
+            "shrinks_0.8": ("by 0.8, until bound and improvement hold", always(0.8, 0.64)),
+            "shrinks_0.5": ("by 0.5, until bound and improvement hold", always(0.5, 0.5)),
+            "bound_alone": ("by 0.8, until the bound holds", always(0.8, 1.0)),
+            "improvement_alone": ("by 0.8, until the objective improves", always(1.0, 0.64)),
+            "none": ("by nothing: every step is taken", always(1.0, 1.0)),
         },
         tolerance=2e-3,
         consequence="""Without one of both a step can leave the trust region, or make the policy
@@ -117,10 +113,10 @@ DETAILS: tuple[Detail, ...] = (
         ("documentation of each framework",),
         {"batch_size": 8},
         {
-            "ten": ("10", _numbers(10.0)),
-            "five": ("5", _numbers(5.0)),
-            "eighty": ("80", _numbers(80.0)),
-            "one": ("1", _numbers(1.0)),
+            "ten": ("10", always(10.0)),
+            "five": ("5", always(5.0)),
+            "eighty": ("80", always(80.0)),
+            "one": ("1", always(1.0)),
         },
         consequence="A value network that trains less lags behind the policy, as do advantages.",
     ),

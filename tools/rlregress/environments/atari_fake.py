@@ -26,7 +26,6 @@ class _Console:
         self._game = game
 
     def lives(self) -> int:
-        """Lives left."""
         return self._game.lives
 
 
@@ -99,7 +98,6 @@ class AtariGame(gymnasium.Env):
         return self._show(), {"lives": self.lives}
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        """One frame."""
         self.actions.append(int(action))
         self.frames += 1
         happens = self._coming.popleft() if self._coming else {}

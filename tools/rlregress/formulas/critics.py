@@ -1,4 +1,4 @@
-"""Losses and regression targets of action-value networks, shared by SAC and TD3.
+"""Losses and targets of action-value networks, and how target networks follow, of SAC and TD3.
 
 All functions compute in float64. Shapes: ``n`` networks, ``b`` samples.
 """
@@ -107,3 +107,16 @@ def td_target(
     }
     bootstrap = (1.0 - masks[mask]) * np.asarray(next_values, dtype=np.float64)
     return np.asarray(rewards, dtype=np.float64) + discount * bootstrap
+
+
+def polyak(source: np.ndarray, target: np.ndarray, tau: float) -> np.ndarray:
+    """(1 - tau) target + tau source, any shape: the target moves by the fraction tau.
+
+    Thesis, section 3.2, Polyak averaging.
+    """
+    return (1.0 - tau) * np.asarray(target, np.float64) + tau * np.asarray(source, np.float64)
+
+
+def polyak_flipped(source: np.ndarray, target: np.ndarray, tau: float) -> np.ndarray:
+    """tau target + (1 - tau) source: the coefficient is read as the fraction that is kept."""
+    return polyak(source, target, 1.0 - tau)

@@ -24,6 +24,15 @@ def orthogonal_layer(gain: float, bias_bound: float = 0.0) -> np.ndarray:
     return np.array([gain, bias_bound, 1.0])
 
 
+def orthogonal_singular_values(gains: np.ndarray, largest_bias: float = 0.0) -> np.ndarray:
+    """What networks with orthogonal layers show: [2 k + 1] for k gains (thesis, Box 1).
+
+    All singular values of an orthogonal matrix times a gain equal the gain: smallest and largest
+    of each layer, in the order of ``gains``, then the largest absolute bias of all layers.
+    """
+    return np.append(np.repeat(np.asarray(gains, dtype=np.float64), 2), largest_bias)
+
+
 def every(count: int, interval: int, offset: int = 0) -> np.ndarray:
     """1.0 where (k + offset) of k = 1..count is a multiple of ``interval``, else 0.0; [count]."""
     return ((np.arange(1, count + 1) + offset) % interval == 0).astype(np.float64)

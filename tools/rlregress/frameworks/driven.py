@@ -39,7 +39,6 @@ class ScriptedEnvs:
         self._roles: List[str] = []
 
     def environment(self) -> Scripted:
-        """One more environment."""
         self.environments.append(_RecordedEnv(self, not self.environments, self._script))
         return self.environments[-1]
 
@@ -66,7 +65,6 @@ class ScriptedEnvs:
             handle.remove()
 
     def run(self) -> LoopRecord:
-        """What has happened."""
         actions = [[float(a.item()) for a in env.received] for env in self.environments]
         return LoopRecord(actions, list(self._updates), list(self._roles))
 
@@ -79,7 +77,6 @@ class _RecordedEnv(Scripted):
         self._envs, self._first = envs, first
 
     def reset(self, **options: Any) -> Any:
-        """As scripted."""
         envs = self._envs
         if self._first and envs.begin is not None:
             begin, envs.begin = envs.begin, None
@@ -87,7 +84,6 @@ class _RecordedEnv(Scripted):
         return super().reset(**options)
 
     def step(self, action: Any) -> Any:
-        """As scripted."""
         if self._first:
             self._envs.between(self._envs.steps)
         return super().step(action)

@@ -135,7 +135,6 @@ def from_stream(kind: Any, stream: Stream) -> Any:
         """Samples as ever."""
 
         def sample(self, *arguments: Any, **options: Any) -> Any:
-            """A minibatch."""
             with stream.drawn():
                 return super().sample(*arguments, **options)
 

@@ -171,7 +171,6 @@ class Perturbation(NamedTuple):
             _at(arguments, target.labels, change)
 
     def words(self, arguments: Dict[str, Any]) -> str:
-        """What it changes, and how."""
         described = [f"{target} {_how(target, number, arguments)}"
                  for target, number in self.changes[:_NAMED_VALUES]]  # fmt: skip
         more = len(self.changes) - len(described)

@@ -117,7 +117,6 @@ class Environments:
         return returned
 
     def step(self, _: str, original: Any, environment: Any, *given: Any, **options: Any) -> Any:
-        """Step."""
         if self._depth.environments:
             return through(original, environment, *given, **options)
         self._recorder.check()

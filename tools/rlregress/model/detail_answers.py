@@ -151,7 +151,6 @@ class Comparison:
 
     @property
     def same(self) -> list[Row]:
-        """Details that are the same."""
         return [r for r in self.rows if r.shared and not r.differs and not r.undecided]
 
     @property

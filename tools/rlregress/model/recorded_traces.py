@@ -93,7 +93,6 @@ class Event:
 
     @property
     def digests(self) -> tuple[str, ...]:
-        """Of all parts."""
         return tuple(part.digest for part in self.parts.values())
 
 
@@ -120,7 +119,6 @@ class Trace:
 
     @property
     def begun(self) -> bool:
-        """Whether it has begun to train."""
         return bool(self.count("step") or self.count("optimizer"))
 
     @property

@@ -1,14 +1,15 @@
-"""``rlregress details``: how many there are, by source and framework; one of them in full."""
+"""``rlregress details``: how many there are, one of them in full, and which are installed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from rlregress.model.detail_answers import Entry, Item, Missing, ProbeCounts
+from rlregress.model.detail_answers import Entry, Item, Missing, ProbeCounts, variant_words
 from rlregress.reporting.words import counted
 
 _WIDTH_OF_FILES = 130
@@ -116,3 +117,36 @@ def one(detail: Entry, documented: Mapping[str, Mapping[tuple[str, str], str]]) 
     console.print(f"\nSources: {escape('; '.join(detail.sources))}")
     console.print(f"\nProbe: {escape(detail.observed)}\nInputs: {escape(str(dict(detail.inputs)))}")
     console.print(table)
+
+
+def _variants(scopes: dict[str, Any]) -> str:
+    by_answer: dict[str, list[str]] = {}
+    for scope, probed in scopes.items():
+        answer = variant_words(probed["found"] or probed["reason"])
+        if probed["found"] != probed["documented"]:
+            documented = variant_words(probed["documented"] or "nothing")
+            answer = f"[bold red]{answer}[/] (documented: {documented})"
+        by_answer.setdefault(answer, []).append(scope)
+    # the library is what a user gets who asks for nothing: it needs no mark
+    return "\n".join(
+        answer if "library" in scopes and len(by_answer) == 1 else f"{answer} [{', '.join(scopes)}]"
+        for answer, scopes in by_answer.items()
+    ).replace(" [", " \\[")
+
+
+def installed(fingerprint: dict[str, Any], differing: Sequence[str]) -> None:
+    """Print the table; what is not as documented stands in red with both names."""
+    console = _console()
+    table = Table(show_lines=False)
+    table.add_column("detail", no_wrap=True)
+    for framework, versions in fingerprint["versions"].items():
+        table.add_column(f"{framework} {next(iter(versions.values()))}", overflow="fold")
+    for id, frameworks in fingerprint["details"].items():
+        names = fingerprint["versions"]
+        table.add_row(id, *(_variants(frameworks[n]) if n in frameworks else "-" for n in names))
+    console.print(table)
+    console.print(
+        f"{len(differing)} not as documented: {', '.join(differing)}"
+        if differing
+        else "All as documented."
+    )

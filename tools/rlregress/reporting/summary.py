@@ -69,14 +69,10 @@ def _failed(head: str, failures: Sequence[Mapping[str, Any]]) -> list[str]:
     lines = []
     for group in grouped_failures.together(failures, lambda failure: str(failure["message"])):
         names = [f"`{failure['test']}`" for failure in group]
-        lines += [f"{head}: {names[0]}", "", *_quoted(group[0]), ""]
+        lines += [f"{head}: {names[0]}", "", *harmless.quoted(str(group[0]["message"])), ""]
         if text := grouped_failures.others(names):
             lines += [f"{text}.", ""]
     return lines
-
-
-def _quoted(failure: Mapping[str, Any]) -> list[str]:
-    return harmless.quoted(str(failure["message"]))
 
 
 def _when(result: GateResult) -> list[str]:

@@ -234,7 +234,7 @@ def of(folders: Sequence[Path]) -> Exported:
     """
     made = Exported()
     for folder in folders:
-        of_gates = _is_report(folder)
+        of_gates = folder.is_dir() and bool(nightly_reports.below(folder))
         if not of_gates and folder.is_dir() and recorded_runs.paths(folder):
             of_store(folder, made)
         elif of_gates:
@@ -248,10 +248,6 @@ def of(folders: Sequence[Path]) -> Exported:
         reason = f"the first reason: {made.left_out[0]}" if made.left_out else "they hold no runs"
         raise UserError(f"nothing could be exported of these folders; {reason}")
     return made
-
-
-def _is_report(folder: Path) -> bool:
-    return folder.is_dir() and bool(nightly_reports.below(folder))
 
 
 def as_csv(rows: Sequence[dict[str, Any]]) -> str:

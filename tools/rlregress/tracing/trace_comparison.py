@@ -101,7 +101,6 @@ class _Walk:
         )
 
     def walk(self) -> Comparison:
-        """The comparison."""
         while self.i < len(self.a) or self.j < len(self.b):
             divergence = self._next()
             if divergence is not None:

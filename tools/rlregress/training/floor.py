@@ -164,5 +164,4 @@ class Floor:
             self._networks.update()
 
     def close(self) -> None:
-        """Close the environment."""
         self._environment.close()

@@ -380,7 +380,6 @@ def _entries_of_others(
 def _entries_of(
     executions: Sequence[PieceExecution], ran: _Executed, found: Inventory, framework: str = ""
 ) -> list[Entry]:
-    """The entries of pieces of code, by what executed them."""
     unnamed = entries.unnamed(
         (execution.function for execution in executions), found.folders("new")
     )

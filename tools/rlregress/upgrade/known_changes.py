@@ -71,7 +71,6 @@ class Change:
         return self.scope == "in"
 
     def concerns(self, algorithm: str) -> bool:
-        """Whether it is one of this algorithm's."""
         return "all" in self.algorithms or algorithm in self.algorithms
 
 

@@ -491,10 +491,7 @@ class _Untyped(ast.NodeTransformer):
         node.returns = None
         return self.generic_visit(node)
 
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        """As above."""
-        node.returns = None
-        return self.generic_visit(node)
+    visit_AsyncFunctionDef = visit_FunctionDef  # type: ignore[assignment]
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
         """A name with a type is a name."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from rlregress.formulas import action_transforms, critics, sac, target_update, td3
+from rlregress.formulas import action_transforms, critics, sac, td3
 
 RNG = np.random.default_rng(0)
 
@@ -216,13 +216,13 @@ def test_a_delayed_part_moves_at_multiples_of_the_delay() -> None:
 
 def test_the_target_moves_by_the_fraction_tau() -> None:
     """From -1 towards 3 by 0.25 is 0; flipped it is 2."""
-    assert target_update.polyak(3.0, -1.0, 0.25) == 0.0
-    assert target_update.polyak_flipped(3.0, -1.0, 0.25) == 2.0
+    assert critics.polyak(3.0, -1.0, 0.25) == 0.0
+    assert critics.polyak_flipped(3.0, -1.0, 0.25) == 2.0
 
 
 def test_tau_one_copies_and_tau_zero_keeps() -> None:
     """Reductions of the Polyak average, and the other way round for the flipped one."""
     source, target = RNG.normal(size=5), RNG.normal(size=5)
-    np.testing.assert_array_equal(target_update.polyak(source, target, 1.0), source)
-    np.testing.assert_array_equal(target_update.polyak(source, target, 0.0), target)
-    np.testing.assert_array_equal(target_update.polyak_flipped(source, target, 1.0), target)
+    np.testing.assert_array_equal(critics.polyak(source, target, 1.0), source)
+    np.testing.assert_array_equal(critics.polyak(source, target, 0.0), target)
+    np.testing.assert_array_equal(critics.polyak_flipped(source, target, 1.0), target)

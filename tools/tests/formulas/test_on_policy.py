@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rlregress.formulas import gae, initialisation, ppo
+from rlregress.formulas import gae, loops, ppo
 
 RNG = np.random.default_rng(0)
 
@@ -176,5 +176,5 @@ def test_an_orthogonal_matrix_times_a_gain_has_the_gain_as_every_singular_value(
     """A tall random orthogonal matrix."""
     orthogonal, _ = np.linalg.qr(RNG.normal(size=(6, 3)))
     found = np.linalg.svd(2.0 * orthogonal, compute_uv=False)
-    expected = initialisation.orthogonal_singular_values(np.array([2.0]))
+    expected = loops.orthogonal_singular_values(np.array([2.0]))
     np.testing.assert_allclose([found.min(), found.max(), 0.0], expected)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, List, Mapping, Optional
+from typing import Any, Callable, List, Mapping
 
 import gymnasium
 import numpy as np
 import torch
 
 from rlregress.frameworks.base import TrainingRequest, Transitions
-from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
+from rlregress.frameworks.cleanrl.running import ScriptRun
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.training import heads, prepared
-from rlregress.frameworks.heads import prepare
+from rlregress.frameworks.cleanrl.training import prepared, run_prepared
 
 
 class _Untouched(gymnasium.Wrapper):
@@ -30,36 +29,15 @@ NOT_NORMALISED = (
 )
 
 
-class _Rollouts:
-    """Copies every rollout between its collection and the update."""
+def before_zero_grad(look: Callable[[], None]) -> Any:
+    """A patch that calls ``look`` whenever the script is about to empty its gradients."""
+    original = torch.optim.Optimizer.zero_grad
 
-    def __init__(self) -> None:
-        self.observations: List[np.ndarray] = []
-        self.rewards: List[np.ndarray] = []
-        self.done: List[np.ndarray] = []
-        self._collected: Optional[ScriptRun] = None
+    def zero_grad(optimizer: Any, *args: Any, **kwargs: Any) -> None:
+        look()
+        original(optimizer, *args, **kwargs)
 
-    def on_step(self, run: ScriptRun) -> None:
-        self._collected = run
-
-    def patch(self) -> Any:
-        """The script has stored the last step when it first empties its gradients."""
-        original = torch.optim.Optimizer.zero_grad
-
-        def zero_grad(optimizer: Any, *args: Any, **kwargs: Any) -> None:
-            run, self._collected = self._collected, None
-            if run is not None:
-                self._copy(run)
-            original(optimizer, *args, **kwargs)
-
-        return (torch.optim.Optimizer, "zero_grad", zero_grad)
-
-    def _copy(self, run: ScriptRun) -> None:
-        self.observations.append(run["obs"].numpy().copy())
-        self.rewards.append(run["rewards"].numpy().copy())
-        # a row says whether the step before it has ended an episode
-        ends = torch.cat([run["dones"][1:], run["next_done"].reshape(1, -1)])
-        self.done.append(ends.numpy().astype(bool))
+    return (torch.optim.Optimizer, "zero_grad", zero_grad)
 
 
 def transitions(request: TrainingRequest, environments: int, source: Source) -> Transitions:
@@ -74,33 +52,29 @@ def transitions(request: TrainingRequest, environments: int, source: Source) -> 
 
 
 def _rollouts(request: TrainingRequest, path: Path, arguments: Mapping[str, Any]) -> Transitions:
-    rollouts = _Rollouts()
-    run_script(
-        path,
-        arguments,
-        make_env=request.make_env,
-        on_step=rollouts.on_step,
-        on_start=lambda run: prepare(request, lambda: heads(run)),
-        guard_random=False,
-        patches=[*NOT_NORMALISED, rollouts.patch()],
-    )
-    return Transitions(
-        observations=np.stack(rollouts.observations),
-        next_observations=None,
-        rewards=np.stack(rollouts.rewards),
-        done=np.stack(rollouts.done),
-        terminated=None,
-    )
+    rollouts: List[Any] = []
+    collected: List[ScriptRun] = []
+
+    def copy() -> None:
+        if collected:
+            run = collected.pop()
+            # a row says whether the step before it has ended an episode
+            ends = torch.cat([run["dones"][1:], run["next_done"].reshape(1, -1)])
+            done = ends.numpy().astype(bool)
+            rollouts.append((run["obs"].numpy().copy(), run["rewards"].numpy().copy(), done))
+
+    def on_step(run: ScriptRun) -> None:
+        collected[:] = [run]
+
+    # the script has stored the last step when it first empties its gradients
+    patches = [*NOT_NORMALISED, before_zero_grad(copy)]
+    run_prepared(request, path, arguments, on_step=on_step, patches=patches)
+    observations, rewards, done = map(np.stack, zip(*rollouts))
+    return Transitions(observations, None, rewards, done, None)
 
 
 def _replay(request: TrainingRequest, path: Path, arguments: Mapping[str, Any]) -> Transitions:
-    run = run_script(
-        path,
-        arguments,
-        make_env=request.make_env,
-        on_start=lambda run: prepare(request, lambda: heads(run)),
-    )
-    buffer = run["rb"]
+    buffer = run_prepared(request, path, arguments)["rb"]
 
     def rows(stored: np.ndarray) -> np.ndarray:
         return stored[: buffer.size()].copy()[:, None]

@@ -11,11 +11,10 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from rlregress.frameworks.base import PLAIN, Minibatch, TrainingRequest, TrainingVariant
-from rlregress.frameworks.cleanrl.collection import NOT_NORMALISED
-from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
+from rlregress.frameworks.cleanrl.collection import NOT_NORMALISED, before_zero_grad
+from rlregress.frameworks.cleanrl.running import ScriptRun
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.training import heads, prepared
-from rlregress.frameworks.heads import prepare
+from rlregress.frameworks.cleanrl.training import prepared, run_prepared
 from rlregress.frameworks.samples import array, note_samples, noted_targets
 
 #: the script's name of a flattened rollout -> the field that its rows are
@@ -93,32 +92,18 @@ class _Indexing(TorchFunctionMode):
                     self._rows[field] = array(answer)
         return answer
 
-    def patch(self) -> Any:
-        """The end of a minibatch."""
-        original = torch.optim.Optimizer.zero_grad
-
-        def zero_grad(optimizer: Any, *args: Any, **kwargs: Any) -> None:
-            self.read.append(Minibatch(**self._rows))
-            self._rows = {}
-            original(optimizer, *args, **kwargs)
-
-        return (torch.optim.Optimizer, "zero_grad", zero_grad)
+    def end(self) -> None:
+        self.read.append(Minibatch(**self._rows))
+        self._rows = {}
 
 
 def _rollouts(
     request: TrainingRequest, path: Path, arguments: Mapping[str, Any], resets: List[Any]
 ) -> Sequence[Minibatch]:
     indexing = _Indexing()
+    patches = [*NOT_NORMALISED, *resets, before_zero_grad(indexing.end)]
     with indexing:
-        run_script(
-            path,
-            arguments,
-            make_env=request.make_env,
-            on_step=indexing.on_step,
-            on_start=lambda run: prepare(request, lambda: heads(run)),
-            guard_random=False,
-            patches=[*NOT_NORMALISED, *resets, indexing.patch()],
-        )
+        run_prepared(request, path, arguments, on_step=indexing.on_step, patches=patches)
     return indexing.read
 
 
@@ -133,13 +118,5 @@ def _replay(
             note_samples(buffer, read)
 
     with noted_targets(read):
-        run_script(
-            path,
-            arguments,
-            make_env=request.make_env,
-            on_step=on_step,
-            on_start=lambda run: prepare(request, lambda: heads(run)),
-            guard_random=False,
-            patches=resets,
-        )
+        run_prepared(request, path, arguments, on_step=on_step, patches=resets)
     return read

@@ -80,7 +80,6 @@ class Made(Env):
         """Nothing to see."""
 
     def close(self) -> None:
-        """Close the environment."""
         self._environment.close()
 
     def leave_counting_to_vector(self) -> None:

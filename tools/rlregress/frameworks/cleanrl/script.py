@@ -108,7 +108,6 @@ class Anchor:
 
     @property
     def statement(self) -> ast.stmt:
-        """The statement itself."""
         return self.block.statements[self.index]
 
     @property
@@ -249,7 +248,7 @@ class Script:
                 f"{self}: {quantity}: no statement is {described}; {self._advice()}", self.known
             )
         if which in ("outermost", "innermost"):
-            depths = [_depth(place.block) for place in places]
+            depths = [len(_chain(place.block)) for place in places]
             wanted = min(depths) if which == "outermost" else max(depths)
             places = [p for p, depth in zip(places, depths) if depth == wanted]
         elif which:
@@ -316,10 +315,6 @@ def _chain(block: Block) -> List[Tuple[Block, int]]:
         chain.append((block.outer, block.place))
         block = block.outer
     return chain[::-1]
-
-
-def _depth(block: Block) -> int:
-    return len(_chain(block))
 
 
 def _index_in(block: Block, place: Anchor) -> int:

@@ -52,7 +52,6 @@ class Source:
 
     @property
     def folder(self) -> Path:
-        """The folder of the scripts."""
         return self.root / _PACKAGE
 
     @property

@@ -39,7 +39,6 @@ class _Reseeded(gymnasium.Wrapper):
         self._seed = seed
 
     def reset(self, *, seed: Any = None, options: Any = None) -> Any:
-        """As the environment."""
         return self.env.reset(seed=seed if seed is None else self._seed, options=options)
 
 

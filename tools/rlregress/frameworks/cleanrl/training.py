@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, Tuple
 
 import gymnasium
@@ -359,21 +360,27 @@ def prepared(
     return path, arguments
 
 
+def run_prepared(
+    request: TrainingRequest, path: Path, arguments: Mapping[str, Any], **options: Any
+) -> ScriptRun:
+    """Run a script from the networks that a request wants; ``options`` are of ``run_script``."""
+    return run_script(
+        path,
+        arguments,
+        make_env=request.make_env,
+        on_start=lambda run: prepare(request, lambda: heads(run)),
+        # what a checkpoint disturbs must show
+        guard_random=False,
+        **options,
+    )
+
+
 def train(request: TrainingRequest, source: Source) -> Trained:
     """Train with the script, started with arguments as a user of CleanRL starts it.
 
     Checkpoints come after a step of the environment, before the script has stored it.
     """
-    path, arguments = prepared(request, source)
-    run = run_script(
-        path,
-        arguments,
-        make_env=request.make_env,
-        on_step=_watch(request),
-        on_start=lambda run: prepare(request, lambda: heads(run)),
-        # what a checkpoint disturbs must show
-        guard_random=False,
-    )
+    run = run_prepared(request, *prepared(request, source), on_step=_watch(request))
     return Trained(
         policy_of(run),
         _value_of(run),

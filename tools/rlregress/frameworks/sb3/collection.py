@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List
+from typing import Any, Callable, List
 
 import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback
@@ -14,26 +14,18 @@ from rlregress.frameworks.sb3 import compat, gyms
 from rlregress.frameworks.sb3.training import ALGORITHMS, arguments_for, heads
 
 
-class _Rollouts(BaseCallback):
-    """Copies every rollout between its collection and the update."""
+class AtRolloutEnd(BaseCallback):
+    """Calls ``look`` with the agent between the collection of a rollout and its update."""
 
-    def __init__(self) -> None:
+    def __init__(self, look: Callable[[Any], None]) -> None:
         super().__init__()
-        self.observations: List[np.ndarray] = []
-        self.rewards: List[np.ndarray] = []
-        self.done: List[np.ndarray] = []
+        self._look = look
 
     def _on_step(self) -> bool:
         return True
 
     def _on_rollout_end(self) -> None:
-        buffer = getattr(self.model, "rollout_buffer", None)
-        if buffer is None:
-            return
-        self.observations.append(buffer.observations.copy())
-        self.rewards.append(buffer.rewards.copy())
-        # the buffer marks the first step of an episode, not the last one of the episode before
-        self.done.append(compat.episode_starts(self.model)[1:])
+        self._look(self.model)
 
 
 def _normalised(vectorised: Any, around: TrainingVariant) -> Any:
@@ -64,16 +56,19 @@ def agent(request: TrainingRequest, environments: int, around: TrainingVariant =
 def transitions(request: TrainingRequest, environments: int) -> Transitions:
     """Learn with ``learn`` on ``environments`` copies in a ``DummyVecEnv``."""
     model = agent(request, environments)
-    rollouts = _Rollouts()
-    model.learn(request.total_steps, callback=rollouts)
-    if rollouts.observations:
-        return Transitions(
-            observations=np.stack(rollouts.observations),
-            next_observations=None,
-            rewards=np.stack(rollouts.rewards),
-            done=np.stack(rollouts.done),
-            terminated=None,
-        )
+    rollouts: List[Any] = []
+
+    def copy(model: Any) -> None:
+        buffer = getattr(model, "rollout_buffer", None)
+        if buffer is not None:
+            # the buffer marks the first step of an episode, not the last one of the episode before
+            done = compat.episode_starts(model)[1:]
+            rollouts.append((buffer.observations.copy(), buffer.rewards.copy(), done))
+
+    model.learn(request.total_steps, callback=AtRolloutEnd(copy))
+    if rollouts:
+        observations, rewards, done = map(np.stack, zip(*rollouts))
+        return Transitions(observations, None, rewards, done, None)
     buffer = model.replay_buffer
     steps = request.hyperparameters["steps_per_collection"]
 

@@ -13,7 +13,7 @@ from torch import nn
 from rlregress.frameworks.base import Unprobed
 from rlregress.frameworks.families import read_each
 from rlregress.frameworks.sb3 import compat, gyms
-from rlregress.frameworks.sb3.training import _ARGUMENTS, ALGORITHMS, arguments_of
+from rlregress.frameworks.sb3.training import ALGORITHMS, ARGUMENTS, arguments_of
 from rlregress.frameworks.scripted import Scripted
 
 #: hyperparameters that are no keyword of their own -> the keyword that sets them.
@@ -40,7 +40,7 @@ def names() -> Dict[Tuple[str, str], Dict[str, str]]:
     by_cell = {}
     for algorithm, made in ALGORITHMS.items():
         keywords = inspect.signature(made).parameters
-        named = {**_ARGUMENTS[algorithm], **_INSIDE[algorithm]}
+        named = {**ARGUMENTS[algorithm], **_INSIDE[algorithm]}
         for own in named.values():
             if own.partition(".")[0] not in keywords:
                 raise Unprobed(f"{made.__name__} has no keyword '{own}'", known=True)

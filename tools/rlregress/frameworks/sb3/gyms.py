@@ -111,7 +111,6 @@ class Native(Env):
         return self._environment.render()
 
     def close(self) -> None:
-        """Close the environment."""
         self._environment.close()
 
 

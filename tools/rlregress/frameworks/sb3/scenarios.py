@@ -20,7 +20,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.capabilities import check_arguments
 from rlregress.frameworks.framework_errors import ExpectedError
-from rlregress.frameworks.sb3 import compat, generated_cases, user_code
+from rlregress.frameworks.sb3 import compat, generated_cases, training, user_code
 from rlregress.frameworks.sb3.post_training import PostTraining
 from rlregress.frameworks.sb3.scenario_request import (
     ON_POLICY,
@@ -34,40 +34,11 @@ from rlregress.frameworks.sb3.scenario_request import (
 from rlregress.frameworks.sb3.wrappers import Wrappers
 
 _STEPS = 160
-_ARGUMENTS = {
-    "learning_rate": "learning_rate",
-    "discount": "gamma",
-    "minibatch_size": "batch_size",
-    "max_gradient_norm": "max_grad_norm",
-}
-_ON_POLICY_ARGUMENTS = {
-    **_ARGUMENTS,
-    "rollout_steps": "n_steps",
-    "epochs": "n_epochs",
-    "gae_lambda": "gae_lambda",
-    "clip_range": "clip_range",
-    "value_clip_range": "clip_range_vf",
-    "normalize_advantage": "normalize_advantage",
-    "entropy_coefficient": "ent_coef",
-    "value_coefficient": "vf_coef",
-    "target_kl": "target_kl",
-}
 _OFF_POLICY_ARGUMENTS = {
-    **_ARGUMENTS,
-    "replay_size": "buffer_size",
-    "learning_starts": "learning_starts",
-    "polyak_coefficient": "tau",
-    "steps_per_collection": "train_freq",
-    "updates_per_collection": "gradient_steps",
+    **training.ARGUMENTS["sac"],
+    **training.ARGUMENTS["td3"],
+    **training.ARGUMENTS["dqn"],
     "n_step": "n_steps",
-    "policy_delay": "policy_delay",
-    "target_noise": "target_policy_noise",
-    "target_noise_clip": "target_noise_clip",
-    "target_entropy": "target_entropy",
-    "target_update_interval": "target_update_interval",
-    "exploration_fraction": "exploration_fraction",
-    "exploration_initial": "exploration_initial_eps",
-    "exploration_final": "exploration_final_eps",
 }
 _POLICY_ARGUMENTS = {
     "hidden_sizes": "net_arch",
@@ -175,7 +146,7 @@ def _arguments(options: ScenarioOptions, algorithm: Any, wrappers: Wrappers) -> 
         kind = "rollout" if on_policy else "replay"
         joined = "Dict" if policy == "MultiInputPolicy" else ""
         arguments[f"{kind}_buffer_class"] = user_code.rows(f"{joined}{kind.title()}Buffer")
-    names = _ON_POLICY_ARGUMENTS if on_policy else _OFF_POLICY_ARGUMENTS
+    names = training.ARGUMENTS["ppo"] if on_policy else _OFF_POLICY_ARGUMENTS
     for name in [name for name in options.settings if name in names]:
         arguments[names[name]] = options.take(name)
     numpy_numbers = options.take("numpy_numbers", [])

@@ -41,7 +41,7 @@ _OFF_POLICY = {
     "steps_per_collection": "train_freq",
     "updates_per_collection": "gradient_steps",
 }
-_ARGUMENTS = {
+ARGUMENTS = {
     "ppo": {
         **_SHARED,
         "rollout_steps": "n_steps",
@@ -122,7 +122,7 @@ def arguments_of(
             made["action_noise"] = NormalActionNoise(mean=zeros, sigma=zeros + float(deviation))
     if "max_gradient_norm" in given and given["max_gradient_norm"] is None:
         given["max_gradient_norm"] = math.inf  # it always clips; at infinity nothing is changed
-    names = _ARGUMENTS[algorithm]
+    names = ARGUMENTS[algorithm]
     unknown = sorted(set(given) - set(names))
     if unknown:
         reasons.append(f"it has no {', '.join(unknown)}")

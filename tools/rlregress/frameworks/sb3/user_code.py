@@ -17,7 +17,6 @@ class Capture:
     """What a user looks at: a trace sees what ``capture`` hands back."""
 
     def capture(self, numbers: List[Any]) -> List[Any]:
-        """The numbers, and words, as they are."""
         return numbers
 
 
@@ -28,7 +27,6 @@ class Changed(gyms.Wrapper):
     """An environment that shows, takes or tells something else than the one in it."""
 
     def transformed_observation(self, observation: Any) -> Any:
-        """What is shown."""
         return observation
 
     def extra_info(self, observation: Any) -> Dict[str, Any]:
@@ -83,7 +81,6 @@ class MatrixBits(Changed):
         self.observation_space = gyms.spaces.MultiBinary([1, int(env.observation_space.n)])
 
     def transformed_observation(self, observation: Any) -> Any:
-        """One row."""
         return np.reshape(observation, (1, -1))
 
 
@@ -126,7 +123,6 @@ class LopsidedGoals(Changed):
         return beyond.astype(np.float32) - 1.0
 
     def step(self, action: Any) -> Any:
-        """A step with this reward."""
         observation, _, *rest = super().step(action)
         goals = observation["achieved_goal"], observation["desired_goal"]
         return (observation, float(self.compute_reward(*goals, {})), *rest)
@@ -200,11 +196,9 @@ class Game(gyms.Env):
         return ["NOOP", "FIRE", "RIGHT"]
 
     def lives(self) -> int:
-        """Lives that are left."""
         return self._lives
 
     def reset(self, **options: Any) -> Any:
-        """A new game."""
         self._lives, self._t = 3, 0
         returned = self._environment.reset(**options)
         if isinstance(returned, tuple):
@@ -226,7 +220,6 @@ class DoubleRewards(VecEnvWrapper):
     """Rewards in double precision, as a user scales them."""
 
     def reset(self) -> Any:
-        """As it is."""
         return self.venv.reset()
 
     def step_wait(self) -> Any:

@@ -55,7 +55,6 @@ class Wrappers:
         self.spaces = self._dressed(gyms.native(make_env(**self._options)))
 
     def made(self, first: int) -> Any:
-        """One environment."""
         return self._dressed(gyms.native(self._make_env(**{"first": first, **self._options})))
 
     def like(self, observations: str = "box", **options: Any) -> Any:
@@ -109,7 +108,6 @@ class Wrappers:
         return self.made(first)
 
     def normalized(self, environment: Any, training: bool = True) -> Any:
-        """The environment in a normaliser."""
         options = dict(self._clips)
         observations = self._normalize in ("both", "observations")
         if observations and self.observations.startswith("dict"):

@@ -97,6 +97,23 @@ def made(called: Any, *arguments: Any, **given: Any) -> Any:
     return called(*arguments, **options(called, **given))
 
 
+def silent_trainer(
+    kind: Any, collector: Any, loss: Any, total_steps: int, counting: bool = False, **given: Any
+) -> Any:
+    """A trainer that draws no bar and logs nothing but, if ``counting``, its updates."""
+    return made(
+        kind,
+        collector=collector,
+        loss_module=loss,
+        total_frames=total_steps,
+        frame_skip=1,
+        progress_bar=False,
+        enable_logging=False,
+        auto_log_optim_steps=counting,
+        **given,
+    )
+
+
 def read(thing: Any, name: str) -> Any:
     """An attribute by its newest name.
 

@@ -66,6 +66,17 @@ __all__ = ["applied", "names", "values"]
 _WRITTEN_FOR = (0, 14)
 
 #: hyperparameter -> attribute of the programs' configuration.
+_OFF_POLICY = {
+    "learning_rate": "optim.lr",
+    "minibatch_size": "optim.batch_size",
+    "replay_size": "replay_buffer.size",
+    "learning_starts": "collector.init_random_frames",
+    "polyak_coefficient": "optim.target_update_polyak",
+    "discount": "optim.gamma",
+    "steps_per_collection": "collector.frames_per_batch",
+    "updates_per_collection": "optim.utd_ratio",
+    "hidden_sizes": "network.hidden_sizes",
+}
 _PROGRAMS = {
     "ppo": {
         "learning_rate": "optim.lr",
@@ -80,43 +91,17 @@ _PROGRAMS = {
         "value_coefficient": "loss.critic_coeff",
     },
     "sac": {
-        "learning_rate": "optim.lr",
+        **_OFF_POLICY,
         "critic_learning_rate": "optim.lr",
-        "minibatch_size": "optim.batch_size",
-        "replay_size": "replay_buffer.size",
-        "learning_starts": "collector.init_random_frames",
-        "polyak_coefficient": "optim.target_update_polyak",
-        "discount": "optim.gamma",
-        "steps_per_collection": "collector.frames_per_batch",
-        "updates_per_collection": "optim.utd_ratio",
         "initial_temperature": "optim.alpha_init",
-        "hidden_sizes": "network.hidden_sizes",
     },
     "td3": {
-        "learning_rate": "optim.lr",
-        "minibatch_size": "optim.batch_size",
-        "replay_size": "replay_buffer.size",
-        "learning_starts": "collector.init_random_frames",
-        "polyak_coefficient": "optim.target_update_polyak",
-        "discount": "optim.gamma",
-        "steps_per_collection": "collector.frames_per_batch",
-        "updates_per_collection": "optim.utd_ratio",
+        **_OFF_POLICY,
         "policy_delay": "optim.policy_update_delay",
         "target_noise": "optim.policy_noise",
         "target_noise_clip": "optim.noise_clip",
-        "hidden_sizes": "network.hidden_sizes",
     },
-    "ddpg": {
-        "learning_rate": "optim.lr",
-        "minibatch_size": "optim.batch_size",
-        "replay_size": "replay_buffer.size",
-        "learning_starts": "collector.init_random_frames",
-        "polyak_coefficient": "optim.target_update_polyak",
-        "discount": "optim.gamma",
-        "steps_per_collection": "collector.frames_per_batch",
-        "updates_per_collection": "optim.utd_ratio",
-        "hidden_sizes": "network.hidden_sizes",
-    },
+    "ddpg": _OFF_POLICY,
     "dqn": {
         "learning_rate": "optim.lr",
         "minibatch_size": "buffer.batch_size",
@@ -315,62 +300,59 @@ def _critics() -> Any:
     return [q_network(Constant(0.0)) for _ in range(2)]
 
 
+def _off_policy(loss: Any) -> Dict[str, Any]:
+    loss.make_value_estimator()
+    return {
+        "learning_starts": parameter(Collector, "init_random_frames").default,
+        "discount": number(loss.value_estimator.gamma),
+        "hidden_sizes": _hidden_sizes(),
+    }
+
+
 def _sac() -> Dict[str, Any]:
     dimensions = 2
     actor = policy(Numbers([0.0] * 2, [1.0] * 2), box([-1.0] * 2, [1.0] * 2), TanhNormal)
     loss = sac_loss(actor, _critics())
-    loss.make_value_estimator()
     automatic = float(loss.target_entropy) == -dimensions
     return {
-        "learning_starts": parameter(Collector, "init_random_frames").default,
-        "discount": number(loss.value_estimator.gamma),
+        **_off_policy(loss),
         "initial_temperature": number(loss.log_alpha.exp()),
         "target_entropy": "auto" if automatic else float(loss.target_entropy),
-        "hidden_sizes": _hidden_sizes(),
     }
 
 
 def _td3() -> Dict[str, Any]:
     actor = TensorDictModule(Constant(0.0), in_keys=["observation"], out_keys=["action"])
     loss = td3_loss(actor, _critics(), action_spec=box(-1.0, 1.0))
-    loss.make_value_estimator()
     _, noise = with_gaussian_noise(actor, box(-1.0, 1.0))
     return {
-        "learning_starts": parameter(Collector, "init_random_frames").default,
-        "discount": number(loss.value_estimator.gamma),
+        **_off_policy(loss),
         "exploration_noise": number(noise.sigma * noise.std),
         "target_noise": number(loss.policy_noise),
         "target_noise_clip": number(loss.noise_clip),
-        "hidden_sizes": _hidden_sizes(),
     }
 
 
 def _ddpg() -> Dict[str, Any]:
     actor = TensorDictModule(Constant(0.0), in_keys=["observation"], out_keys=["action"])
     loss = DDPGLoss(actor, q_network(Constant(0.0)))
-    loss.make_value_estimator()
     _, noise = with_gaussian_noise(actor, box(-1.0, 1.0))
     return {
-        "learning_starts": parameter(Collector, "init_random_frames").default,
-        "discount": number(loss.value_estimator.gamma),
+        **_off_policy(loss),
         "exploration_noise": number(noise.sigma * noise.std),
-        "hidden_sizes": _hidden_sizes(),
     }
 
 
 def _dqn() -> Dict[str, Any]:
     spec = OneHot(2)
     loss = DQNLoss(QValueActor(nn.Linear(1, 2), in_keys=["observation"], spec=spec))
-    loss.make_value_estimator()
     greedy = EGreedyModule(spec)
     return {
-        "learning_starts": parameter(Collector, "init_random_frames").default,
-        "discount": number(loss.value_estimator.gamma),
+        **_off_policy(loss),
         "target_update_interval": HardUpdate(loss).value_network_update_interval,
         "exploration_initial": number(greedy.eps_init),
         "exploration_final": number(greedy.eps_end),
         "exploration_steps": greedy.annealing_num_steps,
-        "hidden_sizes": _hidden_sizes(),
     }
 
 

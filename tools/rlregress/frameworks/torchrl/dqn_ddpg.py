@@ -40,6 +40,7 @@ from rlregress.frameworks.torchrl.compat import (
     action_spec,
     deterministic,
     made,
+    silent_trainer,
     with_gaussian_noise,
 )
 
@@ -89,16 +90,24 @@ def _network(given: Mapping[str, Any], shape: Tuple[int, ...], outputs: int) -> 
                 activation_class=nn.ReLU,
             ),
         )
-    return _mlp(given, shape[-1], outputs)
+    return perceptron(given, shape[-1], outputs)
 
 
-def _mlp(given: Mapping[str, Any], inputs: int, outputs: int) -> Any:
+def perceptron(
+    given: Mapping[str, Any], inputs: int, outputs: int, activation: Any = nn.ReLU
+) -> Any:
+    """A multilayer perceptron of the hidden sizes that are given."""
     return MLP(
         in_features=inputs,
         out_features=outputs,
         num_cells=list(given["hidden_sizes"]),
-        activation_class=nn.ReLU,
+        activation_class=activation,
     )
+
+
+def buffer_of(given: Mapping[str, Any], kind: Any = TensorDictReplayBuffer) -> Any:
+    """A replay buffer, of another class where its draws are watched."""
+    return kind(storage=LazyTensorStorage(given["replay_size"]), batch_size=given["minibatch_size"])
 
 
 def _dqn(request: Any, environment: Any, given: Mapping[str, Any]) -> Parts:
@@ -127,14 +136,14 @@ def _dqn(request: Any, environment: Any, given: Mapping[str, Any]) -> Parts:
 def _ddpg(request: Any, environment: Any, given: Mapping[str, Any]) -> Parts:
     spec = action_spec(environment)
     inputs = environment.observation_spec["observation"].shape[-1]
-    network = _mlp(given, inputs, spec.shape[-1])
+    network = perceptron(given, inputs, spec.shape[-1])
     parts = (
         TensorDictModule(network, in_keys=["observation"], out_keys=["param"]),
         TanhModule(in_keys=["param"], out_keys=["action"], spec=spec),
     )
     actor = TensorDictSequential(*parts)
     critic = ValueOperator(
-        _mlp(given, inputs + spec.shape[-1], 1), in_keys=["observation", "action"]
+        perceptron(given, inputs + spec.shape[-1], 1), in_keys=["observation", "action"]
     )
     prepare(request, lambda: Heads(last_linear(network), values=[last_linear(critic)]))
     _, noise = with_gaussian_noise(
@@ -174,28 +183,23 @@ def trainer_of(
         buffer: class of the replay buffer.
         options: further ones of the trainer.
     """
-    return made(
-        parts.kind,
-        collector=made(
-            Collector,
-            environment,
-            parts.acting,
-            frames_per_batch=given["steps_per_collection"],
-            total_frames=request.total_steps,
-            init_random_frames=given["learning_starts"],
-        ),
+    collector = made(
+        Collector,
+        environment,
+        parts.acting,
+        frames_per_batch=given["steps_per_collection"],
         total_frames=request.total_steps,
-        frame_skip=1,
+        init_random_frames=given["learning_starts"],
+    )
+    return silent_trainer(
+        parts.kind,
+        collector,
+        parts.loss,
+        request.total_steps,
         optim_steps_per_batch=given["updates_per_collection"],
-        loss_module=parts.loss,
         optimizer=torch.optim.Adam(parts.loss.parameters(), lr=given["learning_rate"]),
-        replay_buffer=buffer(
-            storage=LazyTensorStorage(given["replay_size"]), batch_size=given["minibatch_size"]
-        ),
+        replay_buffer=buffer_of(given, buffer),
         target_net_updater=parts.updater,
-        progress_bar=False,
-        enable_logging=False,
-        auto_log_optim_steps=False,
         **parts.options,
         **options,
     )

@@ -7,6 +7,17 @@ from typing import Any, Callable, Dict, Sequence
 import torch
 from torch import nn
 
+from rlregress.frameworks.torchrl.api import (
+    Bounded,
+    ExplorationType,
+    NormalParamExtractor,
+    ProbabilisticActor,
+    QValueActor,
+    TensorDict,
+    TensorDictModule,
+    ValueOperator,
+    set_exploration_type,
+)
 from rlregress.frameworks.torchrl.compat import library
 
 OBSERVATIONS, ACTIONS = 3, 2
@@ -16,8 +27,6 @@ CHOICES = 4
 
 def dictionary(items: Dict[str, Any], shape: Sequence[int]) -> Any:
     """A tensordict."""
-    from tensordict import TensorDict
-
     return TensorDict(items, batch_size=list(shape))
 
 
@@ -39,28 +48,22 @@ class Together(nn.Sequential):
 
 def value(*layers: nn.Module) -> Any:
     """A state-value network: one linear layer, behind what is given."""
-    from torchrl.modules import ValueOperator
-
     return ValueOperator(nn.Sequential(nn.Linear(OBSERVATIONS, 1), *layers), ["observation"])
 
 
 def critic(layer: nn.Module, *keys: str) -> Any:
     """A value of what is read by these names."""
-    return library("torchrl.modules", "ValueOperator")(layer, list(keys))
+    return ValueOperator(layer, list(keys))
 
 
 def action_value(*layers: nn.Module) -> Any:
     """An action-value network of continuous actions."""
-    from torchrl.modules import ValueOperator
-
     network = Together(nn.Linear(OBSERVATIONS + ACTIONS, 1), *layers)
     return ValueOperator(network, in_keys=["observation", "action"])
 
 
 def q_values(*layers: nn.Module, **options: Any) -> Any:
     """An actor that takes the choice of the greatest value."""
-    from torchrl.modules import QValueActor
-
     network = nn.Sequential(nn.Linear(OBSERVATIONS, CHOICES), *layers)
     given = {"action_space": "one_hot", **options}
     return QValueActor(network, in_keys=["observation"], **given)
@@ -68,16 +71,11 @@ def q_values(*layers: nn.Module, **options: Any) -> Any:
 
 def choice_values() -> Any:
     """The values of all choices."""
-    from tensordict.nn import TensorDictModule
-
     return TensorDictModule(nn.Linear(OBSERVATIONS, CHOICES), ["observation"], ["action_value"])
 
 
 def stochastic(distribution: Any, gain: float = 1.0, **options: Any) -> Any:
     """An actor with a location and a scale for each of its actions; a gain drives it to bounds."""
-    from tensordict.nn import NormalParamExtractor, TensorDictModule
-    from torchrl.modules import ProbabilisticActor
-
     layer = nn.Linear(OBSERVATIONS, 2 * ACTIONS)
     with torch.no_grad():
         layer.weight.mul_(gain)
@@ -93,9 +91,6 @@ def stochastic(distribution: Any, gain: float = 1.0, **options: Any) -> Any:
 
 def choosing(distribution: Any, masked: bool = False, **options: Any) -> Any:
     """An actor that chooses, by logits and perhaps a mask of the batch."""
-    from tensordict.nn import TensorDictModule
-    from torchrl.modules import ProbabilisticActor
-
     return ProbabilisticActor(
         TensorDictModule(nn.Linear(OBSERVATIONS, CHOICES), ["observation"], ["logits"]),
         in_keys=["logits", "mask"] if masked else ["logits"],
@@ -107,16 +102,13 @@ def choosing(distribution: Any, masked: bool = False, **options: Any) -> Any:
 
 def deterministic() -> Any:
     """An actor without chance."""
-    from tensordict.nn import TensorDictModule
-
     network = nn.Sequential(nn.Linear(OBSERVATIONS, ACTIONS), nn.Tanh())
     return TensorDictModule(network, ["observation"], ["action"])
 
 
 def bounds(low: float = -1.0, high: float = 1.0) -> Any:
     """The specification of the actions."""
-    kind = library("torchrl.data", "Bounded", "BoundedTensorSpec")
-    return kind(low, high, shape=(ACTIONS,))
+    return Bounded(low, high, shape=(ACTIONS,))
 
 
 # -- several heads, exploration and estimators -----------------------------------------------------
@@ -136,36 +128,24 @@ class _Heads(nn.Module):
 
 def actor_of_heads(move: Any, nested: bool, choice: Any = torch.distributions.Categorical) -> Any:
     """An actor of a move, which is continuous, and a choice."""
-    from tensordict.nn import CompositeDistribution, TensorDictModule
-    from torchrl.modules import ProbabilisticActor
-
     outputs = [
         ("params", "move", "loc"),
         ("params", "move", "scale"),
         ("params", "choice", "logits"),
     ]
-    kinds = {
-        "move": move,
-        "choice": choice,
-    }
+    kinds = {"move": move, "choice": choice}
     names = {"move": ("agent", "move"), "choice": ("agent", "choice")}
     options = {"distribution_map": kinds, **({"name_map": names} if nested else {})}
     return ProbabilisticActor(
         TensorDictModule(_Heads(), ["observation"], outputs),
         in_keys=["params"],
-        distribution_class=CompositeDistribution,
+        distribution_class=library("tensordict.nn", "CompositeDistribution"),
         distribution_kwargs=options,
         return_log_prob=True,
     )
 
 
 def exploring(name: str, call: Callable[[], Any]) -> Any:
-    """What a call returns under a type of exploration."""
-    exploration = library("torchrl.envs.utils", "set_exploration_type")
-    types = library("torchrl.envs.utils", "ExplorationType")
-    names = {"deterministic": ("DETERMINISTIC", "MODE"), "random": ("RANDOM",), "mean": ("MEAN",)}
-    kind = next(
-        getattr(types, known_name) for known_name in names[name] if hasattr(types, known_name)
-    )
-    with exploration(kind), torch.no_grad():
+    """What a call returns under a type of exploration: random, mean."""
+    with set_exploration_type(ExplorationType[name.upper()]), torch.no_grad():
         return call()

@@ -26,7 +26,6 @@ from rlregress.frameworks.heads import (
 from rlregress.frameworks.layers import last_linear
 from rlregress.frameworks.torchrl import dqn_ddpg
 from rlregress.frameworks.torchrl.api import (
-    MLP,
     AddStateIndependentNormalScale,
     Collector,
     DoubleToFloat,
@@ -56,16 +55,18 @@ from rlregress.frameworks.torchrl.api import (
 from rlregress.frameworks.torchrl.compat import (
     action_spec,
     deterministic,
-    made,
     options,
     ppo_loss,
     sac_loss,
+    silent_trainer,
     td3_loss,
     with_gaussian_noise,
 )
 from rlregress.frameworks.torchrl.dqn_ddpg import (
+    buffer_of,
     is_of_dqn_or_ddpg,
     parts_of,
+    perceptron,
     trainer_of,
     value_of,
 )
@@ -171,21 +172,12 @@ def _orthogonal(network: nn.Module, gain: float) -> nn.Module:
     return network
 
 
-def _mlp(inputs: int, outputs: int, hidden_sizes, activation) -> MLP:
-    return MLP(
-        in_features=inputs,
-        out_features=outputs,
-        num_cells=list(hidden_sizes),
-        activation_class=activation,
-    )
-
-
 def _q_networks(space: Space, given: Mapping[str, Any]):
     # a list keeps the initial weights; one module is duplicated with resampled weights, which
     # versions before 0.14.0 know alone where targets are delayed
     networks = [
         ValueOperator(
-            _mlp(space.observations + space.actions, 1, given["hidden_sizes"], nn.ReLU),
+            perceptron(given, space.observations + space.actions, 1),
             in_keys=["observation", "action"],
         )
         for _ in range(1 if given.get("duplicate_critic") else 2)
@@ -211,28 +203,15 @@ def _collector(environment, policy, steps_per_batch, request, learning_starts):
     )
 
 
-def _common(request: TrainingRequest, collector, loss) -> Dict[str, Any]:
-    return {
-        "collector": collector,
-        "total_frames": request.total_steps,
-        "frame_skip": 1,
-        "loss_module": loss,
-        "progress_bar": False,
-        "enable_logging": False,
-        "auto_log_optim_steps": False,
-        "seed": request.seed,
-    }
-
-
 def _ppo(request: TrainingRequest, environment, space: Space, given: Mapping[str, Any]):
     policy_network = _orthogonal(
-        _mlp(space.observations, space.actions, given["hidden_sizes"], nn.Tanh),
+        perceptron(given, space.observations, space.actions, nn.Tanh),
         given["policy_gain"],
     )
     deviation = AddStateIndependentNormalScale(space.actions)
     actor = _tanh_normal_actor(nn.Sequential(policy_network, deviation), space, True)
     value_network = _orthogonal(
-        _mlp(space.observations, 1, given["hidden_sizes"], nn.Tanh), given["value_gain"]
+        perceptron(given, space.observations, 1, nn.Tanh), given["value_gain"]
     )
 
     def heads() -> Heads:
@@ -254,11 +233,12 @@ def _ppo(request: TrainingRequest, environment, space: Space, given: Mapping[str
     optimizer = torch.optim.Adam(
         loss.parameters(), lr=given["learning_rate"], eps=given["adam_epsilon"]
     )
-    trainer = made(
+    trainer = silent_trainer(
         PPOTrainer,
-        **_common(
-            request, _collector(environment, actor, given["rollout_steps"], request, 0), loss
-        ),
+        _collector(environment, actor, given["rollout_steps"], request, 0),
+        loss,
+        request.total_steps,
+        seed=request.seed,
         optim_steps_per_batch=None,
         num_epochs=given["epochs"],
         optimizer=optimizer,
@@ -278,12 +258,6 @@ def _ppo(request: TrainingRequest, environment, space: Space, given: Mapping[str
     return trainer, loss
 
 
-def _replay_buffer(given: Mapping[str, Any]) -> TensorDictReplayBuffer:
-    return TensorDictReplayBuffer(
-        storage=LazyTensorStorage(given["replay_size"]), batch_size=given["minibatch_size"]
-    )
-
-
 def _inverse_of_softplus(deviation: torch.Tensor) -> torch.Tensor:
     """What ``NormalParamExtractor`` has to be given: it adds 0.01 to softplus(x + c), 1 at 0."""
     numbers = deviation.double() - 0.01
@@ -292,7 +266,7 @@ def _inverse_of_softplus(deviation: torch.Tensor) -> torch.Tensor:
 
 def _sac(request: TrainingRequest, environment, space: Space, given: Mapping[str, Any]):
     network = nn.Sequential(
-        _mlp(space.observations, 2 * space.actions, given["hidden_sizes"], nn.ReLU),
+        perceptron(given, space.observations, 2 * space.actions),
         NormalParamExtractor(),
     )
     layer = last_linear(network)
@@ -311,21 +285,24 @@ def _sac(request: TrainingRequest, environment, space: Space, given: Mapping[str
     collector = _collector(
         environment, actor, given["steps_per_collection"], request, given["learning_starts"]
     )
-    trainer = made(
+    trainer = silent_trainer(
         SACTrainer,
-        **_common(request, collector, loss),
+        collector,
+        loss,
+        request.total_steps,
+        seed=request.seed,
         optim_steps_per_batch=given["updates_per_collection"],
         optimizer=torch.optim.Adam(
             loss.parameters(), lr=given["learning_rate"], eps=given["adam_epsilon"]
         ),
-        replay_buffer=_replay_buffer(given),
+        replay_buffer=buffer_of(given),
         target_net_updater=SoftUpdate(loss, tau=given["polyak_coefficient"]),
     )
     return trainer, loss
 
 
 def _td3(request: TrainingRequest, environment, space: Space, given: Mapping[str, Any]):
-    policy_network = _mlp(space.observations, space.actions, given["hidden_sizes"], nn.ReLU)
+    policy_network = perceptron(given, space.observations, space.actions)
     actor = TensorDictSequential(
         TensorDictModule(policy_network, in_keys=["observation"], out_keys=["param"]),
         TanhModule(in_keys=["param"], out_keys=["action"], **space.bounds),
@@ -356,16 +333,19 @@ def _td3(request: TrainingRequest, environment, space: Space, given: Mapping[str
         parameters = [p for name, p in loss.named_parameters() if name.startswith(prefix)]
         return torch.optim.Adam(parameters, lr=given["learning_rate"], eps=given["adam_epsilon"])
 
-    trainer = made(
+    trainer = silent_trainer(
         TD3Trainer,
-        **_common(request, collector, loss),
+        collector,
+        loss,
+        request.total_steps,
+        seed=request.seed,
         optim_steps_per_batch=given["updates_per_collection"],
         optimization_stepper=TD3OptimizationStepper(
             adam("actor_network_params"),
             adam("qvalue_network_params"),
             policy_update_delay=given["policy_delay"],
         ),
-        replay_buffer=_replay_buffer(given),
+        replay_buffer=buffer_of(given),
         target_net_updater=SoftUpdate(loss, tau=given["polyak_coefficient"]),
         exploration_module=exploration,
     )

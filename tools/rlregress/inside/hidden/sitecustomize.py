@@ -22,17 +22,13 @@ _MODULES = frozenset(_GIVEN.get("modules", ()))
 _DISTRIBUTIONS = frozenset(_GIVEN.get("distributions", ()))
 
 
-def _canonical(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
 def _hide_distributions(finder: Any) -> None:
     found = finder.find_distributions
 
     def find_distributions(*given: Any, **named: Any) -> Any:
         for distribution in found(*given, **named):
             name = distribution.metadata["Name"]
-            if not name or _canonical(name) not in _DISTRIBUTIONS:
+            if not name or re.sub(r"[-_.]+", "-", name).lower() not in _DISTRIBUTIONS:
                 yield distribution
 
     finder.find_distributions = staticmethod(find_distributions)

@@ -45,8 +45,7 @@ def page(comparison: Comparison, facts: Facts) -> str:
 def card(comparison: Comparison) -> Card:
     """What differs, and what to read next."""
     different = comparison.different
-    lines = [f"{row.detail.id}: {_variants(row)}" for row in different[:_LISTED]]
-    rest = len(different) - _LISTED
+    lines = (f"{row.detail.id}: {_variants(row)}" for row in different)
     badge = Badge(f"{len(different)} details differ", tones.OTHER)
     if not different:
         badge = Badge("no detail differs", tones.GOOD)
@@ -61,7 +60,7 @@ def card(comparison: Comparison) -> Card:
         badge,
         f"{comparison_text.counts(comparison)}.",
         undecided,
-        lines + ([f"and {rest} more, below"] if rest > 0 else []),
+        pages.first(lines, _LISTED),
         matters,
         _steps(comparison),
         "What differs",

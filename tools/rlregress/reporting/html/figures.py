@@ -46,10 +46,6 @@ class Strip:
     axis: str
 
 
-def _finite(values: Sequence[float]) -> list[float]:
-    return [value for value in values if math.isfinite(value)]
-
-
 def _apart(count: int, at: float) -> np.ndarray:
     """Places of points of one line, so that equal ones are all seen; the same every time."""
     return at + _SPREAD * (np.arange(count) * 0.618 % 1.0 - 0.5) * 2
@@ -73,7 +69,7 @@ def _strip(axes: Axes, given: Strip, rows: Sequence[tuple[str, Sequence[float]]]
     if given.limit is not None:
         axes.axvline(given.limit, color=svg.LIMIT, lw=1.2, ls=(0, (4, 3)))
     for row, (label, values) in enumerate(rows):
-        known, of_new = _finite(values), label == "new"
+        known, of_new = [value for value in values if math.isfinite(value)], label == "new"
         axes.plot(
             known,
             _apart(len(known), -row),

@@ -103,13 +103,6 @@ def _prefix(outcome: FrameworkOutcome) -> str:
     return outcome.framework.partition("@")[0] + "-"
 
 
-def _first(texts: Iterable[str], most: int = _LISTED) -> list[str]:
-    """The first sentences, and how many more there are below."""
-    every = list(texts)
-    rest = len(every) - most
-    return every[:most] + ([f"and {rest} more, below"] if rest > 0 else [])
-
-
 # -- the first screen ------------------------------------------------------------------------------
 
 
@@ -122,8 +115,8 @@ def _card(result: GateResult, outcome: FrameworkOutcome) -> Card:
         Badge(outcome.verdict),
         f"{meaning[0].upper()}{meaning[1:]}.",
         _not_judged(result, outcome),
-        _first(_changed(result, outcome)),
-        _first(_matters(result, outcome)),
+        pages.first(_changed(result, outcome), _LISTED),
+        pages.first(_matters(result, outcome), _LISTED),
         _steps(result, outcome),
     )
 
@@ -149,7 +142,7 @@ def _not_judged(result: GateResult, outcome: FrameworkOutcome) -> list[str]:
     if missing:
         lines.append(f"No verdict was reached on {_some(missing)}.")
     lines += [f"{line}." for line in words.not_judged(outcome.not_judged)]
-    return _first(lines, 4)
+    return pages.first(lines, 4)
 
 
 def _some(names: list[str]) -> str:
@@ -304,7 +297,7 @@ def _suite(result: GateResult) -> Card:
         Badge(COULD_NOT_JUDGE),
         "Not every check has a result.",
         [f"No verdict was reached on {_some(list(result.unjudged))}."] if result.unjudged else [],
-        _first(lines, 3),
+        pages.first(lines, 3),
         [],
         [Step("Repair what is named here, and judge again:", result.report_data.command)],
     )

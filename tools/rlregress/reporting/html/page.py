@@ -32,7 +32,6 @@ class Badge:
 
     @property
     def sign(self) -> str:
-        """One character."""
         return SIGNS[self.of]
 
 
@@ -177,6 +176,13 @@ class Card:
     def fault_first(self) -> bool:
         """Whether what changed is worse than that something was not judged."""
         return self.badge.of == BAD
+
+
+def first(texts: Iterable[str], most: int) -> list[str]:
+    """The first sentences of a card, and how many more there are below."""
+    every = list(texts)
+    rest = len(every) - most
+    return every[:most] + ([f"and {rest} more, below"] if rest > 0 else [])
 
 
 @dataclass(frozen=True)

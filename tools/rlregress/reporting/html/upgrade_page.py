@@ -84,12 +84,6 @@ def title(result: Upgrade) -> str:
     return f"{a} → {b}: {result.verdict}"
 
 
-def _first(texts: Iterable[str]) -> list[str]:
-    every = list(texts)
-    rest = len(every) - _LISTED
-    return every[:_LISTED] + ([f"and {rest} more, below"] if rest > 0 else [])
-
-
 # -- the first screen ------------------------------------------------------------------------------
 
 
@@ -98,8 +92,8 @@ def _whole(result: Upgrade, command: str) -> Card:
         "The upgrade",
         Badge(result.verdict),
         result.judgement.reason,
-        _first(_named(result, model.UNCHECKED)),
-        _first(_named(result, model.DIFFERENT)),
+        pages.first(_named(result, model.UNCHECKED), _LISTED),
+        pages.first(_named(result, model.DIFFERENT), _LISTED),
         (),
         _steps(result, command),
         share=result.judgement.share,
@@ -122,9 +116,9 @@ def _card(result: Upgrade, of: OfFramework) -> Card:
         Badge(judgement.verdict),
         # of the only part it is that of the whole
         judgement.reason if judgement.headline != result.judgement.headline else "",
-        _first(_not_judged(of)),
-        _first([*_changed(of), *_moved_physics(result)]),
-        _first(_matters(of)),
+        pages.first(_not_judged(of), _LISTED),
+        pages.first([*_changed(of), *_moved_physics(result)], _LISTED),
+        pages.first(_matters(of), _LISTED),
         share=judgement.share,
     )
 

@@ -118,6 +118,5 @@ class Starts:
         return float(np.mean(agent.value(self._states).astype(np.float64)))
 
     def close(self) -> None:
-        """Close the environments."""
         for environment in self._environments:
             environment.close()

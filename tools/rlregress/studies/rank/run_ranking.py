@@ -176,7 +176,6 @@ class Kept:
     budget: str
 
     def cell(self, cell: Cell) -> bool:
-        """Whether runs of ``cell`` are kept."""
         return (
             (not self.frameworks or cell.framework in self.frameworks)
             and (not self.algorithms or cell.algorithm in self.algorithms)

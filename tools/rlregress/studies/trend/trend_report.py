@@ -242,14 +242,12 @@ def card(trend: Trend) -> Card:
     """The first screen."""
     begin, end = trend.dates[0][:10], trend.dates[-1][:10]
     changes = shifts(trend)
-    lines = [shift_line(trend, *shift) for shift in changes]
-    rest = [f"and {len(lines) - _ON_TOP} more, below"] if len(lines) > _ON_TOP else []
     return Card(
         f"{begin} to {end}",
         Badge(trend.verdict),
         _MEANING[trend.verdict],
         [f"{sentence[0].upper()}{sentence[1:]}." for sentence in not_judged(trend)],
-        [*lines[:_ON_TOP], *rest],
+        pages.first((shift_line(trend, *shift) for shift in changes), _ON_TOP),
         [],
         _steps(changes),
     )

@@ -112,12 +112,10 @@ class Trend:
 
     @property
     def every(self) -> list[Series]:
-        """All series of all rows."""
         return [series for row in self.rows for series in row.series.values()]
 
     @property
     def verdict(self) -> str:
-        """The worst of all."""
         return worst_verdict(series.verdict for series in self.every)
 
     @property

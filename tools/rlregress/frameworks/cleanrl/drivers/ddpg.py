@@ -38,12 +38,11 @@ class Driver:
         return part(self._names(), "network or optimiser", name)
 
     def set_values(self, online: float, target: float) -> None:
-        """Make the last layers of the Q networks constant."""
         for name, number in (("qf1", online), ("qf1_target", target)):
             make_constant(self._part(name), [number])
 
     def set_policy(self, online: float, target: float) -> None:
-        """Make the last layers of the policies constant, now or as soon as they are made."""
+        """The last layers; where there are no networks yet, as soon as they are made."""
         self._policies = (online, target)
         if self._runs:
             self._give_policies()
@@ -54,14 +53,12 @@ class Driver:
                 make_constant(self._part(name), [number])
 
     def fill(self, online: float, target: float) -> None:
-        """Set all parameters."""
         for name in ("qf1", "actor"):
             fill(self._part(name).parameters(), online)
         for name in ("qf1_target", "target_actor"):
             fill(self._part(name).parameters(), target)
 
     def target_parameters(self) -> Tuple[float, Optional[float]]:
-        """The first ones."""
         networks = (self._part("qf1_target"), self._part("target_actor"))
         values, policy = (float(next(n.parameters()).detach().flatten()[0]) for n in networks)
         return values, policy
@@ -106,7 +103,6 @@ class Driver:
         self._play(envs, total_timesteps=size, learning_starts=size - 2, policy_frequency=1)
 
     def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
-        """The script, from its start to its end."""
         envs = self._envs()
         envs.between = between
         with envs.noted(self._role):

@@ -34,17 +34,14 @@ class Driver:
         return part(vars(sys.modules["__main__"]), "Q network", name)
 
     def set_values(self, online: Sequence[float], target: Sequence[float]) -> None:
-        """Make the last layers constant."""
         for name, numbers in (("q_network", online), ("target_network", target)):
             make_constant(self._network(name), numbers)
 
     def fill(self, online: float, target: float) -> None:
-        """Set all parameters."""
         fill(self._network("q_network").parameters(), online)
         fill(self._network("target_network").parameters(), target)
 
     def target_parameter(self) -> float:
-        """The first one."""
         return float(next(self._network("target_network").parameters()).detach().flatten()[0])
 
     def loss(self, online: Sequence[float], target: Sequence[float]) -> float:
@@ -66,7 +63,6 @@ class Driver:
         return losses[-1]
 
     def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
-        """The script, from its start to its end."""
         envs = ScriptedEnvs(self._settings, discrete=self._settings.actions)
         with envs.noted():
             self._play(envs, begin, between)

@@ -7,53 +7,23 @@ scripts that is asked.
 from __future__ import annotations
 
 import functools
+import importlib
+import pkgutil
 import warnings
 from types import MappingProxyType
-from typing import Any, Callable, Mapping, Tuple
+from typing import Any, Callable, Mapping, Sequence, Tuple
 
 import numpy as np
 
 from rlregress.frameworks.base import Inputs, Probe, absences
-from rlregress.frameworks.cleanrl.probes import (
-    atari,
-    ddpg,
-    dqn,
-    gae,
-    normalisation,
-    normalisation_traps,
-    parameters,
-    ppo,
-    ppo_loop,
-    ppo_networks,
-    ppo_schedules,
-    replay,
-    sac,
-    sac_loop,
-    td3,
-    td3_loop,
-    traps,
-)
+from rlregress.frameworks.cleanrl.probes import ddpg
 from rlregress.frameworks.cleanrl.script_sources import Source
 
-_FAMILIES: Tuple[Any, ...] = (
-    sac,
-    sac_loop,
-    td3,
-    td3_loop,
-    dqn,
-    ddpg,
-    ppo,
-    ppo_loop,
-    ppo_schedules,
-    ppo_networks,
-    gae,
-    parameters,
-    replay,
-    traps,
-    normalisation,
-    normalisation_traps,
-    atari,
-)
+_FAMILIES: Sequence[Any] = [
+    importlib.import_module(f"{__name__}.{module.name}")
+    for module in pkgutil.iter_modules(__path__)
+    if not module.ispkg
+]
 
 #: detail id, or family -> what no copy of this framework has.
 ABSENT: Mapping[str, str] = {

@@ -39,19 +39,16 @@ class Driver:
         self._collected = False
 
     def set_values(self, online: float, target: float) -> None:
-        """Make the last layers of the Q networks constant."""
         agent = self._agent
         for critic, number in ((agent.critic, online), (agent.critic_target, target)):
             constant_agents.make_critics_constant(critic, [number] * len(critic.q_networks))
 
     def set_policy(self, online: float, target: float) -> None:
-        """Make the last layers of the policies constant."""
         agent = self._agent
         for actor, number in ((agent.actor, online), (agent.actor_target, target)):
             make_constant(actor.mu, [number])
 
     def fill(self, online: float, target: float) -> None:
-        """Set all parameters."""
         agent = self._agent
         for trained in (agent.critic, agent.actor):
             fill(trained.parameters(), online)
@@ -59,7 +56,6 @@ class Driver:
             fill(followed.parameters(), target)
 
     def target_parameters(self) -> Tuple[float, Optional[float]]:
-        """The first ones."""
         networks = (self._agent.critic_target, self._agent.actor_target)
         values, policy = (float(next(n.parameters()).detach().flatten()[0]) for n in networks)
         return values, policy
@@ -101,7 +97,6 @@ class Driver:
             self._collected = True
 
     def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
-        """``learn``."""
         envs = self._envs
         begin(0)
         envs.between = between

@@ -63,17 +63,14 @@ class Driver:
         return (getattr(self._agent, name) for name in self.networks)
 
     def set_values(self, online: Sequence[float], target: Sequence[float]) -> None:
-        """Make the last layers constant."""
         for network, values in zip(self._networks(), (online, target)):
             make_constant(network, self.outputs(values))
 
     def fill(self, online: float, target: float) -> None:
-        """Set all parameters."""
         for network, number in zip(self._networks(), (online, target)):
             fill(network.parameters(), number)
 
     def target_parameter(self) -> float:
-        """The first one."""
         _, target = self._networks()
         return float(next(target.parameters()).detach().flatten()[0])
 
@@ -94,7 +91,6 @@ class Driver:
         return watched_updates.only(losses["values"])
 
     def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
-        """``learn``."""
         envs = self._envs
         begin(0)
         envs.between = between

@@ -141,7 +141,6 @@ class _Lacking(VecEnvWrapper):
         self.drawn += 1
 
     def reset(self) -> Any:
-        """As it is."""
         return self.venv.reset()
 
     def step_wait(self) -> Any:

@@ -172,7 +172,6 @@ def _trained(agent: Any, folder: str) -> Any:
 
 
 def _rows(observations: List[Any]) -> Any:
-    """Observations side by side."""
     if isinstance(observations[0], dict):
         return {name: _rows([one[name] for one in observations]) for name in observations[0]}
     return np.stack(observations)

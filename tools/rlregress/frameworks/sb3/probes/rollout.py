@@ -3,40 +3,29 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Callable, List
+from typing import Any, List
 
 import numpy as np
 import torch
 from stable_baselines3 import PPO
-from stable_baselines3.common.callbacks import BaseCallback
 from torch import nn
 
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.sb3 import compat
+from rlregress.frameworks.sb3.collection import AtRolloutEnd
 from rlregress.frameworks.sb3.probes.helpers import constant_agents
 from rlregress.frameworks.scripted import Scripted
-
-
-class _AtRolloutEnd(BaseCallback):
-    """Calls ``look`` with the full rollout buffer, before the update uses it."""
-
-    def __init__(self, look: Callable[[Any], None]) -> None:
-        super().__init__()
-        self._look = look
-
-    def _on_rollout_end(self) -> None:
-        self._look(self.model.rollout_buffer)
-
-    def _on_step(self) -> bool:
-        return True
 
 
 def _one_rollout(agent: Any, name: str) -> np.ndarray:
     """The array ``name`` of the rollout buffer after one rollout, flattened."""
     arrays: List[np.ndarray] = []
-    look = _AtRolloutEnd(lambda buffer: arrays.append(np.array(getattr(buffer, name)).flatten()))
-    agent.learn(agent.n_steps, callback=look)
+
+    def look(agent: Any) -> None:
+        arrays.append(np.array(getattr(agent.rollout_buffer, name)).flatten())
+
+    agent.learn(agent.n_steps, callback=AtRolloutEnd(look))
     (array,) = arrays
     return array
 

@@ -11,7 +11,7 @@ from rlregress.frameworks.torchrl.api import (
     TensorDict,
     TensorDictReplayBuffer,
 )
-from rlregress.frameworks.torchrl.compat import made
+from rlregress.frameworks.torchrl.compat import silent_trainer
 from rlregress.measurements.driven_agents import Settings
 
 
@@ -49,19 +49,15 @@ def trainer_of(kind: Any, settings: Settings, collector: Any, loss: Any, **optio
         kind: its class.
         options: what it takes beside.
     """
-    return made(
+    return silent_trainer(
         kind,
-        collector=collector,
-        total_frames=settings.steps,
-        frame_skip=1,
+        collector,
+        loss,
+        settings.steps,
         optim_steps_per_batch=1,
-        loss_module=loss,
         optimizer=torch.optim.SGD(loss.parameters(), lr=0.0),
         replay_buffer=TensorDictReplayBuffer(
             storage=LazyTensorStorage(256), batch_size=settings.batch_size
         ),
-        progress_bar=False,
-        enable_logging=False,
-        auto_log_optim_steps=False,
         **options,
     )

@@ -20,20 +20,9 @@ from rlregress.frameworks.torchrl.api import (
 )
 from rlregress.frameworks.torchrl.compat import action_spec, entry, made, with_gaussian_noise
 from rlregress.frameworks.torchrl.drivers.common import batch, trainer_of
-from rlregress.frameworks.torchrl.probes.helpers.known_networks import q_network
+from rlregress.frameworks.torchrl.probes.helpers.known_networks import Slope, q_network
 from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
-
-
-class _Slope(nn.Module):
-    """A Q network that is linear in observation and action."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.layer = nn.Linear(2, 1)
-
-    def forward(self, observation: torch.Tensor, action: torch.Tensor) -> torch.Tensor:
-        return self.layer(torch.cat([observation, action], -1))
 
 
 def _layer(parameters: Any) -> Tuple[torch.Tensor, torch.Tensor]:
@@ -63,7 +52,7 @@ class Driver:
             TensorDictModule(nn.Linear(1, 1), in_keys=["observation"], out_keys=["param"]),
             TanhModule(in_keys=["param"], out_keys=["action"], spec=self._spec),
         )
-        self._loss = DDPGLoss(self._policy, q_network(_Slope()))
+        self._loss = DDPGLoss(self._policy, q_network(Slope()))
         self._loss.make_value_estimator(gamma=settings.discount)
 
     def _has_target(self, name: str) -> bool:
@@ -72,26 +61,22 @@ class Driver:
         return followed[0].data_ptr() != trained[0].data_ptr()
 
     def set_values(self, online: float, target: float) -> None:
-        """Make the layers of the Q networks constant."""
         _give(self._loss.value_network_params, online)
         if self._has_target("value"):
             _give(self._loss.target_value_network_params, target)
 
     def set_policy(self, online: float, target: float) -> None:
-        """Make the layers of the policies constant."""
         _give(self._loss.actor_network_params, online)
         if self._has_target("actor"):
             _give(self._loss.target_actor_network_params, target)
 
     def fill(self, online: float, target: float) -> None:
-        """Set all parameters."""
         for name in ("value", "actor"):
             fill(_layer(getattr(self._loss, f"{name}_network_params")), online)
             if self._has_target(name):
                 fill(_layer(getattr(self._loss, f"target_{name}_network_params")), target)
 
     def target_parameters(self) -> Tuple[float, Optional[float]]:
-        """Their biases."""
         loss = self._loss
         policy = float(_layer(loss.target_actor_network_params)[1])
         values = float(_layer(loss.target_value_network_params)[1])
@@ -119,7 +104,6 @@ class Driver:
         return batch(self._settings, torch.zeros(self._settings.batch_size, 1))
 
     def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
-        """``train``."""
         settings, envs = self._settings, self._envs
         exploring = self._policy
         if settings.noise is not None:

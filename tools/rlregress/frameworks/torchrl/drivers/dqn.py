@@ -68,7 +68,6 @@ class Driver:
         return self._loss.value_network_params, self._loss.target_value_network_params
 
     def set_values(self, online: Sequence[float], target: Sequence[float]) -> None:
-        """Make the last layers constant."""
         for parameters, numbers in zip(self._parameters(), (online, target)):
             last = {
                 key[-1]: parameter
@@ -80,12 +79,10 @@ class Driver:
                 last["bias"].data.copy_(torch.tensor(list(numbers)))
 
     def fill(self, online: float, target: float) -> None:
-        """Set all parameters."""
         for parameters, number in zip(self._parameters(), (online, target)):
             fill([parameter.data for parameter in parameters.values(True, True)], number)
 
     def target_parameter(self) -> float:
-        """The first one."""
         return float(next(iter(self._parameters()[1].values(True, True))).flatten()[0])
 
     def loss(self, online: Sequence[float], target: Sequence[float]) -> float:
@@ -111,7 +108,6 @@ class Driver:
         return nullcontext() if draw is None else _drawing(draw)
 
     def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
-        """``train``."""
         settings, envs = self._settings, self._envs
         several = len(self._environments)
         interval = settings.target_every

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from copy import deepcopy
 from functools import partial
 from typing import Any, Callable, Dict, List, Mapping, Sequence, Tuple
 
@@ -18,6 +19,15 @@ from rlregress.frameworks.option_variants import (
     refused,
     set_seed,
     with_gradients,
+)
+from rlregress.frameworks.torchrl.api import (
+    ExplorationType,
+    NormalParamExtractor,
+    ProbabilisticActor,
+    TensorDict,
+    TensorDictModule,
+    ValueOperator,
+    set_exploration_type,
 )
 from rlregress.frameworks.torchrl.compat import library
 from rlregress.frameworks.torchrl.generated_cases.input_corpus import batch
@@ -84,9 +94,6 @@ class _Judging(nn.Module):
 
 def _actor(layer: nn.Module, *keys: str, action: str = "action") -> Any:
     """An actor of a layer, which may write its action and log-probability under another name."""
-    from tensordict.nn import NormalParamExtractor, TensorDictModule
-    from torchrl.modules import ProbabilisticActor
-
     return ProbabilisticActor(
         TensorDictModule(_Hinted(layer, NormalParamExtractor()), list(keys), ["loc", "scale"]),
         in_keys=["loc", "scale"],
@@ -125,12 +132,11 @@ def _judged() -> Dict[str, Any]:
 
 def _in_common() -> Dict[str, Any]:
     """Actor and critic with layers in common."""
-    from tensordict.nn import TensorDictModule
-    from torchrl.modules import ActorValueOperator, ValueOperator
-
     actor = _actor(nn.Linear(4, 2 * ACTIONS), "hidden")
     common = TensorDictModule(nn.Linear(OBSERVATIONS, 4), ["observation"], ["hidden"])
-    both = ActorValueOperator(common, actor, ValueOperator(nn.Linear(4, 1), ["hidden"]))
+    both = library("torchrl.modules", "ActorValueOperator")(
+        common, actor, ValueOperator(nn.Linear(4, 1), ["hidden"])
+    )
     return {
         "actor_network": both.get_policy_operator(),
         "critic_network": both.get_value_operator(),
@@ -158,8 +164,6 @@ def _acted(actor: Callable[[], Any], label: str) -> Any:
 
 
 def _exploring() -> Any:
-    from torchrl.envs.utils import ExplorationType, set_exploration_type
-
     return set_exploration_type(ExplorationType.RANDOM)
 
 
@@ -288,8 +292,6 @@ def _with_key(loss: Any, data: Any, name: str, key: str) -> Any:
 
 def _networks(loss: Any, given: Any) -> Any:
     """Networks that are taken out, changed and put back; all parameters made anew."""
-    from copy import deepcopy
-
     outputs = {}
     for name in ("actor_network", "critic_network", "value_network", "qvalue_network"):
         # without parameters apart a network holds its own
@@ -361,7 +363,6 @@ def _anew(loss: Any) -> Any:
 
 
 def _keys_assigned(loss: Any) -> Any:
-    """Keys that a user assigns."""
     outputs = []
     for name in ("in_keys", "out_keys"):
         answer = refused(partial(setattr, loss, name, ["own"]))
@@ -451,7 +452,6 @@ def _modes(loss: Any, given: Any) -> Any:
 
 def _own(base: Any, given: Any) -> Any:
     """A loss of a user's own, of what the base class has."""
-    from tensordict import TensorDict
 
     @dataclasses.dataclass
     class Keys:

@@ -7,36 +7,16 @@ probes run ``torchrl.trainers.algorithms``; ``script`` probes call or run the pr
 
 from __future__ import annotations
 
+import pkgutil
 from typing import Mapping, Tuple
 
 from rlregress.frameworks import families
 from rlregress.frameworks.base import Probe, absences
 from rlregress.frameworks.torchrl.probes.helpers.quiet import quietly
 
+#: every module of this package is one.
 _FAMILIES = families.load_all(
-    __name__,
-    (
-        "sac",
-        "sac_loop",
-        "td3",
-        "td3_loop",
-        "dqn",
-        "ddpg",
-        "ppo",
-        "ppo_optimisation",
-        "ppo_loop",
-        "ppo_schedules",
-        "ppo_networks",
-        "gae",
-        "parameters",
-        "normalisation",
-        "normalisation_traps",
-        "atari",
-        "replay",
-        "traps_estimators",
-        "traps",
-        "traps_trainers",
-    ),
+    __name__, [module.name for module in pkgutil.iter_modules(__path__) if not module.ispkg]
 )
 
 #: (detail id, scope) -> probe.

@@ -13,6 +13,7 @@ from rlregress.environments.atari_play import Player
 from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.isolation import isolated
 from rlregress.frameworks.torchrl.api import (
+    GAE,
     CatFrames,
     EndOfLifeTransform,
     FrameSkipTransform,
@@ -80,8 +81,6 @@ def _past_end(inputs: Inputs) -> np.ndarray:
 
 
 def _loss_key(inputs: Inputs) -> np.ndarray:
-    from rlregress.frameworks.torchrl.api import GAE
-
     value = TensorDictModule(torch.nn.Identity(), ["observation"], ["state_value"])
     advantages = []
     for registered in (False, True):

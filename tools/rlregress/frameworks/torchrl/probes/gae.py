@@ -5,20 +5,13 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, Tuple
 
 import numpy as np
-import torch
 
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.scripted import Scripted
-from rlregress.frameworks.torchrl.api import GAE, TanhNormal
+from rlregress.frameworks.torchrl.api import GAE
 from rlregress.frameworks.torchrl.compat import value_estimator
 from rlregress.frameworks.torchrl.probes.helpers import programs, tiny_trainers
-from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
-    Numbers,
-    box,
-    identity,
-    policy,
-    v_network,
-)
+from rlregress.frameworks.torchrl.probes.helpers.known_networks import identity, segment, v_network
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 
 Found = Tuple[np.ndarray, np.ndarray]
@@ -35,36 +28,14 @@ def _playback(i: Inputs) -> Dict[str, Any]:
 
 
 def _library(i: Inputs) -> Found:
-    from rlregress.frameworks.torchrl.api import TensorDict
-
-    def column(numbers: Any, dtype: torch.dtype = torch.float64) -> torch.Tensor:
-        return torch.as_tensor(np.asarray(numbers)).to(dtype).reshape(1, -1, 1)
-
-    done = np.maximum(i["terminated"], i["truncated"])
-    batch = TensorDict(
-        {
-            "observation": column(i["values"]),
-            "next": {
-                "observation": column(i["next_values"]),
-                "reward": column(i["rewards"]),
-                "terminated": column(i["terminated"], torch.bool),
-                "truncated": column(i["truncated"], torch.bool),
-                "done": column(done, torch.bool),
-            },
-        },
-        [1, len(done)],
-    )
+    batch = segment(i["values"], i["next_values"], i["rewards"], i["terminated"], i["truncated"])
     estimator = GAE(gamma=i["discount"], lmbda=i["trace"], value_network=v_network(identity()))
     batch = estimator(batch)
     return batch["advantage"].numpy().reshape(-1), batch["value_target"].numpy().reshape(-1)
 
 
 def _models() -> Any:
-    spec = box(-1.0, 1.0, tiny_trainers.SINGLE)
-    actor = policy(
-        Numbers([0.0], [1.0], tiny_trainers.SINGLE), spec, TanhNormal,
-        low=spec.space.low, high=spec.space.high,
-    )  # fmt: skip
+    actor = tiny_trainers.squashed_policy(Scripted(), [0.0], 1.0)
     return actor, v_network(identity(tiny_trainers.SINGLE))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.base import Inputs
-from rlregress.frameworks.torchrl.api import TensorDict, VecNorm
+from rlregress.frameworks.torchrl.api import RewardNormalizer, TensorDict, VecNorm
 from rlregress.frameworks.torchrl.probes.helpers import programs
 from rlregress.frameworks.torchrl.probes.helpers.normalised_environments import (
     Trained,
@@ -65,8 +65,6 @@ def _script_rewards(i: Inputs) -> np.ndarray:
 
 
 def _trainer_rewards(i: Inputs) -> np.ndarray:
-    from rlregress.frameworks.torchrl.api import RewardNormalizer
-
     normaliser = RewardNormalizer()
     normalised = []
     for reward in i["rewards"]:

@@ -10,6 +10,7 @@ import torch
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.recorded_training import diverging
 from rlregress.frameworks.scripted import Scripted
+from rlregress.frameworks.torchrl.api import KLAdaptiveLR
 from rlregress.frameworks.torchrl.probes.helpers import ppo_trainings
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 
@@ -73,8 +74,6 @@ def _program_lowest(i: Inputs) -> float:
 
 
 def _library_adaptive(i: Inputs) -> List[float]:
-    from rlregress.frameworks.torchrl.api import KLAdaptiveLR
-
     start = i["learning_rate"]
     optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=start)
     scheduler = KLAdaptiveLR(optimizer, target_kl=i["target"])

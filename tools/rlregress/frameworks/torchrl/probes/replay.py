@@ -11,6 +11,14 @@ from torch import nn
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.isolation import shifted
 from rlregress.frameworks.scripted import Scripted
+from rlregress.frameworks.torchrl.api import (
+    LazyTensorStorage,
+    MultiStep,
+    NextStateReconstructor,
+    TD0Estimator,
+    TensorDict,
+    TensorDictReplayBuffer,
+)
 from rlregress.frameworks.torchrl.probes.helpers import (
     off_policy_programs,
     off_policy_trainers,
@@ -30,8 +38,6 @@ def _linear(slope: float, constant: float) -> nn.Linear:
 
 def _nstep(i: Inputs, environment: Scripted, slope: float = 1.0, constant: float = 0.0) -> Any:
     """n-step targets of all steps where the value of an observation s is slope s + constant."""
-    from rlregress.frameworks.torchrl.api import MultiStep, TD0Estimator
-
     postprocess = MultiStep(gamma=i["discount"], n_steps=int(i["n"]))
     batch = tiny_trainers.collect(wrapped(environment), len(i["rewards"]), postproc=postprocess)
     estimator = TD0Estimator(gamma=i["discount"], value_network=v_network(_linear(slope, constant)))
@@ -74,14 +80,10 @@ def _targets(steps: Sequence[int]) -> Raw:
 
 
 def _buffer(capacity: int, **options: Any) -> Any:
-    from rlregress.frameworks.torchrl.api import LazyTensorStorage, TensorDictReplayBuffer
-
     return TensorDictReplayBuffer(storage=LazyTensorStorage(capacity), **options)
 
 
 def _rewards(numbers: Any) -> Any:
-    from rlregress.frameworks.torchrl.api import TensorDict
-
     return TensorDict({"reward": torch.as_tensor(numbers, dtype=torch.float32)}, [len(numbers)])
 
 
@@ -109,8 +111,6 @@ def _program_warmup(i: Inputs) -> List[float]:
 
 
 def _shared_observations(i: Inputs) -> List[float]:
-    from rlregress.frameworks.torchrl.api import NextStateReconstructor
-
     environment = Scripted(rewards=[1.0], truncated=[0.0, 1.0])
     try:
         batch = tiny_trainers.collect(wrapped(environment), int(i["capacity"]), compact_obs=True)
@@ -121,8 +121,6 @@ def _shared_observations(i: Inputs) -> List[float]:
 
 
 def _both_flags(i: Inputs) -> float:
-    from rlregress.frameworks.torchrl.api import TD0Estimator
-
     environment = Scripted(rewards=[i["reward"]], terminated=[1.0], truncated=[1.0])
     batch = tiny_trainers.collect(wrapped(environment), 4)
     buffer = _buffer(4, batch_size=1)

@@ -33,9 +33,7 @@ from rlregress.frameworks.torchrl.probes.helpers import (
     programs,
     tiny_trainers,
 )
-from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
-    q_network,
-)
+from rlregress.frameworks.torchrl.probes.helpers.known_networks import Slope, q_network
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped
 from rlregress.measurements.noise_bounds import beyond_bounds
@@ -154,14 +152,6 @@ def _trainer_delay(i: Inputs) -> List[float]:
     environment = Scripted(rewards=[1.0])
     spec = action_spec(wrapped(environment))
     actor = TensorDictModule(nn.Linear(1, 1), in_keys=["observation"], out_keys=["action"])
-
-    class Slope(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.layer = nn.Linear(2, 1)
-
-        def forward(self, observation: torch.Tensor, action: torch.Tensor) -> torch.Tensor:
-            return self.layer(torch.cat([observation, action], -1))
 
     loss = td3_loss(actor, [q_network(Slope()) for _ in range(2)], action_spec=spec)
     moves = _Moves(loss)

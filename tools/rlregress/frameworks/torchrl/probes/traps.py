@@ -12,17 +12,24 @@ from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.isolation import shifted
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import (
+    Categorical,
+    EGreedyModule,
     HardUpdate,
     IndependentNormal,
+    LazyTensorStorage,
     SACLoss,
+    TanhDelta,
     TanhNormal,
     TD3Loss,
+    TensorDict,
+    TensorDictReplayBuffer,
 )
 from rlregress.frameworks.torchrl.compat import LOG_PROBS, action_spec, made, read, sac_loss
 from rlregress.frameworks.torchrl.probes.helpers import tiny_trainers
 from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
     Constant,
     Numbers,
+    Slope,
     box,
     policy,
     q_network,
@@ -32,8 +39,6 @@ from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wr
 
 
 def _deterministic_centre(i: Inputs) -> float:
-    from rlregress.frameworks.torchrl.api import TanhDelta
-
     zero, (low, high) = torch.zeros(1), (torch.tensor([i["low"]]), torch.tensor([i["high"]]))
     return float(made(TanhDelta, zero, low=low, high=high).mode)
 
@@ -55,12 +60,8 @@ def _out_of_bounds(i: Inputs) -> float:
 
 
 def _stored_log_prob(i: Inputs) -> float:
-    spec = box(-1.0, 1.0, tiny_trainers.SINGLE)
-    actor = policy(
-        Numbers([i["mean"]], [1.0], tiny_trainers.SINGLE), spec, TanhNormal,
-        low=spec.space.low, high=spec.space.high,
-    )  # fmt: skip
     environment = Scripted()
+    actor = tiny_trainers.squashed_policy(environment, [i["mean"]], 1.0)
     torch.manual_seed(shifted(int(i["seed"])))
     (batch,) = list(tiny_trainers.collector(environment, actor, int(i["count"])))
     with torch.no_grad():
@@ -69,21 +70,9 @@ def _stored_log_prob(i: Inputs) -> float:
     return float((torch.abs(now - stored) > 0.01).double().mean())
 
 
-class _Linear(torch.nn.Module):
-    """A Q network of one layer without bias."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.layer = torch.nn.Linear(2, 1, bias=False, dtype=torch.float64)
-
-    def forward(self, observation: torch.Tensor, action: torch.Tensor) -> torch.Tensor:
-        return self.layer(torch.cat([observation, action], -1))
-
-
 def _single_critic(i: Inputs) -> List[float]:
     weights = torch.as_tensor(i["weights"]).reshape(1, -1)
-
-    network = _Linear()
+    network = Slope(bias=False, dtype=torch.float64)
     with torch.no_grad():
         network.layer.weight.copy_(weights)
     actor = policy(Numbers([0.0], [1.0]), box(-1.0, 1.0), TanhNormal)
@@ -103,8 +92,6 @@ def _critic_count(i: Inputs) -> List[float]:
 
 
 def _exploration_draw(i: Inputs) -> float:
-    from rlregress.frameworks.torchrl.api import Categorical, EGreedyModule, TensorDict
-
     environments = int(i["environments"])
     explore = EGreedyModule(Categorical(int(i["actions"])), eps_init=i["epsilon"])
     torch.manual_seed(shifted(int(i["seed"])))
@@ -133,8 +120,6 @@ def _hard_update_period(i: Inputs) -> Any:
 
 
 def _autoreset(i: Inputs) -> List[float]:
-    from rlregress.frameworks.torchrl.api import LazyTensorStorage, TensorDictReplayBuffer
-
     ends = [0.0] * (int(i["episode"]) - 1) + [1.0]
     steps = int(i["steps"])
     vectorised: Any = gymnasium.vector.SyncVectorEnv(

@@ -22,37 +22,14 @@ from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
     box,
     identity,
     policy,
+    segment,
     v_network,
 )
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 
 
-def _segment(
-    values: Any, next_values: Any, rewards: Any, terminated: bool = False, truncated: bool = False
-) -> TensorDict:
-    """Steps whose observation is the number that a critic is to say, [1, T]."""
-
-    def column(numbers: Any) -> torch.Tensor:
-        return torch.as_tensor(np.asarray(numbers, dtype=np.float64)).reshape(1, -1, 1)
-
-    rewards = column(rewards)
-    return TensorDict(
-        {
-            "observation": column(values),
-            "next": {
-                "observation": column(next_values),
-                "reward": rewards,
-                "terminated": torch.full_like(rewards, terminated, dtype=torch.bool),
-                "truncated": torch.full_like(rewards, truncated, dtype=torch.bool),
-                "done": torch.full_like(rewards, terminated or truncated, dtype=torch.bool),
-            },
-        },
-        rewards.shape[:2],
-    )
-
-
 def _lambda_zero(i: Inputs) -> List[float]:
-    batch = _segment(i["values"], i["next_values"], i["rewards"])
+    batch = segment(i["values"], i["next_values"], i["rewards"])
     estimator = GAE(
         gamma=i["discount"], lmbda=0.0, value_network=v_network(identity()), vectorized=True
     )
@@ -66,7 +43,7 @@ def _lambda_zero(i: Inputs) -> List[float]:
 
 
 def _reset_env(i: Inputs) -> float:
-    batch = _segment(i["value"], i["next_value"], i["reward"], truncated=True)
+    batch = segment(i["value"], i["next_value"], i["reward"], truncated=True)
     estimator = made(
         GAE,
         gamma=i["discount"],
@@ -95,7 +72,7 @@ def _kernel(i: Inputs) -> float:
         for name in names:
             setattr(advantages, name, recording(name))
         estimator = GAE(gamma=i["discount"], lmbda=i["trace"], value_network=v_network(identity()))
-        estimator(_segment([0.0, 1.0], [1.0, 2.0], [1.0, 1.0]))
+        estimator(segment([0.0, 1.0], [1.0, 2.0], [1.0, 1.0]))
     finally:
         for name, original in originals.items():
             setattr(advantages, name, original)
@@ -104,7 +81,7 @@ def _kernel(i: Inputs) -> float:
 
 
 def _stored_values(i: Inputs) -> float:
-    batch = _segment(i["value"], i["value"], i["reward"], terminated=True)
+    batch = segment(i["value"], i["value"], i["reward"], terminated=True)
     stored = torch.full((1, 1, 1), i["value"], dtype=torch.float64)
     batch["state_value"] = stored
     batch["next", "state_value"] = stored.clone()

@@ -15,8 +15,16 @@ import torch
 from rlregress.frameworks.base import Inputs, Unsupported
 from rlregress.frameworks.framework_errors import raised_in
 from rlregress.frameworks.scripted import Scripted
-from rlregress.frameworks.torchrl.api import IndependentNormal
-from rlregress.frameworks.torchrl.compat import made, ppo_loss
+from rlregress.frameworks.torchrl.api import (
+    Collector,
+    IndependentNormal,
+    LazyTensorStorage,
+    OptimizerHook,
+    PPOTrainer,
+    SamplerWithoutReplacement,
+    TensorDictReplayBuffer,
+)
+from rlregress.frameworks.torchrl.compat import ppo_loss, silent_trainer
 from rlregress.frameworks.torchrl.probes.helpers import tiny_trainers
 from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
     Constant,
@@ -40,8 +48,6 @@ def _truncated_flags(i: Inputs) -> Any:
 
 def _clipped(gradient: Any, switch: bool, bound: Any) -> List[float]:
     """The gradient as the optimiser finds it, after the trainer's hook has clipped it."""
-    from rlregress.frameworks.torchrl.api import OptimizerHook
-
     weights = torch.nn.Parameter(torch.zeros(2, dtype=torch.float64))
     optimizer = torch.optim.SGD([weights], lr=0.0)
     recorded: List[Any] = []
@@ -112,13 +118,6 @@ class _Scripted(torch.nn.Module):
 
 def _ppo(i: Inputs, locations: List[float]) -> Tuple[Any, List[float]]:
     """A trainer after one update for every ``epochs * minibatches`` locations; the KLs logged."""
-    from rlregress.frameworks.torchrl.api import (
-        LazyTensorStorage,
-        PPOTrainer,
-        SamplerWithoutReplacement,
-        TensorDictReplayBuffer,
-    )
-
     epochs, minibatches = int(i["epochs"]), int(i["minibatches"])
     rows = minibatches * _ROWS
     updates = len(locations) // (epochs * minibatches)
@@ -128,8 +127,6 @@ def _ppo(i: Inputs, locations: List[float]) -> Tuple[Any, List[float]]:
         actor, v_network(Constant(0.0, dtype=tiny_trainers.SINGLE)), entropy_bonus=False
     )
 
-    from rlregress.frameworks.torchrl.api import Collector
-
     def zero_actions(batch: Any) -> Any:
         # with action 0, a location l lowers the log-probability by l^2 / 2
         batch["action"] = torch.zeros_like(batch["action"])
@@ -137,16 +134,13 @@ def _ppo(i: Inputs, locations: List[float]) -> Tuple[Any, List[float]]:
         return batch
 
     actor_log_prob = torch.distributions.Normal(0.0, 1.0).log_prob(torch.zeros(()))
-    trainer = made(
+    steps = rows * updates
+    trainer = silent_trainer(
         PPOTrainer,
-        collector=Collector(
-            wrapped(environment), actor, frames_per_batch=rows, total_frames=rows * updates
-        ),
-        total_frames=rows * updates,
-        frame_skip=1,
-        loss_module=loss,
-        progress_bar=False,
-        enable_logging=False,
+        Collector(wrapped(environment), actor, frames_per_batch=rows, total_frames=steps),
+        loss,
+        steps,
+        counting=True,
         optim_steps_per_batch=None,
         num_epochs=epochs,
         optimizer=torch.optim.SGD(loss.parameters(), lr=0.0),

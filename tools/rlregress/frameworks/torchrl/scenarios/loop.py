@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, List
 
 import torch
 
 from rlregress.frameworks.capabilities import check_arguments
-from rlregress.frameworks.torchrl.compat import library
+from rlregress.frameworks.torchrl.api import Collector, ExplorationType, set_exploration_type
+from rlregress.frameworks.torchrl.compat import deterministic
 from rlregress.frameworks.torchrl.scenarios.loop_settings import ScenarioOptions
 from rlregress.frameworks.torchrl.scenarios.scenario_networks import Networks
 
@@ -31,13 +33,14 @@ class Loop:
         self.scheduled = bool(options.take("schedules"))
         self.save_load = bool(options.take("save_load"))
         self.masked = bool(options.take("masked"))
-        self.updates = 0
+        #: environments side by side.
+        self.copies = math.prod(environment.batch_size)
+        self.schedules: List[Any] = []
 
     def collector(self, policy: Any, frames: int, random_frames: int = 0, **options: Any) -> Any:
         """TorchRL's collector of this process."""
-        kind = library("torchrl.collectors", "Collector", "SyncDataCollector")
-        check_arguments(kind, options)
-        return kind(
+        check_arguments(Collector, options)
+        return Collector(
             self.environment,
             policy,
             frames_per_batch=frames,
@@ -58,12 +61,8 @@ class Loop:
             )
         return made
 
-    schedules: List[Any] = []
-
-    def step(self, loss: Any, optimizer: Any, parameters: Any) -> None:
-        """One step of an optimiser."""
-        optimizer.zero_grad()
-        loss.backward()
+    def step(self, optimizer: Any, parameters: Any) -> None:
+        """A step of an optimiser and of its schedule, after the gradients."""
         if self.max_norm is not None:
             torch.nn.utils.clip_grad_norm_(list(parameters), self.max_norm)
         optimizer.step()
@@ -74,20 +73,14 @@ class Loop:
     def between(self, policy: Any, number: int) -> None:
         """An evaluation between two batches, if there is one."""
         if self.evaluates and number == 1:
-            exploration = library("torchrl.envs.utils", "set_exploration_type")
-            with torch.no_grad(), exploration(_deterministic()):
-                self.environment.rollout(12, policy, break_when_any_done=False)
+            self._roll_out(policy, deterministic())
 
     def evaluate(self, policy: Any) -> None:
         """A rollout for each kind of evaluation that is asked for."""
-        types = library("torchrl.envs.utils", "ExplorationType")
-        exploration = library("torchrl.envs.utils", "set_exploration_type")
-        kinds = {"deterministic": _deterministic(), "stochastic": types.RANDOM}
+        kinds = {"deterministic": deterministic(), "stochastic": ExplorationType.RANDOM}
         for kind in [kind for kind in self.evaluations if kind != "callback"]:
-            with torch.no_grad(), exploration(kinds[kind]):
-                self.environment.rollout(12, policy, break_when_any_done=False)
+            self._roll_out(policy, kinds[kind])
 
-
-def _deterministic() -> Any:
-    types = library("torchrl.envs.utils", "ExplorationType")
-    return getattr(types, "DETERMINISTIC", None) or types.MODE
+    def _roll_out(self, policy: Any, exploration: Any) -> None:
+        with torch.no_grad(), set_exploration_type(exploration):
+            self.environment.rollout(12, policy, break_when_any_done=False)

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import inspect
-import math
+import io
 from typing import Any, Dict
 
 import torch
 
 from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.capabilities import check_arguments
+from rlregress.frameworks.torchrl.api import (
+    AdditiveGaussianModule,
+    EGreedyModule,
+    HardUpdate,
+    LazyTensorStorage,
+    SamplerWithoutReplacement,
+    SoftUpdate,
+    TensorDictModule,
+    TensorDictReplayBuffer,
+    TensorDictSequential,
+)
 from rlregress.frameworks.torchrl.compat import library
 from rlregress.frameworks.torchrl.scenarios.loop import Loop
 from rlregress.frameworks.torchrl.scenarios.loop_settings import ScenarioOptions
@@ -21,17 +32,18 @@ from rlregress.frameworks.torchrl.scenarios.loss_setup import (
 from rlregress.frameworks.torchrl.scenarios.scenario_environments import make_transform
 from rlregress.frameworks.torchrl.scenarios.scenario_networks import Networks
 
+_SAMPLERS = "torchrl.data.replay_buffers.samplers"
+
 
 class OffPolicy(Loop):
     """Collect into a replay buffer, sample, and step every loss with its own optimiser."""
 
     def __init__(self, options: ScenarioOptions, environment: Any) -> None:
         super().__init__(options, environment)
-        self.schedules = []
+        self.updates = 0
         self.delay = int(options.take("policy_delay", 1))
         self.frames = int(options.take("steps_per_collection"))
-        copies = math.prod(environment.batch_size) if environment.batch_size else 1
-        self.frames = -(-self.frames // copies) * copies
+        self.frames = -(-self.frames // self.copies) * self.copies
         self.repeats = int(options.take("updates_per_collection"))
         if self.repeats < 0:
             self.repeats = self.frames
@@ -84,8 +96,6 @@ class OffPolicy(Loop):
         self.actor = networks.stochastic(scenario_options.take("distribution", "tanh-normal"))
         if scenario_options.discrete:
             kind = library("torchrl.objectives", "DiscreteSACLoss")
-            from tensordict.nn import TensorDictModule
-
             values = TensorDictModule(
                 networks.network(networks.actions), ["observation"], ["action_value"]
             )
@@ -103,24 +113,19 @@ class OffPolicy(Loop):
         self.loss = kind(self.actor, networks.action_value(), **options)
 
     def _make_buffer(self) -> None:
-        from torchrl.data import LazyTensorStorage, TensorDictReplayBuffer
-
         requested = self.options
         size, kind = int(requested.take("replay_size")), requested.take("sampler", "random")
         self.slices = int(requested.take("slice_length", 0))
         options: Dict[str, Any] = {}
         if kind == "slices":
-            sampler = library("torchrl.data.replay_buffers.samplers", "SliceSampler")
-            options["sampler"] = sampler(
+            options["sampler"] = library(_SAMPLERS, "SliceSampler")(
                 slice_len=self.slices, traj_key=("collector", "traj_ids"), strict_length=True
             )
         elif kind == "without-replacement":
-            samplers = "torchrl.data.replay_buffers.samplers"
-            options["sampler"] = library(samplers, "SamplerWithoutReplacement")()
+            options["sampler"] = SamplerWithoutReplacement()
         if requested.take("prioritised"):
-            samplers = "torchrl.data.replay_buffers.samplers"
             try:
-                options["sampler"] = library(samplers, "PrioritizedSampler")(size, 0.7, 0.5)
+                options["sampler"] = library(_SAMPLERS, "PrioritizedSampler")(size, 0.7, 0.5)
             except (ImportError, NameError, RuntimeError, AttributeError, TypeError) as error:
                 # built on the library's compiled part, which may not fit the installed torch
                 raise Unsupported(f"its prioritised sampler cannot be made here: {error}") from None
@@ -130,14 +135,10 @@ class OffPolicy(Loop):
             storage=LazyTensorStorage(size), batch_size=self.batch, **options
         )
         n_step = requested.take("n_step")
-        self.several = None
-        if n_step:
-            several = library("torchrl.data", "MultiStep")
-            self.several = several(gamma=0.9, n_steps=n_step)
+        several = library("torchrl.data", "MultiStep") if n_step else None
+        self.several = several(gamma=0.9, n_steps=n_step) if several else None
 
     def _make_exploration(self) -> None:
-        from tensordict.nn import TensorDictSequential
-
         options, spec = self.options, self.networks.spec
         deviation = options.take("exploration_noise")
         kind = options.take("noise", "gaussian" if deviation is not None else None)
@@ -145,22 +146,19 @@ class OffPolicy(Loop):
         rates = {name: options.take(f"exploration_{name}") for name in ("initial", "final")}
         options.take("exploration_fraction")
         self.exploration: Any = None
-        exploring = "torchrl.modules"
         if options.algorithm == "dqn":
-            greedy = library(exploring, "EGreedyModule")
-            self.exploration = greedy(
+            self.exploration = EGreedyModule(
                 spec=spec,
                 eps_init=0.9 if rates["initial"] is None else rates["initial"],
                 eps_end=0.1 if rates["final"] is None else rates["final"],
                 annealing_num_steps=80,
             )
         elif kind == "gaussian":
-            gaussian = library(exploring, "AdditiveGaussianModule")
-            self.exploration = gaussian(
+            self.exploration = AdditiveGaussianModule(
                 spec=spec, sigma_init=1.0, sigma_end=0.1, annealing_num_steps=80, std=deviation
             )
         elif kind == "ornstein-uhlenbeck":
-            process = library(exploring, "OrnsteinUhlenbeckProcessModule")
+            process = library("torchrl.modules", "OrnsteinUhlenbeckProcessModule")
             self.exploration = process(
                 spec=spec, eps_init=1.0, eps_end=0.1, annealing_num_steps=80, sigma=deviation
             )
@@ -173,13 +171,9 @@ class OffPolicy(Loop):
             self.acting = TensorDictSequential(self.actor, self.exploration)
 
     def _make_updater(self) -> None:
-        from torchrl.objectives import HardUpdate, SoftUpdate
-
         options = self.options
-        polyak, interval = (
-            options.take("polyak_coefficient"),
-            options.take("target_update_interval"),
-        )
+        polyak = options.take("polyak_coefficient")
+        interval = options.take("target_update_interval")
         if options.take("target_update", "soft") == "hard" or interval:
             self.updater: Any = HardUpdate(
                 self.loss, value_network_update_interval=int(interval or 3)
@@ -225,28 +219,19 @@ class OffPolicy(Loop):
         if self.slices:
             sample = sample.reshape(-1, self.slices)
         self.updates += 1
-        losses = self.loss(sample)
-        total = sum_of_losses(losses)
+        total = sum_of_losses(self.loss(sample))
         for optimizer, _ in self.groups.values():
             optimizer.zero_grad()
         total.backward()
         for group, (optimizer, parameters) in self.groups.items():
-            if group.startswith("actor") and self.updates % self.delay:
-                continue
-            if self.max_norm is not None:
-                torch.nn.utils.clip_grad_norm_(parameters, self.max_norm)
-            optimizer.step()
-            for schedule in self.schedules:
-                if schedule.optimizer is optimizer:
-                    schedule.step()
+            if not group.startswith("actor") or self.updates % self.delay == 0:
+                self.step(optimizer, parameters)
         self.updater.step()
         if self.prioritised:
             self.buffer.update_tensordict_priority(sample)
 
     def _save_and_load(self) -> None:
         """State of loss and buffer through a file in memory, as a checkpoint goes."""
-        import io
-
         file = io.BytesIO()
         torch.save({"loss": self.loss.state_dict(), "buffer": self.buffer.state_dict()}, file)
         file.seek(0)

@@ -7,6 +7,11 @@ from typing import Any
 
 import torch
 
+from rlregress.frameworks.torchrl.api import (
+    LazyTensorStorage,
+    SamplerWithoutReplacement,
+    TensorDictReplayBuffer,
+)
 from rlregress.frameworks.torchrl.compat import library
 from rlregress.frameworks.torchrl.scenarios.loop import Loop
 from rlregress.frameworks.torchrl.scenarios.loop_settings import ScenarioOptions
@@ -22,7 +27,6 @@ class OnPolicy(Loop):
 
     def __init__(self, options: ScenarioOptions, environment: Any) -> None:
         super().__init__(options, environment)
-        self.schedules = []
         self.actor = self.networks.stochastic(options.take("distribution", "tanh-normal"))
         value = self.networks.value()
         penalty = options.take("penalty")
@@ -33,10 +37,9 @@ class OnPolicy(Loop):
         set_estimator(options, self.loss, "gae")
         self.rollout, self.epochs = options.take("rollout_steps"), options.take("epochs")
         self.target_kl = options.take("target_kl")
-        copies = math.prod(environment.batch_size) if environment.batch_size else 1
-        self.frames = int(self.rollout) * copies
+        self.frames = int(self.rollout) * self.copies
         options.nothing_left()
-        self.optimizers = [self.optimizer(self.loss.parameters())]
+        self.adam = self.optimizer(self.loss.parameters())
 
     def run(self) -> None:
         options = {"split_trajs": True} if self.masked else {}
@@ -49,16 +52,12 @@ class OnPolicy(Loop):
         self.evaluate(self.actor)
 
     def _update(self, batch: Any) -> None:
-        from torchrl.data import LazyTensorStorage, TensorDictReplayBuffer
-        from torchrl.data.replay_buffers.samplers import SamplerWithoutReplacement
-
-        parameters = list(self.loss.parameters())
         if self.masked:
             # padded trajectories with the mask that the collector wrote, as one batch
             for _ in range(self.epochs):
                 with torch.no_grad():
                     self._estimate(batch)
-                self.step(sum_of_losses(self.loss(batch)), self.optimizers[0], parameters)
+                self._descend(self.loss(batch))
             return
         for _ in range(self.epochs):
             with torch.no_grad():
@@ -72,10 +71,15 @@ class OnPolicy(Loop):
             buffer.extend(rows)
             for _ in range(math.ceil(len(rows) / self.batch)):
                 losses = self.loss(buffer.sample())
-                self.step(sum_of_losses(losses), self.optimizers[0], parameters)
+                self._descend(losses)
                 stops = self.target_kl is not None and losses.get("kl_approx", None) is not None
                 if stops and float(losses["kl_approx"]) > self.target_kl:
                     return
+
+    def _descend(self, losses: Any) -> None:
+        self.adam.zero_grad()
+        sum_of_losses(losses).backward()
+        self.step(self.adam, self.loss.parameters())
 
     def _estimate(self, batch: Any) -> None:
         loss = self.loss

@@ -8,14 +8,20 @@ from typing import Any, Callable, Dict, List
 import torch
 
 from rlregress.frameworks.base import Unsupported
+from rlregress.frameworks.torchrl.api import (
+    CatFrames,
+    Compose,
+    GymWrapper,
+    RewardClipping,
+    SerialEnv,
+    TransformedEnv,
+)
 from rlregress.frameworks.torchrl.compat import library
 from rlregress.frameworks.torchrl.scenarios.loop_settings import ScenarioOptions
 
 
 def make_environment(scenario: ScenarioOptions, make_env: Callable[..., Any], seed: int) -> Any:
     """Copies of a scenario's environment, in the transforms that it needs and names."""
-    from torchrl.envs import GymWrapper, SerialEnv
-
     options = scenario.environment
     copies = int(options.pop("copies", 1))
     if options.get("observations", "box") not in ("box", "float64", "integer", "image", "dict"):
@@ -55,16 +61,12 @@ def _transformed(environment: Any, options: ScenarioOptions, observations: str) 
         clip, limit = library("torchrl.envs", "ClipTransform"), clips["observation_clip"]
         made.append(clip(in_keys=["observation"], low=-limit, high=limit))
     if clips["reward_clip"]:
-        clip, limit = library("torchrl.envs", "RewardClipping"), clips["reward_clip"]
-        made.append(clip(-limit, limit))
+        made.append(RewardClipping(-clips["reward_clip"], clips["reward_clip"]))
     if stack:
         dimension = -3 if observations == "image" else -1
-        stacked = library("torchrl.envs", "CatFrames")
-        made.append(stacked(stack, dimension, in_keys=["observation"]))
+        made.append(CatFrames(stack, dimension, in_keys=["observation"]))
     if not made:
         return environment
-    from torchrl.envs import Compose, TransformedEnv
-
     whole = TransformedEnv(environment, Compose(*made))
     for transform in made:
         if type(transform).__name__ == "ObservationNorm":

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any, Dict
 
 import torch
 from torch import nn
 
 from rlregress.frameworks.base import Unsupported
-from rlregress.frameworks.torchrl.compat import library
+from rlregress.frameworks.torchrl.api import (
+    MLP,
+    ConvNet,
+    NormalParamExtractor,
+    ProbabilisticActor,
+    QValueActor,
+    TanhModule,
+    TensorDictModule,
+    TensorDictSequential,
+    ValueOperator,
+)
+from rlregress.frameworks.torchrl.compat import action_spec, library, options
 from rlregress.frameworks.torchrl.scenarios.loop_settings import ScenarioOptions
 
 _DISTRIBUTIONS = {
@@ -22,22 +32,17 @@ _DISTRIBUTIONS = {
 class Networks:
     """What the networks are built from: sizes, bounds and the kind of the observations."""
 
-    def __init__(self, options: ScenarioOptions, environment: Any) -> None:
+    def __init__(self, requested: ScenarioOptions, environment: Any) -> None:
         self.shape = environment.observation_spec["observation"].shape[
             len(environment.batch_size) :
         ]
-        self.spec: Any = getattr(environment, "action_spec_unbatched", None)
-        if self.spec is None:
-            # before 0.6, where a batched environment has one specification for all
-            self.spec = environment.action_spec
-            for _ in environment.batch_size:
-                self.spec = self.spec[0]
+        self.spec = action_spec(environment)
         self.actions = int(self.spec.shape[-1])
-        self.discrete = options.discrete
-        self._sizes = list(options.take("hidden_sizes"))
-        self.atoms = 11 if options.given.get("distributional") else 1
-        self._dueling = bool(options.take("dueling"))
-        if options.take("batch_norm"):
+        self.discrete = requested.discrete
+        self._sizes = list(requested.take("hidden_sizes"))
+        self.atoms = 11 if requested.given.get("distributional") else 1
+        self._dueling = bool(requested.take("dueling"))
+        if requested.take("batch_norm"):
             raise Unsupported("no networks with batch normalisation are put together")
 
     def network(self, outputs: int, with_actions: bool = False) -> Any:
@@ -48,8 +53,6 @@ class Networks:
         return self._perceptron(inputs, outputs)
 
     def _perceptron(self, inputs: int, outputs: int) -> Any:
-        from torchrl.modules import MLP
-
         return MLP(
             in_features=inputs,
             out_features=outputs,
@@ -69,29 +72,18 @@ class Networks:
             return dueling(
                 outputs, 1, cnn_kwargs=convolutions, mlp_kwargs={"num_cells": [16], "depth": 1}
             )
-        from torchrl.modules import ConvNet
-
         made = ConvNet(in_features=channels, num_cells=cells, kernel_sizes=kernels, strides=strides)
         width = made(torch.zeros(1, *self.shape)).shape[-1]
         return nn.Sequential(made, self._perceptron(width, outputs))
 
     def value(self) -> Any:
-        """A state-value network."""
-        from torchrl.modules import ValueOperator
-
         return ValueOperator(self.network(1), in_keys=["observation"])
 
     def action_value(self) -> Any:
-        """An action-value network of continuous actions."""
-        from torchrl.modules import ValueOperator
-
         return ValueOperator(self.network(1, True), in_keys=["observation", "action"])
 
     def stochastic(self, distribution: str) -> Any:
         """An actor that samples."""
-        from tensordict.nn import TensorDictModule
-        from torchrl.modules import ProbabilisticActor
-
         if self.discrete:
             logits = TensorDictModule(self.network(self.actions), ["observation"], ["logits"])
             kind = library("torchrl.modules", "OneHotCategorical")
@@ -107,7 +99,7 @@ class Networks:
         kind = library("torchrl.modules", _DISTRIBUTIONS[distribution])
         return ProbabilisticActor(
             TensorDictModule(
-                nn.Sequential(self.network(2 * self.actions), _extractor()),
+                nn.Sequential(self.network(2 * self.actions), NormalParamExtractor()),
                 ["observation"],
                 ["loc", "scale"],
             ),
@@ -120,10 +112,6 @@ class Networks:
 
     def deterministic(self, distribution: str) -> Any:
         """An actor without chance, through a squashing module or a distribution of one point."""
-        from tensordict.nn import TensorDictModule, TensorDictSequential
-        from torchrl.modules import ProbabilisticActor, TanhModule
-
-        bounds = {"low": self.spec.space.low, "high": self.spec.space.high}
         network = TensorDictModule(self.network(self.actions), ["observation"], ["param"])
         if distribution == "tanh-delta":
             kind = library("torchrl.modules", "TanhDelta")
@@ -134,32 +122,20 @@ class Networks:
                 distribution_class=kind,
                 distribution_kwargs=self._bounds(kind),
             )
-        squashed = TanhModule(in_keys=["param"], out_keys=["action"], **bounds)
+        squashed = TanhModule(in_keys=["param"], out_keys=["action"], **self._bounds(TanhModule))
         return TensorDictSequential(network, squashed)
 
     def _bounds(self, kind: Any) -> Dict[str, Any]:
-        known = inspect.signature(kind.__init__).parameters
-        # they were called so before 0.5
-        low, high = ("low", "high") if "low" in known else ("min", "max")
-        return {low: self.spec.space.low, high: self.spec.space.high}
+        return options(kind, low=self.spec.space.low, high=self.spec.space.high)
 
     def choices(self) -> Any:
         """Action values of every choice, with the greedy choice."""
-        from torchrl.modules import DistributionalQValueActor, QValueActor
-
         if self.atoms > 1:
+            kind = library("torchrl.modules", "DistributionalQValueActor")
             network = nn.Sequential(
                 self.network(self.actions * self.atoms),
                 nn.Unflatten(-1, (self.atoms, self.actions)),
             )
             support = torch.linspace(-5.0, 5.0, self.atoms)
-            return DistributionalQValueActor(
-                network, support=support, in_keys=["observation"], spec=self.spec
-            )
+            return kind(network, support=support, in_keys=["observation"], spec=self.spec)
         return QValueActor(self.network(self.actions), in_keys=["observation"], spec=self.spec)
-
-
-def _extractor() -> Any:
-    from tensordict.nn import NormalParamExtractor
-
-    return NormalParamExtractor()

@@ -72,7 +72,6 @@ class Learner:
 
     @property
     def actor(self) -> Any:
-        """The policy."""
         return self.part("actor", "pg")
 
     def _optimizers(self) -> Dict[str, torch.optim.Optimizer]:

@@ -83,7 +83,6 @@ class RecordedEnv(Scripted):
         self._prepare: Optional[Prepare] = prepare
 
     def reset(self, **options: Any) -> Any:
-        """As scripted."""
         if self._prepare is not None:
             # while it runs, the script is the main module
             self._prepare(vars(sys.modules["__main__"]))

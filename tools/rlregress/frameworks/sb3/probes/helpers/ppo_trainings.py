@@ -10,9 +10,9 @@ from typing import Any, Callable, Iterator, List, Optional
 import numpy as np
 import torch
 from stable_baselines3 import PPO
-from stable_baselines3.common.callbacks import BaseCallback
 
 from rlregress.frameworks.recorded_training import RecordedTraining
+from rlregress.frameworks.sb3.collection import AtRolloutEnd
 from rlregress.frameworks.sb3.probes.helpers import constant_agents, watched_updates
 
 
@@ -31,25 +31,6 @@ class AgentTraining(RecordedTraining):
     log_ratios: List[np.ndarray] = field(default_factory=list)
     losses: List[float] = field(default_factory=list)
     stored: List[np.ndarray] = field(default_factory=list)
-
-
-class _Change(BaseCallback):
-    """Notes a rollout, then lets a probe change it, before the update uses it."""
-
-    def __init__(self, training: AgentTraining, change: Optional[Callable[[Any], None]]) -> None:
-        super().__init__()
-        self._training, self._change = training, change
-
-    def _on_rollout_end(self) -> None:
-        buffer = self.model.rollout_buffer
-        self._training.stored.append(
-            np.array(buffer.observations).reshape(buffer.buffer_size, -1)[:, 0]
-        )
-        if self._change is not None:
-            self._change(buffer)
-
-    def _on_step(self) -> bool:
-        return True
 
 
 @contextlib.contextmanager
@@ -106,9 +87,16 @@ def train(
         training.agent = constant_agents.make(PPO, environment, n_steps=n_steps, **arguments)
     if prepare is not None:
         prepare(training.agent)
+
+    def note(agent: Any) -> None:
+        buffer = agent.rollout_buffer
+        training.stored.append(np.array(buffer.observations).reshape(buffer.buffer_size, -1)[:, 0])
+        if change is not None:
+            change(buffer)
+
     with _recording(training.agent, training):
         losses = watched_updates.losses_of_update(
-            lambda: training.agent.learn(total_steps, callback=_Change(training, change)),
+            lambda: training.agent.learn(total_steps, callback=AtRolloutEnd(note)),
             {"policy": training.agent.policy.optimizer},
         )
     training.losses = losses["policy"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -91,6 +92,17 @@ def policy(network: nn.Module, spec: Bounded, distribution: Any, **options: Any)
     )
 
 
+class Slope(nn.Module):
+    """A Q network that is linear in observation and action; options are those of its layer."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__()
+        self.layer = nn.Linear(2, 1, **options)
+
+    def forward(self, observation: torch.Tensor, action: torch.Tensor) -> torch.Tensor:
+        return self.layer(torch.cat([observation, action], -1))
+
+
 def q_network(network: nn.Module) -> ValueOperator:
     """An action-value network."""
     return ValueOperator(network, in_keys=["observation", "action"])
@@ -143,4 +155,29 @@ def transitions(
             },
         },
         [count],
+    )
+
+
+def segment(
+    values: Any, next_values: Any, rewards: Any, terminated: Any = False, truncated: Any = False
+) -> TensorDict:
+    """Steps whose observation is the number that a critic is to say, [1, T]."""
+
+    def column(numbers: Any, dtype: Any = np.float64) -> torch.Tensor:
+        array = np.broadcast_to(np.asarray(numbers, dtype=dtype), np.shape(np.atleast_1d(rewards)))
+        return torch.as_tensor(array.copy()).reshape(1, -1, 1)
+
+    ends, cuts = column(terminated, bool), column(truncated, bool)
+    return TensorDict(
+        {
+            "observation": column(values),
+            "next": {
+                "observation": column(next_values),
+                "reward": column(rewards),
+                "terminated": ends,
+                "truncated": cuts,
+                "done": ends | cuts,
+            },
+        },
+        ends.shape[:2],
     )

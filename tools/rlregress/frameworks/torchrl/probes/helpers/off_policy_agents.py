@@ -15,6 +15,7 @@ from rlregress.frameworks.layers import (
     linear_layers,
 )
 from rlregress.frameworks.scripted import Scripted
+from rlregress.frameworks.torchrl.api import TensorDict
 from rlregress.frameworks.torchrl.probes.helpers import off_policy_programs, programs
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped
@@ -58,8 +59,6 @@ def networks(family: str) -> Raw:
     """Widths of the hidden layers, activation, sharing, of what the program builds."""
 
     def probe(i: Inputs) -> np.ndarray:
-        from rlregress.frameworks.torchrl.api import TensorDict
-
         sizes, dimensions = [int(i["first"]), int(i["second"])], int(i["dimensions"])
         settings, model, _ = _made(
             family, sizes, dimensions, dimensions, activation=i["activation"]

@@ -16,7 +16,7 @@ from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.isolation import isolated, shifted
 from rlregress.frameworks.journal import Journal
 from rlregress.frameworks.scripted import Scripted
-from rlregress.frameworks.torchrl.api import AdditiveGaussianModule
+from rlregress.frameworks.torchrl.api import AdditiveGaussianModule, SerialEnv
 from rlregress.frameworks.torchrl.probes.helpers import programs
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 
@@ -126,8 +126,6 @@ def run(
     collects, when they are made; ``with_loss(loss)`` when that is made; ``look(optimizer, parts)``
     before each step of an optimiser.
     """
-    from rlregress.frameworks.torchrl.api import SerialEnv
-
     program = programs.load(family, family)
     journal = ProgramJournal()
     make_agent = getattr(program, f"make_{family}_agent")

@@ -11,35 +11,28 @@ from torch import nn
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import (
+    Collector,
     LazyTensorStorage,
+    SACTrainer,
     SoftUpdate,
     TanhModule,
+    TD3OptimizationStepper,
+    TD3Trainer,
     TensorDictModule,
     TensorDictReplayBuffer,
     TensorDictSequential,
 )
-from rlregress.frameworks.torchrl.compat import action_spec, made, sac_loss, td3_loss
+from rlregress.frameworks.torchrl.compat import action_spec, sac_loss, silent_trainer, td3_loss
 from rlregress.frameworks.torchrl.probes.helpers import tiny_trainers
-from rlregress.frameworks.torchrl.probes.helpers.known_networks import q_network
+from rlregress.frameworks.torchrl.probes.helpers.known_networks import Slope, q_network
 from rlregress.frameworks.torchrl.probes.helpers.off_policy_programs import ProgramJournal
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped
 
 
-class _Slope(nn.Module):
-    """A Q network that is linear in observation and action."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.layer = nn.Linear(2, 1)
-
-    def forward(self, observation: torch.Tensor, action: torch.Tensor) -> torch.Tensor:
-        return self.layer(torch.cat([observation, action], -1))
-
-
 def _agent(family: str, environment: Scripted, pre_tanh: float) -> Tuple[Any, Any]:
     """A loss of linear Q networks, and a policy that outputs ``pre_tanh`` in every state."""
-    critics = [q_network(_Slope()) for _ in range(2)]
+    critics = [q_network(Slope()) for _ in range(2)]
     if family == "sac":
         actor = tiny_trainers.squashed_policy(environment, [pre_tanh], 1.0)
         return sac_loss(actor, critics, loss_function="l2"), actor
@@ -60,40 +53,29 @@ def _train(
     frames: int, batch: int, updates: int, starts: Any = None,
 ) -> Any:  # fmt: skip
     """A trainer, after ``steps`` steps, ``frames`` at once, with ``updates`` after each."""
-    from rlregress.frameworks.torchrl.api import (
-        Collector,
-        SACTrainer,
-        TD3OptimizationStepper,
-        TD3Trainer,
-    )
-
     started = {} if starts is None else {"init_random_frames": starts}
     loss = journal.loss
-    settings: Dict[str, Any] = {
-        "collector": Collector(
-            wrapped(environment), actor, frames_per_batch=frames, total_frames=steps, **started
-        ),
-        "total_frames": steps,
-        "frame_skip": 1,
-        "loss_module": loss,
-        "progress_bar": False,
-        "enable_logging": False,
-        "auto_log_optim_steps": False,
-        "optim_steps_per_batch": updates,
-        "replay_buffer": TensorDictReplayBuffer(storage=LazyTensorStorage(256), batch_size=batch),
-        "target_net_updater": SoftUpdate(loss, tau=0.5),
-    }
+    kind: Any = SACTrainer if family == "sac" else TD3Trainer
+    stepping: Dict[str, Any]
     if family == "sac":
-        trainer: Any = made(
-            SACTrainer, **settings, optimizer=torch.optim.SGD(loss.parameters(), lr=0.0)
-        )
+        stepping = {"optimizer": torch.optim.SGD(loss.parameters(), lr=0.0)}
     else:
         optimizers = [
             torch.optim.SGD(journal.roles()[name], lr=0.0) for name in ("actor", "critic")
         ]
-        trainer = made(
-            TD3Trainer, **settings, optimization_stepper=TD3OptimizationStepper(*optimizers)
-        )
+        stepping = {"optimization_stepper": TD3OptimizationStepper(*optimizers)}
+    trainer = silent_trainer(
+        kind,
+        Collector(
+            wrapped(environment), actor, frames_per_batch=frames, total_frames=steps, **started
+        ),
+        loss,
+        steps,
+        optim_steps_per_batch=updates,
+        replay_buffer=TensorDictReplayBuffer(storage=LazyTensorStorage(256), batch_size=batch),
+        target_net_updater=SoftUpdate(loss, tau=0.5),
+        **stepping,
+    )
     with journal.optimizers():
         trainer.train()
     return trainer

@@ -17,9 +17,15 @@ from rlregress.frameworks.recorded_training import RecordedTraining
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import (
     AddStateIndependentNormalScale,
+    Collector,
     IndependentNormal,
+    LazyTensorStorage,
+    PPOTrainer,
+    SamplerWithoutReplacement,
+    SerialEnv,
+    TensorDictReplayBuffer,
 )
-from rlregress.frameworks.torchrl.compat import LOG_PROBS, made, ppo_loss
+from rlregress.frameworks.torchrl.compat import LOG_PROBS, ppo_loss, silent_trainer
 from rlregress.frameworks.torchrl.probes.helpers import programs
 from rlregress.frameworks.torchrl.probes.helpers.known_networks import box, policy, v_network
 from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped
@@ -145,15 +151,6 @@ def trainer(
         recorded: where to note what is seen.
         settings: further ones of PPOTrainer.
     """
-    from rlregress.frameworks.torchrl.api import (
-        Collector,
-        LazyTensorStorage,
-        PPOTrainer,
-        SamplerWithoutReplacement,
-        SerialEnv,
-        TensorDictReplayBuffer,
-    )
-
     recorded = LossTraining() if recorded is None else recorded
     actor, critic, log_std = models()
     loss = ppo_loss(actor, critic, clip_epsilon=0.2, entropy_coeff=entropy)
@@ -166,15 +163,11 @@ def trainer(
         environment = SerialEnv(len(playing), [lambda env=one: env for one in playing])
     if schedule is not None:
         settings["lr_scheduler"] = schedule(optimizer)
-    training = made(
+    training = silent_trainer(
         PPOTrainer,
-        collector=Collector(environment, actor, frames_per_batch=frames, total_frames=total_steps),
-        total_frames=total_steps,
-        frame_skip=1,
-        loss_module=loss,
-        progress_bar=False,
-        enable_logging=False,
-        auto_log_optim_steps=False,
+        Collector(environment, actor, frames_per_batch=frames, total_frames=total_steps),
+        loss,
+        total_steps,
         optim_steps_per_batch=None,
         num_epochs=epochs,
         optimizer=optimizer,
@@ -213,14 +206,14 @@ def _watch(program: Any, recorded: LossTraining, change: Optional[Change]) -> No
         recorded.watch_optimizer(optimizer, log_std)
         return optimizer
 
-    class Collector(collector_class):
+    class Noting(collector_class):
         def __iter__(self) -> Any:
             for batch in super().__iter__():
                 recorded.rollouts.append(batch.clone())
                 yield batch
 
     program.ClipPPOLoss, program.group_optimizers = recorded_loss, recorded_optimizer
-    setattr(program, collector_name, Collector)
+    setattr(program, collector_name, Noting)
     program.make_ppo_models = lambda *arguments, **options: (actor, critic)
     # what a policy is worth is not asked here
     program.eval_model = lambda *arguments, **options: torch.zeros(1)

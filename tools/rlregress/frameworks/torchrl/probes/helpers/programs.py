@@ -63,7 +63,6 @@ class _NoConf:
 
     @staticmethod
     def to_container(settings: Any, **options: Any) -> Any:
-        """The same settings."""
         del options
         return settings
 

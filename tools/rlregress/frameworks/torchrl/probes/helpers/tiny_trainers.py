@@ -10,13 +10,28 @@ import torch
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import (
     ClipPPOLoss,
+    Collector,
+    LazyTensorStorage,
+    PPOTrainer,
     SACLoss,
+    SACTrainer,
+    SamplerWithoutReplacement,
     SoftUpdate,
     TanhNormal,
     TD3Loss,
+    TD3OptimizationStepper,
+    TD3Trainer,
     TensorDictModule,
+    TensorDictReplayBuffer,
 )
-from rlregress.frameworks.torchrl.compat import action_spec, made, ppo_loss, sac_loss, td3_loss
+from rlregress.frameworks.torchrl.compat import (
+    action_spec,
+    made,
+    ppo_loss,
+    sac_loss,
+    silent_trainer,
+    td3_loss,
+)
 from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
     Constant,
     Numbers,
@@ -36,7 +51,6 @@ class GradientNorms(torch.optim.SGD):
         self.norms: List[float] = []
 
     def step(self, closure=None):
-        """A step of gradient descent."""
         gradients = [p.grad for group in self.param_groups for p in group["params"]]
         squares = [float(g.double().pow(2).sum()) for g in gradients if g is not None]
         self.norms.append(float(np.sqrt(sum(squares))))
@@ -45,15 +59,11 @@ class GradientNorms(torch.optim.SGD):
 
 def collector(environment: Scripted, actor: Any, frames: int) -> Any:
     """A collector of one batch of ``frames`` steps in this process."""
-    from rlregress.frameworks.torchrl.api import Collector
-
     return Collector(wrapped(environment), actor, frames_per_batch=frames, total_frames=frames)
 
 
 def collect(environment: Any, frames: int, **options: Any) -> Any:
     """One batch of random actions in an environment of TorchRL, [frames]."""
-    from rlregress.frameworks.torchrl.api import Collector
-
     collector = made(
         Collector, environment, None, frames_per_batch=frames, total_frames=frames, **options
     )
@@ -62,32 +72,21 @@ def collect(environment: Any, frames: int, **options: Any) -> Any:
     return batch
 
 
-def _common(environment: Scripted, actor: Any, frames: int, loss: Any):
-    from rlregress.frameworks.torchrl.api import LazyTensorStorage
-
-    settings = {
-        "collector": collector(environment, actor, frames),
-        "total_frames": frames,
-        "frame_skip": 1,
-        "loss_module": loss,
-        "progress_bar": False,
-        "enable_logging": False,
-        "auto_log_optim_steps": False,
-    }
-    return settings, LazyTensorStorage(frames)
+def _buffer(frames: int, batch_size: int, **options: Any) -> Any:
+    storage = LazyTensorStorage(frames)
+    return TensorDictReplayBuffer(storage=storage, batch_size=batch_size, **options)
 
 
 def sac(environment: Scripted, loss: SACLoss, actor: Any, frames: int = 1) -> Any:
     """A SACTrainer that has collected ``frames`` steps and updated once, learning rate 0."""
-    from rlregress.frameworks.torchrl.api import SACTrainer, TensorDictReplayBuffer
-
-    settings, storage = _common(environment, actor, frames, loss)
-    trainer = made(
+    trainer = silent_trainer(
         SACTrainer,
-        **settings,
+        collector(environment, actor, frames),
+        loss,
+        frames,
         optim_steps_per_batch=1,
         optimizer=torch.optim.SGD(loss.parameters(), lr=0.0),
-        replay_buffer=TensorDictReplayBuffer(storage=storage, batch_size=frames),
+        replay_buffer=_buffer(frames, frames),
         target_net_updater=SoftUpdate(loss, tau=0.005),
     )
     trainer.train()
@@ -108,28 +107,23 @@ def td3(
 
     ``after_update`` is called after each of them, target update included.
     """
-    from rlregress.frameworks.torchrl.api import (
-        TD3OptimizationStepper,
-        TD3Trainer,
-        TensorDictReplayBuffer,
-    )
-
-    settings, storage = _common(environment, actor, frames, loss)
 
     def optimizer(prefix: str) -> torch.optim.Optimizer:
         named = [p for name, p in loss.named_parameters() if name.startswith(prefix)]
         return torch.optim.SGD(named, lr=learning_rate)
 
-    trainer = made(
+    trainer = silent_trainer(
         TD3Trainer,
-        **settings,
+        collector(environment, actor, frames),
+        loss,
+        frames,
         optim_steps_per_batch=updates,
         optimization_stepper=TD3OptimizationStepper(
             optimizer("actor_network_params"),
             optimizer("qvalue_network_params"),
             policy_update_delay=delay,
         ),
-        replay_buffer=TensorDictReplayBuffer(storage=storage, batch_size=frames),
+        replay_buffer=_buffer(frames, frames),
         target_net_updater=SoftUpdate(loss, tau=0.5),
     )
     if after_update is not None:
@@ -148,24 +142,17 @@ def ppo(
     **settings: Any,
 ) -> Tuple[Any, ClipPPOLoss, GradientNorms]:
     """A PPOTrainer after one rollout and one epoch, learning rate 0; its loss and optimiser."""
-    from rlregress.frameworks.torchrl.api import (
-        PPOTrainer,
-        SamplerWithoutReplacement,
-        TensorDictReplayBuffer,
-    )
-
     loss = ppo_loss(actor, critic, clip_epsilon=0.2)
     optimizer = GradientNorms(loss.parameters())
-    common, storage = _common(environment, actor, frames, loss)
-    trainer = made(
+    trainer = silent_trainer(
         PPOTrainer,
-        **common,
+        collector(environment, actor, frames),
+        loss,
+        frames,
         optim_steps_per_batch=None,
         num_epochs=1,
         optimizer=optimizer,
-        replay_buffer=TensorDictReplayBuffer(
-            storage=storage, sampler=SamplerWithoutReplacement(), batch_size=minibatch
-        ),
+        replay_buffer=_buffer(frames, minibatch, sampler=SamplerWithoutReplacement()),
         **settings,
     )
     if before_training is not None:
