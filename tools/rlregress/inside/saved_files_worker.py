@@ -42,8 +42,8 @@ from rlregress.inside.events import Places
 
 #: seed of the training that is saved.
 _SEED = 1
-#: characters of an error that are kept.
-_MESSAGE = 400
+#: characters of an error that are kept: of a state all keys that are missing or too many.
+_MESSAGE = 1000
 #: how PyTorch refuses a file, and what tells it not to.
 _WEIGHTS_ONLY, _TRUST = "Weights only load failed", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"
 #: packages that write, beside the framework's.
