@@ -420,7 +420,8 @@ def _content(framework: str, digest: str) -> bytes:
             content = file.read(_LARGEST_INSIDE + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise UserError(
-            f"{path.name} of baselines/saved cannot be read: {error}; restore it from the repository"
+            f"{path.name} of baselines/saved cannot be read: {error}; restore it from the "
+            "repository"
         ) from None
     got = hashlib.sha256(content).hexdigest()
     if got != digest or len(content) > _LARGEST_INSIDE:

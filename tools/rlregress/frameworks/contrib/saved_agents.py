@@ -52,7 +52,7 @@ _AGENTS = (
                               "ent_coef": "auto_0.5", "policy_delay": 2},
            rows=True),
     _agent("ARS", lambda: {"n_delta": 3, "n_top": 2, "learning_rate": 0.03, "delta_std": 0.04},
-           networks=_SMALL),
+           policy="LinearPolicy", networks={"with_bias": True}),
 )  # fmt: skip
 
 #: one of each form of agent, and what of it another function reads.
