@@ -45,6 +45,7 @@ MODULES = (
     "quantiles",
     "trpo",
     "maskable",
+    "ars",
     "parameters",
     "normalisation",
     "normalisation_reward",

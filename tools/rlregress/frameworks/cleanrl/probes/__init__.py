@@ -61,6 +61,7 @@ ABSENT: Mapping[str, str] = {
     "qrdqn": "has no QR-DQN",
     "tqc": "has no TQC",
     "trpo": "has no TRPO",
+    "ars": "has no ARS",
     "maskable": "masks no actions",
 }
 

@@ -41,5 +41,6 @@ ABSENT: Mapping[str, str] = {
     "qrdqn": "has no QR-DQN",
     "tqc": "has no TQC",
     "trpo": "has no TRPO",
+    "ars": "has no ARS",
     "maskable": "masks no actions",
 }
