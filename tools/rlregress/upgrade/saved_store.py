@@ -475,6 +475,9 @@ def _environment(release: str, say: Callable[[str], None]) -> tuple[Side, Sequen
         for adapter in affected.adapters(base, wanted, affected.packages(base, wanted))
         if adapter.packages[0] in wanted.packages
     ]
+    beneath = {module for adapter in concerned for module in adapter.beneath}
+    # what another stands on is pinned for that one
+    concerned = [adapter for adapter in concerned if not beneath & set(adapter.modules)]
     if not concerned:
         raise UserError(
             f"'{release}' names no release of a framework; expected one, pinned with =="

@@ -55,10 +55,9 @@ _AGENTS = (
            policy="LinearPolicy", networks={"with_bias": True}),
 )  # fmt: skip
 
-#: one of each form of agent, and what of it another function reads.
+#: an agent of each algorithm, and what two of them read by a function of their own.
 _STORED_KINDS = (
-    "qrdqn model", "qrdqn parameters", "tqc model", "tqc replay buffer", "trpo model",
-    "maskableppo model", "maskableppo policy", "recurrentppo model", "recurrentppo parameters",
-    "crossq model", "crossq parameters", "ars model", "ars parameters",
+    "qrdqn model", "qrdqn parameters", "tqc model", "trpo model", "maskableppo model",
+    "recurrentppo model", "crossq model", "ars model", "ars parameters",
 )  # fmt: skip
 SAVED = savings(_AGENTS, _STORED_KINDS)
