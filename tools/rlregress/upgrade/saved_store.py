@@ -130,8 +130,8 @@ class Record:
 
     def with_digest(self) -> Record:
         """The same, with the digest of what it says."""
-        said = {name: value for name, value in asdict(self).items() if name != "digest"}
-        return replace(self, digest=_digest(json.dumps(said, sort_keys=True).encode()))
+        rest = {name: value for name, value in asdict(self).items() if name != "digest"}
+        return replace(self, digest=_digest(json.dumps(rest, sort_keys=True).encode()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -255,7 +255,7 @@ def records(framework: str) -> list[Record]:
             )
         if (digest := of.with_digest().digest) != of.digest:
             raise UserError(
-                f"{path} is not as it was recorded: the SHA-256 of what it says is "
+                f"{path} is not as it was recorded: the SHA-256 of its content is "
                 f"{digest[:_NAMED]}..., expected {of.digest[:_NAMED]}...; restore it from the "
                 "repository, or record the release again"
             )

@@ -30,17 +30,17 @@ def _coefficients(inputs: Inputs, learning_rate: float = 1.0) -> np.ndarray:
         policy_kwargs={"net_arch": [8]},
         device="cpu",
     )
-    asked: List[torch.Tensor] = []
+    evaluated: List[torch.Tensor] = []
 
     def returns(candidates: torch.Tensor, *more: Any) -> torch.Tensor:
-        asked.append(candidates)
+        evaluated.append(candidates)
         agent.num_timesteps += 1
         return torch.tensor(np.concatenate([inputs["plus"], inputs["minus"]]), dtype=torch.float32)
 
     with mock.patch.object(agent, "evaluate_candidates", returns):
         agent.learn(1, log_interval=None)
     # the first policy is zero
-    directions = asked[0][:count].numpy().astype(np.float64)
+    directions = evaluated[0][:count].numpy().astype(np.float64)
     change = agent.weights.numpy().astype(np.float64)
     return np.linalg.lstsq(directions.T, change, rcond=None)[0]
 
