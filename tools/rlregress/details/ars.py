@@ -8,9 +8,8 @@ from rlregress.details.catalogue import Formula, Inputs, make_detail
 from rlregress.formulas import ars
 
 _MANIA = "Mania, Guy and Recht 2018, algorithm 2"
-_UPDATE = """One update with as many directions as there are numbers in ``plus``, of which
-    ``count`` are used. The returns along the directions are ``plus``, those against them are
-    ``minus``. """
+_UPDATE = """One update with four directions, of which ``count`` are used. The returns along them
+    are ``plus``, those against them are ``minus``. """
 _INPUTS = {"plus": [10.0, 4.0, 3.0, 1.0], "minus": [-8.0, 5.0, -9.0, 6.0], "count": 2}
 
 
@@ -28,7 +27,7 @@ DETAILS = (
     make_detail(
         "ars.directions",
         "Which directions does an update go?",
-        _UPDATE + "Observed, [directions]: 1.0 for each direction along which parameters change.",
+        _UPDATE + "Observed, [4]: 1.0 for each direction along which parameters change.",
         (_MANIA,),
         _INPUTS,
         {
