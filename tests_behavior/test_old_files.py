@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import pytest
 
+from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.inside import saved_files_worker
 from rlregress.model.loaded_files import by_release
@@ -21,10 +22,15 @@ from rlregress.upgrade import saved_store
 def test_files_of_past_releases_do_the_same(
     framework: Adapter, algorithm: str, stored_kind: str, evidence: Callable[..., None]
 ) -> None:
-    """No file fails to load, or has become something else, but as documented."""
+    """No file fails to load, or has become something else, but as documented.
+
+    Raises:
+        UserError: a file of the store is damaged, which says nothing of the framework.
+    """
     files = list(saved_store.check(framework, stored_kind, saved_files_worker.answers))
     evidence(old_files={"kind": stored_kind, "found": by_release(files)})
     if failed := [file for file in files if file.failure]:
-        raise AssertionError(f"old files `{stored_kind}`: {'; '.join(by_release(failed))}")
+        kind = UserError if all(file.refused for file in failed) else AssertionError
+        raise kind(f"old files `{stored_kind}`: {'; '.join(by_release(failed))}")
     if all(file.skipped for file in files):
         pytest.skip("; ".join(by_release(files)))

@@ -121,6 +121,11 @@ def old_files(entries: list[dict[str, Any]]) -> dict[str, dict[str, list[str]]]:
     return found
 
 
+def not_loaded(entries: list[dict[str, Any]]) -> dict[str, dict[str, list[str]]]:
+    """As ``old_files``, of the kinds of which nothing could be loaded here."""
+    return old_files([entry for entry in entries if entry["outcome"] == "skipped"])
+
+
 def answered(entries: list[dict[str, Any]], framework: str) -> set[tuple[str, str]]:
     """Every (detail, scope) that a framework has answered in some test."""
     return {

@@ -45,6 +45,7 @@ MODULES = (
     "quantiles",
     "trpo",
     "maskable",
+    "ars",
     "adaptive",
     "recurrent",
     "symmetry",

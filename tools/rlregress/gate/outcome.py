@@ -137,7 +137,13 @@ def outcomes(
         tiers = _untested(tests, _trained(framework, trained)) if framework in to_probe else ()
         cells = {of: why for of, why in untrained.items() if _trained(framework, {of.framework})}
         lacking = _lacking(without, cells)
-        if verdict != REGRESSED and (missing or tiers or cells or len(apart) < len(without)):
+        old_files = evidence.old_files(own).get(framework, {})
+        not_loaded = evidence.not_loaded(own).get(framework, {})
+        # one kind of file may be none of this environment; nothing of any says nothing of old files
+        unread = bool(old_files) and not_loaded.keys() == old_files.keys()
+        if verdict != REGRESSED and (
+            missing or tiers or cells or unread or len(apart) < len(without)
+        ):
             verdict = COULD_NOT_JUDGE
         made.append(
             FrameworkOutcome(
@@ -152,7 +158,8 @@ def outcomes(
                 throughput=throughput,
                 not_judged=evidence.not_judged(own),
                 lacking=lacking,
-                old_files=evidence.old_files(own).get(framework, {}),
+                old_files=old_files,
+                not_loaded=not_loaded,
             )
         )
     return made

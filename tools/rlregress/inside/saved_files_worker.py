@@ -42,8 +42,8 @@ from rlregress.inside.events import Places
 
 #: seed of the training that is saved.
 _SEED = 1
-#: characters of an error that are kept.
-_MESSAGE = 400
+#: characters of an error that are kept: of a state all keys that are missing or too many.
+_MESSAGE = 1000
 #: how PyTorch refuses a file, and what tells it not to.
 _WEIGHTS_ONLY, _TRUST = "Weights only load failed", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"
 #: packages that write, beside the framework's.
@@ -62,7 +62,7 @@ def answers(job: Dict[str, Any]) -> Dict[str, Any]:
     kinds are wanted, those that a record of them names.
     """
     adapter = frameworks.get(job["framework"])
-    places = Places(adapter.code_folders())
+    places = Places(adapter.probed_folders())
     found = _Kinds(places)
     for algorithm, savings in adapter.saved_files().items():
         if not job["algorithms"] or algorithm in job["algorithms"]:
@@ -77,7 +77,8 @@ def answers(job: Dict[str, Any]) -> Dict[str, Any]:
 def _versions(adapter: Adapter) -> Dict[str, str]:
     """Of what has a part in a file."""
     found = {"python": platform.python_version()}
-    for package in (*adapter.packages, *_WRITING):
+    beneath = (module.replace("_", "-") for module in adapter.beneath)
+    for package in (*adapter.packages, *beneath, *_WRITING):
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             found[package] = importlib.metadata.version(package)
     return found

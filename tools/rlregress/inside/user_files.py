@@ -6,6 +6,7 @@ Runs inside foreign and old environments: standard library, NumPy, torch and gym
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import os
 import shutil
@@ -27,15 +28,16 @@ def kind(user: Dict[str, Any], adapter: Adapter) -> FileKind:
     """The kind of file that a user has named.
 
     Args:
-        user: ``file``; ``loader``, a file with a function ``load(path)``, or empty where the
-            framework loads it; ``observations``, a file of NumPy, and ``environment``, an id, or
+        user: ``file``; ``loader``, a file with a function ``load(path)``, and ``act(policy,
+            observations)`` where the policy cannot be called, or empty where the framework loads
+            it; ``observations``, a file of NumPy, and ``environment``, an id, or
             empty.
     """
-    load = adapter.user_agent if not user["loader"] else _function(user["loader"])
     name = os.path.basename(user["file"])
 
     def loaded(make_env: Callable[..., Any], folder: str) -> Any:
         del make_env
+        load = _module(user["loader"]).load if user["loader"] else adapter.user_agent
         path = os.path.join(folder, name)
         return load(path if os.path.isfile(path) else user["file"])
 
@@ -47,6 +49,8 @@ def kind(user: Dict[str, Any], adapter: Adapter) -> FileKind:
             shutil.copy(user["file"], folder)
 
     def state(agent: Any) -> Iterator[Item]:
+        own = _module(user["loader"]) if user["loader"] else None
+        load, act = own.load if own else adapter.user_agent, getattr(own, "act", None)
         loading = getattr(type(agent), "load", getattr(type(agent), "load_state_dict", load))
         if hasattr(agent, "get_parameters"):
             yield "parameters", agent.get_parameters(), type(agent).set_parameters
@@ -57,11 +61,14 @@ def kind(user: Dict[str, Any], adapter: Adapter) -> FileKind:
             yield "content", agent, loading
         observations = _observations(user, agent)
         if observations is not None:
-            yield from _acts(agent, observations)
-        if user["environment"] and hasattr(agent, "predict"):
-            played = np.array([_episode(agent, user["environment"], n) for n in range(_EPISODES)])
-            yield "returns of episodes", played[:, 0], type(agent).predict
-            yield "lengths of episodes", played[:, 1], type(agent).predict
+            yield from _acts(agent, act, observations)
+        if user["environment"] and (act or hasattr(agent, "predict")):
+            played = np.array([
+                _episode(agent, act, user["environment"], n) for n in range(_EPISODES)
+            ])  # fmt: skip
+            acting = act or type(agent).predict
+            yield "returns of episodes", played[:, 0], acting
+            yield "lengths of episodes", played[:, 1], acting
 
     return FileKind(
         name, "load of the loader" if user["loader"] else "load",
@@ -69,12 +76,12 @@ def kind(user: Dict[str, Any], adapter: Adapter) -> FileKind:
     )  # fmt: skip
 
 
-def _function(file: str) -> Callable[[str], Any]:
+@functools.lru_cache(maxsize=None)
+def _module(file: str) -> Any:
     spec = importlib.util.spec_from_file_location("rlregress_loader", file)
     module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
     spec.loader.exec_module(module)  # type: ignore[union-attr]
-    function: Callable[[str], Any] = module.load
-    return function
+    return module
 
 
 def _observations(user: Dict[str, Any], agent: Any) -> Any:
@@ -102,7 +109,7 @@ def _observations(user: Dict[str, Any], agent: Any) -> Any:
     return bounded.astype(space.dtype)
 
 
-def _episode(agent: Any, id: str, seed: int) -> Tuple[float, float]:
+def _episode(agent: Any, act: Any, id: str, seed: int) -> Tuple[float, float]:
     """Return and length of a deterministic episode."""
     import gymnasium
 
@@ -110,20 +117,30 @@ def _episode(agent: Any, id: str, seed: int) -> Tuple[float, float]:
     observation, _ = environment.reset(seed=seed)
     total, steps, ended = 0.0, 0, False
     while not ended:
-        action, _ = agent.predict(observation, deterministic=True)
+        if act:
+            action = np.asarray(_acted(act, agent, observation[None]))[0]
+        else:
+            action, _ = agent.predict(observation, deterministic=True)
         observation, reward, terminated, truncated, _ = environment.step(action)
         total, steps, ended = total + float(reward), steps + 1, bool(terminated or truncated)
     return total, float(steps)
 
 
-def _acts(agent: Any, observations: Any) -> Iterator[Item]:
-    if hasattr(agent, "predict"):
+def _acted(act: Callable[..., Any], *given: Any) -> Any:
+    torch.manual_seed(0)
+    with torch.no_grad():
+        return act(*given)
+
+
+def _acts(agent: Any, act: Any, observations: Any) -> Iterator[Item]:
+    if act:
+        yield "deterministic actions", _acted(act, agent, observations), act
+    elif hasattr(agent, "predict"):
         for name, deterministic in (("deterministic", True), ("sampled", False)):
             torch.manual_seed(0)
             np.random.seed(0)
             acted = agent.predict(observations, deterministic=deterministic)[0]
             yield f"{name} actions", acted, type(agent).predict
-    elif callable(agent):
-        torch.manual_seed(0)
-        with torch.no_grad():
-            yield "deterministic actions", agent(torch.as_tensor(observations)), type(agent).forward
+    elif callable(agent) and type(agent).forward is not torch.nn.Module.forward:
+        acted = _acted(agent, torch.as_tensor(observations))
+        yield "deterministic actions", acted, type(agent).forward

@@ -115,6 +115,7 @@ class FrameworkOutcome:
         lacking: package that is not installed, in a sentence -> what of the framework was not
             checked without it: tests, and cells.
         old_files: kind of file that past releases wrote -> what became of it, in clauses.
+        not_loaded: those of which nothing could be loaded here -> why, in clauses.
     """
 
     framework: str
@@ -129,6 +130,7 @@ class FrameworkOutcome:
     not_judged: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     lacking: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     old_files: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    not_loaded: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def critics_alone(self) -> tuple[str, ...]:

@@ -133,10 +133,10 @@ class StoredFile:
 def by_release(files: Sequence[StoredFile]) -> list[str]:
     """One clause for each outcome of the files of a kind, with the releases that wrote them.
 
-    Failures come first.
+    Failures come first, and then what could not be loaded.
     """
     texts: dict[str, list[str]] = {}
-    for file in sorted(files, key=lambda file: not file.failure):
+    for file in sorted(files, key=lambda file: (not file.failure, not file.skipped)):
         texts.setdefault(file.failure or file.state, []).append(file.release)
     return [f"{text} ({_releases(of)})" for text, of in texts.items()]
 

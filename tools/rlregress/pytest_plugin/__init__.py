@@ -604,6 +604,9 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pyte
         terminalreporter.write_line(line)
     for line in words.not_judged(evidence_file.not_judged(entries)):
         terminalreporter.write_line(line)
+    for name, kinds in evidence_file.not_loaded(entries).items():
+        for line in words.not_loaded(kinds):
+            terminalreporter.write_line(f"{name}: {line}")
     for name, kinds in evidence_file.old_files(entries).items():
         for line in words.old_files(kinds):
             terminalreporter.write_line(f"{name}: {line}")

@@ -42,7 +42,9 @@ def verdict_lines(result: GateResult) -> list[str]:
             words.details_probed(outcome.details, outcome.not_asked) if outcome.not_asked else ""
         )
         of = result.report_data.coverage.get(outcome.framework, AlgorithmCoverage())
-        lacking = "; ".join(words.lacking(outcome.lacking))
+        lacking = "; ".join(
+            (*words.lacking(outcome.lacking), *words.not_loaded(outcome.not_loaded))
+        )
         text = "; ".join(filter(None, (lacking, missing, words.algorithm_coverage(of))))
         why = f" ({text})" if text else ""
         lines.append(f"verdict {outcome.framework}: {outcome.verdict}{why}")

@@ -41,11 +41,12 @@ def _tests(outcome: FrameworkOutcome) -> str:
 
 def _missing(outcome: FrameworkOutcome) -> list[str]:
     """What nothing is known of, before what is."""
-    lines = [of for line in words.lacking(outcome.lacking) for of in (f"{_begun(line)}.", "")]
+    missing = [*words.lacking(outcome.lacking), *words.not_loaded(outcome.not_loaded)]
+    lines = [of for line in missing for of in (f"{_begun(line)}.", "")]
     if not outcome.not_asked:
         return lines
     text = words.details_probed(outcome.details, outcome.not_asked)
-    hint = "" if lines else f" Check them: rlregress test {TESTS_OF_DETAILS}."
+    hint = "" if outcome.lacking else f" Check them: rlregress test {TESTS_OF_DETAILS}."
     return [*lines, f"{text}.{hint}", ""]
 
 

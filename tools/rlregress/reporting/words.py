@@ -266,3 +266,15 @@ def lines(verdicts: Mapping[str, Mapping[str, Any]]) -> list[str]:
 def old_files(found: Mapping[str, Sequence[str]]) -> list[str]:
     """What became of files that past releases wrote: a line for each kind."""
     return [f"old files {kind}: {'; '.join(of)}" for kind, of in found.items()]
+
+
+def not_loaded(kinds: Mapping[str, Sequence[str]]) -> list[str]:
+    """Kinds of files that past releases wrote and of which nothing is known, a line for each why.
+
+    Args:
+        kinds: kind -> why, in clauses.
+    """
+    because: dict[str, list[str]] = {}
+    for kind, why in kinds.items():
+        because.setdefault("; ".join(why), []).append(kind)
+    return [f"not checked: old files {', '.join(of)}: {why}" for why, of in because.items()]

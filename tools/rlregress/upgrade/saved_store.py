@@ -1,12 +1,13 @@
 """Files that past releases wrote: ``baselines/saved/<framework>``, and what is installed does.
 
 ``releases/<release>.toml`` names the kinds of files that a release wrote, with provenance and
-digests. ``files/<digest>.gz`` holds the files themselves, and what the release did with them, as
-``upgrade.side_files`` compares it. ``expected.toml`` lists differences that are known, each with
-its source: they have to be there, and any other is a failure.
+digests, its own among them. ``files/<digest>.gz`` holds the files themselves, and what the release
+did with them, as ``upgrade.side_files`` compares it. ``expected.toml`` lists differences that are
+known, with what there was and what there is, and the source: they have to be there, and any other
+is a failure.
 
 The files are the suite's own, so they load without ``--trust-pickle``. One that is not what its
-provenance says is not loaded.
+provenance says is not loaded, and nothing is when a table is not as it was recorded.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from rlregress import datafiles, files, frameworks, suite
 from rlregress.datafiles import TIME, Component, Line, Range, Release, Text, Time, expected
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
+from rlregress.inside import identity
 from rlregress.inside.run_record import check_writable, write_atomically
 from rlregress.model.loaded_files import StoredFile
 from rlregress.tracing.recording_processes import Side, current
@@ -66,6 +68,10 @@ _BYTECODE = re.compile(rb"CodeType|Q29kZVR5cG|NvZGVUeXBl|Db2RlVHlwZ")
 _BASE64 = re.compile(rb"(?:[A-Za-z0-9+/]{4}){40,}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 _FOLDERS = re.compile(rb"/[\x21-\x7e]*?/(?=(?:rlregress|stable_baselines3)/[\w/]+\.py)")
 _LINE = re.compile(r":\d+ ")
+#: in words, an item that is not there.
+_MISSING = side_files.MISSING[0]
+#: path of an item, its words, the function that it comes from, and numbers that tell rounding.
+Row = tuple[str, str, str, tuple[float, ...]]
 _Name = Annotated[
     str,
     expected("words of letters and digits", lambda name: name.replace(" ", "").isalnum()),
@@ -97,12 +103,14 @@ class Record:
 
     Attributes:
         command: that recorded it.
+        digest: SHA-256 of all the rest.
         versions: of Python, of the framework and of what is below it.
     """
 
     release: Release
     recorded: Time
     command: Line
+    digest: Component
     versions: Mapping[Line, Release]
     kind: Annotated[tuple[StoredKind, ...], Field(min_length=1)]
 
@@ -120,6 +128,45 @@ class Record:
         """Major and minor version of the Python that wrote it."""
         return ".".join(self.versions["python"].split(".")[:2])
 
+    def with_digest(self) -> Record:
+        """The same, with the digest of what it says."""
+        rest = {name: value for name, value in asdict(self).items() if name != "digest"}
+        return replace(self, digest=_digest(json.dumps(rest, sort_keys=True).encode()))
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownItem:
+    """Items that are known to differ, and how.
+
+    Attributes:
+        paths: how those of the items begin.
+        written: how the words begin on what the old release has.
+        read: how those begin on what is made of it since; "missing": it is not there any more.
+    """
+
+    paths: Annotated[tuple[Text, ...], Field(min_length=1)]
+    written: Text
+    read: Text
+
+    def covers(self, row: Row, found: tuple[str, Sequence[float]]) -> bool:
+        """Whether an item differs so, and in nothing else.
+
+        Args:
+            row: of the old release.
+            found: words and numbers with what is installed.
+        """
+        path, words, _, numbers = row
+        text, others = found
+        begins = path.startswith(self.paths) and words.startswith(self.written)
+        if not begins or words == text or not text.startswith(self.read):
+            return False
+        rest, other = words.removeprefix(self.written), text.removeprefix(self.read)
+        if text == _MISSING or not numbers:
+            return text == _MISSING or rest == other
+        # another type of number rounds them
+        shapes = rest.partition(":")[0], other.partition(":")[0]
+        return shapes[0] == shapes[1] and side_files.distance(numbers, others) <= side_files.UNIT
+
 
 @dataclass(frozen=True, kw_only=True)
 class Expected(Range):
@@ -129,8 +176,8 @@ class Expected(Range):
         kinds: of files that have it.
         loaded_since: the first release that loads them with it; ``loaded_until``: the first that
             does not have it any more.
-        items: beginnings of what differs; empty where it does not load.
-        error: a part of the error where it does not load.
+        item: what differs; empty where it does not load.
+        error: type and message where it does not load, all of it.
         unless: a package with which something else happens that is not recorded.
         why: in words.
         source: where that is documented.
@@ -140,15 +187,15 @@ class Expected(Range):
     loaded_since: Release
     why: Text
     source: Text
-    items: tuple[Text, ...] = ()
+    item: tuple[KnownItem, ...] = ()
     error: str = ""
     unless: str = ""
     loaded_until: Release | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if bool(self.items) == bool(self.error):
-            raise ValueError("it needs either 'items' that differ or the 'error' of loading")
+        if bool(self.item) == bool(self.error):
+            raise ValueError("it needs either each 'item' that differs or the 'error' of loading")
 
     def concerns(self, kind: str, written: str, installed: str) -> bool:
         """Whether files of a kind, of one release, have it where another loads them."""
@@ -167,20 +214,12 @@ class Expected(Range):
             return ""
         return f"what happens where {self.unless} is installed is not recorded"
 
-    def covers(self, path: str) -> bool:
-        """Whether an item is one of those that differ."""
-        return bool(self.items) and path.startswith(self.items)
-
 
 @dataclass(frozen=True, kw_only=True)
 class _Answers:
-    """What a release did with a file.
+    """What a release did with a file."""
 
-    Attributes:
-        items: path, words, function that it comes from, and numbers that tell rounding.
-    """
-
-    items: tuple[tuple[str, str, str, tuple[float, ...]], ...]
+    items: tuple[Row, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,7 +243,7 @@ def records(framework: str) -> list[Record]:
     """What releases of a framework wrote, oldest first.
 
     Raises:
-        UserError: a file of ``releases/`` is damaged.
+        UserError: a file of ``releases/`` is damaged, or was edited.
     """
     paths = datafiles.listed(folder(framework) / "releases", "*.toml")
     found: list[Record] = [datafiles.remembered(path, Record) for path in paths]
@@ -213,6 +252,12 @@ def records(framework: str) -> list[Record]:
             raise UserError(
                 f"{path} says that release {of.release} wrote its files, expected {path.stem}; "
                 "restore it from the repository"
+            )
+        if (digest := of.with_digest().digest) != of.digest:
+            raise UserError(
+                f"{path} is not as it was recorded: the SHA-256 of its content is "
+                f"{digest[:_NAMED]}..., expected {of.digest[:_NAMED]}...; restore it from the "
+                "repository, or record the release again"
             )
     return sorted(found, key=lambda record: Version(record.release))
 
@@ -235,9 +280,22 @@ def kinds(framework: str) -> list[tuple[str, str]]:
 
 
 def known(framework: str) -> Known:
-    """What is known of its files; UserError if that file is damaged."""
+    """What is known of its files.
+
+    Raises:
+        UserError: ``expected.toml`` is damaged, or says something of files that are not there.
+    """
     path = folder(framework) / "expected.toml"
     content: Known = datafiles.remembered(path, Known) if path.is_file() else Known()
+    places = datafiles.places(path, "expected", len(content.expected)) if content.expected else ()
+    stored = [(kind.name, record.release) for record in records(framework) for kind in record.kind]
+    for place, of in zip(places, content.expected, strict=True):
+        there = {name for name, release in stored if of.concerns(name, release, of.loaded_since)}
+        if missing := [name for name in of.kinds if name not in there]:
+            raise UserError(
+                f"{place}: no release in its range has stored '{missing[0]}'; expected one of "
+                f"{', '.join(sorted({name for name, _ in stored}))}"
+            )
     return content
 
 
@@ -316,18 +374,18 @@ def _judged(
     kind: StoredKind,
     expected: Sequence[Expected],
 ) -> StoredFile:
-    """Compare; what is expected to differ is left out, and has to differ."""
+    """Compare; what differs as expected is left out, and has to be there."""
     read = other["kinds"].get(kind.name, {})
     rows: list[list[Any]] = (read.get("items") or [[]])[0]
     places = {path: other["functions"][number] for path, _, number, _ in rows}
-    texts = {path: words for path, words, *_ in rows}
-    functions, compared = [], []
-    differs: set[str] = set()
-    for path, words, function, numbers in own.items:
-        covering = [of for of in expected if of.covers(path)]
-        if covering:
-            if texts.get(path) != words:
-                differs |= {of.why for of in covering}
+    texts = {path: (words, numbers) for path, words, _, numbers in rows}
+    known_items = [(of, item) for of in expected for item in of.item]
+    functions, compared, covering = [], [], []
+    for row in own.items:
+        path, words, function, numbers = row
+        found_words = texts.get(path, (_MISSING, ()))
+        if covers := [known for known in known_items if known[1].covers(row, found_words)]:
+            covering += covers
         else:
             # of what is installed, as that is what can be looked at
             functions.append(places.get(path, function))
@@ -335,15 +393,17 @@ def _judged(
     entry = {"way": kind.way, "trusted": kind.trusted, "items": [compared]}
     written = {"functions": functions, "kinds": {kind.name: entry}}
     (file,) = side_files.judged(written, other, newer=False)
-    lost = {of.why for of in expected if of.error and of.error in str(file.error or "")}
+    error = file.error.error if file.error else ""
+    lost = {of.why for of in expected if of.error and of.error == error}
     # of what does not load nothing else can be known
-    differs = lost or differs
-    gone = [] if lost else [of.why for of in expected if of.why not in differs]
+    differs = lost or {of.why for of, _ in covering}
+    gone = {of.why for of in expected if of.error}
+    gone |= set() if error else {of.why for of, item in known_items if (of, item) not in covering}
     return replace(
         found,
         file=file,
         expected=tuple(sorted(differs)),
-        gone=tuple(gone),
+        gone=() if lost else tuple(of.why for of in expected if of.why in gone),
         error_expected=bool(lost),
     )
 
@@ -359,7 +419,10 @@ def _content(framework: str, digest: str) -> bytes:
         with gzip.open(path) as file:
             content = file.read(_LARGEST_INSIDE + 1)
     except (OSError, EOFError, zlib.error) as error:
-        raise UserError(f"{path.name} of baselines/saved cannot be read: {error}") from None
+        raise UserError(
+            f"{path.name} of baselines/saved cannot be read: {error}; restore it from the "
+            "repository"
+        ) from None
     got = hashlib.sha256(content).hexdigest()
     if got != digest or len(content) > _LARGEST_INSIDE:
         raise UserError(
@@ -404,22 +467,39 @@ def _environment(release: str, say: Callable[[str], None]) -> tuple[Side, Sequen
     wanted, base = requested.parse(release), requested.parse(requested.INSTALLED)
     if wanted == base:
         saving = [adapter for adapter in frameworks.installed() if adapter.saves_files]
-        for package in (adapter.packages[0] for adapter in saving):
-            if why := why_no_release(package):
-                raise UserError(f"the installed {package} is no release: {why}; name the release")
+        for adapter in saving:
+            _check_release(adapter)
         return current("A"), saving
     concerned = [
         adapter
         for adapter in affected.adapters(base, wanted, affected.packages(base, wanted))
         if adapter.packages[0] in wanted.packages
     ]
+    beneath = {module for adapter in concerned for module in adapter.beneath}
+    # what another stands on is pinned for that one
+    concerned = [adapter for adapter in concerned if not beneath & set(adapter.modules)]
     if not concerned:
         raise UserError(
             f"'{release}' names no release of a framework; expected one, pinned with =="
         )
     _, side = resolved.with_versions(base, wanted, concerned, say)
     prepared = side_environments.prepared(side, concerned, say)
+    if prepared.how == "installed":
+        for adapter in concerned:
+            _check_release(adapter)
     return prepared.side, concerned
+
+
+def _check_release(adapter: Adapter) -> None:
+    """UserError unless what is imported is the installed package, and that is a release."""
+    package = adapter.packages[0]
+    if why := why_no_release(package):
+        raise UserError(f"the installed {package} is no release: {why}; name the release")
+    for module, place in identity.changed_copies(adapter).items():
+        raise UserError(
+            f"{module} is imported from {place}, and not from the installed {package}; remove that "
+            "from the path, or name the release"
+        )
 
 
 def _stored(
@@ -455,9 +535,9 @@ def _stored(
     if not made:
         return
     written = Record(
-        release=version, recorded=datetime.now(UTC).strftime(TIME), command=command,
+        release=version, recorded=datetime.now(UTC).strftime(TIME), command=command, digest="",
         versions=answered["versions"], kind=tuple(made),
-    )  # fmt: skip
+    ).with_digest()  # fmt: skip
     packed = {digest: gzip.compress(content, 9, mtime=0) for digest, content in contents.items()}
     _check_sizes(adapter.name, version, packed)
     place = folder(adapter.name)

@@ -23,15 +23,16 @@ from rlregress.upgrade import side_process
 #: the module that loads files, in a process of its own.
 WORKER = "rlregress.inside.saved_files_worker"
 #: an item that is not there.
-_MISSING: tuple[str, list[Any]] = ("missing", [])
+MISSING: tuple[str, list[Any]] = ("missing", [])
 #: items that are computed from what was loaded.
 _COMPUTED = (
     "deterministic actions", "sampled actions", "values", "target values", "losses", "next update",
     "continued training", "returns of episodes", "lengths of episodes", "observations", "rewards",
     "statistics after steps", "rows after more of them",
 )  # fmt: skip
-#: relative size of a first difference that may be one of rounding, and of what it grows to.
-_UNIT, _SMALL = 1e-6, 1e-3
+#: relative size of a first difference that may be one of rounding, after a conjugate gradient of
+#: 32-bit numbers at most, and of what it grows to.
+UNIT, _SMALL = 2e-6, 1e-3
 
 
 def compared(
@@ -158,7 +159,7 @@ def _difference(
     repeated = {path: words for path, words, *_ in own[-1]}
     found = {path: (words, numbers) for path, words, _, numbers in other}
     rows = [row for row in own[0] if repeated.get(row[0]) == row[1]]
-    differing = [row for row in rows if found.get(row[0], _MISSING)[0] != row[1]]
+    differing = [row for row in rows if found.get(row[0], MISSING)[0] != row[1]]
     made: dict[str, Any] = {
         "compared": len(rows),
         "unstable": tuple(row[0] for row in own[0] if repeated.get(row[0]) != row[1]),
@@ -166,9 +167,9 @@ def _difference(
     }
     if differing:
         path, words, number, _ = differing[0]
-        gaps = [_gap(row, found.get(row[0], _MISSING)) for row in differing]
-        made.update(item=path, writer=words, reader=found.get(path, _MISSING)[0])
-        made.update(function=functions[number], rounding=gaps[0] <= _UNIT and max(gaps) <= _SMALL)
+        gaps = [_gap(row, found.get(row[0], MISSING)) for row in differing]
+        made.update(item=path, writer=words, reader=found.get(path, MISSING)[0])
+        made.update(function=functions[number], rounding=gaps[0] <= UNIT and max(gaps) <= _SMALL)
     return made
 
 
@@ -186,6 +187,14 @@ def _gap(row: Sequence[Any], found: Sequence[Any]) -> float:
     kinds = [text.partition(":")[0] for text in (words, found[0])]
     if not is_computed(path) or not numbers or kinds[0] != kinds[1]:
         return math.inf
-    pairs = zip(map(float, numbers), map(float, found[1]), strict=True)
-    gap = max(abs(old - new) for old, new in pairs)
-    return gap / (abs(float(numbers[0])) + _UNIT) if math.isfinite(gap) else math.inf
+    return distance(numbers, found[1])
+
+
+def distance(numbers: Sequence[Any], others: Sequence[Any]) -> float:
+    """How far the numbers of two items are apart, relative to the size of the first."""
+    if len(numbers) != len(others):
+        return math.inf
+    gaps = [abs(float(old) - float(new)) for old, new in zip(numbers, others, strict=True)]
+    if not all(map(math.isfinite, gaps)):
+        return math.inf
+    return max(gaps) / (abs(float(numbers[0])) + UNIT)

@@ -10,8 +10,9 @@ import pytest
 from rlregress import evidence
 from rlregress.gate import outcome
 from rlregress.model.gate_result import FrameworkOutcome, GateResult
-from rlregress.model.verdict import FORMULAS_HOLD
-from rlregress.reporting import summary, words
+from rlregress.model.loaded_files import LoadedFile, StoredFile, by_release
+from rlregress.model.verdict import COULD_NOT_JUDGE, FORMULAS_HOLD, REGRESSED
+from rlregress.reporting import gate_report, summary, words
 from rlregress.upgrade.return_gate import of_evidence
 
 
@@ -390,6 +391,52 @@ def test_the_error_rate_is_stated_once_for_the_session():
     verdicts = evidence.verdicts([entry("a"), cell("x", "holds"), cell("y", "holds")])
     assert "5%" in words.lines(verdicts)[-1]
     assert words.lines(evidence.verdicts([entry("a")])) == []
+
+
+OF_PYTHON = "not loaded: it holds functions of Python 3.11, and this is 3.12 (2 releases, 1 to 2)"
+
+
+@pytest.mark.parametrize(
+    ("results", "verdict"),
+    [
+        ("skipped passed", FORMULAS_HOLD),
+        ("skipped skipped", COULD_NOT_JUDGE),
+        ("skipped failed", REGRESSED),
+    ],
+)
+def test_old_files_that_could_not_be_loaded_are_listed_first(results, verdict):
+    """And where none of any kind could be, the verdict is not that files still load."""
+    entries = [
+        entry(f"t::files[{kind}]", result=result, old_files={"kind": kind, "found": [found]})
+        for kind, result, found in zip(
+            ("ppo model", "sac model"), results.split(), (OF_PYTHON, "same (1)"), strict=True
+        )
+    ]
+    (found,) = outcome.outcomes(entries, trained=())
+    assert found.verdict == verdict
+    result = GateResult(
+        outcomes=[found], broken=[], unjudged=[], versions={"some": {}}, sources={}, exit_code=0,
+        copies={"some": {}}, alpha=0.1, budget="short", seconds=1.0,
+    )  # fmt: skip
+    lines = [line for line in summary.markdown(result).splitlines() if line]
+    assert lines[1:3][0] == f"## some: {verdict}"
+    assert lines[2].startswith("Not checked: old files ppo model")
+    assert OF_PYTHON in "\n".join(lines[2:4])
+    (line,) = gate_report.verdict_lines(result)
+    assert "(not checked: old files ppo model" in line
+
+
+def test_what_was_loaded_of_a_kind_is_told_after_what_was_not():
+    """One kind of several releases, and kinds that could not be loaded for the same reason."""
+    files = [
+        StoredFile(name="x", release="2", skipped="why"),
+        StoredFile(name="x", release="1", file=LoadedFile(name="x", compared=1)),
+    ]
+    assert by_release(files) == by_release(files[::-1]) == ["not loaded: why (2)", "same (1)"]
+    lines = words.not_loaded({"a": [OF_PYTHON], "b": [OF_PYTHON], "c": ["not loaded: x (1)"]})
+    assert lines == [
+        f"not checked: old files a, b: {OF_PYTHON}", "not checked: old files c: not loaded: x (1)"
+    ]  # fmt: skip
 
 
 def test_a_framework_that_was_not_trained_can_hold_in_its_formulas():

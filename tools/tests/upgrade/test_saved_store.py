@@ -18,15 +18,16 @@ from operator import itemgetter
 import pytest
 from packaging.version import Version
 
-from rlregress import cli, frameworks, suite
+from rlregress import cli, datafiles, frameworks, suite
 from rlregress.errors import UserError
 from rlregress.inside import saved_files_worker
 from rlregress.model.loaded_files import LoadedFile, StoredFile, by_release
 from rlregress.upgrade import saved_store
+from tests_behavior import test_old_files
 from tools.tests.nightly import every
 from tools.tests.upgrade.faults_of_files import TABLE, changed, in_a_fork, put_in
 
-FRAMEWORKS = ("sb3", "torchrl")
+FRAMEWORKS = ("sb3", "torchrl", "contrib")
 STORED = {name: dict(map(reversed, saved_store.kinds(name))) for name in FRAMEWORKS}
 #: what is read from the store is what a release wrote: a fault of saving shows in an upgrade.
 LOADING = [
@@ -48,21 +49,23 @@ def check(framework, kind, answers=saved_files_worker.answers):
     return list(saved_store.check(frameworks.get(framework), kind, answers))
 
 
-def failure(change, output):
-    """What check says of the newest release with a function changed."""
+def failure(change, record, output):
+    """What check says of the file of a release with a function changed."""
     put_in(change)
-    newest_alone = [newest(change["framework"])]
-    saved_store.records = lambda framework: newest_alone
-    (found,) = check(change["framework"], change["kind"])
+    (kind,) = (kind for kind in record.kind if kind.name == change["kind"])
+    adapter = frameworks.get(change["framework"])
+    found = saved_store._checked(adapter, record, kind, saved_files_worker.answers)
     output.write_text(found.failure)
 
 
 @pytest.fixture
 def found(tmp_path):
-    """What check says of the newest release with a function changed."""
+    """What check says of a release, by default the newest, with a function changed."""
 
-    def made(change):
-        in_a_fork(failure, change, tmp_path / "found")
+    def made(change, record=None):
+        pytest.importorskip(frameworks.get(change["framework"]).modules[0])
+        record = record or newest(change["framework"])
+        in_a_fork(failure, change, record, tmp_path / "found")
         return (tmp_path / "found").read_text()
 
     return made
@@ -109,23 +112,19 @@ def test_no_file_names_a_folder_of_the_machine_that_wrote_it():
             assert not re.search(rb"/(tmp|home|root|work)/", text), path.name
 
 
-@pytest.mark.parametrize("name", FRAMEWORKS)
-def test_every_known_difference_is_one_of_a_stored_file(name):
-    """None is left over from a release that is no longer stored."""
-    for of in saved_store.known(name).expected:
-        assert any(
-            of.concerns(kind.name, record.release, of.loaded_since)
-            for record in saved_store.records(name)
-            for kind in record.kind
-        ), of.why
-
-
 @pytest.fixture
 def store(tmp_path, monkeypatch):
     """A copy of the store that may be damaged."""
     shutil.copytree(suite.baselines() / "saved", tmp_path / "saved")
     monkeypatch.setattr(suite, "baselines", lambda: tmp_path)
     return tmp_path / "saved"
+
+
+def edited(path, *change):
+    """A table is changed, and its digest fits."""
+    path.write_text(path.read_text().replace(*change))
+    digest = datafiles.read(path, saved_store.Record).with_digest().digest
+    path.write_text(re.sub(r"(?m)^digest = .*", f'digest = "{digest}"', path.read_text(), count=1))
 
 
 class Hostile:
@@ -184,7 +183,7 @@ def test_a_file_that_is_not_there_is_refused(store):
 def test_names_do_not_lead_out_of_the_store(store):
     """A record that names another place is refused before it is read."""
     path = next((store / "sb3" / "releases").glob("*.toml"))
-    path.write_text(path.read_text().replace('"model.zip"', '"../../model.zip"', 1))
+    edited(path, '"model.zip"', '"../../model.zip"', 1)
     found = check("sb3", saved_store.records("sb3")[0].kind[0].name)
     assert any(file.failure.startswith("refused: '..' cannot be the name") for file in found)
 
@@ -204,8 +203,7 @@ def test_what_cannot_be_loaded_here_is_skipped(store, monkeypatch):
     monkeypatch.setattr(saved_store, "known", lambda name: saved_store.Known(compared_since="50"))
     assert "from 50 on" in check("sb3", "ppo policy", None)[-1].skipped
     path = store / "sb3" / "releases" / f"{record.release}.toml"
-    path.with_stem("99.0").write_text(path.read_text().replace(f'"{record.release}"', '"99.0"'))
-    path.unlink()
+    edited(path.rename(path.with_stem("99.0")), f'"{record.release}"', '"99.0"')
     monkeypatch.setattr(saved_store, "known", lambda name: saved_store.Known())
     (newer,) = [file for file in check("sb3", "ppo model", None) if file.release == "99.0"]
     assert "a newer release wrote it" in newer.skipped
@@ -218,9 +216,9 @@ KIND = saved_store.StoredKind(
 )  # fmt: skip
 EXPECTED = saved_store.Expected(
     since="1.0", until="2.0", kinds=("ppo model",), loaded_since="2.0", why="why", source="s",
-    items=("settings",),
+    item=(saved_store.KnownItem(paths=("settings",), written="1", read="2"),),
 )  # fmt: skip
-NOT_LOADED = replace(EXPECTED, items=(), error="No module named 'gym'")
+NOT_LOADED = replace(EXPECTED, item=(), error="ModuleNotFoundError: No module named 'gym'")
 LOST = {"error": "ModuleNotFoundError: No module named 'gym'", "at": "a.py:1 f", "when": "load"}
 OWN = saved_store._Answers(items=(("parameters", "1", "f", ()), ("settings['a']", "1", "f", ())))
 
@@ -238,6 +236,8 @@ def rows(parameters, setting):
         (rows("1", "2"), [EXPECTED], ""),
         (rows("1", "1"), [EXPECTED], "no longer differs as documented: why"),
         (rows("2", "2"), [EXPECTED], "parameters, a.py:1 f: 1 -> 2"),
+        (rows("1", "3"), [EXPECTED], "settings['a'], a.py:1 f: 1 -> 3; no longer differs as"),
+        (rows("1", "22"), [EXPECTED], "settings['a'], a.py:1 f: 1 -> 22; no longer differs as"),
         (LOST, [], "does not load: ModuleNotFoundError: No module named 'gym' at a.py:1 f"),
         (LOST, [NOT_LOADED], ""),
         (LOST, [NOT_LOADED, EXPECTED, replace(NOT_LOADED, error="another", why="other")], ""),
@@ -245,6 +245,11 @@ def rows(parameters, setting):
             {**LOST, "error": "KeyError"},
             [NOT_LOADED],
             "does not load: KeyError at a.py:1 f; no lon",
+        ),
+        (
+            {**LOST, "error": f"{LOST['error']} and more"},
+            [NOT_LOADED],
+            "does not load: ModuleNotFoundError: No module named 'gym' and more",
         ),
         (rows("1", "1"), [NOT_LOADED], "no longer differs as documented: why"),
         (LOST, [EXPECTED], "does not load: ModuleNotFoundError"),
@@ -260,6 +265,53 @@ def test_what_is_known_has_to_be_there_and_nothing_else(read, expected, failure)
     )
     assert found.failure.startswith(failure)
     assert bool(found.failure) == bool(failure)
+
+
+BEFORE = ("rewards", "array of <f8 [2]: 0.317017, 0.0866519 (60ff23ce)", "f",
+          (0.328646308, 0.317017108, 0.086651884))  # fmt: skip
+AFTER = ("array of <f4 [2]: 0.317017, 0.0866519 (a2790fcb)",
+         (0.32864632, 0.317017121, 0.086651884))  # fmt: skip
+SMALLER = saved_store.KnownItem(paths=("rewards",), written="array of <f8", read="array of <f4")
+GONE = saved_store.KnownItem(paths=("params[",), written="int", read="missing")
+LONGER = saved_store.KnownItem(paths=("rows",), written="tuple of 5", read="tuple of 6")
+
+
+@pytest.mark.parametrize(
+    ("known", "row", "found", "covers"),
+    [
+        (SMALLER, BEFORE, AFTER, True),
+        (SMALLER, BEFORE, (AFTER[0], tuple(1.01 * of for of in AFTER[1])), False),
+        (SMALLER, BEFORE, (AFTER[0].replace("[2]", "[2, 1]"), AFTER[1]), False),
+        (SMALLER, BEFORE, (AFTER[0].replace("<f4", "<f2"), AFTER[1]), False),
+        (SMALLER, BEFORE, (AFTER[0], ()), False),
+        (SMALLER, BEFORE, ("missing", ()), False),
+        (SMALLER, BEFORE, BEFORE[1::2], False),
+        (SMALLER, ("other", *BEFORE[1:]), AFTER, False),
+        (GONE, ("params[6]", "int 6", "f", ()), ("missing", ()), True),
+        (GONE, ("params[6]", "int 6", "f", ()), ("int 7", ()), False),
+        (GONE, ("params[6]", "str a", "f", ()), ("missing", ()), False),
+        (LONGER, ("rows", "tuple of 5", "f", ()), ("tuple of 6", ()), True),
+        (LONGER, ("rows", "tuple of 5", "f", ()), ("tuple of 60", ()), False),
+        (LONGER, ("rows", "tuple of 50", "f", ()), ("tuple of 6", ()), False),
+    ],
+)
+def test_a_known_item_differs_so_and_not_otherwise(known, row, found, covers):
+    """Its words before and after are pinned, and its values but for rounding."""
+    assert known.covers(row, found) == covers
+
+
+def test_a_known_difference_hides_no_other_of_its_item(found):
+    """Rewards of steps became 32-bit numbers; that they are other numbers too is another one."""
+    change = {
+        "framework": "sb3", "kind": "ppo normaliser", "file": "common/vec_env/vec_normalize.py",
+        "function": "VecNormalize.normalize_reward", "old": "astype(np.float32)",
+        "new": "astype(np.float32) * np.float32(1.5)",
+    }  # fmt: skip
+    (old,) = (record for record in saved_store.records("sb3") if record.release == "2.3.2")
+    text = found(change, old)
+    assert text.startswith("rewards, stable_baselines3/common/vec_env/vec_normalize.py:")
+    assert "array of <f8" in text
+    assert "(and 12 more); no longer differs as documented: rewards are 32-bit" in text
 
 
 def test_a_known_difference_is_of_some_releases():
@@ -336,6 +388,55 @@ def test_a_table_that_contradicts_itself_is_refused(store, change, part):
         saved_store.records("sb3")
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("trusted = false", "trusted = true"),
+        ("bytecode = true", "bytecode = false"),
+        ('algorithm = "ppo"', 'algorithm = "ppo2"'),
+        ('name = "ppo policy"', 'name = "ppo policies"'),
+        ('python = "3.11.7"', 'python = "3.12.0"'),
+        ('"model.zip" = "', '"model.zip" = "0'),
+        ('recorded = "2', 'recorded = "3'),
+    ],
+)
+def test_an_edited_table_is_refused(store, change):
+    """It would be told as a change of the framework, be skipped, or end in a traceback."""
+    path = saved_store.folder("sb3") / "releases" / "2.9.2.toml"
+    assert change[0] in path.read_text()
+    path.write_text(path.read_text().replace(*change, 1))
+    with pytest.raises(UserError, match=r"2\.9\.2\.toml is not as it was recorded: .* restore it"):
+        saved_store.records("sb3")
+    with pytest.raises(UserError, match="is not as it was recorded"):
+        saved_store.kinds("sb3")
+
+
+def test_what_is_known_of_no_stored_file_is_refused(store):
+    """A kind that is misspelt would let its difference be told as a change."""
+    path = saved_store.folder("sb3") / "expected.toml"
+    path.write_text(path.read_text().replace('"ppo normaliser"', '"ppo normalizer"'))
+    with pytest.raises(UserError, match=r"at line \d+: no release in .* 'ppo normalizer'"):
+        saved_store.known("sb3")
+
+
+def test_damage_of_the_store_is_no_failure_of_the_framework(store):
+    """A file that is refused ends in a user error; beside a difference it is told with that."""
+    record = newest("torchrl")
+    (kind,) = (kind for kind in record.kind if kind.name == "td3 loss")
+    (store / "torchrl" / "files" / f"{kind.answers[:16]}.gz").write_bytes(b"x")
+    test = test_old_files.test_files_of_past_releases_do_the_same
+    torchrl = frameworks.get("torchrl")
+    with pytest.raises(UserError, match="old files `td3 loss`: refused: .*; restore it|cannot be"):
+        test(torchrl, "td3", "td3 loss", lambda **of: None)
+    found = [StoredFile(name="x", release=f"{n}", refused="why") for n in range(2)]
+    other = LoadedFile(name="x", compared=1, differing=1, item="i", writer="1", reader="2")
+    found.append(StoredFile(name="x", release="3", file=other))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(saved_store, "check", lambda *_: found)
+        with pytest.raises(AssertionError, match="refused: why"):
+            test(torchrl, "td3", "td3 loss", lambda **of: None)
+
+
 def test_a_table_of_another_release_is_refused(store):
     """A copy under another name would hide the release of that name."""
     folder = saved_store.folder("sb3") / "releases"
@@ -364,6 +465,42 @@ def test_a_pin_of_no_framework_records_nothing(store):
     with pytest.raises(UserError, match="names no release of a framework"):
         list(saved_store.record("numpy==1.26.4", "", print))
     assert {p: p.read_bytes() for p in before} == before
+
+
+def test_what_was_recorded_is_what_is_installed(tmp_path):
+    """A copy that is in front of the installed package, or an edited one, is not recorded."""
+    sb3 = frameworks.get("sb3")
+    installed = importlib.metadata.distribution("stable-baselines3")
+    (information,) = {file.parts[0] for file in installed.files if ".dist-info" in file.parts[0]}
+    file = "stable_baselines3/common/vec_env/vec_normalize.py"
+    said = []
+    for name in ("copy", "edited"):
+        (tmp_path / name).mkdir()
+        sb3.copy_to_change(file, tmp_path / name)
+        text = (tmp_path / name / file).read_text()
+        (tmp_path / name / file).unlink()
+        (tmp_path / name / file).write_text(f"{text}# another line\n")
+        if name == "edited":
+            shutil.copytree(installed.locate_file(information), tmp_path / name / information)
+        said.append(recording(tmp_path / name, "installed"))
+    assert said[0].startswith(f"stable_baselines3 is imported from {tmp_path / 'copy'}")
+    assert f"is no release: {file} is not as it was installed" in said[1]
+    pinned = f"stable-baselines3=={sb3.version()}"
+    assert recording(tmp_path / "copy", pinned) == said[0]
+
+
+def recording(folder, release):
+    """The one line with which a recording ends that is refused, with a folder on the path."""
+    paths = [str(folder), os.environ.get("PYTHONPATH", "")]
+    ended = subprocess.run(
+        [sys.executable, "-c", "from rlregress import cli; cli.main()", "baseline", "record",
+         "--saved", release],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        cwd=suite.workplace(), capture_output=True, text=True,
+    )  # fmt: skip
+    assert (ended.returncode, ended.stdout) == (2, "")
+    (line,) = ended.stderr.splitlines()
+    return line.removeprefix("rlregress: ")
 
 
 @pytest.mark.nightly

@@ -64,6 +64,7 @@ def entry(written, tmp_path):
     """The entry of a kind that is loaded with a function changed."""
 
     def made(change):
+        pytest.importorskip(frameworks.get(change["framework"]).modules[0])
         folder, own = written(change["framework"], change["kind"])
         output = tmp_path / "answers.json"
         in_a_fork(loaded, change, folder, output)

@@ -160,6 +160,85 @@ def test_a_loader_reads_the_checkpoint_of_a_trainer_of_torchrl(tmp_path):
     assert (found.state, "parameters['4.bias']" in found.reason) == (model.DIFFERS, True)
 
 
+CLEANRL_LOADER = """
+import torch
+from torch import nn
+
+
+class Agent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.critic = nn.Sequential(
+            nn.Linear(3, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, 1)
+        )
+        self.actor_mean = nn.Sequential(
+            nn.Linear(3, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, 2)
+        )
+        self.actor_logstd = nn.Parameter(torch.zeros(1, 2))
+
+
+def load(path):
+    agent = Agent()
+    agent.load_state_dict(torch.load(path))
+    return agent
+"""
+ACT = """
+
+def act(agent, observations):
+    return agent.actor_mean(torch.as_tensor(observations, dtype=torch.float32))
+"""
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory):
+    """What a script of CleanRL saves, and observations for it."""
+    folder = tmp_path_factory.mktemp("weights")
+    (training,) = frameworks.get("cleanrl").saved_files()["ppo"]
+    (kind,) = training.kinds
+    kind.save(training.train(lambda discrete=False: Ends(discrete=discrete), 1), str(folder))
+    (path,) = folder.iterdir()
+    np.save(folder / "rows.npy", np.ones((4, 3)))
+    return path, folder / "rows.npy"
+
+
+def test_a_loader_tells_how_a_policy_of_cleanrl_acts(weights, tmp_path):
+    """It has no ``forward``: without a function for it, its parameters alone are compared."""
+    path, rows = weights
+    for name, text in (("silent.py", CLEANRL_LOADER), ("acting.py", CLEANRL_LOADER + ACT)):
+        (tmp_path / name).write_text(text)
+    own = answers(path, tmp_path / "silent.py", rows)
+    found = entry(own, own)
+    assert (found.state, "parameters['actor_logstd']" in str(own)) == (model.SAME, True)
+    own = answers(path, tmp_path / "acting.py", rows)
+    assert entry(own, own).state == model.SAME
+    items = dict(row[:2] for row in own["kinds"][path.name]["items"][0])
+    assert "[4, 2]" in items["deterministic actions"]
+    (tmp_path / "other.py").write_text(CLEANRL_LOADER + ACT.replace("actor_mean(", "actor_mean(-"))
+    found = entry(own, answers(path, tmp_path / "other.py", rows))
+    assert (found.state, found.reason.startswith("deterministic actions")) == (model.DIFFERS, True)
+
+
+def test_a_loader_acts_in_the_environment_of_its_user(tmp_path):
+    """Returns of episodes are compared of what has no ``predict``, too."""
+    path, loader = tmp_path / "weights.pt", tmp_path / "loader.py"
+    torch.save(torch.nn.Linear(4, 2).state_dict(), path)
+    text = LOADER.replace("Linear(3, 2)", "Linear(4, 2)")
+    loader.write_text(f"{text}\n\ndef act(made, rows):\n    return made(rows).argmax(1)\n")
+    loader.write_text(loader.read_text().replace("made(rows)", "made(torch.as_tensor(rows))"))
+    own = answers(path, loader, environment="CartPole-v1")
+    items = dict(row[:2] for row in own["kinds"]["weights.pt"]["items"][0])
+    assert "[20]" in items["returns of episodes"]
+
+
+def test_a_loader_that_fails_is_an_entry(weights, tmp_path):
+    """What it raises is told with its line, and the framework's own files are still compared."""
+    (tmp_path / "loader.py").write_text("import no_such_module\n")
+    own = answers(weights[0], tmp_path / "loader.py")
+    found = own["kinds"][weights[0].name]
+    assert found["error"] == "ModuleNotFoundError: No module named 'no_such_module'"
+    assert found["when"] == "load"
+
+
 @pytest.fixture
 def run(monkeypatch, capsys):
     """Exit code and message of an upgrade."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Tuple
 
+from rlregress.frameworks import families
 from rlregress.frameworks.base import Adapter, TraceTraining
 
 
@@ -32,6 +33,22 @@ class Contrib(Adapter):
     def trace_trainings(self) -> Mapping[str, TraceTraining]:
         """Nothing is trained yet."""
         return {}
+
+    def saved_files(self) -> Mapping[str, Any]:
+        """Agents, policies and replay buffers."""
+        return self._sibling("saved_agents").SAVED
+
+    def user_agent(self, path: str) -> Any:
+        """An agent of the algorithm that its file names, as Stable-Baselines3 finds it."""
+        return self._library().user_agent(path)
+
+    def settings_of(self, agent: Any) -> Mapping[str, Any]:
+        """Public attributes that are no networks, environments or buffers."""
+        return self._library().settings_of(agent)
+
+    @staticmethod
+    def _library() -> Any:
+        return families.load("rlregress.frameworks.sb3.saved_agents")
 
 
 ADAPTER = Contrib()

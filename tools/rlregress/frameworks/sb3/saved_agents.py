@@ -7,8 +7,9 @@ import importlib
 import json
 import os
 import zipfile
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Callable, Dict, Iterator
+from typing import Any, Callable, Dict, Iterator, Mapping, Sequence, Tuple
 
 import numpy as np
 import torch
@@ -30,13 +31,13 @@ _MODEL, _ROWS, _STATISTICS, _POLICY = "model.zip", "rows.pkl", "statistics.pkl",
 _NO_SETTINGS = {
     "env", "eval_env", "device", "logger", "verbose", "start_time", "tensorboard_log",
     "policy", "actor", "critic", "actor_target", "critic_target", "q_net", "q_net_target",
-    "ent_coef_optimizer", "replay_buffer", "rollout_buffer", "ep_info_buffer", "ep_success_buffer",
-    "system_info",
+    "quantile_net", "quantile_net_target", "ent_coef_optimizer", "replay_buffer", "rollout_buffer",
+    "ep_info_buffer", "ep_success_buffer", "system_info",
 }  # fmt: skip
 #: none of them as it is by default: a setting that is lost would be the same.
-_ON_POLICY = {"n_steps": 16, "gamma": 0.97, "gae_lambda": 0.9, "vf_coef": 0.6,
-              "max_grad_norm": 0.4}  # fmt: skip
-_OFF_POLICY = {
+ON_POLICY = {"n_steps": 16, "gamma": 0.97, "gae_lambda": 0.9, "vf_coef": 0.6,
+             "max_grad_norm": 0.4}  # fmt: skip
+OFF_POLICY = {
     "buffer_size": 48, "learning_starts": 16, "batch_size": 16, "train_freq": 1, "gamma": 0.97,
     "tau": 0.02, "learning_rate": 1e-3,
 }  # fmt: skip
@@ -47,43 +48,77 @@ def _noise() -> Any:
     return noise(mean=np.zeros(2), sigma=0.1 * np.ones(2))
 
 
-_SETTINGS: Dict[str, Callable[[], Dict[str, Any]]] = {
-    "ppo": lambda: {**_ON_POLICY, "batch_size": 16, "n_epochs": 2, "clip_range_vf": 0.2,
-                    "learning_rate": user_code.linear(1e-3)},
-    "a2c": lambda: {**_ON_POLICY, "ent_coef": 0.01},
-    "sac": lambda: {**_OFF_POLICY, "ent_coef": "auto_0.5"},
-    "td3": lambda: {**_OFF_POLICY, "action_noise": _noise()},
-    "ddpg": lambda: {**_OFF_POLICY, "action_noise": _noise()},
-    "dqn": lambda: {**_OFF_POLICY, "exploration_fraction": 0.9, "target_update_interval": 20,
-                    "learning_rate": user_code.linear(1e-3)},
-}  # fmt: skip
-_DISCRETE = ("a2c", "dqn")
-#: two environments side by side; until 1.2 no other algorithm takes several.
-_SEVERAL = ("ppo", "a2c")
-_NORMALISED = ("ppo",)
+@dataclass(frozen=True)
+class SavedAgent:
+    """How the agent of an algorithm is made that is saved.
+
+    Attributes:
+        name: of the algorithm, as in "sac model".
+        settings: makes its arguments.
+        algorithm: its class; raises Unsupported where this version has none.
+        title: of the class, in words.
+        policy: name of the policy.
+        networks: arguments of the policy.
+        discrete: its actions are.
+        several: it trains on two environments side by side.
+        normalised: by ``VecNormalize``.
+        rows: it has a replay buffer.
+        around: what an environment has to be wrapped with.
+    """
+
+    name: str
+    settings: Callable[[], Dict[str, Any]]
+    algorithm: Callable[[], Any]
+    title: str
+    policy: str = "MlpPolicy"
+    networks: Mapping[str, Any] = field(default_factory=lambda: {"net_arch": [8, 8]})
+    discrete: bool = False
+    several: bool = False
+    normalised: bool = False
+    rows: bool = False
+    around: Callable[[Any], Any] = lambda environment: environment
 
 
-def _environments(algorithm: str, make_env: Callable[..., Any]) -> Any:
+def _own(name: str, settings: Callable[[], Dict[str, Any]], **differing: Any) -> SavedAgent:
+    return SavedAgent(name, settings, partial(algorithm_named, name), name.upper(), **differing)
+
+
+# until 1.2 no other algorithm takes several environments
+_AGENTS = (
+    _own("ppo", lambda: {**ON_POLICY, "batch_size": 16, "n_epochs": 2, "clip_range_vf": 0.2,
+                         "learning_rate": user_code.linear(1e-3)},
+         several=True, normalised=True),
+    _own("a2c", lambda: {**ON_POLICY, "ent_coef": 0.01}, discrete=True, several=True),
+    _own("sac", lambda: {**OFF_POLICY, "ent_coef": "auto_0.5"}, rows=True),
+    _own("td3", lambda: {**OFF_POLICY, "action_noise": _noise()}, rows=True),
+    _own("ddpg", lambda: {**OFF_POLICY, "action_noise": _noise()}, rows=True),
+    _own("dqn", lambda: {**OFF_POLICY, "exploration_fraction": 0.9, "target_update_interval": 20,
+                         "learning_rate": user_code.linear(1e-3)},
+         discrete=True, rows=True),
+)  # fmt: skip
+
+
+def _environments(of: SavedAgent, make_env: Callable[..., Any]) -> Any:
     def one() -> Any:
-        return gyms.native(make_env(discrete=algorithm in _DISCRETE))
+        return of.around(gyms.native(make_env(discrete=of.discrete)))
 
-    return DummyVecEnv([one] * (2 if algorithm in _SEVERAL else 1))
+    return DummyVecEnv([one] * (2 if of.several else 1))
 
 
-def _train(algorithm: str, make_env: Callable[..., Any], seed: int) -> Any:
-    environment: Any = _environments(algorithm, make_env)
-    if algorithm in _NORMALISED:
+def _train(of: SavedAgent, make_env: Callable[..., Any], seed: int) -> Any:
+    environment: Any = _environments(of, make_env)
+    if of.normalised:
         environment = VecNormalize(environment, clip_reward=5.0, clip_obs=2.0, gamma=0.97)
-    agent = _made(algorithm, environment, seed)
+    agent = _made(of, environment, seed)
     compat.silence(agent)
     agent.learn(_STEPS)
     return agent
 
 
-def _made(algorithm: str, environment: Any, seed: int) -> Any:
+def _made(of: SavedAgent, environment: Any, seed: int) -> Any:
     return made(
-        algorithm_named(algorithm), "MlpPolicy", environment, seed=seed,
-        policy_kwargs={"net_arch": [8, 8]}, **_SETTINGS[algorithm](),
+        of.algorithm(), of.policy, environment, seed=seed, policy_kwargs=dict(of.networks),
+        **of.settings(),
     )  # fmt: skip
 
 
@@ -122,17 +157,28 @@ def _acts(actor: Any, policy: Any) -> Iterator[Item]:
     yield "sampled actions", actor.predict(observations, deterministic=False)[0], act
     tensor = compat.tensor_of(policy, observations)
     with torch.no_grad():
-        if hasattr(policy, "value_net"):
+        if hasattr(policy, "lstm_actor"):
+            state = actor.predict(observations, deterministic=True)[1]
+            yield "recurrent state", state, act
+            state = tuple(map(torch.as_tensor, state))
+            going_on = torch.zeros(len(observations))
+            yield "values", policy.predict_values(tensor, state, going_on), policy.predict_values
+        elif hasattr(policy, "value_net"):
             compat.add_parts(policy)
             yield "values", policy.predict_values(tensor), policy.predict_values
         elif hasattr(policy, "q_net"):
             yield "values", policy.q_net(tensor), type(policy.q_net).forward
             yield "target values", policy.q_net_target(tensor), type(policy.q_net).forward
-        else:
+        elif hasattr(policy, "quantile_net"):
+            quantiles = type(policy.quantile_net).forward
+            yield "values", policy.quantile_net(tensor), quantiles
+            yield "target values", policy.quantile_net_target(tensor), quantiles
+        elif hasattr(policy, "critic"):
             scaled = torch.as_tensor(policy.scale_action(actions), dtype=torch.float32)
             critic = type(policy.critic).forward
             yield "values", policy.critic(tensor, scaled), critic
-            yield "target values", policy.critic_target(tensor, scaled), critic
+            if hasattr(policy, "critic_target"):
+                yield "target values", policy.critic_target(tensor, scaled), critic
 
 
 def _learn(agent: Any) -> Iterator[Item]:
@@ -160,26 +206,25 @@ def _update(agent: Any) -> Iterator[Item]:
 # -- kinds -----------------------------------------------------------------------------------------
 
 
-def _load(algorithm: str, make_env: Callable[..., Any], folder: str) -> Any:
-    environment = _environments(algorithm, make_env)
+def _load(of: SavedAgent, make_env: Callable[..., Any], folder: str) -> Any:
+    environment = _environments(of, make_env)
     path = os.path.join(folder, _MODEL)
-    return silent(algorithm_named(algorithm).load(path, env=environment, device="cpu"))
+    return silent(of.algorithm().load(path, env=environment, device="cpu"))
 
 
-def _model(algorithm: str) -> FileKind:
-    kind = algorithm.upper()
+def _model(of: SavedAgent) -> FileKind:
     return FileKind(
-        f"{algorithm} model", f"{kind}.save, {kind}.load",
+        f"{of.name} model", f"{of.title}.save, {of.title}.load",
         save=lambda agent, folder: agent.save(os.path.join(folder, _MODEL)),
-        load=partial(_load, algorithm), state=_state, go_on=_learn,
+        load=partial(_load, of), state=_state, go_on=_learn,
     )  # fmt: skip
 
 
-def _parameters_alone(algorithm: str) -> FileKind:
+def _parameters_alone(of: SavedAgent) -> FileKind:
     """Parameters of a file, set in an agent that was made anew."""
 
     def load(make_env: Callable[..., Any], folder: str) -> Any:
-        agent = _made(algorithm, _environments(algorithm, make_env), seed=2)
+        agent = _made(of, _environments(of, make_env), seed=2)
         agent.set_parameters(os.path.join(folder, _MODEL), device="cpu")
         return agent
 
@@ -188,20 +233,20 @@ def _parameters_alone(algorithm: str) -> FileKind:
         yield from _acts(agent, agent.policy)
 
     return FileKind(
-        f"{algorithm} parameters", f"{algorithm.upper()}.save, set_parameters",
+        f"{of.name} parameters", f"{of.title}.save, set_parameters",
         save=lambda agent, folder: agent.save(os.path.join(folder, _MODEL)),
         load=load, state=state, go_on=lambda agent: (),
     )  # fmt: skip
 
 
-def _policy(algorithm: str) -> FileKind:
-    def of(agent: Any) -> Any:
+def _policy(of: SavedAgent) -> FileKind:
+    def saved(agent: Any) -> Any:
         if not hasattr(agent.policy, "save"):
             raise Unsupported("a policy cannot be saved alone")
         return agent.policy
 
     def load(make_env: Callable[..., Any], folder: str) -> Any:
-        agent = _made(algorithm, _environments(algorithm, make_env), seed=2)
+        agent = _made(of, _environments(of, make_env), seed=2)
         return type(agent.policy).load(os.path.join(folder, _POLICY), device="cpu")
 
     def state(policy: Any) -> Iterator[Item]:
@@ -209,19 +254,19 @@ def _policy(algorithm: str) -> FileKind:
         yield from _acts(policy, policy)
 
     return FileKind(
-        f"{algorithm} policy", "policy.save, policy.load", of=of, load=load, state=state,
+        f"{of.name} policy", "policy.save, policy.load", of=saved, load=load, state=state,
         save=lambda policy, folder: policy.save(os.path.join(folder, _POLICY)),
         go_on=lambda policy: (),
     )  # fmt: skip
 
 
-def _replay_buffer(algorithm: str) -> FileKind:
+def _replay_buffer(of: SavedAgent) -> FileKind:
     def save(agent: Any, folder: str) -> None:
         agent.save(os.path.join(folder, _MODEL))
         agent.save_replay_buffer(os.path.join(folder, _ROWS))
 
     def load(make_env: Callable[..., Any], folder: str) -> Any:
-        agent = _load(algorithm, make_env, folder)
+        agent = _load(of, make_env, folder)
         agent.load_replay_buffer(os.path.join(folder, _ROWS))
         return agent
 
@@ -233,20 +278,20 @@ def _replay_buffer(algorithm: str) -> FileKind:
         yield "sampled rows", tuple(rows.sample(8)), type(rows).sample
 
     return FileKind(
-        f"{algorithm} replay buffer", "save_replay_buffer, load_replay_buffer",
+        f"{of.name} replay buffer", "save_replay_buffer, load_replay_buffer",
         save=save, load=load, state=state, go_on=_update,
     )  # fmt: skip
 
 
-def _normaliser(algorithm: str, frozen: bool) -> FileKind:
-    def of(agent: Any) -> Any:
+def _normaliser(of: SavedAgent, frozen: bool) -> FileKind:
+    def saved(agent: Any) -> Any:
         normaliser = agent.get_vec_normalize_env()
         # as the documentation evaluates
         normaliser.training, normaliser.norm_reward = not frozen, not frozen
         return normaliser
 
     def load(make_env: Callable[..., Any], folder: str) -> Any:
-        environment = _environments(algorithm, make_env)
+        environment = _environments(of, make_env)
         return VecNormalize.load(os.path.join(folder, _STATISTICS), environment)
 
     def state(normaliser: Any) -> Iterator[Item]:
@@ -268,15 +313,15 @@ def _normaliser(algorithm: str, frozen: bool) -> FileKind:
         yield "statistics after steps", after, VecNormalize.step_wait
 
     return FileKind(
-        f"{algorithm} {'frozen ' if frozen else ''}normaliser",
-        "VecNormalize.save, VecNormalize.load", of=of, load=load, state=state, go_on=go_on,
+        f"{of.name} {'frozen ' if frozen else ''}normaliser",
+        "VecNormalize.save, VecNormalize.load", of=saved, load=load, state=state, go_on=go_on,
         save=lambda normaliser, folder: normaliser.save(os.path.join(folder, _STATISTICS)),
     )  # fmt: skip
 
 
-def _checkpoint(algorithm: str) -> FileKind:
+def _checkpoint(of: SavedAgent) -> FileKind:
     """What the library's own callback writes amid a training."""
-    normalised = algorithm in _NORMALISED
+    normalised = of.normalised
     what = "save_vecnormalize" if normalised else "save_replay_buffer"
 
     def save(agent: Any, folder: str) -> None:
@@ -288,7 +333,7 @@ def _checkpoint(algorithm: str) -> FileKind:
         writing._on_step()
 
     def load(make_env: Callable[..., Any], folder: str) -> Any:
-        environment: Any = _environments(algorithm, make_env)
+        environment: Any = _environments(of, make_env)
         files = sorted(os.listdir(folder))
         # agent_64_steps.zip, agent_replay_buffer_64_steps.pkl or agent_vecnormalize_64_steps.pkl
         model, beside = (
@@ -297,13 +342,13 @@ def _checkpoint(algorithm: str) -> FileKind:
         )
         if normalised:
             environment = VecNormalize.load(beside, environment)
-        agent = silent(algorithm_named(algorithm).load(model, env=environment, device="cpu"))
+        agent = silent(of.algorithm().load(model, env=environment, device="cpu"))
         if not normalised:
             agent.load_replay_buffer(beside)
         return agent
 
     return FileKind(
-        f"{algorithm} checkpoint", f"CheckpointCallback({what})",
+        f"{of.name} checkpoint", f"CheckpointCallback({what})",
         save=save, load=load, state=_state, go_on=_learn if normalised else _update,
     )  # fmt: skip
 
@@ -342,17 +387,30 @@ def user_agent(path: str) -> Any:
     raise Unsupported(f"{name} is not installed")
 
 
-def _kinds(algorithm: str) -> Iterator[FileKind]:
-    yield _model(algorithm)
-    yield _parameters_alone(algorithm)
-    yield _policy(algorithm)
-    if algorithm not in _SEVERAL:
-        yield _replay_buffer(algorithm)
-    if algorithm in _NORMALISED:
-        yield _normaliser(algorithm, frozen=False)
-        yield _normaliser(algorithm, frozen=True)
-    if algorithm in ("ppo", "sac"):
-        yield _checkpoint(algorithm)
+def _kinds(of: SavedAgent) -> Iterator[FileKind]:
+    yield _model(of)
+    yield _parameters_alone(of)
+    yield _policy(of)
+    if of.rows:
+        yield _replay_buffer(of)
+    if of.normalised:
+        yield _normaliser(of, frozen=False)
+        yield _normaliser(of, frozen=True)
+    if of.name in ("ppo", "sac"):
+        yield _checkpoint(of)
+
+
+def savings(
+    agents: Sequence[SavedAgent], stored: Sequence[str]
+) -> Mapping[str, Tuple[Saving, ...]]:
+    """What the trainings of agents save, by algorithm.
+
+    Args:
+        stored: names of the kinds that ``baselines/saved`` keeps of each release.
+    """
+    return {
+        of.name: (Saving(partial(_train, of), with_stored(_kinds(of), stored)),) for of in agents
+    }
 
 
 #: one of each form, and not of each algorithm: other agents are written by the same functions.
@@ -360,7 +418,4 @@ _STORED_KINDS = (
     "ppo model", "ppo parameters", "ppo policy", "ppo normaliser", "sac model", "sac parameters",
     "sac replay buffer", "td3 model", "dqn model", "dqn parameters",
 )  # fmt: skip
-SAVED = {
-    name: (Saving(partial(_train, name), with_stored(_kinds(name), _STORED_KINDS)),)
-    for name in _SETTINGS
-}
+SAVED = savings(_AGENTS, _STORED_KINDS)

@@ -128,7 +128,8 @@ def _own(versions: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def _not_judged(result: GateResult, outcome: FrameworkOutcome) -> list[str]:
-    lines = [f"{line}." for line in words.lacking(outcome.lacking)]
+    missing = [*words.lacking(outcome.lacking), *words.not_loaded(outcome.not_loaded)]
+    lines = [f"{line}." for line in missing]
     if others := result.report_data.coverage.get(outcome.framework, AlgorithmCoverage()).others:
         named = ", ".join(name.upper() for name in others)
         lines.append(f"Returns of {named}: formulas and behaviour alone were judged.")

@@ -7,7 +7,9 @@ from typing import Mapping, Tuple
 from rlregress.frameworks import families
 from rlregress.frameworks.base import Probe, absences
 
-_FAMILIES = families.load_all(__name__, ("sac", "sac_loop", "dqn", "quantiles", "trpo", "maskable"))
+_FAMILIES = families.load_all(
+    __name__, ("sac", "sac_loop", "dqn", "quantiles", "trpo", "maskable", "ars")
+)
 
 #: (detail id, scope) -> probe.
 PROBES: Mapping[Tuple[str, str], Probe] = {

@@ -30,6 +30,7 @@ ABSENT: Mapping[str, str] = {
     "qrdqn": "has no QR-DQN",
     "tqc": "has no TQC",
     "trpo": "has no TRPO",
+    "ars": "has no ARS",
     "maskable": "masks no actions",
     "adaptive": "has a learning rate that no divergence moves (ppo.learning_rate.adaptive)",
     "deviation": "is asked where its deviation starts alone (ppo.log_std)",
