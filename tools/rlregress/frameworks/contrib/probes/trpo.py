@@ -9,10 +9,11 @@ import numpy as np
 import torch
 from sb3_contrib import TRPO
 
+from rlregress.frameworks import watched_updates
 from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.sb3.probes import rollout
-from rlregress.frameworks.sb3.probes.helpers import constant_agents, watched_updates
+from rlregress.frameworks.sb3.probes.helpers import constant_agents
 from rlregress.frameworks.scripted import Scripted
 
 

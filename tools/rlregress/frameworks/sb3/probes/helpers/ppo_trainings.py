@@ -12,8 +12,9 @@ import torch
 from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
 
+from rlregress.frameworks import watched_updates
 from rlregress.frameworks.recorded_training import RecordedTraining
-from rlregress.frameworks.sb3.probes.helpers import constant_agents, watched_updates
+from rlregress.frameworks.sb3.probes.helpers import constant_agents
 
 
 @dataclass
