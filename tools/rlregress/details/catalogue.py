@@ -50,6 +50,7 @@ MODULES = (
     "normalisation_reward",
     "normalisation_use",
     "normalisation_traps",
+    "scaler",
     "atari",
     "replay",
     "traps",

@@ -23,6 +23,6 @@ ABSENT: Mapping[str, str] = {
     "td3": "has no TD3",
     "ddpg": "has no DDPG",
     **dict.fromkeys(("ppo", "gae", "policy", "advantage"), _ACTOR_CRITICS),
-    **dict.fromkeys(("normalisation", "atari", "replay", "nstep", "collection"), _OF_SB3),
-    **dict.fromkeys(("logging", "networks", "optimizer"), _OF_SB3),
+    **dict.fromkeys(("normalisation", "scaler", "atari", "replay", "nstep"), _OF_SB3),
+    **dict.fromkeys(("collection", "logging", "networks", "optimizer"), _OF_SB3),
 }

@@ -42,4 +42,5 @@ ABSENT: Mapping[str, str] = {
     "tqc": "has no TQC",
     "trpo": "has no TRPO",
     "maskable": "masks no actions",
+    "scaler": "normalises around its environments, step by step",
 }

@@ -51,4 +51,6 @@ ABSENT: Mapping[str, str] = {
     "tqc": "has no TQC",
     "trpo": "has no TRPO",
     "maskable": "masks no actions",
+    "gae.truncation.asked": "bootstraps at time limits always, in its library",
+    "scaler": "normalises around its environments, step by step",
 }
