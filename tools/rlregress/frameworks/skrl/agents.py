@@ -196,9 +196,9 @@ def watch(model: Any, look: Callable[[Any, Any], None]) -> None:
     """Call ``look`` with the inputs and the outputs of every call of a model."""
     act = model.act
 
-    def watched(inputs: Any, **role: Any) -> Any:
+    def looking(inputs: Any, **role: Any) -> Any:
         acted = act(inputs, **role)
         look(inputs, acted)
         return acted
 
-    model.act = watched
+    model.act = looking
