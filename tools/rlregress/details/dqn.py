@@ -180,13 +180,13 @@ def _interval_of_several() -> Detail:
                 "updates count, and each comes after as many transitions as are asked for",
                 transitions(lambda i: i["interval"] * i["every"]),
             ),
+            "updates_and_one": (
+                "as before, one update more than is asked for",
+                transitions(lambda i: (i["interval"] + 1) * i["every"]),
+            ),
             "updates_of_vector_steps": (
                 "updates count, and each comes after as many steps of all environments",
                 transitions(lambda i: i["interval"] * i["every"] * i["environments"]),
-            ),
-            "updates_and_one": (
-                "updates count transitions, one update more than is asked for",
-                transitions(lambda i: (i["interval"] + 1) * i["every"]),
             ),
             "every_vector_step": (
                 "it moves at every step of all environments",
