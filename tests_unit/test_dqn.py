@@ -87,7 +87,10 @@ def test_target_interval(implementation):
 
 @pytest.mark.detail("dqn.target_update.environments")
 def test_target_interval_of_several_environments(implementation):
-    """With 3 environments and an update every 6 transitions, 12 are 12 transitions, 36 or 72."""
+    """With 3 environments and an update every 6 transitions, 12 are 12 transitions, 36 or 72.
+
+    Or 216, with an update every 6 steps of all of them.
+    """
     environments_and_transitions = implementation.probe(environments=3, every=6, interval=12)
     implementation.assert_documented(
         environments_and_transitions,
@@ -95,6 +98,7 @@ def test_target_interval_of_several_environments(implementation):
         vector_steps=[3.0, 36.0],
         updates=[3.0, 72.0],
         updates_and_one=[3.0, 78.0],  # TorchRL
+        updates_of_vector_steps=[3.0, 216.0],  # skrl
         one_environment=[1.0, 12.0],  # CleanRL
     )
 
@@ -113,6 +117,7 @@ def test_epsilon_schedule(implementation):
         steps,
         linear=[0, 1, 4, 8, 14],  # TorchRL, CleanRL
         linear_first_greedy=[0, 0, 3, 7, 13],  # Stable-Baselines3
+        exponential=[0, 1, 6, 14, 14],  # skrl before 2.0: 0.1 + 0.8 exp(-t / 8)
         stays_first=[0, 14, 14, 14, 14],
         stays_last=[0, 0, 0, 0, 14],
     )

@@ -34,6 +34,8 @@ def test_truncation(implementation):
         bootstrap_truncation=[1.292, -0.15, 2.5, 1.6914, 3.495, 2.25, 2.344, 0.45],
         # CleanRL, TorchRL before 0.3: step 5 is -1 - 1.25
         truncation_is_terminal=[1.292, -0.15, 2.5, -0.6414, 0.255, -2.25, 2.344, 0.45],
+        # skrl: step 5 is -1 - 0.9 * 1.5 - 1.25, and adds 0.72 * 2.344 of the next episode
+        truncation_ignored=[1.292, -0.15, 2.5, -0.466347, 0.49813, -1.91232, 2.344, 0.45],
         # step 2 is 2 + 0.9 * 4 + 0.5
         bootstrap_everything=[3.15824, 2.442, 6.1, 1.6914, 3.495, 2.25, 2.344, 0.45],
         # step 5 has the value -1.5 of the observation after the reset
@@ -61,6 +63,8 @@ def test_value_target(implementation):
         truncation_is_terminal=[1.792, 0.85, 2.0, 1.3586, 1.005, -1.0, 0.844, 0.75],
         # RSL-RL
         current_value_at_truncation=[1.792, 0.85, 2.0, 1.9418, 1.815, 0.125, 0.844, 0.75],
+        # skrl
+        truncation_ignored=[1.792, 0.85, 2.0, 1.533653, 1.24813, -0.66232, 0.844, 0.75],
         one_step=[1.9, -0.95, 2.0, 1.175, 2.625, 3.5, 0.52, 0.75],
         monte_carlo=[2.17, 1.3, 2.0, 4.685, 4.65, 3.5, 0.925, 0.75],
         advantage=[1.292, -0.15, 2.5, 1.6914, 3.495, 2.25, 2.344, 0.45],

@@ -87,6 +87,7 @@ def test_value_loss_coefficient(implementation):
         half=0.5,  # Stable-Baselines3, CleanRL
         one=1.0,  # TorchRL
         quarter=0.25,
+        two_and_a_half=2.5,  # skrl
     )
 
 

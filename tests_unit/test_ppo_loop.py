@@ -18,6 +18,7 @@ def test_minibatches(implementation):
         sizes_and_uses,
         permutation=[3.0, 3.0, 3.0, 2.0, 1.0, 1.0],  # all
         permutation_last_dropped=[3.0, 3.0, 3.0, 0.0, 1.0, 0.0],
+        equal_parts=[4.0, 4.0, 3.0, 0.0, 1.0, 1.0],  # skrl
         with_replacement=[3.0, 3.0, 3.0, 2.0, 2.0, 0.0],
     )
 
@@ -72,6 +73,8 @@ def test_early_stop(implementation):
         **{
             # Stable-Baselines3: r - 1 - log r above 0.15 ends it before the step
             "k3_1.5_before_step": [*go_on * 3, 0.0, 1.0, *go_on, 0.0, 1.0],
+            # skrl: above 0.1, before the step, and the next epoch begins
+            "k3_before_step_this_epoch": [*go_on * 2, *[0.0, 2.0] * 4],
             # CleanRL from 2.0 on: above 0.1, after an epoch
             "k3_after_epoch": [*go_on * 2, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0],
             # CleanRL 0.4.8: -log r above 0.1, after an epoch
@@ -128,6 +131,7 @@ def test_iterations(implementation):
         steps_and_rollouts,
         whole_rollouts_more=[12.0, 3.0],  # Stable-Baselines3, TorchRL
         remainder_dropped=[8.0, 2.0],  # CleanRL
+        remainder_unused=[10.0, 2.0],  # skrl
         exact=[10.0, 3.0],
     )
 

@@ -48,6 +48,7 @@ def test_update_ratio(implementation):
         one_to_one_settable=[1.0, 1.0, 0.5, 0.5, 2.0, 2.0],  # Stable-Baselines3, TorchRL
         one_to_one_fixed=[1.0, 1.0, 1.0, 1.0, 1.0, 1.0],  # CleanRL
         one_to_one_fewer=[1.0, 1.0, 0.5, 0.5, 1.0, 1.0],
+        one_to_one_more=[1.0, 1.0, 1.0, 1.0, 2.0, 2.0],  # skrl
     )
 
 
@@ -103,6 +104,7 @@ def test_temperature_initial(implementation):
         one_or_asked=[1.0, 0.2],  # Stable-Baselines3, TorchRL
         one_always=[1.0, 1.0],  # CleanRL: nothing can be asked for
         asked_is_logarithm=[1.0, 1.221403],  # exp 0.2
+        asked_value_by_default=[0.2, 0.2],  # skrl
     )
 
 

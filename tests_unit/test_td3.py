@@ -132,6 +132,7 @@ def test_action_bounding(implementation):
         actions,
         tanh_unscale=[3.848469, -1.980219, 6.0],  # Stable-Baselines3, TorchRL, CleanRL 2.0
         tanh_only=[0.462117, -0.995055, 1.0],  # CleanRL 0.4.8: never unscaled
+        none=[0.5, -3.0, 10.0],  # skrl
         hard_clip=[0.5, -2.0, 6.0],
         clip_unscale=[4.0, -2.0, 6.0],
     )

@@ -57,6 +57,7 @@ MODULES = (
     "normalisation_use",
     "normalisation_traps",
     "empirical",
+    "scaler",
     "atari",
     "replay",
     "traps",

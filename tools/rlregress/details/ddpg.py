@@ -166,6 +166,26 @@ def _starts() -> Detail:
     )
 
 
+def _warmup() -> Detail:
+    return measured_detail(
+        "ddpg.warmup.draw",
+        measured.warmup_draw,
+        "Is each random action of the warm-up a new one?",
+        ("documentation of each framework",),
+        {"starts": 10, "steps": 24},
+        {
+            "each_step": ("yes: it is drawn anew", lambda i: [1.0, 1.0]),
+            "one_for_all": (
+                "no: the first one is taken again at every step",
+                lambda i: [1.0, 1.0 / i["starts"]],
+            ),
+            "none": ("there are no random actions", lambda i: [0.0, 0.0]),
+        },
+        """A warm-up with one action fills the replay buffer with one trajectory: nothing is
+        explored before the policy acts.""",
+    )
+
+
 DETAILS: tuple[Detail, ...] = (
     measured_detail(
         "ddpg.networks",
@@ -238,6 +258,7 @@ DETAILS: tuple[Detail, ...] = (
         scales=(1.0,),
     ),
     _starts(),
+    _warmup(),
     measured_detail(
         "ddpg.gradient.clip",
         measured.gradient_clip,

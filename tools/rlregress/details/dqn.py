@@ -118,7 +118,7 @@ def _interval_of_several() -> Detail:
         measured.target_update_environments,
         "With several environments, after how many transitions is the target network updated?",
         (_SETTINGS, "documentation of each framework"),
-        {"environments": 3, "every": 6, "interval": 12, "steps": 162},
+        {"environments": 3, "every": 6, "interval": 12, "steps": 450},
         {
             "transitions": (
                 "as many as are asked for, over all environments",
@@ -135,6 +135,10 @@ def _interval_of_several() -> Detail:
             "updates_and_one": (
                 "as before, one update more than is asked for",
                 transitions(lambda i: (i["interval"] + 1) * i["every"]),
+            ),
+            "updates_of_vector_steps": (
+                "updates count, and each comes after as many steps of all environments",
+                transitions(lambda i: i["interval"] * i["every"] * i["environments"]),
             ),
             "every_vector_step": (
                 "it moves at every step of all environments",
@@ -187,6 +191,13 @@ def _schedule() -> Detail:
             "linear_first_greedy": (
                 "linearly, but the very first action is greedy",
                 first_greedy,
+            ),
+            "exponential": (
+                "exponentially towards the last value, of which it is never",
+                lambda i: dqn.random_steps(
+                    dqn.exponential_epsilon(i["first"], i["last"], i["falls"], int(i["steps"])),
+                    i["draws"],
+                ),
             ),
             "stays_first": ("not at all: it stays at the first value", constant("first")),
             "stays_last": ("not at all: it is at the last value at once", constant("last")),

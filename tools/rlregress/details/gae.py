@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from rlregress.details.catalogue import Detail, Inputs, make_detail
+from rlregress.details.catalogue import Detail, Formula, Inputs, make_detail
 from rlregress.formulas import gae
 
 #: Eight steps of one environment: a termination at t = 2, a truncation at t = 5, and a segment that
@@ -65,6 +66,69 @@ def _value_targets(i: Inputs) -> np.ndarray:
     return _advantages(i) + i["values"]
 
 
+#: what may enter an advantage where an episode ends
+_AT_ENDS: Mapping[str, tuple[str, Formula]] = {
+    "bootstrap_truncation": (
+        "V of the true next observation at truncations, nothing at terminations",
+        _advantages,
+    ),
+    "truncation_is_terminal": (
+        "a truncation counts as a termination",
+        lambda i: _advantages(i, bootstraps=1.0 - _done(i)),
+    ),
+    "bootstrap_everything": (
+        "terminations are bootstrapped too",
+        lambda i: _advantages(i, bootstraps=np.ones(8)),
+    ),
+    "chain_not_cut": (
+        "the lambda chain runs through a truncation into the next episode",
+        lambda i: _advantages(i, continues=1.0 - np.asarray(i["terminated"])),
+    ),
+    "chain_never_cut": (
+        "the lambda chain runs through every end",
+        lambda i: _advantages(i, continues=np.ones(8)),
+    ),
+    "current_value_at_truncation": (
+        "V of the current observation at truncations",
+        lambda i: _advantages(i, next_values=_at_truncation(i, i["values"])),
+    ),
+    "reset_value_at_truncation": (
+        "V of the reset observation at truncations",
+        lambda i: _advantages(i, next_values=_at_truncation(i, _following(i))),
+    ),
+    "truncation_ignored": (
+        "a truncation is no end: V of the reset observation, and the chain runs on",
+        lambda i: _advantages(
+            i,
+            next_values=_at_truncation(i, _following(i)),
+            continues=1.0 - np.asarray(i["terminated"]),
+        ),
+    ),
+    "truncated_step_dropped": (
+        "delta is 0 at truncations",
+        lambda i: _advantages(i, rewards=_drop_truncated(i)),
+    ),
+    "end_not_bootstrapped": (
+        "the last step of the segment counts as terminal",
+        lambda i: _advantages(i, bootstraps=_last_masked(i)),
+    ),
+    "lambda_one": ("lambda is ignored: 1", lambda i: _advantages(i, trace=1.0)),
+    "lambda_zero": ("lambda is ignored: 0", lambda i: _advantages(i, trace=0.0)),
+    "chain_not_discounted": (
+        "the chain decays with lambda, not with gamma lambda",
+        lambda i: _advantages(i, trace=i["trace"] / i["discount"]),
+    ),
+    "current_value_chain_not_cut": (
+        "gamma V of the current observation is added to a truncated reward, and no end is seen",
+        lambda i: _advantages(
+            i,
+            rewards=i["rewards"] + i["discount"] * i["truncated"] * i["values"],
+            next_values=_at_truncation(i, _following(i)),
+            continues=1.0 - np.asarray(i["terminated"]),
+        ),
+    ),
+}
+
 DETAILS: tuple[Detail, ...] = (
     make_detail(
         "gae.truncation",
@@ -75,60 +139,24 @@ DETAILS: tuple[Detail, ...] = (
         advantages.)""",
         ("thesis, equations 1 and 2", "thesis, section 5.1", "Schulman et al. 2015"),
         _INPUTS,
-        {
-            "bootstrap_truncation": (
-                "V of the true next observation at truncations, nothing at terminations",
-                _advantages,
-            ),
-            "truncation_is_terminal": (
-                "a truncation counts as a termination",
-                lambda i: _advantages(i, bootstraps=1.0 - _done(i)),
-            ),
-            "bootstrap_everything": (
-                "terminations are bootstrapped too",
-                lambda i: _advantages(i, bootstraps=np.ones(8)),
-            ),
-            "chain_not_cut": (
-                "the lambda chain runs through a truncation into the next episode",
-                lambda i: _advantages(i, continues=1.0 - np.asarray(i["terminated"])),
-            ),
-            "chain_never_cut": (
-                "the lambda chain runs through every end",
-                lambda i: _advantages(i, continues=np.ones(8)),
-            ),
-            "current_value_at_truncation": (
-                "V of the current observation at truncations",
-                lambda i: _advantages(i, next_values=_at_truncation(i, i["values"])),
-            ),
-            "reset_value_at_truncation": (
-                "V of the reset observation at truncations",
-                lambda i: _advantages(i, next_values=_at_truncation(i, _following(i))),
-            ),
-            "truncation_ignored": (
-                "a truncation is no end: V of the reset observation, and the chain runs on",
-                lambda i: _advantages(
-                    i,
-                    next_values=_at_truncation(i, _following(i)),
-                    continues=1.0 - np.asarray(i["terminated"]),
-                ),
-            ),
-            "truncated_step_dropped": (
-                "delta is 0 at truncations",
-                lambda i: _advantages(i, rewards=_drop_truncated(i)),
-            ),
-            "end_not_bootstrapped": (
-                "the last step of the segment counts as terminal",
-                lambda i: _advantages(i, bootstraps=_last_masked(i)),
-            ),
-            "lambda_one": ("lambda is ignored: 1", lambda i: _advantages(i, trace=1.0)),
-            "lambda_zero": ("lambda is ignored: 0", lambda i: _advantages(i, trace=0.0)),
-            "chain_not_discounted": (
-                "the chain decays with lambda, not with gamma lambda",
-                lambda i: _advantages(i, trace=i["trace"] / i["discount"]),
-            ),
-        },
-        consequence="""Advantages before a time limit are wrong by everything that would have
-        followed, or the chain leaks into the next episode.""",
+        _AT_ENDS,
+        consequence=(
+            "Advantages before a time limit are wrong by everything that would have followed, or "
+            "the chain leaks into the next episode."
+        ),
+    ),
+    make_detail(
+        "gae.truncation.asked",
+        "And if bootstrapping at time limits is asked for, where it can be?",
+        _FEED
+        + """The switch for bootstrapping at time limits is on. Observed, [8]: the advantages in the
+        order of the steps.""",
+        ("Pardo et al. 2018, section 3.1", "documentation of each framework"),
+        _INPUTS,
+        _AT_ENDS,
+        consequence=(
+            "Whoever asks for it gets the wrong value, or a chain that leaks into the next episode."
+        ),
     ),
     make_detail(
         "gae.value_target",
@@ -153,6 +181,10 @@ DETAILS: tuple[Detail, ...] = (
             "current_value_at_truncation": (
                 "advantage plus value, V of the current observation at truncations",
                 lambda i: _advantages(i, next_values=_at_truncation(i, i["values"])) + i["values"],
+            ),
+            "truncation_ignored": (
+                "advantage plus value, a truncation being no end",
+                lambda i: _AT_ENDS["truncation_ignored"][1](i) + i["values"],
             ),
             "advantage": ("the advantage alone", _advantages),
         },

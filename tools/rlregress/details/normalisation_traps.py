@@ -245,6 +245,10 @@ def _fixed_epsilon() -> Detail:
                 "1e-8 is added to the variance",
                 divided(lambda i: np.sqrt(i["deviation"] ** 2 + 1e-8)),
             ),
+            "added_1e-8": (
+                "1e-8 is added to the deviation",
+                divided(lambda i: i["deviation"] + 1e-8),
+            ),
             "floor_1e-6": ("the deviation is at least 1e-6", divided(lambda i: 1e-6)),
         },
         consequence="""A component of the observation that never moved in the data for the

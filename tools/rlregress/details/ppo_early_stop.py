@@ -71,6 +71,10 @@ def early_stop() -> list[Detail]:
                     "before the step, mean of r - 1 - log r above the target",
                     updates("k3", 1.0, "before_step"),
                 ),
+                "k3_before_step_this_epoch": (
+                    "the same, but the next epoch begins as usual",
+                    updates("k3", 1.0, "before_step_this_epoch"),
+                ),
                 "k3_after_epoch": (
                     "after an epoch, mean of r - 1 - log r of its last minibatch above the target",
                     updates("k3", 1.0, "after_epoch"),

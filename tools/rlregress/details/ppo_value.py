@@ -95,6 +95,7 @@ def value_loss() -> list[Detail]:
                 "half": ("0.5", lambda i: 0.5),
                 "one": ("1.0", lambda i: 1.0),
                 "quarter": ("0.25", lambda i: 0.25),
+                "two_and_a_half": ("2.5", lambda i: 2.5),
             },
             consequence="""The value loss weighs differently against the policy loss, in shared
             networks and under joint gradient clipping.""",

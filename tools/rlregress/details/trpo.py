@@ -81,6 +81,14 @@ DETAILS: tuple[Detail, ...] = (
         {
             "shrinks_0.8": ("by 0.8, until bound and improvement hold", always(0.8, 0.64)),
             "shrinks_0.5": ("by 0.5, until bound and improvement hold", always(0.5, 0.5)),
+            "shrinks_0.5_half_expected": (
+                "by 0.5, until the bound on KL(old, new) and half of the expected improvement hold",
+                always(1.0, 0.25),
+            ),
+            "shrinks_0.5_wrong_divergence": (
+                "the same with a divergence in which old and new log deviation are exchanged",
+                always(1.0, 0.0625),
+            ),
             "bound_alone": ("by 0.8, until the bound holds", always(0.8, 1.0)),
             "improvement_alone": ("by 0.8, until the objective improves", always(1.0, 0.64)),
             "none": ("by nothing: every step is taken", always(1.0, 1.0)),
@@ -88,6 +96,37 @@ DETAILS: tuple[Detail, ...] = (
         tolerance=2e-3,
         consequence="""Without one of both a step can leave the trust region, or make the policy
         worse; a smaller factor gives more of the step away.""",
+    ),
+    make_detail(
+        "trpo.line_search.expected",
+        "Which improvement is expected of a step that was shortened?",
+        _GAUSSIAN
+        + """without damping and with the bound ``bound``, which moves the log deviation alone, on
+        ``action`` and its negative with advantage 1: of a fourth of the longest step the objective
+        improves by 0.39 of what its gradient promises, of an eighth by 0.70. Observed, [1]: the
+        change of the log deviation over the longest step sqrt(bound).""",
+        (f"{_SCHULMAN}, appendix C",),
+        {"bound": 0.04, "action": 0.96},
+        {
+            "any": ("any, of steps that are shortened by 0.8", always(0.8**5)),
+            "half_compounded": (
+                "half of a promise that every shortening so far has made smaller by its own factor",
+                always(0.25),
+            ),
+            "half_proportional": (
+                "half of what the gradient promises of the shortened step",
+                always(0.125),
+            ),
+            "wrong_divergence": (
+                "a step is taken where a divergence with exchanged log deviations is below the "
+                "bound, which is later",
+                always(0.0625),
+            ),
+            "none": ("none: every step is taken", always(1.0)),
+        },
+        tolerance=2e-3,
+        consequence="""A line search that expects too little of a shortened step takes steps that
+        the setting for the accepted share of the improvement rules out.""",
     ),
     make_detail(
         "trpo.direction",
@@ -114,6 +153,7 @@ DETAILS: tuple[Detail, ...] = (
         {"batch_size": 8},
         {
             "ten": ("10", always(10.0)),
+            "eight": ("8", always(8.0)),
             "five": ("5", always(5.0)),
             "eighty": ("80", always(80.0)),
             "one": ("1", always(1.0)),

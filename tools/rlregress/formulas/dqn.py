@@ -29,6 +29,11 @@ def linear_epsilon(
     return np.clip(first + (last - first) * t / falls, last, first)
 
 
+def exponential_epsilon(first: float, last: float, falls: float, steps: int) -> np.ndarray:
+    """As ``linear_epsilon``, with a distance from ``last`` that falls to 1/e in ``falls`` steps."""
+    return last + (first - last) * np.exp(-np.arange(steps) / falls)
+
+
 def random_steps(epsilon: np.ndarray, draws: np.ndarray) -> np.ndarray:
     """Steps whose epsilon [steps] is above a draw, for each draw [n], float64 [n]."""
     above = np.asarray(epsilon)[None, :] > np.asarray(draws, np.float64)[:, None]

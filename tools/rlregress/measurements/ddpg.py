@@ -180,6 +180,22 @@ def learning_starts(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
     return np.array([random[-1] + 1 if len(random) else 0, first], dtype=np.float64)
 
 
+def warmup_draw(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
+    """Whether each random action of the warm-up is a new one.
+
+    As for the start of learning: the policy is at the upper bound, without noise, so that an action
+    below it is a random one. Observed, [2]: 1.0 if there are random actions and else 0.0; how many
+    different ones there are, over their number.
+    """
+    agent = make(Settings(steps=int(i["steps"]), starts=int(i["starts"]), noise=0.0))
+    run = agent.run(begin=lambda _: agent.set_policy(_SATURATED, _SATURATED))
+    actions = np.array(run.actions[0])
+    random = actions[actions < 0.999]
+    if not len(random):
+        return np.zeros(2)
+    return np.array([1.0, len(np.unique(random)) / len(random)])
+
+
 def gradient_clip(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
     """What norm of gradients the optimisers find when they are huge.
 

@@ -91,6 +91,8 @@ class DiscreteAgent:
 
     def _epsilon(self, t):
         first, last, falls = self.settings.epsilon
+        if self.epsilon_is == "exponential":
+            return last + (first - last) * np.exp(-t / falls)
         if self.epsilon_is == "stays_first":
             return first
         if self.epsilon_is == "stays_last":
@@ -182,6 +184,7 @@ class ContinuousAgent:
     noise_clipped: bool = True
     noise_default: float = 0.0
     random_until: str = "starts"
+    random_draws: str = "each"
     first_update_later: int = 0
     clip: float = np.inf
     values: tuple = (0.0, 0.0)
@@ -231,7 +234,8 @@ class ContinuousAgent:
         s = self.settings
         centre, half = (s.low + s.high) / 2.0, (s.high - s.low) / 2.0
         if self.random_until == "starts" and t < s.starts:
-            return centre + half * rng.uniform(-1.0, 1.0)
+            draws = np.random.default_rng(0) if self.random_draws == "one" else rng
+            return centre + half * draws.uniform(-1.0, 1.0)
         squashed = np.tanh(self.policy[0])
         noise = self.noise_default * rng.normal() if s.noise is None else s.noise
         added = {

@@ -102,6 +102,14 @@ KNOWN = {
             "policy_from_first_step": {"random_until": "never"},
         },
     ),
+    "ddpg.warmup.draw": (
+        ddpg.warmup_draw,
+        {
+            "each_step": {},
+            "one_for_all": {"random_draws": "one"},
+            "none": {"random_until": "never"},
+        },
+    ),
     "ddpg.gradient.clip": (
         ddpg.gradient_clip,
         {"none": {}, "ten": {"clip": 10.0}, "one": {"clip": 1.0}, "half": {"clip": 0.5}},

@@ -83,6 +83,10 @@ KNOWN = {
             "transitions": {},
             "vector_steps": {"interval_counts": "vector_steps"},
             "updates": {"interval_counts": "updates"},
+            "updates_of_vector_steps": {
+                "interval_counts": "updates",
+                "every_counts": "vector_steps",
+            },
             "updates_and_one": {"interval_counts": "updates_and_one"},
             "every_vector_step": {"interval_counts": "every_step"},
             "one_environment": {"one_environment": True},
@@ -107,6 +111,7 @@ KNOWN = {
             "linear_one_ahead": {"late": -1},
             "linear_one_late": {"late": 1},
             "linear_first_greedy": {"epsilon_is": "first_greedy"},
+            "exponential": {"epsilon_is": "exponential"},
             "stays_first": {"epsilon_is": "stays_first"},
             "stays_last": {"epsilon_is": "stays_last"},
             "never_random": {"epsilon_is": "never"},

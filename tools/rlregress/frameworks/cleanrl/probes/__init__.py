@@ -40,6 +40,7 @@ ABSENT: Mapping[str, str] = {
     "curiosity": "of its script with random network distillation nothing is probed yet",
     "distillation": "has no distillation",
     "empirical": "normalises in a wrapper of the environments (normalisation)",
+    "scaler": "normalises around its environments, step by step",
 }
 
 

@@ -20,6 +20,7 @@ PROBES: Dict[str, Callable[..., np.ndarray]] = {
     "ddpg.exploration.noise": measured(ddpg.exploration_noise),
     "ddpg.exploration.default": measured(ddpg.exploration_default),
     "ddpg.learning_starts": measured(ddpg.learning_starts),
+    "ddpg.warmup.draw": measured(ddpg.warmup_draw),
     "ddpg.gradient.clip": measured(ddpg.gradient_clip),
 }
 

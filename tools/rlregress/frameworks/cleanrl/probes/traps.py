@@ -255,6 +255,7 @@ PROBES: Dict[str, Callable[[Source, Inputs], np.ndarray]] = {
 _ONE_ESTIMATOR = "the script estimates advantages in one place, without switches"
 ABSENT: Mapping[str, str] = {
     "gae.reset_env": _ONE_ESTIMATOR,
+    "gae.truncation.asked": _ONE_ESTIMATOR,
     "gae.kernel": _ONE_ESTIMATOR,
     "advantage.masked_normalisation": "minibatches have no mask of valid steps",
     "networks.single_critic": "the scripts make their Q networks themselves",

@@ -9,10 +9,11 @@ import numpy as np
 import torch
 from sb3_contrib import TRPO
 
+from rlregress.frameworks import watched_updates
 from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.sb3.probes import rollout
-from rlregress.frameworks.sb3.probes.helpers import constant_agents, watched_updates
+from rlregress.frameworks.sb3.probes.helpers import constant_agents
 from rlregress.frameworks.scripted import Scripted
 
 
@@ -71,6 +72,12 @@ def _line_search(inputs: Inputs) -> np.ndarray:
     return np.array(shares)
 
 
+def _expected(inputs: Inputs) -> np.ndarray:
+    action, bound = float(inputs["action"]), float(inputs["bound"])
+    _, log_std = _step([action, -action], 1.0, target_kl=bound, cg_damping=0.0)
+    return np.array([abs(log_std) / np.sqrt(bound)])
+
+
 def _direction(inputs: Inputs) -> np.ndarray:
     mean, log_std = _step([inputs["action"]] * 2, 1.0, target_kl=1e-3, cg_damping=0.0)
     return np.array([log_std / mean])
@@ -89,6 +96,7 @@ PROBES: Mapping[str, Probe] = {
     "trpo.kl.bound": _bound,
     "trpo.damping": _damping,
     "trpo.line_search": _line_search,
+    "trpo.line_search.expected": _expected,
     "trpo.direction": _direction,
     "trpo.critic_updates": _critic_updates,
     "gae.truncation": partial(rollout.advantages, TRPO, n_critic_updates=1),

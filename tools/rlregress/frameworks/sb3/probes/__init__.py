@@ -33,4 +33,5 @@ ABSENT: Mapping[str, str] = {
     "curiosity": "has no random network distillation",
     "distillation": "has no distillation",
     "empirical": "normalises in a wrapper of the environments (normalisation)",
+    "scaler": "normalises around its environments, step by step",
 }

@@ -20,5 +20,6 @@ PROBES: Mapping[str, Probe] = {
     "ddpg.exploration.noise": partial(ddpg.exploration_noise, Driver),
     "ddpg.exploration.default": partial(ddpg.exploration_default, Driver),
     "ddpg.learning_starts": partial(ddpg.learning_starts, Driver),
+    "ddpg.warmup.draw": partial(ddpg.warmup_draw, Driver),
     "ddpg.gradient.clip": partial(ddpg.gradient_clip, Driver),
 }

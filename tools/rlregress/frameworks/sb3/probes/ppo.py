@@ -7,8 +7,9 @@ from typing import Any, List, Mapping, Sequence
 import numpy as np
 import torch
 
+from rlregress.frameworks import watched_updates
 from rlregress.frameworks.base import Inputs
-from rlregress.frameworks.sb3.probes.helpers import ppo_updates, watched_updates
+from rlregress.frameworks.sb3.probes.helpers import ppo_updates
 
 
 def _policy_loss(inputs: Inputs) -> np.ndarray:

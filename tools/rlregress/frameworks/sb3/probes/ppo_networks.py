@@ -9,9 +9,10 @@ import numpy as np
 import torch
 from stable_baselines3 import PPO
 
+from rlregress.frameworks import watched_updates
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.layers import linear_layers, make_constant, ppo_architecture
-from rlregress.frameworks.sb3.probes.helpers import constant_agents, ppo_updates, watched_updates
+from rlregress.frameworks.sb3.probes.helpers import constant_agents, ppo_updates
 from rlregress.frameworks.scripted import Scripted
 
 

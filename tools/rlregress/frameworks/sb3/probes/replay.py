@@ -10,10 +10,11 @@ import numpy as np
 from stable_baselines3 import SAC, TD3
 from stable_baselines3.common.buffers import ReplayBuffer
 
+from rlregress.frameworks import watched_updates
 from rlregress.frameworks.base import Inputs, Probe, Unsupported
 from rlregress.frameworks.isolation import shifted
 from rlregress.frameworks.sb3 import compat, gyms
-from rlregress.frameworks.sb3.probes.helpers import constant_agents, nstep_targets, watched_updates
+from rlregress.frameworks.sb3.probes.helpers import constant_agents, nstep_targets
 from rlregress.frameworks.scripted import Scripted
 
 

@@ -11,9 +11,10 @@ import torch
 from stable_baselines3 import SAC
 from torch import nn
 
+from rlregress.frameworks import watched_updates
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.layers import make_constant
-from rlregress.frameworks.sb3.probes.helpers import constant_agents, critics, watched_updates
+from rlregress.frameworks.sb3.probes.helpers import constant_agents, critics
 from rlregress.frameworks.scripted import Scripted
 
 

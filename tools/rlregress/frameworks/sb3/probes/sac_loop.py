@@ -10,12 +10,11 @@ import torch
 from stable_baselines3 import SAC
 
 from rlregress.frameworks import journal as journals
-from rlregress.frameworks import layers
+from rlregress.frameworks import layers, watched_updates
 from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.sb3.probes.helpers import (
     constant_agents,
     off_policy_loops,
-    watched_updates,
 )
 from rlregress.frameworks.scripted import Scripted
 

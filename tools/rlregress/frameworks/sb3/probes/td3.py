@@ -10,9 +10,10 @@ import torch
 from stable_baselines3 import TD3
 from stable_baselines3.common.noise import NormalActionNoise
 
+from rlregress.frameworks import watched_updates
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.layers import make_constant
-from rlregress.frameworks.sb3.probes.helpers import constant_agents, critics, watched_updates
+from rlregress.frameworks.sb3.probes.helpers import constant_agents, critics
 from rlregress.frameworks.sb3.probes.helpers.target_noise import smoothed_actions
 from rlregress.frameworks.scripted import Scripted
 from rlregress.measurements.noise_bounds import beyond_bounds

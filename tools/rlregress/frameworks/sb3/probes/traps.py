@@ -268,6 +268,7 @@ PROBES: Mapping[str, Probe] = {
 _ONE_ESTIMATOR = "advantages are estimated in one place, without switches"
 ABSENT: Mapping[str, str] = {
     "gae.reset_env": _ONE_ESTIMATOR,
+    "gae.truncation.asked": "bootstraps at time limits always",
     "gae.kernel": _ONE_ESTIMATOR,
     "advantage.masked_normalisation": "minibatches have no mask of valid steps",
     "networks.single_critic": "an agent makes its Q networks itself; none can be passed in",

@@ -20,5 +20,6 @@ PROBES: Dict[Tuple[str, str], Raw] = {
     ("ddpg.exploration.noise", "trainer"): partial(ddpg.exploration_noise, Driver),
     ("ddpg.exploration.default", "trainer"): partial(ddpg.exploration_default, Driver),
     ("ddpg.learning_starts", "trainer"): partial(ddpg.learning_starts, Driver),
+    ("ddpg.warmup.draw", "trainer"): partial(ddpg.warmup_draw, Driver),
     ("ddpg.gradient.clip", "trainer"): partial(ddpg.gradient_clip, Driver),
 }

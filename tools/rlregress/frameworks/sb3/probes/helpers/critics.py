@@ -8,8 +8,9 @@ from typing import Any, Callable, Sequence
 import numpy as np
 import torch
 
+from rlregress.frameworks import watched_updates
 from rlregress.frameworks.base import Inputs
-from rlregress.frameworks.sb3.probes.helpers import constant_agents, watched_updates
+from rlregress.frameworks.sb3.probes.helpers import constant_agents
 from rlregress.frameworks.scripted import Scripted
 
 #: (agent, inputs) -> None: what the algorithm needs so that its policy does not disturb

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from rlregress.frameworks import journal as journals
+from rlregress.frameworks import watched_updates
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.journal import Journal
 from rlregress.frameworks.layers import (
@@ -20,7 +21,7 @@ from rlregress.frameworks.layers import (
     make_constant,
 )
 from rlregress.frameworks.sb3 import gyms
-from rlregress.frameworks.sb3.probes.helpers import constant_agents, watched_updates
+from rlregress.frameworks.sb3.probes.helpers import constant_agents
 from rlregress.frameworks.scripted import Scripted
 
 #: pre-tanh output of a policy that is at the upper bound, but for less than 0.001

@@ -11,9 +11,10 @@ import numpy as np
 import torch
 from stable_baselines3 import PPO
 
+from rlregress.frameworks import watched_updates
 from rlregress.frameworks.recorded_training import RecordedTraining
 from rlregress.frameworks.sb3.collection import AtRolloutEnd
-from rlregress.frameworks.sb3.probes.helpers import constant_agents, watched_updates
+from rlregress.frameworks.sb3.probes.helpers import constant_agents
 
 
 @dataclass

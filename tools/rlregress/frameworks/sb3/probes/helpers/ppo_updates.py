@@ -8,8 +8,9 @@ import numpy as np
 import torch
 from stable_baselines3 import PPO
 
+from rlregress.frameworks import watched_updates
 from rlregress.frameworks.layers import make_constant
-from rlregress.frameworks.sb3.probes.helpers import constant_agents, watched_updates
+from rlregress.frameworks.sb3.probes.helpers import constant_agents
 from rlregress.frameworks.scripted import Scripted
 
 #: a bound on the norm of the gradient that none of them reaches.

@@ -1,0 +1,40 @@
+"""Running statistics that take whole batches, and what is scaled with them, in float64."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+
+class Statistics(NamedTuple):
+    """Mean and variance, and the number of rows that they stand for."""
+
+    mean: float
+    variance: float
+    rows: float
+
+    def merged(self, batch: ArrayLike, freedom: int = 0) -> Statistics:
+        """With the rows of a batch (Chan et al. 1982).
+
+        Args:
+            batch: [n].
+            freedom: 1: the sample variance of the batch is merged as if it were its variance.
+        """
+        x = np.asarray(batch, dtype=np.float64)
+        rows = self.rows + len(x)
+        delta = x.mean() - self.mean
+        squares = self.variance * self.rows + x.var(ddof=freedom) * len(x)
+        squares += delta**2 * self.rows * len(x) / rows
+        return Statistics(self.mean + delta * len(x) / rows, squares / rows, rows)
+
+    def standardise(self, x: ArrayLike, epsilon: float = 1e-8, bound: float = 5.0) -> np.ndarray:
+        """Numbers less the mean, over the deviation and ``epsilon``, within +- ``bound``."""
+        scaled = (np.asarray(x) - self.mean) / (np.sqrt(self.variance) + epsilon)
+        return np.clip(scaled, -bound, bound)
+
+
+def prior(rows: float) -> Statistics:
+    """Before any batch: mean 0 and variance 1, which stand for ``rows`` rows."""
+    return Statistics(0.0, 1.0, rows)

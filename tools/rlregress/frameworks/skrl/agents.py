@@ -1,0 +1,204 @@
+"""Agents of skrl with small networks and a memory, and their trainings by its own trainer.
+
+skrl makes no networks: users write models, around its mixins. Those here are what its documentation
+writes, as small as they can be.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, Mapping, Tuple
+
+import gymnasium
+import torch
+from skrl import logger
+from skrl.envs.wrappers.torch import wrap_env
+from skrl.memories.torch import RandomMemory
+from skrl.models.torch import DeterministicMixin, GaussianMixin, Model
+from skrl.trainers.torch import SequentialTrainer
+from torch import nn
+
+from rlregress.frameworks.scripted import Scripted
+from rlregress.frameworks.skrl import compat
+
+#: learning starts after so many steps: what is collected before trains nothing
+NEVER = 10**6
+
+# what its warnings are about, probes leave out on purpose
+logger.setLevel("ERROR")
+
+_TWIN = ("critic_1", "critic_2")
+_TARGETS = tuple(f"target_{name}" for name in _TWIN)
+_ACTOR = {"actor": "policy_optimizer", "critic": "critic_optimizer"}
+#: algorithm -> its models, and role -> the attribute that holds its optimiser
+MODELS: Mapping[str, Tuple[str, ...]] = {
+    "sac": ("policy", *_TWIN, *_TARGETS),
+    "td3": ("policy", "target_policy", *_TWIN, *_TARGETS),
+    "ddpg": ("policy", "target_policy", "critic", "target_critic"),
+    "dqn": ("q_network", "target_q_network"),
+    "ppo": ("policy", "value"),
+    "trpo": ("policy", "value"),
+}
+_OPTIMIZERS: Mapping[str, Mapping[str, str]] = {
+    "sac": {**_ACTOR, "temperature": "entropy_optimizer"},
+    "td3": _ACTOR,
+    "ddpg": _ACTOR,
+    "dqn": {"critic": "optimizer"},
+    "ppo": {"policy": "optimizer"},
+    "trpo": {"critic": "value_optimizer"},
+}
+
+
+class _Network(Model):
+    """Layers; of a policy that is to be within the bounds of the actions, with a tanh behind."""
+
+    def __init__(self, inputs: int, outputs: int, hidden: int, spaces: Any, squash: bool) -> None:
+        Model.__init__(self, **spaces, device="cpu")
+        layers = [nn.Linear(inputs, hidden), nn.Tanh()] if hidden else []
+        self.net = nn.Sequential(*layers, nn.Linear(hidden or inputs, outputs))
+        self._squash = squash
+
+    def outputs(self, inputs: Any) -> torch.Tensor:
+        """What the layers say of observations, or of these and actions."""
+        given, actions = compat.observations(inputs), inputs.get("taken_actions")
+        both = actions is not None and not isinstance(self, Gaussian)
+        outputs = self.net(torch.cat([given, actions], dim=1) if both else given)
+        if not self._squash:
+            return outputs
+        low, high = (torch.as_tensor(getattr(self.action_space, end)) for end in ("low", "high"))
+        return low + 0.5 * (high - low) * (torch.tanh(outputs) + 1.0)
+
+
+class Deterministic(DeterministicMixin, _Network):
+    """A model of values, or of actions."""
+
+    def __init__(self, *made: Any) -> None:
+        _Network.__init__(self, *made)
+        DeterministicMixin.__init__(self)
+
+    def compute(self, inputs: Any, role: str = "") -> Any:
+        """What its layers say."""
+        return self.outputs(inputs), {}
+
+
+class Gaussian(GaussianMixin, _Network):
+    """A model of a normal distribution whose deviation no state changes."""
+
+    def __init__(self, *made: Any) -> None:
+        _Network.__init__(self, *made)
+        GaussianMixin.__init__(self)
+        self.log_std = nn.Parameter(torch.zeros(self.num_actions))
+
+    def compute(self, inputs: Any, role: str = "") -> Any:
+        """What its layers say, as the mean."""
+        return compat.gaussian(self.outputs(inputs), self.log_std)
+
+
+class Training:
+    """An agent in its environments.
+
+    Args:
+        kind: the algorithm.
+        environments: without any, one that says and pays the same at every step.
+        rows: of the memory, for each environment.
+        hidden: units of the one hidden layer of each network; 0: there is none.
+        squash: actions, or their mean, are brought between the bounds with a tanh.
+        memory: further arguments of the memory.
+        settings: of the agent, in the names of skrl 2.
+
+    Attributes:
+        models: by the names that the agent has for them.
+        optimizers: by the role of what they update.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        *environments: Scripted,
+        rows: int = 256,
+        hidden: int = 4,
+        squash: bool = True,
+        memory: Mapping[str, Any] = {},  # noqa: B006 - read only
+        **settings: Any,
+    ) -> None:
+        self.environments = list(environments) or [Scripted()]
+        self._env = _wrapped(self.environments)
+        spaces = {
+            "observation_space": self._env.observation_space,
+            "action_space": self._env.action_space,
+        }
+        count = {"num_envs": len(self.environments), **memory}
+        self.memory = RandomMemory(memory_size=rows, device="cpu", **count)
+        self.models = {name: _model(kind, name, spaces, hidden, squash) for name in MODELS[kind]}
+        self.agent = compat.agent(kind, settings, models=self.models, memory=self.memory, **spaces)
+        attributes = _OPTIMIZERS[kind]
+        self.optimizers: Dict[str, Any] = {
+            role: getattr(self.agent, name)
+            for role, name in attributes.items()
+            if hasattr(self.agent, name)
+        }
+
+    def trainer(self, steps: int) -> Any:
+        """Its trainer for ``steps`` steps of all environments; it makes the agent ready."""
+        options = {"timesteps": steps, "headless": True, "disable_progressbar": True}
+        options["close_environment_at_exit"] = False
+        return SequentialTrainer(env=self._env, agents=self.agent, cfg=options)
+
+    def run(self, steps: int) -> None:
+        """Train for ``steps`` steps of all environments."""
+        self.trainer(steps).train()
+
+    def update(self) -> None:
+        """One update of what is stored."""
+        compat.update(self.agent)
+
+    def targets(self) -> Any:
+        """The parameters of the target networks of values."""
+        names = [name for name in self.models if name.startswith(("target_critic", "target_q"))]
+        return [parameter for name in names for parameter in self.models[name].parameters()]
+
+    def stored(self, name: str) -> torch.Tensor:
+        """A tensor of the memory."""
+        return compat.stored(self.memory, name)
+
+
+def _wrapped(environments: Any) -> Any:
+    if len(environments) == 1:
+        return wrap_env(environments[0], wrapper="gymnasium", verbose=False)
+    made = [lambda environment=one: environment for one in environments]
+    return wrap_env(gymnasium.vector.SyncVectorEnv(made), wrapper="gymnasium", verbose=False)
+
+
+def _model(kind: str, name: str, spaces: Any, hidden: int, squash: bool) -> Any:
+    observed = spaces["observation_space"].shape[0]
+    if kind == "dqn":
+        return Deterministic(observed, int(spaces["action_space"].n), hidden, spaces, False)
+    dimensions = spaces["action_space"].shape[0]
+    if name.endswith("policy"):
+        make = Deterministic if kind in ("td3", "ddpg") else Gaussian
+        return make(observed, dimensions, hidden, spaces, squash and kind not in ("ppo", "trpo"))
+    inputs = observed + (0 if name == "value" else dimensions)
+    return Deterministic(inputs, 1, hidden, spaces, False)
+
+
+def report(policy: Any, log_prob: float) -> None:
+    """Let a stochastic policy sample the action 0 with a log-probability; its gradients are 0."""
+    act = policy.act
+
+    def reporting(inputs: Any, **role: Any) -> Any:
+        actions, *rest = acted = act(inputs, **role)
+        number = 0.0 * compat.log_prob(acted) + log_prob
+        return compat.with_log_prob((0.0 * actions, *rest), number)
+
+    policy.act = reporting
+
+
+def watch(model: Any, look: Callable[[Any, Any], None]) -> None:
+    """Call ``look`` with the inputs and the outputs of every call of a model."""
+    act = model.act
+
+    def looking(inputs: Any, **role: Any) -> Any:
+        acted = act(inputs, **role)
+        look(inputs, acted)
+        return acted
+
+    model.act = looking

@@ -1,0 +1,122 @@
+"""What skrl 1 and skrl 2 call differently; settings have the names of skrl 2."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from typing import Any, Callable, Dict, Mapping, Tuple
+
+import skrl
+from skrl.agents.torch.ppo import ppo
+
+from rlregress.frameworks.base import Unsupported
+
+#: skrl 1: configurations are tables, and models return log-probabilities beside their outputs.
+FIRST = int(skrl.__version__.split(".")[0]) < 2
+
+#: method of an agent that makes an update
+UPDATE = "_update" if FIRST else "update"
+
+#: method of a memory by which an on-policy agent reads its minibatches: a release began to shuffle
+SAMPLING = "sample_all" if "sample_all(" in inspect.getsource(ppo.PPO) else "sample"
+
+#: skrl 2 -> skrl 1
+_RENAMED = {
+    "gae_lambda": "lambda",
+    "observation_preprocessor": "state_preprocessor",
+    "observation_preprocessor_kwargs": "state_preprocessor_kwargs",
+}
+#: what each of several learning rates is called in skrl 1
+_RATES: Mapping[str, Tuple[str, ...]] = {
+    "sac": ("actor_learning_rate", "critic_learning_rate", "entropy_learning_rate"),
+    "td3": ("actor_learning_rate", "critic_learning_rate"),
+    "ddpg": ("actor_learning_rate", "critic_learning_rate"),
+    "trpo": ("value_learning_rate",),
+}
+#: agents whose actions get noise, in the place of being random sometimes
+_NOISY = ("td3", "ddpg")
+
+
+def _of_first(kind: str, settings: Mapping[str, Any]) -> Dict[str, Any]:
+    given = {_RENAMED.get(name, name): value for name, value in settings.items()}
+    rates = given.pop("learning_rate", None)
+    if rates is not None:
+        names = _RATES.get(kind, ("learning_rate",))
+        given.update(zip(names, rates if isinstance(rates, tuple) else (rates,) * len(names)))
+    if "value_clip" in given:
+        given["clip_predicted_values"] = given["value_clip"] > 0
+    for noise in ("exploration_noise", "smooth_regularization_noise"):
+        if noise in given:
+            given[noise] = given[noise](**given.pop(f"{noise}_kwargs"))
+    if kind in _NOISY:
+        noise = given.pop("exploration_noise", None)
+        # in skrl 2 noise does not fall unless a schedule is set
+        steady = {"initial_scale": 1.0, "final_scale": 1.0, "timesteps": None}
+        given["exploration"] = {"noise": noise, **steady}
+    if "exploration_scheduler" in given:
+        given["exploration"] = given.pop("exploration_scheduler")
+    return given
+
+
+def agent(kind: str, settings: Mapping[str, Any], **parts: Any) -> Any:
+    """An agent of skrl with its own defaults but for ``settings``; it writes no files."""
+    module = importlib.import_module(f"skrl.agents.torch.{kind}")
+    given = _of_first(kind, settings) if FIRST else dict(settings)
+    given["experiment"] = {"write_interval": 0, "checkpoint_interval": 0}
+    if FIRST:
+        defaults = getattr(module, f"{kind.upper()}_DEFAULT_CONFIG")
+        unknown = set(given) - set(defaults)
+        if unknown:
+            raise Unsupported(f"{kind.upper()} has no setting {', '.join(sorted(unknown))}")
+        given["experiment"] = {**defaults["experiment"], **given["experiment"]}
+    return getattr(module, kind.upper())(cfg=given, device="cpu", **parts)
+
+
+def update(of: Any) -> None:
+    """One update of what an agent has stored."""
+    getattr(of, UPDATE)(timestep=0, timesteps=1)
+
+
+def epsilon(first: float, last: float, falls: float) -> Callable[[int, int], float]:
+    """A schedule of a user that falls linearly, or what skrl 1 makes of these numbers."""
+
+    def schedule(timestep: int, timesteps: int) -> float:
+        return first + (last - first) * min(timestep / falls, 1.0)
+
+    numbers = {"initial_epsilon": first, "final_epsilon": last, "timesteps": falls}
+    return numbers if FIRST else schedule  # type: ignore[return-value]
+
+
+def act(of: Any, given: Any) -> Any:
+    """The actions of an agent for observations."""
+    if FIRST:
+        return of.act(given, timestep=0, timesteps=1)[0]
+    return of.act(given, None, timestep=0, timesteps=1)[0]
+
+
+def gaussian(mean: Any, log_std: Any) -> Tuple[Any, ...]:
+    """What the ``compute`` of a Gaussian model returns."""
+    return (mean, log_std, {}) if FIRST else (mean, {"log_std": log_std})
+
+
+def log_prob(acted: Tuple[Any, ...]) -> Any:
+    """The log-probability in what the ``act`` of a model returned."""
+    return acted[1] if FIRST else acted[1]["log_prob"]
+
+
+def with_log_prob(acted: Tuple[Any, ...], number: Any) -> Tuple[Any, ...]:
+    """What ``act`` returned, with another log-probability."""
+    if FIRST:
+        return (acted[0], number, *acted[2:])
+    return acted[0], {**acted[1], "log_prob": number}
+
+
+def observations(inputs: Mapping[str, Any]) -> Any:
+    """What a model is given to act on."""
+    return inputs["states" if FIRST else "observations"]
+
+
+def stored(memory: Any, name: str) -> Any:
+    """A tensor of a memory, by its name in skrl 2: [rows, environments, dimensions]."""
+    names = {"observations": "states", "next_observations": "next_states"}
+    return memory.get_tensor_by_name(names.get(name, name) if FIRST else name)

@@ -1,0 +1,1 @@
+"""Drivers of skrl, one file per family."""

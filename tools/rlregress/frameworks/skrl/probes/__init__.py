@@ -1,0 +1,31 @@
+"""Probes of skrl, one file per family; all of them ask the class defaults."""
+
+from __future__ import annotations
+
+from typing import Mapping, Tuple
+
+from rlregress.frameworks import families
+from rlregress.frameworks.base import Probe, absences
+
+_FAMILIES = families.load_all(
+    __name__, ("dqn", "ddpg", "sac", "td3", "ppo", "ppo_loop", "gae", "trpo", "replay", "scaler")
+)
+
+#: (detail id, scope) -> probe.
+PROBES: Mapping[Tuple[str, str], Probe] = {
+    (detail, "library"): probe for family in _FAMILIES for detail, probe in family.PROBES.items()
+}
+
+_NO_SWITCH = "has no such component"
+
+#: detail id, or family -> what this framework does not have.
+ABSENT: Mapping[str, str] = {
+    **absences(_FAMILIES),
+    "atari": "has no wrappers of Atari games, and no networks for them",
+    "nstep": "has no returns of several steps",
+    "qrdqn": "has no QR-DQN",
+    "tqc": "has no TQC",
+    "maskable": "masks no actions",
+    "logging": "logs neither a divergence nor a number of updates",
+    **dict.fromkeys(("advantage", "optimizer"), _NO_SWITCH),
+}

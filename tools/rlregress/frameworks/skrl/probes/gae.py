@@ -1,0 +1,91 @@
+"""Probes of advantages: as PPO's update makes them of a rollout."""
+
+from __future__ import annotations
+
+from typing import Any, List, Mapping
+
+import numpy as np
+import torch
+
+from rlregress.frameworks.base import Inputs, Probe
+from rlregress.frameworks.driven import fill
+from rlregress.frameworks.layers import last_linear
+from rlregress.frameworks.scripted import Scripted
+from rlregress.frameworks.skrl.agents import Training
+from rlregress.frameworks.skrl.probes.helpers.ppo_trainings import train
+
+
+def _identity(training: Training) -> None:
+    """Let the value of an observation be its number."""
+    layer = last_linear(training.models["value"])
+    fill([layer.weight], 1.0)
+    fill([layer.bias], 0.0)
+
+
+def _segment(inputs: Inputs, prepare: Any = _identity, **settings: Any) -> List[torch.Tensor]:
+    """Advantages and value targets of a rollout, [T] each: values stored, and added to these."""
+    found: List[torch.Tensor] = []
+    steps = len(inputs["rewards"])
+    script = {name: inputs[name] for name in ("terminated", "truncated") if name in inputs}
+    environment = Scripted(
+        observations=inputs["values"],
+        next_observations=inputs["next_values"],
+        rewards=inputs["rewards"],
+        **script,
+    )
+
+    def look(tensors: Any) -> None:
+        returns, values = (
+            tensors[name][:, 0, 0].clone().double() for name in ("returns", "values")
+        )
+        # the advantages that are stored have been normalised
+        found[:] = [returns - values, returns]
+
+    train(
+        steps,
+        environment,
+        rollouts=steps,
+        hidden=0,
+        prepare=prepare,
+        change=look,
+        learning_rate=0.0,
+        discount_factor=float(inputs["discount"]),
+        gae_lambda=float(inputs.get("trace", 0.0)),
+        **settings,
+    )
+    return found
+
+
+def _advantages(inputs: Inputs, **settings: Any) -> np.ndarray:
+    return _segment(inputs, **settings)[0].numpy()
+
+
+def _stored_values(inputs: Inputs) -> np.ndarray:
+    def prepare(training: Training) -> None:
+        _identity(training)
+        value = training.models["value"]
+        # an update puts its models in the mode of training first
+        mode = value.train
+
+        def later(enabled: bool = True) -> Any:
+            if enabled:
+                fill([last_linear(value).weight], 0.0)
+                fill([last_linear(value).bias], inputs["next_value"])
+            return mode(enabled)
+
+        value.train = later
+
+    step = {"values": [0.0, inputs["value"]], "next_values": [inputs["value"]] * 2}
+    script = {"rewards": [0.0, inputs["reward"]], "terminated": [0.0, 1.0]}
+    return _segment({**inputs, **step, **script}, prepare)[0].numpy()[-1:]
+
+
+PROBES: Mapping[str, Probe] = {
+    "gae.truncation": _advantages,
+    "gae.truncation.asked": lambda i: _advantages(i, time_limit_bootstrap=True),
+    "gae.value_target": lambda i: _segment(i)[1].numpy(),
+    "gae.lambda_zero": lambda i: np.array([0.0, *_advantages(i)]),
+    "gae.stored_values": _stored_values,
+}
+_ONE_ESTIMATOR = "advantages are estimated by one function, without such a switch"
+ABSENT: Mapping[str, str] = {"gae.reset_env": _ONE_ESTIMATOR, "gae.kernel": _ONE_ESTIMATOR}

@@ -1,0 +1,1 @@
+"""What probes of skrl share."""

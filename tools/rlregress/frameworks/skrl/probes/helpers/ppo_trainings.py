@@ -1,0 +1,147 @@
+"""A whole small training of PPO, watched from outside."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any, Callable, Dict, List, Optional
+from unittest import mock
+
+import numpy as np
+import torch
+
+from rlregress.frameworks import watched_updates
+from rlregress.frameworks.layers import make_constant
+from rlregress.frameworks.recorded_training import RecordedTraining
+from rlregress.frameworks.recorded_update import recorded_update
+from rlregress.frameworks.scripted import Scripted
+from rlregress.frameworks.skrl import compat
+from rlregress.frameworks.skrl.agents import Training, watch
+
+#: name in skrl 2 -> tensor of the memory [rows, environments, 1], which a probe may change
+Change = Callable[[Dict[str, torch.Tensor]], Any]
+
+_CHANGED = ("advantages", "returns", "values", "log_prob")
+
+
+@dataclass
+class AgentTraining(RecordedTraining):
+    """What was recorded.
+
+    Attributes:
+        training: the agent and its environments.
+        log_ratios: log of new over old probability, for each minibatch evaluated, [b] each.
+        losses: the total loss that each step of the optimiser follows.
+        value_gradients: the derivative of each with respect to the last bias of the value.
+        gradient_norms: at each step of the optimiser.
+        stored: observations of each rollout, [steps].
+        changed: of each rollout that a probe has changed.
+    """
+
+    training: Any = None
+    log_ratios: List[np.ndarray] = field(default_factory=list)
+    losses: List[float] = field(default_factory=list)
+    value_gradients: List[float] = field(default_factory=list)
+    gradient_norms: List[float] = field(default_factory=list)
+    stored: List[np.ndarray] = field(default_factory=list)
+    changed: List[bool] = field(default_factory=list)
+
+
+def feed(
+    advantages: Any = 0.0, returns: Any = 0.0, old_values: Any = 0.0, ratios: Any = 1.0
+) -> Change:
+    """What makes an update use these numbers, one or [n] each; the policy is as it was."""
+
+    def change(tensors: Dict[str, torch.Tensor]) -> None:
+        new = {"advantages": advantages, "returns": returns, "values": old_values}
+        for name, numbers in new.items():
+            tensors[name][:, 0, 0] = torch.as_tensor(np.asarray(numbers), dtype=torch.float32)
+        tensors["log_prob"][:, 0, 0] -= torch.as_tensor(np.log(ratios), dtype=torch.float32)
+
+    return change
+
+
+def train(
+    steps: int,
+    *environments: Scripted,
+    rollouts: int,
+    change: Optional[Change] = None,
+    prepare: Callable[[Training], Any] = lambda training: None,
+    **settings: Any,
+) -> AgentTraining:
+    """Train for ``steps`` steps of all environments; one epoch of one minibatch if nothing is said.
+
+    Args:
+        rollouts: steps of each rollout.
+        change: called with the rollout before an update reads it.
+        prepare: called with the agent before the training.
+    """
+    settings = {"learning_epochs": 1, "mini_batches": 1, **settings}
+    made = Training("ppo", *environments, rows=rollouts, rollouts=rollouts, **settings)
+    recorded = AgentTraining(training=made)
+    policy, optimizer = made.models["policy"], made.optimizers["policy"]
+    last_bias = made.models["value"].net[-1].bias
+    batches: List[Dict[str, Any]] = []
+
+    def updating(*arguments: Any, **keywords: Any) -> None:
+        recorded.stored.append(made.stored("observations")[:, 0, 0].numpy().copy())
+        update(*arguments, **keywords)
+
+    def sampled(names: Any, **keywords: Any) -> Any:
+        if change is not None and len(recorded.stored) > len(recorded.changed):
+            recorded.changed.append(True)
+            change({name: made.stored(name) for name in _CHANGED})
+        found = sample(names=names, **keywords)
+        batches[:] = [dict(zip(names, batch)) for batch in found]
+        return found
+
+    def evaluated(inputs: Any, acted: Any) -> None:
+        if "taken_actions" not in inputs:
+            return
+        batch = batches[len(recorded.evaluated) % len(batches)]
+        old, advantages = batch["log_prob"][:, 0], batch["advantages"][:, 0]
+        recorded.evaluated.append(compat.observations(inputs)[:, 0].detach().numpy().copy())
+        recorded.advantages.append(advantages.numpy().copy())
+        recorded.log_ratios.append((compat.log_prob(acted)[:, 0].detach() - old).numpy().copy())
+
+    def look() -> None:
+        recorded.rates.append(float(optimizer.param_groups[0]["lr"]))
+        recorded.log_std_gradients.append(float(policy.log_std.grad.sum()))
+        recorded.value_gradients.append(float(last_bias.grad))
+
+    prepare(made)
+    watch(policy, evaluated)
+    sampling, method = compat.SAMPLING, compat.UPDATE
+    sample, update = getattr(made.memory, sampling), getattr(made.agent, method)
+    with ExitStack() as stack:
+        stack.enter_context(mock.patch.object(made.memory, sampling, sampled))
+        stack.enter_context(mock.patch.object(made.agent, method, updating))
+        whole = stack.enter_context(recorded_update(made.optimizers))
+        stack.enter_context(watched_updates.before_steps(optimizer, look))
+        made.run(steps)
+    recorded.losses += whole.losses["policy"]
+    recorded.gradient_norms += whole.gradient_norms["policy"]
+    return recorded
+
+
+def updated(
+    n: int, change: Optional[Change] = None, value: float = 0.0, **settings: Any
+) -> AgentTraining:
+    """One rollout of n steps and the update on it, which moves nothing."""
+    return train(
+        n,
+        rollouts=n,
+        change=change or feed(),
+        prepare=lambda training: make_constant(training.models["value"], value),
+        **{"learning_rate": 0.0, **settings},
+    )
+
+
+def loss(n: int, change: Optional[Change] = None, value: float = 0.0, **settings: Any) -> float:
+    """The loss of that update."""
+    return watched_updates.only(updated(n, change, value, **settings).losses)
+
+
+def only_value(**settings: Any) -> Dict[str, Any]:
+    """Settings with which the value loss is neither clipped nor scaled, but for ``settings``."""
+    return {"value_loss_scale": 1.0, "value_clip": 0.0, **settings}
