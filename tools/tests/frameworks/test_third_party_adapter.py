@@ -1,7 +1,8 @@
-"""Frameworks of other parties: the examples of docs/adding-a-framework.md, by entry point."""
+"""A framework of another party: the example of docs/adding-a-framework.md, by entry point."""
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import subprocess
@@ -17,20 +18,19 @@ pytestmark = pytest.mark.usefixtures("warm_python")
 
 EXAMPLE = suite.root() / "docs" / "example-adapter"
 PROJECT = tomllib.loads((EXAMPLE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-FRAMEWORKS = PROJECT["entry-points"]["rlregress.frameworks"]
+((NAME, TARGET),) = PROJECT["entry-points"]["rlregress.frameworks"].items()
 
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
-    """An environment in which the examples are installed."""
+    """An environment in which the example is installed."""
     folder = tmp_path_factory.mktemp("installed")
     metadata = folder / f"{PROJECT['name'].replace('-', '_')}-{PROJECT['version']}.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text(
         f"Metadata-Version: 2.1\nName: {PROJECT['name']}\nVersion: {PROJECT['version']}\n"
     )
-    lines = [f"{name} = {target}\n" for name, target in FRAMEWORKS.items()]
-    (metadata / "entry_points.txt").write_text("[rlregress.frameworks]\n" + "".join(lines))
+    (metadata / "entry_points.txt").write_text(f"[rlregress.frameworks]\n{NAME} = {TARGET}\n")
     environment = worker_launch.environment()
     environment["PYTHONPATH"] = os.pathsep.join(
         [str(EXAMPLE), str(folder), environment["PYTHONPATH"]]
@@ -49,32 +49,40 @@ def _run(environment, *arguments):
     )
 
 
-def _installed(name):
-    """The name of a framework; skips the test where it is not installed."""
-    pytest.importorskip(name, reason=f"{name} is not installed; pip install {name}")
-    return name
+@pytest.fixture
+def installed():
+    """Skips a test where the framework is not installed."""
+    pytest.importorskip(NAME, reason=f"{NAME} is not installed; pip install {NAME}")
+
+
+def test_it_is_known_and_what_it_needs_is_said(environment):
+    """The adapter is found, and does not import what it adapts."""
+    if importlib.util.find_spec(NAME):
+        pytest.skip(f"{NAME} is installed")
+    ended = _run(environment, "-m", "rlregress", "details", "--installed", "--framework", NAME)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr.endswith(f"is not installed; install it with: pip install {NAME}\n")
 
 
 @pytest.mark.nightly
+@pytest.mark.usefixtures("installed")
 def test_it_is_compared_with_the_others(environment):
     """``compare`` shows a framework that lives outside of this repository, with its lines."""
-    name = _installed("skrl")
-    ended = _run(environment, "-m", "rlregress.cli", "compare", "sb3", name, "--json")
+    ended = _run(environment, "-m", "rlregress", "compare", "sb3", NAME, "--json")
     assert ended.returncode == 0, ended.stderr
     answers = {
-        row["id"]: row["answers"][name]["library"]
+        row["id"]: row["answers"][NAME]
         for row in json.loads(ended.stdout)["details"]
-        if name in row["answers"]
+        if NAME in row["answers"]
     }
-    assert answers["sac.critic_loss.scale"]["variant"] == "half"
-    assert answers["gae.truncation"]["deviation"]
-    assert answers["sac.temperature.loss"]["line"].startswith(f"{name}/")
+    assert answers["dqn.loss.kind"]["library"]["variant"] == "squared"
+    assert answers["dqn.target.double"]["trainer"]["deviation"]
+    assert answers["dqn.loss.kind"]["library"]["line"].startswith(f"{NAME}/")
 
 
-@pytest.mark.parametrize("name", sorted(FRAMEWORKS))
-def test_its_details_are_tested(environment, name):
+@pytest.mark.usefixtures("installed")
+def test_its_details_are_tested(environment):
     """``pytest tests_unit --framework`` holds it against its own expectations."""
-    _installed(name)
-    arguments = ("tests_unit", "--framework", name, "-q", "-p", "no:cacheprovider")
+    arguments = ("tests_unit", "--framework", NAME, "-q", "-p", "no:cacheprovider")
     ended = _run(environment, "-m", "pytest", *arguments)
     assert ended.returncode == 0, ended.stdout
