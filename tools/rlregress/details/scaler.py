@@ -115,8 +115,8 @@ DETAILS: tuple[Detail, ...] = (
         "With which statistics are the old values and the value targets of an update scaled?",
         """PPO with the framework's scaling of values, fresh. Every step earns one of ``rewards``
         and terminates, so that these are the value targets; the value network says ``value`` of
-        every state. Observed, [1 + n]: the old value of the first step as the update reads it, and
-        the n value targets.""",
+        every state. Observed, [5]: the old value of the first step as the update reads it, and the
+        value targets.""",
         _DOCUMENTED,
         {"value": 0.5, "rewards": [1.0, 2.0, 4.0, 9.0]},
         {

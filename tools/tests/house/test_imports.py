@@ -396,7 +396,9 @@ def imported_packages(root: Path) -> set[str]:
         if path.suffix == ".py"
         for _, name in imports(path, root)
     }
-    known = packages_distributions()
+    adapters = [frameworks.get(name) for name in frameworks.names()]
+    of_frameworks = {module: [of.packages[0]] for of in adapters for module in of.modules}
+    known = {**of_frameworks, **packages_distributions()}
     return {str(canonicalize_name(of)) for name in modules for of in known.get(name, (name,))}
 
 
