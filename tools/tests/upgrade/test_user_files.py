@@ -193,7 +193,10 @@ def act(agent, observations):
 def weights(tmp_path_factory):
     """What a script of CleanRL saves, and observations for it."""
     folder = tmp_path_factory.mktemp("weights")
-    (training,) = frameworks.get("cleanrl").saved_files()["ppo"]
+    saving = frameworks.get("cleanrl").saved_files()
+    if "ppo" not in saving:
+        pytest.skip("this copy of CleanRL trains no PPO; CLEANRL_HOME names a checkout that does")
+    (training,) = saving["ppo"]
     (kind,) = training.kinds
     kind.save(training.train(lambda discrete=False: Ends(discrete=discrete), 1), str(folder))
     (path,) = folder.iterdir()
@@ -230,11 +233,12 @@ def test_a_loader_acts_in_the_environment_of_its_user(tmp_path):
     assert "[20]" in items["returns of episodes"]
 
 
-def test_a_loader_that_fails_is_an_entry(weights, tmp_path):
+def test_a_loader_that_fails_is_an_entry(tmp_path):
     """What it raises is told with its line, and the framework's own files are still compared."""
+    path = tmp_path / "weights.pt"
+    torch.save(torch.nn.Linear(4, 2).state_dict(), path)
     (tmp_path / "loader.py").write_text("import no_such_module\n")
-    own = answers(weights[0], tmp_path / "loader.py")
-    found = own["kinds"][weights[0].name]
+    found = answers(path, tmp_path / "loader.py")["kinds"][path.name]
     assert found["error"] == "ModuleNotFoundError: No module named 'no_such_module'"
     assert found["when"] == "load"
 
