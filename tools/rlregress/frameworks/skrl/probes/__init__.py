@@ -26,6 +26,12 @@ ABSENT: Mapping[str, str] = {
     "qrdqn": "has no QR-DQN",
     "tqc": "has no TQC",
     "maskable": "masks no actions",
+    "ars": "has no ARS",
+    "adaptive": "of its learning rates by divergence ppo.learning_rate.adaptive alone is asked",
+    "deviation": "is asked where its deviation starts alone (ppo.log_std)",
+    "recurrent": "of its models with memory nothing is probed yet",
+    **dict.fromkeys(("symmetry", "curiosity", "distillation"), "has nothing of the kind"),
+    "empirical": "normalises by a component of its agents (scaler)",
     "logging": "logs neither a divergence nor a number of updates",
     **dict.fromkeys(("advantage", "optimizer"), _NO_SWITCH),
 }
