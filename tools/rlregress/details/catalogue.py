@@ -207,8 +207,6 @@ def get(id: str) -> Detail:
     try:
         return _by_id()[id]
     except KeyError:
-        families = ", ".join(dict.fromkeys(detail.family for detail in all_details()))
         raise UserError(
-            f"unknown detail '{id}'; {nearest(id, _by_id())} (a family lists its details: "
-            f"{families})"
+            f"unknown detail '{id}'; {nearest(id, _by_id())} (rlregress details lists the families)"
         ) from None
