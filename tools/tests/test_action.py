@@ -148,7 +148,7 @@ def test_recipes_name_every_extra():
     """The table has a row for each extra that a user installs, and the action installs some."""
     text = (suite.root() / "pyproject.toml").read_text()
     extras = tomllib.loads(text)["project"]["optional-dependencies"].keys()
-    rows = set(re.findall(r"^\| `(\w+)` \|", RECIPES.read_text(), re.MULTILINE))
+    rows = set(re.findall(r"^\| `([\w-]+)` \|", RECIPES.read_text(), re.MULTILINE))
     assert rows == extras - {"dev", "site", "tensorboard"}
 
 

@@ -229,9 +229,9 @@ def test_a_test_of_several_details_is_refused(arguments):
 
 def test_details_are_named_whole_or_by_their_beginning():
     """A family, a part of it, an id; a name that only begins the same way is another one."""
-    chosen = requested_names.details(["sac.critic_loss", "gae.truncation"])
+    chosen = requested_names.details(["sac.critic_loss", "gae.value_target"])
     assert chosen == {
-        "gae.truncation",
+        "gae.value_target",
         "sac.critic_loss.distance",
         "sac.critic_loss.reduction",
         "sac.critic_loss.scale",
