@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Mapping, Sequence, Tuple
+from functools import partial
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 from unittest import mock
 
 import numpy as np
@@ -16,11 +17,18 @@ from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.agents import Training
 from rlregress.frameworks.skrl.probes.helpers import instantiated
+from rlregress.measurements import trpo
 
 
-def _step(actions: Sequence[float], advantages: Any, **settings: Any) -> Tuple[float, float]:
-    """One update of a Gaussian from mean 0 and deviation 1: its mean, log of its deviation."""
+def _step(
+    actions: Sequence[float],
+    advantages: Sequence[float],
+    bound: Optional[float] = None,
+    damping: Optional[float] = None,
+) -> Tuple[float, float]:
+    """See ``measurements.trpo.Step``."""
     count = len(actions)
+    settings: Dict[str, Any] = {"max_kl_divergence": bound, "damping": damping}
     training = Training(
         "trpo",
         # observations of 0: of the layer of the mean the bias alone counts
@@ -30,7 +38,7 @@ def _step(actions: Sequence[float], advantages: Any, **settings: Any) -> Tuple[f
         rollouts=count,
         learning_epochs=1,
         mini_batches=1,
-        **settings,
+        **{name: value for name, value in settings.items() if value is not None},
     )
     policy = training.models["policy"]
     fill(policy.parameters(), 0.0)
@@ -51,42 +59,6 @@ def _step(actions: Sequence[float], advantages: Any, **settings: Any) -> Tuple[f
     return float(last_linear(policy).bias.detach()), float(policy.log_std.detach())
 
 
-def _divergence(**settings: Any) -> float:
-    """KL divergence of an update that moves the mean alone."""
-    mean, _ = _step([1.0, -1.0], np.array([1.0, -1.0]), **settings)
-    return 0.5 * mean**2
-
-
-def _bound(inputs: Inputs) -> np.ndarray:
-    bound = float(inputs["bound"])
-    return np.array([bound * _divergence() / _divergence(max_kl_divergence=bound)])
-
-
-def _damping(inputs: Inputs) -> np.ndarray:
-    bound = float(inputs["bound"])
-    return np.array([_divergence(max_kl_divergence=bound) / bound])
-
-
-def _line_search(inputs: Inputs) -> np.ndarray:
-    bound = float(inputs["bound"])
-    shares = []
-    for actions, advantages in zip(inputs["actions"], inputs["advantages"]):
-        _, log_std = _step(actions, advantages, max_kl_divergence=bound, damping=0.0)
-        shares.append(abs(log_std) / np.sqrt(bound))
-    return np.array(shares)
-
-
-def _expected(inputs: Inputs) -> np.ndarray:
-    action, bound = float(inputs["action"]), float(inputs["bound"])
-    _, log_std = _step([action, -action], np.ones(2), max_kl_divergence=bound, damping=0.0)
-    return np.array([abs(log_std) / np.sqrt(bound)])
-
-
-def _direction(inputs: Inputs) -> np.ndarray:
-    mean, log_std = _step([inputs["action"]] * 2, np.ones(2), max_kl_divergence=1e-3, damping=0.0)
-    return np.array([log_std / mean])
-
-
 def _critic_updates(inputs: Inputs) -> np.ndarray:
     rows = 2 * int(inputs["batch_size"])
     training = Training("trpo", rows=rows, rollouts=rows)
@@ -97,10 +69,10 @@ def _critic_updates(inputs: Inputs) -> np.ndarray:
 
 
 PROBES: Mapping[str, Probe] = {
-    "trpo.kl.bound": _bound,
-    "trpo.damping": _damping,
-    "trpo.line_search": _line_search,
-    "trpo.line_search.expected": _expected,
-    "trpo.direction": _direction,
+    "trpo.kl.bound": partial(trpo.kl_bound, _step),
+    "trpo.damping": partial(trpo.damping, _step),
+    "trpo.line_search": partial(trpo.line_search, _step),
+    "trpo.line_search.expected": partial(trpo.expected_improvement, _step),
+    "trpo.direction": partial(trpo.direction, _step),
     "trpo.critic_updates": _critic_updates,
 }

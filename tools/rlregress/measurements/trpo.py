@@ -1,0 +1,76 @@
+"""The details of TRPO, each measured by updates of a Gaussian policy on known actions.
+
+The text of a detail in the catalogue says what the vector holds that its measurement returns.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Mapping, Optional, Protocol, Sequence, Tuple
+
+import numpy as np
+
+Inputs = Mapping[str, Any]
+
+
+class Step(Protocol):
+    """One update of the framework; its policy has mean 0 and deviation 1 before."""
+
+    def __call__(
+        self,
+        actions: Sequence[float],
+        advantages: Sequence[float],
+        bound: Optional[float] = None,
+        damping: Optional[float] = None,
+    ) -> Tuple[float, float]:
+        """Mean and logarithm of the deviation after it.
+
+        Args:
+            actions: of the rollout [n]; observations are 0.
+            advantages: of these [n], not normalised.
+            bound: of the divergence; None: as by default.
+            damping: of the Fisher matrix; None: as by default.
+        """
+
+
+def _divergence(step: Step, **settings: float) -> float:
+    """KL divergence of an update that moves the mean alone."""
+    mean, _ = step([1.0, -1.0], [1.0, -1.0], **settings)
+    return 0.5 * mean**2
+
+
+def kl_bound(step: Step, i: Inputs) -> np.ndarray:
+    """The bound on the divergence by default."""
+    bound = float(i["bound"])
+    return np.array([bound * _divergence(step) / _divergence(step, bound=bound)])
+
+
+def damping(step: Step, i: Inputs) -> np.ndarray:
+    """What the damping by default makes of a step."""
+    bound = float(i["bound"])
+    return np.array([_divergence(step, bound=bound) / bound])
+
+
+def _share(
+    step: Step, actions: Sequence[float], advantages: Sequence[float], bound: float
+) -> float:
+    """Change of the log deviation over that of the longest step, without damping."""
+    _, log_std = step(actions, advantages, bound=bound, damping=0.0)
+    return float(abs(log_std) / np.sqrt(bound))
+
+
+def line_search(step: Step, i: Inputs) -> np.ndarray:
+    """By what steps are shortened that exceed the bound, or make the objective worse."""
+    cases = zip(i["actions"], i["advantages"])
+    return np.array([_share(step, actions, of, float(i["bound"])) for actions, of in cases])
+
+
+def expected_improvement(step: Step, i: Inputs) -> np.ndarray:
+    """Which improvement a shortened step has to bring."""
+    action = float(i["action"])
+    return np.array([_share(step, [action, -action], [1.0, 1.0], float(i["bound"]))])
+
+
+def direction(step: Step, i: Inputs) -> np.ndarray:
+    """Whether the policy follows the natural gradient."""
+    mean, log_std = step([float(i["action"])] * 2, [1.0, 1.0], bound=1e-3, damping=0.0)
+    return np.array([log_std / mean])
