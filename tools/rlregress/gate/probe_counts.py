@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
@@ -44,7 +45,11 @@ def missing(adapter: Adapter, chosen: Collection[str]) -> list[Missing]:
         UserError: its files in ``baselines`` cannot be read.
     """
     probes, entries, has_none = set(adapter.probes()), documented(adapter), absent(adapter)
-    others = [other for other in frameworks.installed() if other.name != adapter.name]
+    elsewhere = defaultdict(list)
+    for other in frameworks.installed():
+        if other.name != adapter.name:
+            for (id, _), probe in other.probes().items():
+                elsewhere[id].append(_innermost(probe))
     faults = fault_tables.load(DETAILS, [adapter.name])
     has_fault = {id for fault in faults for id in (*fault.turns, *fault.also)}
     has_fault |= fault_tables.without(adapter.name).keys()
@@ -52,7 +57,7 @@ def missing(adapter: Adapter, chosen: Collection[str]) -> list[Missing]:
     for id in (detail.id for detail in catalogue.all_details() if detail.id in chosen):
         of_detail = {key for key in probes if key[0] == id}
         if not of_detail and id not in has_none:
-            found.append(Missing(detail=id, lacks="probe", example=_example(id, others)))
+            found.append(Missing(detail=id, lacks="probe", example=_example(elsewhere[id])))
         elif of_detail - entries.keys():
             found.append(Missing(detail=id, lacks="expectation"))
         elif of_detail and id not in has_fault:
@@ -60,10 +65,8 @@ def missing(adapter: Adapter, chosen: Collection[str]) -> list[Missing]:
     return found
 
 
-def _example(id: str, others: Sequence[Adapter]) -> str:
+def _example(functions: Sequence[Any]) -> str:
     """What measures a detail on any driver; else the modules of other frameworks' probes."""
-    probes = (found for other in others for found in other.probes().items())
-    functions = [_innermost(probe) for (of, _), probe in probes if of == id]
     for function in functions:
         if function.__module__.startswith("rlregress.measurements."):
             return f"{function.__module__}.{function.__name__}, on a driver"
