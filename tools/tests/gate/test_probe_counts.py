@@ -13,7 +13,7 @@ from rlregress.gate import probe_counts
 from rlregress.model.detail_answers import Missing
 from rlregress.model.fault_results import DETAILS
 
-#: one that a driver answers, and one that each framework has a probe of its own for
+#: one that a driver answers, and one that each framework is probed for by itself
 DRIVEN, PROBED = "dqn.loss.kind", "sac.critic_loss.scale"
 
 

@@ -1,4 +1,4 @@
-"""Probes of ARS: one update of its own, with returns that are given."""
+"""Probes of ARS: one of its updates, with returns that are given."""
 
 from __future__ import annotations
 

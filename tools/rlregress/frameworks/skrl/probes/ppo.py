@@ -246,7 +246,7 @@ PROBES: Mapping[str, Probe] = {
     "policy.out_of_bounds": _out_of_bounds,
     "policy.stored_log_prob": _stored_log_prob,
 }
-_WRITTEN_BY_USERS = "has no networks of its own: users write models"
+_WRITTEN_BY_USERS = "has no networks: users write models"
 ABSENT: Mapping[str, str] = {
     "ppo.networks": _WRITTEN_BY_USERS,
     "ppo.adam.epsilon.custom": "has no options of the optimiser to set",

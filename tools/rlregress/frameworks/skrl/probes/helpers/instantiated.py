@@ -1,4 +1,4 @@
-"""Models that skrl makes of settings, such as those of its runner: the only ones of its own."""
+"""Models that skrl makes of settings, such as those of its runner: it has no others."""
 
 from __future__ import annotations
 
