@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -137,12 +138,12 @@ class Comparison:
 
     Attributes:
         versions: full name -> version of the package under test.
-        left_out: how many that do not differ are not among the rows.
+        left_out: what does not differ and is not to be listed.
     """
 
     versions: Mapping[str, str]
     rows: tuple[Row, ...]
-    left_out: int = 0
+    left_out: tuple[Row, ...] = ()
 
     @property
     def different(self) -> list[Row]:
@@ -160,8 +161,12 @@ class Comparison:
 
     def only_different(self) -> Comparison:
         """Without what all do the same, or one alone has; what could not be compared stays."""
-        rows = tuple(row for row in self.rows if row.undecided or (row.shared and row.differs))
-        return replace(self, rows=rows, left_out=len(self.rows) - len(rows))
+        kept = [row.undecided or (row.shared and row.differs) for row in self.rows]
+        return replace(
+            self,
+            rows=tuple(itertools.compress(self.rows, kept)),
+            left_out=tuple(row for row, keep in zip(self.rows, kept, strict=True) if not keep),
+        )
 
     @property
     def undecided(self) -> list[Row]:

@@ -16,6 +16,8 @@ from rlregress.model.detail_answers import Comparison, FoundVariant, Row, varian
 from rlregress.reporting import tables
 
 _WIDTH_OF_FILES = 150
+#: of so many frameworks each pair has its column; of more there is a table of pairs
+_SIDE_BY_SIDE = 3
 
 
 def _short(answers: Iterable[FoundVariant]) -> list[tuple[str, str]]:
@@ -96,7 +98,7 @@ def titled(name: str, version: str) -> str:
 def counts(comparison: Comparison) -> str:
     """How many details differ, and how many do not."""
     if comparison.left_out:
-        others = f"{comparison.left_out} that do not differ are left out"
+        others = f"{len(comparison.left_out)} that do not differ are left out"
     else:
         others = (
             f"{len(comparison.same)} are the same, {len(comparison.alone)} are about something "
@@ -136,14 +138,24 @@ def _at_a_glance(comparison: Comparison) -> list[str]:
     if not families:
         return []
     names = list(comparison.versions)
-    pairs = list(itertools.combinations(names, 2)) if len(names) > 2 else []
-    heads = ["family", "differ", *(" and ".join(pair) for pair in pairs)]
+    asked = [*comparison.rows, *comparison.left_out]
+    pairs = list(itertools.combinations(names, 2))
+    columns = pairs if len(names) == _SIDE_BY_SIDE else []
+    heads = ["family", "differ", *(" and ".join(pair) for pair in columns)]
     lines = tables.head(*heads, numbers=len(heads) - 1)
     for family, rows in families.items():
-        numbers = [sum(row.only(pair).differs for row in rows) for pair in pairs]
-        lines.append(tables.row(f"[{family}](#{family})", len(rows), *numbers))
+        of_family = [row for row in asked if row.detail.family == family]
+        cells = [_differing(of_family, pair) for pair in columns]
+        lines.append(tables.row(f"[{family}](#{family})", len(rows), *cells))
     lines.append("")
-    if pairs:
+    if len(names) > _SIDE_BY_SIDE:
+        lines += ["How many differ of those that both have:", ""]
+        lines += tables.head("", *names, numbers=len(names))
+        for name in names:
+            cells = ["" if one == name else _differing(asked, (name, one)) for one in names]
+            lines.append(tables.row(name, *cells))
+        lines.append("")
+    if len(names) >= _SIDE_BY_SIDE:
         lines += [
             f"`rlregress compare {' '.join(pairs[0])} --detail {next(iter(families))} "
             "--only-different` prints one family of two of them.",
@@ -157,6 +169,12 @@ def _at_a_glance(comparison: Comparison) -> list[str]:
             lines.append(tables.row(f"[`{row.detail.id}`](#{anchor})", *cells))
         lines.append("")
     return lines
+
+
+def _differing(rows: Iterable[Row], pair: tuple[str, str]) -> str:
+    """How many details differ of those that both frameworks have; a dash: there is none."""
+    both = [row for row in (row.only(pair) for row in rows) if row.shared and not row.undecided]
+    return f"{sum(row.differs for row in both)} of {len(both)}" if both else "-"
 
 
 def _answer(answers: Sequence[FoundVariant]) -> str:

@@ -16,6 +16,7 @@ from rlregress.frameworks.base import Adapter
 from rlregress.gate.comparison import compare
 from rlregress.model.detail_answers import variant_words
 from rlregress.reporting import comparison_text
+from rlregress.reporting.html import comparison_page
 
 #: details whose variants the adapters of this file answer by their formulas
 SCALE, DISTANCE, MINIMUM = "sac.critic_loss.scale", "sac.critic_loss.distance", "td3.target.minimum"
@@ -110,12 +111,31 @@ def test_a_page_begins_with_a_table_of_each_family(pair):
     third.name = "third"
     glance, _, _ = comparison_text.markdown(compare((one, other, third))).partition("\n## ")
     assert "| family | differ | one and other | one and third | other and third |" in glance
-    assert "| [sac](#sac) | 1 | 1 | 0 | 1 |" in glance
+    assert "| [sac](#sac) | 1 | 1 of 2 | 0 of 2 | 1 of 2 |" in glance
     assert f"| [`{SCALE}`](#saccritic_lossscale) | half | the variant 'none' | half |" in glance
     assert "`rlregress compare one other --detail sac --only-different` prints one" in glance
     third.probes = one.probes
     same = comparison_text.markdown(compare((one, third)))
     assert "| family |" not in same
+
+
+def test_what_two_do_not_share_is_not_counted_as_equal(pair):
+    """Of more than three, one table of pairs; a dash and no green badge where both have nothing."""
+    one, other = pair
+    third, alien = copy.copy(one), copy.copy(one)
+    third.name, alien.name = "third", "alien"
+    alien.probes = lambda: {(MINIMUM, "library"): one.probes()[MINIMUM, "library"]}
+    found = compare((one, other, third, alien))
+    for shown in (found, found.only_different()):
+        glance, _, _ = comparison_text.markdown(shown).partition("\n## ")
+        assert "| [sac](#sac) | 1 |\n" in glance
+        assert "| one |  | 1 of 2 | 0 of 3 | 0 of 1 |" in glance
+        assert "| other | 1 of 2 |  | 1 of 2 | - |" in glance
+    nothing = compare((other, alien))
+    for found in (nothing, nothing.only_different()):
+        assert comparison_page.card(found).badge.word == "no detail that both have"
+    alike = compare((one, third)).only_different()
+    assert comparison_page.card(alike).badge.word == "no detail differs"
 
 
 def test_json_says_the_same(pair):

@@ -17,6 +17,7 @@ from rlregress.reporting.html.page import (
     Table,
 )
 
+_NOTHING_SHARED = Badge("no detail that both have", tones.NOTHING)
 #: sentences that the first screen has
 _LISTED = 5
 
@@ -48,7 +49,8 @@ def card(comparison: Comparison) -> Card:
     lines = (f"{row.detail.id}: {_variants(row)}" for row in different)
     badge = Badge(f"{len(different)} details differ", tones.OTHER)
     if not different:
-        badge = Badge("no detail differs", tones.GOOD)
+        shared = [*comparison.same, *(row for row in comparison.left_out if row.shared)]
+        badge = Badge("no detail differs", tones.GOOD) if shared else _NOTHING_SHARED
     matters = [
         f"{row.detail.id}: {row.detail.consequence}"
         for row in different[:_LISTED]
