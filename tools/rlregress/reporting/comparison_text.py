@@ -138,13 +138,13 @@ def _at_a_glance(comparison: Comparison) -> list[str]:
     if not families:
         return []
     names = list(comparison.versions)
-    asked = [*comparison.rows, *comparison.left_out]
+    probed = [*comparison.rows, *comparison.left_out]
     pairs = list(itertools.combinations(names, 2))
     columns = pairs if len(names) == _SIDE_BY_SIDE else []
     heads = ["family", "differ", *(" and ".join(pair) for pair in columns)]
     lines = tables.head(*heads, numbers=len(heads) - 1)
     for family, rows in families.items():
-        of_family = [row for row in asked if row.detail.family == family]
+        of_family = [row for row in probed if row.detail.family == family]
         cells = [_differing(of_family, pair) for pair in columns]
         lines.append(tables.row(f"[{family}](#{family})", len(rows), *cells))
     lines.append("")
@@ -152,7 +152,7 @@ def _at_a_glance(comparison: Comparison) -> list[str]:
         lines += ["How many differ of those that both have:", ""]
         lines += tables.head("", *names, numbers=len(names))
         for name in names:
-            cells = ["" if one == name else _differing(asked, (name, one)) for one in names]
+            cells = ["" if one == name else _differing(probed, (name, one)) for one in names]
             lines.append(tables.row(name, *cells))
         lines.append("")
     if len(names) >= _SIDE_BY_SIDE:

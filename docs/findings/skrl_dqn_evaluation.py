@@ -1,0 +1,46 @@
+"""skrl: the evaluation of a trained DQN explores.
+
+`SequentialTrainer.eval` calls `act` with the number of the step, as a training does. DQN then
+explores by the schedule of the training, which begins anew. The return of the evaluation is that of
+a policy that acts at random most of the time.
+"""
+
+import gymnasium
+import torch
+from skrl.agents.torch.dqn import DQN
+from skrl.envs.wrappers.torch import wrap_env
+from skrl.models.torch import DeterministicMixin, Model
+from skrl.trainers.torch import SequentialTrainer
+
+
+class FirstAction(DeterministicMixin, Model):
+    """Action values for which the first action is the best."""
+
+    def __init__(self, spaces: dict) -> None:
+        Model.__init__(self, **spaces, device="cpu")
+        DeterministicMixin.__init__(self)
+        self.values = torch.nn.Parameter(torch.tensor([[1.0, 0.0]]))
+
+    def compute(self, inputs: dict, role: str = "") -> tuple:
+        return self.values.expand(len(inputs["observations"]), 2), {}
+
+
+class Noting(gymnasium.Wrapper):
+    """Keeps the actions."""
+
+    actions: list = []
+
+    def step(self, action: int) -> tuple:
+        self.actions.append(int(action))
+        return self.env.step(action)
+
+
+env = wrap_env(Noting(gymnasium.make("CartPole-v1")), verbose=False)
+spaces = {"observation_space": env.observation_space, "action_space": env.action_space}
+cfg = {"exploration_scheduler": lambda timestep, timesteps: 1.0 - timestep / timesteps}
+agent = DQN(models={"q_network": FirstAction(spaces)}, cfg=cfg, **spaces, device="cpu")
+options = {"timesteps": 400, "headless": True, "disable_progressbar": True}
+SequentialTrainer(env=env, agents=agent, cfg=options).eval()
+other = sum(Noting.actions)
+print(f"400 steps of an evaluation, {other} of them not the best action")
+assert other == 0, f"expected the best action at every step, found another at {other}"
