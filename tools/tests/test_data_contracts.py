@@ -71,9 +71,12 @@ def _found() -> dict[str, Any]:
     found, made = {}, _made()
     for package, above in (("tools/rlregress", "tools"), ("tests_behavior", ".")):
         for path in sorted((suite.root() / package).rglob("*.py")):
+            text = path.read_text(encoding="utf-8")
+            if "datafiles." not in text:
+                continue
             module = ".".join(path.relative_to(suite.root() / above).with_suffix("").parts)
             short = module.removeprefix("rlregress.")
-            for expression in sorted(_expressions(path.read_text(encoding="utf-8"))):
+            for expression in sorted(_expressions(text)):
                 name = f"{short} {expression}"
                 if name in made:
                     found |= {f"{short} {key}": model for key, model in made.pop(name).items()}

@@ -256,6 +256,7 @@ def test_trust_is_handed_to_whoever_does_a_run(monkeypatch):
     assert run_one.variables()[TRUST] == "1"
 
 
+@pytest.mark.nightly
 def test_two_attempts_that_overlap_leave_one_record(store):
     """One that was taken for dead wakes up: its result is the same, and the first one stays."""
     (job,) = jobs([0])

@@ -65,6 +65,7 @@ def answers_without(module: str, ids: list[str]) -> dict:
     return json.loads(done.stdout.splitlines()[-1])
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("warm_python")
 def test_what_a_version_lacks_does_not_take_the_rest_with_it():
     """Without trainers their details are not asked; the library's, and its defaults, are."""

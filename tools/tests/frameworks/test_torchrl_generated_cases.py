@@ -221,7 +221,7 @@ def put(fault: dict[str, str], faulty: bool) -> None:
     assert not swap.swap([change], [str(ROOT)])
 
 
-@pytest.mark.parametrize("fault", every(12, FAULTS, itemgetter("call")))
+@pytest.mark.parametrize("fault", every(24, FAULTS, itemgetter("call")))
 def test_a_call_shows_a_fault(fault):
     """What the call shows is something else."""
     call = next(

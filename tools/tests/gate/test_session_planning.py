@@ -88,6 +88,7 @@ def _cost(plan):
     return line
 
 
+@pytest.mark.nightly
 def test_a_plan_goes_by_the_runs_that_are_done(session, tmp_path):
     """One run at four times the estimate: what is left is planned so, and the plan says why."""
     first = session_planning.plan(SELECTION, 2, str(tmp_path))

@@ -45,6 +45,7 @@ def recorded(tmp_path, monkeypatch):
     return recorded
 
 
+@pytest.mark.nightly
 def test_a_seeded_script_repeats_itself(tmp_path):
     """A script that seeds all that it draws from is evidence, and nothing was seeded for it."""
     script = tmp_path / "train.py"
