@@ -203,10 +203,3 @@ def trained_bias_gradient(network: torch.nn.Module) -> float:
     if gradient is None:
         raise RuntimeError("the network has no gradient: no loss depended on it")
     return gradient.item()
-
-
-def only(numbers: List[float]) -> float:
-    """The one number of a list; RuntimeError if there are more or none."""
-    if len(numbers) != 1:
-        raise RuntimeError(f"expected one step of the optimiser, found {len(numbers)}")
-    return numbers[0]

@@ -11,7 +11,6 @@ import numpy as np
 import torch
 
 from rlregress.frameworks import watched_updates
-from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.recorded_update import recorded_update
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.skrl import compat
@@ -116,26 +115,3 @@ def train(
     recorded.losses += whole.losses["policy"]
     recorded.gradient_norms += whole.gradient_norms["policy"]
     return recorded
-
-
-def updated(
-    n: int, change: Optional[Change] = None, value: float = 0.0, **settings: Any
-) -> AgentTraining:
-    """One rollout of n steps and the update on it, which moves nothing."""
-    return train(
-        n,
-        rollouts=n,
-        change=change or feed(),
-        prepare=lambda training: make_constant(training.models["value"], value),
-        **{"learning_rate": 0.0, **settings},
-    )
-
-
-def loss(n: int, change: Optional[Change] = None, value: float = 0.0, **settings: Any) -> float:
-    """The loss of that update."""
-    return watched_updates.only(updated(n, change, value, **settings).losses)
-
-
-def only_value(**settings: Any) -> Dict[str, Any]:
-    """Settings with which the value loss is neither clipped nor scaled, but for ``settings``."""
-    return {"value_loss_scale": 1.0, "value_clip": 0.0, **settings}
