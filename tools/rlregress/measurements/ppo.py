@@ -173,7 +173,7 @@ def loss_sign(update: Update, i: Inputs) -> np.ndarray:
     """What an advantage, an error and more entropy do to the total loss."""
     coefficient = float(i["coefficient"])
 
-    def loss(**fed: float) -> float:
+    def loss(**fed: Any) -> float:
         return update(Settings(entropy_coefficient=coefficient, **fed)).loss
 
     without = loss()

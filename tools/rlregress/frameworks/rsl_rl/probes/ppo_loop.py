@@ -22,7 +22,7 @@ from rlregress.measurements.ppo_loop import diverging
 def _train(settings: loop.Settings) -> trainings.AgentTraining:
     """See ``measurements.ppo_loop.Train``."""
     made = [counting(settings.total, **settings.script()) for _ in range(settings.environments)]
-    gamma = {"gamma": 1.0, "lam": 1.0} if settings.monte_carlo else {}
+    gamma: Mapping[str, Any] = {"gamma": 1.0, "lam": 1.0} if settings.monte_carlo else {}
 
     def prepare(agent: Any) -> None:
         if settings.monte_carlo:
