@@ -24,12 +24,12 @@ def _batches(prior: normaliser.Statistics, freedom: int) -> Formula:
 def _averaged(by_size: bool) -> Formula:
     """Means and variances of the batches, each averaged by itself."""
 
-    def numbers(i: Inputs) -> list[float]:
+    def numbers(i: Inputs) -> np.ndarray:
         batches = [i["first"], i["second"]]
-        moments = [(batch.mean(), batch.var()) for batch in batches]
+        moments = np.array([(batch.mean(), batch.var()) for batch in batches])
         weights = [len(batch) if by_size else 1 for batch in batches]
-        both = [moments[0], np.average(moments, axis=0, weights=weights)]
-        return [float((i["number"] - mean) / np.sqrt(variance)) for mean, variance in both]
+        mean, variance = np.stack([moments[0], np.average(moments, axis=0, weights=weights)]).T
+        return np.asarray((i["number"] - mean) / np.sqrt(variance))
 
     return numbers
 

@@ -91,6 +91,10 @@ class RecordedTraining:
         """Of each minibatch, whether the policy has left the old one."""
         return [bool(np.abs(ratios).max() > _NEGLIGIBLE) for ratios in self.log_ratios]
 
+    def moved_first(self, rollouts: int) -> np.ndarray:
+        """The same of the first minibatch of each rollout, [rollouts]."""
+        return np.array(self.moved()[:: len(self.log_ratios) // rollouts], dtype=np.float64)
+
 
 #: makes an agent of PPO and runs the framework's own loop
 Train = Callable[[Settings], RecordedTraining]

@@ -125,7 +125,7 @@ def _ratio(i: Inputs) -> np.ndarray:
     training = trainings.train(
         counting(2 * steps), 2, steps=steps, networks=_NORMALISED, learning_rate=trainings.FROZEN
     )
-    return np.array(training.moved(), dtype=np.float64)
+    return training.moved_first(2)
 
 
 PROBES: Mapping[str, Probe] = {

@@ -96,7 +96,7 @@ def _ratio(inputs: Inputs) -> np.ndarray:
         learning_rate=0.0,
         **_preprocessed("observation"),
     )
-    return np.array(training.moved(), dtype=np.float64)
+    return training.moved_first(2)
 
 
 def _counted(inputs: Inputs) -> np.ndarray:
