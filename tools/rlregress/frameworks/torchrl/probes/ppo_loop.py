@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Callable, Dict, List, Tuple
+from typing import Any, Dict, List, Tuple
 
-import numpy as np
 import torch
 
 from rlregress.frameworks.base import Inputs
@@ -74,30 +73,29 @@ def _segments(scope: str, i: Inputs) -> List[float]:
     return [*observed.tolist(), terminal]
 
 
-#: what the program is asked as well
-_OF_BOTH: Dict[str, Callable[..., np.ndarray]] = {
-    "ppo.minibatches.remainder": loop.remainder,
-    "ppo.epochs.shuffle": loop.shuffle,
-    "ppo.advantages.recomputed": loop.recomputed,
-    "ppo.advantage.granularity": loop.granularity,
-    "ppo.iterations": loop.iterations,
-}
-_OF_THE_TRAINER: Dict[str, Callable[..., np.ndarray]] = {
-    **_OF_BOTH,
-    # the program stops at the last, smaller minibatch: see ppo.minibatches.remainder
-    "ppo.minibatches": loop.minibatches,
-    "ppo.minibatches.parameter": loop.parameter,
-    "ppo.early_stop.default": loop.early_stop_default,
-    "ppo.early_stop": loop.early_stop,
-    "ppo.vectorisation": loop.vectorisation,
-    "ppo.parallel_gradient": parallel_gradient,
-}
+_TRAINER, _SCRIPT = (partial(_train, scope) for scope in ("trainer", "script"))
+
 PROBES: Dict[Tuple[str, str], Raw] = {
-    (detail, scope): partial(measure, partial(_train, scope))
-    for scope, measured in (("trainer", _OF_THE_TRAINER), ("script", _OF_BOTH))
-    for detail, measure in measured.items()
+    ("ppo.minibatches.remainder", "trainer"): partial(loop.remainder, _TRAINER),
+    ("ppo.epochs.shuffle", "trainer"): partial(loop.shuffle, _TRAINER),
+    ("ppo.advantages.recomputed", "trainer"): partial(loop.recomputed, _TRAINER),
+    ("ppo.advantage.granularity", "trainer"): partial(loop.granularity, _TRAINER),
+    ("ppo.iterations", "trainer"): partial(loop.iterations, _TRAINER),
+    ("ppo.segments", "trainer"): partial(_segments, "trainer"),
+    # the program stops at the last, smaller minibatch: see ppo.minibatches.remainder
+    ("ppo.minibatches", "trainer"): partial(loop.minibatches, _TRAINER),
+    ("ppo.minibatches.parameter", "trainer"): partial(loop.parameter, _TRAINER),
+    ("ppo.early_stop.default", "trainer"): partial(loop.early_stop_default, _TRAINER),
+    ("ppo.early_stop", "trainer"): partial(loop.early_stop, _TRAINER),
+    ("ppo.vectorisation", "trainer"): partial(loop.vectorisation, _TRAINER),
+    ("ppo.parallel_gradient", "trainer"): partial(parallel_gradient, _TRAINER),
+    ("ppo.minibatches.remainder", "script"): partial(loop.remainder, _SCRIPT),
+    ("ppo.epochs.shuffle", "script"): partial(loop.shuffle, _SCRIPT),
+    ("ppo.advantages.recomputed", "script"): partial(loop.recomputed, _SCRIPT),
+    ("ppo.advantage.granularity", "script"): partial(loop.granularity, _SCRIPT),
+    ("ppo.iterations", "script"): partial(loop.iterations, _SCRIPT),
+    ("ppo.segments", "script"): partial(_segments, "script"),
 }
-PROBES.update({("ppo.segments", s): partial(_segments, s) for s in ("trainer", "script")})
 
 #: detail id -> what TorchRL does not have.
 ABSENT: Dict[str, str] = {
