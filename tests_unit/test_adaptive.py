@@ -34,12 +34,12 @@ def test_default_target(implementation):
     )
 
 
-@pytest.mark.detail("empirical.ratio")
+@pytest.mark.detail("normaliser.ppo.ratio")
 def test_ratio_of_normalised_observations(implementation):
     """Ratios differ from 1 after both rollouts if statistics moved before the update."""
     differs = implementation.probe(steps=8)
     implementation.assert_documented(
         differs,
         one=[0.0, 0.0],  # RSL-RL
-        other=[1.0, 1.0],  # RSL-RL from 3.0 to 5.4
+        moved=[1.0, 1.0],  # skrl, RSL-RL from 3.0 to 5.4
     )

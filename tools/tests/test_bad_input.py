@@ -253,7 +253,7 @@ def test_missing_package(tmp_path):
     )
     library = Path(cli.__file__).parents[2]
     ended = subprocess.run(
-        [sys.executable, "-m", "rlregress.cli", "gate", "--framework", "absent"],
+        [sys.executable, "-m", "rlregress", "gate", "--framework", "absent"],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(library)])},
         capture_output=True,
         text=True,

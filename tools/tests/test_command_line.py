@@ -67,7 +67,7 @@ def test_a_shell_completes_without_importing_torch(words, some, imported):
 def test_the_top_of_the_help_is_short():
     """At most 14 commands, each with a line; none of those of before, which go on working."""
     ended = subprocess.run(
-        [sys.executable, "-m", "rlregress.cli", "--help"],
+        [sys.executable, "-m", "rlregress", "--help"],
         capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "80"},
     )  # fmt: skip
     _, _, listed = ended.stdout.partition("Commands:\n")
@@ -128,7 +128,7 @@ def test_options_of_before_go_on_working(command, words, answer):
 def test_the_tests_run_from_any_folder(tmp_path):
     """By pytest, with its arguments; what they write lies in the folder that one is in."""
     ended = subprocess.run(
-        [sys.executable, "-m", "rlregress.cli", "test", "tests_unit/test_sac.py", "-v",
+        [sys.executable, "-m", "rlregress", "test", "tests_unit/test_sac.py", "-v",
          "--framework", "sb3", "-k", "test_critic_loss_scale", "--junitxml", "found.xml"],
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip

@@ -21,7 +21,7 @@ from tools.tests.nightly import every
 def started(*arguments: str, **more) -> subprocess.CompletedProcess[str]:
     """The command in a process of its own."""
     return subprocess.run(
-        [sys.executable, "-m", "rlregress.cli", *arguments],
+        [sys.executable, "-m", "rlregress", *arguments],
         stdin=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
@@ -98,7 +98,7 @@ def test_an_output_without_room_is_said(given, tmp_path):
 def test_streams_that_are_closed_are_those_of_nobody(given, closed, code, tmp_path):
     """The exit code says it alone; 1 would be a verdict."""
     store_with(tmp_path / "runs", "0000-damaged")
-    line = f'"{sys.executable}" -m rlregress.cli {given} {closed}'
+    line = f'"{sys.executable}" -m rlregress {given} {closed}'
     ended = subprocess.run(
         line, shell=True, capture_output=True, text=True, check=False, cwd=tmp_path
     )

@@ -77,7 +77,7 @@ def go(versions: str, store: Store, arguments: Sequence[str]) -> NoReturn:
     os.environ["PYTHONPATH"] = os.pathsep.join([*side.paths, str(suite.library())])
     os.environ.update(side.variables)
     sys.stdout.flush()
-    command = [side.python, "-m", "rlregress.cli", *_without(arguments)]
+    command = [side.python, "-m", "rlregress", *_without(arguments)]
     os.execv(side.python, command)
 
 

@@ -62,7 +62,7 @@ def _stop_signals() -> Iterator[list[signal.Signals]]:
 def command(manifest: Manifest, index: int | str, store: Store) -> list[str]:
     """The command that does one run, for whoever starts it."""
     return [
-        *(sys.executable, "-m", "rlregress.cli", "runs", "run", "--manifest", str(manifest.path)),
+        *(sys.executable, "-m", "rlregress", "runs", "run", "--manifest", str(manifest.path)),
         *("--index", str(index), "--store", str(store.folder)),
     ]
 

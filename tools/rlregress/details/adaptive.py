@@ -6,17 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from rlregress.details.catalogue import Detail, Formula, Inputs, make_detail
+from rlregress.details.catalogue import Detail, Formula, Inputs, always, make_detail
 from rlregress.formulas import gaussians, schedules
 
 _SCHULMAN = "Schulman et al. 2017, section 4 (adaptive KL)"
 _RUDIN = "Rudin et al. 2022, appendix A (adaptive learning rate)"
 _OFTEN = """An adaptive learning rate is asked for, with target ``target``, where it is not there by
     default. Nothing moves: advantages are 0, returns are the values, entropy has no weight. """
-
-
-def _numbers(*numbers: float) -> Formula:
-    return lambda i: numbers
 
 
 def _by_default(target: float) -> Formula:
@@ -61,7 +57,7 @@ DETAILS: tuple[Detail, ...] = (
             "0.01": ("it does, with target 0.01", _by_default(0.01)),
             "0.02": ("it does, with target 0.02", _by_default(0.02)),
             "0.005": ("it does, with target 0.005", _by_default(0.005)),
-            "off": ("it stays what it is", _numbers(1.0, 1.0, 1.0)),
+            "off": ("it stays what it is", always(1.0, 1.0, 1.0)),
         },
         consequence="""A learning rate that was tuned is gone after a few updates in one version,
         and stays in the other.""",
@@ -105,7 +101,7 @@ DETAILS: tuple[Detail, ...] = (
             "largest": ("the largest KL(old, new)", _exceeded(np.max, False)),
             "reversed": ("the mean of KL(new, old)", _exceeded(np.mean, True)),
             "least": ("the smallest KL(old, new)", _exceeded(np.min, False)),
-            "estimate": ("one that is estimated from the ratios", _numbers(*[0.0] * 5)),
+            "estimate": ("one that is estimated from the ratios", always(*[0.0] * 5)),
         },
         consequence="""The same target allows steps of another size: the largest divergence, or a
         sum over a minibatch, stops a policy that its mean lets go on.""",
@@ -136,7 +132,7 @@ DETAILS: tuple[Detail, ...] = (
         (_RUDIN,),
         {"learning_rate": 1e-3, "target": 0.01},
         {
-            "kept": ("it stays: a divergence of 0 is none", _numbers(1.0)),
+            "kept": ("it stays: a divergence of 0 is none", always(1.0)),
             "raised": ("it is multiplied by 1.5: the divergence is below the band", _rates(-1)),
         },
         consequence="""The first minibatch of every rollout is one by an unchanged policy: it raises
@@ -170,8 +166,8 @@ DETAILS: tuple[Detail, ...] = (
         ("documentation of each framework",),
         {"parameter": -4.0},
         {
-            "bounded_1e-6": ("it counts as 1e-6", _numbers(0.0, -6.0)),
-            "error": ("the training ends with an error", _numbers(1.0, 0.0)),
+            "bounded_1e-6": ("it counts as 1e-6", always(0.0, -6.0)),
+            "error": ("the training ends with an error", always(1.0, 0.0)),
             "mirrored": (
                 "its sign does not count",
                 lambda i: [0.0, round(np.log10(-i["parameter"]))],

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from rlregress.details.catalogue import Detail, Formula, Inputs, make_detail
+from rlregress.details.catalogue import Detail, Formula, Inputs, always, make_detail
 from rlregress.formulas import ppo
 
 _BURDA = "Burda et al. 2018, section 2.3"
 _SCHWARKE = "Schwarke et al. 2023, section 3"
 _EMBEDDED = """The fixed network says ``fixed`` of every state, the trained one ``predicted``. """
 _VECTORS = {"fixed": [3.0, 0.0, 0.0], "predicted": [0.0, 4.0, 12.0]}
-
-
-def _numbers(*numbers: float) -> Formula:
-    return lambda i: numbers
 
 
 def _errors(i: Inputs) -> np.ndarray:
@@ -43,7 +39,7 @@ DETAILS: tuple[Detail, ...] = (
             "mean_squared": ("the mean squared error", lambda i: np.mean(_errors(i) ** 2)),
             "sum_squared": ("the squared error", lambda i: np.sum(_errors(i) ** 2)),
             "half_squared": ("half of it", lambda i: np.sum(_errors(i) ** 2) / 2.0),
-            "none": ("there is none", _numbers(0.0)),
+            "none": ("there is none", always(0.0)),
         },
         consequence="""A squared error fades faster than its root where states become known: the
         same weight makes another bonus.""",

@@ -249,6 +249,8 @@ def _fixed_epsilon() -> Detail:
                 "1e-8 is added to the deviation",
                 divided(lambda i: i["deviation"] + 1e-8),
             ),
+            "added_1e-2": ("1e-2 is added to it", divided(lambda i: i["deviation"] + 1e-2)),
+            "added_1e-3": ("1e-3 is added to it", divided(lambda i: i["deviation"] + 1e-3)),
             "floor_1e-6": ("the deviation is at least 1e-6", divided(lambda i: 1e-6)),
         },
         consequence="""A component of the observation that never moved in the data for the

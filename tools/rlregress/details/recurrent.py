@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from rlregress.details.catalogue import Detail, Formula, make_detail
+from rlregress.details.catalogue import Detail, always, make_detail
 
 _SOURCES = ("documentation of each framework", "The 32 details of PPO, LSTM 1 to 5")
 _MEMORY = """Policy and value network have a recurrent layer each. """
-
-
-def _numbers(*numbers: float) -> Formula:
-    return lambda i: numbers
 
 
 DETAILS: tuple[Detail, ...] = (
@@ -24,10 +20,10 @@ DETAILS: tuple[Detail, ...] = (
         _SOURCES,
         {"episode": 3, "rollout": 4},
         {
-            "reset_at_ends": ("begun anew at the end of an episode alone", _numbers(1.0, 0.0)),
-            "never_reset": ("never begun anew", _numbers(0.0, 0.0)),
-            "reset_at_rollouts": ("begun anew with a rollout alone", _numbers(0.0, 1.0)),
-            "reset_at_both": ("begun anew at both", _numbers(1.0, 1.0)),
+            "reset_at_ends": ("begun anew at the end of an episode alone", always(1.0, 0.0)),
+            "never_reset": ("never begun anew", always(0.0, 0.0)),
+            "reset_at_rollouts": ("begun anew with a rollout alone", always(0.0, 1.0)),
+            "reset_at_both": ("begun anew at both", always(1.0, 1.0)),
         },
         consequence="""A memory of the episode before is noise, and one that is lost within an
         episode is none.""",
@@ -44,10 +40,10 @@ DETAILS: tuple[Detail, ...] = (
         _SOURCES,
         {"episode": 5, "rollout": 8},
         {
-            "as_collected": ("both", _numbers(0.0, 0.0)),
-            "zeros": ("sequences begin with zeros, whatever the rollout did", _numbers(1.0, 0.0)),
-            "through_ends": ("with the rollout's, which go on through ends", _numbers(0.0, 1.0)),
-            "otherwise": ("neither", _numbers(1.0, 1.0)),
+            "as_collected": ("both", always(0.0, 0.0)),
+            "zeros": ("sequences begin with zeros, whatever the rollout did", always(1.0, 0.0)),
+            "through_ends": ("with the rollout's, which go on through ends", always(0.0, 1.0)),
+            "otherwise": ("neither", always(1.0, 1.0)),
         },
         consequence="""Ratios of a policy that has not moved are not 1: the clip takes gradients
         away, and others are those of actions that were never likely.""",
@@ -65,14 +61,14 @@ DETAILS: tuple[Detail, ...] = (
         {
             "in_order_last_dropped": (
                 "whole environments in their order; those that are left over are never used",
-                _numbers(2.0, 4.0, 1.0, 1.0),
+                always(2.0, 4.0, 1.0, 1.0),
             ),
-            "in_order": ("whole environments in their order", _numbers(2.0, 5.0, 1.0, 1.0)),
+            "in_order": ("whole environments in their order", always(2.0, 5.0, 1.0, 1.0)),
             "permutation_last_dropped": (
                 "whole environments, drawn anew in each epoch; what is left over is not used",
-                _numbers(2.0, 4.0, 0.0, 0.0),
+                always(2.0, 4.0, 0.0, 0.0),
             ),
-            "permutation": ("whole environments, drawn anew", _numbers(2.0, 5.0, 0.0, 0.0)),
+            "permutation": ("whole environments, drawn anew", always(2.0, 5.0, 0.0, 0.0)),
         },
         consequence="""Environments that are left over are simulated for nothing, and minibatches
         that never change are more correlated.""",

@@ -638,3 +638,19 @@ class Adapter:
             A ``rlregress.environments.atari_play.Player``.
         """
         return self._sibling("probes.atari").player(make_env)
+
+
+class ProbedAdapter(Adapter):
+    """A framework that is checked by probes alone."""
+
+    def defaults(self) -> Mapping[Tuple[str, str], Mapping[str, Any]]:
+        """None are documented yet."""
+        return {}
+
+    def parameter_names(self) -> Mapping[Tuple[str, str], Mapping[str, str]]:
+        """None are documented yet."""
+        return {}
+
+    def trace_trainings(self) -> Mapping[str, TraceTraining]:
+        """Nothing is trained yet."""
+        return {}

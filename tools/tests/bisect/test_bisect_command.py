@@ -132,7 +132,7 @@ def test_a_search_that_was_killed_goes_on_to_the_same_answer(bisect, tmp_path):
     words = ["main~15", "main", "--repo", str(repository), "--report", str(tmp_path / "other")]
     words += ["--command", f"python {tmp_path / 'check.py'}"]
     killed = subprocess.Popen(
-        [sys.executable, "-m", "rlregress.cli", "bisect", *words], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "rlregress", "bisect", *words], stdout=subprocess.PIPE, text=True
     )
     for _ in range(3):
         # both ends and one version between them

@@ -66,7 +66,7 @@ def start(of: Manifest, index: int, store: Store) -> subprocess.Popen[str]:
 def rlregress(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
     """Any command, in a process of its own, with more environment variables."""
     return subprocess.run(
-        [sys.executable, "-m", "rlregress.cli", *arguments],
+        [sys.executable, "-m", "rlregress", *arguments],
         env=worker_launch.environment() | more,
         capture_output=True,
         text=True,
@@ -77,7 +77,7 @@ def rlregress(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
 def started(*arguments: str) -> subprocess.Popen[str]:
     """Any command, in a process of its own, which goes on."""
     return subprocess.Popen(
-        [sys.executable, "-m", "rlregress.cli", *arguments],
+        [sys.executable, "-m", "rlregress", *arguments],
         env=worker_launch.environment(),
         stdout=subprocess.DEVNULL,
         text=True,

@@ -39,7 +39,7 @@ def test_a_launch_without_a_scheduler_lists_the_runs(command, tmp_path):
     assert (code, error) == (0, "")
     (path,) = (tmp_path / "manifests").iterdir()
     assert text.splitlines()[0] == f"{path}: 3 runs, 3 of them to do"
-    assert f"rlregress.cli runs run --manifest {path} --index INDEX --store {tmp_path}" in text
+    assert f"rlregress runs run --manifest {path} --index INDEX --store {tmp_path}" in text
     assert "INDEX is 0 to 2" in text
     assert command(*options)[:2] == (0, text)
 
@@ -141,7 +141,7 @@ def test_what_a_watch_shows_is_harmless(tmp_path, terminal):
     store.path(job).write_text("{}")
     store.path(job).with_suffix(".failed").write_text("bad \x1b]0;title\x07 \x1b[2J\n")
     reader, writer = pty.openpty() if terminal else os.pipe()
-    command = [sys.executable, "-m", "rlregress.cli", "watch", "--store", str(tmp_path)]
+    command = [sys.executable, "-m", "rlregress", "watch", "--store", str(tmp_path)]
     process = subprocess.Popen(command, env=worker_launch.environment(), stdout=writer)
     os.close(writer)
     text = b""
@@ -160,5 +160,5 @@ def test_an_index_may_be_a_variable_of_the_shell(tmp_path):
     """The command is the same for every scheduler."""
     store = Store(tmp_path)
     call = run_one.command(listed(store, jobs([0])), "$I", store)
-    assert call[1:5] == ["-m", "rlregress.cli", "runs", "run"]
+    assert call[1:5] == ["-m", "rlregress", "runs", "run"]
     assert call[-4:] == ["--index", "$I", "--store", str(tmp_path)]

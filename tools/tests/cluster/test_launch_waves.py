@@ -37,7 +37,7 @@ def as_here(line: str, copy: Copy, store: Store) -> str:
     """A line of the documentation, with the folders of a test."""
     for name, here in (
         ("/home/me/rlregress", str(copy.folder)),
-        (".venv/bin/rlregress", f"{sys.executable} -m rlregress.cli"),
+        (".venv/bin/rlregress", f"{sys.executable} -m rlregress"),
         ("/shared/S", str(store.folder)),
     ):
         assert name in line
@@ -73,7 +73,7 @@ def check_verdict(copy: Copy, store: Store, message: str) -> None:
     assert "verdict sb3: regressed" in message
     waves = judged(copy)
     before = {path: path.stat() for path in store.folder.glob("sb3*/*.json")}
-    line = f"cd {copy.folder} && {sys.executable} -m rlregress.cli check --cells all -n 1"
+    line = f"cd {copy.folder} && {sys.executable} -m rlregress check --cells all -n 1"
     gate = called(f"{line} --store {store.folder}", copy)
     assert gate.returncode == 1, gate.stderr
     assert judged(copy) == waves

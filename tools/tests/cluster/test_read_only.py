@@ -30,7 +30,7 @@ def _as_others() -> None:
 def called(*arguments: str) -> subprocess.CompletedProcess[str]:
     """A command of somebody who obeys the modes of files."""
     return subprocess.run(
-        [sys.executable, "-m", "rlregress.cli", *arguments],
+        [sys.executable, "-m", "rlregress", *arguments],
         env=worker_launch.environment(),
         preexec_fn=_as_others,
         capture_output=True,
@@ -75,7 +75,7 @@ def test_a_store_that_can_only_be_read_is_looked_at(store):
     with pytest.raises(subprocess.TimeoutExpired):
         # until all is done
         subprocess.run(
-            [sys.executable, "-m", "rlregress.cli", "watch", "--store", str(store.folder)],
+            [sys.executable, "-m", "rlregress", "watch", "--store", str(store.folder)],
             env=worker_launch.environment(),
             preexec_fn=_as_others,
             timeout=5,

@@ -77,7 +77,7 @@ def test_a_script_names_its_runs_and_nothing_else(tmp_path):
     # a warning that comes before the run listens does not end it
     assert "trap '' USR1" in text.splitlines()[:-1]
     assert last.endswith(f"--index $((SLURM_ARRAY_TASK_ID + 4)) --store {tmp_path}")
-    assert shlex.split(last)[1:6][-3:] == ["rlregress.cli", "runs", "run"]
+    assert shlex.split(last)[1:6][-3:] == ["rlregress", "runs", "run"]
 
 
 def test_a_script_lets_signals_arrive_and_tasks_return(tmp_path):

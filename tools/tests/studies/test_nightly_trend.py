@@ -173,7 +173,7 @@ def test_a_thousand_nights_of_72_cells_take_seconds(tmp_path):
         tmp_path / "nights", night_files.nights(1000, 72, drop=0.3, begin=700, dropped=(4,))
     )
     began = time.monotonic()
-    command = [sys.executable, "-m", "rlregress.cli", "trend", str(folder)]
+    command = [sys.executable, "-m", "rlregress", "trend", str(folder)]
     ended = subprocess.run(
         [*command, "--report", str(tmp_path / "report")], capture_output=True, text=True
     )

@@ -457,7 +457,7 @@ def test_odd_names_are_ranked_whatever_the_windows_are_called(tmp_path):
     path = tmp_path / "odd.csv"
     path.write_text("\n".join(["implementation,environment,seed,return", *rows]))
     ended = subprocess.run(
-        [sys.executable, "-m", "rlregress.cli", "rank", path, "--report", tmp_path / "report"],
+        [sys.executable, "-m", "rlregress", "rank", path, "--report", tmp_path / "report"],
         env={**os.environ, "MPLBACKEND": "none-of-them"},
         capture_output=True,
         text=True,

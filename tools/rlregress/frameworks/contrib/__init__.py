@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping, Tuple
+from typing import Any, Mapping
 
 from rlregress.frameworks import families
-from rlregress.frameworks.base import Adapter, TraceTraining
+from rlregress.frameworks.base import ProbedAdapter
 
 
-class Contrib(Adapter):
+class Contrib(ProbedAdapter):
     """QR-DQN, with the details of DQN as well, TQC, with those of SAC, TRPO, and MaskablePPO."""
 
     name = "contrib"
@@ -21,18 +21,6 @@ class Contrib(Adapter):
         *(f"sb3_contrib.{module}" for module in ("ars", "crossq", "ppo_mask", "ppo_recurrent")),
         *(f"sb3_contrib.{module}" for module in ("qrdqn", "tqc", "trpo")),
     )
-
-    def defaults(self) -> Mapping[Tuple[str, str], Mapping[str, Any]]:
-        """None are documented yet."""
-        return {}
-
-    def parameter_names(self) -> Mapping[Tuple[str, str], Mapping[str, str]]:
-        """None are documented yet."""
-        return {}
-
-    def trace_trainings(self) -> Mapping[str, TraceTraining]:
-        """Nothing is trained yet."""
-        return {}
 
     def saved_files(self) -> Mapping[str, Any]:
         """Agents, policies and replay buffers."""

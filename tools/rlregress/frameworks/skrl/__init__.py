@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping, Tuple
-
-from rlregress.frameworks.base import Adapter, TraceTraining
+from rlregress.frameworks.base import ProbedAdapter
 
 
-class Skrl(Adapter):
+class Skrl(ProbedAdapter):
     """PPO, SAC, TD3, DDPG, DQN and TRPO, with models as its documentation writes them."""
 
     name = "skrl"
@@ -26,18 +24,6 @@ class Skrl(Adapter):
         "skrl.resources.schedulers.torch",
         "skrl.trainers.torch",
     )
-
-    def defaults(self) -> Mapping[Tuple[str, str], Mapping[str, Any]]:
-        """None are documented yet."""
-        return {}
-
-    def parameter_names(self) -> Mapping[Tuple[str, str], Mapping[str, str]]:
-        """None are documented yet."""
-        return {}
-
-    def trace_trainings(self) -> Mapping[str, TraceTraining]:
-        """Nothing is trained yet."""
-        return {}
 
 
 ADAPTER = Skrl()

@@ -39,8 +39,7 @@ ABSENT: Mapping[str, str] = {
     "symmetry": "mirrors nothing",
     "curiosity": "of its script with random network distillation nothing is probed yet",
     "distillation": "has no distillation",
-    "empirical": "normalises in a wrapper of the environments (normalisation)",
-    "scaler": "normalises around its environments, step by step",
+    "normaliser": "normalises around its environments, step by step",
 }
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Sequence
+from functools import partial
+from typing import Any, Callable, Dict, List
 
 import numpy as np
 
@@ -17,117 +18,42 @@ from rlregress.frameworks.cleanrl.probes.helpers.ppo_trainings import (
 from rlregress.frameworks.cleanrl.probes.helpers.rollouts import SCRIPT
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.stubs import defaults
-from rlregress.frameworks.recorded_training import growth, parallel_gradient
+from rlregress.frameworks.parallel_updates import parallel_gradient
 from rlregress.frameworks.scripted import end_after
+from rlregress.measurements import ppo_loop as loop
 
 
-def minibatches(source: Source, inputs: Inputs) -> np.ndarray:
-    """Sizes of the minibatches of an epoch, and how often samples are used."""
-    steps = int(inputs["rollout_steps"])
-    return train(source, steps, steps, int(inputs["minibatches"])).minibatches(steps)
+def _train(source: Source, settings: loop.Settings) -> ScriptTraining:
+    """See ``measurements.ppo_loop.Train``."""
+    chosen: Dict[str, Any] = {"gamma": 1.0, "gae_lambda": 1.0} if settings.monte_carlo else {}
+    if settings.target is not None:
+        chosen["target_kl"] = settings.target
+        if "kle_stop" in defaults(source.script(SCRIPT)):
+            chosen["kle_stop"] = True
 
+    def at_end(run: Any, number: int) -> None:
+        del number
+        lower_log_prob(run, settings.ratio)
+        if settings.monte_carlo:
+            no_values(run)
 
-def minibatches_remainder(source: Source, inputs: Inputs) -> np.ndarray:
-    """Steps of the optimiser in two rollouts."""
-    steps = int(inputs["rollout_steps"])
-    return np.array([len(train(source, 2 * steps, steps, int(inputs["minibatches"])).rates)])
-
-
-def minibatches_parameter(source: Source, inputs: Inputs) -> np.ndarray:
-    """What doubles with the rollout."""
-    number = int(inputs["minibatches"])
-    return growth([train(source, int(n), int(n), number) for n in inputs["rollout_steps"]])
-
-
-def epochs_shuffle(source: Source, inputs: Inputs) -> np.ndarray:
-    """Whether epochs come in the order of collection, and in the same order."""
-    steps, epochs = int(inputs["rollout_steps"]), int(inputs["epochs"])
-    training = train(source, steps, steps, int(inputs["minibatches"]), update_epochs=epochs)
-    return training.order(steps)
-
-
-def _with_ratios(
-    source: Source, inputs: Inputs, ratios: Sequence[float], **chosen: Any
-) -> ScriptTraining:
-    """Updates on 4 samples each, with these ratios in turn."""
     return train(
         source,
-        4 * len(ratios),
-        4,
-        int(inputs["minibatches"]),
-        at_end=lambda run, number: lower_log_prob(run, ratios[number]),
-        update_epochs=int(inputs["epochs"]),
-        learning_rate=0.0,
+        settings.total,
+        settings.steps,
+        settings.minibatches,
+        make_env=lambda: counter(**settings.script()),
+        at_end=at_end,
+        num_envs=settings.environments,
+        update_epochs=settings.epochs,
+        learning_rate=settings.learning_rate,
+        norm_adv=False,
         **chosen,
     )
 
 
-def early_stop_default(source: Source, inputs: Inputs) -> np.ndarray:
-    """Steps of the optimiser at a large divergence."""
-    return np.array([len(_with_ratios(source, inputs, [float(inputs["ratio"])]).rates)])
-
-
-def early_stop(source: Source, inputs: Inputs) -> np.ndarray:
-    """Steps and evaluated minibatches for each ratio, with a threshold."""
-    threshold: Dict[str, Any] = {"target_kl": float(inputs["target"])}
-    if "kle_stop" in defaults(source.script(SCRIPT)):
-        threshold["kle_stop"] = True
-    training = _with_ratios(source, inputs, [float(r) for r in inputs["ratios"]], **threshold)
-    return training.counts(len(inputs["ratios"]))
-
-
-def advantages_recomputed(source: Source, inputs: Inputs) -> np.ndarray:
-    """Whether the advantages of later epochs are others."""
-    n = len(inputs["rewards"])
-    training = train(
-        source,
-        n,
-        n,
-        n // 2,
-        make_env=lambda: counter(rewards=inputs["rewards"]),
-        update_epochs=3,
-        learning_rate=0.1,
-        norm_adv=False,
-    )
-    return training.recomputed(n)
-
-
-def granularity(source: Source, inputs: Inputs) -> np.ndarray:
-    """Advantages without scale and offset, and whether ratios have left 1."""
-    n = len(inputs["rewards"])
-    training = train(
-        source,
-        n,
-        n,
-        n // 2,
-        make_env=lambda: counter(n, rewards=inputs["rewards"], terminated=end_after(n)),
-        at_end=lambda run, number: no_values(run),
-        learning_rate=0.1,
-        gamma=1.0,
-        gae_lambda=1.0,
-        norm_adv=False,
-    )
-    return training.granularity(n, training.log_ratios)
-
-
-def iterations(source: Source, inputs: Inputs) -> np.ndarray:
-    """Steps of the environment, and updates."""
-    training = train(source, int(inputs["total_steps"]), int(inputs["rollout_steps"]), 1)
-    return np.array([len(training.environments[0].received), len(training.rates)])
-
-
-def vectorisation(source: Source, inputs: Inputs) -> np.ndarray:
-    """Steps of all environments, and of the first."""
-    count = int(inputs["environments"])
-    steps = int(inputs["rollout_steps"])
-    training = train(source, int(inputs["total_steps"]), steps, 1, num_envs=count)
-    done = [len(environment.received) for environment in training.environments]
-    return np.array([sum(done), done[0]])
-
-
-def _parallel_gradient(source: Source, inputs: Inputs) -> np.ndarray:
-    count = int(inputs["environments"])
-    return parallel_gradient(lambda: train(source, 4 * count, 4, 2, num_envs=count))
+def _of_script(measure: Callable[..., np.ndarray]) -> Callable[[Source, Inputs], np.ndarray]:
+    return lambda source, inputs: measure(partial(_train, source), inputs)
 
 
 def segments(source: Source, inputs: Inputs) -> np.ndarray:
@@ -147,17 +73,17 @@ def segments(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 PROBES: Dict[str, Callable[[Source, Inputs], np.ndarray]] = {
-    "ppo.minibatches": minibatches,
-    "ppo.minibatches.remainder": minibatches_remainder,
-    "ppo.minibatches.parameter": minibatches_parameter,
-    "ppo.epochs.shuffle": epochs_shuffle,
-    "ppo.early_stop.default": early_stop_default,
-    "ppo.early_stop": early_stop,
-    "ppo.advantages.recomputed": advantages_recomputed,
-    "ppo.advantage.granularity": granularity,
-    "ppo.iterations": iterations,
-    "ppo.vectorisation": vectorisation,
-    "ppo.parallel_gradient": _parallel_gradient,
+    "ppo.minibatches": _of_script(loop.minibatches),
+    "ppo.minibatches.remainder": _of_script(loop.remainder),
+    "ppo.minibatches.parameter": _of_script(loop.parameter),
+    "ppo.epochs.shuffle": _of_script(loop.shuffle),
+    "ppo.early_stop.default": _of_script(loop.early_stop_default),
+    "ppo.early_stop": _of_script(loop.early_stop),
+    "ppo.advantages.recomputed": _of_script(loop.recomputed),
+    "ppo.advantage.granularity": _of_script(loop.granularity),
+    "ppo.iterations": _of_script(loop.iterations),
+    "ppo.vectorisation": _of_script(loop.vectorisation),
+    "ppo.parallel_gradient": _of_script(parallel_gradient),
     "ppo.segments": segments,
 }
 

@@ -15,7 +15,7 @@ from rlregress.frameworks.cleanrl.probes.helpers.ppo_trainings import (
     train,
 )
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.recorded_training import diverging
+from rlregress.measurements.ppo_loop import diverging
 
 _NO_CLIP = 1e9
 

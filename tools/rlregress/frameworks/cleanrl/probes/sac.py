@@ -15,6 +15,7 @@ from rlregress.frameworks.cleanrl.probes.helpers.playing import sampled
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.stubs import CPU, precise
 from rlregress.frameworks.layers import make_constant
+from rlregress.measurements import critic_loss
 
 SCRIPT = "sac_continuous_action"
 
@@ -124,9 +125,9 @@ def stored(buffer: Any) -> Dict[str, np.ndarray]:
 
 
 PROBES: Dict[str, Callable[[Source, Inputs], np.ndarray]] = {
-    "sac.critic_loss.scale": partial(critics.critic_loss_scale, SCRIPT),
-    "sac.critic_loss.reduction": partial(critics.critic_loss_reduction, SCRIPT),
-    "sac.critic_loss.distance": partial(critics.critic_loss_distance, SCRIPT),
+    "sac.critic_loss.scale": critics.of_loss(critic_loss.scale, SCRIPT),
+    "sac.critic_loss.reduction": critics.of_loss(critic_loss.reduction, SCRIPT),
+    "sac.critic_loss.distance": critics.of_loss(critic_loss.distance, SCRIPT),
     "sac.target.minimum": partial(critics.target_minimum, SCRIPT, _fixed),
     "sac.target.bootstrap": partial(critics.bootstrap, SCRIPT, _fixed),
     "sac.actor_loss": partial(critics.actor_loss, SCRIPT, _fixed),

@@ -16,6 +16,7 @@ from rlregress.frameworks.cleanrl.probes.helpers.target_noise import smoothed_ac
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.stubs import replaced
 from rlregress.frameworks.layers import make_constant
+from rlregress.measurements import critic_loss
 from rlregress.measurements.noise_bounds import beyond_bounds
 
 SCRIPT = "td3_continuous_action"
@@ -99,9 +100,9 @@ def _parameters(networks: Any) -> torch.Tensor:
 
 
 PROBES: Dict[str, Callable[[Source, Inputs], np.ndarray]] = {
-    "td3.critic_loss.scale": partial(critics.critic_loss_scale, SCRIPT),
-    "td3.critic_loss.reduction": partial(critics.critic_loss_reduction, SCRIPT),
-    "td3.critic_loss.distance": partial(critics.critic_loss_distance, SCRIPT),
+    "td3.critic_loss.scale": critics.of_loss(critic_loss.scale, SCRIPT),
+    "td3.critic_loss.reduction": critics.of_loss(critic_loss.reduction, SCRIPT),
+    "td3.critic_loss.distance": critics.of_loss(critic_loss.distance, SCRIPT),
     "td3.target.minimum": partial(critics.target_minimum, SCRIPT, critics.nothing),
     "td3.target.bootstrap": partial(critics.bootstrap, SCRIPT, critics.nothing),
     "td3.actor_loss": partial(critics.actor_loss, SCRIPT, critics.nothing),

@@ -25,9 +25,10 @@ ABSENT: Mapping[str, str] = {
     "td3": "has no TD3",
     "ddpg": "has no DDPG",
     **dict.fromkeys(("ppo", "gae", "policy", "advantage"), _ACTOR_CRITICS),
-    **dict.fromkeys(("normalisation", "scaler", "atari", "replay", "nstep", "collection"), _OF_SB3),
-    **dict.fromkeys(("logging", "networks", "optimizer"), _OF_SB3),
+    **dict.fromkeys(
+        ("normalisation", "normaliser", "atari", "replay", "nstep", "collection"), _OF_SB3
+    ),
+    **dict.fromkeys(("nstep", "collection", "logging", "networks", "optimizer"), _OF_SB3),
     **dict.fromkeys(("adaptive", "deviation", "recurrent"), _ACTOR_CRITICS),
     **dict.fromkeys(("symmetry", "curiosity", "distillation"), "has nothing of the kind"),
-    "empirical": _OF_SB3,
 }

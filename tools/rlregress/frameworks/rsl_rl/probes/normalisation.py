@@ -99,15 +99,20 @@ def _component(*batches: Any, **options: Any) -> Any:
     return component.eval()
 
 
-def _batches(i: Inputs) -> np.ndarray:
-    component = _component(i["first"], i["second"])
-    return component(torch.tensor([[0.0], [1.0]])).numpy().ravel()
+def _made(component: Any, number: float) -> float:
+    return float(component(torch.full((1, 1), number)))
 
 
-def _epsilon(i: Inputs) -> np.ndarray:
-    centre = float(i["centre"])
-    components = [_component([centre + spread, centre - spread]) for spread in i["spreads"]]
-    return np.array([own(torch.tensor([[centre + 1.0]])).item() for own in components])
+def _statistics(i: Inputs) -> np.ndarray:
+    batches = [i["first"], i["second"]]
+    components = [_component(*batches[:count], eps=1e-8) for count in (1, 2)]
+    return np.array([_made(own, i["number"]) for own in components])
+
+
+def _fixed_epsilon(i: Inputs) -> np.ndarray:
+    component = _component()
+    component._std.fill_(i["deviation"])
+    return np.log10([_made(component, i["distance"])])
 
 
 def _until(i: Inputs) -> np.ndarray:
@@ -120,7 +125,7 @@ def _ratio(i: Inputs) -> np.ndarray:
     training = trainings.train(
         counting(2 * steps), 2, steps=steps, networks=_NORMALISED, learning_rate=trainings.FROZEN
     )
-    return np.array([np.abs(ratios).max() > 1e-3 for ratios in training.log_ratios])
+    return training.moved_first(2)
 
 
 PROBES: Mapping[str, Probe] = {
@@ -130,8 +135,12 @@ PROBES: Mapping[str, Probe] = {
     "normalisation.default": _default,
     "normalisation.evaluation": _evaluation,
     "normalisation.saved": _saved,
-    "empirical.batches": _batches,
-    "empirical.epsilon": _epsilon,
-    "empirical.until": _until,
-    "empirical.ratio": _ratio,
+    "normalisation.fixed.epsilon": _fixed_epsilon,
+    "normaliser.statistics": _statistics,
+    "normaliser.one_row": lambda i: np.isfinite([_made(_component([i["number"]]), 0.0)]),
+    "normaliser.until": _until,
+    "normaliser.ppo.ratio": _ratio,
+}
+ABSENT: Mapping[str, str] = {
+    "normaliser": "normalises observations alone, and has no replay buffer",
 }

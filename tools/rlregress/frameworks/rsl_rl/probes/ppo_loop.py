@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Callable, Mapping, Optional, Sequence
 
 import numpy as np
@@ -9,92 +10,34 @@ import torch
 
 from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.layers import make_constant
-from rlregress.frameworks.recorded_training import diverging, growth, parallel_gradient
+from rlregress.frameworks.parallel_updates import parallel_gradient
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.environments import Vectorised
 from rlregress.frameworks.rsl_rl.probes.helpers import trainings
 from rlregress.frameworks.scripted import Scripted, counting, end_after
+from rlregress.measurements import ppo_loop as loop
+from rlregress.measurements.ppo_loop import diverging
 
 
-def _minibatched(
-    inputs: Inputs, steps: int, rollouts: int = 1, **algorithm: Any
-) -> trainings.AgentTraining:
-    minibatches = int(inputs["minibatches"])
+def _train(settings: loop.Settings) -> trainings.AgentTraining:
+    """See ``measurements.ppo_loop.Train``."""
+    made = [counting(settings.total, **settings.script()) for _ in range(settings.environments)]
+    gamma: Mapping[str, Any] = {"gamma": 1.0, "lam": 1.0} if settings.monte_carlo else {}
+
+    def prepare(agent: Any) -> None:
+        if settings.monte_carlo:
+            make_constant(compat.network(agent, "critic"), 0.0)
+
     return trainings.train(
-        counting(steps), rollouts, steps=steps, num_mini_batches=minibatches, **algorithm
-    )
-
-
-def _minibatches(inputs: Inputs) -> np.ndarray:
-    steps = int(inputs["rollout_steps"])
-    return _minibatched(inputs, steps).minibatches(steps)
-
-
-def _remainder(inputs: Inputs) -> np.ndarray:
-    return np.array([len(_minibatched(inputs, int(inputs["rollout_steps"]), 2).rates)])
-
-
-def _parameter(inputs: Inputs) -> np.ndarray:
-    return growth([_minibatched(inputs, int(steps)) for steps in inputs["rollout_steps"]])
-
-
-def _shuffle(inputs: Inputs) -> np.ndarray:
-    steps = int(inputs["rollout_steps"])
-    return _minibatched(inputs, steps, num_learning_epochs=int(inputs["epochs"])).order(steps)
-
-
-def _with_ratio(ratio: float, inputs: Inputs) -> trainings.AgentTraining:
-    return _minibatched(
-        inputs,
-        4,
-        num_learning_epochs=int(inputs["epochs"]),
-        learning_rate=trainings.FROZEN,
-        change=lambda storage: trainings.lower(storage, ratio),
-    )
-
-
-def _early_stop_default(inputs: Inputs) -> np.ndarray:
-    return np.array([len(_with_ratio(float(inputs["ratio"]), inputs).rates)])
-
-
-def _early_stop(inputs: Inputs) -> np.ndarray:
-    trainings = [_with_ratio(float(ratio), inputs) for ratio in inputs["ratios"]]
-    return np.ravel([[len(own.rates), len(own.evaluated)] for own in trainings])
-
-
-def _recomputed(inputs: Inputs) -> np.ndarray:
-    rewards = np.array(inputs["rewards"])
-    steps = len(rewards)
-    return trainings.train(
-        counting(steps, rewards=rewards),
-        1,
-        steps=steps,
-        num_mini_batches=2,
-        num_learning_epochs=3,
-        learning_rate=0.1,
-    ).recomputed(steps)
-
-
-def _granularity(inputs: Inputs) -> np.ndarray:
-    rewards = np.array(inputs["rewards"])
-    steps = len(rewards)
-    training = trainings.train(
-        counting(steps, rewards=rewards, terminated=end_after(steps)),
-        1,
-        steps=steps,
-        num_mini_batches=2,
-        learning_rate=0.1,
-        gamma=1.0,
-        lam=1.0,
-        prepare=lambda agent: make_constant(compat.network(agent, "critic"), 0.0),
-    )
-    return training.granularity(steps, training.log_ratios)
-
-
-def _parallel_gradient(inputs: Inputs) -> np.ndarray:
-    environments = [Scripted() for _ in range(int(inputs["environments"]))]
-    return parallel_gradient(
-        lambda: trainings.train(Vectorised(*environments), 1, steps=4, num_mini_batches=2)
+        Vectorised(*made),
+        settings.total // (settings.steps * settings.environments),
+        steps=settings.steps,
+        num_mini_batches=settings.minibatches,
+        num_learning_epochs=settings.epochs,
+        learning_rate=settings.learning_rate,
+        prepare=prepare,
+        change=lambda storage: trainings.lower(storage, settings.ratio),
+        **gamma,
     )
 
 
@@ -115,8 +58,15 @@ def _segments(inputs: Inputs) -> np.ndarray:
 def _scheduled(
     inputs: Inputs, change: Optional[Callable[[Any], None]] = None, **algorithm: Any
 ) -> trainings.AgentTraining:
-    steps, rollouts = int(inputs["rollout_steps"]), int(inputs["rollouts"])
-    return _minibatched(inputs, steps, rollouts, change=change, **algorithm)
+    steps, minibatches = int(inputs["rollout_steps"]), int(inputs["minibatches"])
+    return trainings.train(
+        counting(steps),
+        int(inputs["rollouts"]),
+        steps=steps,
+        num_mini_batches=minibatches,
+        change=change,
+        **algorithm,
+    )
 
 
 def _requested_rates(inputs: Inputs) -> np.ndarray:
@@ -193,15 +143,15 @@ def _adaptive(inputs: Inputs) -> np.ndarray:
 
 
 PROBES: Mapping[str, Probe] = {
-    "ppo.minibatches": _minibatches,
-    "ppo.minibatches.remainder": _remainder,
-    "ppo.minibatches.parameter": _parameter,
-    "ppo.epochs.shuffle": _shuffle,
-    "ppo.early_stop.default": _early_stop_default,
-    "ppo.early_stop": _early_stop,
-    "ppo.advantages.recomputed": _recomputed,
-    "ppo.advantage.granularity": _granularity,
-    "ppo.parallel_gradient": _parallel_gradient,
+    "ppo.minibatches": partial(loop.minibatches, _train),
+    "ppo.minibatches.remainder": partial(loop.remainder, _train),
+    "ppo.minibatches.parameter": partial(loop.parameter, _train),
+    "ppo.epochs.shuffle": partial(loop.shuffle, _train),
+    "ppo.early_stop.default": partial(loop.early_stop_default, _train),
+    "ppo.early_stop": partial(loop.early_stop, _train),
+    "ppo.advantages.recomputed": partial(loop.recomputed, _train),
+    "ppo.advantage.granularity": partial(loop.granularity, _train),
+    "ppo.parallel_gradient": partial(parallel_gradient, _train),
     "ppo.segments": _segments,
     "ppo.learning_rate.schedule.asked": _requested_rates,
     "ppo.learning_rate.adaptive": _adaptive,

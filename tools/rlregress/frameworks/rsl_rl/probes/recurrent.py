@@ -6,6 +6,7 @@ from typing import Any, List, Mapping
 
 import numpy as np
 
+from rlregress.frameworks import watched_updates
 from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.compat import Networks
@@ -92,7 +93,7 @@ def _padding(inputs: Inputs) -> np.ndarray:
         value_loss_coef=0.0,
         entropy_coef=0.0,
     )
-    return np.array([-float(inputs["advantage"]) / trainings.only(training.losses)])
+    return np.array([-float(inputs["advantage"]) / watched_updates.only(training.losses)])
 
 
 PROBES: Mapping[str, Probe] = {

@@ -7,6 +7,7 @@ from typing import Any, List, Mapping
 import numpy as np
 import torch
 
+from rlregress.frameworks import watched_updates
 from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.probes.helpers import trainings
@@ -44,7 +45,7 @@ def _loss(inputs: Inputs) -> np.ndarray:
         inputs, 0.5, trainings.keep_still, {"use_mirror_loss": True, "mirror_loss_coeff": weight}
     )
     slope = trainings.trained_bias_gradient(compat.network(training.algorithm, "actor"))
-    return np.array([trainings.only(training.losses), slope]) / weight
+    return np.array([watched_updates.only(training.losses), slope]) / weight
 
 
 def _samples(inputs: Inputs) -> np.ndarray:

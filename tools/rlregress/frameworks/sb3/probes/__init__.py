@@ -32,6 +32,5 @@ ABSENT: Mapping[str, str] = {
     "symmetry": "mirrors nothing",
     "curiosity": "has no random network distillation",
     "distillation": "has no distillation",
-    "empirical": "normalises in a wrapper of the environments (normalisation)",
-    "scaler": "normalises around its environments, step by step",
+    "normaliser": "normalises around its environments, step by step",
 }

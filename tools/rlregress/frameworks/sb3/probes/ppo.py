@@ -2,28 +2,47 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import torch
 
 from rlregress.frameworks import watched_updates
 from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.driven import fill
+from rlregress.frameworks.recorded_update import recorded_update
 from rlregress.frameworks.sb3.probes.helpers import ppo_updates
+from rlregress.measurements import ppo
 
 
-def _policy_loss(inputs: Inputs) -> np.ndarray:
-    agent = ppo_updates.make(
-        len(inputs["ratios"]),
-        clip_range=float(inputs["clip_range"]),
-        normalize_advantage=False,
-        vf_coef=0.0,
-        ent_coef=0.0,
+def _update(settings: ppo.Settings) -> ppo.Effects:
+    """See ``measurements.ppo.Update``."""
+    given = settings.named(
+        clip_range="clip_range", value_coefficient="vf_coef", entropy_coefficient="ent_coef"
     )
-    losses = ppo_updates.total_losses(
-        agent, advantages=inputs["advantages"], ratios=inputs["ratios"]
+    if settings.value_clip:
+        given["clip_range_vf"] = settings.value_clip
+    if not settings.gradients_clipped:
+        given["max_grad_norm"] = ppo_updates.NO_CLIP
+    agent = ppo_updates.make(settings.count, normalize_advantage=False, **given)
+    policy = agent.policy
+    fill([policy.log_std], settings.log_deviation)
+    ppo_updates.fill(
+        agent,
+        advantages=settings.advantages,
+        returns=settings.returns,
+        old_values=settings.old_values,
+        ratios=settings.ratios,
+        value=settings.value,
     )
-    return np.array([watched_updates.only(losses)])
+    with recorded_update({"policy": policy.optimizer}) as recorded:
+        agent.train()
+    return ppo.Effects(
+        watched_updates.only(recorded.losses["policy"]),
+        watched_updates.only(recorded.gradient_norms["policy"]),
+        policy.value_net.bias.grad.item(),
+        policy.log_std.grad.item(),
+    )
 
 
 def _normalisation(inputs: Inputs) -> np.ndarray:
@@ -54,83 +73,6 @@ def _normalisation_epsilon(inputs: Inputs) -> np.ndarray:
     return np.array([watched_updates.only(losses)])
 
 
-def _value_losses(batches: Sequence[Mapping[str, Any]], n: int, **arguments: Any) -> np.ndarray:
-    """The value loss of each minibatch of n samples: the total loss where nothing else enters."""
-    agent = ppo_updates.make(n, normalize_advantage=False, vf_coef=1.0, ent_coef=0.0, **arguments)
-    return np.array(
-        [watched_updates.only(ppo_updates.total_losses(agent, **batch)) for batch in batches]
-    )
-
-
-def _value_loss_scale(inputs: Inputs) -> np.ndarray:
-    batch = {"value": inputs["value"], "returns": inputs["return"], "old_values": inputs["value"]}
-    return _value_losses([batch], int(inputs["batch_size"]))
-
-
-def _value_loss_distance(inputs: Inputs) -> np.ndarray:
-    wanted = float(inputs["return"])
-    batches = [
-        {"value": wanted + error, "returns": wanted, "old_values": wanted + error}
-        for error in inputs["errors"]
-    ]
-    losses = _value_losses(batches, int(inputs["batch_size"]))
-    return losses[1:] / losses[0]
-
-
-def _value_loss_coefficient(inputs: Inputs) -> np.ndarray:
-    batch = {"value": 3.0, "returns": 5.0, "old_values": 3.0}
-    by_default = watched_updates.only(
-        ppo_updates.total_losses(ppo_updates.make(8, ent_coef=0.0), **batch)
-    )
-    return by_default / _value_losses([batch], 8)
-
-
-def _clipped_value_losses(inputs: Inputs, **arguments: Any) -> np.ndarray:
-    batches = [
-        {"value": inputs["value"], "old_values": old, "returns": returns}
-        for old, returns in zip(inputs["old_values"], inputs["returns"])
-    ]
-    losses = _value_losses(batches, inputs["old_values"].shape[1], **arguments)
-    return losses[:2] / losses[2]
-
-
-def _value_clip(inputs: Inputs) -> np.ndarray:
-    return _clipped_value_losses(inputs, clip_range_vf=float(inputs["clip_range"]))
-
-
-def _gradient_of_log_std(**arguments: Any) -> float:
-    agent = ppo_updates.make(
-        8, normalize_advantage=False, max_grad_norm=ppo_updates.NO_CLIP, **arguments
-    )
-    ppo_updates.fill(agent)
-    agent.train()
-    return agent.policy.log_std.grad.item()
-
-
-def _entropy_bonus(inputs: Inputs) -> np.ndarray:
-    return np.array([_gradient_of_log_std(ent_coef=float(inputs["coefficient"]))])
-
-
-def _entropy_coefficient(inputs: Inputs) -> np.ndarray:
-    return np.array([_gradient_of_log_std() / _gradient_of_log_std(ent_coef=1.0)])
-
-
-def _gradient_clip(inputs: Inputs) -> np.ndarray:
-    # Advantage and error are so large that each half has a norm far above the one asked for.
-    far = 1e3 * float(inputs["raw_norm"])
-    agent = ppo_updates.make(8, normalize_advantage=False)
-    ppo_updates.fill(agent, advantages=far, returns=far)
-    norms: List[float] = []
-
-    def look() -> None:
-        gradients = [p.grad.flatten() for p in agent.policy.parameters() if p.grad is not None]
-        norms.append(torch.cat(gradients).norm().item())
-
-    with watched_updates.before_steps(agent.policy.optimizer, look):
-        agent.train()
-    return np.array([min(watched_updates.only(norms), float(inputs["cap"]))])
-
-
 def _adam_epsilon(inputs: Inputs) -> np.ndarray:
     optimizer = ppo_updates.make(8).policy.optimizer
     if not isinstance(optimizer, torch.optim.Adam):
@@ -139,16 +81,19 @@ def _adam_epsilon(inputs: Inputs) -> np.ndarray:
 
 
 PROBES = {
-    "ppo.policy_loss.clip": _policy_loss,
+    "ppo.policy_loss.clip": partial(ppo.policy_loss, _update),
     "ppo.advantage_normalisation": _normalisation,
     "ppo.advantage_normalisation.epsilon": _normalisation_epsilon,
-    "ppo.value_loss.scale": _value_loss_scale,
-    "ppo.value_loss.coefficient": _value_loss_coefficient,
-    "ppo.value_loss.distance": _value_loss_distance,
-    "ppo.value_clip": _value_clip,
-    "ppo.value_clip.default": _clipped_value_losses,
-    "ppo.entropy.bonus": _entropy_bonus,
-    "ppo.entropy.coefficient": _entropy_coefficient,
-    "ppo.gradient_clip": _gradient_clip,
+    "ppo.value_loss.scale": partial(ppo.value_loss_scale, _update),
+    "ppo.value_loss.coefficient": partial(ppo.value_loss_coefficient, _update),
+    "ppo.value_loss.distance": partial(ppo.value_loss_distance, _update),
+    "ppo.value_clip": partial(ppo.value_clip, _update),
+    "ppo.value_clip.default": partial(ppo.value_clip_default, _update),
+    "ppo.value_clip.range": partial(ppo.value_clip_range, _update),
+    "ppo.value_clip.gradient": partial(ppo.value_clip_gradient, _update),
+    "ppo.entropy.bonus": partial(ppo.entropy_bonus, _update),
+    "ppo.entropy.coefficient": partial(ppo.entropy_coefficient, _update),
+    "ppo.gradient_clip": partial(ppo.gradient_clip, _update),
+    "ppo.loss.sign": partial(ppo.loss_sign, _update),
     "ppo.adam.epsilon": _adam_epsilon,
 }

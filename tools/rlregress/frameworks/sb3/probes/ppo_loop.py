@@ -2,144 +2,61 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, List
 
 import numpy as np
 
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.layers import make_constant
-from rlregress.frameworks.recorded_training import growth, parallel_gradient
+from rlregress.frameworks.parallel_updates import parallel_gradient
 from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.probes.helpers import constant_agents, ppo_trainings
 from rlregress.frameworks.scripted import Scripted, counting, end_after
+from rlregress.measurements import ppo_loop as loop
 
 
-def _one_rollout(steps: int, **arguments: Any) -> ppo_trainings.AgentTraining:
-    return ppo_trainings.train(counting(steps), steps, n_steps=steps, **arguments)
+def _train(settings: loop.Settings) -> ppo_trainings.AgentTraining:
+    """See ``measurements.ppo_loop.Train``."""
+    made = [counting(settings.total, **settings.script()) for _ in range(settings.environments)]
+    gamma = {"gamma": 1.0, "gae_lambda": 1.0} if settings.monte_carlo else {}
+    target = {} if settings.target is None else {"target_kl": settings.target}
 
+    def prepare(agent: Any) -> None:
+        if settings.monte_carlo:
+            make_constant(agent.policy.value_net, 0.0)
 
-def _minibatches(inputs: Inputs) -> np.ndarray:
-    steps = int(inputs["rollout_steps"])
-    return _one_rollout(steps, batch_size=int(inputs["minibatch_size"])).minibatches(steps)
-
-
-def _minibatches_remainder(inputs: Inputs) -> np.ndarray:
-    n = int(inputs["rollout_steps"])
     training = ppo_trainings.train(
-        Scripted(), 2 * n, n_steps=n, batch_size=int(inputs["minibatch_size"])
+        gyms.side_by_side(*made),
+        settings.total,
+        n_steps=settings.steps,
+        batch_size=settings.minibatch_size,
+        n_epochs=settings.epochs,
+        learning_rate=settings.learning_rate,
+        prepare=prepare,
+        change=lambda buffer: _lower(buffer, settings.ratio),
+        **gamma,
+        **target,
     )
-    return np.array([len(training.rates)])
+    training.environments = made
+    return training
 
 
-def _minibatches_parameter(inputs: Inputs) -> np.ndarray:
-    size = int(inputs["minibatch_size"])
-    return growth([_one_rollout(int(n), batch_size=size) for n in inputs["rollout_steps"]])
-
-
-def _epochs_shuffle(inputs: Inputs) -> np.ndarray:
-    steps = int(inputs["rollout_steps"])
-    training = _one_rollout(
-        steps, batch_size=int(inputs["minibatch_size"]), n_epochs=int(inputs["epochs"])
-    )
-    return training.order(steps)
-
-
-def _with_ratio(ratio: float, inputs: Inputs, **arguments: Any) -> ppo_trainings.AgentTraining:
-    """An update on 4 samples whose ratio is ``ratio``, learning rate 0."""
-
-    def lower(buffer: Any) -> None:
-        buffer.log_probs -= float(np.log(ratio))
-
-    return _one_rollout(
-        4,
-        batch_size=4 // int(inputs["minibatches"]),
-        n_epochs=int(inputs["epochs"]),
-        learning_rate=constant_agents.FROZEN,
-        change=lower,
-        **arguments,
-    )
-
-
-def _early_stop_default(inputs: Inputs) -> np.ndarray:
-    return np.array([len(_with_ratio(float(inputs["ratio"]), inputs).rates)])
-
-
-def _early_stop(inputs: Inputs) -> np.ndarray:
-    counts: List[int] = []
-    for ratio in inputs["ratios"]:
-        training = _with_ratio(float(ratio), inputs, target_kl=float(inputs["target"]))
-        counts += [len(training.rates), len(training.evaluated)]
-    return np.array(counts)
+def _lower(buffer: Any, ratios: Any) -> None:
+    buffer.log_probs -= np.log(np.atleast_1d(ratios))[:, None].astype(np.float32)
 
 
 def _kl_estimator(inputs: Inputs) -> np.ndarray:
-    ratios = np.array(inputs["ratios"])
-
-    def lower(buffer: Any) -> None:
-        buffer.log_probs -= np.log(ratios)[:, None].astype(np.float32)
-
-    training = _one_rollout(
-        len(ratios), batch_size=len(ratios), learning_rate=constant_agents.FROZEN, change=lower
+    count = len(inputs["ratios"])
+    training = ppo_trainings.train(
+        Scripted(),
+        count,
+        n_steps=count,
+        batch_size=count,
+        learning_rate=constant_agents.FROZEN,
+        change=lambda buffer: _lower(buffer, inputs["ratios"]),
     )
     return np.array([training.agent.logger.name_to_value["train/approx_kl"]])
-
-
-def _advantages_recomputed(inputs: Inputs) -> np.ndarray:
-    rewards = np.array(inputs["rewards"])
-    training = ppo_trainings.train(
-        counting(len(rewards), rewards=rewards),
-        len(rewards),
-        n_steps=len(rewards),
-        batch_size=2,
-        n_epochs=3,
-        learning_rate=0.1,
-    )
-    return training.recomputed(len(rewards))
-
-
-def _granularity(inputs: Inputs) -> np.ndarray:
-    rewards = np.array(inputs["rewards"])
-    n = len(rewards)
-    training = ppo_trainings.train(
-        counting(n, rewards=rewards, terminated=end_after(n)),
-        n,
-        n_steps=n,
-        batch_size=2,
-        learning_rate=0.1,
-        gamma=1.0,
-        gae_lambda=1.0,
-        prepare=lambda agent: make_constant(agent.policy.value_net, 0.0),
-    )
-    return training.granularity(n, training.log_ratios)
-
-
-def _iterations(inputs: Inputs) -> np.ndarray:
-    environment = counting(64)
-    n = int(inputs["rollout_steps"])
-    training = ppo_trainings.train(environment, int(inputs["total_steps"]), n_steps=n, batch_size=n)
-    return np.array([len(environment.received), len(training.rates)])
-
-
-def _vectorisation(inputs: Inputs) -> np.ndarray:
-    environments = [Scripted() for _ in range(int(inputs["environments"]))]
-    n = int(inputs["rollout_steps"])
-    ppo_trainings.train(
-        gyms.side_by_side(*environments), int(inputs["total_steps"]), n_steps=n, batch_size=n
-    )
-    steps = [len(environment.received) for environment in environments]
-    return np.array([sum(steps), steps[0]])
-
-
-def _parallel_gradient(inputs: Inputs) -> np.ndarray:
-    environments = [Scripted() for _ in range(int(inputs["environments"]))]
-    return parallel_gradient(
-        lambda: ppo_trainings.train(
-            gyms.side_by_side(*environments),
-            4 * len(environments),
-            n_steps=4,
-            batch_size=2 * len(environments),
-        )
-    )
 
 
 def _segments(inputs: Inputs) -> np.ndarray:
@@ -156,17 +73,17 @@ def _segments(inputs: Inputs) -> np.ndarray:
 
 
 PROBES = {
-    "ppo.minibatches": _minibatches,
-    "ppo.minibatches.remainder": _minibatches_remainder,
-    "ppo.minibatches.parameter": _minibatches_parameter,
-    "ppo.epochs.shuffle": _epochs_shuffle,
-    "ppo.early_stop.default": _early_stop_default,
-    "ppo.early_stop": _early_stop,
+    "ppo.minibatches": partial(loop.minibatches, _train),
+    "ppo.minibatches.remainder": partial(loop.remainder, _train),
+    "ppo.minibatches.parameter": partial(loop.parameter, _train),
+    "ppo.epochs.shuffle": partial(loop.shuffle, _train),
+    "ppo.early_stop.default": partial(loop.early_stop_default, _train),
+    "ppo.early_stop": partial(loop.early_stop, _train),
     "ppo.kl_estimator": _kl_estimator,
-    "ppo.advantages.recomputed": _advantages_recomputed,
-    "ppo.advantage.granularity": _granularity,
-    "ppo.iterations": _iterations,
-    "ppo.vectorisation": _vectorisation,
-    "ppo.parallel_gradient": _parallel_gradient,
+    "ppo.advantages.recomputed": partial(loop.recomputed, _train),
+    "ppo.advantage.granularity": partial(loop.granularity, _train),
+    "ppo.iterations": partial(loop.iterations, _train),
+    "ppo.vectorisation": partial(loop.vectorisation, _train),
+    "ppo.parallel_gradient": partial(parallel_gradient, _train),
     "ppo.segments": _segments,
 }

@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from stable_baselines3 import PPO
 
-from rlregress.frameworks import watched_updates
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.layers import linear_layers, make_constant, ppo_architecture
 from rlregress.frameworks.sb3.probes.helpers import constant_agents, ppo_updates
@@ -53,53 +52,6 @@ def _action_distribution(inputs: Inputs) -> np.ndarray:
     return np.array(executed)
 
 
-def _value_clip_range(inputs: Inputs) -> np.ndarray:
-    agent = ppo_updates.make(
-        8,
-        normalize_advantage=False,
-        vf_coef=1.0,
-        clip_range=float(inputs["policy_clip_range"]),
-        clip_range_vf=float(inputs["value_clip_range"]),
-    )
-    feed = {"value": inputs["value"], "returns": inputs["return"]}
-    losses = [
-        watched_updates.only(ppo_updates.total_losses(agent, old_values=old, **feed))
-        for old in (inputs["old_value"], inputs["value"])
-    ]
-    return np.array([losses[0] / losses[1]])
-
-
-def _value_gradients(inputs: Inputs, **arguments: Any) -> np.ndarray:
-    agent = ppo_updates.make(
-        8, normalize_advantage=False, max_grad_norm=ppo_updates.NO_CLIP, **arguments
-    )
-    gradients = []
-    for value, wanted in zip(inputs["values"], inputs["returns"]):
-        ppo_updates.fill(agent, value=value, returns=wanted, old_values=inputs["old_value"])
-        agent.train()
-        gradients.append(agent.policy.value_net.bias.grad.item())
-    return np.array(gradients)
-
-
-def _value_clip_gradient(inputs: Inputs) -> np.ndarray:
-    clipped = _value_gradients(inputs, clip_range_vf=float(inputs["clip_range"]))
-    return clipped / _value_gradients(inputs, clip_range_vf=None)
-
-
-def _loss_sign(inputs: Inputs) -> np.ndarray:
-    coefficient = float(inputs["coefficient"])
-    agent = ppo_updates.make(8, normalize_advantage=False, ent_coef=coefficient)
-
-    def loss(**feed: Any) -> float:
-        return watched_updates.only(ppo_updates.total_losses(agent, **feed))
-
-    without = loss()
-    changes = [loss(advantages=1.0) - without, np.sign(loss(returns=1.0) - without)]
-    with torch.no_grad():
-        agent.policy.log_std.fill_(1.0)
-    return np.array([*changes, (loss() - without) / coefficient])
-
-
 def _normalisation_of_one(inputs: Inputs) -> np.ndarray:
     with warnings.catch_warnings():
         # a minibatch of one can only be the last of a rollout, of which the agent warns
@@ -116,7 +68,4 @@ PROBES = {
     "ppo.networks": _networks,
     "ppo.log_std": _log_std,
     "ppo.action.distribution": _action_distribution,
-    "ppo.value_clip.range": _value_clip_range,
-    "ppo.value_clip.gradient": _value_clip_gradient,
-    "ppo.loss.sign": _loss_sign,
 }

@@ -8,10 +8,10 @@ import numpy as np
 from stable_baselines3 import PPO
 
 from rlregress.frameworks.base import Inputs
-from rlregress.frameworks.recorded_training import diverging
 from rlregress.frameworks.sb3.probes.helpers import constant_agents, ppo_trainings
 from rlregress.frameworks.sb3.probes.helpers.ppo_updates import NO_CLIP
 from rlregress.frameworks.scripted import Scripted
+from rlregress.measurements.ppo_loop import diverging
 
 
 def _falling(start: float) -> Callable[[float], float]:

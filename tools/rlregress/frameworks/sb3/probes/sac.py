@@ -16,6 +16,7 @@ from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.sb3.probes.helpers import constant_agents, critics
 from rlregress.frameworks.scripted import Scripted
+from rlregress.measurements import critic_loss
 
 
 def _fix_policy(agent: Any, inputs: Inputs) -> None:
@@ -151,10 +152,11 @@ def replay_action(algorithm: Any, inputs: Inputs) -> np.ndarray:
 #: entropy may enter the target of a termination: without it the loss is that of the errors.
 _WITHOUT_ENTROPY: Any = {"ent_coef": 0.0}
 
+_critic_loss = partial(critics.critic_loss, SAC, **_WITHOUT_ENTROPY)
 PROBES = {
-    "sac.critic_loss.scale": partial(critics.critic_loss_scale, SAC, **_WITHOUT_ENTROPY),
-    "sac.critic_loss.reduction": partial(critics.critic_loss_reduction, SAC, **_WITHOUT_ENTROPY),
-    "sac.critic_loss.distance": partial(critics.critic_loss_distance, SAC, **_WITHOUT_ENTROPY),
+    "sac.critic_loss.scale": partial(critic_loss.scale, _critic_loss),
+    "sac.critic_loss.reduction": partial(critic_loss.reduction, _critic_loss),
+    "sac.critic_loss.distance": partial(critic_loss.distance, _critic_loss),
     "sac.target.entropy": partial(target_entropy_term, SAC),
     "sac.target.minimum": partial(target_minimum, SAC),
     "sac.target.bootstrap": partial(bootstrap, SAC),

@@ -16,6 +16,7 @@ from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.sb3.probes.helpers import constant_agents, critics
 from rlregress.frameworks.sb3.probes.helpers.target_noise import smoothed_actions
 from rlregress.frameworks.scripted import Scripted
+from rlregress.measurements import critic_loss
 from rlregress.measurements.noise_bounds import beyond_bounds
 
 
@@ -109,10 +110,11 @@ def _policy_delay(inputs: Inputs) -> np.ndarray:
     return np.array(moved, dtype=np.float64).T.flatten()
 
 
+_critic_loss = partial(critics.critic_loss, TD3)
 PROBES = {
-    "td3.critic_loss.scale": partial(critics.critic_loss_scale, TD3),
-    "td3.critic_loss.reduction": partial(critics.critic_loss_reduction, TD3),
-    "td3.critic_loss.distance": partial(critics.critic_loss_distance, TD3),
+    "td3.critic_loss.scale": partial(critic_loss.scale, _critic_loss),
+    "td3.critic_loss.reduction": partial(critic_loss.reduction, _critic_loss),
+    "td3.critic_loss.distance": partial(critic_loss.distance, _critic_loss),
     "td3.target.minimum": _target_minimum,
     "td3.target.bootstrap": partial(critics.bootstrap, TD3, prepare=_leave),
     "td3.target_noise.law": _noise_law,

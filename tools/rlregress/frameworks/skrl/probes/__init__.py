@@ -8,7 +8,8 @@ from rlregress.frameworks import families
 from rlregress.frameworks.base import Probe, absences
 
 _FAMILIES = families.load_all(
-    __name__, ("dqn", "ddpg", "sac", "td3", "ppo", "ppo_loop", "gae", "trpo", "replay", "scaler")
+    __name__,
+    ("dqn", "ddpg", "sac", "td3", "ppo", "ppo_loop", "gae", "trpo", "replay", "normaliser"),
 )
 
 #: (detail id, scope) -> probe.
@@ -31,7 +32,6 @@ ABSENT: Mapping[str, str] = {
     "deviation": "is asked where its deviation starts alone (ppo.log_std)",
     "recurrent": "of its models with memory nothing is probed yet",
     **dict.fromkeys(("symmetry", "curiosity", "distillation"), "has nothing of the kind"),
-    "empirical": "normalises by a component of its agents (scaler)",
     "logging": "logs neither a divergence nor a number of updates",
     **dict.fromkeys(("advantage", "optimizer"), _NO_SWITCH),
 }

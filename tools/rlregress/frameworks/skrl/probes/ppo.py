@@ -2,32 +2,50 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping
+from functools import partial
+from typing import Mapping
 
 import numpy as np
 import torch
 
+from rlregress.frameworks import watched_updates
 from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.driven import fill
 from rlregress.frameworks.layers import linear_layers, make_constant
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.skrl.agents import Training
 from rlregress.frameworks.skrl.probes.helpers import instantiated
-from rlregress.frameworks.skrl.probes.helpers.ppo_trainings import (
-    feed,
-    loss,
-    only_value,
-    train,
-    updated,
-)
-
-_ROWS = 8
+from rlregress.frameworks.skrl.probes.helpers.ppo_trainings import feed, train
+from rlregress.measurements import ppo
 
 
-def _policy_loss(inputs: Inputs) -> np.ndarray:
-    change = feed(advantages=inputs["advantages"], ratios=inputs["ratios"])
-    clip = float(inputs["clip_range"])
-    return np.array([loss(len(inputs["ratios"]), change, ratio_clip=clip, value_loss_scale=0.0)])
+def _update(settings: ppo.Settings) -> ppo.Effects:
+    """See ``measurements.ppo.Update``."""
+
+    def prepare(made: Training) -> None:
+        make_constant(made.models["value"], settings.value)
+        fill([made.models["policy"].log_std], settings.log_deviation)
+
+    training = train(
+        settings.count,
+        rollouts=settings.count,
+        change=feed(settings.advantages, settings.returns, settings.old_values, settings.ratios),
+        prepare=prepare,
+        learning_rate=0.0,
+        **settings.named(
+            clip_range="ratio_clip",
+            value_clip="value_clip",
+            value_coefficient="value_loss_scale",
+            entropy_coefficient="entropy_loss_scale",
+        ),
+        **({} if settings.gradients_clipped else {"grad_norm_clip": 0.0}),
+    )
+    return ppo.Effects(
+        watched_updates.only(training.losses),
+        watched_updates.only(training.gradient_norms),
+        training.value_gradients[-1],
+        training.log_std_gradients[-1],
+    )
 
 
 def _estimated(inputs: Inputs, parts: int) -> np.ndarray:
@@ -59,97 +77,8 @@ def _normalisation_of_one(inputs: Inputs) -> np.ndarray:
     return np.array([1.0, found] if np.isfinite(found) else [0.0, 0.0])
 
 
-def _value_loss(value: float, returns: Any, old: Any, **settings: Any) -> float:
-    change = feed(returns=returns, old_values=old)
-    return loss(np.size(returns), change, value=value, **settings)
-
-
-def _value_loss_scale(inputs: Inputs) -> np.ndarray:
-    value, returns = float(inputs["value"]), np.full(_ROWS, inputs["return"])
-    return np.array([_value_loss(value, returns, value, **only_value())])
-
-
-def _value_loss_coefficient(inputs: Inputs) -> np.ndarray:
-    returns = np.full(_ROWS, 1.0)
-    scaled = _value_loss(0.5, returns, 0.5, value_clip=0.0)
-    return np.array([scaled / _value_loss(0.5, returns, 0.5, **only_value())])
-
-
-def _value_loss_distance(inputs: Inputs) -> np.ndarray:
-    returns = np.full(int(inputs["batch_size"]), inputs["return"])
-    values = [float(inputs["return"] + error) for error in inputs["errors"]]
-    losses = [_value_loss(value, returns, value, **only_value()) for value in values]
-    return np.array(losses[1:]) / losses[0]
-
-
-def _value_clip(inputs: Inputs, **settings: Any) -> np.ndarray:
-    cases = zip(inputs["old_values"], inputs["returns"])
-    value = float(inputs["value"])
-    losses = np.array([_value_loss(value, returns, old, **settings) for old, returns in cases])
-    return losses[:2] / losses[2]
-
-
-def _value_clip_range(inputs: Inputs) -> np.ndarray:
-    settings = {
-        "ratio_clip": float(inputs["policy_clip_range"]),
-        "value_clip": float(inputs["value_clip_range"]),
-    }
-    value, returns = float(inputs["value"]), np.full(_ROWS, inputs["return"])
-    losses = [_value_loss(value, returns, old, **settings) for old in (inputs["old_value"], value)]
-    return np.array([losses[0] / losses[1]])
-
-
-def _value_gradients(inputs: Inputs, clip: float) -> np.ndarray:
-    gradients = []
-    for value, wanted in zip(inputs["values"], inputs["returns"]):
-        change = feed(returns=wanted, old_values=inputs["old_value"])
-        training = updated(_ROWS, change, float(value), value_clip=clip, grad_norm_clip=0.0)
-        gradients.append(training.value_gradients[-1])
-    return np.array(gradients)
-
-
-def _value_clip_gradient(inputs: Inputs) -> np.ndarray:
-    return _value_gradients(inputs, float(inputs["clip_range"])) / _value_gradients(inputs, 0.0)
-
-
-def _log_std_gradient(**settings: Any) -> float:
-    return updated(_ROWS, grad_norm_clip=0.0, **settings).log_std_gradients[-1]
-
-
-def _entropy_bonus(inputs: Inputs) -> np.ndarray:
-    return np.array([_log_std_gradient(entropy_loss_scale=float(inputs["coefficient"]))])
-
-
-def _entropy_coefficient(inputs: Inputs) -> np.ndarray:
-    return np.array([_log_std_gradient() / _log_std_gradient(entropy_loss_scale=1.0)])
-
-
-def _gradient_clip(inputs: Inputs) -> np.ndarray:
-    far = 1e3 * float(inputs["raw_norm"])
-    # a clipped value has no gradient
-    (norm,) = updated(_ROWS, feed(far, far), value_clip=0.0).gradient_norms
-    return np.array([min(norm, float(inputs["cap"]))])
-
-
 def _adam_epsilon(inputs: Inputs) -> np.ndarray:
     return np.log10([Training("ppo").optimizers["policy"].param_groups[0]["eps"]])
-
-
-def _loss_sign(inputs: Inputs) -> np.ndarray:
-    coefficient = float(inputs["coefficient"])
-
-    def total(deviation: float = 0.0, **fed: float) -> float:
-        def prepare(made: Training) -> None:
-            make_constant(made.models["value"], 0.0)
-            fill([made.models["policy"].log_std], deviation)
-
-        settings = {"learning_rate": 0.0, "entropy_loss_scale": coefficient}
-        training = train(_ROWS, rollouts=_ROWS, change=feed(**fed), prepare=prepare, **settings)
-        return training.losses[-1]
-
-    without = total()
-    changes = [total(advantages=1.0) - without, np.sign(total(returns=1.0) - without)]
-    return np.array([*changes, (total(1.0) - without) / coefficient])
 
 
 def _initialisation(inputs: Inputs) -> np.ndarray:
@@ -223,22 +152,22 @@ def _stored_log_prob(inputs: Inputs) -> np.ndarray:
 
 
 PROBES: Mapping[str, Probe] = {
-    "ppo.policy_loss.clip": _policy_loss,
+    "ppo.policy_loss.clip": partial(ppo.policy_loss, _update),
     "ppo.advantage_normalisation": _normalisation,
     "ppo.advantage_normalisation.epsilon": lambda i: _estimated(i, 1),
     "ppo.advantage_normalisation.single": _normalisation_of_one,
-    "ppo.value_loss.scale": _value_loss_scale,
-    "ppo.value_loss.coefficient": _value_loss_coefficient,
-    "ppo.value_loss.distance": _value_loss_distance,
-    "ppo.value_clip": lambda i: _value_clip(i, value_clip=float(i["clip_range"])),
-    "ppo.value_clip.default": _value_clip,
-    "ppo.value_clip.range": _value_clip_range,
-    "ppo.value_clip.gradient": _value_clip_gradient,
-    "ppo.entropy.bonus": _entropy_bonus,
-    "ppo.entropy.coefficient": _entropy_coefficient,
-    "ppo.gradient_clip": _gradient_clip,
+    "ppo.value_loss.scale": partial(ppo.value_loss_scale, _update),
+    "ppo.value_loss.coefficient": partial(ppo.value_loss_coefficient, _update),
+    "ppo.value_loss.distance": partial(ppo.value_loss_distance, _update),
+    "ppo.value_clip": partial(ppo.value_clip, _update),
+    "ppo.value_clip.default": partial(ppo.value_clip_default, _update),
+    "ppo.value_clip.range": partial(ppo.value_clip_range, _update),
+    "ppo.value_clip.gradient": partial(ppo.value_clip_gradient, _update),
+    "ppo.entropy.bonus": partial(ppo.entropy_bonus, _update),
+    "ppo.entropy.coefficient": partial(ppo.entropy_coefficient, _update),
+    "ppo.gradient_clip": partial(ppo.gradient_clip, _update),
+    "ppo.loss.sign": partial(ppo.loss_sign, _update),
     "ppo.adam.epsilon": _adam_epsilon,
-    "ppo.loss.sign": _loss_sign,
     "ppo.initialisation": _initialisation,
     "ppo.log_std": _log_std,
     "ppo.action.bounding": _bounding,

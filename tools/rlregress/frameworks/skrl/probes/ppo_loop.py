@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, List, Mapping
 
 import numpy as np
@@ -10,48 +11,38 @@ from torch.optim.lr_scheduler import LinearLR
 
 from rlregress.frameworks.base import Inputs, Probe, Unsupported
 from rlregress.frameworks.driven import fill
-from rlregress.frameworks.recorded_training import diverging, growth, parallel_gradient
-from rlregress.frameworks.scripted import Scripted, counting, end_after
+from rlregress.frameworks.parallel_updates import parallel_gradient
+from rlregress.frameworks.scripted import counting, end_after
 from rlregress.frameworks.skrl.agents import Training
 from rlregress.frameworks.skrl.probes.helpers.ppo_trainings import AgentTraining, feed, train
+from rlregress.measurements import ppo_loop as loop
+from rlregress.measurements.ppo_loop import diverging
 
 
-def _one_rollout(steps: int, **settings: Any) -> AgentTraining:
-    return train(steps, counting(steps), rollouts=steps, **settings)
+def _train(settings: loop.Settings) -> AgentTraining:
+    """See ``measurements.ppo_loop.Train``."""
+    made = [counting(settings.total, **settings.script()) for _ in range(settings.environments)]
+    gamma = {"discount_factor": 1.0, "gae_lambda": 1.0} if settings.monte_carlo else {}
+    target = {} if settings.target is None else {"kl_threshold": settings.target}
 
+    def prepare(training: Training) -> None:
+        if settings.monte_carlo:
+            fill(training.models["value"].parameters(), 0.0)
 
-def _minibatches(inputs: Inputs) -> np.ndarray:
-    steps = int(inputs["rollout_steps"])
-    return _one_rollout(steps, mini_batches=int(inputs["minibatches"])).minibatches(steps)
-
-
-def _minibatches_parameter(inputs: Inputs) -> np.ndarray:
-    parts = int(inputs["minibatches"])
-    return growth([_one_rollout(int(n), mini_batches=parts) for n in inputs["rollout_steps"]])
-
-
-def _epochs_shuffle(inputs: Inputs) -> np.ndarray:
-    steps, epochs = int(inputs["rollout_steps"]), int(inputs["epochs"])
-    parts = int(inputs["minibatches"])
-    return _one_rollout(steps, mini_batches=parts, learning_epochs=epochs).order(steps)
-
-
-def _counts(ratio: float, inputs: Inputs, **settings: Any) -> List[int]:
-    """Steps of the optimiser, and minibatches evaluated, where every ratio is this one."""
-    training = _one_rollout(
-        4,
-        change=feed(ratios=ratio),
-        mini_batches=int(inputs["minibatches"]),
-        learning_epochs=int(inputs["epochs"]),
-        learning_rate=0.0,
-        **settings,
+    training = train(
+        settings.total,
+        *made,
+        rollouts=settings.steps,
+        mini_batches=settings.minibatches,
+        learning_epochs=settings.epochs,
+        learning_rate=settings.learning_rate,
+        prepare=prepare,
+        change=None if settings.ratio == 1.0 else feed(ratios=settings.ratio),
+        **gamma,
+        **target,
     )
-    return [len(training.rates), len(training.evaluated)]
-
-
-def _early_stop(inputs: Inputs) -> np.ndarray:
-    threshold = float(inputs["target"])
-    return np.ravel([_counts(float(r), inputs, kl_threshold=threshold) for r in inputs["ratios"]])
+    training.environments = made
+    return training
 
 
 def _adaptive(divergences: List[float]) -> Any:
@@ -74,8 +65,10 @@ def _adaptive(divergences: List[float]) -> Any:
 
 def _kl_estimator(inputs: Inputs) -> np.ndarray:
     divergences: List[float] = []
-    _one_rollout(
-        len(inputs["ratios"]),
+    count = len(inputs["ratios"])
+    train(
+        count,
+        rollouts=count,
         change=feed(ratios=inputs["ratios"]),
         learning_rate_scheduler=_adaptive(divergences),
         learning_rate=1e-12,
@@ -100,54 +93,6 @@ def _learning_rate_adaptive(inputs: Inputs) -> np.ndarray:
         learning_rate_scheduler_kwargs={"kl_threshold": float(inputs["target"])},
     )
     return np.array(training.rates[1:]) / start
-
-
-def _advantages_recomputed(inputs: Inputs) -> np.ndarray:
-    rewards = np.array(inputs["rewards"])
-    training = train(
-        len(rewards),
-        counting(len(rewards), rewards=rewards),
-        rollouts=len(rewards),
-        mini_batches=2,
-        learning_epochs=3,
-        learning_rate=0.1,
-    )
-    return training.recomputed(len(rewards))
-
-
-def _granularity(inputs: Inputs) -> np.ndarray:
-    rewards = np.array(inputs["rewards"])
-    n = len(rewards)
-    training = train(
-        n,
-        counting(n, rewards=rewards, terminated=end_after(n)),
-        rollouts=n,
-        mini_batches=2,
-        learning_rate=0.1,
-        discount_factor=1.0,
-        gae_lambda=1.0,
-        prepare=lambda made: fill(made.models["value"].parameters(), 0.0),
-    )
-    return training.granularity(n, training.log_ratios)
-
-
-def _iterations(inputs: Inputs) -> np.ndarray:
-    environment = counting(64)
-    steps, rollouts = int(inputs["total_steps"]), int(inputs["rollout_steps"])
-    training = train(steps, environment, rollouts=rollouts)
-    return np.array([len(environment.received), len(training.rates)])
-
-
-def _vectorisation(inputs: Inputs) -> np.ndarray:
-    environments = [Scripted() for _ in range(int(inputs["environments"]))]
-    train(int(inputs["total_steps"]), *environments, rollouts=int(inputs["rollout_steps"]))
-    steps = [len(environment.received) for environment in environments]
-    return np.array([sum(steps), steps[0]])
-
-
-def _parallel_gradient(inputs: Inputs) -> np.ndarray:
-    environments = [Scripted() for _ in range(int(inputs["environments"]))]
-    return parallel_gradient(lambda: train(4, *environments, rollouts=4, mini_batches=2))
 
 
 def _segments(inputs: Inputs) -> np.ndarray:
@@ -196,17 +141,17 @@ def _clip_range(inputs: Inputs) -> np.ndarray:
 
 
 PROBES: Mapping[str, Probe] = {
-    "ppo.minibatches": _minibatches,
-    "ppo.minibatches.parameter": _minibatches_parameter,
-    "ppo.epochs.shuffle": _epochs_shuffle,
-    "ppo.early_stop.default": lambda i: np.array(_counts(float(i["ratio"]), i)[:1]),
-    "ppo.early_stop": _early_stop,
+    "ppo.minibatches": partial(loop.minibatches, _train),
+    "ppo.minibatches.parameter": partial(loop.parameter, _train),
+    "ppo.epochs.shuffle": partial(loop.shuffle, _train),
+    "ppo.early_stop.default": partial(loop.early_stop_default, _train),
+    "ppo.early_stop": partial(loop.early_stop, _train),
     "ppo.kl_estimator": _kl_estimator,
-    "ppo.advantages.recomputed": _advantages_recomputed,
-    "ppo.advantage.granularity": _granularity,
-    "ppo.iterations": _iterations,
-    "ppo.vectorisation": _vectorisation,
-    "ppo.parallel_gradient": _parallel_gradient,
+    "ppo.advantages.recomputed": partial(loop.recomputed, _train),
+    "ppo.advantage.granularity": partial(loop.granularity, _train),
+    "ppo.iterations": partial(loop.iterations, _train),
+    "ppo.vectorisation": partial(loop.vectorisation, _train),
+    "ppo.parallel_gradient": partial(parallel_gradient, _train),
     "ppo.segments": _segments,
     "ppo.learning_rate.schedule": _rates,
     "ppo.learning_rate.schedule.asked": lambda i: _rates(i, **_falling(int(i["rollouts"]))),

@@ -18,6 +18,7 @@ from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.agents import Training, report
 from rlregress.frameworks.skrl.probes.helpers import critics, instantiated
+from rlregress.measurements import critic_loss
 
 
 def _fixed(inputs: Inputs) -> Dict[str, Any]:
@@ -158,10 +159,11 @@ def _initialisation(inputs: Inputs) -> np.ndarray:
     return layers.initialisation(first.weight, first.bias)
 
 
+_critic_loss = partial(critics.critic_loss, "sac")
 PROBES: Mapping[str, Probe] = {
-    "sac.critic_loss.scale": partial(critics.critic_loss_scale, "sac"),
-    "sac.critic_loss.reduction": partial(critics.critic_loss_reduction, "sac"),
-    "sac.critic_loss.distance": partial(critics.critic_loss_distance, "sac"),
+    "sac.critic_loss.scale": partial(critic_loss.scale, _critic_loss),
+    "sac.critic_loss.reduction": partial(critic_loss.reduction, _critic_loss),
+    "sac.critic_loss.distance": partial(critic_loss.distance, _critic_loss),
     "sac.target.entropy": _target,
     "sac.target.minimum": _target,
     "sac.target.bootstrap": lambda i: critics.bootstrap("sac", i, **_fixed(i)),

@@ -18,6 +18,7 @@ from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.skrl.agents import Training, watch
 from rlregress.frameworks.skrl.drivers.ddpg import constant_noise
 from rlregress.frameworks.skrl.probes.helpers import critics
+from rlregress.measurements import critic_loss
 from rlregress.measurements.noise_bounds import beyond_bounds
 from rlregress.measurements.spread import log2_spread, spread_between_environments
 
@@ -157,10 +158,11 @@ def _before_policy_update(inputs: Inputs) -> np.ndarray:
     return np.array([0.0])
 
 
+_critic_loss = partial(critics.critic_loss, "td3")
 PROBES: Mapping[str, Probe] = {
-    "td3.critic_loss.scale": partial(critics.critic_loss_scale, "td3"),
-    "td3.critic_loss.reduction": partial(critics.critic_loss_reduction, "td3"),
-    "td3.critic_loss.distance": partial(critics.critic_loss_distance, "td3"),
+    "td3.critic_loss.scale": partial(critic_loss.scale, _critic_loss),
+    "td3.critic_loss.reduction": partial(critic_loss.reduction, _critic_loss),
+    "td3.critic_loss.distance": partial(critic_loss.distance, _critic_loss),
     "td3.target.minimum": lambda i: np.array(
         [critics.target("td3", i, case) for case in i["target_q"]]
     ),

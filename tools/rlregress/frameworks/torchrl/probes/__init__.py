@@ -38,7 +38,6 @@ ABSENT: Mapping[str, str] = {
     "symmetry": "mirrors nothing",
     "curiosity": "has no random network distillation",
     "distillation": "has no distillation",
-    "empirical": "normalises in a transform of the environments (normalisation)",
     "gae.truncation.asked": "bootstraps at time limits always, in its library",
-    "scaler": "normalises around its environments, step by step",
+    "normaliser": "normalises around its environments, step by step",
 }

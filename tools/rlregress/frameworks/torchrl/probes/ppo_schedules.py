@@ -8,11 +8,11 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.base import Inputs
-from rlregress.frameworks.recorded_training import diverging
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import KLAdaptiveLR
 from rlregress.frameworks.torchrl.probes.helpers import ppo_trainings
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
+from rlregress.measurements.ppo_loop import diverging
 
 _NO_CLIP = 1e9
 

@@ -29,6 +29,7 @@ from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
     transitions,
 )
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
+from rlregress.measurements import critic_loss
 
 
 def _target_entropy_inside(i: Inputs) -> float:
@@ -110,10 +111,12 @@ def _trained_bootstrap(i: Inputs) -> List[float]:
 
 _LOSS = off_policy_losses.sac
 
+_CRITIC_LOSS = partial(critics.of_terminations, _LOSS)
+_SQUARED_LOSS = partial(_CRITIC_LOSS, loss_function="l2")
 PROBES: Dict[Tuple[str, str], Raw] = {
-    ("sac.critic_loss.scale", "library"): partial(critics.scale, _LOSS),
-    ("sac.critic_loss.reduction", "library"): partial(critics.reduction, _LOSS),
-    ("sac.critic_loss.distance", "library"): partial(critics.distance, _LOSS),
+    ("sac.critic_loss.scale", "library"): partial(critic_loss.scale, _SQUARED_LOSS),
+    ("sac.critic_loss.reduction", "library"): partial(critic_loss.reduction, _SQUARED_LOSS),
+    ("sac.critic_loss.distance", "library"): partial(critic_loss.distance, _CRITIC_LOSS),
     ("sac.target.minimum", "library"): partial(critics.minimum, _LOSS),
     ("sac.target.bootstrap", "library"): partial(critics.bootstrap, _LOSS),
     ("sac.actor_loss", "library"): partial(critics.actor_loss, _LOSS),

@@ -36,6 +36,7 @@ from rlregress.frameworks.torchrl.probes.helpers import (
 from rlregress.frameworks.torchrl.probes.helpers.known_networks import Slope, q_network
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped
+from rlregress.measurements import critic_loss
 from rlregress.measurements.noise_bounds import beyond_bounds
 
 
@@ -174,10 +175,12 @@ def _script_delay(i: Inputs) -> List[float]:
 
 _LOSS = off_policy_losses.td3
 
+_CRITIC_LOSS = partial(critics.of_terminations, _LOSS)
+_SQUARED_LOSS = partial(_CRITIC_LOSS, loss_function="l2")
 PROBES: Dict[Tuple[str, str], Raw] = {
-    ("td3.critic_loss.scale", "library"): partial(critics.scale, _LOSS),
-    ("td3.critic_loss.reduction", "library"): partial(critics.reduction, _LOSS),
-    ("td3.critic_loss.distance", "library"): partial(critics.distance, _LOSS),
+    ("td3.critic_loss.scale", "library"): partial(critic_loss.scale, _SQUARED_LOSS),
+    ("td3.critic_loss.reduction", "library"): partial(critic_loss.reduction, _SQUARED_LOSS),
+    ("td3.critic_loss.distance", "library"): partial(critic_loss.distance, _CRITIC_LOSS),
     ("td3.target.minimum", "library"): partial(critics.minimum, _LOSS),
     ("td3.target.bootstrap", "library"): partial(critics.bootstrap, _LOSS),
     ("td3.actor_loss", "library"): partial(critics.actor_loss, _LOSS),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Callable, Dict, Sequence
 
 import numpy as np
@@ -35,13 +36,16 @@ def fill(agent: Learner, inputs: Inputs, **flags: Any) -> None:
     agent.collect(int(inputs["batch_size"]) + 1, playing)
 
 
-def critic_loss(
-    source: Source, script: str, inputs: Inputs, q_values: Sequence[float], **more: Any
-) -> float:
-    """The loss of a batch of terminations, as it trains the critics."""
+def critic_loss(script: str, source: Source, inputs: Inputs, q_values: Sequence[float]) -> float:
+    """The loss of a batch of terminations, as it trains the critics.
+
+    A script names its two networks; a third one is within reach under the next name.
+    """
     agent = learner(source, script, inputs)
-    agent.set_critics(q_values)
-    agent.names.update(more)
+    agent.set_critics(q_values[:2])
+    for third in map(float, q_values[2:]):
+        constant = Fn(lambda observations, actions, q=third: 0.0 * observations[:, :1] + q)
+        agent.names.update(qf3=constant, qf3_target=constant)
     fill(agent, inputs, terminated=True)
     losses = agent.update().losses["critic"]
     if len(losses) != 1:
@@ -49,28 +53,9 @@ def critic_loss(
     return losses[0]
 
 
-def critic_loss_scale(script: str, source: Source, inputs: Inputs) -> np.ndarray:
-    """Loss of two networks."""
-    return np.array([critic_loss(source, script, inputs, inputs["q_values"])])
-
-
-def critic_loss_reduction(script: str, source: Source, inputs: Inputs) -> np.ndarray:
-    """Loss with three networks within reach over that with two: a script names its networks."""
-    two, third = inputs["q_values"][:2], float(inputs["q_values"][2])
-    constant = Fn(lambda observations, actions: 0.0 * observations[:, :1] + third)
-    with_three = critic_loss(source, script, inputs, two, qf3=constant, qf3_target=constant)
-    return np.array([with_three / critic_loss(source, script, inputs, two)])
-
-
-def critic_loss_distance(script: str, source: Source, inputs: Inputs) -> np.ndarray:
-    """Loss at each error over that at the first."""
-    losses = np.array(
-        [
-            critic_loss(source, script, inputs, [float(inputs["reward"]) + error] * 2)
-            for error in inputs["errors"]
-        ]
-    )
-    return losses[1:] / losses[0]
+def of_loss(measure: Callable[..., np.ndarray], script: str) -> Callable[..., np.ndarray]:
+    """A measurement of the critic loss, as a probe of the copies of a script."""
+    return lambda source, inputs: measure(partial(critic_loss, script, source), inputs)
 
 
 def regression_target(agent: Learner, **given: Any) -> float:

@@ -19,8 +19,8 @@ from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
 from rlregress.frameworks.cleanrl.script import Script
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.stubs import defaults
-from rlregress.frameworks.recorded_training import RecordedTraining
 from rlregress.frameworks.scripted import Scripted, counting
+from rlregress.measurements.ppo_loop import RecordedTraining
 
 #: the same argument has had several names, the first of HEAD.
 _SPELLINGS = {"num_minibatches": ("num_minibatches", "n_minibatch")}
@@ -38,14 +38,10 @@ class ScriptTraining(RecordedTraining):
     Attributes:
         environments: of the training.
         policy_losses: at each step of the optimiser.
-        log_ratios: of the minibatch at each step of the optimiser, [b] each.
-        stored: observations of each rollout, [steps].
     """
 
     environments: List[Scripted] = field(default_factory=list)
     policy_losses: List[float] = field(default_factory=list)
-    log_ratios: List[np.ndarray] = field(default_factory=list)
-    stored: List[np.ndarray] = field(default_factory=list)
 
 
 def _either(run: ScriptRun, *names: str) -> Any:
@@ -101,12 +97,10 @@ class _Watch:
             training.evaluated.append(
                 self._run["b_obs"][self._indices()].reshape(-1).numpy().copy()
             )
-            training.rollout_of_evaluated.append(len(training.stored) - 1)
 
     def _step(self, optimizer: torch.optim.Optimizer, *_: Any) -> None:
         training, run = self._training, self._run
         training.rates.append(float(optimizer.param_groups[0]["lr"]))
-        training.rollout_of_step.append(len(training.stored) - 1)
         training.advantages.append(run["mb_advantages"].reshape(-1).numpy().copy())
         training.policy_losses.append(float(run["pg_loss"].detach()))
         training.log_ratios.append(run["ratio"].detach().log().numpy().copy())

@@ -13,11 +13,11 @@ import torch
 from rsl_rl.runners import OnPolicyRunner
 
 from rlregress.frameworks.layers import linear_layers
-from rlregress.frameworks.recorded_training import RecordedTraining
 from rlregress.frameworks.recorded_update import recorded_update
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.compat import Networks
 from rlregress.frameworks.rsl_rl.environments import Vectorised
+from rlregress.measurements.ppo_loop import RecordedTraining
 
 #: learning rate of updates that must move nothing
 FROZEN = 0.0
@@ -35,18 +35,12 @@ class AgentTraining(RecordedTraining):
 
     Attributes:
         runner: after the training.
-        log_ratios: log of new over old probability, for each minibatch evaluated, [b] each.
-        losses: the total loss that each step of the optimiser follows.
         gradient_norms: of all gradients at each of these steps.
-        stored: observations of each rollout, [steps].
         given: what the first layer of the policy got at each step of the rollouts, [environments].
     """
 
     runner: Any = None
-    log_ratios: List[np.ndarray] = field(default_factory=list)
-    losses: List[float] = field(default_factory=list)
     gradient_norms: List[float] = field(default_factory=list)
-    stored: List[np.ndarray] = field(default_factory=list)
     given: List[np.ndarray] = field(default_factory=list)
 
     @property
@@ -209,10 +203,3 @@ def trained_bias_gradient(network: torch.nn.Module) -> float:
     if gradient is None:
         raise RuntimeError("the network has no gradient: no loss depended on it")
     return gradient.item()
-
-
-def only(numbers: List[float]) -> float:
-    """The one number of a list; RuntimeError if there are more or none."""
-    if len(numbers) != 1:
-        raise RuntimeError(f"expected one step of the optimiser, found {len(numbers)}")
-    return numbers[0]

@@ -23,7 +23,7 @@ def _update(agent: Any, inputs: Inputs) -> Callable[[], None]:
     return partial(agent.train, gradient_steps=1, batch_size=int(inputs["batch_size"]))
 
 
-def _critic_loss(
+def critic_loss(
     algorithm: Any, inputs: Inputs, q_values: Sequence[float], **arguments: Any
 ) -> float:
     """The critic loss of a batch of terminations."""
@@ -42,29 +42,6 @@ def _critic_loss(
         _update(agent, inputs), constant_agents.optimizers(agent)
     )
     return watched_updates.only(losses["critic"])
-
-
-def critic_loss_scale(algorithm: Any, inputs: Inputs, **arguments: Any) -> np.ndarray:
-    """Loss of two networks."""
-    return np.array([_critic_loss(algorithm, inputs, inputs["q_values"], **arguments)])
-
-
-def critic_loss_reduction(algorithm: Any, inputs: Inputs, **arguments: Any) -> np.ndarray:
-    """Loss of three networks over that of two."""
-    q_values = inputs["q_values"]
-    three = _critic_loss(algorithm, inputs, q_values, **arguments)
-    return np.array([three / _critic_loss(algorithm, inputs, q_values[:2], **arguments)])
-
-
-def critic_loss_distance(algorithm: Any, inputs: Inputs, **arguments: Any) -> np.ndarray:
-    """Loss at each error over that at the first."""
-    losses = np.array(
-        [
-            _critic_loss(algorithm, inputs, [float(inputs["reward"]) + error] * 2, **arguments)
-            for error in inputs["errors"]
-        ]
-    )
-    return losses[1:] / losses[0]
 
 
 def target(

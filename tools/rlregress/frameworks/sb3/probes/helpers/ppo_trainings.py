@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Callable, Iterator, List, Optional
 
 import numpy as np
@@ -12,9 +12,9 @@ import torch
 from stable_baselines3 import PPO
 
 from rlregress.frameworks import watched_updates
-from rlregress.frameworks.recorded_training import RecordedTraining
 from rlregress.frameworks.sb3.collection import AtRolloutEnd
 from rlregress.frameworks.sb3.probes.helpers import constant_agents
+from rlregress.measurements.ppo_loop import RecordedTraining
 
 
 @dataclass
@@ -23,15 +23,9 @@ class AgentTraining(RecordedTraining):
 
     Attributes:
         agent: after the training.
-        log_ratios: log of new over old probability, for each minibatch evaluated, [b] each.
-        losses: the total loss that each step of the optimiser follows.
-        stored: observations of each rollout, [steps].
     """
 
     agent: Any = None
-    log_ratios: List[np.ndarray] = field(default_factory=list)
-    losses: List[float] = field(default_factory=list)
-    stored: List[np.ndarray] = field(default_factory=list)
 
 
 @contextlib.contextmanager

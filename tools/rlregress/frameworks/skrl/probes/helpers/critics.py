@@ -55,27 +55,10 @@ def _losses(training: Training, role: str) -> float:
     return watched_updates.only(losses[role])
 
 
-def _critic_loss(kind: str, inputs: Inputs, values: Sequence[float]) -> float:
+def critic_loss(kind: str, inputs: Inputs, values: Sequence[float]) -> float:
+    """The loss of terminations with networks that return these values."""
     ends = Scripted(rewards=float(inputs["reward"]), terminated=1.0)
     return _losses(fed(kind, int(inputs["batch_size"]), values=values, environment=ends), "critic")
-
-
-def critic_loss_scale(kind: str, inputs: Inputs) -> np.ndarray:
-    """Loss of two networks."""
-    return np.array([_critic_loss(kind, inputs, inputs["q_values"])])
-
-
-def critic_loss_reduction(kind: str, inputs: Inputs) -> np.ndarray:
-    """Loss of three networks over that of two; the third one has the next name."""
-    values = inputs["q_values"]
-    return np.array([_critic_loss(kind, inputs, values) / _critic_loss(kind, inputs, values[:2])])
-
-
-def critic_loss_distance(kind: str, inputs: Inputs) -> np.ndarray:
-    """Loss at each error over that at the first."""
-    errors = inputs["reward"] + inputs["errors"]
-    losses = np.array([_critic_loss(kind, inputs, [value] * 2) for value in errors])
-    return losses[1:] / losses[0]
 
 
 def target(kind: str, inputs: Inputs, targets: Any, script: Any = None, **settings: Any) -> float:

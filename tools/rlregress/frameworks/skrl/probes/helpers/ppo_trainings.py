@@ -11,12 +11,11 @@ import numpy as np
 import torch
 
 from rlregress.frameworks import watched_updates
-from rlregress.frameworks.layers import make_constant
-from rlregress.frameworks.recorded_training import RecordedTraining
 from rlregress.frameworks.recorded_update import recorded_update
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.agents import Training, watch
+from rlregress.measurements.ppo_loop import RecordedTraining
 
 #: name in skrl 2 -> tensor of the memory [rows, environments, 1], which a probe may change
 Change = Callable[[Dict[str, torch.Tensor]], Any]
@@ -30,20 +29,14 @@ class AgentTraining(RecordedTraining):
 
     Attributes:
         training: the agent and its environments.
-        log_ratios: log of new over old probability, for each minibatch evaluated, [b] each.
-        losses: the total loss that each step of the optimiser follows.
         value_gradients: the derivative of each with respect to the last bias of the value.
         gradient_norms: at each step of the optimiser.
-        stored: observations of each rollout, [steps].
         changed: of each rollout that a probe has changed.
     """
 
     training: Any = None
-    log_ratios: List[np.ndarray] = field(default_factory=list)
-    losses: List[float] = field(default_factory=list)
     value_gradients: List[float] = field(default_factory=list)
     gradient_norms: List[float] = field(default_factory=list)
-    stored: List[np.ndarray] = field(default_factory=list)
     changed: List[bool] = field(default_factory=list)
 
 
@@ -122,26 +115,3 @@ def train(
     recorded.losses += whole.losses["policy"]
     recorded.gradient_norms += whole.gradient_norms["policy"]
     return recorded
-
-
-def updated(
-    n: int, change: Optional[Change] = None, value: float = 0.0, **settings: Any
-) -> AgentTraining:
-    """One rollout of n steps and the update on it, which moves nothing."""
-    return train(
-        n,
-        rollouts=n,
-        change=change or feed(),
-        prepare=lambda training: make_constant(training.models["value"], value),
-        **{"learning_rate": 0.0, **settings},
-    )
-
-
-def loss(n: int, change: Optional[Change] = None, value: float = 0.0, **settings: Any) -> float:
-    """The loss of that update."""
-    return watched_updates.only(updated(n, change, value, **settings).losses)
-
-
-def only_value(**settings: Any) -> Dict[str, Any]:
-    """Settings with which the value loss is neither clipped nor scaled, but for ``settings``."""
-    return {"value_loss_scale": 1.0, "value_clip": 0.0, **settings}

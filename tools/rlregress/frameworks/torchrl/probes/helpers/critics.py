@@ -37,26 +37,11 @@ def _terminal(i: Inputs) -> TensorDict:
     return transitions(int(i["batch_size"]), i["reward"], terminated=True)
 
 
-def _squared(make_loss: MakeLoss, i: Inputs, q_values: Sequence[float]) -> float:
-    return critic_loss(make_loss(i, q_values, loss_function="l2"), _terminal(i))
-
-
-def scale(make_loss: MakeLoss, i: Inputs) -> float:
-    """The critic loss of two constant Q networks."""
-    return _squared(make_loss, i, i["q_values"])
-
-
-def reduction(make_loss: MakeLoss, i: Inputs) -> float:
-    """The critic loss of three Q networks, divided by that of the first two."""
-    return _squared(make_loss, i, i["q_values"]) / _squared(make_loss, i, i["q_values"][:2])
-
-
-def distance(make_loss: MakeLoss, i: Inputs) -> List[float]:
-    """The critic losses of all errors but the first, divided by that of the first."""
-    losses = [
-        critic_loss(make_loss(i, [i["reward"] + error] * 2), _terminal(i)) for error in i["errors"]
-    ]
-    return [loss / losses[0] for loss in losses[1:]]
+def of_terminations(
+    make_loss: MakeLoss, i: Inputs, q_values: Sequence[float], **options: Any
+) -> float:
+    """The critic loss of terminations, with Q networks that return these values."""
+    return critic_loss(make_loss(i, q_values, **options), _terminal(i))
 
 
 def minimum(make_loss: MakeLoss, i: Inputs) -> List[float]:

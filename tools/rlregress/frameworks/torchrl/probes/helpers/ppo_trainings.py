@@ -13,7 +13,6 @@ import torch
 from torch import nn
 
 from rlregress.frameworks import scripted
-from rlregress.frameworks.recorded_training import RecordedTraining
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import (
     AddStateIndependentNormalScale,
@@ -29,6 +28,7 @@ from rlregress.frameworks.torchrl.compat import LOG_PROBS, ppo_loss, silent_trai
 from rlregress.frameworks.torchrl.probes.helpers import programs
 from rlregress.frameworks.torchrl.probes.helpers.known_networks import box, policy, v_network
 from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped
+from rlregress.measurements.ppo_loop import RecordedTraining
 
 _SINGLE = torch.float32
 #: sees, and may change, a minibatch before the loss gets it
@@ -42,12 +42,10 @@ class LossTraining(RecordedTraining):
     """What was recorded, of each minibatch that the loss was computed for.
 
     Attributes:
-        divergences: what the loss reports as the divergence.
         objectives: the policy loss.
         rollouts: what was collected, one after the other.
     """
 
-    divergences: List[float] = field(default_factory=list)
     objectives: List[float] = field(default_factory=list)
     rollouts: List[Any] = field(default_factory=list)
 
@@ -60,10 +58,9 @@ class LossTraining(RecordedTraining):
 
         def after(module: Any, arguments: Any, output: Any) -> None:
             batch = arguments[0]
-            self.rollout_of_evaluated.append(len(self.rollouts) - 1)
             self.evaluated.append(batch["observation"].reshape(-1).numpy().copy())
             self.advantages.append(batch["advantage"].reshape(-1).numpy().copy())
-            self.divergences.append(float(output["kl_approx"].detach().mean()))
+            self.log_ratios.append(float(output["kl_approx"].detach().mean()))
             self.objectives.append(float(output["loss_objective"].detach()))
 
         loss.register_forward_pre_hook(before)
@@ -74,7 +71,6 @@ class LossTraining(RecordedTraining):
 
         def look(*_: Any) -> None:
             self.rates.append(float(optimizer.param_groups[0]["lr"]))
-            self.rollout_of_step.append(len(self.rollouts) - 1)
             gradient = scale.grad
             self.log_std_gradients.append(0.0 if gradient is None else float(gradient.sum()))
 

@@ -29,10 +29,9 @@ class Statistics(NamedTuple):
         squares += delta**2 * self.rows * len(x) / rows
         return Statistics(self.mean + delta * len(x) / rows, squares / rows, rows)
 
-    def standardise(self, x: ArrayLike, epsilon: float = 1e-8, bound: float = 5.0) -> np.ndarray:
-        """Numbers less the mean, over the deviation and ``epsilon``, within +- ``bound``."""
-        scaled = (np.asarray(x) - self.mean) / (np.sqrt(self.variance) + epsilon)
-        return np.clip(scaled, -bound, bound)
+    def standardise(self, x: ArrayLike) -> np.ndarray:
+        """Numbers less the mean, over the deviation."""
+        return np.asarray((np.asarray(x) - self.mean) / np.sqrt(self.variance))
 
 
 def prior(rows: float) -> Statistics:

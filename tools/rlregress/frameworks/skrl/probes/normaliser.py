@@ -11,7 +11,7 @@ from skrl.resources.preprocessors.torch import RunningStandardScaler
 from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.driven import fill
 from rlregress.frameworks.layers import make_constant
-from rlregress.frameworks.scripted import Scripted
+from rlregress.frameworks.scripted import Scripted, counting
 from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.agents import NEVER, Training, watch
 from rlregress.frameworks.skrl.probes.helpers import critics
@@ -86,17 +86,17 @@ def _targets(inputs: Inputs) -> np.ndarray:
 
 
 def _ratio(inputs: Inputs) -> np.ndarray:
-    numbers = inputs["observations"]
+    steps = int(inputs["steps"])
     training = train(
-        len(numbers),
-        Scripted(observations=numbers, next_observations=numbers),
-        rollouts=len(numbers),
+        2 * steps,
+        counting(2 * steps),
+        rollouts=steps,
         hidden=0,
         prepare=lambda made: fill(made.models["policy"].net.parameters(), 1.0),
         learning_rate=0.0,
         **_preprocessed("observation"),
     )
-    return np.array([float(np.abs(training.log_ratios[0]).max() > 1e-4)])
+    return training.moved_first(2)
 
 
 def _counted(inputs: Inputs) -> np.ndarray:
@@ -138,20 +138,21 @@ def _default(kind: str, steps: List[int], inputs: Inputs) -> np.ndarray:
 
 
 PROBES: Mapping[str, Probe] = {
-    "scaler.statistics": _statistics,
-    "scaler.one_row": _one_row,
-    "scaler.inverse": _inverse,
-    "scaler.ppo.targets": _targets,
-    "scaler.ppo.ratio": _ratio,
-    "scaler.sac.rows": _counted,
+    "normaliser.statistics": _statistics,
+    "normaliser.one_row": _one_row,
+    "normaliser.inverse": _inverse,
+    "normaliser.ppo.targets": _targets,
+    "normaliser.ppo.ratio": _ratio,
+    "normaliser.sac.rows": _counted,
     "normalisation.observation.clip": _clip,
     "normalisation.fixed.epsilon": _fixed_epsilon,
     "normalisation.terminal_observation": _terminal_observation,
     "normalisation.default": lambda i: _default("ppo", [3, -1], i),
     "normalisation.default.off_policy": lambda i: _default("sac", [-2, -1], i),
 }
-_BY_BATCHES = "moves statistics with the batches of updates (scaler.statistics)"
+_BY_BATCHES = "moves statistics with the batches of updates (normaliser.statistics)"
 ABSENT: Mapping[str, str] = {
+    "normaliser.until": "learns statistics without a limit",
     "normalisation.observation": _BY_BATCHES,
     "normalisation.observation.epsilon": _BY_BATCHES,
     "normalisation.observation.statistics": _BY_BATCHES,

@@ -1,8 +1,0 @@
-"""``python -m rlregress.cli``."""
-
-from __future__ import annotations
-
-from rlregress.cli import main
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,181 @@
+"""The details of PPO's loss, each measured by updates on a rollout of known numbers.
+
+The text of a detail in the catalogue says what the vector holds that its measurement returns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional
+
+import numpy as np
+
+Inputs = Mapping[str, Any]
+
+_ROWS = 8
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A rollout, and an update on it in one minibatch that moves nothing.
+
+    Attributes:
+        count: of its samples.
+        advantages, returns, old_values, ratios: of the samples, one number or [count]; advantages
+            are not normalised, and ratios are of new to old probability.
+        value: V(s) of every state.
+        log_deviation: of the Gaussian policy, one state-independent number.
+        clip_range, value_coefficient, entropy_coefficient: None: as by default.
+        value_clip: the range within which values are clipped; 0: none; None: as by default.
+        gradients_clipped: as by default, or not at all.
+    """
+
+    count: int = _ROWS
+    advantages: Any = 0.0
+    returns: Any = 0.0
+    old_values: Any = 0.0
+    ratios: Any = 1.0
+    value: float = 0.0
+    log_deviation: float = 0.0
+    clip_range: Optional[float] = None
+    value_clip: Optional[float] = None
+    value_coefficient: Optional[float] = None
+    entropy_coefficient: Optional[float] = None
+    gradients_clipped: bool = True
+
+    def named(self, **names: str) -> Dict[str, Any]:
+        """What is not as by default, by the names that a framework has for it."""
+        given = {theirs: getattr(self, name) for name, theirs in names.items()}
+        return {theirs: number for theirs, number in given.items() if number is not None}
+
+
+class Effects(NamedTuple):
+    """What the update did.
+
+    Attributes:
+        loss: the total loss that is differentiated.
+        gradient_norm: of all gradients, at the step of the optimiser.
+        value_gradient: derivative of the loss with respect to V(s).
+        log_std_gradient: the same with respect to the log standard deviation.
+    """
+
+    loss: float
+    gradient_norm: float
+    value_gradient: float
+    log_std_gradient: float
+
+
+Update = Callable[[Settings], Effects]
+
+
+def policy_loss(update: Update, i: Inputs) -> np.ndarray:
+    """The policy loss of known ratios."""
+    settings = Settings(
+        len(i["ratios"]),
+        advantages=i["advantages"],
+        ratios=i["ratios"],
+        clip_range=float(i["clip_range"]),
+        value_coefficient=0.0,
+        entropy_coefficient=0.0,
+    )
+    return np.array([update(settings).loss])
+
+
+def _value_loss(update: Update, value: Any, returns: Any, old: Any, **settings: Any) -> float:
+    fed = {"value": float(value), "returns": returns, "old_values": old, "entropy_coefficient": 0.0}
+    settings = {"value_coefficient": 1.0, **settings}
+    return update(Settings(max(np.size(returns), 2), **fed, **settings)).loss
+
+
+def value_loss_scale(update: Update, i: Inputs) -> np.ndarray:
+    """The value loss before its coefficient."""
+    returns = np.full(int(i["batch_size"]), i["return"])
+    return np.array([_value_loss(update, i["value"], returns, i["value"], value_clip=0.0)])
+
+
+def value_loss_coefficient(update: Update, i: Inputs) -> np.ndarray:
+    """The value loss by default over that with a coefficient of 1."""
+    del i
+    losses = [_value_loss(update, 3.0, 5.0, 3.0, value_coefficient=c) for c in (None, 1.0)]
+    return np.array([losses[0] / losses[1]])
+
+
+def value_loss_distance(update: Update, i: Inputs) -> np.ndarray:
+    """The value loss at each error over that at the first."""
+    returns = np.full(int(i["batch_size"]), i["return"])
+    values = [float(i["return"]) + error for error in i["errors"]]
+    losses = np.array([_value_loss(update, v, returns, v, value_clip=0.0) for v in values])
+    return losses[1:] / losses[0]
+
+
+def value_clip_default(update: Update, i: Inputs, **settings: Any) -> np.ndarray:
+    """Value losses of the first two minibatches over that of the last."""
+    cases = zip(i["returns"], i["old_values"])
+    losses = np.array([_value_loss(update, i["value"], *case, **settings) for case in cases])
+    return losses[:2] / losses[2]
+
+
+def value_clip(update: Update, i: Inputs) -> np.ndarray:
+    """The same with the clip switched on."""
+    return value_clip_default(update, i, value_clip=float(i["clip_range"]))
+
+
+def value_clip_range(update: Update, i: Inputs) -> np.ndarray:
+    """The value loss of an old value far away over that of one that is the value."""
+    ranges = {
+        "clip_range": float(i["policy_clip_range"]),
+        "value_clip": float(i["value_clip_range"]),
+    }
+    returns = np.full(_ROWS, i["return"])
+    far, near = (
+        _value_loss(update, i["value"], returns, i[old], **ranges) for old in ("old_value", "value")
+    )
+    return np.array([far / near])
+
+
+def value_clip_gradient(update: Update, i: Inputs) -> np.ndarray:
+    """The derivative of the clipped value loss over that of the unclipped one."""
+
+    def gradients(clip: float) -> np.ndarray:
+        fed = {"old_values": i["old_value"], "value_clip": clip, "gradients_clipped": False}
+        cases = zip(i["values"], i["returns"])
+        made = [Settings(value=float(value), returns=wanted, **fed) for value, wanted in cases]
+        return np.array([update(settings).value_gradient for settings in made])
+
+    return gradients(float(i["clip_range"])) / gradients(0.0)
+
+
+def _entropy_gradient(update: Update, coefficient: Optional[float]) -> float:
+    settings = Settings(entropy_coefficient=coefficient, gradients_clipped=False)
+    return update(settings).log_std_gradient
+
+
+def entropy_bonus(update: Update, i: Inputs) -> np.ndarray:
+    """The derivative of the total loss with respect to the log standard deviation."""
+    return np.array([_entropy_gradient(update, float(i["coefficient"]))])
+
+
+def entropy_coefficient(update: Update, i: Inputs) -> np.ndarray:
+    """That derivative by default over that with a coefficient of 1."""
+    del i
+    return np.array([_entropy_gradient(update, None) / _entropy_gradient(update, 1.0)])
+
+
+def gradient_clip(update: Update, i: Inputs) -> np.ndarray:
+    """The norm of all gradients where advantages and errors are large."""
+    # so large that each half has a norm far above the one asked for; a clipped value has none
+    far = 1e3 * float(i["raw_norm"])
+    norm = update(Settings(advantages=far, returns=far, value_clip=0.0)).gradient_norm
+    return np.array([min(norm, float(i["cap"]))])
+
+
+def loss_sign(update: Update, i: Inputs) -> np.ndarray:
+    """What an advantage, an error and more entropy do to the total loss."""
+    coefficient = float(i["coefficient"])
+
+    def loss(**fed: Any) -> float:
+        return update(Settings(entropy_coefficient=coefficient, **fed)).loss
+
+    without = loss()
+    changes = [loss(advantages=1.0) - without, np.sign(loss(returns=1.0) - without)]
+    return np.array([*changes, (loss(log_deviation=1.0) - without) / coefficient])

@@ -1,0 +1,190 @@
+"""The details of PPO's loop, each measured by small trainings of any framework.
+
+The text of a detail in the catalogue says what the vector holds that its measurement returns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
+
+import numpy as np
+
+Inputs = Mapping[str, Any]
+
+#: ratios of new to old probability, and advantages, that differ by less are the same
+_NEGLIGIBLE = 1e-4
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A training in environments whose observation is the number of steps since their reset.
+
+    Attributes:
+        steps: of a rollout, in each environment.
+        minibatch_size: where a framework is configured with it.
+        minibatches: their number, where it is configured with that.
+        total: steps that are asked for, as the framework counts them.
+        environments: how many are stepped side by side.
+        epochs: of each rollout.
+        rewards: of the steps [steps]; None: any that differ.
+        learning_rate: 0 where nothing has to move.
+        monte_carlo: the last of ``steps`` terminates, V(s) is 0 until the update, and discount and
+            lambda are 1.
+        ratio: of new to old probability, of every sample.
+        target: divergence at which an update stops early; None: as by default.
+    """
+
+    steps: int
+    minibatch_size: int
+    minibatches: int
+    total: int
+    environments: int = 1
+    epochs: int = 1
+    rewards: Optional[Sequence[float]] = None
+    learning_rate: float = 0.0
+    monte_carlo: bool = False
+    ratio: float = 1.0
+    target: Optional[float] = None
+
+    def script(self) -> Dict[str, Any]:
+        """Rewards and terminations, each as it is repeated."""
+        ends = [0.0] * (self.steps - 1) + [float(self.monte_carlo)]
+        return {
+            "rewards": (1.0, -1.0) if self.rewards is None else self.rewards,
+            "terminated": ends,
+        }
+
+
+@dataclass
+class RecordedTraining:
+    """What was recorded; an adapter adds what only it can record.
+
+    Attributes:
+        environments: that were stepped; each has the actions that it ``received``.
+        stored: observations of each rollout, [steps].
+        evaluated: observations of each minibatch that the policy was evaluated for, [b] each.
+        advantages: of minibatches as the loss gets them, [b] each.
+        log_ratios: log of new over old probability, of each minibatch, [b] each; or a divergence,
+            where a framework reports that alone.
+        rates: learning rate at each step of the optimiser.
+        losses: the total loss that each step of the optimiser follows.
+        log_std_gradients: derivative of the total loss with respect to the log standard deviation.
+    """
+
+    environments: Sequence[Any] = ()
+    stored: List[np.ndarray] = field(default_factory=list)
+    evaluated: List[np.ndarray] = field(default_factory=list)
+    advantages: List[np.ndarray] = field(default_factory=list)
+    log_ratios: List[Any] = field(default_factory=list)
+    rates: List[float] = field(default_factory=list)
+    losses: List[float] = field(default_factory=list)
+    log_std_gradients: List[float] = field(default_factory=list)
+
+    def by_sample(self, steps: int) -> np.ndarray:
+        """Advantages in the order of collection, [epochs, steps]."""
+        order = np.argsort(np.concatenate(self.evaluated).reshape(-1, steps), axis=1)
+        advantages = np.concatenate(self.advantages).reshape(-1, steps)
+        return np.take_along_axis(advantages, order, axis=1)
+
+    def moved(self) -> List[bool]:
+        """Of each minibatch, whether the policy has left the old one."""
+        return [bool(np.abs(ratios).max() > _NEGLIGIBLE) for ratios in self.log_ratios]
+
+    def moved_first(self, rollouts: int) -> np.ndarray:
+        """The same of the first minibatch of each rollout, [rollouts]."""
+        return np.array(self.moved()[:: len(self.log_ratios) // rollouts], dtype=np.float64)
+
+
+#: makes an agent of PPO and runs the framework's own loop
+Train = Callable[[Settings], RecordedTraining]
+
+
+def _settings(i: Inputs, steps: int, total: Optional[int] = None, **more: Any) -> Settings:
+    minibatches = int(i.get("minibatches", 2))
+    size = int(i.get("minibatch_size", steps // minibatches))
+    return Settings(steps, size, minibatches, steps if total is None else total, **more)
+
+
+def minibatches(train: Train, i: Inputs) -> np.ndarray:
+    """Sizes of the first four minibatches of an epoch, and how often samples are used."""
+    steps = int(i["rollout_steps"])
+    evaluated = train(_settings(i, steps)).evaluated
+    sizes = [len(minibatch) for minibatch in evaluated]
+    used = np.bincount(np.concatenate(evaluated).astype(int), minlength=steps)
+    return np.array([*(sizes + [0] * 4)[:4], min(used.max(), 2), used.min()])
+
+
+def remainder(train: Train, i: Inputs) -> np.ndarray:
+    """Steps of the optimiser in two rollouts."""
+    steps = int(i["rollout_steps"])
+    return np.array([len(train(_settings(i, steps, 2 * steps)).rates)])
+
+
+def parameter(train: Train, i: Inputs) -> np.ndarray:
+    """How much larger the minibatches, and how many more, are in a longer rollout."""
+    short, long = (train(_settings(i, int(n))).evaluated for n in i["rollout_steps"])
+    return np.array([len(long[0]) / len(short[0]), len(long) / len(short)])
+
+
+def shuffle(train: Train, i: Inputs) -> np.ndarray:
+    """Whether two epochs come in the order of collection, and in the same order."""
+    steps = int(i["rollout_steps"])
+    evaluated = train(_settings(i, steps, epochs=int(i["epochs"]))).evaluated
+    first, second = np.concatenate(evaluated).reshape(2, steps)
+    return np.array([np.array_equal(first, np.sort(first)), np.array_equal(second, first)])
+
+
+def _at_ratio(train: Train, i: Inputs, ratio: float, **more: Any) -> RecordedTraining:
+    return train(_settings(i, 4, epochs=int(i["epochs"]), ratio=float(ratio), **more))
+
+
+def early_stop_default(train: Train, i: Inputs) -> np.ndarray:
+    """Steps of the optimiser at a large divergence."""
+    return np.array([len(_at_ratio(train, i, i["ratio"]).rates)])
+
+
+def early_stop(train: Train, i: Inputs) -> np.ndarray:
+    """Steps of the optimiser and minibatches evaluated, at each ratio."""
+    trainings = [_at_ratio(train, i, ratio, target=float(i["target"])) for ratio in i["ratios"]]
+    return np.ravel([[len(own.rates), len(own.evaluated)] for own in trainings])
+
+
+def recomputed(train: Train, i: Inputs) -> np.ndarray:
+    """Whether the advantages of later epochs are others than those of the first."""
+    rewards = np.array(i["rewards"])
+    settings = _settings(i, len(rewards), epochs=3, rewards=rewards, learning_rate=0.1)
+    first, *later = train(settings).by_sample(len(rewards))
+    return np.array([np.abs(own - first).max() > _NEGLIGIBLE for own in later])
+
+
+def granularity(train: Train, i: Inputs) -> np.ndarray:
+    """Advantages without scale and offset, and whether the policy has left the old one."""
+    rewards = np.array(i["rewards"])
+    training = train(
+        _settings(i, len(rewards), rewards=rewards, learning_rate=0.1, monte_carlo=True)
+    )
+    (a,) = training.by_sample(len(rewards))
+    return np.array([*(a - a[-1]) / (a[0] - a[-1]), *training.moved()])
+
+
+def iterations(train: Train, i: Inputs) -> np.ndarray:
+    """Steps of the environment, and updates."""
+    steps = int(i["rollout_steps"])
+    training = train(Settings(steps, steps, 1, int(i["total_steps"])))
+    done = sum(len(environment.received) for environment in training.environments)
+    return np.array([done, len(training.rates)])
+
+
+def vectorisation(train: Train, i: Inputs) -> np.ndarray:
+    """Steps of all environments, and of the first."""
+    steps, count = int(i["rollout_steps"]), int(i["environments"])
+    settings = Settings(steps, steps * count, 1, int(i["total_steps"]), environments=count)
+    done = [len(environment.received) for environment in train(settings).environments]
+    return np.array([sum(done), done[0]])
+
+
+def diverging(divergence: float) -> np.ndarray:
+    """Two ratios of new to old probability, around 1, whose mean negative logarithm this is."""
+    distance = np.sqrt(1.0 - np.exp(-2.0 * divergence))
+    return np.array([1.0 - distance, 1.0 + distance])

@@ -1,0 +1,195 @@
+"""Measurements of the loop of proximal policy optimisation tell every variant apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from rlregress.details import catalogue
+from rlregress.details.judge import judge
+from rlregress.formulas import schedules
+from rlregress.measurements import ppo_loop
+
+
+@dataclass
+class Loop:
+    """A loop that learns nothing; the options are the ways to do it."""
+
+    configured_by: str = "size"
+    replaces: bool = False
+    drops_last: bool = False
+    shuffles: str = "each_epoch"
+    fails: bool = False
+    recomputes: bool = False
+    sums_over: str = "rollout"
+    ratios_move: bool = True
+    steps: str = "whole_rollouts_more"
+    counts_all: bool = True
+    estimator: str = "k3"
+    factor: float = 1.0
+    stops: str = "never"
+    by_default: float = np.inf
+
+    def _parts(self, s, order):
+        sizes = s.minibatch_size
+        if self.configured_by == "number":
+            return np.array_split(order, s.minibatches)
+        if self.configured_by == "nothing":
+            return [order]
+        whole = len(order) // sizes * sizes if self.drops_last else len(order)
+        return [order[k : k + sizes] for k in range(0, whole, sizes)]
+
+    def _epochs(self, s, rng):
+        ordered = np.arange(s.steps)
+        once = rng.permutation(s.steps) if self.shuffles == "once" else ordered
+        for epoch in range(s.epochs):
+            if self.replaces:
+                yield rng.integers(s.steps - 1, size=s.steps).repeat(2)[: s.steps]
+            elif self.shuffles == "each_epoch" or (self.shuffles == "after_the_first" and epoch):
+                yield rng.permutation(s.steps)
+            else:
+                yield once
+
+    def _advantages(self, s, part):
+        rewards = np.resize(s.script()["rewards"], s.steps)
+        summed = np.cumsum(rewards[::-1])[::-1]
+        if self.sums_over == "minibatch":
+            pairs = rewards.reshape(-1, 2)
+            summed = np.cumsum(pairs[:, ::-1], axis=1)[:, ::-1].ravel()
+        return (rewards if self.sums_over == "step" else summed)[part].astype(float)
+
+    def _counted(self, s):
+        """Steps in each environment, and rollouts that are used."""
+        total = s.total // s.environments if self.counts_all else s.total
+        whole, rest = divmod(total, s.steps)
+        if self.steps == "whole_rollouts_more":
+            return (whole + bool(rest)) * s.steps, whole + bool(rest)
+        return {
+            "remainder_dropped": (whole * s.steps, whole),
+            "exact": (total, whole + bool(rest)),
+            "remainder_unused": (total, whole),
+        }[self.steps]
+
+    def __call__(self, s):
+        rng = np.random.default_rng(1)
+        done, rollouts = self._counted(s)
+        played = [SimpleNamespace(received=[0] * done) for _ in range(s.environments)]
+        training = ppo_loop.RecordedTraining(environments=played)
+        divergence = schedules.divergence(np.array([s.ratio]), self.estimator)
+        target = self.by_default if s.target is None else s.target
+        exceeded = divergence > self.factor * target
+        for _ in range(1 if self.fails else rollouts):
+            parts = [part for order in self._epochs(s, rng) for part in self._parts(s, order)]
+            for step, part in enumerate(parts):
+                later = step // (len(parts) // s.epochs) if self.recomputes else 0
+                training.evaluated.append(part)
+                training.advantages.append(self._advantages(s, part) + later * part)
+                training.log_ratios.append([0.1 * step * self.ratios_move])
+            training.rates += [0.0] * len(parts)
+            steps, seen = schedules.stopped_updates(exceeded, s.epochs, s.minibatches, self.stops)
+            if exceeded:
+                del training.rates[steps:], training.evaluated[seen:]
+        return training
+
+
+def early(estimator, factor, place):
+    """The options of a loop that stops early."""
+    return {"estimator": estimator, "factor": factor, "stops": place}
+
+
+#: detail -> its measurement, and the options with which the loop is each variant
+KNOWN = {
+    "ppo.minibatches": (
+        ppo_loop.minibatches,
+        {
+            "permutation": {},
+            "permutation_last_dropped": {"drops_last": True},
+            "equal_parts": {"configured_by": "number"},
+            "with_replacement": {"replaces": True},
+            "with_replacement_last_dropped": {"replaces": True, "drops_last": True},
+            "whole_rollout": {"configured_by": "nothing"},
+        },
+    ),
+    "ppo.minibatches.remainder": (
+        ppo_loop.remainder,
+        {"goes_on": {}, "last_dropped": {"drops_last": True}, "error": {"fails": True}},
+    ),
+    "ppo.minibatches.parameter": (
+        ppo_loop.parameter,
+        {"size": {}, "number": {"configured_by": "number"}},
+    ),
+    "ppo.epochs.shuffle": (
+        ppo_loop.shuffle,
+        {name: {"shuffles": name} for name in ("each_epoch", "once", "never", "after_the_first")},
+    ),
+    "ppo.early_stop.default": (
+        ppo_loop.early_stop_default,
+        {
+            "off": {},
+            **{
+                name: {"stops": name, "by_default": 0.01}
+                for name in ("before_step", "after_step", "after_epoch")
+            },
+        },
+    ),
+    "ppo.early_stop": (
+        ppo_loop.early_stop,
+        {
+            "absent": {},
+            "k3_1.5_before_step": early("k3", 1.5, "before_step"),
+            "k3_1.5_before_step_this_epoch": early("k3", 1.5, "before_step_this_epoch"),
+            "k3_1.5_after_step": early("k3", 1.5, "after_step"),
+            "k3_before_step": early("k3", 1.0, "before_step"),
+            "k3_before_step_this_epoch": early("k3", 1.0, "before_step_this_epoch"),
+            "k3_after_epoch": early("k3", 1.0, "after_epoch"),
+            "k3_1.5_after_epoch": early("k3", 1.5, "after_epoch"),
+            "k1_after_epoch": early("k1", 1.0, "after_epoch"),
+            "k1_1.5_before_step": early("k1", 1.5, "before_step"),
+        },
+    ),
+    "ppo.advantages.recomputed": (
+        ppo_loop.recomputed,
+        {"once": {}, "each_epoch": {"recomputes": True}},
+    ),
+    "ppo.advantage.granularity": (
+        ppo_loop.granularity,
+        {
+            "rollout_and_minibatch": {},
+            "both_rollout": {"ratios_move": False},
+            "both_minibatch": {"sums_over": "minibatch"},
+            "one_step": {"sums_over": "step"},
+        },
+    ),
+    "ppo.iterations": (
+        ppo_loop.iterations,
+        {
+            name: {"steps": name}
+            for name in ("whole_rollouts_more", "remainder_dropped", "exact", "remainder_unused")
+        },
+    ),
+    "ppo.vectorisation": (
+        ppo_loop.vectorisation,
+        {"all_environments": {}, "per_environment": {"counts_all": False}},
+    ),
+}
+
+
+def test_every_variant_of_every_measured_detail_is_here():
+    """The reference loop can be all that the catalogue knows."""
+    assert {id: set(variants) for id, (_, variants) in KNOWN.items()} == {
+        id: set(catalogue.get(id).variants) for id in KNOWN
+    }
+
+
+@pytest.mark.parametrize(
+    ("id", "variant"), [(id, name) for id, (_, variants) in KNOWN.items() for name in variants]
+)
+def test_a_variant_is_told_apart(id, variant):
+    """What is measured on a loop of one variant is judged to be that variant."""
+    detail = catalogue.get(id)
+    measure, variants = KNOWN[id]
+    observed = measure(Loop(**variants[variant]), detail.copy_inputs())
+    assert judge(detail, observed).found == variant
