@@ -84,7 +84,7 @@ def policy_loss(update: Update, i: Inputs) -> np.ndarray:
 def _value_loss(update: Update, value: Any, returns: Any, old: Any, **settings: Any) -> float:
     fed = {"value": float(value), "returns": returns, "old_values": old, "entropy_coefficient": 0.0}
     settings = {"value_coefficient": 1.0, **settings}
-    return update(Settings(max(np.size(returns), 2), **fed, **settings)).loss
+    return update(Settings(np.size(returns), **fed, **settings)).loss
 
 
 def value_loss_scale(update: Update, i: Inputs) -> np.ndarray:
@@ -96,7 +96,8 @@ def value_loss_scale(update: Update, i: Inputs) -> np.ndarray:
 def value_loss_coefficient(update: Update, i: Inputs) -> np.ndarray:
     """The value loss by default over that with a coefficient of 1."""
     del i
-    losses = [_value_loss(update, 3.0, 5.0, 3.0, value_coefficient=c) for c in (None, 1.0)]
+    fed = 3.0, np.full(_ROWS, 5.0), 3.0
+    losses = [_value_loss(update, *fed, value_coefficient=c) for c in (None, 1.0)]
     return np.array([losses[0] / losses[1]])
 
 

@@ -20,8 +20,8 @@ def _update(settings: ppo.Settings) -> ppo.Effects:
     given = settings.named(
         clip_range="clip_range", value_coefficient="vf_coef", entropy_coefficient="ent_coef"
     )
-    if settings.value_clip:
-        given["clip_range_vf"] = settings.value_clip
+    if settings.value_clip is not None:
+        given["clip_range_vf"] = settings.value_clip or None
     if not settings.gradients_clipped:
         given["max_grad_norm"] = ppo_updates.NO_CLIP
     agent = ppo_updates.make(settings.count, normalize_advantage=False, **given)
