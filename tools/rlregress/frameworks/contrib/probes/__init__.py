@@ -1,19 +1,29 @@
-"""Probes of SB3-Contrib, one file per family; all of them ask the class defaults."""
+"""Probes of SB3-Contrib, one file per family; all of them ask the class defaults.
+
+Where several classes answer one detail, the scope of a further one is its name: see ``scopes`` of
+the adapter. A key without a scope has the scope "library".
+"""
 
 from __future__ import annotations
 
-from typing import Mapping, Tuple
+from typing import Any, Mapping, Tuple
 
 from rlregress.frameworks import families
 from rlregress.frameworks.base import Probe, absences
 
 _FAMILIES = families.load_all(
-    __name__, ("sac", "sac_loop", "dqn", "quantiles", "trpo", "maskable", "ars")
+    __name__,
+    ("sac", "sac_loop", "dqn", "quantiles", "trpo", "maskable", "ars", "crossq"),
 )
+
+
+def _key(key: Any) -> Tuple[str, str]:
+    return key if isinstance(key, tuple) else (key, "library")
+
 
 #: (detail id, scope) -> probe.
 PROBES: Mapping[Tuple[str, str], Probe] = {
-    (detail, "library"): probe for family in _FAMILIES for detail, probe in family.PROBES.items()
+    _key(key): probe for family in _FAMILIES for key, probe in family.PROBES.items()
 }
 
 _ACTOR_CRITICS = "of its MaskablePPO only the masks are probed, of its RecurrentPPO nothing yet"

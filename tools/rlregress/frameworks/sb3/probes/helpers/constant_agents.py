@@ -42,6 +42,11 @@ def optimizers(agent: Any) -> Dict[str, torch.optim.Optimizer]:
     return by_role
 
 
+def target_critics(agent: Any) -> Any:
+    """The networks whose values are in targets: those that learn where there are no others."""
+    return getattr(agent, "critic_target", agent.critic)
+
+
 def make_critics_constant(critic: Any, numbers: Iterable[float]) -> None:
     """Let Q network i of a critic output numbers[i] for every input."""
     numbers = list(numbers)
