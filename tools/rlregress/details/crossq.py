@@ -86,8 +86,8 @@ DETAILS: tuple[Detail, ...] = (
         + """Steps do not terminate, the reward is ``reward``. Every Q network is made to output
         ``before`` in every state, then those that learn are made to output ``value``; the
         temperature is 0. Observed, [2]: the target less the reward, over ``discount``; the
-        derivative of the loss of the critics with respect to the output of a Q network, over that
-        of a target without a gradient.""",
+        derivative of the loss of the critics with respect to the output of a Q network, their
+        mean, over that of a target without a gradient.""",
         (f"{_BHATT}, figure 3",),
         {"reward": 0.5, "before": -3.0, "value": 2.0, "discount": 0.9, "batch_size": 64},
         {

@@ -13,7 +13,11 @@ from rlregress.frameworks.base import Probe, absences
 
 _FAMILIES = families.load_all(
     __name__,
-    ("sac", "sac_loop", "dqn", "quantiles", "trpo", "maskable", "ars", "crossq"),
+    (
+        *("sac", "sac_loop", "crossq"),
+        *("dqn", "quantiles"),
+        *("ppo", "recurrent", "trpo", "maskable", "ars"),
+    ),
 )
 
 
@@ -26,7 +30,7 @@ PROBES: Mapping[Tuple[str, str], Probe] = {
     _key(key): probe for family in _FAMILIES for key, probe in family.PROBES.items()
 }
 
-_ACTOR_CRITICS = "of its MaskablePPO only the masks are probed, of its RecurrentPPO nothing yet"
+_ACTOR_CRITICS = "of its classes that learn from rollouts this is not probed yet"
 _OF_SB3 = "is the code of Stable-Baselines3, and checked there"
 
 #: detail id, or family -> what this framework does not have.
@@ -34,10 +38,11 @@ ABSENT: Mapping[str, str] = {
     **absences(_FAMILIES),
     "td3": "has no TD3",
     "ddpg": "has no DDPG",
-    **dict.fromkeys(("ppo", "gae", "policy", "advantage"), _ACTOR_CRITICS),
+    **dict.fromkeys(("policy", "advantage"), _ACTOR_CRITICS),
     **dict.fromkeys(("normalisation", "scaler", "atari", "replay", "nstep", "collection"), _OF_SB3),
     **dict.fromkeys(("logging", "networks", "optimizer"), _OF_SB3),
-    **dict.fromkeys(("adaptive", "deviation", "recurrent"), _ACTOR_CRITICS),
+    "adaptive": "has a learning rate that no divergence moves",
+    "deviation": "is asked where its deviation starts alone (ppo.log_std)",
     **dict.fromkeys(("symmetry", "curiosity", "distillation"), "has nothing of the kind"),
     "empirical": _OF_SB3,
 }

@@ -100,7 +100,8 @@ def _target(inputs: Inputs) -> np.ndarray:
     gradients: List[float] = []
 
     def look() -> None:
-        gradients.append(float(last_linear(agent.critic.q_networks[0]).bias.grad))
+        networks = agent.critic.q_networks
+        gradients.append(float(np.mean([float(last_linear(n).bias.grad) for n in networks])))
 
     with watched_updates.before_steps(agent.critic.optimizer, look):
         target = watched_updates.regression_target(
@@ -176,13 +177,11 @@ def _policy_statistics(inputs: Inputs) -> np.ndarray:
         stepped.append(len(seen))
 
     _remember(_of_policy(agent), inputs)
-    with _passes(_of_policy(agent)) as policy, _passes(critic) as seen:
-        with watched_updates.before_steps(agent.critic.optimizer, learnt):
-            agent.train(gradient_steps=1, batch_size=size)
+    noting = watched_updates.before_steps(agent.critic.optimizer, learnt)
+    with _passes(_of_policy(agent)) as policy, _passes(critic) as seen, noting:
+        agent.train(gradient_steps=1, batch_size=size)
     passes = [policy, policy, seen[stepped[0] :]]
-    numbers = [
-        _made_of(of, inputs[name]) for of, name in zip(passes, ("next", "other", "other"))
-    ]
+    numbers = [_made_of(of, inputs[name]) for of, name in zip(passes, ("next", "other", "other"))]
     return np.array([watched_updates.only(made) for made in numbers])
 
 
@@ -206,7 +205,9 @@ def _networks(inputs: Inputs) -> np.ndarray:
     agent = constant_agents.make(CrossQ, Scripted(), buffer_size=8)
     networks = [agent.actor.latent_pi, agent.critic.q_networks[0]]
     widths = [layer.out_features for network in networks for layer in linear_layers(network)[:2]]
-    return np.array([*widths, *(len(_normalisations(network)) for network in networks)], dtype=float)
+    return np.array(
+        [*widths, *(len(_normalisations(network)) for network in networks)], dtype=float
+    )
 
 
 PROBES: Mapping[str, Probe] = {

@@ -9,11 +9,13 @@ import torch
 
 from rlregress.frameworks import watched_updates
 from rlregress.frameworks.base import Inputs
-from rlregress.frameworks.sb3.probes.helpers import ppo_updates
+from rlregress.frameworks.sb3.probes.helpers import on_policy, ppo_updates
+from rlregress.frameworks.sb3.probes.helpers.on_policy import Asking, OnPolicy
 
 
-def _policy_loss(inputs: Inputs) -> np.ndarray:
+def _policy_loss(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     agent = ppo_updates.make(
+        kind,
         len(inputs["ratios"]),
         clip_range=float(inputs["clip_range"]),
         normalize_advantage=False,
@@ -21,13 +23,14 @@ def _policy_loss(inputs: Inputs) -> np.ndarray:
         ent_coef=0.0,
     )
     losses = ppo_updates.total_losses(
-        agent, advantages=inputs["advantages"], ratios=inputs["ratios"]
+        kind, agent, advantages=inputs["advantages"], ratios=inputs["ratios"]
     )
     return np.array([watched_updates.only(losses)])
 
 
-def _normalisation(inputs: Inputs) -> np.ndarray:
+def _normalisation(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     agent = ppo_updates.make(
+        kind,
         len(inputs["advantages"]),
         batch_size=int(inputs["minibatch_size"]),
         clip_range=0.2,
@@ -35,13 +38,14 @@ def _normalisation(inputs: Inputs) -> np.ndarray:
         ent_coef=0.0,
     )
     losses = ppo_updates.total_losses(
-        agent, advantages=inputs["advantages"], ratios=inputs["ratio"]
+        kind, agent, advantages=inputs["advantages"], ratios=inputs["ratio"]
     )
     return np.array([np.mean(losses)])
 
 
-def _normalisation_epsilon(inputs: Inputs) -> np.ndarray:
+def _normalisation_epsilon(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     agent = ppo_updates.make(
+        kind,
         len(inputs["advantages"]),
         clip_range=0.2,
         normalize_advantage=True,
@@ -49,77 +53,81 @@ def _normalisation_epsilon(inputs: Inputs) -> np.ndarray:
         ent_coef=0.0,
     )
     losses = ppo_updates.total_losses(
-        agent, advantages=inputs["advantages"], ratios=inputs["ratio"]
+        kind, agent, advantages=inputs["advantages"], ratios=inputs["ratio"]
     )
     return np.array([watched_updates.only(losses)])
 
 
-def _value_losses(batches: Sequence[Mapping[str, Any]], n: int, **arguments: Any) -> np.ndarray:
+def _value_losses(
+    kind: OnPolicy, batches: Sequence[Mapping[str, Any]], n: int, **arguments: Any
+) -> np.ndarray:
     """The value loss of each minibatch of n samples: the total loss where nothing else enters."""
-    agent = ppo_updates.make(n, normalize_advantage=False, vf_coef=1.0, ent_coef=0.0, **arguments)
+    agent = ppo_updates.make(
+        kind, n, normalize_advantage=False, vf_coef=1.0, ent_coef=0.0, **arguments
+    )
     return np.array(
-        [watched_updates.only(ppo_updates.total_losses(agent, **batch)) for batch in batches]
+        [watched_updates.only(ppo_updates.total_losses(kind, agent, **batch)) for batch in batches]
     )
 
 
-def _value_loss_scale(inputs: Inputs) -> np.ndarray:
+def _value_loss_scale(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     batch = {"value": inputs["value"], "returns": inputs["return"], "old_values": inputs["value"]}
-    return _value_losses([batch], int(inputs["batch_size"]))
+    return _value_losses(kind, [batch], int(inputs["batch_size"]))
 
 
-def _value_loss_distance(inputs: Inputs) -> np.ndarray:
+def _value_loss_distance(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     wanted = float(inputs["return"])
     batches = [
         {"value": wanted + error, "returns": wanted, "old_values": wanted + error}
         for error in inputs["errors"]
     ]
-    losses = _value_losses(batches, int(inputs["batch_size"]))
+    losses = _value_losses(kind, batches, int(inputs["batch_size"]))
     return losses[1:] / losses[0]
 
 
-def _value_loss_coefficient(inputs: Inputs) -> np.ndarray:
+def _value_loss_coefficient(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     batch = {"value": 3.0, "returns": 5.0, "old_values": 3.0}
     by_default = watched_updates.only(
-        ppo_updates.total_losses(ppo_updates.make(8, ent_coef=0.0), **batch)
+        ppo_updates.total_losses(kind, ppo_updates.make(kind, 8, ent_coef=0.0), **batch)
     )
-    return by_default / _value_losses([batch], 8)
+    return by_default / _value_losses(kind, [batch], 8)
 
 
-def _clipped_value_losses(inputs: Inputs, **arguments: Any) -> np.ndarray:
+def _clipped_value_losses(kind: OnPolicy, inputs: Inputs, **arguments: Any) -> np.ndarray:
     batches = [
         {"value": inputs["value"], "old_values": old, "returns": returns}
         for old, returns in zip(inputs["old_values"], inputs["returns"])
     ]
-    losses = _value_losses(batches, inputs["old_values"].shape[1], **arguments)
+    losses = _value_losses(kind, batches, inputs["old_values"].shape[1], **arguments)
     return losses[:2] / losses[2]
 
 
-def _value_clip(inputs: Inputs) -> np.ndarray:
-    return _clipped_value_losses(inputs, clip_range_vf=float(inputs["clip_range"]))
+def _value_clip(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    return _clipped_value_losses(kind, inputs, clip_range_vf=float(inputs["clip_range"]))
 
 
-def _gradient_of_log_std(**arguments: Any) -> float:
+def _gradient_of_log_std(kind: OnPolicy, **arguments: Any) -> float:
     agent = ppo_updates.make(
-        8, normalize_advantage=False, max_grad_norm=ppo_updates.NO_CLIP, **arguments
+        kind, 8, normalize_advantage=False, max_grad_norm=ppo_updates.NO_CLIP, **arguments
     )
-    ppo_updates.fill(agent)
+    ppo_updates.fill(kind, agent)
     agent.train()
     return agent.policy.log_std.grad.item()
 
 
-def _entropy_bonus(inputs: Inputs) -> np.ndarray:
-    return np.array([_gradient_of_log_std(ent_coef=float(inputs["coefficient"]))])
+def _entropy_bonus(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    return np.array([_gradient_of_log_std(kind, ent_coef=float(inputs["coefficient"]))])
 
 
-def _entropy_coefficient(inputs: Inputs) -> np.ndarray:
-    return np.array([_gradient_of_log_std() / _gradient_of_log_std(ent_coef=1.0)])
+def _entropy_coefficient(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    return np.array([_gradient_of_log_std(kind) / _gradient_of_log_std(kind, ent_coef=1.0)])
 
 
-def _gradient_clip(inputs: Inputs) -> np.ndarray:
+def _gradient_clip(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     # Advantage and error are so large that each half has a norm far above the one asked for.
     far = 1e3 * float(inputs["raw_norm"])
-    agent = ppo_updates.make(8, normalize_advantage=False)
-    ppo_updates.fill(agent, advantages=far, returns=far)
+    agent = ppo_updates.make(kind, 8, normalize_advantage=False)
+    ppo_updates.fill(kind, agent, advantages=far, returns=far)
     norms: List[float] = []
 
     def look() -> None:
@@ -131,14 +139,15 @@ def _gradient_clip(inputs: Inputs) -> np.ndarray:
     return np.array([min(watched_updates.only(norms), float(inputs["cap"]))])
 
 
-def _adam_epsilon(inputs: Inputs) -> np.ndarray:
-    optimizer = ppo_updates.make(8).policy.optimizer
+def _adam_epsilon(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    optimizer = ppo_updates.make(kind, 8).policy.optimizer
     if not isinstance(optimizer, torch.optim.Adam):
         raise RuntimeError(f"the optimiser is no Adam but {type(optimizer).__name__}")
     return np.log10([optimizer.param_groups[0]["eps"]])
 
 
-PROBES = {
+#: detail -> its probe of a class
+BY_CLASS: Mapping[str, Asking] = {
     "ppo.policy_loss.clip": _policy_loss,
     "ppo.advantage_normalisation": _normalisation,
     "ppo.advantage_normalisation.epsilon": _normalisation_epsilon,
@@ -152,3 +161,4 @@ PROBES = {
     "ppo.gradient_clip": _gradient_clip,
     "ppo.adam.epsilon": _adam_epsilon,
 }
+PROBES = on_policy.of(OnPolicy(), BY_CLASS)

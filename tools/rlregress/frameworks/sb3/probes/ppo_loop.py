@@ -2,55 +2,60 @@
 
 from __future__ import annotations
 
-from typing import Any, List
+from typing import Any, List, Mapping
 
 import numpy as np
 
 from rlregress.frameworks.base import Inputs
-from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.recorded_training import growth, parallel_gradient
 from rlregress.frameworks.sb3 import gyms
-from rlregress.frameworks.sb3.probes.helpers import constant_agents, ppo_trainings
-from rlregress.frameworks.scripted import Scripted, counting, end_after
+from rlregress.frameworks.sb3.probes.helpers import constant_agents, on_policy, ppo_trainings
+from rlregress.frameworks.sb3.probes.helpers.on_policy import Asking, OnPolicy
+from rlregress.frameworks.scripted import counting, end_after
 
 
-def _one_rollout(steps: int, **arguments: Any) -> ppo_trainings.AgentTraining:
-    return ppo_trainings.train(counting(steps), steps, n_steps=steps, **arguments)
+def _one_rollout(kind: OnPolicy, steps: int, **arguments: Any) -> ppo_trainings.AgentTraining:
+    return ppo_trainings.train(
+        kind, counting(steps, kind.environment), steps, n_steps=steps, **arguments
+    )
 
 
-def _minibatches(inputs: Inputs) -> np.ndarray:
+def _minibatches(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     steps = int(inputs["rollout_steps"])
-    return _one_rollout(steps, batch_size=int(inputs["minibatch_size"])).minibatches(steps)
+    return _one_rollout(kind, steps, batch_size=int(inputs["minibatch_size"])).minibatches(steps)
 
 
-def _minibatches_remainder(inputs: Inputs) -> np.ndarray:
+def _minibatches_remainder(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     n = int(inputs["rollout_steps"])
     training = ppo_trainings.train(
-        Scripted(), 2 * n, n_steps=n, batch_size=int(inputs["minibatch_size"])
+        kind, kind.environment(), 2 * n, n_steps=n, batch_size=int(inputs["minibatch_size"])
     )
     return np.array([len(training.rates)])
 
 
-def _minibatches_parameter(inputs: Inputs) -> np.ndarray:
+def _minibatches_parameter(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     size = int(inputs["minibatch_size"])
-    return growth([_one_rollout(int(n), batch_size=size) for n in inputs["rollout_steps"]])
+    return growth([_one_rollout(kind, int(n), batch_size=size) for n in inputs["rollout_steps"]])
 
 
-def _epochs_shuffle(inputs: Inputs) -> np.ndarray:
+def _epochs_shuffle(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     steps = int(inputs["rollout_steps"])
     training = _one_rollout(
-        steps, batch_size=int(inputs["minibatch_size"]), n_epochs=int(inputs["epochs"])
+        kind, steps, batch_size=int(inputs["minibatch_size"]), n_epochs=int(inputs["epochs"])
     )
     return training.order(steps)
 
 
-def _with_ratio(ratio: float, inputs: Inputs, **arguments: Any) -> ppo_trainings.AgentTraining:
+def _with_ratio(
+    kind: OnPolicy, ratio: float, inputs: Inputs, **arguments: Any
+) -> ppo_trainings.AgentTraining:
     """An update on 4 samples whose ratio is ``ratio``, learning rate 0."""
 
     def lower(buffer: Any) -> None:
         buffer.log_probs -= float(np.log(ratio))
 
     return _one_rollout(
+        kind,
         4,
         batch_size=4 // int(inputs["minibatches"]),
         n_epochs=int(inputs["epochs"]),
@@ -60,34 +65,39 @@ def _with_ratio(ratio: float, inputs: Inputs, **arguments: Any) -> ppo_trainings
     )
 
 
-def _early_stop_default(inputs: Inputs) -> np.ndarray:
-    return np.array([len(_with_ratio(float(inputs["ratio"]), inputs).rates)])
+def _early_stop_default(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    return np.array([len(_with_ratio(kind, float(inputs["ratio"]), inputs).rates)])
 
 
-def _early_stop(inputs: Inputs) -> np.ndarray:
+def _early_stop(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     counts: List[int] = []
     for ratio in inputs["ratios"]:
-        training = _with_ratio(float(ratio), inputs, target_kl=float(inputs["target"]))
+        training = _with_ratio(kind, float(ratio), inputs, target_kl=float(inputs["target"]))
         counts += [len(training.rates), len(training.evaluated)]
     return np.array(counts)
 
 
-def _kl_estimator(inputs: Inputs) -> np.ndarray:
+def _kl_estimator(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     ratios = np.array(inputs["ratios"])
 
     def lower(buffer: Any) -> None:
         buffer.log_probs -= np.log(ratios)[:, None].astype(np.float32)
 
     training = _one_rollout(
-        len(ratios), batch_size=len(ratios), learning_rate=constant_agents.FROZEN, change=lower
+        kind,
+        len(ratios),
+        batch_size=len(ratios),
+        learning_rate=constant_agents.FROZEN,
+        change=lower,
     )
     return np.array([training.agent.logger.name_to_value["train/approx_kl"]])
 
 
-def _advantages_recomputed(inputs: Inputs) -> np.ndarray:
+def _advantages_recomputed(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     rewards = np.array(inputs["rewards"])
     training = ppo_trainings.train(
-        counting(len(rewards), rewards=rewards),
+        kind,
+        counting(len(rewards), kind.environment, rewards=rewards),
         len(rewards),
         n_steps=len(rewards),
         batch_size=2,
@@ -97,43 +107,47 @@ def _advantages_recomputed(inputs: Inputs) -> np.ndarray:
     return training.recomputed(len(rewards))
 
 
-def _granularity(inputs: Inputs) -> np.ndarray:
+def _granularity(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     rewards = np.array(inputs["rewards"])
     n = len(rewards)
     training = ppo_trainings.train(
-        counting(n, rewards=rewards, terminated=end_after(n)),
+        kind,
+        counting(n, kind.environment, rewards=rewards, terminated=end_after(n)),
         n,
         n_steps=n,
         batch_size=2,
         learning_rate=0.1,
         gamma=1.0,
         gae_lambda=1.0,
-        prepare=lambda agent: make_constant(agent.policy.value_net, 0.0),
+        prepare=lambda agent: kind.be_constant(agent, 0.0),
     )
     return training.granularity(n, training.log_ratios)
 
 
-def _iterations(inputs: Inputs) -> np.ndarray:
-    environment = counting(64)
+def _iterations(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    environment = counting(64, kind.environment)
     n = int(inputs["rollout_steps"])
-    training = ppo_trainings.train(environment, int(inputs["total_steps"]), n_steps=n, batch_size=n)
+    training = ppo_trainings.train(
+        kind, environment, int(inputs["total_steps"]), n_steps=n, batch_size=n
+    )
     return np.array([len(environment.received), len(training.rates)])
 
 
-def _vectorisation(inputs: Inputs) -> np.ndarray:
-    environments = [Scripted() for _ in range(int(inputs["environments"]))]
+def _vectorisation(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    environments = [kind.environment() for _ in range(int(inputs["environments"]))]
     n = int(inputs["rollout_steps"])
     ppo_trainings.train(
-        gyms.side_by_side(*environments), int(inputs["total_steps"]), n_steps=n, batch_size=n
+        kind, gyms.side_by_side(*environments), int(inputs["total_steps"]), n_steps=n, batch_size=n
     )
     steps = [len(environment.received) for environment in environments]
     return np.array([sum(steps), steps[0]])
 
 
-def _parallel_gradient(inputs: Inputs) -> np.ndarray:
-    environments = [Scripted() for _ in range(int(inputs["environments"]))]
+def _parallel_gradient(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    environments = [kind.environment() for _ in range(int(inputs["environments"]))]
     return parallel_gradient(
         lambda: ppo_trainings.train(
+            kind,
             gyms.side_by_side(*environments),
             4 * len(environments),
             n_steps=4,
@@ -142,7 +156,7 @@ def _parallel_gradient(inputs: Inputs) -> np.ndarray:
     )
 
 
-def _segments(inputs: Inputs) -> np.ndarray:
+def _segments(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     limit = int(inputs["time_limit"])
     terminal: List[bool] = []
 
@@ -150,12 +164,13 @@ def _segments(inputs: Inputs) -> np.ndarray:
         arrays = [array for array in vars(buffer).values() if isinstance(array, np.ndarray)]
         terminal.append(any(np.any(array == limit) for array in arrays))
 
-    environment = counting(limit, truncated=end_after(limit), restarts=True)
-    training = ppo_trainings.train(environment, 15, n_steps=5, batch_size=5, change=look)
+    environment = counting(limit, kind.environment, truncated=end_after(limit), restarts=True)
+    training = ppo_trainings.train(kind, environment, 15, n_steps=5, batch_size=5, change=look)
     return np.array([*np.concatenate(training.stored), any(terminal)])
 
 
-PROBES = {
+#: detail -> its probe of a class
+BY_CLASS: Mapping[str, Asking] = {
     "ppo.minibatches": _minibatches,
     "ppo.minibatches.remainder": _minibatches_remainder,
     "ppo.minibatches.parameter": _minibatches_parameter,
@@ -170,3 +185,4 @@ PROBES = {
     "ppo.parallel_gradient": _parallel_gradient,
     "ppo.segments": _segments,
 }
+PROBES = on_policy.of(OnPolicy(), BY_CLASS)

@@ -3,44 +3,40 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, Mapping
 
 import numpy as np
 import torch
-from stable_baselines3 import PPO
 
 from rlregress.frameworks import watched_updates
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.layers import linear_layers, make_constant, ppo_architecture
-from rlregress.frameworks.sb3.probes.helpers import constant_agents, ppo_updates
-from rlregress.frameworks.scripted import Scripted
+from rlregress.frameworks.sb3.probes.helpers import on_policy, ppo_updates
+from rlregress.frameworks.sb3.probes.helpers.on_policy import Asking, OnPolicy
 
 
-def _policy(low: float = -1.0, high: float = 1.0) -> Any:
-    return constant_agents.make(PPO, Scripted(low, high), n_steps=8, batch_size=8)
+def _policy(kind: OnPolicy, low: float = -1.0, high: float = 1.0) -> Any:
+    return kind.make(kind.environment(low, high), n_steps=8, batch_size=8)
 
 
-def _networks(inputs: Inputs) -> np.ndarray:
-    policy = _policy().policy
+def _networks(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    policy = _policy(kind).policy
     parts = [policy.mlp_extractor.policy_net, policy.mlp_extractor.value_net]
     fed = torch.tensor(np.array(inputs["fed"]), dtype=torch.float32)
     return ppo_architecture(parts, 0, parts, fed)
 
 
-def _log_std(inputs: Inputs) -> np.ndarray:
-    policy = _policy().policy
+def _log_std(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    agent = _policy(kind)
     with torch.no_grad():
-        for layer in linear_layers(policy):
+        for layer in linear_layers(agent.policy):
             layer.bias.zero_()
-        logs = [
-            policy.get_distribution(torch.tensor([[x]])).distribution.stddev.log().item()
-            for x in (0.0, float(inputs["observation"]))
-        ]
+        logs = [np.log(kind.deviation(agent, x)) for x in (0.0, float(inputs["observation"]))]
     return np.array([logs[0], abs(logs[1] - logs[0]) > 1e-6])
 
 
-def _action_distribution(inputs: Inputs) -> np.ndarray:
-    agent = _policy(float(inputs["low"]), float(inputs["high"]))
+def _action_distribution(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    agent = _policy(kind, float(inputs["low"]), float(inputs["high"]))
     executed = []
     agent.env.reset()
     with torch.no_grad():
@@ -53,8 +49,9 @@ def _action_distribution(inputs: Inputs) -> np.ndarray:
     return np.array(executed)
 
 
-def _value_clip_range(inputs: Inputs) -> np.ndarray:
+def _value_clip_range(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     agent = ppo_updates.make(
+        kind,
         8,
         normalize_advantage=False,
         vf_coef=1.0,
@@ -63,35 +60,35 @@ def _value_clip_range(inputs: Inputs) -> np.ndarray:
     )
     feed = {"value": inputs["value"], "returns": inputs["return"]}
     losses = [
-        watched_updates.only(ppo_updates.total_losses(agent, old_values=old, **feed))
+        watched_updates.only(ppo_updates.total_losses(kind, agent, old_values=old, **feed))
         for old in (inputs["old_value"], inputs["value"])
     ]
     return np.array([losses[0] / losses[1]])
 
 
-def _value_gradients(inputs: Inputs, **arguments: Any) -> np.ndarray:
+def _value_gradients(kind: OnPolicy, inputs: Inputs, **arguments: Any) -> np.ndarray:
     agent = ppo_updates.make(
-        8, normalize_advantage=False, max_grad_norm=ppo_updates.NO_CLIP, **arguments
+        kind, 8, normalize_advantage=False, max_grad_norm=ppo_updates.NO_CLIP, **arguments
     )
     gradients = []
     for value, wanted in zip(inputs["values"], inputs["returns"]):
-        ppo_updates.fill(agent, value=value, returns=wanted, old_values=inputs["old_value"])
+        ppo_updates.fill(kind, agent, value=value, returns=wanted, old_values=inputs["old_value"])
         agent.train()
         gradients.append(agent.policy.value_net.bias.grad.item())
     return np.array(gradients)
 
 
-def _value_clip_gradient(inputs: Inputs) -> np.ndarray:
-    clipped = _value_gradients(inputs, clip_range_vf=float(inputs["clip_range"]))
-    return clipped / _value_gradients(inputs, clip_range_vf=None)
+def _value_clip_gradient(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    clipped = _value_gradients(kind, inputs, clip_range_vf=float(inputs["clip_range"]))
+    return clipped / _value_gradients(kind, inputs, clip_range_vf=None)
 
 
-def _loss_sign(inputs: Inputs) -> np.ndarray:
+def _loss_sign(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     coefficient = float(inputs["coefficient"])
-    agent = ppo_updates.make(8, normalize_advantage=False, ent_coef=coefficient)
+    agent = ppo_updates.make(kind, 8, normalize_advantage=False, ent_coef=coefficient)
 
     def loss(**feed: Any) -> float:
-        return watched_updates.only(ppo_updates.total_losses(agent, **feed))
+        return watched_updates.only(ppo_updates.total_losses(kind, agent, **feed))
 
     without = loss()
     changes = [loss(advantages=1.0) - without, np.sign(loss(returns=1.0) - without)]
@@ -100,18 +97,19 @@ def _loss_sign(inputs: Inputs) -> np.ndarray:
     return np.array([*changes, (loss() - without) / coefficient])
 
 
-def _normalisation_of_one(inputs: Inputs) -> np.ndarray:
+def _normalisation_of_one(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     with warnings.catch_warnings():
         # a minibatch of one can only be the last of a rollout, of which the agent warns
         warnings.simplefilter("ignore")
         agent = ppo_updates.make(
-            3, batch_size=2, normalize_advantage=True, vf_coef=0.0, ent_coef=0.0
+            kind, 3, batch_size=2, normalize_advantage=True, vf_coef=0.0, ent_coef=0.0
         )
-    loss = ppo_updates.total_losses(agent, advantages=float(inputs["advantage"]))[-1]
+    loss = ppo_updates.total_losses(kind, agent, advantages=float(inputs["advantage"]))[-1]
     return np.array([1.0, loss] if np.isfinite(loss) else [0.0, 0.0])
 
 
-PROBES = {
+#: detail -> its probe of a class
+BY_CLASS: Mapping[str, Asking] = {
     "ppo.advantage_normalisation.single": _normalisation_of_one,
     "ppo.networks": _networks,
     "ppo.log_std": _log_std,
@@ -120,3 +118,4 @@ PROBES = {
     "ppo.value_clip.gradient": _value_clip_gradient,
     "ppo.loss.sign": _loss_sign,
 }
+PROBES = on_policy.of(OnPolicy(), BY_CLASS)
