@@ -57,9 +57,9 @@ DETAILS: tuple[Detail, ...] = (
         "How are sequences put into minibatches, and are all of them used?",
         _MEMORY
         + """``environments`` environments whose observation is their number, ``minibatches``
-        minibatches, two epochs or more. Observed, [4]: steps in the first minibatch over ``rollout``;
-        environments that an epoch uses; 1 if every epoch has them in their order, else 0; 1 if
-        every epoch has the order of the first, else 0.""",
+        minibatches, two epochs or more. Observed, [4]: steps in the first minibatch over
+        ``rollout``; environments that an epoch uses; 1 if every epoch has them in their order, else
+        0; 1 if every epoch has the order of the first, else 0.""",
         _SOURCES,
         {"environments": 5, "minibatches": 2, "rollout": 4},
         {
