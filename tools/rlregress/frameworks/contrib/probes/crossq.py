@@ -74,10 +74,13 @@ def _passes(layer: Any) -> Iterator[List[_Pass]]:
         handle.remove()
 
 
-def _made_of(passes: List[_Pass], number: float) -> List[float]:
-    """What became of an observation in each of the passes that hold it."""
+def _made_of(passes: List[_Pass], number: float) -> float:
+    """What became of an observation in the one pass that holds it."""
     found = [made[given == np.float32(number)] for given, made in passes]
-    return [float(rows.mean()) for rows in found if len(rows)]
+    rows = [float(made.mean()) for made in found if len(made)]
+    if len(rows) != 1:
+        raise RuntimeError(f"expected one pass with the observation {number}, saw {len(rows)}")
+    return rows[0]
 
 
 def _batch(inputs: Inputs) -> np.ndarray:
@@ -86,8 +89,7 @@ def _batch(inputs: Inputs) -> np.ndarray:
     _transitions(agent, [inputs["current"]] * size, inputs["next"])
     with _passes(_of_critic(agent)) as passes:
         agent.train(gradient_steps=1, batch_size=size)
-    numbers = [_made_of(passes, inputs[name]) for name in ("current", "next")]
-    return np.array([watched_updates.only(made) for made in numbers])
+    return np.array([_made_of(passes, inputs[name]) for name in ("current", "next")])
 
 
 def _target(inputs: Inputs) -> np.ndarray:
@@ -156,7 +158,7 @@ def _acting(inputs: Inputs) -> np.ndarray:
     for act in (lambda: agent.learn(1), lambda: agent.predict(asked, deterministic=True)):
         with _passes(layer) as passes:
             act()
-        acting.append(watched_updates.only(_made_of(passes, inputs["current"])))
+        acting.append(_made_of(passes, inputs["current"]))
     moved = float(layer.ra_mean[0]) != float(inputs["mean"])
     return np.array([*acting, moved], dtype=np.float64)
 
@@ -181,8 +183,8 @@ def _policy_statistics(inputs: Inputs) -> np.ndarray:
     with _passes(_of_policy(agent)) as policy, _passes(critic) as seen, noting:
         agent.train(gradient_steps=1, batch_size=size)
     passes = [policy, policy, seen[stepped[0] :]]
-    numbers = [_made_of(of, inputs[name]) for of, name in zip(passes, ("next", "other", "other"))]
-    return np.array([watched_updates.only(made) for made in numbers])
+    names = ("next", "other", "other")
+    return np.array([_made_of(of, inputs[name]) for of, name in zip(passes, names)])
 
 
 def _policy_delay(inputs: Inputs) -> np.ndarray:
