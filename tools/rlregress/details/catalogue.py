@@ -46,6 +46,7 @@ MODULES = (
     "trpo",
     "maskable",
     "ars",
+    "crossq",
     "adaptive",
     "recurrent",
     "symmetry",

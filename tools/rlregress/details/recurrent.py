@@ -53,9 +53,9 @@ DETAILS: tuple[Detail, ...] = (
         "How are sequences put into minibatches, and are all of them used?",
         _MEMORY
         + """``environments`` environments whose observation is their number, ``minibatches``
-        minibatches, two epochs. Observed, [4]: environments in the first minibatch; those that an
-        epoch uses; 1 if they come in their order, else 0; 1 if the second epoch has the order of
-        the first, else 0.""",
+        minibatches, two epochs or more. Observed, [4]: steps in the first minibatch over
+        ``rollout``; environments that an epoch uses; 1 if every epoch has them in their order, else
+        0; 1 if every epoch has the order of the first, else 0.""",
         _SOURCES,
         {"environments": 5, "minibatches": 2, "rollout": 4},
         {
@@ -69,6 +69,15 @@ DETAILS: tuple[Detail, ...] = (
                 always(2.0, 4.0, 0.0, 0.0),
             ),
             "permutation": ("whole environments, drawn anew", always(2.0, 5.0, 0.0, 0.0)),
+            "rotated_cut": (
+                "steps in their order from one that is drawn anew in each epoch, cut where a "
+                "minibatch is full",
+                always(2.5, 5.0, 0.0, 0.0),
+            ),
+            "in_order_cut": (
+                "steps in their order, cut where a minibatch is full",
+                always(2.5, 5.0, 1.0, 1.0),
+            ),
         },
         consequence="""Environments that are left over are simulated for nothing, and minibatches
         that never change are more correlated.""",
@@ -90,5 +99,70 @@ DETAILS: tuple[Detail, ...] = (
         },
         consequence="""The loss is smaller the shorter episodes are: the same learning rate makes
         smaller steps where the agent falls early.""",
+    ),
+    make_detail(
+        "recurrent.bootstrap",
+        "With which hidden state is the value computed that a truncation, or a rollout, ends in?",
+        _MEMORY
+        + """Every observation is the same; the first episode is truncated after ``episode`` steps,
+        the rollout ends after ``rollout``, inside of the second; nothing is learnt. Observed, [4]:
+        1 if the value added at the truncation is that of step ``episode`` of the second episode,
+        else 0; 1 if it is that of the very first step, else 0; the same for the value at the end of
+        the rollout, of which the next rollout begins with the right one.""",
+        _SOURCES,
+        {"episode": 3, "rollout": 8},
+        {
+            "carried": ("with that of the steps before, at both", always(1.0, 0.0, 1.0, 0.0)),
+            "zeros": ("with zeros, at both", always(0.0, 1.0, 0.0, 1.0)),
+            "zeros_at_truncations": ("with zeros at truncations", always(0.0, 1.0, 1.0, 0.0)),
+            "zeros_at_ends": ("with zeros at the end of a rollout", always(1.0, 0.0, 0.0, 1.0)),
+        },
+        consequence="""The value is that of an observation without its history: advantages before it
+        are wrong by the difference.""",
+    ),
+    make_detail(
+        "recurrent.critic",
+        "Does the value network have its own memory by default?",
+        """The policy has a recurrent layer; every observation is the same. Observed, [2]: 1 if
+        values of the first ``rollout`` steps differ, else 0; 1 if they are others where the
+        policy's recurrent layer has only zeros, else 0.""",
+        _SOURCES,
+        {"rollout": 4},
+        {
+            "own": ("yes", always(1.0, 0.0)),
+            "shared": ("it shares that of the policy", always(1.0, 1.0)),
+            "none": ("it has none", always(0.0, 0.0)),
+        },
+        consequence="""A value network without memory cannot tell histories apart; one that shares
+        the policy's changes with it.""",
+    ),
+    make_detail(
+        "recurrent.predict",
+        "Is the hidden state carried where a user asks for actions, and in an evaluation?",
+        _MEMORY
+        + """Every observation is the same. Observed, [5]: 1 if the best action differs from that of
+        a first step, else 0: with the state that the first step returned; with it and the flag of a
+        new episode; without a state, once more; in the second step of the framework's evaluation;
+        in the first step of its second episode.""",
+        ("documentation of each framework",),
+        {"episode": 2},
+        {
+            "carried_and_reset": (
+                "handed over, begun anew with an episode",
+                always(1.0, 0.0, 0.0, 1.0, 0.0),
+            ),
+            "never_reset": ("handed over, never begun anew", always(1.0, 1.0, 0.0, 1.0, 1.0)),
+            "evaluation_not_reset": (
+                "handed over, begun anew by users alone",
+                always(1.0, 0.0, 0.0, 1.0, 1.0),
+            ),
+            "evaluation_forgets": (
+                "handed over by users alone",
+                always(1.0, 0.0, 0.0, 0.0, 0.0),
+            ),
+            "forgotten": ("no", always(0.0, 0.0, 0.0, 0.0, 0.0)),
+        },
+        consequence="""A policy with memory is evaluated as one without, or with that of the episode
+        before: returns are of another policy.""",
     ),
 )

@@ -340,7 +340,8 @@ class Adapter:
     algorithms: Tuple[str, ...] = ()
     #: algorithms beside these that no cell trains: their behaviour is asked, not their returns.
     behavior_only: Tuple[str, ...] = ()
-    #: the scopes a detail can be probed in: "library" (class defaults), "trainer", "script".
+    #: the scopes a detail can be probed in: "library" (class defaults), "trainer", "script", or the
+    #: name of a class where several classes have the detail, and "library" is another one of them.
     scopes: Tuple[str, ...] = ("library",)
     #: methods whose return values a trace records, "module:Class.method", with all subclasses: what
     #: vector environments, normalisers and collectors hand out.

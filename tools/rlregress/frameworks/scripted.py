@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import gymnasium
 import numpy as np
@@ -98,10 +98,14 @@ def end_after(steps: int) -> List[float]:
     return [0.0] * (steps - 1) + [1.0]
 
 
-def counting(steps: int, **script: Any) -> Scripted:
-    """An environment whose observation is the number of steps done, up to ``steps``."""
+def counting(steps: int, make: Callable[..., Any] = Scripted, **script: Any) -> Any:
+    """An environment whose observation is the number of steps done, up to ``steps``.
+
+    Args:
+        make: makes the environment of such a script.
+    """
     counted = np.arange(steps, dtype=np.float64)
-    return Scripted(observations=counted, next_observations=counted + 1.0, **script)
+    return make(observations=counted, next_observations=counted + 1.0, **script)
 
 
 def ending_both_ways() -> Scripted:

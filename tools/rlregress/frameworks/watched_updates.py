@@ -43,7 +43,8 @@ def regression_target(update: Callable[[], Any]) -> float:
         def recording(
             input: torch.Tensor, target: torch.Tensor, *rest: Any, **keywords: Any
         ) -> Any:
-            recorded.append((input if target.requires_grad else target).detach().flatten())
+            exchanged = target.requires_grad and not input.requires_grad
+            recorded.append((input if exchanged else target).detach().flatten())
             return distance(input, target, *rest, **keywords)
 
         return recording

@@ -9,13 +9,18 @@ from rlregress.frameworks.base import ProbedAdapter
 
 
 class Contrib(ProbedAdapter):
-    """QR-DQN, with the details of DQN as well, TQC, with those of SAC, TRPO, and MaskablePPO."""
+    """QR-DQN, with the details of DQN as well, TQC and CrossQ, with those of SAC, and ARS.
+
+    MaskablePPO, RecurrentPPO and TRPO have details of PPO beside their own.
+    """
 
     name = "contrib"
     title = "SB3-Contrib"
     packages = ("sb3-contrib", "torch")
     modules = ("sb3_contrib",)
     beneath = ("stable_baselines3",)
+    #: "library" is the class that has the family's name, TQC for SAC, and QR-DQN for DQN.
+    scopes = ("library", "CrossQ", "MaskablePPO", "RecurrentPPO", "TRPO")
     public = (
         "sb3_contrib",
         *(f"sb3_contrib.{module}" for module in ("ars", "crossq", "ppo_mask", "ppo_recurrent")),

@@ -33,6 +33,7 @@ ABSENT: Mapping[str, str] = {
     "trpo": "has no TRPO",
     "ars": "has no ARS",
     "maskable": "masks no actions",
+    "crossq": "has no CrossQ",
     "adaptive": "has a learning rate that no divergence moves (ppo.learning_rate.adaptive)",
     "deviation": "is asked where its deviation starts alone (ppo.log_std)",
     "recurrent": "of its script with an LSTM nothing is probed yet",

@@ -1,22 +1,36 @@
-"""Probes of SB3-Contrib, one file per family; all of them ask the class defaults."""
+"""Probes of SB3-Contrib, one file per family; all of them ask the class defaults.
+
+Where several classes answer one detail, the scope of a further one is its name: see ``scopes`` of
+the adapter. A key without a scope has the scope "library".
+"""
 
 from __future__ import annotations
 
-from typing import Mapping, Tuple
+from typing import Any, Mapping, Tuple
 
 from rlregress.frameworks import families
 from rlregress.frameworks.base import Probe, absences
 
 _FAMILIES = families.load_all(
-    __name__, ("sac", "sac_loop", "dqn", "quantiles", "trpo", "maskable", "ars")
+    __name__,
+    (
+        *("sac", "sac_loop", "crossq"),
+        *("dqn", "quantiles"),
+        *("ppo", "recurrent", "trpo", "maskable", "ars"),
+    ),
 )
+
+
+def _key(key: Any) -> Tuple[str, str]:
+    return key if isinstance(key, tuple) else (key, "library")
+
 
 #: (detail id, scope) -> probe.
 PROBES: Mapping[Tuple[str, str], Probe] = {
-    (detail, "library"): probe for family in _FAMILIES for detail, probe in family.PROBES.items()
+    _key(key): probe for family in _FAMILIES for key, probe in family.PROBES.items()
 }
 
-_ACTOR_CRITICS = "of its MaskablePPO only the masks are probed, of its RecurrentPPO nothing yet"
+_ACTOR_CRITICS = "of its classes that learn from rollouts this is not probed yet"
 _OF_SB3 = "is the code of Stable-Baselines3, and checked there"
 
 #: detail id, or family -> what this framework does not have.
@@ -24,11 +38,12 @@ ABSENT: Mapping[str, str] = {
     **absences(_FAMILIES),
     "td3": "has no TD3",
     "ddpg": "has no DDPG",
-    **dict.fromkeys(("ppo", "gae", "policy", "advantage"), _ACTOR_CRITICS),
+    **dict.fromkeys(("policy", "advantage"), _ACTOR_CRITICS),
     **dict.fromkeys(
         ("normalisation", "normaliser", "atari", "replay", "nstep", "collection"), _OF_SB3
     ),
-    **dict.fromkeys(("nstep", "collection", "logging", "networks", "optimizer"), _OF_SB3),
-    **dict.fromkeys(("adaptive", "deviation", "recurrent"), _ACTOR_CRITICS),
+    **dict.fromkeys(("logging", "networks", "optimizer"), _OF_SB3),
+    "adaptive": "has a learning rate that no divergence moves",
+    "deviation": "is asked where its deviation starts alone (ppo.log_std)",
     **dict.fromkeys(("symmetry", "curiosity", "distillation"), "has nothing of the kind"),
 }

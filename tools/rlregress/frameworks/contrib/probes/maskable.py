@@ -11,30 +11,18 @@ from sb3_contrib.common.maskable.evaluation import evaluate_policy
 
 from rlregress.frameworks import watched_updates
 from rlregress.frameworks.base import Inputs, Probe
+from rlregress.frameworks.contrib.probes.helpers.masked import Masked
 from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.sb3.probes.helpers import constant_agents
-from rlregress.frameworks.scripted import Scripted
 
 _ROWS = 64
 #: beyond what rounding leaves of a gradient that is none
 _NONE = 1e-4
 
 
-class _Masked(Scripted):
-    """It allows some of its actions."""
-
-    def __init__(self, allowed: Sequence[float], **script: Any) -> None:
-        super().__init__(discrete=len(allowed), **script)
-        self._allowed = np.asarray(allowed, dtype=bool)
-
-    def action_masks(self) -> np.ndarray:
-        """Which actions are allowed, bool [actions]."""
-        return self._allowed
-
-
 def _agent(logits: Sequence[float], allowed: Sequence[float]) -> Any:
     agent = constant_agents.make(
-        MaskablePPO, _Masked(allowed), n_steps=_ROWS, batch_size=_ROWS, n_epochs=1
+        MaskablePPO, Masked(allowed), n_steps=_ROWS, batch_size=_ROWS, n_epochs=1
     )
     make_constant(agent.policy.action_net, logits)
     return agent
@@ -79,7 +67,7 @@ def _predict(inputs: Inputs) -> np.ndarray:
         float(agent.predict(observation, deterministic=True, **given)[0])
         for given in ({"action_masks": mask}, {})
     ]
-    environment = _Masked(inputs["allowed"], terminated=1.0)
+    environment = Masked(inputs["allowed"], terminated=1.0)
     evaluate_policy(agent, environment, n_eval_episodes=1, warn=False)
     return np.array([*taken, float(environment.received[0])])
 

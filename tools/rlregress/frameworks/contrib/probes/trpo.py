@@ -12,7 +12,6 @@ from sb3_contrib import TRPO
 from rlregress.frameworks import watched_updates
 from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.layers import make_constant
-from rlregress.frameworks.sb3.probes import rollout
 from rlregress.frameworks.sb3.probes.helpers import constant_agents
 from rlregress.frameworks.scripted import Scripted
 from rlregress.measurements import trpo
@@ -69,6 +68,4 @@ PROBES: Mapping[str, Probe] = {
     "trpo.line_search.expected": partial(trpo.expected_improvement, _step),
     "trpo.direction": partial(trpo.direction, _step),
     "trpo.critic_updates": _critic_updates,
-    "gae.truncation": partial(rollout.advantages, TRPO, n_critic_updates=1),
-    "gae.value_target": partial(rollout.value_targets, TRPO, n_critic_updates=1),
 }

@@ -32,7 +32,7 @@ _OFF_POLICY = "has no algorithm with a replay buffer"
 #: detail id, or family -> what this framework does not have.
 ABSENT: Mapping[str, str] = {
     **absences(_FAMILIES),
-    **dict.fromkeys(("sac", "td3", "dqn", "ddpg", "qrdqn", "tqc"), _OFF_POLICY),
+    **dict.fromkeys(("sac", "td3", "dqn", "ddpg", "qrdqn", "tqc", "crossq"), _OFF_POLICY),
     **dict.fromkeys(("replay", "nstep", "target", "collection"), _OFF_POLICY),
     "trpo": "has no TRPO",
     "ars": "has no ARS",

@@ -102,3 +102,7 @@ PROBES: Mapping[str, Probe] = {
     "recurrent.minibatches": _minibatches,
     "recurrent.padding": _padding,
 }
+_NOT_YET = "of its models with memory rollouts and updates alone are probed yet"
+ABSENT: Mapping[str, str] = dict.fromkeys(
+    ("recurrent.bootstrap", "recurrent.critic", "recurrent.predict"), _NOT_YET
+)

@@ -26,6 +26,7 @@ ABSENT: Mapping[str, str] = {
     "trpo": "has no TRPO",
     "ars": "has no ARS",
     "maskable": "masks no actions",
+    "crossq": "has no CrossQ",
     "adaptive": "has a learning rate that no divergence moves (ppo.learning_rate.adaptive)",
     "deviation": "is asked where its deviation starts alone (ppo.log_std)",
     "recurrent": "has no policy with memory",

@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any, List
+from typing import Any, List, Mapping
 
 import numpy as np
 
 from rlregress.frameworks.base import Inputs
-from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.parallel_updates import parallel_gradient
 from rlregress.frameworks.sb3 import gyms
-from rlregress.frameworks.sb3.probes.helpers import constant_agents, ppo_trainings
-from rlregress.frameworks.scripted import Scripted, counting, end_after
+from rlregress.frameworks.sb3.probes.helpers import constant_agents, on_policy, ppo_trainings
+from rlregress.frameworks.sb3.probes.helpers.on_policy import Asking, OnPolicy, measured
+from rlregress.frameworks.scripted import counting, end_after
 from rlregress.measurements import ppo_loop as loop
 
 
-def _train(settings: loop.Settings) -> ppo_trainings.AgentTraining:
+def _train(kind: OnPolicy, settings: loop.Settings) -> ppo_trainings.AgentTraining:
     """See ``measurements.ppo_loop.Train``."""
-    made = [counting(settings.total, **settings.script()) for _ in range(settings.environments)]
+    made = [
+        counting(settings.total, kind.environment, **settings.script())
+        for _ in range(settings.environments)
+    ]
     gamma = {"gamma": 1.0, "gae_lambda": 1.0} if settings.monte_carlo else {}
     target = {} if settings.target is None else {"target_kl": settings.target}
 
     def prepare(agent: Any) -> None:
         if settings.monte_carlo:
-            make_constant(agent.policy.value_net, 0.0)
+            kind.be_constant(agent, 0.0)
 
     training = ppo_trainings.train(
+        kind,
         gyms.side_by_side(*made),
         settings.total,
         n_steps=settings.steps,
@@ -46,10 +49,11 @@ def _lower(buffer: Any, ratios: Any) -> None:
     buffer.log_probs -= np.log(np.atleast_1d(ratios))[:, None].astype(np.float32)
 
 
-def _kl_estimator(inputs: Inputs) -> np.ndarray:
+def _kl_estimator(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     count = len(inputs["ratios"])
     training = ppo_trainings.train(
-        Scripted(),
+        kind,
+        kind.environment(),
         count,
         n_steps=count,
         batch_size=count,
@@ -59,7 +63,7 @@ def _kl_estimator(inputs: Inputs) -> np.ndarray:
     return np.array([training.agent.logger.name_to_value["train/approx_kl"]])
 
 
-def _segments(inputs: Inputs) -> np.ndarray:
+def _segments(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     limit = int(inputs["time_limit"])
     terminal: List[bool] = []
 
@@ -67,23 +71,25 @@ def _segments(inputs: Inputs) -> np.ndarray:
         arrays = [array for array in vars(buffer).values() if isinstance(array, np.ndarray)]
         terminal.append(any(np.any(array == limit) for array in arrays))
 
-    environment = counting(limit, truncated=end_after(limit), restarts=True)
-    training = ppo_trainings.train(environment, 15, n_steps=5, batch_size=5, change=look)
+    environment = counting(limit, kind.environment, truncated=end_after(limit), restarts=True)
+    training = ppo_trainings.train(kind, environment, 15, n_steps=5, batch_size=5, change=look)
     return np.array([*np.concatenate(training.stored), any(terminal)])
 
 
-PROBES = {
-    "ppo.minibatches": partial(loop.minibatches, _train),
-    "ppo.minibatches.remainder": partial(loop.remainder, _train),
-    "ppo.minibatches.parameter": partial(loop.parameter, _train),
-    "ppo.epochs.shuffle": partial(loop.shuffle, _train),
-    "ppo.early_stop.default": partial(loop.early_stop_default, _train),
-    "ppo.early_stop": partial(loop.early_stop, _train),
+#: detail -> its probe of a class
+BY_CLASS: Mapping[str, Asking] = {
+    "ppo.minibatches": measured(loop.minibatches, _train),
+    "ppo.minibatches.remainder": measured(loop.remainder, _train),
+    "ppo.minibatches.parameter": measured(loop.parameter, _train),
+    "ppo.epochs.shuffle": measured(loop.shuffle, _train),
+    "ppo.early_stop.default": measured(loop.early_stop_default, _train),
+    "ppo.early_stop": measured(loop.early_stop, _train),
     "ppo.kl_estimator": _kl_estimator,
-    "ppo.advantages.recomputed": partial(loop.recomputed, _train),
-    "ppo.advantage.granularity": partial(loop.granularity, _train),
-    "ppo.iterations": partial(loop.iterations, _train),
-    "ppo.vectorisation": partial(loop.vectorisation, _train),
-    "ppo.parallel_gradient": partial(parallel_gradient, _train),
+    "ppo.advantages.recomputed": measured(loop.recomputed, _train),
+    "ppo.advantage.granularity": measured(loop.granularity, _train),
+    "ppo.iterations": measured(loop.iterations, _train),
+    "ppo.vectorisation": measured(loop.vectorisation, _train),
+    "ppo.parallel_gradient": measured(parallel_gradient, _train),
     "ppo.segments": _segments,
 }
+PROBES = on_policy.of(OnPolicy(), BY_CLASS)

@@ -3,43 +3,39 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, Mapping
 
 import numpy as np
 import torch
-from stable_baselines3 import PPO
 
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.layers import linear_layers, make_constant, ppo_architecture
-from rlregress.frameworks.sb3.probes.helpers import constant_agents, ppo_updates
-from rlregress.frameworks.scripted import Scripted
+from rlregress.frameworks.sb3.probes.helpers import on_policy, ppo_updates
+from rlregress.frameworks.sb3.probes.helpers.on_policy import Asking, OnPolicy
 
 
-def _policy(low: float = -1.0, high: float = 1.0) -> Any:
-    return constant_agents.make(PPO, Scripted(low, high), n_steps=8, batch_size=8)
+def _policy(kind: OnPolicy, low: float = -1.0, high: float = 1.0) -> Any:
+    return kind.make(kind.environment(low, high), n_steps=8, batch_size=8)
 
 
-def _networks(inputs: Inputs) -> np.ndarray:
-    policy = _policy().policy
+def _networks(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    policy = _policy(kind).policy
     parts = [policy.mlp_extractor.policy_net, policy.mlp_extractor.value_net]
     fed = torch.tensor(np.array(inputs["fed"]), dtype=torch.float32)
     return ppo_architecture(parts, 0, parts, fed)
 
 
-def _log_std(inputs: Inputs) -> np.ndarray:
-    policy = _policy().policy
+def _log_std(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    agent = _policy(kind)
     with torch.no_grad():
-        for layer in linear_layers(policy):
+        for layer in linear_layers(agent.policy):
             layer.bias.zero_()
-        logs = [
-            policy.get_distribution(torch.tensor([[x]])).distribution.stddev.log().item()
-            for x in (0.0, float(inputs["observation"]))
-        ]
+        logs = [np.log(kind.deviation(agent, x)) for x in (0.0, float(inputs["observation"]))]
     return np.array([logs[0], abs(logs[1] - logs[0]) > 1e-6])
 
 
-def _action_distribution(inputs: Inputs) -> np.ndarray:
-    agent = _policy(float(inputs["low"]), float(inputs["high"]))
+def _action_distribution(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    agent = _policy(kind, float(inputs["low"]), float(inputs["high"]))
     executed = []
     agent.env.reset()
     with torch.no_grad():
@@ -52,20 +48,22 @@ def _action_distribution(inputs: Inputs) -> np.ndarray:
     return np.array(executed)
 
 
-def _normalisation_of_one(inputs: Inputs) -> np.ndarray:
+def _normalisation_of_one(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     with warnings.catch_warnings():
         # a minibatch of one can only be the last of a rollout, of which the agent warns
         warnings.simplefilter("ignore")
         agent = ppo_updates.make(
-            3, batch_size=2, normalize_advantage=True, vf_coef=0.0, ent_coef=0.0
+            kind, 3, batch_size=2, normalize_advantage=True, vf_coef=0.0, ent_coef=0.0
         )
-    loss = ppo_updates.total_losses(agent, advantages=float(inputs["advantage"]))[-1]
+    loss = ppo_updates.total_losses(kind, agent, advantages=float(inputs["advantage"]))[-1]
     return np.array([1.0, loss] if np.isfinite(loss) else [0.0, 0.0])
 
 
-PROBES = {
+#: detail -> its probe of a class
+BY_CLASS: Mapping[str, Asking] = {
     "ppo.advantage_normalisation.single": _normalisation_of_one,
     "ppo.networks": _networks,
     "ppo.log_std": _log_std,
     "ppo.action.distribution": _action_distribution,
 }
+PROBES = on_policy.of(OnPolicy(), BY_CLASS)

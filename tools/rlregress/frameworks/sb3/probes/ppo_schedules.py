@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Mapping, Optional
 
 import numpy as np
-from stable_baselines3 import PPO
 
 from rlregress.frameworks.base import Inputs
-from rlregress.frameworks.sb3.probes.helpers import constant_agents, ppo_trainings
+from rlregress.frameworks.sb3.probes.helpers import constant_agents, on_policy, ppo_trainings
+from rlregress.frameworks.sb3.probes.helpers.on_policy import Asking, OnPolicy
 from rlregress.frameworks.sb3.probes.helpers.ppo_updates import NO_CLIP
-from rlregress.frameworks.scripted import Scripted
 from rlregress.measurements.ppo_loop import diverging
 
 
@@ -20,11 +19,15 @@ def _falling(start: float) -> Callable[[float], float]:
 
 
 def _training(
-    inputs: Inputs, change: Optional[Callable[[Any], None]] = None, **arguments: Any
+    kind: OnPolicy,
+    inputs: Inputs,
+    change: Optional[Callable[[Any], None]] = None,
+    **arguments: Any,
 ) -> ppo_trainings.AgentTraining:
     n = int(inputs["rollout_steps"])
     return ppo_trainings.train(
-        Scripted(),
+        kind,
+        kind.environment(),
         n * int(inputs["rollouts"]),
         n_steps=n,
         batch_size=n // int(inputs["minibatches"]),
@@ -33,20 +36,21 @@ def _training(
     )
 
 
-def _rates(inputs: Inputs) -> np.ndarray:
+def _rates(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     start = float(inputs["learning_rate"])
-    return np.array(_training(inputs, learning_rate=start).rates) / start
+    return np.array(_training(kind, inputs, learning_rate=start).rates) / start
 
 
-def _requested_rates(inputs: Inputs) -> np.ndarray:
+def _requested_rates(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     start = float(inputs["learning_rate"])
-    return np.array(_training(inputs, learning_rate=_falling(start)).rates) / start
+    return np.array(_training(kind, inputs, learning_rate=_falling(start)).rates) / start
 
 
-def _negative(inputs: Inputs) -> np.ndarray:
+def _negative(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     start, n = float(inputs["learning_rate"]), int(inputs["rollout_steps"])
     training = ppo_trainings.train(
-        Scripted(),
+        kind,
+        kind.environment(),
         int(inputs["total_steps"]),
         n_steps=n,
         batch_size=n,
@@ -55,7 +59,7 @@ def _negative(inputs: Inputs) -> np.ndarray:
     return np.array([min(training.rates) / start])
 
 
-def _adaptive(inputs: Inputs) -> np.ndarray:
+def _adaptive(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     n = 2
     start = float(inputs["learning_rate"])
     left = list(inputs["divergences"])
@@ -64,7 +68,8 @@ def _adaptive(inputs: Inputs) -> np.ndarray:
         buffer.log_probs -= np.log(diverging(left.pop(0)))[:, None].astype(np.float32)
 
     training = ppo_trainings.train(
-        Scripted(),
+        kind,
+        kind.environment(),
         n * (len(left) + 1),
         n_steps=n,
         batch_size=n,
@@ -75,31 +80,31 @@ def _adaptive(inputs: Inputs) -> np.ndarray:
     return np.array(training.rates[1:]) / start
 
 
-def _clip_ranges(inputs: Inputs, **arguments: Any) -> np.ndarray:
+def _clip_ranges(kind: OnPolicy, inputs: Inputs, **arguments: Any) -> np.ndarray:
     def feed(buffer: Any) -> None:
         buffer.advantages[:] = 1.0
         buffer.log_probs -= float(np.log(2.0))
 
     arguments.setdefault("learning_rate", constant_agents.FROZEN)
     training = _training(
-        inputs, feed, normalize_advantage=False, vf_coef=0.0, ent_coef=0.0, **arguments
+        kind, inputs, feed, normalize_advantage=False, vf_coef=0.0, ent_coef=0.0, **arguments
     )
     return (-np.array(training.losses) - 1.0) / float(inputs["clip_range"])
 
 
-def _clip_range(inputs: Inputs) -> np.ndarray:
-    return _clip_ranges(inputs, clip_range=float(inputs["clip_range"]))
+def _clip_range(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    return _clip_ranges(kind, inputs, clip_range=float(inputs["clip_range"]))
 
 
-def _requested_clip_range(inputs: Inputs) -> np.ndarray:
+def _requested_clip_range(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     schedule = _falling(float(inputs["clip_range"]))
-    alone = _clip_ranges(inputs, clip_range=schedule)
+    alone = _clip_ranges(kind, inputs, clip_range=schedule)
     # steps so small that the ratio stays what the feed makes it
-    both = _clip_ranges(inputs, clip_range=schedule, learning_rate=_falling(1e-12))
+    both = _clip_ranges(kind, inputs, clip_range=schedule, learning_rate=_falling(1e-12))
     return np.concatenate([alone, both])
 
 
-def _entropy(inputs: Inputs) -> np.ndarray:
+def _entropy(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     start = float(inputs["coefficient"])
 
     def feed(buffer: Any) -> None:
@@ -107,6 +112,7 @@ def _entropy(inputs: Inputs) -> np.ndarray:
 
     def coefficients(coefficient: Any) -> np.ndarray:
         training = _training(
+            kind,
             inputs,
             feed,
             normalize_advantage=False,
@@ -123,11 +129,10 @@ def _entropy(inputs: Inputs) -> np.ndarray:
         return coefficients(start)
 
 
-def _adam_epsilon_custom(inputs: Inputs) -> np.ndarray:
+def _adam_epsilon_custom(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     del inputs
-    agent = constant_agents.make(
-        PPO,
-        Scripted(),
+    agent = kind.make(
+        kind.environment(),
         n_steps=8,
         batch_size=8,
         policy_kwargs={"optimizer_kwargs": {"weight_decay": 0.0}},
@@ -135,7 +140,8 @@ def _adam_epsilon_custom(inputs: Inputs) -> np.ndarray:
     return np.log10([agent.policy.optimizer.param_groups[0]["eps"]])
 
 
-PROBES = {
+#: detail -> its probe of a class
+BY_CLASS: Mapping[str, Asking] = {
     "ppo.learning_rate.schedule": _rates,
     "ppo.learning_rate.schedule.asked": _requested_rates,
     "ppo.learning_rate.negative": _negative,
@@ -145,3 +151,4 @@ PROBES = {
     "ppo.entropy.schedule": _entropy,
     "ppo.adam.epsilon.custom": _adam_epsilon_custom,
 }
+PROBES = on_policy.of(OnPolicy(), BY_CLASS)

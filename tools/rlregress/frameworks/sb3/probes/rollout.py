@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any, List
+from typing import Any, List, Mapping
 
 import numpy as np
 import torch
-from stable_baselines3 import PPO
 from torch import nn
 
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.sb3 import compat
 from rlregress.frameworks.sb3.collection import AtRolloutEnd
-from rlregress.frameworks.sb3.probes.helpers import constant_agents
-from rlregress.frameworks.scripted import Scripted
+from rlregress.frameworks.sb3.probes.helpers import constant_agents, on_policy
+from rlregress.frameworks.sb3.probes.helpers.on_policy import Asking, OnPolicy
 
 
 def _one_rollout(agent: Any, name: str) -> np.ndarray:
@@ -30,16 +28,14 @@ def _one_rollout(agent: Any, name: str) -> np.ndarray:
     return array
 
 
-def _initialisation(inputs: Inputs) -> np.ndarray:
+def _initialisation(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     hidden = [int(inputs["hidden"])] * 2
     bound = np.ones(int(inputs["action_dimensions"]))
-    environment = Scripted(
+    environment = kind.environment(
         -bound, bound, observation_dimensions=int(inputs["observation_dimensions"])
     )
     networks = {"net_arch": compat.network_sizes(hidden, hidden)}
-    policy = constant_agents.make(
-        PPO, environment, n_steps=8, batch_size=8, policy_kwargs=networks
-    ).policy
+    policy = kind.make(environment, n_steps=8, batch_size=8, policy_kwargs=networks).policy
     parts = (
         policy.mlp_extractor.policy_net,
         policy.action_net,
@@ -56,10 +52,10 @@ def _initialisation(inputs: Inputs) -> np.ndarray:
     return np.array([*extremes, largest_bias])
 
 
-def _bounding(inputs: Inputs) -> np.ndarray:
-    environment = Scripted(inputs["low"], inputs["high"])
-    agent = constant_agents.make(
-        PPO, environment, n_steps=2, batch_size=2, n_epochs=1, learning_rate=constant_agents.FROZEN
+def _bounding(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    environment = kind.environment(inputs["low"], inputs["high"])
+    agent = kind.make_once(
+        environment, n_steps=2, batch_size=2, learning_rate=constant_agents.FROZEN
     )
     executed, stored = [], []
     for x in inputs["samples"]:
@@ -71,9 +67,9 @@ def _bounding(inputs: Inputs) -> np.ndarray:
     return np.array(executed + stored)
 
 
-def _script(algorithm: Any, inputs: Inputs, name: str, **updates: Any) -> np.ndarray:
+def _script(kind: OnPolicy, inputs: Inputs, name: str) -> np.ndarray:
     """An array of the rollout buffer after the scripted segment, with V(s) = s."""
-    environment = Scripted(
+    environment = kind.environment(
         observations=inputs["values"],
         next_observations=inputs["next_values"],
         rewards=inputs["rewards"],
@@ -81,35 +77,31 @@ def _script(algorithm: Any, inputs: Inputs, name: str, **updates: Any) -> np.nda
         truncated=inputs["truncated"],
     )
     steps = len(inputs["rewards"])
-    agent = constant_agents.make(
-        algorithm,
+    agent = kind.make_once(
         environment,
         n_steps=steps,
         batch_size=steps,
         gamma=float(inputs["discount"]),
         gae_lambda=float(inputs["trace"]),
-        policy_kwargs={"net_arch": []},
-        **updates,
+        policy_kwargs=dict(kind.linear),
     )
-    with torch.no_grad():
-        agent.policy.value_net.weight.fill_(1.0)
-        agent.policy.value_net.bias.zero_()
+    kind.be_the_observation(agent)
     return _one_rollout(agent, name).astype(np.float64)
 
 
-def advantages(algorithm: Any, inputs: Inputs, **updates: Any) -> np.ndarray:
-    """The advantages of a segment; ``updates``: arguments that make few updates of it."""
-    return _script(algorithm, inputs, "advantages", **updates)
+def _advantages(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    return _script(kind, inputs, "advantages")
 
 
-def value_targets(algorithm: Any, inputs: Inputs, **updates: Any) -> np.ndarray:
-    """What the values of a segment are regressed towards; ``updates``: as for advantages."""
-    return _script(algorithm, inputs, "returns", **updates)
+def _value_targets(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    return _script(kind, inputs, "returns")
 
 
-PROBES = {
+#: detail -> its probe of a class
+BY_CLASS: Mapping[str, Asking] = {
     "ppo.initialisation": _initialisation,
     "ppo.action.bounding": _bounding,
-    "gae.truncation": partial(advantages, PPO, n_epochs=1),
-    "gae.value_target": partial(value_targets, PPO, n_epochs=1),
+    "gae.truncation": _advantages,
+    "gae.value_target": _value_targets,
 }
+PROBES = on_policy.of(OnPolicy(), BY_CLASS)

@@ -47,12 +47,13 @@ def bootstrap(algorithm: Any, inputs: Inputs) -> np.ndarray:
     return critics.bootstrap(algorithm, inputs, _fix_policy, ent_coef=float(inputs["temperature"]))
 
 
-def actor_loss(algorithm: Any, inputs: Inputs) -> np.ndarray:
+def actor_loss(algorithm: Any, inputs: Inputs, **arguments: Any) -> np.ndarray:
     """The loss of the policy per case of what the two networks say."""
-    return critics.actor_loss(algorithm, inputs, _fix_policy, ent_coef=float(inputs["temperature"]))
+    arguments["ent_coef"] = float(inputs["temperature"])
+    return critics.actor_loss(algorithm, inputs, _fix_policy, **arguments)
 
 
-def temperature_loss(algorithm: Any, inputs: Inputs) -> np.ndarray:
+def temperature_loss(algorithm: Any, inputs: Inputs, **arguments: Any) -> np.ndarray:
     """The loss of the temperature, and its gradient."""
     agent = constant_agents.make_off_policy(
         algorithm,
@@ -60,6 +61,7 @@ def temperature_loss(algorithm: Any, inputs: Inputs) -> np.ndarray:
         learning_rate=constant_agents.FROZEN,
         ent_coef=f"auto_{float(inputs['temperature'])}",
         target_entropy=float(inputs["target_entropy"]),
+        **arguments,
     )
     _fix_policy(agent, inputs)
     constant_agents.add_transitions(agent, 8)
@@ -90,7 +92,8 @@ def _standard_actor(algorithm: Any, low: Any, high: Any) -> Any:
     actor = constant_agents.make_off_policy(algorithm, Scripted(low, high)).actor
     # Observations are made float32 before the features are extracted, whatever the actor is.
     actor.features_extractor = nn.Sequential(actor.features_extractor, _ToDouble())
-    actor.double()
+    # as it acts: of one observation there are no statistics
+    actor.double().eval()
     make_constant(actor.mu, 0.0)
     make_constant(actor.log_std, 0.0)
     return actor

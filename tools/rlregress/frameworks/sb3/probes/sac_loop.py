@@ -114,7 +114,7 @@ def reward_scaling(algorithm: Any, inputs: Inputs) -> np.ndarray:
     environment = Scripted(rewards=inputs["reward"], terminated=1.0)
     agent = constant_agents.make_off_policy(algorithm, environment, gradient_steps=0)
     # nothing to add to the reward, whether a step bootstraps or not
-    constant_agents.make_critics_constant(agent.critic_target, [0.0, 0.0])
+    constant_agents.make_critics_constant(constant_agents.target_critics(agent), [0.0, 0.0])
     constant_agents.fix_log_prob(agent.actor, 0.0)
     size = int(inputs["batch_size"])
     agent.learn(size, log_interval=None)

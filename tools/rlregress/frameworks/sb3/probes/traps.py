@@ -15,42 +15,35 @@ from rlregress.frameworks.framework_errors import raised_in
 from rlregress.frameworks.isolation import shifted
 from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.sb3.drivers.dqn import Driver
-from rlregress.frameworks.sb3.probes.helpers import constant_agents
+from rlregress.frameworks.sb3.probes.helpers import constant_agents, on_policy
+from rlregress.frameworks.sb3.probes.helpers.on_policy import Asking, OnPolicy
 from rlregress.frameworks.scripted import Scripted
 
 _ROWS = 8
 
 
-def _rollout(environment: Scripted, steps: int, **arguments: Any) -> Any:
-    """A PPO agent whose value of an observation is its number, before any rollout."""
-    agent = constant_agents.make(
-        PPO,
+def _rollout(kind: OnPolicy, environment: Any, steps: int, **arguments: Any) -> Any:
+    """An agent whose value of an observation is its number, before any rollout."""
+    agent = kind.make_once(
         environment,
         n_steps=steps,
         batch_size=steps,
-        n_epochs=1,
         learning_rate=constant_agents.FROZEN,
-        policy_kwargs={"net_arch": []},
+        policy_kwargs=dict(kind.linear),
         **arguments,
     )
-    _say(agent.policy.value_net, 1.0, 0.0)
+    kind.be_the_observation(agent)
     return agent
 
 
-def _say(layer: torch.nn.Linear, slope: float, constant: float) -> None:
-    with torch.no_grad():
-        layer.weight.fill_(slope)
-        layer.bias.fill_(constant)
-
-
-def _lambda_zero(inputs: Inputs) -> np.ndarray:
-    environment = Scripted(
+def _lambda_zero(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    environment = kind.environment(
         observations=inputs["values"],
         next_observations=inputs["next_values"],
         rewards=inputs["rewards"],
     )
     steps = len(inputs["rewards"])
-    agent = _rollout(environment, steps, gamma=float(inputs["discount"]), gae_lambda=0.0)
+    agent = _rollout(kind, environment, steps, gamma=float(inputs["discount"]), gae_lambda=0.0)
     try:
         agent.learn(steps)
     except (IndexError, ValueError, ZeroDivisionError) as error:
@@ -60,19 +53,19 @@ def _lambda_zero(inputs: Inputs) -> np.ndarray:
     return np.array([0.0, *agent.rollout_buffer.advantages.flatten()])
 
 
-def _stored_values(inputs: Inputs) -> np.ndarray:
-    environment = Scripted(
+def _stored_values(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    environment = kind.environment(
         observations=inputs["value"],
         next_observations=inputs["value"],
         rewards=[0.0, inputs["reward"]],
         terminated=[0.0, 1.0],
     )
-    agent = _rollout(environment, 2, gamma=float(inputs["discount"]))
+    agent = _rollout(kind, environment, 2, gamma=float(inputs["discount"]))
     buffer = agent.rollout_buffer
     estimate = buffer.compute_returns_and_advantage
 
     def estimate_later(*arguments: Any, **keywords: Any) -> None:
-        _say(agent.policy.value_net, 0.0, inputs["next_value"])
+        kind.be_constant(agent, inputs["next_value"])
         estimate(*arguments, **keywords)
 
     with mock.patch.object(buffer, "compute_returns_and_advantage", estimate_later):
@@ -92,9 +85,9 @@ def _gaussian_centre(inputs: Inputs) -> np.ndarray:
     return agent.predict(np.zeros((1, 1)), deterministic=True)[0].flatten()
 
 
-def _out_of_bounds(inputs: Inputs) -> np.ndarray:
-    environment = Scripted(inputs["low"], inputs["high"])
-    agent = _rollout(environment, 2)
+def _out_of_bounds(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    environment = kind.environment(inputs["low"], inputs["high"])
+    agent = _rollout(kind, environment, 2)
     make_constant(agent.policy.action_net, inputs["mean"])
     with torch.no_grad():
         agent.policy.log_std.fill_(-20.0)
@@ -249,12 +242,16 @@ def _before_policy_update(inputs: Inputs) -> np.ndarray:
     return np.array([0.0])
 
 
-PROBES: Mapping[str, Probe] = {
+#: detail -> its probe of a class
+BY_CLASS: Mapping[str, Asking] = {
     "gae.lambda_zero": _lambda_zero,
     "gae.stored_values": _stored_values,
+    "policy.out_of_bounds": _out_of_bounds,
+}
+PROBES: Mapping[str, Probe] = {
+    **on_policy.of(OnPolicy(), BY_CLASS),
     "policy.centre.deterministic": _deterministic_centre,
     "policy.centre.gaussian": _gaussian_centre,
-    "policy.out_of_bounds": _out_of_bounds,
     "policy.stored_log_prob": _stored_log_prob,
     "networks.critic_count": _critic_count,
     "dqn.exploration.draw": partial(exploration_draw, DQN),

@@ -27,6 +27,7 @@ ABSENT: Mapping[str, str] = {
     "qrdqn": "has no QR-DQN",
     "tqc": "has no TQC",
     "maskable": "masks no actions",
+    "crossq": "has no CrossQ",
     "ars": "has no ARS",
     "adaptive": "of its learning rates by divergence ppo.learning_rate.adaptive alone is asked",
     "deviation": "is asked where its deviation starts alone (ppo.log_std)",

@@ -19,8 +19,14 @@ def make(algorithm: Any, environment: Any, **arguments: Any) -> Any:
     """An agent of the class ``algorithm`` with its own defaults, seeded with 0, silent."""
     arguments.setdefault("seed", shifted(0))
     given = compat.arguments_of(algorithm, **arguments)
-    agent = algorithm("MlpPolicy", gyms.native(environment), device="cpu", **given)
+    agent = algorithm(_policy(algorithm), gyms.native(environment), device="cpu", **given)
     return compat.adapted(agent, arguments)
+
+
+def _policy(algorithm: Any) -> str:
+    """What a class calls its policy of dense layers, which may have memory."""
+    named = getattr(algorithm, "policy_aliases", {})
+    return next((name for name in named if name.startswith("Mlp")), "MlpPolicy")
 
 
 def make_off_policy(algorithm: Any, environment: Any, **arguments: Any) -> Any:
@@ -40,6 +46,11 @@ def optimizers(agent: Any) -> Dict[str, torch.optim.Optimizer]:
     if getattr(agent, "ent_coef_optimizer", None) is not None:
         by_role["temperature"] = agent.ent_coef_optimizer
     return by_role
+
+
+def target_critics(agent: Any) -> Any:
+    """The networks whose values are in targets: those that learn where there are no others."""
+    return getattr(agent, "critic_target", agent.critic)
 
 
 def make_critics_constant(critic: Any, numbers: Iterable[float]) -> None:

@@ -59,7 +59,7 @@ def target(
         policy_kwargs={"n_critics": len(target_q)},
         **arguments,
     )
-    constant_agents.make_critics_constant(agent.critic_target, target_q)
+    constant_agents.make_critics_constant(constant_agents.target_critics(agent), target_q)
     prepare(agent, inputs)
     constant_agents.add_transitions(
         agent, int(inputs["batch_size"]), reward=float(inputs["reward"])
@@ -85,7 +85,8 @@ def bootstrap(algorithm: Any, inputs: Inputs, prepare: Prepare, **arguments: Any
             **arguments,
         )
         agent.learn(int(inputs["batch_size"]))
-        constant_agents.make_critics_constant(agent.critic_target, [inputs["target_q"]] * 2)
+        says = [inputs["target_q"]] * 2
+        constant_agents.make_critics_constant(constant_agents.target_critics(agent), says)
         prepare(agent, inputs)
         targets.append(watched_updates.regression_target(_update(agent, inputs)))
     return np.array(targets)

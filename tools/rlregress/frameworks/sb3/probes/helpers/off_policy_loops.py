@@ -53,7 +53,7 @@ def run(
     agent = constant_agents.make(algorithm, vectorised, buffer_size=256, **arguments)
     prepare(agent)
 
-    targets = agent.critic_target.parameters
+    targets = constant_agents.target_critics(agent).parameters
     with ExitStack() as stack:
         for role, optimizer in constant_agents.optimizers(agent).items():
             note = partial(journal.note, role, optimizer, targets)

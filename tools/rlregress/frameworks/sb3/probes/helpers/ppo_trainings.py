@@ -9,11 +9,10 @@ from typing import Any, Callable, Iterator, List, Optional
 
 import numpy as np
 import torch
-from stable_baselines3 import PPO
 
 from rlregress.frameworks import watched_updates
 from rlregress.frameworks.sb3.collection import AtRolloutEnd
-from rlregress.frameworks.sb3.probes.helpers import constant_agents
+from rlregress.frameworks.sb3.probes.helpers.on_policy import OnPolicy
 from rlregress.measurements.ppo_loop import RecordedTraining
 
 
@@ -39,17 +38,21 @@ def _recording(agent: Any, training: AgentTraining) -> Iterator[None]:
             minibatch[:] = [sampled]
             yield sampled
 
-    def recorded_evaluate(observations: torch.Tensor, actions: torch.Tensor) -> Any:
-        values, log_prob, entropy = evaluate(observations, actions)
+    def recorded_evaluate(observations: torch.Tensor, *given: Any, **named: Any) -> Any:
+        values, log_prob, entropy = evaluate(observations, *given, **named)
         (sampled,) = minibatch
-        training.evaluated.append(observations.detach().numpy()[:, 0].copy())
-        training.log_ratios.append((log_prob.detach() - sampled.old_log_prob).numpy())
-        training.advantages.append(sampled.advantages.numpy().copy())
+        # a step that only pads a sequence is none
+        real = getattr(sampled, "mask", torch.ones_like(sampled.advantages)) > 0.0
+        ratios = log_prob.detach() - sampled.old_log_prob
+        training.evaluated.append(observations.detach().numpy()[real.numpy(), 0].copy())
+        training.log_ratios.append(ratios[real].numpy())
+        training.advantages.append(sampled.advantages[real].numpy().copy())
         return values, log_prob, entropy
 
     def look() -> None:
         training.rates.append(float(policy.optimizer.param_groups[0]["lr"]))
-        training.log_std_gradients.append(policy.log_std.grad.sum().item())
+        gradient = getattr(getattr(policy, "log_std", None), "grad", None)
+        training.log_std_gradients.append(0.0 if gradient is None else gradient.sum().item())
 
     policy.evaluate_actions, buffer.get = recorded_evaluate, recorded_get
     try:
@@ -60,6 +63,7 @@ def _recording(agent: Any, training: AgentTraining) -> Iterator[None]:
 
 
 def train(
+    kind: OnPolicy,
     environment: Any,
     total_steps: int,
     *,
@@ -74,12 +78,11 @@ def train(
         change: called with each full rollout buffer before it is used.
         prepare: called with the agent before the training.
     """
-    arguments.setdefault("n_epochs", 1)
     training = AgentTraining()
     with warnings.catch_warnings():
         # a rollout that is no multiple of the minibatch is what some probes are about
         warnings.simplefilter("ignore")
-        training.agent = constant_agents.make(PPO, environment, n_steps=n_steps, **arguments)
+        training.agent = kind.make_once(environment, n_steps=n_steps, **arguments)
     if prepare is not None:
         prepare(training.agent)
 

@@ -6,18 +6,17 @@ from typing import Any, List
 
 import numpy as np
 import torch
-from stable_baselines3 import PPO
 
 from rlregress.frameworks import watched_updates
-from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.sb3.probes.helpers import constant_agents
-from rlregress.frameworks.scripted import Scripted
+from rlregress.frameworks.sb3.probes.helpers.on_policy import OnPolicy
 
 #: a bound on the norm of the gradient that none of them reaches.
 NO_CLIP = 1e9
 
 
 def fill(
+    kind: OnPolicy,
     agent: Any,
     *,
     advantages: Any = 0.0,
@@ -32,35 +31,35 @@ def fill(
     The stored actions are ``actions``, their stored log-probability is the present one minus
     log(ratios); V(s) is made ``value`` for every state.
     """
-    policy, buffer = agent.policy, agent.rollout_buffer
-    make_constant(policy.value_net, value)
+    buffer = agent.rollout_buffer
+    kind.be_constant(agent, value)
     n = buffer.buffer_size
     observation = np.full((1, 1), 0.5, dtype=np.float32)
     action = np.full((1, 1), actions, dtype=np.float32)
     with torch.no_grad():
-        _, present, _ = policy.evaluate_actions(
-            torch.as_tensor(observation), torch.as_tensor(action)
-        )
+        present = kind.evaluate(agent, observation, action)
     buffer.reset()
     for k in range(n):
         old = present - float(np.log(np.broadcast_to(ratios, n)[k]))
         old_value = torch.full((1,), float(np.broadcast_to(old_values, n)[k]))
-        buffer.add(observation, action, np.zeros(1), np.zeros(1), old_value, old)
+        # each step starts an episode, so that no memory goes on from one to the next
+        step = (observation, action, np.zeros(1), np.ones(1), old_value, old)
+        buffer.add(*step, **kind.beside_a_step(agent))
     # The buffer computes these two from rewards; the update only reads them.
     buffer.advantages[:, 0] = advantages
     buffer.returns[:, 0] = returns
 
 
-def make(n: int, **arguments: Any) -> Any:
+def make(kind: OnPolicy, n: int, **arguments: Any) -> Any:
     """An agent whose rollout has n samples, in one minibatch if not told otherwise."""
     arguments.setdefault("batch_size", n)
-    return constant_agents.make(
-        PPO, Scripted(), n_steps=n, n_epochs=1, learning_rate=constant_agents.FROZEN, **arguments
+    return kind.make_once(
+        kind.environment(), n_steps=n, learning_rate=constant_agents.FROZEN, **arguments
     )
 
 
-def total_losses(agent: Any, **feed: Any) -> List[float]:
+def total_losses(kind: OnPolicy, agent: Any, **feed: Any) -> List[float]:
     """The loss that each step of one epoch follows."""
-    fill(agent, **feed)
+    fill(kind, agent, **feed)
     losses = watched_updates.losses_of_update(agent.train, {"policy": agent.policy.optimizer})
     return losses["policy"]

@@ -1,0 +1,85 @@
+"""Which class a probe of PPO asks: PPO, or one that learns from rollouts as PPO does."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Callable, Dict, Mapping, Tuple
+
+import numpy as np
+import torch
+from stable_baselines3 import PPO
+
+from rlregress.frameworks.base import Probe
+from rlregress.frameworks.layers import make_constant
+from rlregress.frameworks.sb3.probes.helpers import constant_agents
+from rlregress.frameworks.scripted import Scripted
+
+
+class OnPolicy:
+    """A class of agents, and what a probe has to know of it.
+
+    Attributes:
+        algorithm: the class.
+        once: arguments with which it goes through a rollout once.
+        without: arguments of PPO for losses that it does not have.
+        linear: arguments of a policy whose value is linear in the observation.
+    """
+
+    algorithm: Any = PPO
+    once: Mapping[str, Any] = {"n_epochs": 1}
+    without: Tuple[str, ...] = ()
+    linear: Mapping[str, Any] = {"net_arch": []}
+
+    def environment(self, *bounds: Any, **script: Any) -> Any:
+        """An environment that plays a script."""
+        return Scripted(*bounds, **script)
+
+    def make(self, environment: Any, **arguments: Any) -> Any:
+        """As ``constant_agents.make``."""
+        given = {name: value for name, value in arguments.items() if name not in self.without}
+        return constant_agents.make(self.algorithm, environment, **given)
+
+    def make_once(self, environment: Any, **arguments: Any) -> Any:
+        """As ``make``; it goes through each rollout once unless the arguments say more."""
+        return self.make(environment, **{**self.once, **arguments})
+
+    def evaluate(self, agent: Any, observation: np.ndarray, action: np.ndarray) -> torch.Tensor:
+        """The log-probability of an action at the start of an episode."""
+        _, log_prob, _ = agent.policy.evaluate_actions(
+            torch.as_tensor(observation), torch.as_tensor(action)
+        )
+        return log_prob
+
+    def beside_a_step(self, agent: Any) -> Dict[str, Any]:
+        """What a rollout buffer is given beside a step of PPO."""
+        del agent
+        return {}
+
+    def deviation(self, agent: Any, observation: float) -> float:
+        """The standard deviation of the action."""
+        law = agent.policy.get_distribution(torch.tensor([[observation]]))
+        return law.distribution.stddev.item()
+
+    def be_the_observation(self, agent: Any) -> None:
+        """Let the value of an observation be its number; the policy was made with ``linear``."""
+        with torch.no_grad():
+            agent.policy.value_net.weight.fill_(1.0)
+            agent.policy.value_net.bias.zero_()
+
+    def be_constant(self, agent: Any, value: float) -> None:
+        """Let the value of every observation be this number."""
+        make_constant(agent.policy.value_net, value)
+
+
+#: a probe that is given the class
+Asking = Callable[..., np.ndarray]
+
+
+def of(kind: OnPolicy, probes: Mapping[str, Asking]) -> Dict[str, Probe]:
+    """The probes by detail, of this class."""
+    return {detail: partial(probe, kind) for detail, probe in probes.items()}
+
+
+def measured(measure: Callable[..., np.ndarray], act: Callable[..., Any]) -> Asking:
+    """A measurement as a probe of a class: ``act`` is given the class, and then what is asked."""
+    return lambda kind, inputs: measure(partial(act, kind), inputs)
