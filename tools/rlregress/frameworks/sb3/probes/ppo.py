@@ -42,12 +42,13 @@ def _update(kind: OnPolicy, settings: ppo.Settings) -> ppo.Effects:
     )
     with recorded_update({"policy": policy.optimizer}) as recorded:
         agent.train()
+    # there is none either where the loss is that of the values alone
+    gradient = getattr(deviation, "grad", None)
     return ppo.Effects(
         watched_updates.only(recorded.losses["policy"]),
         watched_updates.only(recorded.gradient_norms["policy"]),
         policy.value_net.bias.grad.item(),
-        # nor is there a gradient where the loss is that of the values alone
-        0.0 if getattr(deviation, "grad", None) is None else deviation.grad.item(),
+        0.0 if gradient is None else gradient.item(),
     )
 
 
