@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping, Tuple
+from typing import Mapping
 
 from rlregress.frameworks.base import Adapter, TraceTraining
 
@@ -27,13 +27,9 @@ class Skrl(Adapter):
         "skrl.trainers.torch",
     )
 
-    def defaults(self) -> Mapping[Tuple[str, str], Mapping[str, Any]]:
-        """None are documented yet."""
-        return {}
-
-    def parameter_names(self) -> Mapping[Tuple[str, str], Mapping[str, str]]:
-        """None are documented yet."""
-        return {}
+    algorithms = ("ppo", "sac", "td3")
+    behavior_only = ("dqn", "ddpg")
+    no_resume_reason = "its trainer counts its steps from 0, and begins with a reset"
 
     def trace_trainings(self) -> Mapping[str, TraceTraining]:
         """Nothing is trained yet."""
