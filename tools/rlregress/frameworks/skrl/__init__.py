@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Mapping
+from typing import Any
 
-from rlregress.frameworks.base import Adapter, TraceTraining
+from rlregress.frameworks.base import Adapter, RunningStatistics, Unsupported
 
 
 class Skrl(Adapter):
@@ -29,11 +29,15 @@ class Skrl(Adapter):
 
     algorithms = ("ppo", "sac", "td3")
     behavior_only = ("dqn", "ddpg")
+    recorded_methods = (
+        "skrl.resources.preprocessors.torch.running_standard_scaler:RunningStandardScaler.forward",
+    )
+    logged = ("skrl.agents.torch.base:Agent.track_data",)
     no_resume_reason = "its trainer counts its steps from 0, and begins with a reset"
 
-    def trace_trainings(self) -> Mapping[str, TraceTraining]:
-        """Nothing is trained yet."""
-        return {}
+    def running_statistics(self, request: Any, environments: int = 1) -> RunningStatistics:
+        """None: what normalises is a part of the agent."""
+        raise Unsupported("its scaler moves with what updates read, not with what is observed")
 
 
 ADAPTER = Skrl()

@@ -36,6 +36,7 @@ MODELS: Mapping[str, Tuple[str, ...]] = {
     "ddpg": ("policy", "target_policy", "critic", "target_critic"),
     "dqn": ("q_network", "target_q_network"),
     "ppo": ("policy", "value"),
+    "a2c": ("policy", "value"),
     "trpo": ("policy", "value"),
 }
 _OPTIMIZERS: Mapping[str, Mapping[str, str]] = {
@@ -44,6 +45,7 @@ _OPTIMIZERS: Mapping[str, Mapping[str, str]] = {
     "ddpg": _ACTOR,
     "dqn": {"critic": "optimizer"},
     "ppo": {"policy": "optimizer"},
+    "a2c": {"policy": "optimizer"},
     "trpo": {"critic": "value_optimizer"},
 }
 
@@ -117,9 +119,9 @@ class Training:
         kind: the algorithm.
         environments: of gymnasium; without any, one that says and pays the same at every step.
         rows: of the memory, for each environment.
-        layers: of each network; the tanh of ``squash`` is behind no policy of PPO and TRPO.
-        vectorised: further arguments of gymnasium's vectorised environment; given, one environment
-            is in it too.
+        layers: of each network; there is no tanh behind a policy beside a model of values.
+        vectorised: further arguments of gymnasium's ``SyncVectorEnv``, which one environment is put
+            into too if they are given.
         memory: further arguments of the memory, or its ``kind``.
         settings: of the agent, in the names of skrl 2.
 
@@ -200,7 +202,7 @@ def _model(kind: str, name: str, spaces: Any, layers: Layers) -> Any:
     dimensions = spaces["action_space"].shape[0]
     if name.endswith("policy"):
         make = Deterministic if kind in ("td3", "ddpg") else Gaussian
-        return make(observed, dimensions, plain if kind in ("ppo", "trpo") else layers, spaces)
+        return make(observed, dimensions, plain if "value" in MODELS[kind] else layers, spaces)
     return Deterministic(observed + (0 if name == "value" else dimensions), 1, plain, spaces)
 
 

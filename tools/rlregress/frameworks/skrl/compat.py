@@ -154,3 +154,12 @@ def value_clip(of: Any) -> Any:
     if FIRST and not of.cfg["clip_predicted_values"]:
         return None
     return setting(of, "value_clip") or None
+
+
+def by_name(names: Any, tensors: Any) -> Dict[str, Any]:
+    """What a memory hands out, by the names of skrl 2."""
+    if FIRST:
+        names = [
+            {"states": "observations", "next_states": "next_observations"}.get(n, n) for n in names
+        ]
+    return dict(zip(names, tensors))

@@ -234,7 +234,8 @@ def _drawn(made: Training) -> Any:
     return drawn
 
 
-def _heads(made: Training) -> Heads:
+def heads(made: Training) -> Heads:
+    """The output layers of an agent."""
     models = made.models
     if "q_network" in models:
         layers = [model.net[-1] for model in models.values()]
@@ -259,7 +260,7 @@ def new(request: TrainingRequest, environments: int = 1, **more: Any) -> Trainin
     )
     # random actions are drawn by the space, which nothing of skrl seeds
     made.action_space.seed(request.seed)
-    prepare(request, lambda: _heads(made))
+    prepare(request, lambda: heads(made))
     return made
 
 
