@@ -25,8 +25,8 @@ class Clock(gymnasium.Env[np.ndarray, np.ndarray]):
     """The observation is (number of the environment, time); the time goes on across episodes.
 
     Observations are float64 [2]; actions are float32 [1] in [-1, 1]. The reward is the number of
-    the environment, plus the time at which the action was given, plus the action. An episode of
-    environment n has 3 + n steps, so that episodes end at different times.
+    the environment, plus the time at which the action was given, plus the action within its bounds.
+    An episode of environment n has 3 + n steps, so that episodes end at different times.
 
     Each step leads to the next whole tick. A reset goes back by half a tick: the observation that
     ends an episode comes again as the second one of the next episode, as the first one it never
@@ -59,7 +59,7 @@ class Clock(gymnasium.Env[np.ndarray, np.ndarray]):
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Go on to the next whole tick."""
-        reward = self._number + self._ticks * TICK + float(action[0])
+        reward = self._number + self._ticks * TICK + float(np.clip(action[0], -1.0, 1.0))
         self._ticks = math.floor(self._ticks) + 1.0
         self._step += 1
         terminated, truncated = self._limit_is.flags(self._step == SHORTEST + self._number)

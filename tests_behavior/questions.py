@@ -32,12 +32,14 @@ class Deviation:
         does: what, and where in the code.
         says: a part of what the failing assertion says; empty if the test states it in its own way.
         link: to an issue, a discussion or a source that knows of it.
+        cases: of a test, in which they do so; empty: in all.
     """
 
     of: Annotated[tuple[Text, ...], Field(min_length=1)]
     does: Text
     says: str = ""
     link: str = ""
+    cases: tuple[Text, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -79,8 +81,8 @@ def load() -> Mapping[str, Question]:
 
 
 @contextmanager
-def asked(question: str, framework: str, algorithm: str) -> Iterator[None]:
-    """What stands inside holds, unless it is documented not to, or cannot be asked.
+def asked(question: str, framework: str, algorithm: str, case: str = "") -> Iterator[None]:
+    """What stands inside holds, unless it is documented not to in this case, or cannot be asked.
 
     A documented deviation has to fail with the words that belong to it: one that is gone fails.
     """
@@ -98,6 +100,8 @@ def asked(question: str, framework: str, algorithm: str) -> Iterator[None]:
     answer = answers[name]
     if isinstance(answer, NotApplicable):
         pytest.skip(f"{question}: {answer.why}")
+    if answer is not None and answer.cases and case not in answer.cases:
+        answer = None
     try:
         yield
     except AssertionError as error:

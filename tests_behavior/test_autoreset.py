@@ -60,7 +60,7 @@ def rows_of(
             TrainingVariant(autoreset=mode),
         )
         return joined(rows), met
-    except (KeyError, RuntimeError, ValueError) as error:
+    except (AssertionError, KeyError, RuntimeError, ValueError) as error:
         text = f"{type(error).__name__}: {error}"
         raise AssertionError(f"expected a training to its end, found {text}") from error
 
@@ -95,7 +95,8 @@ def assert_rows_of_steps(
 def test_rows_are_steps_that_were_made(framework, algorithm, mode, make, environments):
     """Environments that end at different times give no row that never happened."""
     environments = environments_of(framework, algorithm, environments)
-    with asked(f"autoreset.{mode}", framework.name, algorithm):
+    case = "truncated" if make is Clock else "terminated"
+    with asked(f"autoreset.{mode}", framework.name, algorithm, case):
         rows, met = rows_of(framework, algorithm, make, environments, mode)
         assert_rows_of_steps(framework, algorithm, make, rows, met, environments)
 
@@ -124,7 +125,7 @@ class LateReset(Clock):
 @pytest.mark.nightly
 def test_a_row_that_never_happened_is_seen(framework, algorithm):
     """Control: with a reset that goes by as a step, some row is not a step that was made."""
-    with asked("autoreset.same_step", framework.name, algorithm):
+    with asked("autoreset.same_step", framework.name, algorithm, "late"):
         rows, met = rows_of(framework, algorithm, LateReset, 1, "same_step")
     with pytest.raises(AssertionError, match="expected "):
         assert_rows_of_steps(framework, algorithm, LateReset, rows, met, 1)

@@ -73,7 +73,9 @@ def climb(
         )
     found = observations(rung)
     who = f"{framework.title} {algorithm}"
-    assert_climbed(who, rung, trained.value(found), trained.policy(found), discrete)
+    # a policy that is not bounded says more than what there is to execute
+    actions = np.clip(trained.policy(found), -1, 1)
+    assert_climbed(who, rung, trained.value(found), actions, discrete)
 
 
 @pytest.mark.parametrize("rung", _RUNGS)

@@ -24,7 +24,10 @@ _STORED = ("observations", "next_observations", "rewards", "done", "terminated")
 SEEDED = ("dqn", "ddpg")
 _WITHOUT_CELLS = "without_cells"
 #: why nothing of several environments is asked, where ``most_environments`` is 1
-ONE_ENVIRONMENT = "the framework is documented to take one environment for this algorithm"
+ONE_ENVIRONMENT = (
+    "the framework is documented to take one environment for this algorithm, or to store right "
+    "rows of one alone"
+)
 _READ = tuple(spec.name for spec in fields(Minibatch))
 
 
@@ -54,7 +57,8 @@ class _Entry:
             them by several at once.
         windows_end_with_batches: n-step windows are documented to end with the batch that a step is
             collected in.
-        most_environments: it is documented to take so many at once; 0: as many as one likes.
+        most_environments: it is documented to take so many at once, or to store right rows of so
+            many; 0: as many as one likes.
         standardized_advantages: the advantages of a rollout are documented to be brought to mean 0
             and standard deviation 1 before they are divided into minibatches.
         values_within: how far a learned value may be away from the exact one.

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from rlregress.frameworks.base import ProbedAdapter
+from typing import Any
+
+from rlregress.frameworks.base import Adapter, RunningStatistics, Unsupported
 
 
-class Skrl(ProbedAdapter):
+class Skrl(Adapter):
     """PPO, SAC, TD3, DDPG, DQN and TRPO, with models as its documentation writes them."""
 
     name = "skrl"
@@ -24,6 +26,18 @@ class Skrl(ProbedAdapter):
         "skrl.resources.schedulers.torch",
         "skrl.trainers.torch",
     )
+
+    algorithms = ("ppo", "sac", "td3")
+    behavior_only = ("dqn", "ddpg")
+    recorded_methods = (
+        "skrl.resources.preprocessors.torch.running_standard_scaler:RunningStandardScaler.forward",
+    )
+    logged = ("skrl.agents.torch.base:Agent.track_data",)
+    no_resume_reason = "its trainer counts its steps from 0, and begins with a reset"
+
+    def running_statistics(self, request: Any, environments: int = 1) -> RunningStatistics:
+        """None: what normalises is a part of the agent."""
+        raise Unsupported("its scaler moves with what updates read, not with what is observed")
 
 
 ADAPTER = Skrl()

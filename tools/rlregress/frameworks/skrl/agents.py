@@ -1,12 +1,12 @@
 """Agents of skrl with small networks and a memory, and their trainings by its own trainer.
 
 skrl makes no networks: users write models, around its mixins. Those here are what its documentation
-writes, as small as they can be.
+writes; where nothing is said they are as small as they can be.
 """
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Mapping, Tuple
+from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import gymnasium
 import torch
@@ -36,6 +36,7 @@ MODELS: Mapping[str, Tuple[str, ...]] = {
     "ddpg": ("policy", "target_policy", "critic", "target_critic"),
     "dqn": ("q_network", "target_q_network"),
     "ppo": ("policy", "value"),
+    "a2c": ("policy", "value"),
     "trpo": ("policy", "value"),
 }
 _OPTIMIZERS: Mapping[str, Mapping[str, str]] = {
@@ -44,18 +45,36 @@ _OPTIMIZERS: Mapping[str, Mapping[str, str]] = {
     "ddpg": _ACTOR,
     "dqn": {"critic": "optimizer"},
     "ppo": {"policy": "optimizer"},
+    "a2c": {"policy": "optimizer"},
     "trpo": {"critic": "value_optimizer"},
 }
+
+
+class Layers(NamedTuple):
+    """Of each network.
+
+    Attributes:
+        sizes: units of the hidden layers, from the first one on.
+        activation: what is behind each of them.
+        squash: actions, or their mean, are brought between the bounds with a tanh.
+    """
+
+    sizes: Sequence[int] = (4,)
+    activation: Any = nn.Tanh
+    squash: bool = True
 
 
 class _Network(Model):
     """Layers; of a policy that is to be within the bounds of the actions, with a tanh behind."""
 
-    def __init__(self, inputs: int, outputs: int, hidden: int, spaces: Any, squash: bool) -> None:
+    def __init__(self, inputs: int, outputs: int, layers: Layers, spaces: Any) -> None:
         Model.__init__(self, **spaces, device="cpu")
-        layers = [nn.Linear(inputs, hidden), nn.Tanh()] if hidden else []
-        self.net = nn.Sequential(*layers, nn.Linear(hidden or inputs, outputs))
-        self._squash = squash
+        made = []
+        for size in layers.sizes:
+            made += [nn.Linear(inputs, size), layers.activation()]
+            inputs = size
+        self.net = nn.Sequential(*made, nn.Linear(inputs, outputs))
+        self._squash = layers.squash
 
     def outputs(self, inputs: Any) -> torch.Tensor:
         """What the layers say of observations, or of these and actions."""
@@ -98,11 +117,12 @@ class Training:
 
     Args:
         kind: the algorithm.
-        environments: without any, one that says and pays the same at every step.
+        environments: of gymnasium; without any, one that says and pays the same at every step.
         rows: of the memory, for each environment.
-        hidden: units of the one hidden layer of each network; 0: there is none.
-        squash: actions, or their mean, are brought between the bounds with a tanh.
-        memory: further arguments of the memory.
+        layers: of each network; there is no tanh behind a policy beside a model of values.
+        vectorised: further arguments of gymnasium's ``SyncVectorEnv``, which one environment is put
+            into too if they are given.
+        memory: further arguments of the memory, or its ``kind``.
         settings: of the agent, in the names of skrl 2.
 
     Attributes:
@@ -113,22 +133,23 @@ class Training:
     def __init__(
         self,
         kind: str,
-        *environments: Scripted,
+        *environments: Any,
         rows: int = 256,
-        hidden: int = 4,
-        squash: bool = True,
+        layers: Layers = Layers(),  # noqa: B008 - a tuple
+        vectorised: Optional[Mapping[str, Any]] = None,
         memory: Mapping[str, Any] = {},  # noqa: B006 - read only
         **settings: Any,
     ) -> None:
         self.environments = list(environments) or [Scripted()]
-        self._env = _wrapped(self.environments)
+        self._env = _wrapped(self.environments, vectorised)
         spaces = {
             "observation_space": self._env.observation_space,
             "action_space": self._env.action_space,
         }
         count = {"num_envs": len(self.environments), **memory}
-        self.memory = RandomMemory(memory_size=rows, device="cpu", **count)
-        self.models = {name: _model(kind, name, spaces, hidden, squash) for name in MODELS[kind]}
+        memory_kind = count.pop("kind", RandomMemory)
+        self.memory = memory_kind(memory_size=rows, device="cpu", **count)
+        self.models = {name: _model(kind, name, spaces, layers) for name in MODELS[kind]}
         self.agent = compat.agent(kind, settings, models=self.models, memory=self.memory, **spaces)
         attributes = _OPTIMIZERS[kind]
         self.optimizers: Dict[str, Any] = {
@@ -136,6 +157,11 @@ class Training:
             for role, name in attributes.items()
             if hasattr(self.agent, name)
         }
+
+    @property
+    def action_space(self) -> Any:
+        """Of one environment, which models draw random actions from."""
+        return self._env.action_space
 
     def trainer(self, steps: int) -> Any:
         """Its trainer for ``steps`` steps of all environments; it makes the agent ready."""
@@ -161,23 +187,23 @@ class Training:
         return compat.stored(self.memory, name)
 
 
-def _wrapped(environments: Any) -> Any:
-    if len(environments) == 1:
+def _wrapped(environments: Any, vectorised: Optional[Mapping[str, Any]]) -> Any:
+    if len(environments) == 1 and vectorised is None:
         return wrap_env(environments[0], wrapper="gymnasium", verbose=False)
     made = [lambda environment=one: environment for one in environments]
-    return wrap_env(gymnasium.vector.SyncVectorEnv(made), wrapper="gymnasium", verbose=False)
+    together = gymnasium.vector.SyncVectorEnv(made, **(vectorised or {}))
+    return wrap_env(together, wrapper="gymnasium", verbose=False)
 
 
-def _model(kind: str, name: str, spaces: Any, hidden: int, squash: bool) -> Any:
-    observed = spaces["observation_space"].shape[0]
+def _model(kind: str, name: str, spaces: Any, layers: Layers) -> Any:
+    observed, plain = spaces["observation_space"].shape[0], layers._replace(squash=False)
     if kind == "dqn":
-        return Deterministic(observed, int(spaces["action_space"].n), hidden, spaces, False)
+        return Deterministic(observed, int(spaces["action_space"].n), plain, spaces)
     dimensions = spaces["action_space"].shape[0]
     if name.endswith("policy"):
         make = Deterministic if kind in ("td3", "ddpg") else Gaussian
-        return make(observed, dimensions, hidden, spaces, squash and kind not in ("ppo", "trpo"))
-    inputs = observed + (0 if name == "value" else dimensions)
-    return Deterministic(inputs, 1, hidden, spaces, False)
+        return make(observed, dimensions, plain if "value" in MODELS[kind] else layers, spaces)
+    return Deterministic(observed + (0 if name == "value" else dimensions), 1, plain, spaces)
 
 
 def report(policy: Any, log_prob: float) -> None:

@@ -17,6 +17,9 @@ FIRST = int(skrl.__version__.split(".")[0]) < 2
 #: method of an agent that makes an update
 UPDATE = "_update" if FIRST else "update"
 
+#: name of what a model is given to act on
+OBSERVATIONS = "states" if FIRST else "observations"
+
 #: method of a memory by which an on-policy agent reads its minibatches: a release began to shuffle
 SAMPLING = "sample_all" if "sample_all(" in inspect.getsource(ppo.PPO) else "sample"
 
@@ -113,10 +116,50 @@ def with_log_prob(acted: Tuple[Any, ...], number: Any) -> Tuple[Any, ...]:
 
 def observations(inputs: Mapping[str, Any]) -> Any:
     """What a model is given to act on."""
-    return inputs["states" if FIRST else "observations"]
+    return inputs[OBSERVATIONS]
 
 
 def stored(memory: Any, name: str) -> Any:
     """A tensor of a memory, by its name in skrl 2: [rows, environments, dimensions]."""
     names = {"observations": "states", "next_observations": "next_states"}
     return memory.get_tensor_by_name(names.get(name, name) if FIRST else name)
+
+
+def setting(of: Any, name: str) -> Any:
+    """A setting of an agent, by its name in skrl 2."""
+    if FIRST:
+        return of.cfg[_RENAMED.get(name, name)]
+    return getattr(of.cfg, name)
+
+
+def own_name(kind: str, name: str, number: int = 0) -> str:
+    """A setting's name in this version; ``number``: of several learning rates."""
+    if not FIRST:
+        return name
+    if name == "learning_rate":
+        return _RATES.get(kind, (name,))[number]
+    return "exploration" if name == "exploration_noise" else _RENAMED.get(name, name)
+
+
+def has_setting(kind: str, name: str) -> bool:
+    """Whether an agent has a setting, by its name in this version."""
+    module = importlib.import_module(f"skrl.agents.torch.{kind}")
+    if FIRST:
+        return name in getattr(module, f"{kind.upper()}_DEFAULT_CONFIG")
+    return name in inspect.signature(getattr(module, f"{kind.upper()}_CFG")).parameters
+
+
+def value_clip(of: Any) -> Any:
+    """The range that the values of an agent are clipped to, or None."""
+    if FIRST and not of.cfg["clip_predicted_values"]:
+        return None
+    return setting(of, "value_clip") or None
+
+
+def by_name(names: Any, tensors: Any) -> Dict[str, Any]:
+    """What a memory hands out, by the names of skrl 2."""
+    if FIRST:
+        names = [
+            {"states": "observations", "next_states": "next_observations"}.get(n, n) for n in names
+        ]
+    return dict(zip(names, tensors))

@@ -11,7 +11,7 @@ from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.driven import fill
 from rlregress.frameworks.layers import last_linear
 from rlregress.frameworks.scripted import Scripted
-from rlregress.frameworks.skrl.agents import Training
+from rlregress.frameworks.skrl.agents import Layers, Training
 from rlregress.frameworks.skrl.probes.helpers.ppo_trainings import train
 
 
@@ -45,7 +45,7 @@ def _segment(inputs: Inputs, prepare: Any = _identity, **settings: Any) -> List[
         steps,
         environment,
         rollouts=steps,
-        hidden=0,
+        layers=Layers(sizes=()),
         prepare=prepare,
         change=look,
         learning_rate=0.0,

@@ -13,7 +13,7 @@ from rlregress.frameworks.driven import fill
 from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.scripted import Scripted, counting
 from rlregress.frameworks.skrl import compat
-from rlregress.frameworks.skrl.agents import NEVER, Training, watch
+from rlregress.frameworks.skrl.agents import NEVER, Layers, Training, watch
 from rlregress.frameworks.skrl.probes.helpers import critics
 from rlregress.frameworks.skrl.probes.helpers.ppo_trainings import train
 
@@ -91,7 +91,7 @@ def _ratio(inputs: Inputs) -> np.ndarray:
         2 * steps,
         counting(2 * steps),
         rollouts=steps,
-        hidden=0,
+        layers=Layers(sizes=()),
         prepare=lambda made: fill(made.models["policy"].net.parameters(), 1.0),
         learning_rate=0.0,
         **_preprocessed("observation"),

@@ -15,7 +15,7 @@ from rlregress.frameworks.framework_errors import raised_in
 from rlregress.frameworks.isolation import shifted
 from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.scripted import Scripted
-from rlregress.frameworks.skrl.agents import Training, watch
+from rlregress.frameworks.skrl.agents import Layers, Training, watch
 from rlregress.frameworks.skrl.drivers.ddpg import constant_noise
 from rlregress.frameworks.skrl.probes.helpers import critics
 from rlregress.measurements import critic_loss
@@ -84,7 +84,9 @@ def _executed(
     """One action of a training, and the same as it is stored."""
     added = {} if noise is None else constant_noise(noise)
     environment = Scripted(inputs["low"], inputs["high"])
-    training = Training("td3", environment, squash=squash, learning_starts=10, **added)
+    training = Training(
+        "td3", environment, layers=Layers(squash=squash), learning_starts=10, **added
+    )
     make_constant(training.models["policy"], pre_tanh)
     return critics.executed_and_stored(training)
 

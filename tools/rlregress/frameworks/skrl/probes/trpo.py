@@ -15,7 +15,7 @@ from rlregress.frameworks.driven import fill
 from rlregress.frameworks.layers import last_linear
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.skrl import compat
-from rlregress.frameworks.skrl.agents import Training
+from rlregress.frameworks.skrl.agents import Layers, Training
 from rlregress.frameworks.skrl.probes.helpers import instantiated
 from rlregress.measurements import trpo
 
@@ -34,7 +34,7 @@ def _step(
         # observations of 0: of the layer of the mean the bias alone counts
         Scripted(observations=0.0, next_observations=0.0),
         rows=count,
-        hidden=0,
+        layers=Layers(sizes=()),
         rollouts=count,
         learning_epochs=1,
         mini_batches=1,
