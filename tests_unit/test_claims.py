@@ -47,7 +47,7 @@ def _items():
 
 
 def _skip_without_them(framework):
-    if not framework.algorithms:
+    if not {"ppo", "sac", "td3"} <= set(framework.algorithms):
         pytest.skip(f"{framework.title} has other algorithms than those that the lists are about")
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping, Tuple
-
-from rlregress.frameworks.base import Adapter, TraceTraining
+from rlregress.frameworks.base import Adapter
 
 
 class RslRl(Adapter):
@@ -15,18 +13,7 @@ class RslRl(Adapter):
     packages = ("rsl-rl-lib", "torch")
     modules = ("rsl_rl",)
     public = tuple(f"rsl_rl.{module}" for module in ("algorithms", "env", "modules", "runners"))
-
-    def defaults(self) -> Mapping[Tuple[str, str], Mapping[str, Any]]:
-        """None are documented yet."""
-        return {}
-
-    def parameter_names(self) -> Mapping[Tuple[str, str], Mapping[str, str]]:
-        """None are documented yet."""
-        return {}
-
-    def trace_trainings(self) -> Mapping[str, TraceTraining]:
-        """Nothing is trained yet."""
-        return {}
+    algorithms = ("ppo",)
 
 
 ADAPTER = RslRl()
