@@ -77,8 +77,8 @@ def _training(
             warnings.filterwarnings("ignore", "The product of", UserWarning)
             # it logs to where it saves, by TensorBoard, which not every version requires
             logs = folder if importlib.util.find_spec("tensorboard") else None
-            saved = ""
-            for _ in range(2):
+
+            def trained(saved: str = "") -> Any:
                 settings = copy.deepcopy(dict(algorithm))
                 runner = made(
                     environment, compat.configuration(_STEPS, settings, networks, *arguments), logs
@@ -89,11 +89,13 @@ def _training(
                     runner.load(saved)
                 elif arguments:
                     compat.policy(runner.alg).loaded_teacher = runner.alg.teacher_loaded = True
-                learned = compat.learn if logs is None else type(runner).learn
-                learned(runner, _ROLLOUTS)
-                saved = str(Path(folder) / "agent.pt")
-                runner.save(saved)
-            policy = runner.get_inference_policy()
+                learn = compat.learn if logs is None else type(runner).learn
+                learn(runner, _ROLLOUTS)
+                return runner
+
+            path = str(Path(folder) / "agent.pt")
+            trained().save(path)
+            policy = trained(path).get_inference_policy()
             for _ in range(_STEPS):
                 with torch.no_grad():
                     actions = policy(compat.observed(environment.groups(), stepped=True))
