@@ -193,6 +193,7 @@ def assert_one_step_returns(
     steps: Mapping[tuple[float, float], bool],
     discount: float,
     value_after_end: bool,
+    value_before_end: bool = False,
 ) -> None:
     """Every return is the reward of its step and the discounted value of where that led to.
 
@@ -205,6 +206,7 @@ def assert_one_step_returns(
         steps: every (environment, time) that was met -> the step ends an episode.
         discount: of the value.
         value_after_end: the value of the observation that ends an episode counts.
+        value_before_end: so does, in its place, the value of the observation before the last step.
     """
     __tracebackhide__ = True
     _assert_known(who, rows.observations, steps)
@@ -230,6 +232,8 @@ def assert_one_step_returns(
     )
     after = np.array([values.get(place, np.nan) for place in following])
     ends = np.array([steps[row] for row in map(tuple, found)])
+    if value_before_end:
+        after = np.where(ends, rows.values, after)
     expected = _rewards(rows) + discount * np.where(~ends | value_after_end, after, 0.0)
     known = ~np.isnan(expected)
     for row, place in zip(found[~known], np.array(following)[~known], strict=True):

@@ -19,8 +19,11 @@ SHOOT = 2
 
 
 @pytest.fixture(autouse=True)
-def _games() -> Iterator[None]:
+def _games(request: pytest.FixtureRequest) -> Iterator[None]:
     """The games are known, silent, and every test starts from the same random numbers."""
+    framework = getattr(request.node, "callspec", None) and request.getfixturevalue("framework")
+    if framework and "atari" in framework.absent():
+        pytest.skip(f"{framework.title} {framework.absent()['atari']}")
     import ale_py
 
     ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)

@@ -28,7 +28,7 @@ from rlregress.frameworks.seeded_training import SeededTraining, Seeds
 from tests_behavior.assertions import assert_climbed
 from tests_behavior.ladder import RUNGS, Ladder, Rung, observations
 from tests_behavior.questions import asked
-from tests_behavior.toy_settings import SEEDED, setting
+from tests_behavior.toy_settings import SEEDED, setting, skip_unless_trained
 
 #: what a fault changes: hyperparameters, the environment, the output layer of policy or Q network
 Changes = Mapping[str, Any]
@@ -89,6 +89,7 @@ def test_a_rung_is_climbed(framework, algorithm, rung):
 @pytest.mark.parametrize("other", _OTHERS)
 def test_a_rung_is_climbed_by_dqn_and_ddpg(framework, other, rung):
     """What is to be learned on a rung is learned by the algorithms that no cell trains, too."""
+    skip_unless_trained(framework, other)
     with asked(f"ladder.{rung.name}", framework.name, other):
         climb(framework, other, rung)
 
@@ -174,4 +175,5 @@ def test_a_fault_shows_at_its_rung(framework, algorithm, rung):
 @pytest.mark.parametrize("other", _OTHERS)
 def test_a_fault_of_dqn_and_ddpg_shows_at_its_rung(framework, other, rung):
     """Control: as above, of the algorithms that no cell trains."""
+    skip_unless_trained(framework, other)
     assert_fault_shows(framework, other, rung)

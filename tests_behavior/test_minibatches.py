@@ -88,7 +88,8 @@ def assert_right(framework: Adapter, algorithm: str, rows: Minibatch, limit_is: 
         return
     ends = terminates or chosen.truncation_is_termination
     discount = chosen.hyperparameters["discount"]
-    assert_one_step_returns(who, rows, steps, discount, value_after_end=not ends)
+    before = chosen.value_before_truncation
+    assert_one_step_returns(who, rows, steps, discount, not ends, value_before_end=before)
     assert_same_in_each_row(
         who, "log-probabilities", rows.log_probs, rows.policy_log_probs, ROUNDED
     )
@@ -188,7 +189,8 @@ def _reward_of_another(number: int) -> RewardOfAnother:
 def test_a_final_observation_of_another_environment_is_seen(framework, algorithm):
     """Control: a value or an observation of another environment at the end of an episode shows."""
     rows = joined(read(framework, algorithm, _final_of_another))
-    if of(framework, algorithm).truncation_is_termination:
+    chosen = of(framework, algorithm)
+    if chosen.truncation_is_termination or chosen.value_before_truncation:
         # nothing is read of the final observation that could be wrong
         assert_right(framework, algorithm, rows, LimitIs.TRUNCATION)
         return

@@ -15,7 +15,7 @@ from tests_behavior.clock import Clock, Notes, played
 from tests_behavior.clock_trainings import hyperparameters, read
 from tests_behavior.limit import LimitIs
 from tests_behavior.questions import asked
-from tests_behavior.toy_settings import SEEDED, setting
+from tests_behavior.toy_settings import SEEDED, setting, skip_unless_trained
 from tests_behavior.windows import assert_windows, windows
 
 pytestmark = pytest.mark.without_cells
@@ -129,6 +129,7 @@ def test_a_target_discounts_the_value_by_the_length_of_its_window(framework, oth
 
     Asked where no noise and no entropy is part of a target.
     """
+    skip_unless_trained(framework, other)
     who = f"{framework.title} {other}"
     with asked("n_step.truncation", framework.name, other):
         rows, _ = trained(framework, other, LimitIs.TRUNCATION, 3, 40)

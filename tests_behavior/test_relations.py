@@ -96,6 +96,7 @@ def sums_of_rewards(
     discount: float,
     rollout: int,
     value_after_end: bool,
+    value_before_end: bool = False,
 ) -> np.ndarray:
     """Of every row the discounted rewards up to the end of its episode or rollout, and the value.
 
@@ -112,7 +113,9 @@ def sums_of_rewards(
         for k in range(len(own) - 1, -1, -1):
             place = own[k]
             following = (place[0], float(clock.next_time(np.float64(place[1]))))
-            if ends[place]:
+            if ends[place] and value_before_end:
+                behind = values[place]
+            elif ends[place]:
                 behind = values.get(following, np.nan) if value_after_end else 0.0
             elif k % rollout == rollout - 1:
                 behind = values.get(following, np.nan)
@@ -149,7 +152,13 @@ def test_lambda_one_is_the_monte_carlo_return(framework, algorithm):
         rows, paid, ends = returns_of(framework, algorithm, gae_lambda=1.0)
         has_value = not chosen.truncation_is_termination
         expected = sums_of_rewards(
-            rows, paid, ends, given["discount"], given["rollout_steps"], has_value
+            rows,
+            paid,
+            ends,
+            given["discount"],
+            given["rollout_steps"],
+            has_value,
+            chosen.value_before_truncation,
         )
         known = ~np.isnan(expected)
         assert known.mean() > 0.5

@@ -104,10 +104,11 @@ def test_what_is_collected_before_learning_starts_is_kept(framework, algorithm):
 def test_rewards_are_stored_as_given(framework, algorithm):
     """Rewards are 1, except where the value behind a truncation is documented to be added."""
     who = f"{framework.title} {algorithm}"
-    added = setting(framework.name, "segments", algorithm).value_in_last_reward
+    chosen = setting(framework.name, "segments", algorithm)
+    ends = {LimitIs.TRUNCATION} | ({LimitIs.BOTH} if chosen.value_before_truncation else set())
     for limit_is in LimitIs:
         stored = collect(framework, algorithm, partial(StepCounter, limit_is=limit_is))
-        expected = ENDS if added and limit_is is LimitIs.TRUNCATION else NEVER
+        expected = ENDS if chosen.value_in_last_reward and limit_is in ends else NEVER
         changed = flags(stored.rewards) != 1.0
         assert_stored(f"{who}, limit is a {limit_is.value}", "changed rewards", changed, expected)
 

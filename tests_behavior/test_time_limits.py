@@ -32,7 +32,7 @@ from tests_behavior.ring import (
     infinite_horizon_value,
     observations,
 )
-from tests_behavior.toy_settings import SEEDED, setting
+from tests_behavior.toy_settings import SEEDED, setting, skip_unless_trained
 
 DISCOUNT = 0.98
 
@@ -88,12 +88,6 @@ def test_truncation_does_not_end_the_task(framework, algorithm):
 def test_termination_ends_the_task(framework, algorithm):
     """The same limit reported as termination gives the values of a task that ends, far from 50."""
     assert_termination_ends_the_task(framework, algorithm)
-
-
-def skip_unless_trained(framework: Adapter, other: str) -> None:
-    """Not every copy of a framework can be trained."""
-    if other not in framework.behavior_only:
-        pytest.skip(f"{framework.full_name} does not train {other}")
 
 
 @pytest.mark.nightly

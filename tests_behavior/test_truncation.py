@@ -73,8 +73,8 @@ def test_no_value_is_behind_a_termination(framework, algorithm, make, environmen
     """Nothing follows a terminated step, whether or not the time limit is met in the same step."""
     who = f"{framework.title} {algorithm}"
     found = found_source(framework, algorithm, make, environments)
-    case = "both" if make is BOTH else "terminated"
-    with asked("truncation.both_flags", framework.name, algorithm, case):
+    question = "truncation.both_flags" if make is BOTH else "truncation.termination"
+    with asked(question, framework.name, algorithm):
         value_sources.assert_from(who, "a termination", found, value_sources.NOTHING)
 
 
@@ -102,9 +102,12 @@ def test_a_wrong_source_is_named(framework, algorithm, fault, source):
         # there is no other environment whose value could be read
         pytest.skip(ONE_ENVIRONMENT)
     found = found_source(framework, algorithm, fault, 3)
-    if setting(framework.name, "minibatches", algorithm).truncation_is_termination:
+    chosen = setting(framework.name, "minibatches", algorithm)
+    if chosen.truncation_is_termination or chosen.value_before_truncation:
         # whatever the final observation is, no value of it is asked
-        value_sources.assert_from(who, "a truncation", found, value_sources.NOTHING)
+        ends = chosen.truncation_is_termination or fault is TERMINATED
+        documented = value_sources.NOTHING if ends else value_sources.BEFORE
+        value_sources.assert_from(who, "a truncation", found, documented)
         return
     with pytest.raises(AssertionError, match=f"to be of its final .*, found it of {source}$"):
         value_sources.assert_from(who, "a truncation", found, value_sources.FINAL)

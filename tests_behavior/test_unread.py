@@ -47,7 +47,7 @@ def share_of_nan(framework: Adapter, algorithm: str, make: Callable[[int], Any])
     except (ValueError, RuntimeError) as error:
         # what networks full of NaN say is refused by distributions of torch, or by what they draw
         # with, where TorchRL was imported, which switches their checks off
-        if "nan" not in str(error) and "expects all elements of std" not in str(error):
+        if "nan" not in str(error).lower() and "expects all elements of std" not in str(error):
             raise
         return 1.0
     count = sum(parameter.size for parameter in parameters)

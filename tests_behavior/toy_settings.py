@@ -11,12 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Annotated, Any
 
+import pytest
 from pydantic import Field
 
 from rlregress import datafiles, suite
 from rlregress.datafiles import one_of
 from rlregress.errors import UserError, nearest
-from rlregress.frameworks.base import Minibatch
+from rlregress.frameworks.base import Adapter, Minibatch
 from rlregress.hyperparameters import hyperparameter_set
 
 _STORED = ("observations", "next_observations", "rewards", "done", "terminated")
@@ -44,6 +45,8 @@ class _Entry:
         first_row_from_before_seeding: the first observation of a training is documented to be of
             an episode that the seeding of the environments has cut off.
         warm_up_is_stored: what is collected before learning starts is documented to be kept.
+        value_before_truncation: the value behind a truncated step, whether or not it terminates, is
+            documented to be that of the observation before it.
         truncation_is_termination: no value is documented to follow a truncated step either.
         reset_after_termination: the next observation of a terminated step, which no value depends
             on, is documented to be the one of the reset.
@@ -70,6 +73,7 @@ class _Entry:
     value_in_last_reward: bool = False
     first_row_from_before_seeding: bool = False
     warm_up_is_stored: bool = True
+    value_before_truncation: bool = False
     truncation_is_termination: bool = False
     reset_after_termination: bool = False
     bounding: Annotated[str, one_of(("", "clip", "tanh"))] = ""
@@ -97,6 +101,12 @@ class Setting(_Entry):
     def environments(self, wanted: int) -> int:
         """As many environments as are wanted, or as the framework takes for this algorithm."""
         return min(wanted, self.most_environments or wanted)
+
+
+def skip_unless_trained(framework: Adapter, other: str) -> None:
+    """Not every framework, and not every copy of one, can be trained."""
+    if other not in framework.behavior_only:
+        pytest.skip(f"{framework.full_name} does not train {other}")
 
 
 def _entry(table: Mapping[str, Any], key: str, place: str, kind: str) -> Any:

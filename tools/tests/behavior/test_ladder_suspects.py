@@ -11,7 +11,7 @@ import pytest
 from tests_behavior.ladder import RUNGS
 from tests_behavior.questions import asked
 from tests_behavior.test_ladder import climb_with_its_fault
-from tests_behavior.toy_settings import SEEDED
+from tests_behavior.toy_settings import SEEDED, skip_unless_trained
 
 pytestmark = pytest.mark.nightly
 #: a rung, and one below it
@@ -33,5 +33,6 @@ def test_a_fault_leaves_the_rungs_below(framework, algorithm, rung, below):
 @pytest.mark.parametrize("other", SEEDED)
 def test_a_fault_of_dqn_and_ddpg_leaves_the_rungs_below(framework, other, rung, below):
     """As above, of the algorithms that no cell trains."""
+    skip_unless_trained(framework, other)
     with asked(f"ladder.{below.name}", framework.name, other):
         climb_with_its_fault(framework, other, rung, below)

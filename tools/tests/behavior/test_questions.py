@@ -9,12 +9,12 @@ from rlregress.details import catalogue
 from rlregress.errors import UserError
 from tests_behavior import questions
 
-#: what the three frameworks train, DQN and DDPG without cells
+#: what frameworks train, DQN and DDPG without cells
 EVERY = {
     f"{name}-{kind}"
     for name in ("sb3", "torchrl", "cleanrl")
     for kind in ("ppo", "sac", "td3", "dqn", "ddpg")
-}
+} | {"rsl_rl-ppo"}
 
 GOOD = """
 a.b:

@@ -21,13 +21,15 @@ from rlregress.training.cell import Cell
 
 ENVIRONMENT = "InvertedPendulum-v4"
 ALGORITHMS = ("ppo", "sac", "td3")
-FRAMEWORKS = ("cleanrl", "sb3", "torchrl")
+FRAMEWORKS = ("cleanrl", "rsl_rl", "sb3", "torchrl")
 
 #: (framework, algorithm, set) -> the hyperparameters that the framework cannot take
 REFUSED = {
+    ("cleanrl", "ppo", "rsl_rl"): {"hidden_sizes"},
     ("cleanrl", "sac", "torchrl"): {"steps_per_collection", "updates_per_collection"},
     ("cleanrl", "td3", "sb3"): {"hidden_sizes"},
     ("cleanrl", "td3", "torchrl"): {"steps_per_collection", "updates_per_collection"},
+    ("rsl_rl", "ppo", "cleanrl"): {"anneal_learning_rate"},
     ("sb3", "sac", "cleanrl"): {
         "policy_delay", "critic_learning_rate", "temperature_learning_rate",
     },
@@ -35,7 +37,9 @@ REFUSED = {
         "policy_delay", "critic_learning_rate", "temperature_learning_rate",
     },
 }  # fmt: skip
-EVERY = [(f, a, s) for f in FRAMEWORKS for a in ALGORITHMS for s in names()]
+EVERY = [
+    (f, a, s) for f in FRAMEWORKS for a in ALGORITHMS for s in names() if a in hyperparameter_set(s)
+]
 #: what a tuned temperature makes meaningless
 WITHOUT_EFFECT = {"fixed_temperature"}
 #: another value that a set could have
@@ -122,7 +126,7 @@ def _silently_dropped(module, algorithm: str, given: dict, arguments) -> list[st
 
 
 @pytest.mark.parametrize("of", ALGORITHMS)
-@pytest.mark.parametrize("who", ["cleanrl", "sb3"])
+@pytest.mark.parametrize("who", ["cleanrl", "rsl_rl", "sb3"])
 def test_no_hyperparameter_is_dropped(who, of):
     """Whatever is changed in a set changes an argument of the framework, or is refused."""
     framework, algorithm = who, of
@@ -130,12 +134,16 @@ def test_no_hyperparameter_is_dropped(who, of):
     module = pytest.importorskip(f"rlregress.frameworks.{framework}.training")
 
     def arguments(given):
+        if framework == "rsl_rl":
+            return module.configured(given, 1)
         if framework == "sb3":
             return module.arguments_of(algorithm, given, (2,))
         return module.arguments_of(algorithm, given, frameworks.get(framework).source)
 
     everything = {
-        key: value for name in names() for key, value in hyperparameter_set(name)[algorithm].items()
+        key: value
+        for name in names()
+        for key, value in hyperparameter_set(name).get(algorithm, {}).items()
     }
     own = given_to(cell)
     further = {}
@@ -216,7 +224,7 @@ def _small(cell: Cell) -> tuple[dict, int]:
     """Hyperparameters and steps for a training of some hundred steps."""
     given = given_to(replace(cell, budget="smoke"))
     if cell.algorithm == "ppo":
-        return {**given, "rollout_steps": 256, "epochs": 2}, 512
+        return {**given, "rollout_steps": 512, "epochs": 2}, 1024
     return given, 240
 
 

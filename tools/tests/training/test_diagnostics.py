@@ -29,6 +29,10 @@ def trained(adapter, algorithm, steps, **changes):
     return adapter.train(request)
 
 
+#: of PPO, where a framework does not log all
+EXPOSED = {"rsl_rl": {"entropy"}}
+
+
 def _of(algorithm):
     every = [a for a in frameworks.installed() if algorithm in a.algorithms]
     return [pytest.param(adapter, id=adapter.full_name) for adapter in every]
@@ -55,13 +59,16 @@ def test_divergence_and_entropy_move_with_the_policy(adapter):
     shared = {"steps": 4 * rollout, "algorithm": "ppo"}
     still = trained(adapter, **shared, learning_rate=0.0).diagnostics
     moving = trained(adapter, **shared, learning_rate=0.02).diagnostics
+    exposed = EXPOSED.get(adapter.name, {"entropy", "kl"})
     for of in (still, moving):
-        assert set(of) == {"entropy", "kl"}
-        assert len(of["kl"]) == len(of["entropy"]) >= 4
-    np.testing.assert_allclose(still["kl"], 0.0, atol=1e-5)
+        assert set(of) == exposed
+        assert {len(values) for values in of.values()} == {len(of["entropy"])}
+        assert len(of["entropy"]) >= 4
     assert min(still["entropy"]) > 0.3  # a standard deviation of 1 has 1.42 nats, squashed or not
     assert np.ptp(moving["entropy"]) > 1e-3
-    assert np.abs(moving["kl"]).max() > 1e-3
+    if "kl" in exposed:
+        np.testing.assert_allclose(still["kl"], 0.0, atol=1e-5)
+        assert np.abs(moving["kl"]).max() > 1e-3
 
 
 @pytest.mark.parametrize("adapter", _of("sac"))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rlregress.frameworks.base import ProbedAdapter
+from rlregress.frameworks.base import Adapter
 
 
-class RslRl(ProbedAdapter):
+class RslRl(Adapter):
     """PPO, with what surrounds it: adaptive rates, memory, symmetry, curiosity, distillation."""
 
     name = "rsl_rl"
@@ -13,6 +13,7 @@ class RslRl(ProbedAdapter):
     packages = ("rsl-rl-lib", "torch")
     modules = ("rsl_rl",)
     public = tuple(f"rsl_rl.{module}" for module in ("algorithms", "env", "modules", "runners"))
+    algorithms = ("ppo",)
 
 
 ADAPTER = RslRl()

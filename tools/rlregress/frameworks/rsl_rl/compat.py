@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import inspect
+import io
 import math
 import sys
-from typing import Any, Dict, Mapping, NamedTuple, Sequence, Tuple
+import warnings
+from typing import Any, Dict, Iterator, Mapping, NamedTuple, Sequence, Tuple
 from unittest import mock
 
 import rsl_rl.modules
@@ -26,9 +29,16 @@ DISTRIBUTIONS = importlib.util.find_spec("rsl_rl.modules.distribution") is not N
 #: the component that normalises observations; in 3.x it is another module's.
 _PLACE = rsl_rl.modules if hasattr(rsl_rl.modules, _NORMALISER) else rsl_rl.networks
 EmpiricalNormalization = getattr(_PLACE, _NORMALISER)
-#: how advantages of a rollout stay as they are: those of 2.1 are always normalised.
+#: how advantages of a rollout stay as they are: until 2.2.2 they are always normalised.
 _RAW = "normalize_advantage_per_mini_batch"
 RAW_ADVANTAGES = {_RAW: True} if _RAW in inspect.signature(PPO).parameters else {}
+
+
+@contextlib.contextmanager
+def silent() -> Iterator[None]:
+    """Without the tables that a runner prints; filters of warnings are as before afterwards."""
+    with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+        yield
 
 
 def observed(groups: Mapping[str, torch.Tensor], stepped: bool = False) -> Any:
@@ -100,6 +110,35 @@ def network(algorithm: Any, name: str) -> nn.Module:
     return getattr(algorithm, name).mlp if MODELS else getattr(policy(algorithm), name)
 
 
+def parameters(algorithm: Any) -> Dict[str, torch.Tensor]:
+    """Everything that is trained, and what normalises it, by name."""
+    if not MODELS:
+        return dict(policy(algorithm).state_dict())
+    named = (("actor", algorithm.actor), ("critic", algorithm.critic))
+    return {f"{own}.{key}": v for own, model in named for key, v in model.state_dict().items()}
+
+
+def best_actions(algorithm: Any, observations: Any) -> torch.Tensor:
+    """The actions of the policy without exploration, [environments, dimensions]."""
+    acting = policy(algorithm)
+    return acting(observations) if MODELS else acting.act_inference(observations)
+
+
+def drawn_actions(algorithm: Any, observations: Any) -> Tuple[torch.Tensor, torch.Tensor]:
+    """Actions [environments, dimensions] and log-probabilities [environments] of a rollout."""
+    acting = policy(algorithm)
+    drawn = acting(observations, stochastic_output=True) if MODELS else acting.act(observations)
+    actions = drawn.detach()
+    return actions, getattr(acting, log_prob_name(algorithm))(actions)
+
+
+def values(algorithm: Any, observations: Any) -> torch.Tensor:
+    """What the critic says, [environments, 1]."""
+    if MODELS:
+        return algorithm.critic(observations)
+    return policy(algorithm).evaluate(observations)
+
+
 def deviation(algorithm: Any) -> Tuple[nn.Parameter, bool]:
     """The trained standard deviation, and whether it is its logarithm."""
     named = policy(algorithm).named_parameters()
@@ -130,19 +169,21 @@ class Batch(NamedTuple):
     """What an update is handed of a minibatch, each [samples, ..]."""
 
     observations: torch.Tensor
+    actions: torch.Tensor
+    values: torch.Tensor
     advantages: torch.Tensor
+    returns: torch.Tensor
     log_probs: torch.Tensor
 
 
 def batch(handed: Any) -> Batch:
     """The part of a minibatch that is looked at."""
-    if isinstance(handed, tuple):
-        # before 3.0 the observations of the critic stand in between
-        first = 0 if GROUPED else 1
-        own = handed[0], handed[3 + first], handed[5 + first]
-    else:
-        own = handed.observations, handed.advantages, handed.old_actions_log_prob
-    return Batch(group(own[0]), *own[1:])
+    if not isinstance(handed, tuple):
+        scored = handed.advantages, handed.returns, handed.old_actions_log_prob
+        return Batch(group(handed.observations), handed.actions, handed.values, *scored)
+    # before 3.0 the observations of the critic stand in between
+    first = 1 if GROUPED else 2
+    return Batch(group(handed[0]), *handed[first : first + 5])
 
 
 def group(observations: Any) -> torch.Tensor:

@@ -1,15 +1,14 @@
-"""Scripted environments side by side, as RSL-RL vectorises those of a simulator."""
+"""Environments of gymnasium side by side, as RSL-RL's users vectorise those of a simulator."""
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 import numpy as np
 import torch
 from rsl_rl.env import VecEnv
 
 from rlregress.frameworks.rsl_rl import compat
-from rlregress.frameworks.scripted import Scripted
 
 #: sets of observations that an agent can ask for; here they are all the same.
 GROUPS = ("policy", "rnd_state", "teacher")
@@ -18,21 +17,37 @@ GROUPS = ("policy", "rnd_state", "teacher")
 class Vectorised(VecEnv):
     """An environment that ended begins anew in the same step, whose observation is the new one's.
 
-    Attributes:
-        step_dt: the duration of a step, by which a weight of curiosity is multiplied.
+    The last observation of an episode is handed to nobody. ``time_outs`` are all truncations, also
+    of a step that terminates, as in the wrapper of Isaac Lab. Observations are float32
+    [environments, dimensions], rewards float32 [environments].
+
+    Args:
+        environments: their observations and actions are boxes.
+        step_dt: the duration of a step in seconds, by which a weight of curiosity is multiplied.
+        seed: of the first environment; the others have the numbers after it.
+        clipped: actions are clipped to their bounds, which RSL-RL leaves to its environments.
     """
 
-    def __init__(self, *environments: Scripted, step_dt: float = 1.0) -> None:
+    def __init__(
+        self,
+        *environments: Any,
+        step_dt: float = 1.0,
+        seed: Optional[int] = None,
+        clipped: bool = False,
+    ) -> None:
         self.environments = environments
         self.num_envs = len(environments)
         self.num_actions = int(np.prod(environments[0].action_space.shape))
-        self.num_obs = len(environments[0].observation)
         self.max_episode_length = 1000
         self.episode_length_buf = torch.zeros(self.num_envs, dtype=torch.long)
         self.device = "cpu"
         self.cfg: Dict[str, Any] = {}
         self.step_dt = step_dt
-        self._observations = [environment.reset()[0] for environment in environments]
+        self._clipped = clipped
+        seeds = [None if seed is None else seed + number for number in range(self.num_envs)]
+        pairs = zip(environments, seeds)
+        self._observations = [environment.reset(seed=own)[0] for environment, own in pairs]
+        self.num_obs = self._observations[0].size
 
     @property
     def unwrapped(self) -> Vectorised:
@@ -41,7 +56,7 @@ class Vectorised(VecEnv):
 
     def groups(self) -> Dict[str, torch.Tensor]:
         """The observations before the next step, by the name of their group."""
-        return dict.fromkeys(GROUPS, torch.as_tensor(np.stack(self._observations)))
+        return dict.fromkeys(GROUPS, torch.as_tensor(np.stack(self._observations)).float())
 
     def get_observations(self) -> Any:
         """The observations before the next step."""
@@ -52,13 +67,20 @@ class Vectorised(VecEnv):
         self._observations = [environment.reset()[0] for environment in self.environments]
         return self.get_observations()
 
+    def bounded(self, actions: torch.Tensor) -> np.ndarray:
+        """Actions as they are executed, float32 [environments, dimensions]."""
+        given = actions.detach().numpy()
+        space = self.environments[0].action_space
+        return np.clip(given, space.low, space.high) if self._clipped else given
+
     def step(self, actions: torch.Tensor) -> Tuple[Any, torch.Tensor, torch.Tensor, Dict[str, Any]]:
-        """What the scripts say of the step of each."""
+        """One step of each."""
         rewards: List[float] = []
         ends: List[Tuple[bool, bool]] = []
-        for number, environment in enumerate(self.environments):
-            observation, reward, *ended, _ = environment.step(actions[number].detach().numpy())
-            rewards.append(reward)
+        for number, action in enumerate(self.bounded(actions)):
+            environment = self.environments[number]
+            observation, reward, *ended, _ = environment.step(action)
+            rewards.append(float(reward))
             ends.append((ended[0], ended[1]))
             self._observations[number] = environment.reset()[0] if any(ended) else observation
         terminated, truncated = torch.tensor(ends).T

@@ -90,7 +90,7 @@ SETTINGS: Mapping[str, Callable[[], Dict[str, Any]]] = {
 
 def _training(kind: str) -> Any:
     def training(make_env: Callable[..., Any], seed: int) -> None:
-        for environments in (2, 1):
+        def trained(environments: int) -> Any:
             set_seed(seed)
             made = [make_env(discrete=kind == "dqn", first=n) for n in range(environments)]
             agent = Training(kind, *made, layers=Layers(sizes=(16, 16)), **SETTINGS[kind]())
@@ -98,6 +98,10 @@ def _training(kind: str) -> Any:
             trainer = agent.trainer(_STEPS)
             agent.agent.write_interval = _NEVER_WRITES
             trainer.train()
+            return trainer
+
+        trained(2)
+        trainer = trained(1)
         try:
             trainer.eval()
         except AttributeError as error:

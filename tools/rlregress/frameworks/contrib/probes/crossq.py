@@ -103,7 +103,8 @@ def _target(inputs: Inputs) -> np.ndarray:
 
     def look() -> None:
         networks = agent.critic.q_networks
-        gradients.append(float(np.mean([float(last_linear(n).bias.grad) for n in networks])))
+        biases: List[Any] = [last_linear(n).bias for n in networks]
+        gradients.append(float(np.mean([float(bias.grad) for bias in biases])))
 
     with watched_updates.before_steps(agent.critic.optimizer, look):
         target = watched_updates.regression_target(

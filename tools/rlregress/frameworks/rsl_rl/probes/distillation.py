@@ -13,7 +13,7 @@ from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.recorded_update import recorded_update
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.environments import Vectorised
-from rlregress.frameworks.rsl_rl.probes.helpers.trainings import FROZEN, SMALL, silent
+from rlregress.frameworks.rsl_rl.probes.helpers.trainings import FROZEN, SMALL
 from rlregress.frameworks.scripted import Scripted
 
 
@@ -50,7 +50,7 @@ def _train(
         ("StudentTeacher", "StudentTeacherRecurrent"),
     )
     environment = Scripted()
-    with silent():
+    with compat.silent():
         # of steps that do not fill a window, from 5.5 on
         warnings.filterwarnings("ignore", "The product of", UserWarning)
         runner = kind(Vectorised(environment), configuration, log_dir=None, device="cpu")

@@ -83,7 +83,7 @@ def _evaluation(i: Inputs) -> np.ndarray:
 def _saved(i: Inputs) -> np.ndarray:
     trained = _trained(i["training"]).runner
     loaded = trainings.make(Scripted(), 1, _NORMALISED)
-    with tempfile.TemporaryDirectory() as folder, trainings.silent():
+    with tempfile.TemporaryDirectory() as folder, compat.silent():
         path = Path(folder) / "agent.pt"
         trained.logger_type = "tensorboard"
         trained.save(str(path))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import warnings
 from dataclasses import dataclass, field
 from typing import Any, Callable, Iterator, List, Optional
@@ -49,18 +48,11 @@ class AgentTraining(RecordedTraining):
         return self.runner.alg
 
 
-@contextlib.contextmanager
-def silent() -> Iterator[None]:
-    """Without the tables that a runner prints; filters of warnings are as before afterwards."""
-    with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
-        yield
-
-
 def make(environment: Any, steps: int, networks: Networks = SMALL, **algorithm: Any) -> Any:
     """A runner of PPO with its own defaults and rollouts of ``steps``; nothing is written."""
     vectorised = environment if isinstance(environment, Vectorised) else Vectorised(environment)
     given = {"class_name": "PPO", **algorithm}
-    with silent():
+    with compat.silent():
         return OnPolicyRunner(
             vectorised, compat.configuration(steps, given, networks), log_dir=None, device="cpu"
         )
@@ -188,7 +180,7 @@ def train(
     if prepare is not None:
         prepare(training.algorithm)
     optimizers = {"policy": training.algorithm.optimizer}
-    with _recording(training, change), recorded_update(optimizers) as recorded, silent():
+    with _recording(training, change), recorded_update(optimizers) as recorded, compat.silent():
         # of the deviation of one advantage, where a rollout has one step
         warnings.filterwarnings("ignore", "std\\(\\): degrees of freedom", UserWarning)
         compat.learn(training.runner, rollouts)

@@ -1,0 +1,150 @@
+"""Built-in trainings for traces: RSL-RL's runners with what they can switch on.
+
+Each trains two environments, saves, and trains what is loaded; at the end it plays some episodes.
+"""
+
+from __future__ import annotations
+
+import copy
+import importlib.util
+import inspect
+import warnings
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Callable, Dict, List, Mapping
+
+import torch
+from rsl_rl import algorithms, runners
+
+from rlregress.frameworks.base import TraceTraining, Unsupported
+from rlregress.frameworks.rsl_rl import compat
+from rlregress.frameworks.rsl_rl.compat import Networks
+from rlregress.frameworks.rsl_rl.environments import Vectorised
+
+_STEPS, _ROLLOUTS = 24, 3
+_PPO: Dict[str, Any] = {
+    "class_name": "PPO",
+    "num_learning_epochs": 2,
+    # 48 rows in parts of 9: three are left over
+    "num_mini_batches": 5,
+    "schedule": "adaptive",
+    "desired_kl": 0.01,
+    "use_clipped_value_loss": True,
+    "entropy_coef": 0.01,
+}
+_SMALL = Networks(hidden=[16, 16], normalised=True)
+#: of the networks of a student that learns from a teacher
+_NAMES = ("student", "teacher")
+_KINDS = ("StudentTeacher", "StudentTeacherRecurrent")
+
+
+def _mirrored(obs: Any = None, actions: Any = None, **_: Any) -> List[Any]:
+    """Observations and actions, then those of the other sign, in one."""
+    return [own if own is None else torch.cat([own, own * -1.0]) for own in (obs, actions)]
+
+
+def _lacking(algorithm: Mapping[str, Any]) -> List[str]:
+    """What this version does not have of the configuration of an algorithm."""
+    name = algorithm["class_name"]
+    if not hasattr(algorithms, name):
+        return [name]
+    known = inspect.signature(getattr(algorithms, name)).parameters
+    return sorted(set(algorithm) - {"class_name"} - set(known))
+
+
+def _training(
+    algorithm: Mapping[str, Any],
+    networks: Networks = _SMALL,
+    kind: str = "OnPolicyRunner",
+    *arguments: Any,
+) -> TraceTraining:
+    """A training of two environments.
+
+    Args:
+        algorithm: the configuration of the algorithm.
+        kind: the class of the runner; until 2.3 one makes all.
+        arguments: further ones of ``compat.configuration``.
+    """
+
+    def training(make_env: Callable[..., Any], seed: int) -> None:
+        if lacking := _lacking(algorithm):
+            raise Unsupported(f"this version of RSL-RL has no {lacking[0]}")
+        torch.manual_seed(seed)
+        environment = Vectorised(make_env(), make_env(first=1), seed=seed, clipped=True)
+        made = getattr(runners, kind, runners.OnPolicyRunner)
+        with TemporaryDirectory(prefix="rlregress-") as folder, compat.silent():
+            # of steps that do not fill a window, which is what is wanted
+            warnings.filterwarnings("ignore", "The product of", UserWarning)
+            # it logs to where it saves, by TensorBoard, which not every version requires
+            logs = folder if importlib.util.find_spec("tensorboard") else None
+
+            def trained(saved: str = "") -> Any:
+                settings = copy.deepcopy(dict(algorithm))
+                runner = made(
+                    environment, compat.configuration(_STEPS, settings, networks, *arguments), logs
+                )
+                # no differences of the checkout that this may run in
+                getattr(runner, "logger", runner).git_status_repos = []
+                if saved:
+                    runner.load(saved)
+                elif arguments:
+                    compat.policy(runner.alg).loaded_teacher = runner.alg.teacher_loaded = True
+                learn = compat.learn if logs is None else type(runner).learn
+                learn(runner, _ROLLOUTS)
+                return runner
+
+            path = str(Path(folder) / "agent.pt")
+            trained().save(path)
+            policy = trained(path).get_inference_policy()
+            for _ in range(_STEPS):
+                with torch.no_grad():
+                    actions = policy(compat.observed(environment.groups(), stepped=True))
+                environment.step(actions)
+
+    return training
+
+
+TRAININGS: Mapping[str, TraceTraining] = {
+    "ppo": _training(_PPO),
+    "recurrent_ppo": _training(
+        {**_PPO, "num_mini_batches": 2}, Networks(hidden=[16], recurrent=True)
+    ),
+    "symmetry": _training(
+        {
+            **_PPO,
+            "schedule": "fixed",
+            "symmetry_cfg": {
+                "data_augmentation_func": _mirrored,
+                "use_data_augmentation": True,
+                "use_mirror_loss": True,
+                "mirror_loss_coeff": 0.5,
+            },
+        }
+    ),
+    "curiosity": _training(
+        {
+            **_PPO,
+            "rnd_cfg": {
+                "weight": 0.5,
+                "weight_schedule": {
+                    "mode": "linear",
+                    "initial_step": 2,
+                    "final_step": 50,
+                    "final_value": 0.1,
+                },
+                "state_normalization": True,
+                "reward_normalization": True,
+                "num_outputs": 2,
+                "predictor_hidden_dims": [8],
+                "target_hidden_dims": [8],
+            },
+        }
+    ),
+    "distillation": _training(
+        {"class_name": "Distillation", "num_learning_epochs": 2, "gradient_length": 5},
+        _SMALL,
+        "DistillationRunner",
+        _NAMES,
+        _KINDS,
+    ),
+}

@@ -1,0 +1,27 @@
+"""What RSL-RL's PPO stores while it learns: its rollouts, as their update gets them."""
+
+from __future__ import annotations
+
+from typing import Any, List
+
+import numpy as np
+
+from rlregress.frameworks.base import TrainingRequest, Transitions
+from rlregress.frameworks.rsl_rl import compat
+from rlregress.frameworks.rsl_rl.training import before_updates, learn, new
+from rlregress.frameworks.samples import array
+
+
+def transitions(request: TrainingRequest, environments: int) -> Transitions:
+    """Train with ``learn`` on ``environments`` copies side by side."""
+    runner = new(request, environments)
+    rollouts: List[Any] = []
+
+    def copy(storage: Any) -> None:
+        fields = compat.group(storage.observations), storage.rewards[..., 0], storage.dones[..., 0]
+        rollouts.append([array(field) for field in fields])
+
+    before_updates(runner.alg, copy)
+    learn(runner, request.total_steps)
+    observations, rewards, done = map(np.stack, zip(*rollouts))
+    return Transitions(observations, None, rewards, done.astype(bool), None)
