@@ -127,9 +127,9 @@ DETAILS: tuple[Detail, ...] = (
     make_detail(
         "recurrent.critic",
         "Does the value network have its own memory by default?",
-        """The policy has a recurrent layer; every observation is the same. Observed, [2]: 1 if values
-        of the first ``rollout`` steps differ, else 0; 1 if they are others where the policy's
-        recurrent layer has only zeros, else 0.""",
+        """The policy has a recurrent layer; every observation is the same. Observed, [2]: 1 if the
+        values of the first ``rollout`` steps differ, else 0; 1 if they are others where the
+        policy's recurrent layer has only zeros, else 0.""",
         _SOURCES,
         {"rollout": 4},
         {

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, List, Mapping, Sequence
 
 import numpy as np
 import torch
 
 from rlregress.frameworks import watched_updates
-from rlregress.frameworks.base import Inputs
-from rlregress.frameworks.sb3.probes.helpers import on_policy, ppo_updates
-from rlregress.frameworks.sb3.probes.helpers.on_policy import Asking, OnPolicy
+from rlregress.frameworks.base import Inputs, Probe
+from rlregress.frameworks.sb3.probes.helpers import ppo_updates
+from rlregress.frameworks.sb3.probes.helpers.on_policy import OF_PPO, OnPolicy
 
 
 def _policy_loss(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
@@ -146,19 +147,17 @@ def _adam_epsilon(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     return np.log10([optimizer.param_groups[0]["eps"]])
 
 
-#: detail -> its probe of a class
-BY_CLASS: Mapping[str, Asking] = {
-    "ppo.policy_loss.clip": _policy_loss,
-    "ppo.advantage_normalisation": _normalisation,
-    "ppo.advantage_normalisation.epsilon": _normalisation_epsilon,
-    "ppo.value_loss.scale": _value_loss_scale,
-    "ppo.value_loss.coefficient": _value_loss_coefficient,
-    "ppo.value_loss.distance": _value_loss_distance,
-    "ppo.value_clip": _value_clip,
-    "ppo.value_clip.default": _clipped_value_losses,
-    "ppo.entropy.bonus": _entropy_bonus,
-    "ppo.entropy.coefficient": _entropy_coefficient,
-    "ppo.gradient_clip": _gradient_clip,
-    "ppo.adam.epsilon": _adam_epsilon,
+PROBES: Mapping[str, Probe] = {
+    "ppo.policy_loss.clip": partial(_policy_loss, OF_PPO),
+    "ppo.advantage_normalisation": partial(_normalisation, OF_PPO),
+    "ppo.advantage_normalisation.epsilon": partial(_normalisation_epsilon, OF_PPO),
+    "ppo.value_loss.scale": partial(_value_loss_scale, OF_PPO),
+    "ppo.value_loss.coefficient": partial(_value_loss_coefficient, OF_PPO),
+    "ppo.value_loss.distance": partial(_value_loss_distance, OF_PPO),
+    "ppo.value_clip": partial(_value_clip, OF_PPO),
+    "ppo.value_clip.default": partial(_clipped_value_losses, OF_PPO),
+    "ppo.entropy.bonus": partial(_entropy_bonus, OF_PPO),
+    "ppo.entropy.coefficient": partial(_entropy_coefficient, OF_PPO),
+    "ppo.gradient_clip": partial(_gradient_clip, OF_PPO),
+    "ppo.adam.epsilon": partial(_adam_epsilon, OF_PPO),
 }
-PROBES = on_policy.of(OnPolicy(), BY_CLASS)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, List, Mapping
 
 import numpy as np
 
-from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.recorded_training import growth, parallel_gradient
 from rlregress.frameworks.sb3 import gyms
-from rlregress.frameworks.sb3.probes.helpers import constant_agents, on_policy, ppo_trainings
-from rlregress.frameworks.sb3.probes.helpers.on_policy import Asking, OnPolicy
+from rlregress.frameworks.sb3.probes.helpers import constant_agents, ppo_trainings
+from rlregress.frameworks.sb3.probes.helpers.on_policy import OF_PPO, OnPolicy
 from rlregress.frameworks.scripted import counting, end_after
 
 
@@ -169,20 +170,18 @@ def _segments(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     return np.array([*np.concatenate(training.stored), any(terminal)])
 
 
-#: detail -> its probe of a class
-BY_CLASS: Mapping[str, Asking] = {
-    "ppo.minibatches": _minibatches,
-    "ppo.minibatches.remainder": _minibatches_remainder,
-    "ppo.minibatches.parameter": _minibatches_parameter,
-    "ppo.epochs.shuffle": _epochs_shuffle,
-    "ppo.early_stop.default": _early_stop_default,
-    "ppo.early_stop": _early_stop,
-    "ppo.kl_estimator": _kl_estimator,
-    "ppo.advantages.recomputed": _advantages_recomputed,
-    "ppo.advantage.granularity": _granularity,
-    "ppo.iterations": _iterations,
-    "ppo.vectorisation": _vectorisation,
-    "ppo.parallel_gradient": _parallel_gradient,
-    "ppo.segments": _segments,
+PROBES: Mapping[str, Probe] = {
+    "ppo.minibatches": partial(_minibatches, OF_PPO),
+    "ppo.minibatches.remainder": partial(_minibatches_remainder, OF_PPO),
+    "ppo.minibatches.parameter": partial(_minibatches_parameter, OF_PPO),
+    "ppo.epochs.shuffle": partial(_epochs_shuffle, OF_PPO),
+    "ppo.early_stop.default": partial(_early_stop_default, OF_PPO),
+    "ppo.early_stop": partial(_early_stop, OF_PPO),
+    "ppo.kl_estimator": partial(_kl_estimator, OF_PPO),
+    "ppo.advantages.recomputed": partial(_advantages_recomputed, OF_PPO),
+    "ppo.advantage.granularity": partial(_granularity, OF_PPO),
+    "ppo.iterations": partial(_iterations, OF_PPO),
+    "ppo.vectorisation": partial(_vectorisation, OF_PPO),
+    "ppo.parallel_gradient": partial(_parallel_gradient, OF_PPO),
+    "ppo.segments": partial(_segments, OF_PPO),
 }
-PROBES = on_policy.of(OnPolicy(), BY_CLASS)
