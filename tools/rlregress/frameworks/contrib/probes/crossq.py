@@ -102,8 +102,8 @@ def _target(inputs: Inputs) -> np.ndarray:
     gradients: List[float] = []
 
     def look() -> None:
-        networks = agent.critic.q_networks
-        gradients.append(float(np.mean([float(last_linear(n).bias.grad) for n in networks])))
+        layers: List[Any] = [last_linear(network) for network in agent.critic.q_networks]
+        gradients.append(float(np.mean([float(layer.bias.grad) for layer in layers])))
 
     with watched_updates.before_steps(agent.critic.optimizer, look):
         target = watched_updates.regression_target(

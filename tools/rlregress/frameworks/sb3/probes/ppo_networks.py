@@ -105,7 +105,8 @@ def _normalisation_of_one(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
         agent = ppo_updates.make(
             kind, 3, batch_size=2, normalize_advantage=True, vf_coef=0.0, ent_coef=0.0
         )
-    loss = ppo_updates.total_losses(kind, agent, advantages=float(inputs["advantage"]))[-1]
+        # of one number there is no deviation, and PyTorch warns of it
+        loss = ppo_updates.total_losses(kind, agent, advantages=float(inputs["advantage"]))[-1]
     return np.array([1.0, loss] if np.isfinite(loss) else [0.0, 0.0])
 
 
