@@ -1,7 +1,7 @@
-"""Probes of SB3-Contrib, one file per family; all of them ask the class defaults.
+"""Probes of SB3-Contrib, one file per family, all with the defaults of its classes.
 
-Where several classes answer one detail, the scope of a further one is its name: see ``scopes`` of
-the adapter. A key without a scope has the scope "library".
+Where several classes have one detail, the scope of a further one is its name: see ``scopes`` of
+the adapter.
 """
 
 from __future__ import annotations
@@ -21,13 +21,19 @@ _FAMILIES = families.load_all(
 )
 
 
-def _key(key: Any) -> Tuple[str, str]:
-    return key if isinstance(key, tuple) else (key, "library")
+def _by_scope(family: Any, detail: str, given: Any) -> Mapping[str, Probe]:
+    """The probes of a detail: of "library" alone, by scope, or of the classes with these names."""
+    if isinstance(given, tuple):
+        return {name: family.probe_of(detail, name) for name in given}
+    return given if isinstance(given, Mapping) else {"library": given}
 
 
 #: (detail id, scope) -> probe.
 PROBES: Mapping[Tuple[str, str], Probe] = {
-    _key(key): probe for family in _FAMILIES for key, probe in family.PROBES.items()
+    (detail, scope): probe
+    for family in _FAMILIES
+    for detail, given in family.PROBES.items()
+    for scope, probe in _by_scope(family, detail, given).items()
 }
 
 _ACTOR_CRITICS = "of its classes that learn from rollouts this is not probed yet"

@@ -1,4 +1,4 @@
-"""Probes of CrossQ: its own ``train``, ``learn`` and ``predict``, seen at their normalisations."""
+"""Probes of CrossQ: its own ``train``, ``learn`` and ``predict``, at their normalisations."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _made_of(passes: List[_Pass], number: float) -> float:
     found = [made[given == np.float32(number)] for given, made in passes]
     rows = [float(made.mean()) for made in found if len(made)]
     if len(rows) != 1:
-        raise RuntimeError(f"expected one pass with the observation {number}, saw {len(rows)}")
+        raise RuntimeError(f"expected one pass with the observation {number}, found {len(rows)}")
     return rows[0]
 
 
@@ -102,9 +102,8 @@ def _target(inputs: Inputs) -> np.ndarray:
     gradients: List[float] = []
 
     def look() -> None:
-        networks = agent.critic.q_networks
-        biases: List[Any] = [last_linear(n).bias for n in networks]
-        gradients.append(float(np.mean([float(bias.grad) for bias in biases])))
+        layers: List[Any] = [last_linear(network) for network in agent.critic.q_networks]
+        gradients.append(float(np.mean([float(layer.bias.grad) for layer in layers])))
 
     with watched_updates.before_steps(agent.critic.optimizer, look):
         target = watched_updates.regression_target(
@@ -155,8 +154,8 @@ def _acting(inputs: Inputs) -> np.ndarray:
     layer = _of_policy(agent)
     _remember(layer, inputs)
     acting = []
-    asked = np.full(1, inputs["current"], dtype=np.float32)
-    for act in (lambda: agent.learn(1), lambda: agent.predict(asked, deterministic=True)):
+    wanted = np.full(1, inputs["current"], dtype=np.float32)
+    for act in (lambda: agent.learn(1), lambda: agent.predict(wanted, deterministic=True)):
         with _passes(layer) as passes:
             act()
         acting.append(_made_of(passes, inputs["current"]))
@@ -177,13 +176,13 @@ def _policy_statistics(inputs: Inputs) -> np.ndarray:
     def learnt() -> None:
         # the loss of the critics has moved them
         _remember(critic, inputs)
-        stepped.append(len(seen))
+        stepped.append(len(passed))
 
     _remember(_of_policy(agent), inputs)
     noting = watched_updates.before_steps(agent.critic.optimizer, learnt)
-    with _passes(_of_policy(agent)) as policy, _passes(critic) as seen, noting:
+    with _passes(_of_policy(agent)) as policy, _passes(critic) as passed, noting:
         agent.train(gradient_steps=1, batch_size=size)
-    passes = [policy, policy, seen[stepped[0] :]]
+    passes = [policy, policy, passed[stepped[0] :]]
     names = ("next", "other", "other")
     return np.array([_made_of(of, inputs[name]) for of, name in zip(passes, names)])
 

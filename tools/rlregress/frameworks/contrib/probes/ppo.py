@@ -15,15 +15,23 @@ from rlregress.frameworks.sb3.probes import (
     rollout,
     traps,
 )
-from rlregress.frameworks.sb3.probes.helpers.on_policy import Asking
+from rlregress.frameworks.sb3.probes.helpers import on_policy
 
 _CLIPPED = ("MaskablePPO", "RecurrentPPO")
 #: with actions within bounds
 _GAUSSIAN = ("RecurrentPPO", "TRPO")
 _ALL = ("MaskablePPO", "RecurrentPPO", "TRPO")
 
-#: detail -> the classes that it is asked of
-_CLASSES: Mapping[str, Tuple[str, ...]] = {
+_BY_CLASS = on_policy.by_class(ppo, ppo_loop, ppo_networks, ppo_schedules, rollout, traps)
+
+
+def probe_of(detail: str, name: str) -> Probe:
+    """The probe of a detail, of the class of this name."""
+    return partial(_BY_CLASS[detail], KINDS[name])
+
+
+#: detail -> the classes that it is checked on, each of which is a scope
+PROBES: Mapping[str, Tuple[str, ...]] = {
     "ppo.policy_loss.clip": _CLIPPED,
     "ppo.advantage_normalisation": _CLIPPED,
     "ppo.advantage_normalisation.epsilon": _CLIPPED,
@@ -70,20 +78,7 @@ _CLASSES: Mapping[str, Tuple[str, ...]] = {
     "gae.lambda_zero": _ALL,
     "gae.stored_values": _ALL,
 }
-_ASKING: Mapping[str, Asking] = {
-    **ppo.BY_CLASS,
-    **ppo_loop.BY_CLASS,
-    **ppo_networks.BY_CLASS,
-    **ppo_schedules.BY_CLASS,
-    **rollout.BY_CLASS,
-    **traps.BY_CLASS,
-}
-PROBES: Mapping[Tuple[str, str], Probe] = {
-    (detail, name): partial(_ASKING[detail], KINDS[name])
-    for detail, names in _CLASSES.items()
-    for name in names
-}
-_LEFT_TO_PPO = "is asked of the class that these are made of"
+_LEFT_TO_PPO = "is checked on the class that these are made of"
 _ONE_ESTIMATOR = "advantages are estimated in one place, without switches"
 ABSENT: Mapping[str, str] = {
     "ppo.parallel_gradient": _LEFT_TO_PPO,

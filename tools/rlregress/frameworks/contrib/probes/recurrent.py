@@ -6,7 +6,6 @@ from typing import Any, List, Mapping
 
 import numpy as np
 import torch
-from stable_baselines3.common.evaluation import evaluate_policy
 
 from rlregress.frameworks import watched_updates
 from rlregress.frameworks.base import Inputs, Probe
@@ -173,12 +172,12 @@ def _predict(inputs: Inputs) -> np.ndarray:
     _speak_up(agent)
     observation = np.full(1, 0.5, dtype=np.float32)
 
-    def asked(**given: Any) -> Any:
+    def predicted(**given: Any) -> Any:
         return agent.predict(observation, deterministic=True, **given)
 
-    first, state = asked()
+    first, state = predicted()
     later = [
-        asked(**given)[0]
+        predicted(**given)[0]
         for given in (
             {"state": state, "episode_start": np.zeros(1, dtype=bool)},
             {"state": state, "episode_start": np.ones(1, dtype=bool)},
@@ -187,7 +186,7 @@ def _predict(inputs: Inputs) -> np.ndarray:
     ]
     episode = int(inputs["episode"])
     environment = Scripted(terminated=end_after(episode))
-    evaluate_policy(agent, environment, n_eval_episodes=2, warn=False)
+    constant_agents.evaluate(agent, environment, episodes=2)
     evaluated = [environment.received[step] for step in (1, episode)]
     differ = [abs(float(action[0]) - float(first[0])) > _NEGLIGIBLE for action in later + evaluated]
     return np.array(differ, dtype=np.float64)

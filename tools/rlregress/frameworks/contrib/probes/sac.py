@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Callable, Mapping, Tuple
+from typing import Any, Callable, Mapping
 
 from sb3_contrib import TQC, CrossQ
 
@@ -16,36 +16,31 @@ from rlregress.measurements import critic_loss
 #: the policy of CrossQ learns in every third update: here in the one that is recorded
 _AT_ONCE: Any = {"policy_delay": 1}
 
-#: asked of both in one way
-_SAME: Mapping[str, Callable[..., Any]] = {
-    "sac.temperature.target_entropy": sac.default_target_entropy,
-    "sac.log_std.bounds": sac.log_std,
-    "sac.log_prob.tanh_correction": sac.tanh_correction,
-    "sac.log_prob.action_scale": sac.action_scale,
-    "sac.replay.action": sac.replay_action,
-}
-_TQC: Mapping[str, Probe] = {
-    **{detail: partial(probe, TQC) for detail, probe in _SAME.items()},
-    "sac.target.entropy": as_a_distance(partial(sac.target_entropy_term, TQC)),
-    "sac.target.bootstrap": as_a_distance(partial(sac.bootstrap, TQC)),
-    "sac.temperature.loss": partial(sac.temperature_loss, TQC),
-    "sac.actor_loss": partial(sac.actor_loss, TQC),
-    "sac.target_update.polyak": partial(critics.polyak, TQC),
-    "sac.target_update.parameter": partial(parameters.coefficient, TQC),
-}
+
+def _both(probe: Callable[..., Any], **of_crossq: Any) -> Mapping[str, Probe]:
+    return {"library": partial(probe, TQC), "CrossQ": partial(probe, CrossQ, **of_crossq)}
+
+
+def _distance(probe: Callable[..., Any]) -> Mapping[str, Probe]:
+    return {"library": as_a_distance(partial(probe, TQC)), "CrossQ": partial(probe, CrossQ)}
+
+
 _critic_loss = partial(critics.critic_loss, CrossQ, ent_coef=0.0)
-_CROSSQ: Mapping[str, Probe] = {
-    **{detail: partial(probe, CrossQ) for detail, probe in _SAME.items()},
-    "sac.critic_loss.scale": partial(critic_loss.scale, _critic_loss),
-    "sac.critic_loss.reduction": partial(critic_loss.reduction, _critic_loss),
-    "sac.critic_loss.distance": partial(critic_loss.distance, _critic_loss),
-    "sac.target.entropy": partial(sac.target_entropy_term, CrossQ),
-    "sac.target.minimum": partial(sac.target_minimum, CrossQ),
-    "sac.target.bootstrap": partial(sac.bootstrap, CrossQ),
-    "sac.temperature.loss": partial(sac.temperature_loss, CrossQ, **_AT_ONCE),
-    "sac.actor_loss": partial(sac.actor_loss, CrossQ, **_AT_ONCE),
-}
-PROBES: Mapping[Tuple[str, str], Probe] = {
-    **{(detail, "library"): probe for detail, probe in _TQC.items()},
-    **{(detail, "CrossQ"): probe for detail, probe in _CROSSQ.items()},
+#: detail -> scope -> probe
+PROBES: Mapping[str, Mapping[str, Probe]] = {
+    "sac.critic_loss.scale": {"CrossQ": partial(critic_loss.scale, _critic_loss)},
+    "sac.critic_loss.reduction": {"CrossQ": partial(critic_loss.reduction, _critic_loss)},
+    "sac.critic_loss.distance": {"CrossQ": partial(critic_loss.distance, _critic_loss)},
+    "sac.target.entropy": _distance(sac.target_entropy_term),
+    "sac.target.minimum": {"CrossQ": partial(sac.target_minimum, CrossQ)},
+    "sac.target.bootstrap": _distance(sac.bootstrap),
+    "sac.temperature.loss": _both(sac.temperature_loss, **_AT_ONCE),
+    "sac.temperature.target_entropy": _both(sac.default_target_entropy),
+    "sac.log_std.bounds": _both(sac.log_std),
+    "sac.log_prob.tanh_correction": _both(sac.tanh_correction),
+    "sac.log_prob.action_scale": _both(sac.action_scale),
+    "sac.replay.action": _both(sac.replay_action),
+    "sac.actor_loss": _both(sac.actor_loss, **_AT_ONCE),
+    "sac.target_update.polyak": {"library": partial(critics.polyak, TQC)},
+    "sac.target_update.parameter": {"library": partial(parameters.coefficient, TQC)},
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Callable, Mapping, Tuple
+from typing import Any, Callable, Mapping
 
 from sb3_contrib import TQC, CrossQ
 
@@ -12,30 +12,29 @@ from rlregress.frameworks.contrib.probes.helpers.quantile_targets import as_a_di
 from rlregress.frameworks.sb3.probes import sac_loop
 from rlregress.frameworks.sb3.probes.helpers import off_policy_loops
 
-#: asked of both in one way
-_SAME: Mapping[str, Callable[..., Any]] = {
-    "sac.learning_starts": off_policy_loops.learning_starts,
-    "sac.vectorisation": off_policy_loops.vectorisation,
-    "sac.gradient_clip": off_policy_loops.gradient_clip,
-    "sac.adam.epsilon": off_policy_loops.adam_epsilon,
-    "sac.temperature.learning_rate": sac_loop.temperature_rate,
-    "sac.temperature.initial": sac_loop.temperature_initial,
-}
-_TQC: Mapping[str, Probe] = {
-    **{detail: partial(probe, TQC) for detail, probe in _SAME.items()},
-    "sac.update_ratio": partial(off_policy_loops.update_ratio, TQC, ["critic", "actor"]),
-    "sac.networks": partial(off_policy_loops.networks, TQC),
-    "sac.networks.initialisation": partial(sac_loop.initialisation, TQC),
-    "sac.update_order": as_a_distance(partial(sac_loop.update_order, TQC)),
-    "sac.update_schedule": partial(sac_loop.update_schedule, TQC),
-    "sac.target_update.interval": partial(sac_loop.target_interval, TQC),
-    "sac.reward_scaling": as_a_distance(partial(sac_loop.reward_scaling, TQC)),
-}
-_CROSSQ: Mapping[str, Probe] = {
-    **{detail: partial(probe, CrossQ) for detail, probe in _SAME.items()},
-    "sac.reward_scaling": partial(sac_loop.reward_scaling, CrossQ),
-}
-PROBES: Mapping[Tuple[str, str], Probe] = {
-    **{(detail, "library"): probe for detail, probe in _TQC.items()},
-    **{(detail, "CrossQ"): probe for detail, probe in _CROSSQ.items()},
+
+def _both(probe: Callable[..., Any]) -> Mapping[str, Probe]:
+    return {"library": partial(probe, TQC), "CrossQ": partial(probe, CrossQ)}
+
+
+#: detail -> scope -> probe; CrossQ has other networks and updates, and no targets (crossq)
+PROBES: Mapping[str, Mapping[str, Probe]] = {
+    "sac.learning_starts": _both(off_policy_loops.learning_starts),
+    "sac.update_ratio": {
+        "library": partial(off_policy_loops.update_ratio, TQC, ["critic", "actor"])
+    },
+    "sac.vectorisation": _both(off_policy_loops.vectorisation),
+    "sac.networks": {"library": partial(off_policy_loops.networks, TQC)},
+    "sac.gradient_clip": _both(off_policy_loops.gradient_clip),
+    "sac.adam.epsilon": _both(off_policy_loops.adam_epsilon),
+    "sac.update_order": {"library": as_a_distance(partial(sac_loop.update_order, TQC))},
+    "sac.update_schedule": {"library": partial(sac_loop.update_schedule, TQC)},
+    "sac.temperature.learning_rate": _both(sac_loop.temperature_rate),
+    "sac.temperature.initial": _both(sac_loop.temperature_initial),
+    "sac.target_update.interval": {"library": partial(sac_loop.target_interval, TQC)},
+    "sac.reward_scaling": {
+        "library": as_a_distance(partial(sac_loop.reward_scaling, TQC)),
+        "CrossQ": partial(sac_loop.reward_scaling, CrossQ),
+    },
+    "sac.networks.initialisation": {"library": partial(sac_loop.initialisation, TQC)},
 }

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Mapping
 
 import numpy as np
 import torch
 
 from rlregress.frameworks import watched_updates
-from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.driven import fill
 from rlregress.frameworks.recorded_update import recorded_update
-from rlregress.frameworks.sb3.probes.helpers import on_policy, ppo_updates
-from rlregress.frameworks.sb3.probes.helpers.on_policy import Asking, OnPolicy, measured
+from rlregress.frameworks.sb3.probes.helpers import ppo_updates
+from rlregress.frameworks.sb3.probes.helpers.on_policy import OF_PPO, OnPolicy, measured
 from rlregress.measurements import ppo
 
 
@@ -89,22 +90,20 @@ def _adam_epsilon(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     return np.log10([optimizer.param_groups[0]["eps"]])
 
 
-#: detail -> its probe of a class
-BY_CLASS: Mapping[str, Asking] = {
-    "ppo.policy_loss.clip": measured(ppo.policy_loss, _update),
-    "ppo.advantage_normalisation": _normalisation,
-    "ppo.advantage_normalisation.epsilon": _normalisation_epsilon,
-    "ppo.value_loss.scale": measured(ppo.value_loss_scale, _update),
-    "ppo.value_loss.coefficient": measured(ppo.value_loss_coefficient, _update),
-    "ppo.value_loss.distance": measured(ppo.value_loss_distance, _update),
-    "ppo.value_clip": measured(ppo.value_clip, _update),
-    "ppo.value_clip.default": measured(ppo.value_clip_default, _update),
-    "ppo.value_clip.range": measured(ppo.value_clip_range, _update),
-    "ppo.value_clip.gradient": measured(ppo.value_clip_gradient, _update),
-    "ppo.entropy.bonus": measured(ppo.entropy_bonus, _update),
-    "ppo.entropy.coefficient": measured(ppo.entropy_coefficient, _update),
-    "ppo.gradient_clip": measured(ppo.gradient_clip, _update),
-    "ppo.loss.sign": measured(ppo.loss_sign, _update),
-    "ppo.adam.epsilon": _adam_epsilon,
+PROBES: Mapping[str, Probe] = {
+    "ppo.policy_loss.clip": partial(measured(ppo.policy_loss, _update), OF_PPO),
+    "ppo.advantage_normalisation": partial(_normalisation, OF_PPO),
+    "ppo.advantage_normalisation.epsilon": partial(_normalisation_epsilon, OF_PPO),
+    "ppo.value_loss.scale": partial(measured(ppo.value_loss_scale, _update), OF_PPO),
+    "ppo.value_loss.coefficient": partial(measured(ppo.value_loss_coefficient, _update), OF_PPO),
+    "ppo.value_loss.distance": partial(measured(ppo.value_loss_distance, _update), OF_PPO),
+    "ppo.value_clip": partial(measured(ppo.value_clip, _update), OF_PPO),
+    "ppo.value_clip.default": partial(measured(ppo.value_clip_default, _update), OF_PPO),
+    "ppo.value_clip.range": partial(measured(ppo.value_clip_range, _update), OF_PPO),
+    "ppo.value_clip.gradient": partial(measured(ppo.value_clip_gradient, _update), OF_PPO),
+    "ppo.entropy.bonus": partial(measured(ppo.entropy_bonus, _update), OF_PPO),
+    "ppo.entropy.coefficient": partial(measured(ppo.entropy_coefficient, _update), OF_PPO),
+    "ppo.gradient_clip": partial(measured(ppo.gradient_clip, _update), OF_PPO),
+    "ppo.loss.sign": partial(measured(ppo.loss_sign, _update), OF_PPO),
+    "ppo.adam.epsilon": partial(_adam_epsilon, OF_PPO),
 }
-PROBES = on_policy.of(OnPolicy(), BY_CLASS)

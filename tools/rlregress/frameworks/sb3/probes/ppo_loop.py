@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, List, Mapping
 
 import numpy as np
 
-from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.parallel_updates import parallel_gradient
 from rlregress.frameworks.sb3 import gyms
-from rlregress.frameworks.sb3.probes.helpers import constant_agents, on_policy, ppo_trainings
-from rlregress.frameworks.sb3.probes.helpers.on_policy import Asking, OnPolicy, measured
+from rlregress.frameworks.sb3.probes.helpers import constant_agents, ppo_trainings
+from rlregress.frameworks.sb3.probes.helpers.on_policy import OF_PPO, OnPolicy, measured
 from rlregress.frameworks.scripted import counting, end_after
 from rlregress.measurements import ppo_loop as loop
 
@@ -76,20 +77,18 @@ def _segments(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     return np.array([*np.concatenate(training.stored), any(terminal)])
 
 
-#: detail -> its probe of a class
-BY_CLASS: Mapping[str, Asking] = {
-    "ppo.minibatches": measured(loop.minibatches, _train),
-    "ppo.minibatches.remainder": measured(loop.remainder, _train),
-    "ppo.minibatches.parameter": measured(loop.parameter, _train),
-    "ppo.epochs.shuffle": measured(loop.shuffle, _train),
-    "ppo.early_stop.default": measured(loop.early_stop_default, _train),
-    "ppo.early_stop": measured(loop.early_stop, _train),
-    "ppo.kl_estimator": _kl_estimator,
-    "ppo.advantages.recomputed": measured(loop.recomputed, _train),
-    "ppo.advantage.granularity": measured(loop.granularity, _train),
-    "ppo.iterations": measured(loop.iterations, _train),
-    "ppo.vectorisation": measured(loop.vectorisation, _train),
-    "ppo.parallel_gradient": measured(parallel_gradient, _train),
-    "ppo.segments": _segments,
+PROBES: Mapping[str, Probe] = {
+    "ppo.minibatches": partial(measured(loop.minibatches, _train), OF_PPO),
+    "ppo.minibatches.remainder": partial(measured(loop.remainder, _train), OF_PPO),
+    "ppo.minibatches.parameter": partial(measured(loop.parameter, _train), OF_PPO),
+    "ppo.epochs.shuffle": partial(measured(loop.shuffle, _train), OF_PPO),
+    "ppo.early_stop.default": partial(measured(loop.early_stop_default, _train), OF_PPO),
+    "ppo.early_stop": partial(measured(loop.early_stop, _train), OF_PPO),
+    "ppo.kl_estimator": partial(_kl_estimator, OF_PPO),
+    "ppo.advantages.recomputed": partial(measured(loop.recomputed, _train), OF_PPO),
+    "ppo.advantage.granularity": partial(measured(loop.granularity, _train), OF_PPO),
+    "ppo.iterations": partial(measured(loop.iterations, _train), OF_PPO),
+    "ppo.vectorisation": partial(measured(loop.vectorisation, _train), OF_PPO),
+    "ppo.parallel_gradient": partial(measured(parallel_gradient, _train), OF_PPO),
+    "ppo.segments": partial(_segments, OF_PPO),
 }
-PROBES = on_policy.of(OnPolicy(), BY_CLASS)

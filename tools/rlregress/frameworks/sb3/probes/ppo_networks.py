@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import Any, Mapping
 
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.layers import linear_layers, make_constant, ppo_architecture
-from rlregress.frameworks.sb3.probes.helpers import on_policy, ppo_updates
-from rlregress.frameworks.sb3.probes.helpers.on_policy import Asking, OnPolicy
+from rlregress.frameworks.sb3.probes.helpers import ppo_updates
+from rlregress.frameworks.sb3.probes.helpers.on_policy import OF_PPO, OnPolicy
 
 
 def _policy(kind: OnPolicy, low: float = -1.0, high: float = 1.0) -> Any:
@@ -55,15 +56,14 @@ def _normalisation_of_one(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
         agent = ppo_updates.make(
             kind, 3, batch_size=2, normalize_advantage=True, vf_coef=0.0, ent_coef=0.0
         )
-    loss = ppo_updates.total_losses(kind, agent, advantages=float(inputs["advantage"]))[-1]
+        # of one number there is no deviation, and PyTorch warns of it
+        loss = ppo_updates.total_losses(kind, agent, advantages=float(inputs["advantage"]))[-1]
     return np.array([1.0, loss] if np.isfinite(loss) else [0.0, 0.0])
 
 
-#: detail -> its probe of a class
-BY_CLASS: Mapping[str, Asking] = {
-    "ppo.advantage_normalisation.single": _normalisation_of_one,
-    "ppo.networks": _networks,
-    "ppo.log_std": _log_std,
-    "ppo.action.distribution": _action_distribution,
+PROBES: Mapping[str, Probe] = {
+    "ppo.advantage_normalisation.single": partial(_normalisation_of_one, OF_PPO),
+    "ppo.networks": partial(_networks, OF_PPO),
+    "ppo.log_std": partial(_log_std, OF_PPO),
+    "ppo.action.distribution": partial(_action_distribution, OF_PPO),
 }
-PROBES = on_policy.of(OnPolicy(), BY_CLASS)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Callable, Mapping, Optional
 
 import numpy as np
 
-from rlregress.frameworks.base import Inputs
-from rlregress.frameworks.sb3.probes.helpers import constant_agents, on_policy, ppo_trainings
-from rlregress.frameworks.sb3.probes.helpers.on_policy import Asking, OnPolicy
+from rlregress.frameworks.base import Inputs, Probe
+from rlregress.frameworks.sb3.probes.helpers import constant_agents, ppo_trainings
+from rlregress.frameworks.sb3.probes.helpers.on_policy import OF_PPO, OnPolicy
 from rlregress.frameworks.sb3.probes.helpers.ppo_updates import NO_CLIP
 from rlregress.measurements.ppo_loop import diverging
 
@@ -140,15 +141,13 @@ def _adam_epsilon_custom(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     return np.log10([agent.policy.optimizer.param_groups[0]["eps"]])
 
 
-#: detail -> its probe of a class
-BY_CLASS: Mapping[str, Asking] = {
-    "ppo.learning_rate.schedule": _rates,
-    "ppo.learning_rate.schedule.asked": _requested_rates,
-    "ppo.learning_rate.negative": _negative,
-    "ppo.learning_rate.adaptive": _adaptive,
-    "ppo.clip_range.schedule": _clip_range,
-    "ppo.clip_range.schedule.asked": _requested_clip_range,
-    "ppo.entropy.schedule": _entropy,
-    "ppo.adam.epsilon.custom": _adam_epsilon_custom,
+PROBES: Mapping[str, Probe] = {
+    "ppo.learning_rate.schedule": partial(_rates, OF_PPO),
+    "ppo.learning_rate.schedule.asked": partial(_requested_rates, OF_PPO),
+    "ppo.learning_rate.negative": partial(_negative, OF_PPO),
+    "ppo.learning_rate.adaptive": partial(_adaptive, OF_PPO),
+    "ppo.clip_range.schedule": partial(_clip_range, OF_PPO),
+    "ppo.clip_range.schedule.asked": partial(_requested_clip_range, OF_PPO),
+    "ppo.entropy.schedule": partial(_entropy, OF_PPO),
+    "ppo.adam.epsilon.custom": partial(_adam_epsilon_custom, OF_PPO),
 }
-PROBES = on_policy.of(OnPolicy(), BY_CLASS)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, List, Mapping
 
 import numpy as np
 import torch
 from torch import nn
 
-from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.sb3 import compat
 from rlregress.frameworks.sb3.collection import AtRolloutEnd
-from rlregress.frameworks.sb3.probes.helpers import constant_agents, on_policy
-from rlregress.frameworks.sb3.probes.helpers.on_policy import Asking, OnPolicy
+from rlregress.frameworks.sb3.probes.helpers import constant_agents
+from rlregress.frameworks.sb3.probes.helpers.on_policy import OF_PPO, OnPolicy
 
 
 def _one_rollout(agent: Any, name: str) -> np.ndarray:
@@ -97,11 +98,9 @@ def _value_targets(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     return _script(kind, inputs, "returns")
 
 
-#: detail -> its probe of a class
-BY_CLASS: Mapping[str, Asking] = {
-    "ppo.initialisation": _initialisation,
-    "ppo.action.bounding": _bounding,
-    "gae.truncation": _advantages,
-    "gae.value_target": _value_targets,
+PROBES: Mapping[str, Probe] = {
+    "ppo.initialisation": partial(_initialisation, OF_PPO),
+    "ppo.action.bounding": partial(_bounding, OF_PPO),
+    "gae.truncation": partial(_advantages, OF_PPO),
+    "gae.value_target": partial(_value_targets, OF_PPO),
 }
-PROBES = on_policy.of(OnPolicy(), BY_CLASS)

@@ -15,8 +15,8 @@ from rlregress.frameworks.framework_errors import raised_in
 from rlregress.frameworks.isolation import shifted
 from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.sb3.drivers.dqn import Driver
-from rlregress.frameworks.sb3.probes.helpers import constant_agents, on_policy
-from rlregress.frameworks.sb3.probes.helpers.on_policy import Asking, OnPolicy
+from rlregress.frameworks.sb3.probes.helpers import constant_agents
+from rlregress.frameworks.sb3.probes.helpers.on_policy import OF_PPO, OnPolicy
 from rlregress.frameworks.scripted import Scripted
 
 _ROWS = 8
@@ -242,14 +242,10 @@ def _before_policy_update(inputs: Inputs) -> np.ndarray:
     return np.array([0.0])
 
 
-#: detail -> its probe of a class
-BY_CLASS: Mapping[str, Asking] = {
-    "gae.lambda_zero": _lambda_zero,
-    "gae.stored_values": _stored_values,
-    "policy.out_of_bounds": _out_of_bounds,
-}
 PROBES: Mapping[str, Probe] = {
-    **on_policy.of(OnPolicy(), BY_CLASS),
+    "gae.lambda_zero": partial(_lambda_zero, OF_PPO),
+    "gae.stored_values": partial(_stored_values, OF_PPO),
+    "policy.out_of_bounds": partial(_out_of_bounds, OF_PPO),
     "policy.centre.deterministic": _deterministic_centre,
     "policy.centre.gaussian": _gaussian_centre,
     "policy.stored_log_prob": _stored_log_prob,

@@ -6,11 +6,14 @@ from typing import Any, Dict, Iterable, Tuple
 
 import numpy as np
 import torch
+from stable_baselines3.common.evaluation import evaluate_policy
 
 from rlregress.frameworks.isolation import shifted
 from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.sb3 import compat, gyms
 
+#: no warning that the environment has no ``Monitor``
+_QUIET = compat.taken(evaluate_policy, warn=False)
 #: learning rate of updates that must move nothing
 FROZEN = 0.0
 
@@ -38,6 +41,11 @@ def make_off_policy(algorithm: Any, environment: Any, **arguments: Any) -> Any:
     arguments.setdefault("train_freq", 1)
     arguments.setdefault("gradient_steps", 1)
     return make(algorithm, environment, policy_kwargs=policy, **arguments)
+
+
+def evaluate(agent: Any, environment: Any, episodes: int) -> None:
+    """Play episodes as the framework's own evaluation does by default."""
+    evaluate_policy(agent, gyms.native(environment), n_eval_episodes=episodes, **_QUIET)
 
 
 def optimizers(agent: Any) -> Dict[str, torch.optim.Optimizer]:

@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from stable_baselines3 import PPO
 
-from rlregress.frameworks.base import Probe
 from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.sb3.probes.helpers import constant_agents
 from rlregress.frameworks.scripted import Scripted
@@ -71,15 +70,21 @@ class OnPolicy:
         make_constant(agent.policy.value_net, value)
 
 
-#: a probe that is given the class
-Asking = Callable[..., np.ndarray]
+OF_PPO = OnPolicy()
 
 
-def of(kind: OnPolicy, probes: Mapping[str, Asking]) -> Dict[str, Probe]:
-    """The probes by detail, of this class."""
-    return {detail: partial(probe, kind) for detail, probe in probes.items()}
+def by_class(*families: Any) -> Dict[str, Callable[..., np.ndarray]]:
+    """The probes of PPO in these modules by detail, each of which is first given a class."""
+    probes = [pair for family in families for pair in family.PROBES.items()]
+    return {
+        detail: probe.func
+        for detail, probe in probes
+        if isinstance(probe, partial) and OF_PPO in probe.args
+    }
 
 
-def measured(measure: Callable[..., np.ndarray], act: Callable[..., Any]) -> Asking:
-    """A measurement as a probe of a class: ``act`` is given the class, and then what is asked."""
+def measured(
+    measure: Callable[..., np.ndarray], act: Callable[..., Any]
+) -> Callable[..., np.ndarray]:
+    """A measurement as a probe that is first given a class, with which ``act`` is asked."""
     return lambda kind, inputs: measure(partial(act, kind), inputs)
