@@ -31,8 +31,9 @@ _COMPUTED = (
     "statistics after steps", "rows after more of them",
 )  # fmt: skip
 #: relative size of a first difference that may be one of rounding, after a conjugate gradient of
-#: 32-bit numbers at most, and of what it grows to.
-UNIT, _SMALL = 2e-6, 1e-3
+#: 32-bit numbers at most, and of what it grows to: measured between two kinds of processors, 0.003
+#: where batches of a continued training are normalised.
+UNIT, _SMALL = 2e-6, 1e-2
 
 
 def compared(
