@@ -88,16 +88,21 @@ SETTINGS: Mapping[str, Callable[[], Dict[str, Any]]] = {
 }
 
 
+def _trained(kind: str, made: Any, seed: int) -> Any:
+    set_seed(seed)
+    agent = Training(kind, *made, layers=Layers(sizes=(16, 16)), **SETTINGS[kind]())
+    agent.action_space.seed(seed)
+    trainer = agent.trainer(_STEPS)
+    agent.agent.write_interval = _NEVER_WRITES
+    trainer.train()
+    return trainer
+
+
 def _training(kind: str) -> Any:
     def training(make_env: Callable[..., Any], seed: int) -> None:
-        for environments in (2, 1):
-            set_seed(seed)
-            made = [make_env(discrete=kind == "dqn", first=n) for n in range(environments)]
-            agent = Training(kind, *made, layers=Layers(sizes=(16, 16)), **SETTINGS[kind]())
-            agent.action_space.seed(seed)
-            trainer = agent.trainer(_STEPS)
-            agent.agent.write_interval = _NEVER_WRITES
-            trainer.train()
+        discrete = kind == "dqn"
+        _trained(kind, [make_env(discrete=discrete, first=n) for n in range(2)], seed)
+        trainer = _trained(kind, [make_env(discrete=discrete)], seed)
         try:
             trainer.eval()
         except AttributeError as error:
