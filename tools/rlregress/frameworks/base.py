@@ -582,6 +582,11 @@ class Adapter:
         """
         raise Unsupported(f"the adapter of {self.title} traces no scenarios")
 
+    @property
+    def traces_scenarios(self) -> bool:
+        """Whether there are any; the framework need not be installed to say so."""
+        return type(self).trace_scenario is not Adapter.trace_scenario
+
     def transitions(self, request: TrainingRequest, environments: int = 1) -> Transitions:
         """Train with the framework's own loop and return what the algorithm stored.
 

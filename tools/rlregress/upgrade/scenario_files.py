@@ -136,9 +136,13 @@ def jobs(adapter: Any) -> dict[str, dict[str, Any]]:
 def of(adapter: Any) -> tuple[Scenario, ...]:
     """The suite's scenarios for all, its own for this framework, and what the adapter brings along.
 
+    None of an adapter that traces no scenarios.
+
     Raises:
         UserError: as ``load``; or two scenarios of one algorithm have the same name.
     """
+    if not adapter.traces_scenarios:
+        return ()
     of_framework = suite.baselines() / "scenarios" / adapter.name
     more = [of_framework] if of_framework.is_dir() else []
     own = adapter.scenarios()

@@ -12,7 +12,7 @@ from tests_behavior import questions
 #: what frameworks train, DQN and DDPG without cells
 EVERY = {
     f"{name}-{kind}"
-    for name in ("sb3", "torchrl", "cleanrl")
+    for name in ("sb3", "torchrl", "cleanrl", "skrl")
     for kind in ("ppo", "sac", "td3", "dqn", "ddpg")
 } | {"rsl_rl-ppo"}
 
@@ -43,6 +43,21 @@ def test_every_algorithm_is_answered_once(id):
     """Each framework's algorithms stand once under every question."""
     names = [name for name, _ in questions.load()[id].answers()]
     assert sorted(names) == sorted(EVERY)
+
+
+def test_a_deviation_of_some_cases_is_asked_of_the_others(written):
+    """What deviates in one case only has to hold in every other one."""
+    written(GOOD.replace("says: found two,", "says: found two, cases: [late],"))
+    with questions.asked("a.b", "two", "ppo", "early"):
+        pass
+    for case, found in (("late", "another"), ("early", "found two")):
+        with (
+            pytest.raises(AssertionError, match=found),
+            questions.asked("a.b", "two", "ppo", case),
+        ):
+            raise AssertionError(found)
+    with questions.asked("a.b", "two", "ppo", "late"):
+        raise AssertionError("found two")
 
 
 def test_every_question_is_asked_by_what_there_is():

@@ -34,10 +34,18 @@ evaluate = ["callback"]
 """
 
 
-class Third(Adapter):
-    """An adapter that brings scenarios along."""
+class Plain(Adapter):
+    """An adapter that traces no scenarios."""
 
     name = "third"
+
+    def trace_trainings(self):
+        """One plain training."""
+        return {"ppo": lambda make_env, seed: None}
+
+
+class Third(Plain):
+    """An adapter that brings scenarios along."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
@@ -46,9 +54,8 @@ class Third(Adapter):
         """Where they are."""
         return self._path
 
-    def trace_trainings(self):
-        """One plain training."""
-        return {"ppo": lambda make_env, seed: None}
+    def trace_scenario(self, scenario, make_env, seed):
+        """Nothing of it."""
 
 
 def written(folder: Path, text: str, name: str = "own.toml") -> Path:
@@ -82,6 +89,12 @@ def test_two_of_one_name_are_refused(tmp_path):
         scenario_files.load(path)
     other = written(tmp_path, GOOD + GOOD.replace('"ppo", "a2c"', '"sac"'), "other.toml")
     assert len(scenario_files.load(other)) == 2
+
+
+def test_an_adapter_that_traces_no_scenarios_is_given_none():
+    """Its plain trainings are all that there are."""
+    assert set(scenario_files.jobs(Plain())) == {"ppo"}
+    assert len(scenario_files.jobs(Third(None))) > 1
 
 
 def test_a_third_party_brings_its_own(tmp_path):

@@ -1,7 +1,7 @@
 """Agents of skrl with small networks and a memory, and their trainings by its own trainer.
 
 skrl makes no networks: users write models, around its mixins. Those here are what its documentation
-writes; where nothing is said they are as small as they can be.
+writes, as small as they can be unless sizes are given.
 """
 
 from __future__ import annotations

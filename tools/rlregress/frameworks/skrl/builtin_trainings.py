@@ -88,20 +88,21 @@ SETTINGS: Mapping[str, Callable[[], Dict[str, Any]]] = {
 }
 
 
+def _trained(kind: str, made: Any, seed: int) -> Any:
+    set_seed(seed)
+    agent = Training(kind, *made, layers=Layers(sizes=(16, 16)), **SETTINGS[kind]())
+    agent.action_space.seed(seed)
+    trainer = agent.trainer(_STEPS)
+    agent.agent.write_interval = _NEVER_WRITES
+    trainer.train()
+    return trainer
+
+
 def _training(kind: str) -> Any:
     def training(make_env: Callable[..., Any], seed: int) -> None:
-        def trained(environments: int) -> Any:
-            set_seed(seed)
-            made = [make_env(discrete=kind == "dqn", first=n) for n in range(environments)]
-            agent = Training(kind, *made, layers=Layers(sizes=(16, 16)), **SETTINGS[kind]())
-            agent.action_space.seed(seed)
-            trainer = agent.trainer(_STEPS)
-            agent.agent.write_interval = _NEVER_WRITES
-            trainer.train()
-            return trainer
-
-        trained(2)
-        trainer = trained(1)
+        discrete = kind == "dqn"
+        _trained(kind, [make_env(discrete=discrete, first=n) for n in range(2)], seed)
+        trainer = _trained(kind, [make_env(discrete=discrete)], seed)
         try:
             trainer.eval()
         except AttributeError as error:

@@ -198,18 +198,20 @@ def policy_of(made: Training) -> Policy:
 
 
 def _value(made: Training) -> Any:
-    def said(name: str, inputs: Any) -> torch.Tensor:
+    def output(name: str, inputs: Any) -> torch.Tensor:
         return made.models[name].act(inputs, role=name)[0]
 
     def value(observations: np.ndarray) -> np.ndarray:
         with _quiet():
             if "value" in made.models:
-                return said("value", _inputs(observations)).numpy().reshape(-1)
+                return output("value", _inputs(observations)).numpy().reshape(-1)
             if "q_network" in made.models:
-                return said("q_network", _inputs(observations)).amax(1).numpy()
+                return output("q_network", _inputs(observations)).amax(1).numpy()
             inputs = _inputs(observations, _deterministic(made, observations))
             critics = [name for name in made.models if name.startswith("critic")]
-            return torch.stack([said(name, inputs) for name in critics]).amin(0).numpy().reshape(-1)
+            return (
+                torch.stack([output(name, inputs) for name in critics]).amin(0).numpy().reshape(-1)
+            )
 
     return value
 
