@@ -1,4 +1,4 @@
-"""RSL-RL trainings: PPO by its own ``OnPolicyRunner.learn``, watched between its updates."""
+"""RSL-RL trainings: PPO by its own ``OnPolicyRunner.learn``, looked at between its updates."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def policy_of(runner: Any) -> Policy:
     return policy
 
 
-def _watch(runner: Any, request: TrainingRequest) -> Dict[str, List[float]]:
+def _note(runner: Any, request: TrainingRequest) -> Dict[str, List[float]]:
     """Pass the checkpoints after updates; returns the list that fills with what updates return."""
     algorithm, update = runner.alg, runner.alg.update
     rows = algorithm.storage.num_transitions_per_env * runner.env.num_envs
@@ -169,10 +169,10 @@ def _watch(runner: Any, request: TrainingRequest) -> Dict[str, List[float]]:
     entropy: List[float] = []
     steps = 0
 
-    def watched() -> Any:
+    def noted_update() -> Any:
         nonlocal steps
         losses, steps = update(), steps + rows
-        # until 2.2 the entropy is among neither
+        # until 2.2.4 it returns a tuple, which names nothing
         if isinstance(losses, dict) and "entropy" in losses:
             entropy.append(float(losses["entropy"]))
         while pending and steps >= pending[0]:
@@ -181,14 +181,14 @@ def _watch(runner: Any, request: TrainingRequest) -> Dict[str, List[float]]:
                 request.on_checkpoint(steps, policy_of(runner))
         return losses
 
-    algorithm.update = watched
+    algorithm.update = noted_update
     return {"entropy": entropy}
 
 
 def train(request: TrainingRequest) -> Trained:
     """Train with ``learn`` in one environment."""
     runner = new(request)
-    diagnostics = _watch(runner, request)
+    diagnostics = _note(runner, request)
     return trained(runner, learn(runner, request.total_steps), diagnostics)
 
 
