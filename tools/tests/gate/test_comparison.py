@@ -236,7 +236,7 @@ def stale(page: str) -> list[str]:
                 continue
             values = detail.variants[variant].meaning
             values += f" (known deviation: {entry.deviation})" if entry.deviation else ""
-            if meaning != values.replace("|", "\\|"):
+            if meaning != values.replace("|", "\\|").replace("\n", " "):
                 found.append(f"{id}: meaning of {variant}")
     for id, listed, names in re.findall(r"(?m)^\| `(\S+)` \| (.+) \| (.+) \|$", tables):
         printed.add(id)
