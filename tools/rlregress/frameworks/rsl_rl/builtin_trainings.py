@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Callable, Dict, List, Mapping
 
 import torch
-from rsl_rl import algorithms, runners
+from rsl_rl import algorithms, modules, runners
 
 from rlregress.frameworks.base import TraceTraining, Unsupported
 from rlregress.frameworks.rsl_rl import compat
@@ -43,11 +43,13 @@ def _mirrored(obs: Any = None, actions: Any = None, **_: Any) -> List[Any]:
     return [own if own is None else torch.cat([own, own * -1.0]) for own in (obs, actions)]
 
 
-def _lacking(algorithm: Mapping[str, Any]) -> List[str]:
+def _lacking(algorithm: Mapping[str, Any], networks: Networks) -> List[str]:
     """What this version does not have of the configuration of an algorithm."""
-    name = algorithm["class_name"]
+    name, law = algorithm["class_name"], networks.law.get("class_name", "")
     if not hasattr(algorithms, name):
         return [name]
+    if law and not hasattr(modules, law):
+        return [law]
     known = inspect.signature(getattr(algorithms, name)).parameters
     return sorted(set(algorithm) - {"class_name"} - set(known))
 
@@ -67,7 +69,7 @@ def _training(
     """
 
     def training(make_env: Callable[..., Any], seed: int) -> None:
-        if lacking := _lacking(algorithm):
+        if lacking := _lacking(algorithm, networks):
             raise Unsupported(f"this version of RSL-RL has no {lacking[0]}")
         torch.manual_seed(seed)
         environment = Vectorised(make_env(), make_env(first=1), seed=seed, clipped=True)
@@ -104,11 +106,23 @@ def _training(
     return training
 
 
+def _with_law(name: str, **law: Any) -> TraceTraining:
+    return _training(_PPO, _SMALL._replace(law={"class_name": name, **law}))
+
+
 TRAININGS: Mapping[str, TraceTraining] = {
     "ppo": _training(_PPO),
     "recurrent_ppo": _training(
         {**_PPO, "num_mini_batches": 2}, Networks(hidden=[16], recurrent=True)
     ),
+    **{
+        # so narrow that the bounds of deviations hold, the lower one at 0 too
+        f"heteroscedastic_{kind}": _with_law(
+            "HeteroscedasticGaussianDistribution", std_type=kind, std_range=[low, 1.01]
+        )
+        for kind, low in (("scalar", 0.99), ("log", 0.0))
+    },
+    "beta": _with_law("BetaDistribution"),
     "symmetry": _training(
         {
             **_PPO,

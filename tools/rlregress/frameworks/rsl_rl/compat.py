@@ -49,12 +49,17 @@ def observed(groups: Mapping[str, torch.Tensor], stepped: bool = False) -> Any:
 
 
 class Networks(NamedTuple):
-    """What the networks of an agent are made with; None: as they are by default."""
+    """What the networks of an agent are made with; None: as they are by default.
+
+    Attributes:
+        law: of the actions, where ``DISTRIBUTIONS`` are configured; otherwise as it is by default.
+    """
 
     hidden: Any = None
     activation: Any = None
     normalised: Any = None
     recurrent: bool = False
+    law: Mapping[str, Any] = {}
 
     def configured(self, names: Tuple[str, str], kinds: Tuple[str, str]) -> Dict[str, Any]:
         """What a runner is configured with, of two networks, the first of which acts."""
@@ -63,7 +68,7 @@ class Networks(NamedTuple):
         if MODELS:
             both["class_name"] = "RNNModel" if self.recurrent else "MLPModel"
             both.update(_given(hidden_dims=self.hidden, obs_normalization=self.normalised))
-            law = {"distribution_cfg": {"class_name": "GaussianDistribution"}}
+            law = {"distribution_cfg": {"class_name": "GaussianDistribution", **self.law}}
             acting = law if DISTRIBUTIONS else {"stochastic": True}
             return {names[0]: {**both, **acting}, names[1]: both}
         both["class_name"] = kinds[self.recurrent]
