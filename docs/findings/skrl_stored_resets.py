@@ -7,7 +7,7 @@ first of the next, and a value is bootstrapped through it.
 
 import gymnasium
 import torch
-from skrl.agents.torch import Agent, AgentCfg
+from skrl.agents.torch import Agent, AgentCfg, ExperimentCfg
 from skrl.envs.wrappers.torch import wrap_env
 from skrl.trainers.torch import SequentialTrainer
 
@@ -31,8 +31,14 @@ class Noting(Agent):
     def update(self, **step) -> None: ...
 
 
+SILENT = ExperimentCfg(write_interval=0, checkpoint_interval=0)
 env = wrap_env(gymnasium.make_vec("CartPole-v1", num_envs=1), verbose=False)
-agent = Noting(models={}, cfg=AgentCfg(), observation_space=env.observation_space, device="cpu")
+agent = Noting(
+    models={},
+    cfg=AgentCfg(experiment=SILENT),
+    observation_space=env.observation_space,
+    device="cpu",
+)
 options = {"timesteps": 60, "headless": True, "disable_progressbar": True}
 SequentialTrainer(env=env, agents=agent, cfg=options).train()
 ends = sum(ended for _, ended in agent.rows)

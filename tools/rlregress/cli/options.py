@@ -137,7 +137,10 @@ Packages = Annotated[
     str | None, typer.Option(metavar="NAMES", help="Packages whose lines a trace names.")
 ]
 Steps = Annotated[
-    int, typer.Option(metavar="N", help="Environment steps to record; 0: all.", show_default=False)
+    int,
+    typer.Option(
+        metavar="N", min=0, help="Environment steps to record; 0: all.", show_default=False
+    ),
 ]
 
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from rlregress.details.catalogue import Detail, Formula, make_detail
+from rlregress.details.catalogue import Detail, always, make_detail
 
 _SOURCES = ("documentation of each framework", "The 32 details of PPO, LSTM 1 to 5")
 _MEMORY = """Policy and value network have a recurrent layer each. """
-
-
-def _numbers(*numbers: float) -> Formula:
-    return lambda i: numbers
 
 
 DETAILS: tuple[Detail, ...] = (
@@ -24,17 +20,17 @@ DETAILS: tuple[Detail, ...] = (
         _SOURCES,
         {"episode": 3, "rollout": 4},
         {
-            "reset_at_ends": ("begun anew at the end of an episode alone", _numbers(1.0, 0.0)),
-            "never_reset": ("never begun anew", _numbers(0.0, 0.0)),
-            "reset_at_rollouts": ("begun anew with a rollout alone", _numbers(0.0, 1.0)),
-            "reset_at_both": ("begun anew at both", _numbers(1.0, 1.0)),
+            "reset_at_ends": ("begun anew at the end of an episode alone", always(1.0, 0.0)),
+            "never_reset": ("never begun anew", always(0.0, 0.0)),
+            "reset_at_rollouts": ("begun anew with a rollout alone", always(0.0, 1.0)),
+            "reset_at_both": ("begun anew at both", always(1.0, 1.0)),
         },
         consequence="""A memory of the episode before is noise, and one that is lost within an
         episode is none.""",
     ),
     make_detail(
         "recurrent.update",
-        "Does an update begin with the hidden states of the rollout, and anew where episodes end?",
+        "Does an update begin the policy's memory as the rollout did, and anew where episodes end?",
         _MEMORY
         + """Episodes end after ``episode`` steps, a rollout after ``rollout``; nothing is learnt,
         so that an update that repeats the rollout gives ratios of 1. The second rollout begins
@@ -44,10 +40,10 @@ DETAILS: tuple[Detail, ...] = (
         _SOURCES,
         {"episode": 5, "rollout": 8},
         {
-            "as_collected": ("both", _numbers(0.0, 0.0)),
-            "zeros": ("sequences begin with zeros, whatever the rollout did", _numbers(1.0, 0.0)),
-            "through_ends": ("with the rollout's, which go on through ends", _numbers(0.0, 1.0)),
-            "otherwise": ("neither", _numbers(1.0, 1.0)),
+            "as_collected": ("both", always(0.0, 0.0)),
+            "zeros": ("sequences begin with zeros, whatever the rollout did", always(1.0, 0.0)),
+            "through_ends": ("with the rollout's, which go on through ends", always(0.0, 1.0)),
+            "otherwise": ("neither", always(1.0, 1.0)),
         },
         consequence="""Ratios of a policy that has not moved are not 1: the clip takes gradients
         away, and others are those of actions that were never likely.""",
@@ -65,22 +61,22 @@ DETAILS: tuple[Detail, ...] = (
         {
             "in_order_last_dropped": (
                 "whole environments in their order; those that are left over are never used",
-                _numbers(2.0, 4.0, 1.0, 1.0),
+                always(2.0, 4.0, 1.0, 1.0),
             ),
-            "in_order": ("whole environments in their order", _numbers(2.0, 5.0, 1.0, 1.0)),
+            "in_order": ("whole environments in their order", always(2.0, 5.0, 1.0, 1.0)),
             "permutation_last_dropped": (
                 "whole environments, drawn anew in each epoch; what is left over is not used",
-                _numbers(2.0, 4.0, 0.0, 0.0),
+                always(2.0, 4.0, 0.0, 0.0),
             ),
-            "permutation": ("whole environments, drawn anew", _numbers(2.0, 5.0, 0.0, 0.0)),
+            "permutation": ("whole environments, drawn anew", always(2.0, 5.0, 0.0, 0.0)),
             "rotated_cut": (
                 "steps in their order from one that is drawn anew in each epoch, cut where a "
                 "minibatch is full",
-                _numbers(2.5, 5.0, 0.0, 0.0),
+                always(2.5, 5.0, 0.0, 0.0),
             ),
             "in_order_cut": (
                 "steps in their order, cut where a minibatch is full",
-                _numbers(2.5, 5.0, 1.0, 1.0),
+                always(2.5, 5.0, 1.0, 1.0),
             ),
         },
         consequence="""Environments that are left over are simulated for nothing, and minibatches
@@ -88,7 +84,7 @@ DETAILS: tuple[Detail, ...] = (
     ),
     make_detail(
         "recurrent.padding",
-        "Do steps that only pad short sequences enter the loss?",
+        "Do steps that only pad short sequences enter the loss of the policy?",
         _MEMORY
         + """Two environments; in one of them an episode ends after ``episode`` steps, a rollout of
         both after ``rollout``. Advantages are 0 but one, of ``advantage``; ratios are 1, other
@@ -116,10 +112,10 @@ DETAILS: tuple[Detail, ...] = (
         _SOURCES,
         {"episode": 3, "rollout": 8},
         {
-            "carried": ("with that of the steps before, at both", _numbers(1.0, 0.0, 1.0, 0.0)),
-            "zeros": ("with zeros, at both", _numbers(0.0, 1.0, 0.0, 1.0)),
-            "zeros_at_truncations": ("with zeros at truncations", _numbers(0.0, 1.0, 1.0, 0.0)),
-            "zeros_at_ends": ("with zeros at the end of a rollout", _numbers(1.0, 0.0, 0.0, 1.0)),
+            "carried": ("with that of the steps before, at both", always(1.0, 0.0, 1.0, 0.0)),
+            "zeros": ("with zeros, at both", always(0.0, 1.0, 0.0, 1.0)),
+            "zeros_at_truncations": ("with zeros at truncations", always(0.0, 1.0, 1.0, 0.0)),
+            "zeros_at_ends": ("with zeros at the end of a rollout", always(1.0, 0.0, 0.0, 1.0)),
         },
         consequence="""The value is that of an observation without its history: advantages before it
         are wrong by the difference.""",
@@ -133,9 +129,9 @@ DETAILS: tuple[Detail, ...] = (
         _SOURCES,
         {"rollout": 4},
         {
-            "own": ("yes", _numbers(1.0, 0.0)),
-            "shared": ("it shares that of the policy", _numbers(1.0, 1.0)),
-            "none": ("it has none", _numbers(0.0, 0.0)),
+            "own": ("yes", always(1.0, 0.0)),
+            "shared": ("it shares that of the policy", always(1.0, 1.0)),
+            "none": ("it has none", always(0.0, 0.0)),
         },
         consequence="""A value network without memory cannot tell histories apart; one that shares
         the policy's changes with it.""",
@@ -153,18 +149,18 @@ DETAILS: tuple[Detail, ...] = (
         {
             "carried_and_reset": (
                 "handed over, begun anew with an episode",
-                _numbers(1.0, 0.0, 0.0, 1.0, 0.0),
+                always(1.0, 0.0, 0.0, 1.0, 0.0),
             ),
-            "never_reset": ("handed over, never begun anew", _numbers(1.0, 1.0, 0.0, 1.0, 1.0)),
+            "never_reset": ("handed over, never begun anew", always(1.0, 1.0, 0.0, 1.0, 1.0)),
             "evaluation_not_reset": (
                 "handed over, begun anew by users alone",
-                _numbers(1.0, 0.0, 0.0, 1.0, 1.0),
+                always(1.0, 0.0, 0.0, 1.0, 1.0),
             ),
             "evaluation_forgets": (
                 "handed over by users alone",
-                _numbers(1.0, 0.0, 0.0, 0.0, 0.0),
+                always(1.0, 0.0, 0.0, 0.0, 0.0),
             ),
-            "forgotten": ("no", _numbers(0.0, 0.0, 0.0, 0.0, 0.0)),
+            "forgotten": ("no", always(0.0, 0.0, 0.0, 0.0, 0.0)),
         },
         consequence="""A policy with memory is evaluated as one without, or with that of the episode
         before: returns are of another policy.""",

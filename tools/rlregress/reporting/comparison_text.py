@@ -21,11 +21,19 @@ _SIDE_BY_SIDE = 3
 
 
 def _short(answers: Iterable[FoundVariant]) -> list[tuple[str, str]]:
-    """(variant, scopes) of one framework, scopes with the same variant together."""
+    """(variant, scopes) of one framework, scopes with the same variant together.
+
+    Of a single variant the scopes are left out, unless they are names of classes.
+    """
     scopes: dict[str, list[str]] = {}
     for answer in answers:
         scopes.setdefault(variant_words(answer.variant or answer.meaning), []).append(answer.scope)
-    return [(variant, ", ".join(names)) for variant, names in scopes.items()]
+    told = len(scopes) > 1 or any(name[:1].isupper() for names in scopes.values() for name in names)
+    return [(variant, ", ".join(names) if told else "") for variant, names in scopes.items()]
+
+
+def _words(answers: Iterable[FoundVariant]) -> list[str]:
+    return [f"{variant} [{scopes}]" if scopes else variant for variant, scopes in _short(answers)]
 
 
 def _broken(text: str, width: int) -> str:
@@ -42,8 +50,7 @@ def _broken(text: str, width: int) -> str:
 def _variants(row: Row, name: str, width: int) -> str:
     if name not in row.answers:
         return f"- ({escape(row.absent[name])})" if name in row.absent else "-"
-    short = _short(row.answers[name])
-    lines = [v if len(short) == 1 else f"{v} [{scopes}]" for v, scopes in short]
+    lines = _words(row.answers[name])
     places = dict.fromkeys(str(a.place) for a in row.answers[name] if a.place is not None)
     listed = [_broken(place, width) for place in places]
     return "\n".join(
@@ -80,14 +87,13 @@ def show(comparison: Comparison) -> None:
         return
     console.print(f"{len(comparison.same)} details are the same:")
     for row in comparison.same:
-        answers = next(iter(row.answers.values()))
-        console.print(escape(f"  {row.detail.id}: {', '.join(v for v, _ in _short(answers))}"))
+        said = dict.fromkeys(word for found in row.answers.values() for word in _words(found))
+        console.print(escape(f"  {row.detail.id}: {', '.join(said)}"))
     if comparison.alone:
         console.print(f"{len(comparison.alone)} are about something that only one of them has:")
         for row in comparison.alone:
             ((name, answers),) = row.answers.items()
-            variants = ", ".join(v for v, _ in _short(answers))
-            console.print(escape(f"  {row.detail.id}: {variants} ({name})"))
+            console.print(escape(f"  {row.detail.id}: {', '.join(_words(answers))} ({name})"))
 
 
 def titled(name: str, version: str) -> str:
@@ -178,8 +184,7 @@ def _differing(rows: Iterable[Row], pair: tuple[str, str]) -> str:
 
 
 def _answer(answers: Sequence[FoundVariant]) -> str:
-    short = _short(answers)
-    return "; ".join(v if len(short) == 1 else f"{v} [{scopes}]" for v, scopes in short) or "-"
+    return "; ".join(_words(answers)) or "-"
 
 
 def _section(row: Row) -> list[str]:

@@ -23,7 +23,7 @@ def job(
 
     Raises:
         UserError: neither or both of a script and a framework; a script or an algorithm that does
-            not exist.
+            not exist; a framework that is not installed.
     """
     if (script is None) == (not framework):
         raise UserError(
@@ -36,7 +36,9 @@ def job(
         return of_script(script, arguments, packages, steps)
     if arguments:
         raise UserError(f"'{' '.join(arguments)}' would be arguments of a script; name the script")
-    trainings = list(frameworks.get(framework).trace_trainings())
+    adapter = frameworks.get(framework)
+    adapter.versions()
+    trainings = list(adapter.trace_trainings())
     if not algorithm:
         known = ", ".join(sorted(trainings)) or "none: it has no built-in training"
         raise UserError(f"--algorithm is missing; expected one of {framework}: {known}")

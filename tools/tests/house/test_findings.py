@@ -24,13 +24,15 @@ def test_the_page_names_each_script():
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_a_script_shows_what_it_is_about(script):
+def test_a_script_shows_what_it_is_about(script, tmp_path):
     """It ends with what was expected and found; one that passes is off the page."""
     (package,) = [module for start, module in PACKAGES.items() if script.startswith(start)]
     if importlib.util.find_spec(package) is None:
         pytest.skip(f"{package} is not installed")
     ran = subprocess.run(
-        [sys.executable, FOLDER / script], capture_output=True, text=True, timeout=300
-    )
+        [sys.executable, FOLDER / script],
+        capture_output=True, text=True, timeout=300, cwd=tmp_path,
+    )  # fmt: skip
+    assert not any(tmp_path.iterdir()), "it leaves files"
     assert ran.returncode == 1, f"mended: the entry of {script} can go"
     assert re.search(r"(?m)^AssertionError: expected .+ found", ran.stderr), ran.stderr
