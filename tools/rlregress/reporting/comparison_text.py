@@ -28,8 +28,10 @@ def _short(answers: Iterable[FoundVariant]) -> list[tuple[str, str]]:
     scopes: dict[str, list[str]] = {}
     for answer in answers:
         scopes.setdefault(variant_words(answer.variant or answer.meaning), []).append(answer.scope)
-    told = len(scopes) > 1 or any(name[:1].isupper() for names in scopes.values() for name in names)
-    return [(variant, ", ".join(names) if told else "") for variant, names in scopes.items()]
+    named = len(scopes) > 1 or any(
+        name[:1].isupper() for names in scopes.values() for name in names
+    )
+    return [(variant, ", ".join(names) if named else "") for variant, names in scopes.items()]
 
 
 def _words(answers: Iterable[FoundVariant]) -> list[str]:
@@ -87,8 +89,8 @@ def show(comparison: Comparison) -> None:
         return
     console.print(f"{len(comparison.same)} details are the same:")
     for row in comparison.same:
-        said = dict.fromkeys(word for found in row.answers.values() for word in _words(found))
-        console.print(escape(f"  {row.detail.id}: {', '.join(said)}"))
+        found = dict.fromkeys(word for answers in row.answers.values() for word in _words(answers))
+        console.print(escape(f"  {row.detail.id}: {', '.join(found)}"))
     if comparison.alone:
         console.print(f"{len(comparison.alone)} are about something that only one of them has:")
         for row in comparison.alone:

@@ -14,7 +14,7 @@ from rlregress.model.detail_answers import Missing
 from rlregress.model.fault_results import DETAILS
 
 #: one that a driver answers, and one that each framework is probed for by itself
-DRIVEN, PROBED = "dqn.loss.kind", "sac.critic_loss.scale"
+DRIVEN, PROBED = "dqn.loss.kind", "sac.target.minimum"
 
 
 @pytest.fixture

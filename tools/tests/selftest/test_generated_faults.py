@@ -82,7 +82,10 @@ def test_edits_of_a_file_are_those_of_its_functions():
 
 def test_a_framework_without_files_is_refused():
     """One sentence says where to name them."""
-    with pytest.raises(UserError, match=r"no files of cleanrl .* known: sb3, torchrl; name some"):
+    with pytest.raises(
+        UserError,
+        match=r"no files of cleanrl .* known: contrib, rsl_rl, sb3, skrl, torchrl; name some",
+    ):
         generated_faults.scope("cleanrl")
 
 

@@ -78,8 +78,7 @@ def _values(algorithm: str) -> Dict[str, Any]:
 def applied(algorithm: str, hyperparameters: Mapping[str, Any]) -> Dict[str, Any]:
     """Hyperparameters of an agent that is made with a set, as a training makes it."""
     arguments = arguments_of(algorithm, hyperparameters, _BOUND.shape)
-    if algorithm != "ppo":
-        arguments["buffer_size"] = 1
+    # of a large buffer nothing is written, and so it takes no memory
     return values_of(algorithm, construct(algorithm, **arguments))
 
 
@@ -151,7 +150,8 @@ def _sac(model: Any) -> Dict[str, Any]:
         **_off_policy(model),
         "critic_learning_rate": _learning_rate(model.critic.optimizer),
         "temperature_learning_rate": _learning_rate(model.ent_coef_optimizer),
-        "initial_temperature": float(model.log_ent_coef.detach().exp()),
+        # of a logarithm of 32 bits
+        "initial_temperature": round(float(model.log_ent_coef.detach().exp()), 6),
         "target_entropy": "auto" if automatic else float(model.target_entropy),
         "target_update_interval": model.target_update_interval,
         "hidden_sizes": _sizes(model.actor.latent_pi),
