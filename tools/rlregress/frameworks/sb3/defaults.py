@@ -55,6 +55,7 @@ _BOUND = np.ones(2)
 def construct(algorithm: str, **arguments: Any) -> Any:
     """An agent of three observations and two actions; DQN's are two to choose from."""
     discrete = len(_BOUND) if algorithm == "dqn" else 0
+    # a buffer takes no memory before something is written to it
     return ALGORITHMS[algorithm](
         "MlpPolicy",
         gyms.native(Scripted(-_BOUND, _BOUND, observation_dimensions=3, discrete=discrete)),
@@ -72,19 +73,13 @@ def values() -> Dict[Tuple[str, str], Dict[str, Any]]:
 
 
 def _values(algorithm: str) -> Dict[str, Any]:
-    return values_of(algorithm, construct(algorithm, **_small(algorithm)))
+    return values_of(algorithm, construct(algorithm))
 
 
 def applied(algorithm: str, hyperparameters: Mapping[str, Any]) -> Dict[str, Any]:
     """Hyperparameters of an agent that is made with a set, as a training makes it."""
     arguments = arguments_of(algorithm, hyperparameters, _BOUND.shape)
-    # of a large buffer nothing is written, and so it takes no memory
     return values_of(algorithm, construct(algorithm, **arguments))
-
-
-def _small(algorithm: str) -> Mapping[str, Any]:
-    # a buffer of the default size would take memory for a million transitions: read it elsewhere
-    return {} if algorithm == "ppo" else {"buffer_size": 1}
 
 
 def _sizes(network: nn.Module) -> List[int]:
@@ -130,11 +125,10 @@ def _normalisation(model: Any) -> Dict[str, Any]:
 
 
 def _off_policy(model: Any) -> Dict[str, Any]:
-    default = inspect.signature(type(model)).parameters["buffer_size"].default
     return {
         "learning_rate": _learning_rate(getattr(model, "actor", model.policy).optimizer),
         "minibatch_size": model.batch_size,
-        "replay_size": default if model.buffer_size == 1 else model.buffer_size,
+        "replay_size": model.buffer_size,
         "learning_starts": model.learning_starts,
         "polyak_coefficient": model.tau,
         "discount": model.gamma,
