@@ -129,6 +129,25 @@ class Unsupported(Exception):
     """The framework, in this version, does not have what a scenario asks for; says what."""
 
 
+class Passing:
+    """The checkpoints that a training passes.
+
+    Args:
+        checkpoints: environment steps, ascending.
+        done: those up to here were passed before.
+    """
+
+    def __init__(self, checkpoints: Sequence[int], done: int = -1) -> None:
+        self._pending = [checkpoint for checkpoint in checkpoints if checkpoint > done]
+
+    def at(self, steps: int) -> bool:
+        """Whether one or more were passed since it was last asked."""
+        passed = bool(self._pending) and steps >= self._pending[0]
+        while self._pending and steps >= self._pending[0]:
+            self._pending.pop(0)
+        return passed
+
+
 @dataclass(frozen=True)
 class TrainingRequest:
     """One training, as an adapter receives it.
@@ -644,19 +663,3 @@ class Adapter:
             A ``rlregress.environments.atari_play.Player``.
         """
         return self._sibling("probes.atari").player(make_env)
-
-
-class ProbedAdapter(Adapter):
-    """A framework that is checked by probes alone."""
-
-    def defaults(self) -> Mapping[Tuple[str, str], Mapping[str, Any]]:
-        """None are documented yet."""
-        return {}
-
-    def parameter_names(self) -> Mapping[Tuple[str, str], Mapping[str, str]]:
-        """None are documented yet."""
-        return {}
-
-    def trace_trainings(self) -> Mapping[str, TraceTraining]:
-        """Nothing is trained yet."""
-        return {}

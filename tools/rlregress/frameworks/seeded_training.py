@@ -15,7 +15,7 @@ from typing import Any, Callable, Iterator, Mapping, Optional, Sequence
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import Trained
+from rlregress.frameworks.base import Passing, Trained
 
 #: Called with (environment steps done, the agent at that moment).
 OnAgent = Callable[[int, Trained], None]
@@ -73,12 +73,10 @@ class SeededTraining:
 
     def watch(self) -> Callable[[int, Callable[[], Trained]], None]:
         """A function to call with the steps done and what gives the agent, whenever it is there."""
-        pending = list(self.checkpoints)
+        passing = Passing(self.checkpoints)
 
         def look(steps: int, agent: Callable[[], Trained]) -> None:
-            if pending and steps >= pending[0]:
-                while pending and steps >= pending[0]:
-                    pending.pop(0)
+            if passing.at(steps):
                 # looking draws nothing that the training would miss
                 with Stream(0).drawn():
                     self.on_agent(steps, agent())

@@ -14,6 +14,7 @@ from torch import nn
 
 from rlregress.errors import UserError
 from rlregress.frameworks.base import (
+    Passing,
     Policy,
     Trained,
     TrainingRequest,
@@ -309,12 +310,10 @@ def _parameters_of(run: ScriptRun) -> Dict[str, np.ndarray]:
 
 
 def _watch(request: TrainingRequest) -> Callable[[ScriptRun], None]:
-    pending = list(request.checkpoints)
+    passing = Passing(request.checkpoints)
 
     def on_step(run: ScriptRun) -> None:
-        if pending and run.steps >= pending[0]:
-            while pending and run.steps >= pending[0]:
-                pending.pop(0)
+        if passing.at(run.steps):
             request.on_checkpoint(run.steps, policy_of(run))
 
     return on_step

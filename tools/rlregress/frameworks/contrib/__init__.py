@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping
+from typing import Any, Mapping, Tuple
 
 from rlregress.frameworks import families
-from rlregress.frameworks.base import ProbedAdapter
+from rlregress.frameworks.base import Adapter, TraceTraining
 
 
-class Contrib(ProbedAdapter):
+class Contrib(Adapter):
     """QR-DQN, with the details of DQN as well, TQC and CrossQ, with those of SAC, and ARS.
 
     MaskablePPO, RecurrentPPO and TRPO have details of PPO beside their own.
@@ -26,6 +26,18 @@ class Contrib(ProbedAdapter):
         *(f"sb3_contrib.{module}" for module in ("ars", "crossq", "ppo_mask", "ppo_recurrent")),
         *(f"sb3_contrib.{module}" for module in ("qrdqn", "tqc", "trpo")),
     )
+
+    def defaults(self) -> Mapping[Tuple[str, str], Mapping[str, Any]]:
+        """None are documented yet."""
+        return {}
+
+    def parameter_names(self) -> Mapping[Tuple[str, str], Mapping[str, str]]:
+        """None are documented yet."""
+        return {}
+
+    def trace_trainings(self) -> Mapping[str, TraceTraining]:
+        """Nothing is trained yet."""
+        return {}
 
     def saved_files(self) -> Mapping[str, Any]:
         """Agents, policies and replay buffers."""

@@ -12,7 +12,14 @@ import torch
 from rsl_rl.algorithms import PPO
 from rsl_rl.runners import OnPolicyRunner
 
-from rlregress.frameworks.base import Policy, Trained, TrainingRequest, refuse, without_fixed
+from rlregress.frameworks.base import (
+    Passing,
+    Policy,
+    Trained,
+    TrainingRequest,
+    refuse,
+    without_fixed,
+)
 from rlregress.frameworks.heads import Heads, constant_parameter, normal_draws, prepare
 from rlregress.frameworks.layers import last_linear
 from rlregress.frameworks.rsl_rl import compat
@@ -165,7 +172,7 @@ def _note(runner: Any, request: TrainingRequest) -> Dict[str, List[float]]:
     """Pass the checkpoints after updates; returns the list that fills with what updates return."""
     algorithm, update = runner.alg, runner.alg.update
     rows = algorithm.storage.num_transitions_per_env * runner.env.num_envs
-    pending = list(request.checkpoints)
+    passing = Passing(request.checkpoints)
     entropy: List[float] = []
     steps = 0
 
@@ -175,10 +182,8 @@ def _note(runner: Any, request: TrainingRequest) -> Dict[str, List[float]]:
         # until 2.2.4 it returns a tuple, which names nothing
         if isinstance(losses, dict) and "entropy" in losses:
             entropy.append(float(losses["entropy"]))
-        while pending and steps >= pending[0]:
-            pending.pop(0)
-            if not pending or steps < pending[0]:
-                request.on_checkpoint(steps, policy_of(runner))
+        if passing.at(steps):
+            request.on_checkpoint(steps, policy_of(runner))
         return losses
 
     algorithm.update = noted_update

@@ -12,6 +12,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.noise import NormalActionNoise
 
 from rlregress.frameworks.base import (
+    Passing,
     Policy,
     Trained,
     TrainingRequest,
@@ -149,7 +150,7 @@ class _Watch(BaseCallback):
     def __init__(self, request: TrainingRequest) -> None:
         super().__init__()
         self._request = request
-        self._pending = list(request.checkpoints)
+        self._passing = Passing(request.checkpoints)
         self._logged = _LOGGED.get(request.algorithm, {})
         self._continues = False
         self.diagnostics: Dict[str, List[float]] = {name: [] for name in self._logged}
@@ -157,7 +158,7 @@ class _Watch(BaseCallback):
     def goes_on(self, steps: int, diagnostics: Dict[str, List[float]]) -> None:
         """What this has seen of a training that was kept after so many steps."""
         self._continues, self.diagnostics = True, diagnostics
-        self._pending = [step for step in self._pending if step > steps]
+        self._passing = Passing(self._request.checkpoints, steps)
 
     def _on_rollout_start(self) -> None:
         if self._continues:
@@ -178,9 +179,7 @@ class _Watch(BaseCallback):
         self._note()
 
     def _on_step(self) -> bool:
-        if self._pending and self.num_timesteps >= self._pending[0]:
-            while self._pending and self.num_timesteps >= self._pending[0]:
-                self._pending.pop(0)
+        if self._passing.at(self.num_timesteps):
             self._request.on_checkpoint(self.num_timesteps, policy_of(self.model))
         return True
 

@@ -1,4 +1,4 @@
-"""DQN and DDPG of skrl, every source of chance with a seed of its own."""
+"""DQN and DDPG of skrl, each source of chance with another seed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rlregress.frameworks.seeded_training import (
     seed_everything,
 )
 from rlregress.frameworks.skrl.agents import Training
-from rlregress.frameworks.skrl.training import arguments_of, heads, trained
+from rlregress.frameworks.skrl.training import arguments_of, behind_steps, heads, trained
 
 #: source of chance -> what it is drawn from, and what the framework lets one do about it
 SOURCES = {
@@ -51,13 +51,8 @@ def train_seeded(request: SeededTraining) -> Trained:
         prepare(request, lambda: heads(made))
         made.action_space.seed(seeds.exploration)
         seed_everything(seeds.exploration)
-        trainer, step = made.trainer(request.total_steps), made.agent.post_interaction
-
-        def post_interaction(timestep: int, timesteps: int) -> None:
-            step(timestep=timestep, timesteps=timesteps)
-            look(timestep + 1, lambda: trained(made, timestep + 1, {}))
-
-        made.agent.post_interaction = post_interaction
+        trainer = made.trainer(request.total_steps)
+        behind_steps(made.agent, lambda done: look(done, lambda: trained(made, done, {})))
         trainer.train()
     environment.close()
     return trained(made, request.total_steps, {})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import Any, Dict, Iterator, List, Mapping, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Tuple
 
 import numpy as np
 import torch
@@ -12,7 +12,14 @@ from skrl.utils import set_seed
 from torch import nn
 from torch.optim.lr_scheduler import LinearLR
 
-from rlregress.frameworks.base import Policy, Trained, TrainingRequest, refuse, without_fixed
+from rlregress.frameworks.base import (
+    Passing,
+    Policy,
+    Trained,
+    TrainingRequest,
+    refuse,
+    without_fixed,
+)
 from rlregress.frameworks.heads import Heads, constant_parameter, normal_draws, prepare
 from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.agents import Layers, Training
@@ -156,8 +163,7 @@ def arguments_of(
         settings.update(_noise("smooth_regularization_noise", given.pop("target_noise", None)))
     if algorithm == "dqn":
         settings.update(_of_dqn(given, environments, reasons))
-    for name in SWITCHED_OFF_BY_ZERO:
-        given = {**given, name: 0.0} if given.get(name, 0.0) is None else given
+    given.update({name: 0.0 for name in SWITCHED_OFF_BY_ZERO if given.get(name, 0.0) is None})
     names = SETTINGS[algorithm]
     unknown = sorted(set(given) - set(names))
     if unknown:
@@ -266,6 +272,17 @@ def new(request: TrainingRequest, environments: int = 1, **more: Any) -> Trainin
     return made
 
 
+def behind_steps(agent: Any, look: Callable[[int], None]) -> None:
+    """Call ``look`` behind every step of the trainer, with how many it has done."""
+    step = agent.post_interaction
+
+    def post_interaction(timestep: int, timesteps: int) -> None:
+        step(timestep=timestep, timesteps=timesteps)
+        look(timestep + 1)
+
+    agent.post_interaction = post_interaction
+
+
 def _watch(made: Training, request: TrainingRequest) -> Dict[str, List[float]]:
     """Call ``on_checkpoint`` behind the steps of the trainer; returns what skrl tracks."""
     agent, scale = made.agent, -request.hyperparameters.get("entropy_coefficient", 0.0)
@@ -274,22 +291,19 @@ def _watch(made: Training, request: TrainingRequest) -> Dict[str, List[float]]:
     if request.algorithm == "ppo" and not scale:
         tracked = {}
     diagnostics: Dict[str, List[float]] = {name: [] for name in tracked}
-    pending, step = list(request.checkpoints), agent.post_interaction
+    passing = Passing(request.checkpoints)
 
-    def post_interaction(timestep: int, timesteps: int) -> None:
-        step(timestep=timestep, timesteps=timesteps)
+    def look(done: int) -> None:
         for name, tag in tracked.items():
             numbers = agent.tracking_data.get(tag, ())
             diagnostics[name] += [x / scale if name == "entropy" else x for x in numbers]
         # as it does when it writes them
         agent.tracking_data.clear()
-        steps = (timestep + 1) * len(made.environments)
-        if pending and steps >= pending[0]:
-            while pending and steps >= pending[0]:
-                pending.pop(0)
+        steps = done * len(made.environments)
+        if passing.at(steps):
             request.on_checkpoint(steps, policy_of(made))
 
-    agent.post_interaction = post_interaction
+    behind_steps(agent, look)
     if request.algorithm == "sac":
         # it tracks its temperature only where it writes, and never comes to that here
         agent.write_interval = request.total_steps + 2

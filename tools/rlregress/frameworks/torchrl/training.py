@@ -15,7 +15,14 @@ import numpy as np
 import torch
 from torch import nn
 
-from rlregress.frameworks.base import Policy, Trained, TrainingRequest, refuse, without_fixed
+from rlregress.frameworks.base import (
+    Passing,
+    Policy,
+    Trained,
+    TrainingRequest,
+    refuse,
+    without_fixed,
+)
 from rlregress.frameworks.heads import (
     Heads,
     constant_deviation,
@@ -452,7 +459,7 @@ class _AfterBatch:
     def __init__(self, trainer, loss, diagnostics: _Diagnostics) -> None:
         self.trainer, self.loss, self.diagnostics = trainer, loss, diagnostics
         self._request: Any = None
-        self._pending: List[int] = []
+        self._passing = Passing(())
 
     def __getstate__(self) -> Dict[str, Any]:
         # the request is of one process
@@ -461,14 +468,11 @@ class _AfterBatch:
     def serves(self, request: TrainingRequest) -> None:
         """Call what this request asks for, from where the training is."""
         self._request = request
-        done = self.trainer.collected_frames
-        self._pending = [checkpoint for checkpoint in request.checkpoints if checkpoint > done]
+        self._passing = Passing(request.checkpoints, self.trainer.collected_frames)
 
     def __call__(self) -> None:
         done = self.trainer.collected_frames
-        if self._pending and done >= self._pending[0]:
-            while self._pending and done >= self._pending[0]:
-                self._pending.pop(0)
+        if self._passing.at(done):
             self._request.on_checkpoint(done, policy_of(self.loss))
         # the collector has handed out its batch, and its loop goes on where its frames are
         self._request.keep(done, self)
