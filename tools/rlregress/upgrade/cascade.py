@@ -153,7 +153,12 @@ def _check_user_file(options: Options) -> None:
 def _check_names(adapters: Sequence[Adapter], options: Options) -> None:
     """UserError for a scenario or an algorithm that no version can have, before any is made."""
     known_scenarios = [_of_scenarios(adapter, options) for adapter in adapters]
-    known = [set(adapter.trace_trainings()) for adapter in adapters]
+    known = []
+    for adapter in adapters:
+        try:
+            known.append(set(adapter.trace_trainings()))
+        except Exception:  # foreign code of a framework that need not be installed here
+            known.append(set())
     if all(known):
         # of a copy without any, as of scripts for gym, the two versions may have some
         _check_algorithms(set().union(*known), known_scenarios, options)

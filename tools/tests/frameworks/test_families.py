@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 
 import rlregress
+from rlregress import frameworks
 from rlregress.details import catalogue
 from rlregress.frameworks import families, probe_worker
-from rlregress.frameworks.base import Unsupported
+from rlregress.frameworks.base import Adapter, Unsupported
+from rlregress.missing_packages import MissingPackage
 
 ADAPTER = {
     "__init__.py": "",
@@ -249,3 +251,38 @@ def test_a_module_that_fails_is_told_from_one_that_is_not_there(error, expected)
     gone = families.Absent("some.thing", error)
     with pytest.raises(type(error) if expected else Unsupported):
         gone()
+
+
+TRAININGS_WITHOUT = """
+import sys
+from rlregress import frameworks
+
+ROOTS = {module for name in frameworks.names() for module in frameworks.get(name).modules}
+
+class Gone:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ROOTS:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Gone())
+for name in frameworks.names():
+    print(name, *sorted(frameworks.get(name).trace_trainings()))
+"""
+
+
+def test_which_trainings_a_framework_has_is_read_without_it() -> None:
+    """An upgrade makes both versions itself; none of them has to be installed here."""
+    answer = subprocess.run(
+        [sys.executable, "-c", TRAININGS_WITHOUT], capture_output=True, text=True, check=True
+    )
+    without = {name: names for name, *names in map(str.split, answer.stdout.splitlines())}
+    for name in frameworks.names():
+        adapter = frameworks.get(name)
+        if type(adapter).trace_trainings is not Adapter.trace_trainings:
+            continue  # which scripts there are, a copy of them says
+        assert without[name], name
+        try:
+            adapter.versions()
+        except MissingPackage:
+            continue
+        assert without[name] == sorted(adapter.trace_trainings())

@@ -18,7 +18,6 @@ from rsl_rl import algorithms, modules, runners
 
 from rlregress.frameworks.base import TraceTraining, Unsupported
 from rlregress.frameworks.rsl_rl import compat
-from rlregress.frameworks.rsl_rl.compat import Networks
 from rlregress.frameworks.rsl_rl.environments import Vectorised
 
 _STEPS, _ROLLOUTS = 24, 3
@@ -32,7 +31,8 @@ _PPO: Dict[str, Any] = {
     "use_clipped_value_loss": True,
     "entropy_coef": 0.01,
 }
-_SMALL = Networks(hidden=[16, 16], normalised=True)
+#: of ``compat.Networks``, which are made where RSL-RL is: the names below are read without it
+_SMALL: Dict[str, Any] = {"hidden": [16, 16], "normalised": True}
 #: of the networks of a student that learns from a teacher
 _NAMES = ("student", "teacher")
 _KINDS = ("StudentTeacher", "StudentTeacherRecurrent")
@@ -43,7 +43,7 @@ def _mirrored(obs: Any = None, actions: Any = None, **_: Any) -> List[Any]:
     return [own if own is None else torch.cat([own, own * -1.0]) for own in (obs, actions)]
 
 
-def _lacking(algorithm: Mapping[str, Any], networks: Networks) -> List[str]:
+def _lacking(algorithm: Mapping[str, Any], networks: compat.Networks) -> List[str]:
     """What this version does not have of the configuration of an algorithm."""
     name, law = algorithm["class_name"], networks.law.get("class_name", "")
     if not hasattr(algorithms, name):
@@ -56,7 +56,7 @@ def _lacking(algorithm: Mapping[str, Any], networks: Networks) -> List[str]:
 
 def _training(
     algorithm: Mapping[str, Any],
-    networks: Networks = _SMALL,
+    sizes: Mapping[str, Any] = _SMALL,
     kind: str = "OnPolicyRunner",
     *arguments: Any,
 ) -> TraceTraining:
@@ -64,11 +64,13 @@ def _training(
 
     Args:
         algorithm: the configuration of the algorithm.
+        sizes: fields of ``compat.Networks``.
         kind: the class of the runner; until 2.3 one makes all.
         arguments: further ones of ``compat.configuration``.
     """
 
     def training(make_env: Callable[..., Any], seed: int) -> None:
+        networks = compat.Networks(**sizes)
         if lacking := _lacking(algorithm, networks):
             raise Unsupported(f"this version of RSL-RL has no {lacking[0]}")
         torch.manual_seed(seed)
@@ -107,13 +109,13 @@ def _training(
 
 
 def _with_law(name: str, **law: Any) -> TraceTraining:
-    return _training(_PPO, _SMALL._replace(law={"class_name": name, **law}))
+    return _training(_PPO, {**_SMALL, "law": {"class_name": name, **law}})
 
 
 TRAININGS: Mapping[str, TraceTraining] = {
     "ppo": _training(_PPO),
     "recurrent_ppo": _training(
-        {**_PPO, "num_mini_batches": 2}, Networks(hidden=[16], recurrent=True)
+        {**_PPO, "num_mini_batches": 2}, {"hidden": [16], "recurrent": True}
     ),
     # so narrow that the bounds of deviations hold, and once with a lower one of 0
     "heteroscedastic_scalar": _with_law(
