@@ -120,6 +120,20 @@ def test_unknown_cells(command):
     assert_one_sentence(code, error, "no stored cell matches '*-Humanoid-v4-*'")
 
 
+def test_unknown_cells_of_one_framework(command):
+    """What is suggested is of the framework that was named."""
+    code, _, error = command("plan", "--framework", "sb3", "--cells", "cleanrl-ppo-Reacher-v5")
+    assert_one_sentence(code, error, "no stored cell matches 'cleanrl-ppo-Reacher-v5'", "'sb3-")
+    assert "cleanrl-ppo-Reacher-v4" not in error
+
+
+def test_a_framework_that_is_not_trained(command):
+    """Nothing is advised that cannot be done."""
+    pytest.importorskip("sb3_contrib")
+    code, _, error = command("plan", "--framework", "contrib")
+    assert_one_sentence(code, error, "cannot be trained for returns", "--framework contrib")
+
+
 @pytest.mark.parametrize("given", ["much", "0", "120%", "nan"])
 def test_a_drop_that_is_no_share(command, given):
     """What a plan is to see is a share of the stored mean, in per cent or not."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -44,8 +44,7 @@ class Selection:
 
 
 def _of_names(selection: Selection, environments: Sequence[str]) -> list[Cell]:
-    chosen = requested_names.adapters(selection.frameworks)
-    check_algorithms(chosen, selection.algorithms)
+    chosen = _trained(selection)
     cells = []
     for adapter in chosen:
         name = adapter.name
@@ -60,8 +59,7 @@ def _of_names(selection: Selection, environments: Sequence[str]) -> list[Cell]:
 
 
 def _of_study(selection: Selection, table: str) -> list[Cell]:
-    chosen = requested_names.adapters(selection.frameworks)
-    check_algorithms(chosen, selection.algorithms)
+    chosen = _trained(selection)
     given = {adapter.name for adapter in chosen}
     every = [Cell(*key, selection.budget) for key in published.table(table)]
     cells = [
@@ -199,6 +197,19 @@ def _by_name(selection: Selection) -> list[Cell]:
     return []
 
 
+def _trained(selection: Selection) -> Sequence[Adapter]:
+    """The frameworks; UserError if none of them is trained for returns, or none so."""
+    chosen = requested_names.adapters(selection.frameworks)
+    if not any(adapter.algorithms for adapter in chosen):
+        raise UserError(
+            f"{' and '.join(adapter.title for adapter in chosen)} cannot be trained for returns "
+            "here; test formulas and behaviour: rlregress test tests_unit tests_behavior "
+            f"--framework {','.join(adapter.name for adapter in chosen)}"
+        )
+    check_algorithms(chosen, selection.algorithms)
+    return chosen
+
+
 def check_algorithms(chosen: Sequence[Adapter], algorithms: Sequence[str]) -> None:
     """UserError for an algorithm that none of the frameworks trains for its returns."""
     known = sorted({name for adapter in chosen for name in adapter.algorithms})
@@ -210,8 +221,7 @@ def check_algorithms(chosen: Sequence[Adapter], algorithms: Sequence[str]) -> No
 def _of_stored(selection: Selection) -> list[Cell]:
     """Stored cells, and those of the published table of the budget."""
     of_budget = budget(selection.budget)
-    chosen = requested_names.adapters(selection.frameworks)
-    check_algorithms(chosen, selection.algorithms)
+    chosen = _trained(selection)
     installed = {adapter.name for adapter in chosen}
     recorded = {
         cell_.cell.id: cell_.cell
@@ -254,7 +264,8 @@ def _of_stored(selection: Selection) -> list[Cell]:
         patterns = requested_names.names("--cells", selection.cells)
         for pattern in patterns:
             if not fnmatch.filter(stored, pattern):
-                raise UserError(f"no stored cell matches '{pattern}'; {nearest(pattern, stored)}")
+                near = nearest(pattern, _of_these(stored, installed) or stored)
+                raise UserError(f"no stored cell matches '{pattern}'; {near}")
         ids = [id for id in stored if any(fnmatch.fnmatch(id, pattern) for pattern in patterns)]
     cells = [
         stored[id]
@@ -264,8 +275,7 @@ def _of_stored(selection: Selection) -> list[Cell]:
         and selection.hyperparameters in ("", stored[id].hyperparameters)
     ]
     if not cells:
-        of_these = [id for id, cell in stored.items() if cell.framework in installed]
-        listed = ", ".join(of_these) or "none of these frameworks"
+        listed = ", ".join(_of_these(stored, installed)) or "none of these frameworks"
         which = "default" if selection.cells == "default" else "stored"
         raise UserError(
             f"no {which} cell of budget '{selection.budget}' is left after --framework, "
@@ -274,3 +284,7 @@ def _of_stored(selection: Selection) -> list[Cell]:
             "only: rlregress test tests_unit tests_behavior --framework <name>"
         )
     return cells
+
+
+def _of_these(cells: Mapping[str, Cell], names: Container[str]) -> list[str]:
+    return [id for id, cell in cells.items() if cell.framework in names]
