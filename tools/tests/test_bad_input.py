@@ -114,6 +114,15 @@ def test_no_stored_cells_of_a_hyperparameter_set(command):
     assert_one_sentence(code, error, "no stored cell of budget 'short' is left after --framework")
 
 
+@pytest.mark.parametrize(("name", "algorithm"), [("sb3", "sac"), ("torchrl", "ppo")])
+def test_actions_that_an_algorithm_does_not_take(command, name, algorithm):
+    """What cannot be trained is no failure of the framework: it is refused before."""
+    code, _, error = command(
+        "plan", "--framework", name, "--algorithm", algorithm, "--environment", "CartPole-v1"
+    )
+    assert_one_sentence(code, error, "CartPole-v1 takes actions of Discrete(2)", "continuous")
+
+
 def test_unknown_cells(command):
     """A pattern that matches no stored cell is named beside what is stored."""
     code, _, error = command("plan", "--cells", "*-Humanoid-v4-*")
@@ -434,7 +443,7 @@ def test_probed_details_are_chosen(command):
 def test_a_detail_that_no_framework_is_asked(command):
     """A detail of what a framework does not have is no empty table."""
     code, output, error = command("probe", "--framework", "sb3", "--detail", "gae.kernel")
-    assert_one_sentence(code, error, "no framework can be asked what --detail names; sb3: ")
+    assert_one_sentence(code, error, "no framework here has one of these details: ")
     assert not output
 
 

@@ -95,12 +95,14 @@ def probe(adapters: Sequence[Adapter], chosen: frozenset[str], as_json: bool) ->
     """
     if chosen and not any(id in chosen for a in adapters for id, _ in a.probes()):
         why = sorted(
-            f"{adapter.full_name}: {reason}"
-            for adapter in adapters
-            for id, reason in absent(adapter).items()
-            if id in chosen
+            {
+                f"{adapter.title} {reason}"
+                for adapter in adapters
+                for id, reason in absent(adapter).items()
+                if id in chosen
+            }
         )
-        raise UserError(f"no framework can be asked what --detail names; {'; '.join(why)}")
+        raise UserError(f"no framework here has one of these details: {'; '.join(why)}")
     if not chosen:
         waiting.probe_all(adapters)
     probed_ = installed_fingerprints.collect(adapters, chosen)

@@ -357,6 +357,8 @@ class Adapter:
     public: Tuple[str, ...] = ()
     #: algorithm names as in the catalogue: "ppo", "sac", "td3".
     algorithms: Tuple[str, ...] = ()
+    #: of these, the ones that are trained with discrete actions, too.
+    discrete: Tuple[str, ...] = ()
     #: algorithms beside these that no cell trains: their behaviour is asked, not their returns.
     behavior_only: Tuple[str, ...] = ()
     #: the scopes a detail can be probed in: "library" (class defaults), "trainer", "script", or the

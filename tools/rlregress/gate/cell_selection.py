@@ -200,13 +200,13 @@ def _by_name(selection: Selection) -> list[Cell]:
 def _trained(selection: Selection) -> Sequence[Adapter]:
     """The frameworks; UserError if none of them is trained for returns, or none so."""
     chosen = requested_names.adapters(selection.frameworks)
+    check_algorithms(chosen, selection.algorithms)
     if not any(adapter.algorithms for adapter in chosen):
         raise UserError(
             f"{' and '.join(adapter.title for adapter in chosen)} cannot be trained for returns "
             "here; test formulas and behaviour: rlregress test tests_unit tests_behavior "
             f"--framework {','.join(adapter.name for adapter in chosen)}"
         )
-    check_algorithms(chosen, selection.algorithms)
     return chosen
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import cache
 
@@ -19,6 +20,8 @@ from rlregress.training.cell import LAST_SEED, Cell, Job
 
 def check(cell: Cell) -> None:
     """UserError if the framework, its algorithm, the environment or the budget is unknown.
+
+    So, too, if the algorithm takes no such actions as the environment does.
 
     Raises:
         MissingPackage: all is known, and the environment needs a package that is not installed.
@@ -37,6 +40,22 @@ def check(cell: Cell) -> None:
     # what an environment is made of says what it needs: making it would import it
     if "mujoco" in str(spec.entry_point).split("."):
         missing_packages.require("mujoco")
+    elif cell.algorithm not in adapter.discrete and (actions := _other_actions(cell.environment)):
+        raise UserError(
+            f"{cell.environment} takes actions of {actions}, and '{cell.algorithm}' of "
+            f"{adapter.title} is trained with continuous ones here; name another environment"
+        )
+
+
+@cache
+def _other_actions(environment: str) -> str:
+    """The space of actions that are not continuous; empty: they are, or it cannot be made here."""
+    try:
+        with isolated(), closing(gymnasium.make(environment)) as made:
+            space = made.action_space
+    except Exception:  # foreign code; each training says so itself
+        return ""
+    return "" if isinstance(space, gymnasium.spaces.Box) else str(space)
 
 
 def exclusion_reason(cell: Cell) -> str:

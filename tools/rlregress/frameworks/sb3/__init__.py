@@ -49,6 +49,7 @@ class StableBaselines3(Adapter):
         ),
     )
     algorithms = ("ppo", "sac", "td3")
+    discrete = ("ppo",)
     behavior_only = ("dqn", "ddpg")
     scopes = ("library",)
     recorded_methods = (
