@@ -288,8 +288,11 @@ def _compared(
         for number, task in enumerate(saved):
             of = of_frameworks[number]
             files = entries.of_saved(task.result(), of.name)
-            unmoved = sum(file.state == model.SAME for file in files)
-            options.say(f"{of.name}: {unmoved} of {len(files)} kinds of saved files are the same")
+            if files:
+                unmoved = sum(file.state == model.SAME for file in files)
+                options.say(
+                    f"{of.name}: {unmoved} of {len(files)} kinds of saved files are the same"
+                )
             of_frameworks[number] = replace(of, entries=(*of.entries, *files))
         of_script = None
         if script is not None:
