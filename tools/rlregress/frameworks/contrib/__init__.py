@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping, Tuple
+from typing import Any, Mapping
 
 from rlregress.frameworks import families
 from rlregress.frameworks.base import Adapter, TraceTraining
@@ -26,14 +26,6 @@ class Contrib(Adapter):
         *(f"sb3_contrib.{module}" for module in ("ars", "crossq", "ppo_mask", "ppo_recurrent")),
         *(f"sb3_contrib.{module}" for module in ("qrdqn", "tqc", "trpo")),
     )
-
-    def defaults(self) -> Mapping[Tuple[str, str], Mapping[str, Any]]:
-        """None are documented yet."""
-        return {}
-
-    def parameter_names(self) -> Mapping[Tuple[str, str], Mapping[str, str]]:
-        """None are documented yet."""
-        return {}
 
     def trace_trainings(self) -> Mapping[str, TraceTraining]:
         """Nothing is trained yet."""

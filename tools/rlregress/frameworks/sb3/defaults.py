@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from functools import partial
-from typing import Any, Dict, List, Mapping, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Tuple
 
 import numpy as np
 from torch import nn
@@ -39,26 +39,38 @@ def names() -> Dict[Tuple[str, str], Dict[str, str]]:
     """
     by_cell = {}
     for algorithm, made in ALGORITHMS.items():
-        keywords = inspect.signature(made).parameters
-        named = {**ARGUMENTS[algorithm], **_INSIDE[algorithm]}
-        for own in named.values():
-            if own.partition(".")[0] not in keywords:
-                raise Unprobed(f"{made.__name__} has no keyword '{own}'", known=True)
+        named, lacking = names_of(algorithm, made)
+        for own in lacking.values():
+            raise Unprobed(f"{made.__name__} has no keyword '{own}'", known=True)
         by_cell[algorithm, "library"] = named
     return by_cell
+
+
+def names_of(algorithm: str, made: Callable[..., Any]) -> Tuple[Dict[str, str], Dict[str, str]]:
+    """Hyperparameter -> keyword of a class, and those that are no keywords of it."""
+    keywords = inspect.signature(made).parameters
+    known: Tuple[Dict[str, str], Dict[str, str]] = {}, {}
+    for name, own in {**ARGUMENTS[algorithm], **_INSIDE[algorithm]}.items():
+        known[own.partition(".")[0] not in keywords][name] = own
+    return known
 
 
 #: of two actions.
 _BOUND = np.ones(2)
 
 
-def construct(algorithm: str, **arguments: Any) -> Any:
-    """An agent of three observations and two actions; DQN's are two to choose from."""
-    discrete = len(_BOUND) if algorithm == "dqn" else 0
+def construct(
+    made: Callable[..., Any], discrete: bool, policy: str = "MlpPolicy", **arguments: Any
+) -> Any:
+    """An agent of three observations and two actions, or, ``discrete``, of two to choose from."""
     # a buffer takes no memory before something is written to it
-    return ALGORITHMS[algorithm](
-        "MlpPolicy",
-        gyms.native(Scripted(-_BOUND, _BOUND, observation_dimensions=3, discrete=discrete)),
+    return made(
+        policy,
+        gyms.native(
+            Scripted(
+                -_BOUND, _BOUND, observation_dimensions=3, discrete=len(_BOUND) if discrete else 0
+            )
+        ),
         device="cpu",
         seed=0,
         **arguments,
@@ -73,13 +85,14 @@ def values() -> Dict[Tuple[str, str], Dict[str, Any]]:
 
 
 def _values(algorithm: str) -> Dict[str, Any]:
-    return values_of(algorithm, construct(algorithm))
+    return values_of(algorithm, construct(ALGORITHMS[algorithm], algorithm == "dqn"))
 
 
 def applied(algorithm: str, hyperparameters: Mapping[str, Any]) -> Dict[str, Any]:
     """Hyperparameters of an agent that is made with a set, as a training makes it."""
     arguments = arguments_of(algorithm, hyperparameters, _BOUND.shape)
-    return values_of(algorithm, construct(algorithm, **arguments))
+    made = construct(ALGORITHMS[algorithm], algorithm == "dqn", **arguments)
+    return values_of(algorithm, made)
 
 
 def _sizes(network: nn.Module) -> List[int]:
@@ -91,96 +104,93 @@ def _learning_rate(optimizer: Any) -> float:
 
 
 def values_of(algorithm: str, model: Any) -> Dict[str, Any]:
-    """Hyperparameters of an agent by the names of ``baselines/hyperparameters``."""
-    return _READERS[algorithm](model)
+    """Hyperparameters of an agent by the names of ``baselines/hyperparameters``.
+
+    One that is no keyword of its class is left out.
+    """
+    known, _ = names_of(algorithm, type(model))
+    return {name: read(model) for name, read in _READERS[algorithm].items() if name in known}
 
 
-def _ppo(model: Any) -> Dict[str, Any]:
-    value_clip = model.clip_range_vf
-    return {
-        "learning_rate": model.lr_schedule(1.0),
-        "anneal_learning_rate": model.lr_schedule(0.5) != model.lr_schedule(1.0),
-        "rollout_steps": model.n_steps,
-        "minibatch_size": model.batch_size,
-        "epochs": model.n_epochs,
-        "discount": model.gamma,
-        "gae_lambda": model.gae_lambda,
-        "clip_range": model.clip_range(1.0),
-        "value_clip_range": value_clip(1.0) if callable(value_clip) else value_clip,
-        **_normalisation(model),
-        "entropy_coefficient": model.ent_coef,
-        "value_coefficient": model.vf_coef,
-        # an infinite bound clips nothing
-        "max_gradient_norm": None if model.max_grad_norm == math.inf else model.max_grad_norm,
-        "target_kl": model.target_kl,
-        "hidden_sizes": _sizes(model.policy.mlp_extractor.policy_net),
-    }
+def _value_clip(model: Any) -> Any:
+    clip = model.clip_range_vf
+    return clip(1.0) if callable(clip) else clip
 
 
-def _normalisation(model: Any) -> Dict[str, Any]:
-    # until 1.4 nobody could choose
-    if not hasattr(model, "normalize_advantage"):
-        return {}
-    return {"normalize_advantage": model.normalize_advantage}
-
-
-def _off_policy(model: Any) -> Dict[str, Any]:
-    return {
-        "learning_rate": _learning_rate(getattr(model, "actor", model.policy).optimizer),
-        "minibatch_size": model.batch_size,
-        "replay_size": model.buffer_size,
-        "learning_starts": model.learning_starts,
-        "polyak_coefficient": model.tau,
-        "discount": model.gamma,
-        "steps_per_collection": compat.steps_per_collection(model),
-        "updates_per_collection": model.gradient_steps,
-    }
-
-
-def _sac(model: Any) -> Dict[str, Any]:
+def _target_entropy(model: Any) -> Any:
     dimensions = float(np.prod(model.action_space.shape))
-    automatic = float(model.target_entropy) == -dimensions
-    return {
-        **_off_policy(model),
-        "critic_learning_rate": _learning_rate(model.critic.optimizer),
-        "temperature_learning_rate": _learning_rate(model.ent_coef_optimizer),
-        # of a logarithm of 32 bits
-        "initial_temperature": round(float(model.log_ent_coef.detach().exp()), 6),
-        "target_entropy": "auto" if automatic else float(model.target_entropy),
-        "target_update_interval": model.target_update_interval,
-        "hidden_sizes": _sizes(model.actor.latent_pi),
-    }
+    return "auto" if float(model.target_entropy) == -dimensions else float(model.target_entropy)
 
 
-def _ddpg(model: Any) -> Dict[str, Any]:
+def _noise(model: Any) -> Any:
     noise = model.action_noise
-    return {
-        **_off_policy(model),
-        # in single precision: without the digits of the nearest neighbour
-        "exploration_noise": None if noise is None else float(f"{np.max(noise._sigma):.6g}"),
-        "hidden_sizes": _sizes(model.actor.mu)[:-1],
-    }
+    # in single precision: without the digits of the nearest neighbour
+    return None if noise is None else float(f"{np.max(noise._sigma):.6g}")
 
 
-def _td3(model: Any) -> Dict[str, Any]:
-    return {
-        **_ddpg(model),
-        "policy_delay": model.policy_delay,
-        "target_noise": model.target_policy_noise,
-        "target_noise_clip": model.target_noise_clip,
-    }
-
-
-def _dqn(model: Any) -> Dict[str, Any]:
-    return {
-        **_off_policy(model),
-        "target_update_interval": model.target_update_interval,
-        "max_gradient_norm": model.max_grad_norm,
-        "exploration_initial": model.exploration_initial_eps,
-        "exploration_final": model.exploration_final_eps,
-        "exploration_fraction": model.exploration_fraction,
-        "hidden_sizes": _sizes(model.q_net)[:-1],
-    }
-
-
-_READERS = {"ppo": _ppo, "sac": _sac, "td3": _td3, "ddpg": _ddpg, "dqn": _dqn}
+_Readers = Dict[str, Callable[[Any], Any]]
+_PPO: _Readers = {
+    "learning_rate": lambda model: model.lr_schedule(1.0),
+    "anneal_learning_rate": lambda model: model.lr_schedule(0.5) != model.lr_schedule(1.0),
+    "rollout_steps": lambda model: model.n_steps,
+    "minibatch_size": lambda model: model.batch_size,
+    "epochs": lambda model: model.n_epochs,
+    "discount": lambda model: model.gamma,
+    "gae_lambda": lambda model: model.gae_lambda,
+    "clip_range": lambda model: model.clip_range(1.0),
+    "value_clip_range": _value_clip,
+    "normalize_advantage": lambda model: model.normalize_advantage,
+    "entropy_coefficient": lambda model: model.ent_coef,
+    "value_coefficient": lambda model: model.vf_coef,
+    # an infinite bound clips nothing
+    "max_gradient_norm": lambda model: (
+        None if model.max_grad_norm == math.inf else model.max_grad_norm
+    ),
+    "target_kl": lambda model: model.target_kl,
+    "hidden_sizes": lambda model: _sizes(model.policy.mlp_extractor.policy_net),
+}
+_OFF_POLICY: _Readers = {
+    "learning_rate": lambda model: _learning_rate(getattr(model, "actor", model.policy).optimizer),
+    "minibatch_size": lambda model: model.batch_size,
+    "replay_size": lambda model: model.buffer_size,
+    "learning_starts": lambda model: model.learning_starts,
+    "polyak_coefficient": lambda model: model.tau,
+    "discount": lambda model: model.gamma,
+    "steps_per_collection": compat.steps_per_collection,
+    "updates_per_collection": lambda model: model.gradient_steps,
+}
+_DDPG: _Readers = {
+    **_OFF_POLICY,
+    "exploration_noise": _noise,
+    "hidden_sizes": lambda model: _sizes(model.actor.mu)[:-1],
+}
+_READERS: Dict[str, _Readers] = {
+    "ppo": _PPO,
+    "sac": {
+        **_OFF_POLICY,
+        "critic_learning_rate": lambda model: _learning_rate(model.critic.optimizer),
+        "temperature_learning_rate": lambda model: _learning_rate(model.ent_coef_optimizer),
+        # of a logarithm of 32 bits
+        "initial_temperature": lambda model: round(float(model.log_ent_coef.detach().exp()), 6),
+        "target_entropy": _target_entropy,
+        "target_update_interval": lambda model: model.target_update_interval,
+        "hidden_sizes": lambda model: _sizes(model.actor.latent_pi),
+    },
+    "td3": {
+        **_DDPG,
+        "policy_delay": lambda model: model.policy_delay,
+        "target_noise": lambda model: model.target_policy_noise,
+        "target_noise_clip": lambda model: model.target_noise_clip,
+    },
+    "ddpg": _DDPG,
+    "dqn": {
+        **_OFF_POLICY,
+        "target_update_interval": lambda model: model.target_update_interval,
+        "max_gradient_norm": lambda model: model.max_grad_norm,
+        "exploration_initial": lambda model: model.exploration_initial_eps,
+        "exploration_final": lambda model: model.exploration_final_eps,
+        "exploration_fraction": lambda model: model.exploration_fraction,
+        # the network that acts is the first of two
+        "hidden_sizes": lambda model: _sizes(next(model.policy.children()))[:-1],
+    },
+}

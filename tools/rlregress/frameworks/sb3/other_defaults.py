@@ -5,14 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Dict, Iterator, Tuple
 
-import numpy as np
 import torch
 from stable_baselines3 import A2C, DDPG, DQN
 from torch import nn
 
 from rlregress.frameworks.families import read_each
-from rlregress.frameworks.sb3 import compat, gyms
-from rlregress.frameworks.scripted import Scripted
+from rlregress.frameworks.sb3 import compat
+from rlregress.frameworks.sb3.defaults import construct
 
 _ALGORITHMS = {"a2c": A2C, "ddpg": DDPG, "dqn": DQN}
 _PLAIN = (bool, int, float, str, tuple, type(None))
@@ -28,13 +27,8 @@ def values() -> Dict[Tuple[str, str], Dict[str, Any]]:
 def _values(made: Any) -> Dict[str, Any]:
     known = compat.keywords(made)
     # a buffer of the default size would take memory for a million transitions
-    small = {"buffer_size": 1} if "buffer_size" in known else {}
-    environment = gyms.native(
-        Scripted(
-            -np.ones(2), np.ones(2), observation_dimensions=3, discrete=2 if made is DQN else 0
-        )
-    )
-    agent = made("MlpPolicy", environment, device="cpu", seed=0, **small)
+    small: Dict[str, Any] = {"buffer_size": 1} if "buffer_size" in known else {}
+    agent = construct(made, made is DQN, **small)
     settings = dict(_arguments(agent, set(known) - {"policy", "env", "device", "seed", *small}))
     settings.update({name: known[name].default for name in small})
     settings["learning_rate"] = (agent.lr_schedule(1.0), agent.lr_schedule(0.5))

@@ -1,0 +1,38 @@
+"""What SB3-Contrib's algorithms are set to, read from constructed agents by SB3's code."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Dict, Mapping, Tuple
+
+from sb3_contrib import QRDQN, TQC, TRPO, CrossQ, MaskablePPO, RecurrentPPO
+
+from rlregress.frameworks.families import read_each
+from rlregress.frameworks.sb3 import defaults as of_sb3
+
+#: (algorithm whose hyperparameters it has, scope) -> the class, and if its actions are discrete.
+#: What TRPO has of PPO's: its trust region is a detail.
+_CELLS: Mapping[Tuple[str, str], Tuple[Any, bool]] = {
+    ("sac", "library"): (TQC, False),
+    ("sac", "CrossQ"): (CrossQ, False),
+    ("dqn", "library"): (QRDQN, True),
+    ("ppo", "MaskablePPO"): (MaskablePPO, True),
+    ("ppo", "RecurrentPPO"): (RecurrentPPO, False),
+    ("ppo", "TRPO"): (TRPO, False),
+}
+
+
+def names() -> Dict[Tuple[str, str], Dict[str, str]]:
+    """(algorithm, scope) -> hyperparameter -> keyword of the class that sets it."""
+    return {cell: of_sb3.names_of(cell[0], made)[0] for cell, (made, _) in _CELLS.items()}
+
+
+def values() -> Dict[Tuple[str, str], Dict[str, Any]]:
+    """(algorithm, scope) -> hyperparameter -> value of an agent made without arguments."""
+    return read_each({cell: partial(_values, *cell) for cell in _CELLS})
+
+
+def _values(algorithm: str, scope: str) -> Dict[str, Any]:
+    made, discrete = _CELLS[algorithm, scope]
+    agent = of_sb3.construct(made, discrete, next(iter(made.policy_aliases)))
+    return of_sb3.values_of(algorithm, agent)
