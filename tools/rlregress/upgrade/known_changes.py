@@ -23,7 +23,10 @@ from rlregress.errors import UserError, nearest
 
 KINDS = ("fix", "feature", "default", "breaking", "numerics")
 SCOPES = ("in", "out")
-ALGORITHMS = ("ppo", "a2c", "sac", "td3", "ddpg", "dqn", "all")
+ALGORITHMS = (
+    "ppo", "a2c", "sac", "td3", "ddpg", "dqn", "trpo", "qrdqn", "tqc", "ars", "crossq",
+    "maskable_ppo", "recurrent_ppo", "distillation", "all",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from rlregress import suite
 from rlregress.details import catalogue
 from rlregress.errors import UserError
 from rlregress.hyperparameters import hyperparameter_set
@@ -72,7 +73,11 @@ def test_changes_in_scope_name_where_the_code_differs(history: str) -> None:
 def test_details_and_defaults_are_known(history: str) -> None:
     """Details are ids of the catalogue; defaults are an algorithm and a hyperparameter of ours."""
     ids = {detail.id for detail in catalogue.all_details()}
-    of_all = hyperparameter_set("original").values()
+    sets = {
+        "original",
+        *(path.stem for path in (suite.baselines() / "hyperparameters").glob(f"{history}.yaml")),
+    }
+    of_all = (values for name in sets for values in hyperparameter_set(name).values())
     names = {name for values in of_all for name in values}
     for change in known_changes.load(history):
         assert set(change.details) <= ids, change.id
