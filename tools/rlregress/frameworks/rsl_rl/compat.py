@@ -52,26 +52,28 @@ class Networks(NamedTuple):
     """What the networks of an agent are made with; None: as they are by default.
 
     Attributes:
+        memory: kind of the two recurrent layers of each, "gru" or "lstm"; empty: they have none.
         law: of the actions, where ``DISTRIBUTIONS`` are configured; otherwise as it is by default.
     """
 
     hidden: Any = None
     activation: Any = None
     normalised: Any = None
-    recurrent: bool = False
+    memory: str = ""
     law: Mapping[str, Any] = {}
 
     def configured(self, names: Tuple[str, str], kinds: Tuple[str, str]) -> Dict[str, Any]:
         """What a runner is configured with, of two networks, the first of which acts."""
-        both = {"rnn_type": "gru", "rnn_hidden_dim": 4} if self.recurrent else {}
+        sizes: Dict[str, Any] = {"rnn_hidden_dim": 4, "rnn_num_layers": 2}
+        both = {"rnn_type": self.memory, **sizes} if self.memory else {}
         both.update(_given(activation=self.activation))
         if MODELS:
-            both["class_name"] = "RNNModel" if self.recurrent else "MLPModel"
+            both["class_name"] = "RNNModel" if self.memory else "MLPModel"
             both.update(_given(hidden_dims=self.hidden, obs_normalization=self.normalised))
             law = {"distribution_cfg": {"class_name": "GaussianDistribution", **self.law}}
             acting = law if DISTRIBUTIONS else {"stochastic": True}
             return {names[0]: {**both, **acting}, names[1]: both}
-        both["class_name"] = kinds[self.recurrent]
+        both["class_name"] = kinds[bool(self.memory)]
         for name in names:
             both.update(_given(**{f"{name}_hidden_dims": self.hidden}))
             if GROUPED:
@@ -156,6 +158,19 @@ def set_log_deviation(algorithm: Any, number: float) -> None:
     parameter, logarithm = deviation(algorithm)
     with torch.no_grad():
         parameter.fill_(number if logarithm else math.exp(number))
+
+
+def entropy(algorithm: Any) -> torch.Tensor:
+    """The entropy of the policy where it was evaluated last, [.., samples]."""
+    acting = policy(algorithm)
+    return acting.output_entropy if MODELS else acting.entropy
+
+
+def recurrent_layers(algorithm: Any, name: str) -> nn.Module:
+    """The recurrent layers of "actor" or "critic"."""
+    if MODELS:
+        return getattr(algorithm, name).rnn.rnn
+    return getattr(policy(algorithm), f"memory_{name[0]}").rnn
 
 
 def log_prob_name(algorithm: Any) -> str:

@@ -36,11 +36,15 @@ class AgentTraining(RecordedTraining):
         runner: after the training.
         gradient_norms: of all gradients at each of these steps.
         given: what the first layer of the policy got at each step of the rollouts, [environments].
+        given_to_critic: the same of the value network.
+        entropies: mean entropy of the policy at each step of the optimiser.
     """
 
     runner: Any = None
     gradient_norms: List[float] = field(default_factory=list)
     given: List[np.ndarray] = field(default_factory=list)
+    given_to_critic: List[np.ndarray] = field(default_factory=list)
+    entropies: List[float] = field(default_factory=list)
 
     @property
     def algorithm(self) -> Any:
@@ -126,11 +130,21 @@ def _recording(training: AgentTraining, change: Optional[Callable[[Any], None]])
             training.log_ratios.append((scored[: len(old)] - old).numpy())
         return log_probs
 
-    def collected(_: Any, given: Any) -> None:
-        if not minibatch:
-            training.given.append(given[0].detach().numpy()[:, 0].copy())
+    def collected(into: List[np.ndarray]) -> Callable[..., None]:
+        def note(_: Any, given: Any) -> None:
+            if not minibatch:
+                into.append(given[0].detach().numpy()[:, 0].copy())
+
+        return note
+
+    def evaluated(_: Any, __: Any, made: torch.Tensor) -> None:
+        if minibatch:
+            old = minibatch[0].values.flatten()
+            values = made.detach().flatten()[: len(old)]
+            training.value_changes.append((values - old).numpy().copy())
 
     def look(*_: Any) -> None:
+        training.entropies.append(compat.entropy(algorithm).mean().item())
         training.rates.append(float(algorithm.optimizer.param_groups[0]["lr"]))
         trained, logarithm = compat.deviation(algorithm)
         slope = torch.ones_like(trained) if logarithm else trained.detach()
@@ -141,8 +155,12 @@ def _recording(training: AgentTraining, change: Optional[Callable[[Any], None]])
     setattr(policy, name, recorded_score)
     for way, generate in originals.items():
         setattr(storage, way, recording(generate))
+    critic = compat.network(algorithm, "critic")
+    first = [linear_layers(network)[0] for network in (compat.network(algorithm, "actor"), critic)]
     handles = [
-        linear_layers(compat.network(algorithm, "actor"))[0].register_forward_pre_hook(collected),
+        first[0].register_forward_pre_hook(collected(training.given)),
+        first[1].register_forward_pre_hook(collected(training.given_to_critic)),
+        critic.register_forward_hook(evaluated),
         algorithm.optimizer.register_step_pre_hook(look),
     ]
     try:
