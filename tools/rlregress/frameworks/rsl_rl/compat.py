@@ -12,6 +12,7 @@ import warnings
 from typing import Any, Dict, Iterator, Mapping, NamedTuple, Sequence, Tuple
 from unittest import mock
 
+import numpy as np
 import rsl_rl.modules
 import rsl_rl.utils
 import torch
@@ -183,6 +184,12 @@ def curiosity_optimizer(algorithm: Any) -> torch.optim.Optimizer:
     """The optimiser of the predictor of random network distillation."""
     own = getattr(algorithm, "rnd_optimizer", None)
     return algorithm.rnd.optimizer if own is None else own
+
+
+def losses(reported: Any) -> np.ndarray:
+    """The mean losses that ``update`` returns; those of what is not configured are left out."""
+    named = reported if isinstance(reported, dict) else dict(enumerate(reported))
+    return np.array([loss for loss in named.values() if loss is not None], dtype=np.float64)
 
 
 class Batch(NamedTuple):

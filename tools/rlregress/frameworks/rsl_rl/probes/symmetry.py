@@ -14,7 +14,7 @@ from rlregress.frameworks.rsl_rl.probes.helpers import trainings
 from rlregress.frameworks.scripted import Scripted
 
 
-def _mirror(obs: Any = None, actions: Any = None, **_: Any) -> List[Any]:
+def mirror(obs: Any = None, actions: Any = None, **_: Any) -> List[Any]:
     """Observations and actions, then those of the other sign, in one."""
     return [own if own is None else torch.cat([own, own * -1.0]) for own in (obs, actions)]
 
@@ -31,7 +31,7 @@ def _update(
         networks=trainings.LINEAR,
         prepare=lambda agent: trainings.make_linear(compat.network(agent, "actor"), bias),
         change=change,
-        symmetry_cfg={"data_augmentation_func": _mirror, **plain, **symmetry},
+        symmetry_cfg={"data_augmentation_func": mirror, **plain, **symmetry},
         learning_rate=trainings.FROZEN,
         entropy_coef=0.0,
         max_grad_norm=trainings.NO_CLIP,

@@ -38,6 +38,7 @@ class AgentTraining(RecordedTraining):
         given: what the first layer of the policy got at each step of the rollouts, [environments].
         given_to_critic: the same of the value network.
         entropies: mean entropy of the policy at each step of the optimiser.
+        reported: losses that each update returns.
     """
 
     runner: Any = None
@@ -45,6 +46,7 @@ class AgentTraining(RecordedTraining):
     given: List[np.ndarray] = field(default_factory=list)
     given_to_critic: List[np.ndarray] = field(default_factory=list)
     entropies: List[float] = field(default_factory=list)
+    reported: List[np.ndarray] = field(default_factory=list)
 
     @property
     def algorithm(self) -> Any:
@@ -56,10 +58,11 @@ def make(environment: Any, steps: int, networks: Networks = SMALL, **algorithm: 
     """A runner of PPO with its own defaults and rollouts of ``steps``; nothing is written."""
     vectorised = environment if isinstance(environment, Vectorised) else Vectorised(environment)
     given = {"class_name": "PPO", **algorithm}
+    configuration = compat.configuration(steps, given, networks)
+    if vectorised.privileged:
+        configuration["obs_groups"]["critic"] = ["critic"]
     with compat.silent():
-        return OnPolicyRunner(
-            vectorised, compat.configuration(steps, given, networks), log_dir=None, device="cpu"
-        )
+        return OnPolicyRunner(vectorised, configuration, log_dir=None, device="cpu")
 
 
 def make_linear(network: torch.nn.Module, bias: float = 0.0) -> None:
@@ -107,9 +110,11 @@ def _recording(training: AgentTraining, change: Optional[Callable[[Any], None]])
         if change is not None:
             change(storage)
         try:
-            return update()
+            made = update()
         finally:
             minibatch.clear()
+        training.reported.append(compat.losses(made))
+        return made
 
     def recording(generate: Callable[..., Any]) -> Callable[..., Any]:
         def recorded_generate(*arguments: Any, **keywords: Any) -> Any:
