@@ -185,10 +185,10 @@ DETAILS: tuple[Detail, ...] = (
     make_detail(
         "normaliser.ppo.critic",
         "Are the observations of the value network scaled with statistics that follow them?",
-        """PPO with the framework's scaling of observations, fresh; nothing is learnt but statistics,
-        which move with every step. The policy is given ``observations`` one after the other, the
-        value network these times ``factor``, plus ``offset``: what does not change numbers that
-        are standardised. Observed, [2]: for the last step, 1 if both networks get the same number,
+        """PPO with the framework's scaling of observations, fresh, for rollouts of one step; only
+        statistics are learnt. The policy is given ``observations`` one after the other, the value
+        network these times ``factor``, plus ``offset``, which changes no standardised number.
+        Observed, [2]: for the last step, 1 if both networks get the same number,
         up to a relative error of 1e-2, else 0; 1 if the value network gets its observation as it
         is, up to 2e-2, else 0.""",
         _DOCUMENTED,

@@ -152,7 +152,10 @@ DETAILS: tuple[Detail, ...] = (
                 "some of them are summed",
                 lambda i: [1.0, i["epochs"] * i["minibatches"]],
             ),
-            "by_epoch": ("over the minibatches of an epoch, then summed", lambda i: [i["epochs"]] * 2),
+            "by_epoch": (
+                "over the minibatches of an epoch, then summed",
+                lambda i: [i["epochs"]] * 2,
+            ),
             "some_by_epoch": ("some of them so", lambda i: [1.0, i["epochs"]]),
         },
         tolerance=1e-4,

@@ -193,7 +193,8 @@ def _padding_of(inputs: Inputs, wrapped: Any = None) -> np.ndarray:
         for training in (updated(), valued, spread, updated(one_ratio, normalize_advantage=True))
     )
     entropies = rows * watched_updates.only(spread.entropies)
-    return np.array([-advantage / policy, advantage**2 / value, -entropies / entropy, -rows * scaled])
+    means = [-advantage / policy, advantage**2 / value, -entropies / entropy]
+    return np.array([*means, -rows * scaled])
 
 
 def _padding(inputs: Inputs) -> np.ndarray:

@@ -146,7 +146,8 @@ def _padding(inputs: Inputs) -> np.ndarray:
         for training in (updated(one_advantage), valued, spread, updated(one_ratio))
     )
     entropies = rows * watched_updates.only(spread.entropies)
-    return np.array([-advantage / policy, advantage**2 / value, -entropies / entropy, -rows * scaled])
+    means = [-advantage / policy, advantage**2 / value, -entropies / entropy]
+    return np.array([*means, -rows * scaled])
 
 
 def _bootstrap(kind: str, inputs: Inputs) -> np.ndarray:
