@@ -89,7 +89,7 @@ class _InParts(gymnasium.ObservationWrapper):
         return {"numbers": observation}
 
 
-def _updated(inputs: Inputs, wrapped: Any = None, **policy: Any) -> np.ndarray:
+def _updated(inputs: Inputs, wrapped: Any = None) -> np.ndarray:
     steps = int(inputs["rollout"])
     episodes = [int(episode) for episode in inputs["episodes"]]
     ends = ["terminated"] * (len(episodes) - 1) + ["truncated"]
