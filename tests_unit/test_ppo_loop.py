@@ -62,25 +62,25 @@ def test_early_stop_default(implementation):
 def test_early_stop(implementation):
     """With a target of 0.1, ratio 0.4 ends the update; ratios near 1 do not (Auxiliary 3).
 
-    For the ratios 0.88, 0.8, 0.6, 0.4, 1.6 and 2.5: steps of the optimiser, and minibatches looked
-    at, of four. r - 1 - log r is 0.008, 0.023, 0.11, 0.32, 0.13 and 0.58; -log r is 0.13, 0.22,
-    0.51, 0.92, -0.47 and -0.92.
+    For the ratios 0.88, 0.8, 0.6, 0.56, 0.52, 0.4, 1.6 and 2.5: steps of the optimiser, and
+    minibatches looked at, of four. r - 1 - log r is 0.008, 0.023, 0.11, 0.14, 0.17, 0.32, 0.13 and
+    0.58; -log r is 0.13, 0.22, 0.51, 0.58, 0.65, 0.92, -0.47 and -0.92.
     """
     go_on = [4.0, 4.0]
-    steps = implementation.probe(ratios=[0.88, 0.8, 0.6, 0.4, 1.6, 2.5], target=0.1)
+    steps = implementation.probe(ratios=[0.88, 0.8, 0.6, 0.56, 0.52, 0.4, 1.6, 2.5], target=0.1)
     implementation.assert_documented(
         steps,
         **{
             # Stable-Baselines3: r - 1 - log r above 0.15 ends it before the step
-            "k3_1.5_before_step": [*go_on * 3, 0.0, 1.0, *go_on, 0.0, 1.0],
+            "k3_1.5_before_step": [*go_on * 4, *[0.0, 1.0] * 2, *go_on, 0.0, 1.0],
             # skrl: above 0.1, before the step, and the next epoch begins
-            "k3_before_step_this_epoch": [*go_on * 2, *[0.0, 2.0] * 4],
+            "k3_before_step_this_epoch": [*go_on * 2, *[0.0, 2.0] * 6],
             # CleanRL from 2.0 on: above 0.1, after an epoch
-            "k3_after_epoch": [*go_on * 2, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0],
+            "k3_after_epoch": [*go_on * 2, *[2.0] * 12],
             # CleanRL 0.4.8: -log r above 0.1, after an epoch
-            "k1_after_epoch": [2.0] * 8 + go_on * 2,
+            "k1_after_epoch": [2.0] * 12 + go_on * 2,
             # TorchRL's trainer: there is no threshold
-            "absent": go_on * 6,
+            "absent": go_on * 8,
         },
     )
 

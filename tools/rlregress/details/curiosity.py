@@ -61,6 +61,34 @@ DETAILS: tuple[Detail, ...] = (
         another rate, makes another bonus.""",
     ),
     make_detail(
+        "curiosity.normalisation",
+        "Do the statistics that scale states and rewards of curiosity follow what is observed?",
+        """Both are scaled by the framework, fresh, for rollouts of one step. Everything is observed
+        twice: with ``states``, one after the other, and rewards of the same error, and with states
+        and an error that are ``factor`` times as large. Observed, [3]: numbers of the second time
+        over those of the first, each of the last step: what the network that predicts is given for
+        the reward; what it is given for its loss; the reward that is stored.""",
+        (_BURDA, "documentation of each framework"),
+        {"states": [200.0, 300.0, -100.0, 400.0, 50.0, 600.0], "error": 2.0, "factor": 10.0},
+        {
+            "follow": ("they do", always(1.0, 1.0, 1.0)),
+            "states_fixed": (
+                "those of rewards alone",
+                lambda i: [i["factor"], i["factor"], 1.0],
+            ),
+            "loss_not_scaled": (
+                "they do, but the loss is that of states as they are",
+                lambda i: [1.0, i["factor"], 1.0],
+            ),
+            "rewards_fixed": ("those of states alone", lambda i: [1.0, 1.0, i["factor"]]),
+            "fixed": ("they do not", lambda i: [i["factor"]] * 3),
+        },
+        # a constant is added to deviations
+        tolerance=1e-4,
+        consequence="""The bonus has the size of the observations, or of an untrained network's
+        error: a weight that suits one environment suits no other.""",
+    ),
+    make_detail(
         "curiosity.loss",
         "Which loss trains the network that predicts?",
         _EMBEDDED + "Observed, [1]: the loss that is differentiated for it.",

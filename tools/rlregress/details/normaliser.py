@@ -183,6 +183,29 @@ DETAILS: tuple[Detail, ...] = (
         lost, and those of others belong to another policy.""",
     ),
     make_detail(
+        "normaliser.ppo.critic",
+        "Are the observations of the value network scaled with statistics that follow them?",
+        """PPO with the framework's scaling of observations, fresh, for rollouts of one step; only
+        statistics are learnt. The policy is given ``observations`` one after the other, the value
+        network these times ``factor``, plus ``offset``, which changes no standardised number.
+        Observed, [2]: for the last step, 1 if both networks get the same number,
+        up to a relative error of 1e-2, else 0; 1 if the value network gets its observation as it
+        is, up to 2e-2, else 0.""",
+        _DOCUMENTED,
+        {
+            "observations": [200.0, 300.0, -100.0, 400.0, 50.0, 600.0],
+            "factor": 3.0,
+            "offset": 1000.0,
+        },
+        {
+            "own": ("they are, as those of the policy", always(1.0, 0.0)),
+            "as_observed": ("they are not scaled, or their statistics stay", always(0.0, 1.0)),
+            "others": ("with statistics of others, or of another time", always(0.0, 0.0)),
+        },
+        consequence="""The value network reads numbers of a size that it cannot learn from, while
+        the policy's inputs look right.""",
+    ),
+    make_detail(
         "normaliser.sac.rows",
         "How often does a transition that is sampled enter the statistics of observations?",
         """SAC with the framework's scaling of observations; one update of ``batch_size``

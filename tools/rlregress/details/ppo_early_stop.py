@@ -50,11 +50,12 @@ def early_stop() -> list[Detail]:
             "When does a threshold for the divergence stop an update, and what is stopped?",
             "For each of ``ratios`` in turn: "
             + feed
-            + """that one; the threshold is set to ``target`` where there is one. Observed, [12]:
+            + """that one; the threshold is set to ``target`` where there is one. Observed, [16]:
             for each ratio, steps of the optimiser, and minibatches for which the policy was
             evaluated.""",
             sources,
-            shape | {"ratios": [0.88, 0.8, 0.6, 0.4, 1.6, 2.5], "target": 0.1},
+            # of 1.5 times the target one is closely below, and one closely above
+            shape | {"ratios": [0.88, 0.8, 0.6, 0.56, 0.52, 0.4, 1.6, 2.5], "target": 0.1},
             {
                 "absent": ("there is no threshold to set", updates("k3", 1.0, "never")),
                 "k3_1.5_before_step": (

@@ -52,23 +52,35 @@ DETAILS: tuple[Detail, ...] = (
     ),
     make_detail(
         "symmetry.samples",
-        "What are mirrored samples compared with in the ratio of the policy loss?",
+        "What are mirrored samples compared with, in the ratio and in the value loss?",
         _MIRRORED
         + """In every state, ``observation``, the action was ``action``. Advantages are 1, other
-        losses have no weight, the clip range is wide; samples are mirrored and added. Observed,
-        [1]: minus the policy loss.""",
+        losses have no weight, the clip range is wide; samples are mirrored and added. Then only the
+        value loss has a weight: values are 0, their targets ``target``, the stored ones
+        ``old_value``, and the clip range of values is ``clip_range``. Observed, [2]: minus the
+        policy loss; the value loss over that without mirrored samples.""",
         (_MITTAL,),
-        {"bias": 0.25, "observation": 0.5, "action": 0.9},
+        {
+            "bias": 0.25,
+            "observation": 0.5,
+            "action": 0.9,
+            "target": 1.0,
+            "old_value": 3.0,
+            "clip_range": 0.2,
+        },
         {
             "original": (
-                "with the probability of the original action",
-                lambda i: 0.5 * (1.0 + _mirrored_ratio(i)),
+                "with the probability of the original action, and with its values",
+                lambda i: [0.5 * (1.0 + _mirrored_ratio(i)), 1.0],
             ),
-            "own": ("with their own: their ratio is 1", lambda i: 1.0),
-            "alone": ("with that of the original, which is left out", _mirrored_ratio),
+            "own": ("with their own: their ratio is 1", lambda i: [1.0, 1.0]),
+            "alone": (
+                "with those of the original, which is left out",
+                lambda i: [_mirrored_ratio(i), 1.0],
+            ),
             "summed": (
-                "with that of the original; the loss is a sum of both",
-                lambda i: 1.0 + _mirrored_ratio(i),
+                "with those of the original; the loss is a sum of both",
+                lambda i: [1.0 + _mirrored_ratio(i), 2.0],
             ),
         },
         consequence="""Mirrored samples pull a policy that is not symmetric, or leave it where it

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rlregress.details.catalogue import Detail, make_detail
+from rlregress.details.catalogue import Detail, always, make_detail
 
 DETAILS: tuple[Detail, ...] = (
     make_detail(
@@ -128,6 +128,38 @@ DETAILS: tuple[Detail, ...] = (
         tolerance=1e-3,
         consequence="""The logged number is not the one that early stopping compared in earlier
         epochs, and cannot be compared between frameworks.""",
+    ),
+    make_detail(
+        "logging.losses",
+        "Over what are the losses averaged that an update of PPO reports?",
+        """One rollout of ``steps`` steps with ``advantages`` and ``targets`` of the value, which is
+        0; nothing moves. It is used in ``epochs`` epochs of ``minibatches`` minibatches, and, once
+        more, in one of one. Observed, [2]: the least and the greatest of the ratios of the losses
+        that are reported for the first to those for the second: of policy, value, entropy, and
+        what else is reported beside these.""",
+        ("the 32 details, auxiliary 3", "documentation of each framework"),
+        {
+            "steps": 8,
+            "epochs": 3,
+            "minibatches": 4,
+            "advantages": [3.0, 1.0, 4.0, 1.5, 9.0, 2.0, 6.0, 5.0],
+            "targets": [2.0, 7.0, 1.0, 8.0, 3.0, 18.0, 28.0, 5.0],
+        },
+        {
+            "all": ("over all minibatches of all epochs", always(1.0, 1.0)),
+            "summed": ("they are summed", lambda i: [i["epochs"] * i["minibatches"]] * 2),
+            "some_summed": (
+                "some of them are summed",
+                lambda i: [1.0, i["epochs"] * i["minibatches"]],
+            ),
+            "by_epoch": (
+                "over the minibatches of an epoch, then summed",
+                lambda i: [i["epochs"]] * 2,
+            ),
+            "some_by_epoch": ("some of them so", lambda i: [1.0, i["epochs"]]),
+        },
+        tolerance=1e-4,
+        consequence="Curves of losses cannot be compared between settings, or between frameworks.",
     ),
     make_detail(
         "logging.update_count",

@@ -67,6 +67,7 @@ class RecordedTraining:
         advantages: of minibatches as the loss gets them, [b] each.
         log_ratios: log of new over old probability, of each minibatch, [b] each; or a divergence,
             where a framework reports that alone.
+        value_changes: new minus stored value, of each minibatch, [b] each.
         rates: learning rate at each step of the optimiser.
         losses: the total loss that each step of the optimiser follows.
         log_std_gradients: derivative of the total loss with respect to the log standard deviation.
@@ -77,6 +78,7 @@ class RecordedTraining:
     evaluated: List[np.ndarray] = field(default_factory=list)
     advantages: List[np.ndarray] = field(default_factory=list)
     log_ratios: List[Any] = field(default_factory=list)
+    value_changes: List[np.ndarray] = field(default_factory=list)
     rates: List[float] = field(default_factory=list)
     losses: List[float] = field(default_factory=list)
     log_std_gradients: List[float] = field(default_factory=list)

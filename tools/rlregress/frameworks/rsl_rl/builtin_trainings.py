@@ -115,7 +115,7 @@ def _with_law(name: str, **law: Any) -> TraceTraining:
 TRAININGS: Mapping[str, TraceTraining] = {
     "ppo": _training(_PPO),
     "recurrent_ppo": _training(
-        {**_PPO, "num_mini_batches": 2}, {"hidden": [16], "recurrent": True}
+        {**_PPO, "num_mini_batches": 2}, {"hidden": [16], "memory": "gru"}
     ),
     # so narrow that the bounds of deviations hold, and once with a lower one of 0
     "heteroscedastic_scalar": _with_law(

@@ -12,6 +12,7 @@ import warnings
 from typing import Any, Dict, Iterator, Mapping, NamedTuple, Sequence, Tuple
 from unittest import mock
 
+import numpy as np
 import rsl_rl.modules
 import rsl_rl.utils
 import torch
@@ -52,26 +53,28 @@ class Networks(NamedTuple):
     """What the networks of an agent are made with; None: as they are by default.
 
     Attributes:
+        memory: kind of the two recurrent layers of each, "gru" or "lstm"; empty: they have none.
         law: of the actions, where ``DISTRIBUTIONS`` are configured; otherwise as it is by default.
     """
 
     hidden: Any = None
     activation: Any = None
     normalised: Any = None
-    recurrent: bool = False
+    memory: str = ""
     law: Mapping[str, Any] = {}
 
     def configured(self, names: Tuple[str, str], kinds: Tuple[str, str]) -> Dict[str, Any]:
         """What a runner is configured with, of two networks, the first of which acts."""
-        both = {"rnn_type": "gru", "rnn_hidden_dim": 4} if self.recurrent else {}
+        sizes: Dict[str, Any] = {"rnn_hidden_dim": 4, "rnn_num_layers": 2}
+        both = {"rnn_type": self.memory, **sizes} if self.memory else {}
         both.update(_given(activation=self.activation))
         if MODELS:
-            both["class_name"] = "RNNModel" if self.recurrent else "MLPModel"
+            both["class_name"] = "RNNModel" if self.memory else "MLPModel"
             both.update(_given(hidden_dims=self.hidden, obs_normalization=self.normalised))
             law = {"distribution_cfg": {"class_name": "GaussianDistribution", **self.law}}
             acting = law if DISTRIBUTIONS else {"stochastic": True}
             return {names[0]: {**both, **acting}, names[1]: both}
-        both["class_name"] = kinds[self.recurrent]
+        both["class_name"] = kinds[bool(self.memory)]
         for name in names:
             both.update(_given(**{f"{name}_hidden_dims": self.hidden}))
             if GROUPED:
@@ -158,6 +161,19 @@ def set_log_deviation(algorithm: Any, number: float) -> None:
         parameter.fill_(number if logarithm else math.exp(number))
 
 
+def entropy(algorithm: Any) -> torch.Tensor:
+    """The entropy of the policy where it was evaluated last, [.., samples]."""
+    acting = policy(algorithm)
+    return acting.output_entropy if MODELS else acting.entropy
+
+
+def recurrent_layers(algorithm: Any, name: str) -> nn.Module:
+    """The recurrent layers of "actor" or "critic"."""
+    if MODELS:
+        return getattr(algorithm, name).rnn.rnn
+    return getattr(policy(algorithm), f"memory_{name[0]}").rnn
+
+
 def log_prob_name(algorithm: Any) -> str:
     """The name of the method that scores actions."""
     names = ("get_output_log_prob", "get_actions_log_prob")
@@ -168,6 +184,12 @@ def curiosity_optimizer(algorithm: Any) -> torch.optim.Optimizer:
     """The optimiser of the predictor of random network distillation."""
     own = getattr(algorithm, "rnd_optimizer", None)
     return algorithm.rnd.optimizer if own is None else own
+
+
+def losses(reported: Any) -> np.ndarray:
+    """The mean losses that ``update`` returns; those of what is not configured are left out."""
+    named = reported if isinstance(reported, dict) else dict(enumerate(reported))
+    return np.array([loss for loss in named.values() if loss is not None], dtype=np.float64)
 
 
 class Batch(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import numpy as np
 import torch
@@ -25,6 +25,8 @@ class Vectorised(VecEnv):
         environments: their observations and actions are boxes.
         step_dt: the duration of a step in seconds, by which a weight of curiosity is multiplied.
         seed: of the first environment; the others have the numbers after it.
+        privileged: makes the observations of the value network of those of the policy; None: they
+            are the same.
         clipped: actions are clipped to their bounds, which RSL-RL leaves to its environments.
     """
 
@@ -34,6 +36,7 @@ class Vectorised(VecEnv):
         step_dt: float = 1.0,
         seed: Optional[int] = None,
         clipped: bool = False,
+        privileged: Optional[Callable[[torch.Tensor], torch.Tensor]] = None,
     ) -> None:
         self.environments = environments
         self.num_envs = len(environments)
@@ -44,6 +47,7 @@ class Vectorised(VecEnv):
         self.cfg: Dict[str, Any] = {}
         self.step_dt = step_dt
         self._clipped = clipped
+        self.privileged = privileged
         seeds = [None if seed is None else seed + number for number in range(self.num_envs)]
         pairs = zip(environments, seeds)
         self._observations = [environment.reset(seed=own)[0] for environment, own in pairs]
@@ -56,7 +60,9 @@ class Vectorised(VecEnv):
 
     def groups(self) -> Dict[str, torch.Tensor]:
         """The observations before the next step, by the name of their group."""
-        return dict.fromkeys(GROUPS, torch.as_tensor(np.stack(self._observations)).float())
+        observations = torch.as_tensor(np.stack(self._observations)).float()
+        groups = dict.fromkeys(GROUPS, observations)
+        return {**groups, **({"critic": self.privileged(observations)} if self.privileged else {})}
 
     def get_observations(self) -> Any:
         """The observations before the next step."""

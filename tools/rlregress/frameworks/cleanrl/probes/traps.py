@@ -263,4 +263,5 @@ ABSENT: Mapping[str, str] = {
     "optimizer.gradient_clip.switch": "there is one number, max_grad_norm, and no switch",
     "optimizer.config_epsilon": "there are no classes that configure optimisers",
     "logging.update_count": "no number of updates is logged",
+    "logging.losses": "losses of the last minibatch are logged, and no average",
 }

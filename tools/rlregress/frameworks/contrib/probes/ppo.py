@@ -73,6 +73,7 @@ PROBES: Mapping[str, Tuple[str, ...]] = {
     "ppo.learning_rate.negative": _ALL,
     "ppo.clip_range.schedule": _CLIPPED,
     "ppo.clip_range.schedule.asked": _CLIPPED,
+    "logging.losses": _CLIPPED,
     "gae.truncation": _ALL,
     "gae.value_target": _ALL,
     "gae.lambda_zero": _ALL,

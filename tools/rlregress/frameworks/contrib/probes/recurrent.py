@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, List, Mapping
 
+import gymnasium
 import numpy as np
 import torch
 
@@ -16,6 +17,8 @@ from rlregress.frameworks.sb3.probes.helpers import constant_agents, ppo_trainin
 from rlregress.frameworks.scripted import Scripted, end_after
 
 _KIND = KINDS["RecurrentPPO"]
+#: a size in which no shape takes the place of another
+_LAYERS: Mapping[str, Any] = {"lstm_hidden_size": 16, "n_lstm_layers": 2}
 #: ratios, actions and values that differ by less are the same
 _NEGLIGIBLE = 1e-4
 #: values of the same networks that differ by less are the same: only rounding is in them
@@ -37,19 +40,22 @@ def _learn(
         n_steps=steps,
         batch_size=rows,
         learning_rate=constant_agents.FROZEN,
-        **keywords,
+        policy_kwargs=dict(_LAYERS),
+        **{"prepare": _speak_up, **keywords},
     )
 
 
 def _speak_up(agent: Any) -> None:
-    """Let the mean of the action depend on what is remembered: a new policy hardly does."""
+    """Let means and values depend on what is remembered: those of new networks hardly do."""
     with torch.no_grad():
-        agent.policy.action_net.weight.mul_(100.0)
+        agent.policy.action_net.weight.mul_(1000.0)
+        agent.policy.value_net.weight.mul_(100.0)
 
 
 def _rollout(inputs: Inputs) -> np.ndarray:
     episode, steps = int(inputs["episode"]), int(inputs["rollout"])
     means: List[float] = []
+    rollouts: List[np.ndarray] = []
 
     def prepare(agent: Any) -> None:
         _speak_up(agent)
@@ -61,23 +67,55 @@ def _rollout(inputs: Inputs) -> np.ndarray:
 
         agent.policy.action_net.register_forward_hook(look)
 
-    _learn(Scripted(terminated=end_after(episode)), 2, steps, prepare=prepare)
-    same = [abs(means[step] - means[0]) < _NEGLIGIBLE for step in (episode, steps)]
+    def look(buffer: Any) -> None:
+        rollouts.append(buffer.values.flatten().copy())
+
+    environment = Scripted(terminated=end_after(episode))
+    _learn(environment, 2, steps, prepare=prepare, change=look)
+    kinds = np.array(means), np.concatenate(rollouts)
+    same = [abs(own[step] - own[0]) < _NEGLIGIBLE for own in kinds for step in (episode, steps)]
     return np.array(same, dtype=np.float64)
 
 
-def _update(inputs: Inputs) -> np.ndarray:
-    episode, steps = int(inputs["episode"]), int(inputs["rollout"])
-    # the observation says which step it is
+class _InParts(gymnasium.ObservationWrapper):
+    """Observations that are a dictionary: another rollout buffer holds them."""
+
+    def __init__(self, environment: Any) -> None:
+        super().__init__(environment)
+        self.observation_space = gymnasium.spaces.Dict({"numbers": environment.observation_space})
+
+    def observation(self, observation: np.ndarray) -> Mapping[str, np.ndarray]:
+        """The observation by name."""
+        return {"numbers": observation}
+
+
+def _updated(inputs: Inputs, wrapped: Any = None) -> np.ndarray:
+    steps = int(inputs["rollout"])
+    episodes = [int(episode) for episode in inputs["episodes"]]
+    ends = ["terminated"] * (len(episodes) - 1) + ["truncated"]
+    # the observation says which environment and step it is of
     numbers = np.arange(2.0 * steps + 1.0) / steps
-    environment = Scripted(
-        observations=numbers, next_observations=numbers[1:], terminated=end_after(episode)
-    )
-    training = _learn(environment, 2, steps, prepare=_speak_up)
+    environments = [
+        Scripted(
+            observations=4.0 * count + numbers,
+            next_observations=4.0 * count + numbers[1:],
+            **{end: end_after(own)},
+        )
+        for count, (end, own) in enumerate(zip(ends, episodes))
+    ]
+    given = environments if wrapped is None else map(wrapped, environments)
+    training = _learn(gyms.side_by_side(*given), 2, steps, rows=len(episodes) * steps)
     order = np.argsort(training.evaluated[-1])
-    moved = np.abs(training.log_ratios[-1][order]) > _NEGLIGIBLE
-    end = 2 * episode - steps
-    return np.array([moved[:end].any(), moved[end:].any()], dtype=np.float64)
+    # steps of the second rollout before the first end in it
+    before = np.arange(steps) < (-steps % np.array(episodes))[:, None]
+    changes = training.log_ratios[-1], training.value_changes[-1]
+    moved = [np.abs(change[order]).reshape(before.shape) > _NEGLIGIBLE for change in changes]
+    return np.array([own[rows].any() for own in moved for rows in (before, ~before)], dtype=float)
+
+
+def _update(inputs: Inputs) -> np.ndarray:
+    """The answer of both rollout buffers: no known one where they differ."""
+    return np.mean([_updated(inputs), _updated(inputs, _InParts)], axis=0)
 
 
 def _minibatches(inputs: Inputs) -> np.ndarray:
@@ -100,26 +138,75 @@ def _minibatches(inputs: Inputs) -> np.ndarray:
     return np.array([first, len(np.unique(epochs[0])), *ordered], dtype=np.float64)
 
 
-def _padding(inputs: Inputs) -> np.ndarray:
+def _padded(
+    inputs: Inputs,
+    change: Any = None,
+    prepare: Any = _speak_up,
+    wrapped: Any = None,
+    **keywords: Any,
+) -> ppo_trainings.AgentTraining:
+    """A rollout and an update of two environments; in one of them an episode ends."""
     episode, steps = int(inputs["episode"]), int(inputs["rollout"])
     ends = [0.0] * steps
     ends[episode - 1] = 1.0
-
-    def change(buffer: Any) -> None:
-        buffer.advantages[:] = 0.0
-        buffer.advantages[0, 0] = float(inputs["advantage"])
-
-    training = _learn(
-        gyms.side_by_side(Scripted(), Scripted(terminated=ends)),
+    rewards = [float(inputs.get("advantage", 0.0))] + [0.0] * (steps - 1)
+    environments = [
+        # the entropy of a Gaussian is that of padding, too
+        Scripted(rewards=rewards, discrete=2),
+        Scripted(rewards=0.0, terminated=ends, discrete=2),
+    ]
+    given = environments if wrapped is None else map(wrapped, environments)
+    return _learn(
+        gyms.side_by_side(*given),
         1,
         steps,
         rows=2 * steps,
         change=change,
-        normalize_advantage=False,
-        vf_coef=0.0,
-        ent_coef=0.0,
+        prepare=prepare,
+        # the reward is the advantage, and the target of the value
+        gamma=0.0,
+        **keywords,
     )
-    return np.array([-float(inputs["advantage"]) / watched_updates.only(training.losses)])
+
+
+def _padding_of(inputs: Inputs, wrapped: Any = None) -> np.ndarray:
+    advantage, rows = float(inputs["advantage"]), 2.0 * int(inputs["rollout"])
+
+    def prepare(agent: Any) -> None:
+        _speak_up(agent)
+        _KIND.be_constant(agent, 0.0)
+
+    def updated(change: Any = None, **weights: Any) -> ppo_trainings.AgentTraining:
+        named = {"vf_coef": 0.0, "ent_coef": 0.0, "normalize_advantage": False, **weights}
+        return _padded(inputs, change, prepare, wrapped, **named)
+
+    def no_advantage(buffer: Any) -> None:
+        buffer.advantages[:] = 0.0
+
+    def one_ratio(buffer: Any) -> None:
+        buffer.log_probs[0, 0] -= np.log(inputs["ratio"])
+
+    valued = updated(no_advantage, vf_coef=1.0)
+    spread = updated(no_advantage, ent_coef=1.0)
+    policy, value, entropy, scaled = (
+        watched_updates.only(training.losses)
+        for training in (updated(), valued, spread, updated(one_ratio, normalize_advantage=True))
+    )
+    entropies = rows * watched_updates.only(spread.entropies)
+    means = [-advantage / policy, advantage**2 / value, -entropies / entropy]
+    return np.array([*means, -rows * scaled])
+
+
+def _padding(inputs: Inputs) -> np.ndarray:
+    """The answer of both rollout buffers: no known one where they differ."""
+    return np.mean([_padding_of(inputs), _padding_of(inputs, _InParts)], axis=0)
+
+
+def _divergence(inputs: Inputs) -> np.ndarray:
+    training = _padded(inputs, target_kl=float(inputs["target"]))
+    reported = training.agent.logger.name_to_value
+    divergence = reported["train/approx_kl"] > _NEGLIGIBLE
+    return np.array([divergence, reported["train/clip_fraction"], len(training.losses)])
 
 
 def _bootstrap(inputs: Inputs) -> np.ndarray:
@@ -131,15 +218,18 @@ def _bootstrap(inputs: Inputs) -> np.ndarray:
 
     def look(buffer: Any) -> None:
         names = ("values", "rewards", "advantages")
-        stored.append({name: getattr(buffer, name)[:, 0].astype(np.float64) for name in names})
+        stored.append({name: getattr(buffer, name)[:, 1].astype(np.float64) for name in names})
 
-    _learn(Scripted(rewards=reward, truncated=truncated), 2, steps, change=look, gamma=discount)
+    beside = Scripted(terminated=end_after(int(inputs["beside"])))
+    environments = gyms.side_by_side(beside, Scripted(rewards=reward, truncated=truncated))
+    _learn(environments, 2, steps, change=look, gamma=discount)
     first, second = stored
     values = first["values"]
     added = (first["rewards"][episode - 1] - reward) / discount
     ended = (first["advantages"][-1] + values[-1] - reward) / discount
     right = [(added, values[2 * episode]), (ended, second["values"][0])]
     pairs = [pair for found, expected in right for pair in ((found, expected), (found, values[0]))]
+    pairs.append((added, values[episode - 1]))
     return np.array([abs(a - b) < _NEGLIGIBLE for a, b in pairs], dtype=np.float64)
 
 
@@ -197,6 +287,7 @@ PROBES: Mapping[str, Probe] = {
     "recurrent.update": _update,
     "recurrent.minibatches": _minibatches,
     "recurrent.padding": _padding,
+    "recurrent.padding.divergence": _divergence,
     "recurrent.bootstrap": _bootstrap,
     "recurrent.critic": _critic,
     "recurrent.predict": _predict,

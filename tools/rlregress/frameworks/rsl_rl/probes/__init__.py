@@ -19,6 +19,7 @@ _FAMILIES = families.load_all(
         "symmetry",
         "curiosity",
         "distillation",
+        "reports",
     ),
 )
 
@@ -42,7 +43,6 @@ ABSENT: Mapping[str, str] = {
     "normalisation": "normalises in the agent, before the step (normaliser), and no rewards",
     "policy": "has no tanh policy",
     "advantage": "has no mask of valid steps but that of sequences (recurrent.padding)",
-    "logging": "logs neither divergence nor number of updates",
     "networks": "has no Q networks",
     "optimizer": "has no configuration of optimisers",
 }

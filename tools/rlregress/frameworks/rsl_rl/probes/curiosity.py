@@ -7,12 +7,18 @@ from typing import Any, Callable, List, Mapping
 import numpy as np
 
 from rlregress.frameworks.base import Inputs, Probe
-from rlregress.frameworks.layers import gradient_norm, make_constant
+from rlregress.frameworks.layers import gradient_norm, linear_layers, make_constant
 from rlregress.frameworks.recorded_update import differentiated
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.environments import Vectorised
-from rlregress.frameworks.rsl_rl.probes.helpers.trainings import AgentTraining, train
+from rlregress.frameworks.rsl_rl.probes.helpers.trainings import FROZEN, AgentTraining, train
 from rlregress.frameworks.scripted import Scripted
+
+
+def freeze(agent: Any) -> None:
+    """Let the predictor learn nothing: not every version is configured with its learning rate."""
+    for group in compat.curiosity_optimizer(agent).param_groups:
+        group["lr"] = FROZEN
 
 
 def _train(
@@ -60,6 +66,47 @@ def _weight(inputs: Inputs) -> np.ndarray:
     return weighed / _reward(inputs)
 
 
+def _scaled(inputs: Inputs, factor: float) -> np.ndarray:
+    """What the predictor is given for the last reward and the last loss, and that reward."""
+    given: List[float] = []
+    rewards: List[float] = []
+
+    def prepare(agent: Any) -> None:
+        make_constant(agent.rnd.target, factor * inputs["error"])
+        make_constant(agent.rnd.predictor, 0.0)
+        freeze(agent)
+        first = linear_layers(agent.rnd.predictor)[0]
+        first.register_forward_pre_hook(lambda _, states: given.append(states[0][0, 0].item()))
+
+    states = factor * inputs["states"]
+    # of one environment alone advantages have no deviation
+    environments = [
+        Scripted(observations=states[:-1], next_observations=states[1:], rewards=0.0)
+        for _ in range(2)
+    ]
+    hidden = {f"{name}_hidden_dims": [8] for name in ("predictor", "target")}
+    train(
+        Vectorised(*environments),
+        len(states) - 1,
+        steps=1,
+        prepare=prepare,
+        change=lambda storage: rewards.append(storage.rewards[0, 0].item()),
+        learning_rate=FROZEN,
+        rnd_cfg={
+            "weight": 1.0,
+            "num_outputs": 1,
+            "state_normalization": True,
+            "reward_normalization": True,
+            **hidden,
+        },
+    )
+    return np.array([*given[-2:], rewards[-1]])
+
+
+def _normalisation(inputs: Inputs) -> np.ndarray:
+    return _scaled(inputs, float(inputs["factor"])) / _scaled(inputs, 1.0)
+
+
 def _loss(inputs: Inputs) -> np.ndarray:
     with differentiated() as losses:
         _train(inputs)
@@ -96,6 +143,7 @@ def _learning_rate(inputs: Inputs) -> np.ndarray:
 PROBES: Mapping[str, Probe] = {
     "curiosity.reward": _reward,
     "curiosity.weight": _weight,
+    "curiosity.normalisation": _normalisation,
     "curiosity.loss": _loss,
     "curiosity.gradient_clip": _gradient_clip,
     "curiosity.learning_rate": _learning_rate,

@@ -20,16 +20,16 @@ from rlregress.frameworks.scripted import Scripted, counting
 _NORMALISED = Networks(hidden=[16], normalised=True)
 
 
-def _showing(observations: Any, **script: Any) -> Vectorised:
+def _showing(observations: Any, privileged: Any = None, **script: Any) -> Vectorised:
     """Two environments with the same observations: of one alone advantages have no deviation."""
     playback = {"observations": observations[:-1], "next_observations": observations[1:], **script}
-    return Vectorised(Scripted(**playback), Scripted(**playback))
+    return Vectorised(Scripted(**playback), Scripted(**playback), privileged=privileged)
 
 
-def _trained(observations: Any) -> trainings.AgentTraining:
+def _trained(observations: Any, privileged: Any = None) -> trainings.AgentTraining:
     """A training whose rollouts have one step, so that statistics move at each."""
     return trainings.train(
-        _showing(observations),
+        _showing(observations, privileged),
         len(observations),
         steps=1,
         networks=_NORMALISED,
@@ -120,6 +120,15 @@ def _until(i: Inputs) -> np.ndarray:
     return _component(*batches, until=int(i["limit"])).mean.numpy()
 
 
+def _critic(i: Inputs) -> np.ndarray:
+    factor, offset = float(i["factor"]), float(i["offset"])
+    training = _trained(i["observations"], lambda numbers: factor * numbers + offset)
+    # the value network gets the observation after each step, too
+    scaled, own = training.given_to_critic[-2][0], training.given[-1][0]
+    observed = factor * i["observations"][-1] + offset
+    return np.isclose(scaled, [own, observed], rtol=[1e-2, 2e-2], atol=0.0).astype(np.float64)
+
+
 def _ratio(i: Inputs) -> np.ndarray:
     steps = int(i["steps"])
     training = trainings.train(
@@ -139,6 +148,7 @@ PROBES: Mapping[str, Probe] = {
     "normaliser.statistics": _statistics,
     "normaliser.one_row": lambda i: np.isfinite([_made(_component([i["number"]]), 0.0)]),
     "normaliser.until": _until,
+    "normaliser.ppo.critic": _critic,
     "normaliser.ppo.ratio": _ratio,
 }
 ABSENT: Mapping[str, str] = {

@@ -15,7 +15,7 @@ from rlregress.frameworks.framework_errors import raised_in
 from rlregress.frameworks.isolation import shifted
 from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.sb3.drivers.dqn import Driver
-from rlregress.frameworks.sb3.probes.helpers import constant_agents
+from rlregress.frameworks.sb3.probes.helpers import constant_agents, ppo_trainings
 from rlregress.frameworks.sb3.probes.helpers.on_policy import OF_PPO, OnPolicy
 from rlregress.frameworks.scripted import Scripted
 
@@ -220,6 +220,32 @@ def _approx_kl(inputs: Inputs) -> np.ndarray:
     return np.array(logged[:-1]) / logged[-1]
 
 
+def _losses(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    steps, minibatches = int(inputs["steps"]), int(inputs["minibatches"])
+    named = [f"train/{name}_loss" for name in ("policy_gradient", "value", "entropy")]
+
+    def change(buffer: Any) -> None:
+        buffer.advantages[:, 0], buffer.returns[:, 0] = inputs["advantages"], inputs["targets"]
+
+    def reported(epochs: int, rows: int) -> np.ndarray:
+        training = ppo_trainings.train(
+            kind,
+            kind.environment(),
+            steps,
+            n_steps=steps,
+            batch_size=rows,
+            n_epochs=epochs,
+            change=change,
+            prepare=lambda agent: kind.be_constant(agent, 0.0),
+            normalize_advantage=False,
+            learning_rate=constant_agents.FROZEN,
+        )
+        return np.array([training.agent.logger.name_to_value[name] for name in named])
+
+    ratios = reported(int(inputs["epochs"]), steps // minibatches) / reported(1, steps)
+    return np.array([ratios.min(), ratios.max()])
+
+
 def _update_count(inputs: Inputs) -> np.ndarray:
     agent = _ppo_updates(inputs)
     agent.train()
@@ -255,6 +281,7 @@ PROBES: Mapping[str, Probe] = {
     "collection.truncated_flags": _truncated_flags,
     "collection.autoreset": _autoreset,
     "logging.approx_kl": _approx_kl,
+    "logging.losses": partial(_losses, OF_PPO),
     "logging.update_count": _update_count,
     "logging.before_policy_update": _before_policy_update,
 }

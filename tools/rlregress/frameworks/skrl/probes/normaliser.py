@@ -152,6 +152,7 @@ PROBES: Mapping[str, Probe] = {
 }
 _BY_BATCHES = "moves statistics with the batches of updates (normaliser.statistics)"
 ABSENT: Mapping[str, str] = {
+    "normaliser.ppo.critic": "of states beside observations nothing is probed yet",
     "normaliser.until": "learns statistics without a limit",
     "normalisation.observation": _BY_BATCHES,
     "normalisation.observation.epsilon": _BY_BATCHES,

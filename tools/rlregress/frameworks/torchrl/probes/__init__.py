@@ -32,6 +32,7 @@ ABSENT: Mapping[str, str] = {
     "trpo": "has no TRPO",
     "ars": "has no ARS",
     "maskable": "masks no actions",
+    "logging.losses": "of the losses that a trainer logs nothing is probed yet",
     "crossq": "of its loss of CrossQ nothing is probed yet",
     "adaptive": "has a learning rate that no divergence moves (ppo.learning_rate.adaptive)",
     "deviation": "is asked where its deviation starts alone (ppo.log_std)",

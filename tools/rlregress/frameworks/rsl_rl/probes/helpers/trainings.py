@@ -36,11 +36,17 @@ class AgentTraining(RecordedTraining):
         runner: after the training.
         gradient_norms: of all gradients at each of these steps.
         given: what the first layer of the policy got at each step of the rollouts, [environments].
+        given_to_critic: the same of the value network.
+        entropies: mean entropy of the policy at each step of the optimiser.
+        reported: losses that each update returns.
     """
 
     runner: Any = None
     gradient_norms: List[float] = field(default_factory=list)
     given: List[np.ndarray] = field(default_factory=list)
+    given_to_critic: List[np.ndarray] = field(default_factory=list)
+    entropies: List[float] = field(default_factory=list)
+    reported: List[np.ndarray] = field(default_factory=list)
 
     @property
     def algorithm(self) -> Any:
@@ -52,10 +58,11 @@ def make(environment: Any, steps: int, networks: Networks = SMALL, **algorithm: 
     """A runner of PPO with its own defaults and rollouts of ``steps``; nothing is written."""
     vectorised = environment if isinstance(environment, Vectorised) else Vectorised(environment)
     given = {"class_name": "PPO", **algorithm}
+    configuration = compat.configuration(steps, given, networks)
+    if vectorised.privileged:
+        configuration["obs_groups"]["critic"] = ["critic"]
     with compat.silent():
-        return OnPolicyRunner(
-            vectorised, compat.configuration(steps, given, networks), log_dir=None, device="cpu"
-        )
+        return OnPolicyRunner(vectorised, configuration, log_dir=None, device="cpu")
 
 
 def make_linear(network: torch.nn.Module, bias: float = 0.0) -> None:
@@ -103,9 +110,11 @@ def _recording(training: AgentTraining, change: Optional[Callable[[Any], None]])
         if change is not None:
             change(storage)
         try:
-            return update()
+            made = update()
         finally:
             minibatch.clear()
+        training.reported.append(compat.losses(made))
+        return made
 
     def recording(generate: Callable[..., Any]) -> Callable[..., Any]:
         def recorded_generate(*arguments: Any, **keywords: Any) -> Any:
@@ -126,11 +135,21 @@ def _recording(training: AgentTraining, change: Optional[Callable[[Any], None]])
             training.log_ratios.append((scored[: len(old)] - old).numpy())
         return log_probs
 
-    def collected(_: Any, given: Any) -> None:
-        if not minibatch:
-            training.given.append(given[0].detach().numpy()[:, 0].copy())
+    def collected(into: List[np.ndarray]) -> Callable[..., None]:
+        def note(_: Any, given: Any) -> None:
+            if not minibatch:
+                into.append(given[0].detach().numpy()[:, 0].copy())
+
+        return note
+
+    def evaluated(_: Any, __: Any, made: torch.Tensor) -> None:
+        if minibatch:
+            old = minibatch[0].values.flatten()
+            values = made.detach().flatten()[: len(old)]
+            training.value_changes.append((values - old).numpy().copy())
 
     def look(*_: Any) -> None:
+        training.entropies.append(compat.entropy(algorithm).mean().item())
         training.rates.append(float(algorithm.optimizer.param_groups[0]["lr"]))
         trained, logarithm = compat.deviation(algorithm)
         slope = torch.ones_like(trained) if logarithm else trained.detach()
@@ -141,8 +160,12 @@ def _recording(training: AgentTraining, change: Optional[Callable[[Any], None]])
     setattr(policy, name, recorded_score)
     for way, generate in originals.items():
         setattr(storage, way, recording(generate))
+    critic = compat.network(algorithm, "critic")
+    first = [linear_layers(network)[0] for network in (compat.network(algorithm, "actor"), critic)]
     handles = [
-        linear_layers(compat.network(algorithm, "actor"))[0].register_forward_pre_hook(collected),
+        first[0].register_forward_pre_hook(collected(training.given)),
+        first[1].register_forward_pre_hook(collected(training.given_to_critic)),
+        critic.register_forward_hook(evaluated),
         algorithm.optimizer.register_step_pre_hook(look),
     ]
     try:

@@ -22,14 +22,17 @@ def make(algorithm: Any, environment: Any, **arguments: Any) -> Any:
     """An agent of the class ``algorithm`` with its own defaults, seeded with 0, silent."""
     arguments.setdefault("seed", shifted(0))
     given = compat.arguments_of(algorithm, **arguments)
-    agent = algorithm(_policy(algorithm), gyms.native(environment), device="cpu", **given)
+    native = gyms.native(environment)
+    agent = algorithm(_policy(algorithm, native), native, device="cpu", **given)
     return compat.adapted(agent, arguments)
 
 
-def _policy(algorithm: Any) -> str:
+def _policy(algorithm: Any, environment: Any) -> str:
     """What a class calls its policy of dense layers, which may have memory."""
+    several = isinstance(environment.observation_space, gyms.spaces.Dict)
+    kind = "MultiInput" if several else "Mlp"
     named = getattr(algorithm, "policy_aliases", {})
-    return next((name for name in named if name.startswith("Mlp")), "MlpPolicy")
+    return next((name for name in named if name.startswith(kind)), f"{kind}Policy")
 
 
 def make_off_policy(algorithm: Any, environment: Any, **arguments: Any) -> Any:

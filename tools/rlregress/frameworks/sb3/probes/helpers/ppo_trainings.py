@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Callable, Iterator, List, Optional
 
 import numpy as np
@@ -22,9 +22,16 @@ class AgentTraining(RecordedTraining):
 
     Attributes:
         agent: after the training.
+        entropies: mean entropy of the policy in each minibatch, where it is known.
     """
 
     agent: Any = None
+    entropies: List[float] = field(default_factory=list)
+
+
+def _part(observations: Any) -> Any:
+    """The numbers of observations, or of the first part of those that have several."""
+    return next(iter(observations.values())) if isinstance(observations, dict) else observations
 
 
 @contextlib.contextmanager
@@ -44,7 +51,12 @@ def _recording(agent: Any, training: AgentTraining) -> Iterator[None]:
         # a step that only pads a sequence is none
         real = getattr(sampled, "mask", torch.ones_like(sampled.advantages)) > 0.0
         ratios = log_prob.detach() - sampled.old_log_prob
-        training.evaluated.append(observations.detach().numpy()[real.numpy(), 0].copy())
+        given = _part(observations).detach().numpy()
+        training.evaluated.append(given[real.numpy(), 0].copy())
+        changes = values.detach().flatten() - sampled.old_values
+        training.value_changes.append(changes[real].numpy())
+        if entropy is not None:
+            training.entropies.append(entropy.detach()[real].mean().item())
         training.log_ratios.append(ratios[real].numpy())
         training.advantages.append(sampled.advantages[real].numpy().copy())
         return values, log_prob, entropy
@@ -88,7 +100,8 @@ def train(
 
     def note(agent: Any) -> None:
         buffer = agent.rollout_buffer
-        training.stored.append(np.array(buffer.observations).reshape(buffer.buffer_size, -1)[:, 0])
+        stored = np.array(_part(buffer.observations))
+        training.stored.append(stored.reshape(buffer.buffer_size, -1)[:, 0])
         if change is not None:
             change(buffer)
 
