@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Mapping, Tuple
 
 from rlregress.frameworks import families
-from rlregress.frameworks.base import Adapter, TraceTraining
+from rlregress.frameworks.base import Adapter
 
 
 class Contrib(Adapter):
@@ -33,10 +33,6 @@ class Contrib(Adapter):
 
     def parameter_names(self) -> Mapping[Tuple[str, str], Mapping[str, str]]:
         """None are documented yet."""
-        return {}
-
-    def trace_trainings(self) -> Mapping[str, TraceTraining]:
-        """Nothing is trained yet."""
         return {}
 
     def saved_files(self) -> Mapping[str, Any]:
