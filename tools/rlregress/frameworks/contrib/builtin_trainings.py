@@ -166,7 +166,9 @@ _tqc = partial(_training, "TQC", sac)
 _crossq = partial(_training, "CrossQ", off_policy)
 _trpo = partial(_training, "TRPO", on_policy)
 _masked = partial(
-    *(_training, "MaskablePPO", ppo),
+    _training,
+    "MaskablePPO",
+    ppo,
     around=lambda environment: ActionMasker(_Choices(environment), _Choices.allowed),
 )
 _recurrent = partial(_training, "RecurrentPPO", ppo)
