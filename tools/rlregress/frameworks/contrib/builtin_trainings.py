@@ -193,9 +193,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
     ),
     "qrdqn_n_step": _qrdqn({**_SHORT, "n_steps": 3}),
     "tqc": _tqc(
-        *(_SHORT, {}),
-        features=_WITH_ACTOR,
-        around=lambda environment: TimeFeatureWrapper(environment, max_steps=10),
+        _SHORT, {}, around=lambda environment: TimeFeatureWrapper(environment, max_steps=10)
     ),
     "tqc_images": _tqc(_SHORT, {"share_features_extractor": True}, observations="image"),
     "tqc_dictionary": _tqc(_SHORT, {}, observations="dict"),
@@ -214,7 +212,8 @@ TRAININGS: Mapping[str, TraceTraining] = {
         {**_SHORT, **_GSDE, "action_noise": None, "ent_coef": "auto_0.5", "target_entropy": -1.0},
         {**_SMALL, "use_expln": True},
     ),
-    "tqc_n_step": _tqc({**_SHORT, "n_steps": 3}),
+    # before there were several steps, not every version loads an actor by itself
+    "tqc_n_step": _tqc({**_SHORT, "n_steps": 3}, features=_WITH_ACTOR),
     "crossq": _crossq(_SHORT, {**_SMALL, "renorm_warmup_steps": 40}),
     "crossq_shared": _crossq(
         {**_SHORT, "ent_coef": 0.1, "policy_delay": 2},
