@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,24 @@ def _in_update(**by_running: bool) -> Formula:
     return formula
 
 
+def _unbiased(i: Inputs) -> float:
+    return float(i["away"] ** 2 * i["batch_size"] / (i["batch_size"] - 1.0))
+
+
+def _biased(i: Inputs) -> float:
+    return float(i["away"] ** 2)
+
+
+def _of_deviation(share: float) -> Callable[[Inputs], float]:
+    """The variance from which a share of the way is where the deviation is after that share."""
+    return lambda i: ((1.0 + share * (_unbiased(i) ** 0.5 - 1.0)) ** 2 - 1.0) / share + 1.0
+
+
+def _moved(share: float, variance: Callable[[Inputs], float]) -> Formula:
+    """Statistics of both networks after a share of the way from 0 and 1 to those of the batch."""
+    return lambda i: (share * i["batch_mean"], 1.0 + share * (variance(i) - 1.0)) * 2
+
+
 _STATISTICS: Mapping[str, Any] = {**_TRANSITION, **_RUNNING, "other": 2.0}
 
 DETAILS: tuple[Detail, ...] = (
@@ -78,6 +96,29 @@ DETAILS: tuple[Detail, ...] = (
         scales=(1.0, 1.0),
         consequence="""With separate statistics the value of the next pair is that of another
         function: without target networks values diverge.""",
+    ),
+    make_detail(
+        "crossq.running_statistics",
+        "How far do running statistics move towards those of a batch, and of which variance?",
+        """The first normalisation of a network, in training, with running statistics 0 and 1, gets
+        ``batch_size`` numbers with the mean ``batch_mean``: half of them are ``away`` above it, and
+        half below. Observed, [4]: its running mean and running variance after that, of a Q network
+        and of the policy.""",
+        ("Ioffe 2017, algorithm 1 (alpha)", _DOCUMENTED),
+        {"batch_mean": 100.0, "away": 100.0, "batch_size": 4},
+        {
+            "hundredth": ("a hundredth, of the unbiased one", _moved(0.01, _unbiased)),
+            "hundredth_biased": ("a hundredth, of the biased one", _moved(0.01, _biased)),
+            "hundredth_of_deviation": (
+                "a hundredth, of the square root of the unbiased one",
+                _moved(0.01, _of_deviation(0.01)),
+            ),
+            "tenth": ("a tenth, of the unbiased one", _moved(0.1, _unbiased)),
+            "mean_alone": ("a hundredth, of the mean alone", _moved(0.01, lambda i: 1.0)),
+        },
+        scales=(1.0, 100.0, 1.0, 100.0),
+        consequence="""The policy acts with these statistics: where they lag, it acts on other
+        numbers than it has learnt with.""",
     ),
     make_detail(
         "crossq.target",
@@ -110,10 +151,10 @@ DETAILS: tuple[Detail, ...] = (
         "What are the limits of batch renormalisation, and after how many updates does it begin?",
         """The first normalisation of a Q network, in training, with running statistics 0 and 1.
         Observed, [3]: the standard deviation of what it makes, after the warm-up, of numbers whose
-        own is ``far``; the mean of what it makes of numbers with deviation 1 and mean ``far``; the
-        number of updates with the statistics of the batch alone.""",
+        own is ``far``; the mean of what it makes of numbers with deviation ``deviation`` and mean
+        ``far``; the number of updates with the statistics of the batch alone.""",
         (_BHATT, "Ioffe 2017, section 3 (r_max, d_max)"),
-        {"far": 100.0, "batch_size": 64},
+        {"far": 100.0, "deviation": 2.0, "batch_size": 64},
         {
             "3_5_after_100000": ("r_max 3, d_max 5, after 100000", always(3.0, 5.0, 1e5)),
             "3_5_after_10000": ("r_max 3, d_max 5, after 10000", always(3.0, 5.0, 1e4)),

@@ -24,17 +24,31 @@ def _unmasked(i: Inputs) -> np.ndarray:
 DETAILS: tuple[Detail, ...] = (
     make_detail(
         "maskable.probabilities",
-        "Which probabilities have actions under a mask?",
-        _POLICY + "Observed, [3]: their probabilities under the mask.",
-        (_HUANG,),
+        "Which probabilities have actions under a mask, and when it is taken away?",
+        _POLICY
+        + """Observed, [9]: their probabilities under the mask; those of the second of two choices
+        with the same logits, under a mask of both that allows all of the first; those of the second
+        when the mask was taken away.""",
+        (_HUANG, "documentation of each framework"),
         _INPUTS,
         {
-            "renormalised": ("0 where the mask forbids, a softmax over the others", _masked),
+            "renormalised": (
+                "0 where the mask forbids, a softmax over the others",
+                lambda i: (*_masked(i), *_masked(i), *_unmasked(i)),
+            ),
             "zeroed": (
                 "0 where the mask forbids, the others as without a mask",
-                lambda i: _unmasked(i) * i["allowed"],
+                lambda i: (
+                    *(_unmasked(i) * i["allowed"]),
+                    *(_unmasked(i) * i["allowed"]),
+                    *_unmasked(i),
+                ),
             ),
-            "unmasked": ("the same as without a mask", _unmasked),
+            "unmasked": ("the same as without a mask", lambda i: (*_unmasked(i),) * 3),
+            "stays": (
+                "0 where the mask forbids, a softmax over the others, also without it",
+                lambda i: (*_masked(i),) * 3,
+            ),
         },
         consequence="""Actions that are not allowed are tried, or log-probabilities of the others
         do not belong to the distribution that they come from.""",

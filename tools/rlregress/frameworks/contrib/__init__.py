@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Mapping
 
 from rlregress.frameworks import families
-from rlregress.frameworks.base import Adapter, TraceTraining
+from rlregress.frameworks.base import Adapter
 
 
 class Contrib(Adapter):
@@ -26,10 +26,6 @@ class Contrib(Adapter):
         *(f"sb3_contrib.{module}" for module in ("ars", "crossq", "ppo_mask", "ppo_recurrent")),
         *(f"sb3_contrib.{module}" for module in ("qrdqn", "tqc", "trpo")),
     )
-
-    def trace_trainings(self) -> Mapping[str, TraceTraining]:
-        """Nothing is trained yet."""
-        return {}
 
     def saved_files(self) -> Mapping[str, Any]:
         """Agents, policies and replay buffers."""

@@ -13,7 +13,8 @@ from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.saved_agents import OFF_POLICY, ON_POLICY, SavedAgent, savings
 
 
-def _class(title: str) -> Any:
+def class_named(title: str) -> Any:
+    """The class of an algorithm; Unsupported where this version has none."""
     algorithm = getattr(sb3_contrib, title, None)
     if algorithm is None:
         raise Unsupported(f"this version has no {title}")
@@ -29,7 +30,7 @@ class _Masked(gyms.Wrapper):
 
 
 def _agent(title: str, settings: Callable[[], Dict[str, Any]], **differing: Any) -> SavedAgent:
-    return SavedAgent(title.lower(), settings, partial(_class, title), title, **differing)
+    return SavedAgent(title.lower(), settings, partial(class_named, title), title, **differing)
 
 
 _ON_POLICY = {**ON_POLICY, "batch_size": 16, "n_epochs": 2}

@@ -12,7 +12,8 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 from rlregress.frameworks.sb3 import gyms, user_code
 from rlregress.frameworks.sb3.scenario_request import algorithm_named, made
 
-_STEPS = 180
+#: environment steps of a training.
+STEPS = 180
 
 
 def _train(name: str, arguments: Callable[[], Dict[str, Any]], discrete: bool) -> Any:
@@ -23,7 +24,7 @@ def _train(name: str, arguments: Callable[[], Dict[str, Any]], discrete: bool) -
         if name == "ppo":
             environment = VecNormalize(environment)
         model = made(algorithm, "MlpPolicy", environment, seed=seed, **arguments())
-        model.learn(_STEPS)
+        model.learn(STEPS)
         _evaluate(model, make_env(discrete=discrete))
 
     return training
@@ -44,15 +45,17 @@ def _evaluate(model: Any, environment: Any) -> None:
             done = terminated or truncated
 
 
-def _on_policy() -> Dict[str, Any]:
+def on_policy() -> Dict[str, Any]:
+    """Arguments of an algorithm that learns from rollouts; its rate falls."""
     rate = user_code.linear(1e-3)
     return {"n_steps": 32, "policy_kwargs": {"net_arch": [16, 16]}, "learning_rate": rate}
 
 
-def _ppo() -> Dict[str, Any]:
+def ppo() -> Dict[str, Any]:
+    """Arguments of PPO."""
     # 64 samples in minibatches of 48: the last one is incomplete
     return {
-        **_on_policy(),
+        **on_policy(),
         "batch_size": 48,
         "n_epochs": 3,
         "clip_range": user_code.linear(0.2),
@@ -62,7 +65,8 @@ def _ppo() -> Dict[str, Any]:
     }
 
 
-def _off_policy() -> Dict[str, Any]:
+def off_policy() -> Dict[str, Any]:
+    """Arguments of an algorithm that learns from a replay buffer; its rate falls."""
     # 2 x 50 rows: the buffer is full after half of the training
     return {
         "buffer_size": 100,
@@ -74,12 +78,14 @@ def _off_policy() -> Dict[str, Any]:
     }
 
 
-def _noise() -> NormalActionNoise:
+def noise() -> NormalActionNoise:
+    """Noise of the two numbers of an action."""
     return NormalActionNoise(mean=np.zeros(2), sigma=0.1 * np.ones(2))
 
 
-def _sac() -> Dict[str, Any]:
-    return {**_off_policy(), "target_update_interval": 1, "action_noise": _noise()}
+def sac() -> Dict[str, Any]:
+    """Arguments of SAC."""
+    return {**off_policy(), "target_update_interval": 1, "action_noise": noise()}
 
 
 def _td3() -> Dict[str, Any]:
@@ -88,22 +94,23 @@ def _td3() -> Dict[str, Any]:
 
 def _ddpg() -> Dict[str, Any]:
     # the default was an episode before 2.3.0, which two environments do not allow
-    return {**_off_policy(), "train_freq": 1, "action_noise": _noise()}
+    return {**off_policy(), "train_freq": 1, "action_noise": noise()}
 
 
-def _dqn() -> Dict[str, Any]:
-    return {**_off_policy(), "target_update_interval": 40, "exploration_fraction": 0.5}
+def dqn() -> Dict[str, Any]:
+    """Arguments of DQN."""
+    return {**off_policy(), "target_update_interval": 40, "exploration_fraction": 0.5}
 
 
 def _a2c() -> Dict[str, Any]:
-    return {**_on_policy(), "n_steps": 5, "ent_coef": 0.01}
+    return {**on_policy(), "n_steps": 5, "ent_coef": 0.01}
 
 
 TRAININGS = {
-    "ppo": _train("ppo", _ppo, False),
+    "ppo": _train("ppo", ppo, False),
     "a2c": _train("a2c", _a2c, True),
-    "sac": _train("sac", _sac, False),
+    "sac": _train("sac", sac, False),
     "td3": _train("td3", _td3, False),
     "ddpg": _train("ddpg", _ddpg, False),
-    "dqn": _train("dqn", _dqn, True),
+    "dqn": _train("dqn", dqn, True),
 }

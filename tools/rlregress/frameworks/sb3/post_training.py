@@ -28,10 +28,18 @@ _TRUST = "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"
 
 
 class PostTraining:
-    """What a scenario asks for beside the first training."""
+    """What a scenario asks for beside the first training.
+
+    Attributes:
+        wrappers: the environments.
+    """
+
+    def evaluation(self, name: str) -> Any:
+        """A function or class of the library that evaluates, by name."""
+        return library("common.callbacks" if name == "EvalCallback" else "common.evaluation", name)
 
     def __init__(self, options: ScenarioOptions, wrappers: Wrappers, folder: str) -> None:
-        self._wrappers = wrappers
+        self.wrappers = wrappers
         self._folder = folder
         self._save_load, self._save_policy = options.take("save_load"), options.take("save_policy")
         self._loaded_copies = int(options.take("loaded_copies", 0))
@@ -55,9 +63,9 @@ class PostTraining:
         """What is called at every step of the first training."""
         callbacks = []
         if "callback" in self._evaluations:
-            evaluation = library("common.callbacks", "EvalCallback")
-            aside = self._wrappers.wrapped_environment(training=False)
-            callbacks.append(evaluation(aside, n_eval_episodes=2, eval_freq=40, verbose=0))
+            aside = self.wrappers.wrapped_environment(training=False)
+            callback = self.evaluation("EvalCallback")
+            callbacks.append(callback(aside, n_eval_episodes=2, eval_freq=40, verbose=0))
         if self._stop is not None:
             callbacks.append(library("common.callbacks", "StopTrainingOnMaxEpisodes")(self._stop))
         if self._stop_at is not None:
@@ -79,34 +87,33 @@ class PostTraining:
         if self._by_hand:
             model.train(gradient_steps=self._by_hand, batch_size=16)
         if self._another:
-            model.set_env(self._wrappers.wrapped_environment())
+            model.set_env(self.wrappers.wrapped_environment())
         if self._save_load:
             model = self._saved_and_loaded(model)
         if self._learn_again or self._save_load or self._another:
             model.learn(steps // 2, reset_num_timesteps=self._learn_again == "reset")
         self._evaluate(model)
         if self._save_policy:
-            _save_policy(model, self._wrappers, self._folder)
+            _save_policy(model, self.wrappers, self._folder)
         for kind in self._alone:
-            _act(model, self._wrappers, kind == "deterministic")
+            act(model, self.wrappers, kind == "deterministic")
         if self._policy_again:
             self._load_policy(model)
         for name in self._helpers:
-            utility_calls.USED[name](model, self._wrappers, self._folder)
+            utility_calls.USED[name](model, self.wrappers, self._folder)
 
     def _evaluate(self, model: Any) -> None:
-        from stable_baselines3.common.evaluation import evaluate_policy
         from stable_baselines3.common.vec_env import sync_envs_normalization
 
         reports = "evaluations" in self._reports
         for kind in self._evaluations:
             if kind == "callback":
                 continue
-            environment: Any = self._wrappers.wrapped_environment(training=False)
-            if self._wrappers.normalizes:
+            environment: Any = self.wrappers.wrapped_environment(training=False)
+            if self.wrappers.normalizes:
                 sync_envs_normalization(model.get_env(), environment)
             options = {"return_episode_rewards": True} if reports else {}
-            returned = evaluate_policy(
+            returned = self.evaluation("evaluate_policy")(
                 model, environment, 3, deterministic=kind == "deterministic", **options
             )
             if reports:
@@ -119,9 +126,9 @@ class PostTraining:
             model.policy = user_code.Compiled(model.policy)
         model.save(path)
         if self._loaded_copies:
-            environment = self._wrappers.wrapped_environment(copies=self._loaded_copies)
+            environment = self.wrappers.wrapped_environment(copies=self._loaded_copies)
         else:
-            environment = self._wrappers.again(model.get_env(), self._folder)
+            environment = self.wrappers.again(model.get_env(), self._folder)
         given = {"env": environment, "device": "cpu", **self._loaded_with}
         loaded = silent(type(model).load(path, **given))
         if hasattr(model, "save_replay_buffer") and not self._loaded_copies:
@@ -140,7 +147,7 @@ class PostTraining:
         model.policy.save(path)
         with _trusting() if self._policy_again == "trusted" else contextlib.nullcontext():
             policy = type(model.policy).load(path)
-        _act(policy, self._wrappers, deterministic=True)
+        act(policy, self.wrappers, deterministic=True)
 
 
 def _report_episodes(model: Any) -> None:
@@ -150,7 +157,7 @@ def _report_episodes(model: Any) -> None:
     user_code.Capture().capture([len(rows), *rows])
 
 
-def _act(actor: Any, wrappers: Wrappers, deterministic: bool) -> None:
+def act(actor: Any, wrappers: Wrappers, deterministic: bool) -> None:
     """Act in one environment that nothing is wrapped around."""
     environment = wrappers.made(0)
     observation = gyms.reset(environment)

@@ -95,14 +95,21 @@ def library(module: str, name: str) -> Any:
 
 
 class ScenarioOptions:
-    """What a scenario asks for, each name once: what is left over in the end is not offered."""
+    """What a scenario asks for, each name once: what is left over in the end is not offered.
 
-    def __init__(self, scenario: Mapping[str, Any]) -> None:
+    Args:
+        scenario: as ``Adapter.trace_scenario`` takes it.
+        defaults: algorithm -> its settings where the scenario has none.
+    """
+
+    def __init__(
+        self, scenario: Mapping[str, Any], defaults: Mapping[str, Mapping[str, Any]] = _DEFAULTS
+    ) -> None:
         self.algorithm = str(scenario["algorithm"])
-        if self.algorithm not in _DEFAULTS:
+        if self.algorithm not in defaults:
             raise Unsupported(f"Stable-Baselines3 has no {self.algorithm.upper()}")
         self.environment = dict(scenario.get("environment", {}))
-        self.settings = {**_DEFAULTS[self.algorithm], **scenario.get("settings", {})}
+        self.settings = {**defaults[self.algorithm], **scenario.get("settings", {})}
         self.features = dict(scenario.get("features", {}))
 
     def take(self, name: str, default: Any = None) -> Any:

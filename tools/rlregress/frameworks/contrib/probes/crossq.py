@@ -140,8 +140,20 @@ def _renormalisation(inputs: Inputs) -> np.ndarray:
         # statistics of the batch alone leave nothing of its mean
         renormalised = abs(_normalised(layer, numbers + far, middle).mean()) > 1.0
         first, end = (first, middle) if renormalised else (middle + 1, end)
-    wide, shifted = (_normalised(layer, n, _LONGEST) for n in (numbers * far, numbers + far))
+    others = (numbers * far, numbers * float(inputs["deviation"]) + far)
+    wide, shifted = (_normalised(layer, n, _LONGEST) for n in others)
     return np.array([wide.std(ddof=1), shifted.mean(), first])
+
+
+def _running_statistics(inputs: Inputs) -> np.ndarray:
+    agent = _agent()
+    agent.policy.set_training_mode(True)
+    away = np.resize([1.0, -1.0], int(inputs["batch_size"])) * float(inputs["away"])
+    statistics: List[float] = []
+    for layer in (_of_critic(agent), _of_policy(agent)):
+        _normalised(layer, away + float(inputs["batch_mean"]), updates=0)
+        statistics += [float(layer.ra_mean[0]), float(layer.ra_var[0])]
+    return np.array(statistics)
 
 
 def _acting(inputs: Inputs) -> np.ndarray:
@@ -216,6 +228,7 @@ PROBES: Mapping[str, Probe] = {
     "crossq.critic.batch": _batch,
     "crossq.target": _target,
     "crossq.renormalisation": _renormalisation,
+    "crossq.running_statistics": _running_statistics,
     "crossq.acting": _acting,
     "crossq.policy.statistics": _policy_statistics,
     "crossq.policy_delay": _policy_delay,

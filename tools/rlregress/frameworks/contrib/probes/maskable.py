@@ -7,12 +7,14 @@ from typing import Any, List, Mapping, Sequence
 import numpy as np
 import torch
 from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.distributions import make_masked_proba_distribution
 from sb3_contrib.common.maskable.evaluation import evaluate_policy
 
 from rlregress.frameworks import watched_updates
 from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.contrib.probes.helpers.masked import Masked
 from rlregress.frameworks.layers import make_constant
+from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.probes.helpers import constant_agents
 
 _ROWS = 64
@@ -36,7 +38,14 @@ def _probabilities(inputs: Inputs) -> np.ndarray:
     mask = inputs["allowed"].astype(bool)
     with torch.no_grad():
         law = _of(inputs).policy.get_distribution(torch.zeros(1, 1), action_masks=mask)
-    return law.distribution.probs[0].numpy().astype(np.float64)
+    logits = torch.as_tensor(np.tile(inputs["logits"], 2)[None])
+    space = gyms.spaces.MultiDiscrete([len(mask)] * 2)
+    both = make_masked_proba_distribution(space).proba_distribution(logits)
+    found = [law.distribution.probs[0].numpy()]
+    for masks in (np.concatenate([np.ones_like(mask), mask]), None):
+        both.apply_masking(masks)
+        found.append(both.distributions[1].probs[0].numpy())
+    return np.concatenate(found).astype(np.float64)
 
 
 def _entropy(inputs: Inputs) -> np.ndarray:
