@@ -107,7 +107,7 @@ def not_trained(algorithm: str, adapters: Sequence[Adapter], known: Sequence[str
             return (
                 f"'{algorithm}' of {of} is traced, and not trained for its returns; to trace it: "
                 f"rlregress trace --framework {adapter.name} --algorithm {algorithm}; trained for "
-                f"their returns: {', '.join(sorted(known))}"
+                f"their returns: {', '.join(sorted(known)) or 'none'}"
             )
     if any(algorithm in adapter.behavior_only for adapter in adapters):
         return (

@@ -114,9 +114,7 @@ def _with_law(name: str, **law: Any) -> TraceTraining:
 
 TRAININGS: Mapping[str, TraceTraining] = {
     "ppo": _training(_PPO),
-    "recurrent_ppo": _training(
-        {**_PPO, "num_mini_batches": 2}, {"hidden": [16], "memory": "gru"}
-    ),
+    "recurrent_ppo": _training({**_PPO, "num_mini_batches": 2}, {"hidden": [16], "memory": "gru"}),
     # so narrow that the bounds of deviations hold, and once with a lower one of 0
     "heteroscedastic_scalar": _with_law(
         "HeteroscedasticGaussianDistribution", std_type="scalar", std_range=[0.99, 1.01]

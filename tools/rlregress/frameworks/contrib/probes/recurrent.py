@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Mapping
+from typing import Any, Dict, List, Mapping
 
 import gymnasium
 import numpy as np
@@ -95,13 +95,14 @@ def _updated(inputs: Inputs, wrapped: Any = None) -> np.ndarray:
     ends = ["terminated"] * (len(episodes) - 1) + ["truncated"]
     # the observation says which environment and step it is of
     numbers = np.arange(2.0 * steps + 1.0) / steps
+    scripts: List[Dict[str, Any]] = [{end: end_after(own)} for end, own in zip(ends, episodes)]
     environments = [
         Scripted(
             observations=4.0 * count + numbers,
             next_observations=4.0 * count + numbers[1:],
-            **{end: end_after(own)},
+            **script,
         )
-        for count, (end, own) in enumerate(zip(ends, episodes))
+        for count, script in enumerate(scripts)
     ]
     given = environments if wrapped is None else map(wrapped, environments)
     training = _learn(gyms.side_by_side(*given), 2, steps, rows=len(episodes) * steps)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, List, Mapping
+from typing import Any, Callable, Dict, List, Mapping
 
 import numpy as np
 import torch
@@ -73,7 +73,8 @@ def _update(kind: str, inputs: Inputs) -> np.ndarray:
     steps = int(inputs["rollout"])
     episodes = [int(episode) for episode in inputs["episodes"]]
     ends = ["terminated"] * (len(episodes) - 1) + ["truncated"]
-    environments = [Scripted(**{end: end_after(own)}) for end, own in zip(ends, episodes)]
+    scripts: List[Dict[str, Any]] = [{end: end_after(own)} for end, own in zip(ends, episodes)]
+    environments = [Scripted(**script) for script in scripts]
     training = _remembering(kind, Vectorised(*environments), 2, steps)
     # steps of the second rollout before the first end in it
     before = np.arange(steps)[:, None] < -steps % np.array(episodes)
