@@ -25,7 +25,7 @@ KINDS = ("fix", "feature", "default", "breaking", "numerics")
 SCOPES = ("in", "out")
 ALGORITHMS = (
     "ppo", "a2c", "sac", "td3", "ddpg", "dqn", "trpo", "qrdqn", "tqc", "ars", "crossq",
-    "maskable_ppo", "recurrent_ppo", "distillation", "all",
+    "maskableppo", "recurrentppo", "recurrent_ppo", "distillation", "all",
 )  # fmt: skip
 
 
@@ -73,8 +73,12 @@ class Change:
         """Whether an upgrade across it has to be flagged."""
         return self.scope == "in"
 
-    def concerns(self, algorithm: str) -> bool:
-        return "all" in self.algorithms or algorithm in self.algorithms
+    def concerns(self, training: str) -> bool:
+        """Whether a training is of one of its algorithms: "ppo gsde", "qrdqn_images"."""
+        algorithm = training.partition(" ")[0]
+        return "all" in self.algorithms or any(
+            f"{algorithm}_".startswith(f"{name}_") for name in self.algorithms
+        )
 
 
 @dataclass(frozen=True)

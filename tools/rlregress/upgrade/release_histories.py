@@ -210,6 +210,6 @@ def qualified(function: str) -> str:
 def _diverges(change: Change, of: Mapping[str, Any]) -> bool:
     """Whether a training of one of its algorithms, or a detail that enters it, differs."""
     return any(set(detail["functions"]) & set(change.functions) for detail in of["details"]) or any(
-        trace["verdict"] != "equal" and change.concerns(name.partition(" ")[0])
+        trace["verdict"] != "equal" and change.concerns(name)
         for name, trace in of["traces"].items()
     )
