@@ -89,17 +89,22 @@ class _InParts(gymnasium.ObservationWrapper):
         return {"numbers": observation}
 
 
+def _ending(name: str, steps: int) -> Mapping[str, Any]:
+    """The script of an end of this name after every ``steps`` steps."""
+    return {name: end_after(steps)}
+
+
 def _updated(inputs: Inputs, wrapped: Any = None) -> np.ndarray:
     steps = int(inputs["rollout"])
     episodes = [int(episode) for episode in inputs["episodes"]]
     ends = ["terminated"] * (len(episodes) - 1) + ["truncated"]
     # the observation says which environment and step it is of
     numbers = np.arange(2.0 * steps + 1.0) / steps
-    environments = [
+    environments: List[Any] = [
         Scripted(
             observations=4.0 * count + numbers,
             next_observations=4.0 * count + numbers[1:],
-            **{end: end_after(own)},
+            **_ending(end, own),
         )
         for count, (end, own) in enumerate(zip(ends, episodes))
     ]

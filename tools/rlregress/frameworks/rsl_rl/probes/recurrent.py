@@ -69,11 +69,16 @@ def _rollout(kind: str, inputs: Inputs) -> np.ndarray:
     return np.array(same, dtype=np.float64).T.ravel()
 
 
+def _ending(name: str, steps: int) -> Mapping[str, Any]:
+    """The script of an end of this name after every ``steps`` steps."""
+    return {name: end_after(steps)}
+
+
 def _update(kind: str, inputs: Inputs) -> np.ndarray:
     steps = int(inputs["rollout"])
     episodes = [int(episode) for episode in inputs["episodes"]]
     ends = ["terminated"] * (len(episodes) - 1) + ["truncated"]
-    environments = [Scripted(**{end: end_after(own)}) for end, own in zip(ends, episodes)]
+    environments = [Scripted(**_ending(end, own)) for end, own in zip(ends, episodes)]
     training = _remembering(kind, Vectorised(*environments), 2, steps)
     # steps of the second rollout before the first end in it
     before = np.arange(steps)[:, None] < -steps % np.array(episodes)
