@@ -51,8 +51,8 @@ def _recording(agent: Any, training: AgentTraining) -> Iterator[None]:
         # a step that only pads a sequence is none
         real = getattr(sampled, "mask", torch.ones_like(sampled.advantages)) > 0.0
         ratios = log_prob.detach() - sampled.old_log_prob
-        given: Any = _part(observations).detach().numpy()
-        training.evaluated.append(given[real.numpy(), 0].copy())
+        numbers = _part(observations).detach().numpy()
+        training.evaluated.append(numbers[real.numpy(), 0].copy())
         changes = values.detach().flatten() - sampled.old_values
         training.value_changes.append(changes[real].numpy())
         if entropy is not None:
