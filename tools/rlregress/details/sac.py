@@ -228,5 +228,8 @@ DETAILS: tuple[Detail, ...] = (
     critics.polyak(
         "sac.target_update.polyak",
         ("thesis, section 3.2", "thesis, section 5.3, Target network updating"),
+        critics.FILLED_CRITICS,
+        critics.TARGETS_OF_CRITICS,
+        2,
     ),
 )

@@ -277,5 +277,8 @@ DETAILS: tuple[Detail, ...] = (
     critics.polyak(
         "td3.target_update.polyak",
         ("thesis, section 3.2", "thesis, section 5.2, Target network updating"),
+        critics.FILLED_ALL,
+        critics.TARGETS_OF_ALL,
+        3,
     ),
 )

@@ -119,6 +119,21 @@ def ppo_initialisation(layers: Sequence[nn.Linear]) -> List[float]:
     return [*gains, max(float(bias.abs().max()) for bias in biases)]
 
 
+def log_epsilon(optimizer: torch.optim.Optimizer, own: Iterable[torch.Tensor]) -> float:
+    """Logarithm to base 10 of Adam's epsilon; 0.0 unless it holds just these parameters.
+
+    Raises:
+        RuntimeError: it is no Adam.
+    """
+    if not isinstance(optimizer, torch.optim.Adam):
+        raise RuntimeError(f"the optimiser is no Adam but {type(optimizer).__name__}")
+    held = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
+    if held != set(map(id, own)):
+        return 0.0
+    (epsilon,) = {group["eps"] for group in optimizer.param_groups}
+    return float(np.log10(epsilon))
+
+
 def gradient_norm(
     optimizer: torch.optim.Optimizer, own: Optional[Iterable[torch.Tensor]] = None
 ) -> float:

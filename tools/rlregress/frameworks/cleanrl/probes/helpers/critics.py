@@ -6,8 +6,8 @@ from functools import partial
 from typing import Any, Callable, Dict, Sequence
 
 import numpy as np
-import torch
 
+from rlregress.frameworks import driven
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers.learner import Learner
 from rlregress.frameworks.cleanrl.probes.helpers.playing import Playing
@@ -113,28 +113,13 @@ def actor_loss(script: str, prepare: Prepare, source: Source, inputs: Inputs) ->
 
 
 def polyak(script: str, source: Source, inputs: Inputs, **chosen: Any) -> np.ndarray:
-    """A parameter of the target critics after one update; by default with the default fraction."""
-    moved = []
-    for number, before in zip(inputs["source"], inputs["target"]):
-        agent = learner(source, script, {"batch_size": 8}, **chosen)
-        fill(agent, {"batch_size": 8})
-        with torch.no_grad():
-            for i in (1, 2):
-                for name, value in ((f"qf{i}", number), (f"qf{i}_target", before)):
-                    for parameter in agent.names[name].parameters():
-                        parameter.fill_(float(value))
-        agent.update()
-        after = torch.cat(
-            [
-                p.detach().flatten()
-                for i in (1, 2)
-                for p in agent.names[f"qf{i}_target"].parameters()
-            ]
-        )
-        if not bool((after == after[0]).all()):
-            raise RuntimeError("the parameters of the target critics moved differently")
-        moved.append(float(after[0]))
-    return np.array(moved)
+    """A parameter of each target after one update; by default with the default fraction."""
+    agent = learner(source, script, {"batch_size": 8}, **chosen)
+    fill(agent, {"batch_size": 8})
+    pairs = [(agent.part(f"qf{i}"), agent.part(f"qf{i}_target")) for i in (1, 2)]
+    if len(inputs["source"]) > len(pairs):
+        pairs.append((agent.actor, agent.part("target_actor")))
+    return driven.moved(inputs, pairs, agent.update)
 
 
 def nothing(agent: Learner, inputs: Inputs) -> None:

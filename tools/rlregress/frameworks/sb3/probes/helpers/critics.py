@@ -6,10 +6,10 @@ from functools import partial
 from typing import Any, Callable, Sequence
 
 import numpy as np
-import torch
 
 from rlregress.frameworks import watched_updates
 from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.driven import moved
 from rlregress.frameworks.sb3.probes.helpers import constant_agents
 from rlregress.frameworks.scripted import Scripted
 
@@ -93,23 +93,15 @@ def bootstrap(algorithm: Any, inputs: Inputs, prepare: Prepare, **arguments: Any
 
 
 def polyak(algorithm: Any, inputs: Inputs, **arguments: Any) -> np.ndarray:
-    """A parameter of the target critics after one update with the default tau."""
-    moved = []
-    for source, before in zip(inputs["source"], inputs["target"]):
-        agent = constant_agents.make_off_policy(
-            algorithm, Scripted(), learning_rate=constant_agents.FROZEN, **arguments
-        )
-        with torch.no_grad():
-            for networks, number in ((agent.critic, source), (agent.critic_target, before)):
-                for parameter in networks.parameters():
-                    parameter.fill_(float(number))
-        constant_agents.add_transitions(agent, 8)
-        agent.train(gradient_steps=1, batch_size=8)
-        after = torch.cat([p.detach().flatten() for p in agent.critic_target.parameters()])
-        if not bool((after == after[0]).all()):
-            raise RuntimeError("the parameters of the target critics moved differently")
-        moved.append(float(after[0]))
-    return np.array(moved)
+    """A parameter of each target network after one update with the default tau."""
+    agent = constant_agents.make_off_policy(
+        algorithm, Scripted(), learning_rate=constant_agents.FROZEN, **arguments
+    )
+    constant_agents.add_transitions(agent, 8)
+    pairs = list(zip(agent.critic.q_networks, agent.critic_target.q_networks))
+    if hasattr(agent, "actor_target"):
+        pairs.append((agent.actor, agent.actor_target))
+    return moved(inputs, pairs, partial(agent.train, gradient_steps=1, batch_size=8))
 
 
 def actor_loss(algorithm: Any, inputs: Inputs, prepare: Prepare, **arguments: Any) -> np.ndarray:

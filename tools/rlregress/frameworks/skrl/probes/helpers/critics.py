@@ -11,13 +11,14 @@ import numpy as np
 from rlregress.frameworks import journal as journals
 from rlregress.frameworks import watched_updates
 from rlregress.frameworks.base import Inputs
-from rlregress.frameworks.driven import fill
+from rlregress.frameworks.driven import fill, moved
 from rlregress.frameworks.journal import Journal
 from rlregress.frameworks.layers import (
     activation,
     architecture,
     last_linear,
     linear_layers,
+    log_epsilon,
     make_constant,
 )
 from rlregress.frameworks.scripted import Scripted
@@ -92,20 +93,17 @@ def actor_loss(kind: str, inputs: Inputs, **settings: Any) -> np.ndarray:
 
 
 def polyak(kind: str, inputs: Inputs, **settings: Any) -> np.ndarray:
-    """A parameter of the target networks after one update."""
-    moved = []
+    """A parameter of each target network after one update: see ``driven.moved``."""
     if "coefficient" in inputs:
         settings["polyak"] = float(inputs["coefficient"])
-    for source, before in zip(inputs["source"], inputs["target"]):
-        training = fed(kind, 8, **settings)
-        for name in CRITICS[:2]:
-            fill(training.models[name].parameters(), source)
-            fill(training.models[f"target_{name}"].parameters(), before)
-        training.update()
-        after = {float(number) for p in training.targets() for number in p.detach().flatten()}
-        (number,) = after
-        moved.append(number)
-    return np.array(moved)
+    training = fed(kind, 8, **settings)
+    models = training.models
+    pairs = [
+        (models[name], models[f"target_{name}"])
+        for name in (*CRITICS[:2], "policy")
+        if f"target_{name}" in models
+    ]
+    return moved(inputs, pairs, training.update)
 
 
 def loop(
@@ -180,9 +178,12 @@ def gradient_clip(kind: str, inputs: Inputs) -> np.ndarray:
 def adam_epsilon(kind: str, inputs: Inputs) -> np.ndarray:
     """Logarithm of the epsilon of each optimiser, in the order critic, actor, temperature."""
     del inputs
-    made = Training(kind).optimizers
-    order = [made[role] for role in ("critic", "actor", "temperature") if role in made]
-    return np.log10([optimizer.param_groups[0]["eps"] for optimizer in order])
+    made = Training(kind)
+    critics = [p for name in CRITICS[:2] for p in made.models[name].parameters()]
+    held = {"critic": critics, "actor": [*made.models["policy"].parameters()]}
+    if "temperature" in made.optimizers:
+        held["temperature"] = [made.agent.log_entropy_coefficient]
+    return np.array([log_epsilon(made.optimizers[role], own) for role, own in held.items()])
 
 
 def executed_and_stored(training: Training) -> np.ndarray:

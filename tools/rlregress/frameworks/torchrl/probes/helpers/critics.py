@@ -82,12 +82,15 @@ def polyak(make_loss: MakeLoss, i: Inputs) -> List[float]:
 
 
 def moved(loss: Any, updater: Any, i: Inputs) -> List[float]:
-    """A parameter of a target critic after one ``updater.step()``, per pair of numbers."""
-    parameters = []
-    for source, target in zip(i["source"], i["target"]):
-        fill(loss.qvalue_network_params, [source] * 2)
-        fill(loss.target_qvalue_network_params, [target] * 2)
-        updater.step()
-        parameter = next(iter(loss.target_qvalue_network_params.values(True, True)))
-        parameters.append(float(parameter.reshape(-1)[0]))
-    return parameters
+    """A parameter of each target network after one ``updater.step()``."""
+    for before, numbers in (("", i["source"]), ("target_", i["target"])):
+        fill(getattr(loss, f"{before}qvalue_network_params"), numbers[:2])
+        if len(numbers) > 2:
+            fill(getattr(loss, f"{before}actor_network_params"), numbers[2:])
+    updater.step()
+    critics = next(iter(loss.target_qvalue_network_params.values(True, True)))
+    found = critics.reshape(2, -1)[:, 0].tolist()
+    if len(i["source"]) > 2:
+        policy = next(iter(loss.target_actor_network_params.values(True, True)))
+        found.append(float(policy.reshape(-1)[0]))
+    return found
