@@ -15,8 +15,8 @@ _BATCH = 8
 _TERMINAL = """The update is fed ``batch_size`` equal transitions with reward ``reward`` that
     terminate (terminated = done = true, not truncated), so that the target y is the reward
     whatever the target networks and the policy say. """
-_CONSTANT_Q = """Each trained action-value network i is made constant: Q_i(s, a) = {name}[i] for
-    every s and a. """
+_CONSTANT_Q = """Each trained action-value network i outputs {name}[i] for the stored observation
+    and action; for others it may output other numbers. """
 TARGET_OBSERVED = """y is the number that the critics regress towards, in reward units; all
     samples of the batch are equal, so it is one number per case. Intercept it where the
     framework's code hands it to its distance function, or read it from the framework's own
@@ -139,9 +139,10 @@ def target_minimum(
     return make_detail(
         id,
         "How are the two target Q networks combined in the target?",
-        """Two cases. In case k the target network i is constant, Q'_i = target_q[k, i], and the
-        update is fed ``batch_size`` equal transitions with reward ``reward`` that neither terminate
-        nor truncate, discounted with ``discount``. """
+        """Two cases. In case k the target network i outputs target_q[k, i] for the next observation
+        and the next action; for others it may output other numbers. The update is fed
+        ``batch_size`` equal transitions with reward ``reward`` that neither terminate nor truncate,
+        discounted with ``discount``. """
         + extra
         + TARGET_OBSERVED
         + "Observed, [2]: y of case 0, y of case 1.",

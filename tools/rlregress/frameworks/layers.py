@@ -28,6 +28,21 @@ def make_constant(network: nn.Module, numbers: Any) -> None:
         layer.bias.copy_(fixed.expand_as(layer.bias))
 
 
+def make_pinned(network: nn.Module, call: Callable[[], torch.Tensor], numbers: Any) -> None:
+    """Let a network output these numbers, or one number, for one input, and others elsewhere.
+
+    An update that evaluates it on another input shows that.
+
+    Args:
+        call: evaluates it on the input, [1, outputs].
+    """
+    layer = last_linear(network)
+    with torch.no_grad():
+        found = call()[0]
+        fixed = torch.as_tensor(np.asarray(numbers, dtype=np.float64), dtype=layer.bias.dtype)
+        layer.bias.add_(fixed.expand_as(layer.bias) - found)
+
+
 def architecture(
     hidden: Iterable[Sequence[int]], critics: int, activation: Sequence[float], shared: bool
 ) -> np.ndarray:

@@ -184,8 +184,8 @@ class Training:
         self.memory = memory_kind(memory_size=rows, device="cpu", **count)
         self.models = {name: _model(kind, name, spaces, layers) for name in names or MODELS[kind]}
         if shared:
-            seen, plain = _seen(spaces), layers._replace(squash=False)
-            both = Shared(seen, spaces["action_space"].shape[0], plain, spaces)
+            given, plain = _width(spaces), layers._replace(squash=False)
+            both = Shared(given, spaces["action_space"].shape[0], plain, spaces)
             self.models = dict.fromkeys(self.models, both)
         self.agent = compat.agent(kind, settings, models=self.models, memory=self.memory, **spaces)
         attributes = _OPTIMIZERS[kind]
@@ -244,14 +244,14 @@ def _wrapped(environments: Any, vectorised: Optional[Mapping[str, Any]]) -> Any:
     return wrap_env(together, wrapper="gymnasium", verbose=False)
 
 
-def _seen(spaces: Any) -> int:
+def _width(spaces: Any) -> int:
     """Numbers of an observation, and of the state beside it."""
-    seen = (spaces["observation_space"], spaces.get("state_space"))
-    return sum(space.shape[0] for space in seen if space is not None)
+    given = (spaces["observation_space"], spaces.get("state_space"))
+    return sum(space.shape[0] for space in given if space is not None)
 
 
 def _model(kind: str, name: str, spaces: Any, layers: Layers) -> Any:
-    observed, plain = _seen(spaces), layers._replace(squash=False)
+    observed, plain = _width(spaces), layers._replace(squash=False)
     if kind == "dqn":
         return Deterministic(observed, int(spaces["action_space"].n), plain, spaces)
     dimensions = spaces["action_space"].shape[0]

@@ -88,7 +88,10 @@ def _noise(name: str, kind: Any, **arguments: float) -> Dict[str, Any]:
 def _td3() -> Dict[str, Any]:
     explores = _noise("exploration_noise", GaussianNoise, mean=0.0, std=0.1)
     smooths = _noise("smooth_regularization_noise", GaussianNoise, mean=0.0, std=0.4)
-    return _off_policy(**explores, **smooths, grad_norm_clip=0.5)
+    # a schedule for one of two
+    schedules = {"learning_rate_scheduler": (None, ExponentialLR)}
+    arguments = {"learning_rate_scheduler_kwargs": ({}, {"gamma": 0.9})}
+    return _off_policy(**explores, **smooths, grad_norm_clip=0.5, **schedules, **arguments)
 
 
 def _ddpg() -> Dict[str, Any]:
@@ -142,13 +145,13 @@ class _WithStates(gymnasium.Env):
 
     def reset(self, **options: Any) -> Any:
         """As that of the environment."""
-        return self._seen(*self._environment.reset(**options))
+        return self._kept(*self._environment.reset(**options))
 
     def step(self, action: Any) -> Any:
         """As that of the environment."""
-        return self._seen(*self._environment.step(action))
+        return self._kept(*self._environment.step(action))
 
-    def _seen(self, observation: Any, *rest: Any) -> Any:
+    def _kept(self, observation: Any, *rest: Any) -> Any:
         self._state = 1.0 - 2.0 * observation[:2]
         return (observation, *rest)
 

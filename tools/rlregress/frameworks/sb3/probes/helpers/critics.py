@@ -35,7 +35,7 @@ def critic_loss(
         policy_kwargs={"n_critics": len(q_values)},
         **arguments,
     )
-    constant_agents.make_critics_constant(agent.critic, q_values)
+    constant_agents.pin_critics(agent, agent.critic, q_values)
     size = int(inputs["batch_size"])
     constant_agents.add_transitions(agent, size, reward=float(inputs["reward"]), done=True)
     losses = watched_updates.losses_of_update(
@@ -59,8 +59,9 @@ def target(
         policy_kwargs={"n_critics": len(target_q)},
         **arguments,
     )
-    constant_agents.make_critics_constant(constant_agents.target_critics(agent), target_q)
     prepare(agent, inputs)
+    critic, following = constant_agents.target_critics(agent), constant_agents.acting(agent, True)
+    constant_agents.pin_critics(agent, critic, target_q, following)
     constant_agents.add_transitions(
         agent, int(inputs["batch_size"]), reward=float(inputs["reward"])
     )
@@ -111,8 +112,8 @@ def actor_loss(algorithm: Any, inputs: Inputs, prepare: Prepare, **arguments: An
         agent = constant_agents.make_off_policy(
             algorithm, Scripted(), learning_rate=constant_agents.FROZEN, **arguments
         )
-        constant_agents.make_critics_constant(agent.critic, q_values)
         prepare(agent, inputs)
+        constant_agents.pin_critics(agent, agent.critic, q_values, constant_agents.acting(agent))
         constant_agents.add_transitions(agent, int(inputs["batch_size"]))
         losses = watched_updates.losses_of_update(
             _update(agent, inputs), constant_agents.optimizers(agent)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Callable, List, Sequence
 
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.torchrl.api import SoftUpdate, TensorDict
-from rlregress.frameworks.torchrl.probes.helpers.known_networks import fill, transitions
+from rlregress.frameworks.torchrl.probes.helpers.known_networks import Pinned, fill, transitions
 
-#: (inputs, numbers of the trained Q networks, options) -> loss module
+#: (inputs, numbers of the trained Q networks, maker of one for a number, options) -> loss module
 MakeLoss = Callable[..., Any]
 
 
@@ -68,9 +69,9 @@ def bootstrap(make_loss: MakeLoss, i: Inputs) -> List[float]:
 
 def actor_loss(make_loss: MakeLoss, i: Inputs) -> List[float]:
     """The actor loss of each pair of Q networks."""
-    batch = transitions(int(i["batch_size"]), 0.0)
+    batch, of_policy = transitions(int(i["batch_size"]), 0.0), partial(Pinned, of_policy=True)
     return [
-        float(make_loss(i, numbers)(batch.clone())["loss_actor"].detach())
+        float(make_loss(i, numbers, of_policy)(batch.clone())["loss_actor"].detach())
         for numbers in i["q_values"]
     ]
 
