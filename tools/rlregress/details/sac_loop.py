@@ -18,7 +18,7 @@ def _temperature_rate() -> Detail:
 
     return make_detail(
         "sac.temperature.learning_rate",
-        "Which learning rate does the temperature have, is it annealed, and who has the others?",
+        "Which learning rate does the temperature have, and is it annealed?",
         """The learning rate of the policy is set to ``policy_rate``, that of the Q networks to
         ``critic_rate`` (where they share one setting: to ``policy_rate``), nothing else; the
         policy's log-probability is ``log_prob`` in all states, so that the gradient of log alpha is
