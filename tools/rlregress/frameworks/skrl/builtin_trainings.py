@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Callable, Dict, List, Mapping, Sequence
+from typing import Any, Callable, Dict, List, Mapping, Sequence, Tuple
 
 import gymnasium
 import numpy as np
@@ -89,9 +89,13 @@ def _td3() -> Dict[str, Any]:
     explores = _noise("exploration_noise", GaussianNoise, mean=0.0, std=0.1)
     smooths = _noise("smooth_regularization_noise", GaussianNoise, mean=0.0, std=0.4)
     # a schedule for one of two
-    schedules = {"learning_rate_scheduler": (None, ExponentialLR)}
-    arguments = {"learning_rate_scheduler_kwargs": ({}, {"gamma": 0.9})}
-    return _off_policy(**explores, **smooths, grad_norm_clip=0.5, **schedules, **arguments)
+    return _off_policy(
+        **explores,
+        **smooths,
+        grad_norm_clip=0.5,
+        learning_rate_scheduler=(None, ExponentialLR),
+        learning_rate_scheduler_kwargs=({}, {"gamma": 0.9}),
+    )
 
 
 def _ddpg() -> Dict[str, Any]:
@@ -177,6 +181,13 @@ def _train(made: Training, steps: int = _STEPS) -> Any:
     return trainer
 
 
+def _trained(kind: str, environments: Any, seed: int) -> Tuple[Training, Any]:
+    set_seed(seed)
+    made = _made(kind, environments)
+    made.action_space.seed(seed)
+    return made, _train(made)
+
+
 def _restored(kind: str, trained: Training, environments: Any) -> None:
     """Files of an agent and of its memory, in new ones that go on."""
     again = _made(kind, environments)
@@ -204,11 +215,8 @@ def _evaluated(trainer: Any, may_fail: bool) -> None:
 def _training(kind: str) -> Any:
     def training(make_env: Callable[..., Any], seed: int) -> None:
         discrete = kind == "dqn"
-        for count in (2, 1):
-            set_seed(seed)
-            made = _made(kind, [make_env(discrete=discrete, first=n) for n in range(count)])
-            made.action_space.seed(seed)
-            trainer = _train(made)
+        _trained(kind, [make_env(discrete=discrete, first=n) for n in range(2)], seed)
+        made, trainer = _trained(kind, [make_env(discrete=discrete)], seed)
         # the evaluation of some versions reads what actions of DQN do not have
         _evaluated(trainer, may_fail=discrete)
         _restored(kind, made, [make_env(discrete=discrete)])
