@@ -83,15 +83,16 @@ def test_vectorisation(implementation):
 def test_temperature_learning_rate(implementation):
     """The learning rate of the temperature is 0.002, 0.005 or its own: its log10, last over first.
 
-    The policy's is 0.002 and that of the Q networks 0.005 (thesis, section 5.3; Table 8).
+    The policy's is 0.002 and that of the Q networks 0.005 (thesis, section 5.3; Table 8), and both
+    of these have what is set for them.
     """
     rate = implementation.probe(policy_rate=0.002, critic_rate=0.005)
     implementation.assert_documented(
         rate,
-        policy_rate=[-2.699, 1.0],  # Stable-Baselines3
-        critic_rate=[-2.301, 1.0],  # CleanRL
-        **{"own_3e-4": [-3.523, 1.0]},  # TorchRL's program
-        policy_rate_annealed=[-2.699, 0.0],
+        policy_rate=[-2.699, 1.0, 1.0, 1.0],  # Stable-Baselines3
+        critic_rate=[-2.301, 1.0, 1.0, 1.0],  # CleanRL
+        **{"own_3e-4": [-3.523, 1.0, 1.0, 1.0]},  # TorchRL's program
+        policy_rate_annealed=[-2.699, 0.0, 1.0, 1.0],
     )
 
 

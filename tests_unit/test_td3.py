@@ -186,11 +186,11 @@ def test_policy_delay(implementation):
 @pytest.mark.detail("td3.target_update.polyak")
 def test_target_update_polyak(implementation):
     """A target at 0 whose source is at 1 moves to 0.005, not to 0.995 (thesis, section 3.2)."""
-    moved = implementation.probe(source=[1.0, 3.0], target=[0.0, -1.0], tau=0.005)
+    moved = implementation.probe(source=[1.0, 3.0, -2.0], target=[0.0, -1.0, 2.0], tau=0.005)
     implementation.assert_documented(
         moved,
-        towards_source=[0.005, -0.98],  # all
-        flipped=[0.995, 2.98],
-        copy=[1.0, 3.0],
-        not_updated=[0.0, -1.0],
+        towards_source=[0.005, -0.98, 1.98],  # all
+        flipped=[0.995, 2.98, -1.98],
+        copy=[1.0, 3.0, -2.0],
+        not_updated=[0.0, -1.0, 2.0],
     )

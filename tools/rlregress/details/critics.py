@@ -15,8 +15,8 @@ _BATCH = 8
 _TERMINAL = """The update is fed ``batch_size`` equal transitions with reward ``reward`` that
     terminate (terminated = done = true, not truncated), so that the target y is the reward
     whatever the target networks and the policy say. """
-_CONSTANT_Q = """Each trained action-value network i is made constant: Q_i(s, a) = {name}[i] for
-    every s and a. """
+_CONSTANT_Q = """Each trained action-value network i outputs {name}[i] for the stored observation
+    and action; for others it may output other numbers. """
 TARGET_OBSERVED = """y is the number that the critics regress towards, in reward units; all
     samples of the batch are equal, so it is one number per case. Intercept it where the
     framework's code hands it to its distance function, or read it from the framework's own
@@ -139,9 +139,10 @@ def target_minimum(
     return make_detail(
         id,
         "How are the two target Q networks combined in the target?",
-        """Two cases. In case k the target network i is constant, Q'_i = target_q[k, i], and the
-        update is fed ``batch_size`` equal transitions with reward ``reward`` that neither terminate
-        nor truncate, discounted with ``discount``. """
+        """Two cases. In case k the target network i outputs target_q[k, i] for the next observation
+        and the next action; for others it may output other numbers. The update is fed
+        ``batch_size`` equal transitions with reward ``reward`` that neither terminate nor truncate,
+        discounted with ``discount``. """
         + extra
         + TARGET_OBSERVED
         + "Observed, [2]: y of case 0, y of case 1.",
@@ -197,18 +198,29 @@ def masked_target(i: Inputs, next_value: float, mask: str) -> np.ndarray:
     )
 
 
-def polyak(id: str, sources: tuple[str, ...]) -> Detail:
-    """Direction and coefficient of the soft target update."""
+#: of the first network, the second one and, where there is a third number, the policy
+TARGETS_OF_CRITICS = {"source": [1.0, 3.0], "target": [0.0, -1.0]}
+TARGETS_OF_ALL = {"source": [1.0, 3.0, -2.0], "target": [0.0, -1.0, 2.0]}
+_FILLED = """All parameters of the network k are set to source[k], and those of its target to
+    target[k]. The networks: """
+FILLED_CRITICS = _FILLED + "the two Q networks. "
+FILLED_ALL = _FILLED + "the two Q networks, and the policy. "
+
+
+def polyak(
+    id: str, sources: tuple[str, ...], filled: str, inputs: Mapping[str, Any], count: int
+) -> Detail:
+    """Direction and coefficient of the soft update of each target."""
     return make_detail(
         id,
         "In which direction, and by which fraction, do the target networks follow?",
-        """All parameters of the critics are set to source[k] and those of the target critics to
-        target[k] (k = 0, 1), and one target update of the framework runs, with the coefficient that
-        is the default in this scope; where there is none, the fraction that moves is set to
-        ``tau`` (a parameter that means the fraction kept is set to 1 - tau). Observed, [2]: a
-        parameter of a target critic after the update, for k = 0 and k = 1.""",
+        filled
+        + """One target update of the framework runs, with the coefficient that is the default in
+        this scope; where there is none, the fraction that moves is ``tau`` (a parameter that means
+        the fraction kept is 1 - tau). """
+        + f"Observed, [{count}]: a parameter of each target network after the update.",
         sources,
-        {"source": [1.0, 3.0], "target": [0.0, -1.0], "tau": 0.005},
+        {**inputs, "tau": 0.005},
         {
             "towards_source": (
                 "target <- (1 - tau) target + tau source, tau 0.005",

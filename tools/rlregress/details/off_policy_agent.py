@@ -122,7 +122,8 @@ def adam_epsilon(id: str, roles: str, count: int, sources: tuple[str, ...]) -> D
         "Which epsilon does Adam have?",
         f"""The optimisers that the framework builds by default (where epsilon has no default in the
         package, with the one named in its documented settings: 1e-4). Observed, [{count}]: the
-        logarithm to base 10 of Adam's epsilon {roles}.""",
+        logarithm to base 10 of Adam's epsilon {roles}; 0.0 where the optimiser of a part does not
+        hold all of its parameters, or holds others.""",
         sources,
         {"documented": 1e-4},
         {

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
+from rlregress.details import critics
 from rlregress.details.catalogue import Detail, Formula, Inputs, make_detail
 
 
@@ -15,20 +19,20 @@ def _moved(fraction: float) -> Formula:
     return formula
 
 
-def _coefficient(id: str) -> Detail:
+def _coefficient(id: str, filled: str, inputs: Mapping[str, Any], count: int) -> Detail:
     return make_detail(
         id,
         "Which share does the coefficient of the target update mean?",
-        """All parameters of the critics are set to source[k] and those of the target critics to
-        target[k] (k = 0, 1); the user sets the coefficient, by the name that the framework has for
-        it in this scope, to ``coefficient``; one target update runs. Observed, [2]: a parameter of
-        a target critic after it.""",
+        filled
+        + """The user sets the coefficient, by the name that the framework has for it in this
+        scope, to ``coefficient``; one target update runs. """
+        + f"Observed, [{count}]: a parameter of each target network after it.",
         (
             "thesis, section 5.2, Target network updating",
             "thesis, section 5.3, Target network updating",
             "thesis, Tables 7 and 8, footnote",
         ),
-        {"source": [1.0, 3.0], "target": [0.0, -1.0], "coefficient": 0.2},
+        {**inputs, "coefficient": 0.2},
         {
             "share_of_source": ("the share that comes from the trained network", _moved(0.2)),
             "share_kept": ("the share that the target network keeps", _moved(0.8)),
@@ -40,8 +44,10 @@ def _coefficient(id: str) -> Detail:
 
 
 DETAILS: tuple[Detail, ...] = (
-    _coefficient("sac.target_update.parameter"),
-    _coefficient("td3.target_update.parameter"),
+    _coefficient(
+        "sac.target_update.parameter", critics.FILLED_CRITICS, critics.TARGETS_OF_CRITICS, 2
+    ),
+    _coefficient("td3.target_update.parameter", critics.FILLED_ALL, critics.TARGETS_OF_ALL, 3),
     make_detail(
         "td3.target_noise.parameter",
         "Do standard deviation and bound of the target noise arrive where the user sets them?",

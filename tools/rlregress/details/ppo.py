@@ -256,7 +256,8 @@ def _optimiser() -> list[Detail]:
         make_detail(
             "ppo.adam.epsilon",
             "Which epsilon does Adam use by default?",
-            """Observed, [1]: log10 of the epsilon of the optimiser (an Adam) of this scope.""",
+            """Observed, [1]: log10 of the epsilon of the optimiser (an Adam) of this scope; 0.0
+            where it does not hold all parameters of policy and value, or holds others.""",
             ("The 32 details of PPO, general, 11",),
             {},
             {

@@ -112,7 +112,8 @@ def _actor_loss() -> Detail:
     return make_detail(
         "sac.actor_loss",
         "What does the policy maximise?",
-        """Two cases. In case k the trained Q network i is constant, Q_i = q_values[k, i], with
+        """Two cases. In case k the trained Q network i outputs q_values[k, i] for the stored
+        observation and the policy's action there; for others it may output other numbers. It has
         learning rate 0 where an update would move it first. """
         + _POLICY
         + "Observed, [2]: the actor loss of case 0 and of case 1.",
@@ -228,5 +229,8 @@ DETAILS: tuple[Detail, ...] = (
     critics.polyak(
         "sac.target_update.polyak",
         ("thesis, section 3.2", "thesis, section 5.3, Target network updating"),
+        critics.FILLED_CRITICS,
+        critics.TARGETS_OF_CRITICS,
+        2,
     ),
 )

@@ -14,7 +14,7 @@ _MODEL = "Haarnoja et al. 2019, appendix D"
 
 def _temperature_rate() -> Detail:
     def rate(of: str | float, remaining: float = 1.0) -> Formula:
-        return lambda i: [np.log10(i[of] if isinstance(of, str) else of), remaining]
+        return lambda i: [np.log10(i[of] if isinstance(of, str) else of), remaining, 1.0, 1.0]
 
     return make_detail(
         "sac.temperature.learning_rate",
@@ -23,8 +23,10 @@ def _temperature_rate() -> Detail:
         ``critic_rate`` (where they share one setting: to ``policy_rate``), nothing else; the
         policy's log-probability is ``log_prob`` in all states, so that the gradient of log alpha is
         constant and Adam moves log alpha by its learning rate. A run of the framework's own loop
-        with ``steps`` steps, an update after each. Observed, [2]: the logarithm to base 10 of the
-        first change of log alpha; its last change over its first.""",
+        with ``steps`` steps, an update after each. Observed, [4]: the logarithm to base 10 of the
+        first change of log alpha; its last change over its first; the learning rate with which the
+        Q networks are stepped at last, over the one that was set for them; the same of the
+        policy.""",
         ("thesis, section 5.3, Learning rate hyperparameter", "thesis, section 6.1, Table 8"),
         {
             "policy_rate": 0.002,
@@ -48,7 +50,7 @@ def _temperature_rate() -> Detail:
         # the first update of an annealed rate may come a step after the start
         tolerance=0.06,
         margin=4.0,
-        scales=(1.0, 1.0),
+        scales=(1.0, 1.0, 1.0, 1.0),
         consequence="""The temperature sets how much noise the policy keeps: with another rate
         exploration ends earlier or later, at the same settings.""",
     )

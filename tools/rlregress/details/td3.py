@@ -86,7 +86,8 @@ def _actor_loss() -> Detail:
     return make_detail(
         "td3.actor_loss",
         "Which Q network does the policy maximise?",
-        """Two cases. In case k the trained Q network i is constant, Q_i = q_values[k, i], with
+        """Two cases. In case k the trained Q network i outputs q_values[k, i] for the stored
+        observation and the policy's action there; for others it may output other numbers. It has
         learning rate 0 where an update would move it first. Observed, [2]: the actor loss of case
         0 and of case 1.""",
         ("thesis, equation 16", "Fujimoto et al. 2018, algorithm 1"),
@@ -224,7 +225,7 @@ DETAILS: tuple[Detail, ...] = (
     critics.target_minimum(
         "td3.target.minimum",
         ("thesis, equations 15 and 19", "Fujimoto et al. 2018"),
-        "The target networks ignore the action, so that the smoothing noise does not enter. ",
+        "The smoothing noise is 0, or the target networks ignore the action. ",
         {},
     ),
     _bootstrap(),
@@ -277,5 +278,8 @@ DETAILS: tuple[Detail, ...] = (
     critics.polyak(
         "td3.target_update.polyak",
         ("thesis, section 3.2", "thesis, section 5.2, Target network updating"),
+        critics.FILLED_ALL,
+        critics.TARGETS_OF_ALL,
+        3,
     ),
 )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import Any, Callable, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Iterator, List, Mapping, Optional, Sequence, Tuple
 
+import numpy as np
 import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
@@ -94,6 +95,28 @@ def norm_of_gradients(optimizer: Any) -> float:
     held = [p.grad for group in optimizer.param_groups for p in group["params"]]
     gradients = [gradient.double().flatten() for gradient in held if gradient is not None]
     return float(torch.cat(gradients).norm()) if gradients else 0.0
+
+
+def moved(
+    inputs: Mapping[str, Any], pairs: Sequence[Tuple[Any, Any]], update: Callable[[], Any]
+) -> np.ndarray:
+    """A parameter of each target after an update that starts with ``source`` and ``target``.
+
+    Args:
+        inputs: ``source`` and ``target``, a number for each pair.
+        pairs: of a network and its target.
+
+    Raises:
+        RuntimeError: the parameters of a target moved differently.
+    """
+    for (network, target), *numbers in zip(pairs, inputs["source"], inputs["target"]):
+        for filled, number in zip((network, target), numbers):
+            fill(filled.parameters(), number)
+    update()
+    after = [torch.cat([p.detach().flatten() for p in target.parameters()]) for _, target in pairs]
+    if any(bool((parameters != parameters[0]).any()) for parameters in after):
+        raise RuntimeError("the parameters of a target network moved differently")
+    return np.array([float(parameters[0]) for parameters in after])
 
 
 def fill(parameters: Any, number: float) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 import torch
@@ -114,10 +114,19 @@ def update_ratio(inputs: Inputs, parts: Sequence[str], runs: Iterable[Journal]) 
     )
 
 
-def temperature_rate(logs: Sequence[float]) -> np.ndarray:
-    """Logarithm of the first change of log alpha; its last change over its first."""
+def temperature_rate(
+    logs: Sequence[float], optimizers: Mapping[str, Any], rates: Mapping[str, float]
+) -> np.ndarray:
+    """Logarithm of the first change of log alpha; its last change over its first; other rates.
+
+    Args:
+        logs: log alpha before each of its steps, and behind the last one.
+        optimizers: of "critic" and of "actor".
+        rates: the learning rate that was set for each of these two.
+    """
     changes = np.abs(np.diff(logs))
-    return np.array([np.log10(changes[0]), changes[-1] / changes[0]])
+    others = [optimizers[r].param_groups[0]["lr"] / rates[r] for r in ("critic", "actor")]
+    return np.array([np.log10(changes[0]), changes[-1] / changes[0], *others])
 
 
 def update_order(

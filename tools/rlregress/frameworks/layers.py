@@ -28,6 +28,21 @@ def make_constant(network: nn.Module, numbers: Any) -> None:
         layer.bias.copy_(fixed.expand_as(layer.bias))
 
 
+def make_pinned(network: nn.Module, call: Callable[[], torch.Tensor], numbers: Any) -> None:
+    """Let a network output these numbers, or one number, for one input, and others elsewhere.
+
+    An update that evaluates it on another input shows that.
+
+    Args:
+        call: evaluates it on the input, [1, outputs].
+    """
+    layer = last_linear(network)
+    with torch.no_grad():
+        found = call()[0]
+        fixed = torch.as_tensor(np.asarray(numbers, dtype=np.float64), dtype=layer.bias.dtype)
+        layer.bias.add_(fixed.expand_as(layer.bias) - found)
+
+
 def architecture(
     hidden: Iterable[Sequence[int]], critics: int, activation: Sequence[float], shared: bool
 ) -> np.ndarray:
@@ -117,6 +132,21 @@ def ppo_initialisation(layers: Sequence[nn.Linear]) -> List[float]:
     if any(bool((bias != bias[0]).any()) for bias in biases):
         return [*gains, -1.0]
     return [*gains, max(float(bias.abs().max()) for bias in biases)]
+
+
+def log_epsilon(optimizer: torch.optim.Optimizer, own: Iterable[torch.Tensor]) -> float:
+    """Logarithm to base 10 of Adam's epsilon; 0.0 unless it holds just these parameters.
+
+    Raises:
+        RuntimeError: it is no Adam.
+    """
+    if not isinstance(optimizer, torch.optim.Adam):
+        raise RuntimeError(f"the optimiser is no Adam but {type(optimizer).__name__}")
+    held = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
+    if held != set(map(id, own)):
+        return 0.0
+    (epsilon,) = {group["eps"] for group in optimizer.param_groups}
+    return float(np.log10(epsilon))
 
 
 def gradient_norm(

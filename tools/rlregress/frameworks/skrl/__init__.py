@@ -30,6 +30,7 @@ class Skrl(Adapter):
     algorithms = ("ppo", "sac", "td3")
     behavior_only = ("dqn", "ddpg")
     recorded_methods = (
+        "rlregress.frameworks.skrl.builtin_trainings:Look.numbers",
         "skrl.resources.preprocessors.torch.running_standard_scaler:RunningStandardScaler.forward",
     )
     logged = ("skrl.agents.torch.base:Agent.track_data",)

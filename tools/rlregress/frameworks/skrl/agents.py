@@ -69,6 +69,7 @@ class _Network(Model):
 
     def __init__(self, inputs: int, outputs: int, layers: Layers, spaces: Any) -> None:
         Model.__init__(self, **spaces, device="cpu")
+        self._sees_states = spaces.get("state_space") is not None
         made = []
         for size in layers.sizes:
             made += [nn.Linear(inputs, size), layers.activation()]
@@ -77,10 +78,14 @@ class _Network(Model):
         self._squash = layers.squash
 
     def outputs(self, inputs: Any) -> torch.Tensor:
-        """What the layers say of observations, or of these and actions."""
-        given, actions = compat.observations(inputs), inputs.get("taken_actions")
-        both = actions is not None and not isinstance(self, Gaussian)
-        outputs = self.net(torch.cat([given, actions], dim=1) if both else given)
+        """What the layers say of observations, states beside them, and actions."""
+        given = [compat.observations(inputs)]
+        if self._sees_states:
+            given.append(inputs["states"])
+        actions = inputs.get("taken_actions")
+        if actions is not None and not isinstance(self, GaussianMixin):
+            given.append(actions)
+        outputs = self.net(torch.cat(given, dim=1))
         if not self._squash:
             return outputs
         low, high = (torch.as_tensor(getattr(self.action_space, end)) for end in ("low", "high"))
@@ -112,6 +117,29 @@ class Gaussian(GaussianMixin, _Network):
         return compat.gaussian(self.outputs(inputs), self.log_std)
 
 
+class Shared(GaussianMixin, DeterministicMixin, _Network):
+    """A model of both: the last output of its layers is the value."""
+
+    def __init__(self, inputs: int, outputs: int, *made: Any) -> None:
+        _Network.__init__(self, inputs, outputs + 1, *made)
+        DeterministicMixin.__init__(self)
+        GaussianMixin.__init__(self)
+        self.log_std = nn.Parameter(torch.zeros(self.num_actions))
+
+    def act(self, inputs: Any, role: str = "") -> Any:
+        """As the mixin of the role."""
+        return (DeterministicMixin if role == "value" else GaussianMixin).act(
+            self, inputs, role=role
+        )
+
+    def compute(self, inputs: Any, role: str = "") -> Any:
+        """The value, or the mean."""
+        outputs = self.outputs(inputs)
+        if role == "value":
+            return outputs[:, -1:], {}
+        return compat.gaussian(outputs[:, :-1], self.log_std)
+
+
 class Training:
     """An agent in its environments.
 
@@ -123,6 +151,8 @@ class Training:
         vectorised: further arguments of gymnasium's ``SyncVectorEnv``, which one environment is put
             into too if they are given.
         memory: further arguments of the memory, or its ``kind``.
+        shared: policy and value are one model.
+        names: of its models, where it has fewer than it learns with.
         settings: of the agent, in the names of skrl 2.
 
     Attributes:
@@ -138,6 +168,8 @@ class Training:
         layers: Layers = Layers(),  # noqa: B008 - a tuple
         vectorised: Optional[Mapping[str, Any]] = None,
         memory: Mapping[str, Any] = {},  # noqa: B006 - read only
+        shared: bool = False,
+        names: Sequence[str] = (),
         **settings: Any,
     ) -> None:
         self.environments = list(environments) or [Scripted()]
@@ -145,11 +177,16 @@ class Training:
         spaces = {
             "observation_space": self._env.observation_space,
             "action_space": self._env.action_space,
+            **compat.state_space(self._env),
         }
         count = {"num_envs": len(self.environments), **memory}
         memory_kind = count.pop("kind", RandomMemory)
         self.memory = memory_kind(memory_size=rows, device="cpu", **count)
-        self.models = {name: _model(kind, name, spaces, layers) for name in MODELS[kind]}
+        self.models = {name: _model(kind, name, spaces, layers) for name in names or MODELS[kind]}
+        if shared:
+            given, plain = _width(spaces), layers._replace(squash=False)
+            both = Shared(given, spaces["action_space"].shape[0], plain, spaces)
+            self.models = dict.fromkeys(self.models, both)
         self.agent = compat.agent(kind, settings, models=self.models, memory=self.memory, **spaces)
         attributes = _OPTIMIZERS[kind]
         self.optimizers: Dict[str, Any] = {
@@ -165,9 +202,7 @@ class Training:
 
     def trainer(self, steps: int) -> Any:
         """Its trainer for ``steps`` steps of all environments; it makes the agent ready."""
-        options = {"timesteps": steps, "headless": True, "disable_progressbar": True}
-        options["close_environment_at_exit"] = False
-        return SequentialTrainer(env=self._env, agents=self.agent, cfg=options)
+        return _trainer(self._env, self.agent, steps)
 
     def run(self, steps: int) -> None:
         """Train for ``steps`` steps of all environments."""
@@ -187,6 +222,20 @@ class Training:
         return compat.stored(self.memory, name)
 
 
+def together(trainings: Sequence[Training], steps: int) -> Any:
+    """A trainer for ``steps`` steps of all environments, in which each agent has its own."""
+    environment = _wrapped([one for made in trainings for one in made.environments], {})
+    counts = [len(made.environments) for made in trainings]
+    agents = [made.agent for made in trainings]
+    return _trainer(environment, agents, steps, **{compat.SCOPES: counts})
+
+
+def _trainer(environment: Any, agents: Any, steps: int, **more: Any) -> Any:
+    options = {"timesteps": steps, "headless": True, "disable_progressbar": True}
+    options["close_environment_at_exit"] = False
+    return SequentialTrainer(env=environment, agents=agents, cfg=options, **more)
+
+
 def _wrapped(environments: Any, vectorised: Optional[Mapping[str, Any]]) -> Any:
     if len(environments) == 1 and vectorised is None:
         return wrap_env(environments[0], wrapper="gymnasium", verbose=False)
@@ -195,8 +244,14 @@ def _wrapped(environments: Any, vectorised: Optional[Mapping[str, Any]]) -> Any:
     return wrap_env(together, wrapper="gymnasium", verbose=False)
 
 
+def _width(spaces: Any) -> int:
+    """Numbers of an observation, and of the state beside it."""
+    given = (spaces["observation_space"], spaces.get("state_space"))
+    return sum(space.shape[0] for space in given if space is not None)
+
+
 def _model(kind: str, name: str, spaces: Any, layers: Layers) -> Any:
-    observed, plain = spaces["observation_space"].shape[0], layers._replace(squash=False)
+    observed, plain = _width(spaces), layers._replace(squash=False)
     if kind == "dqn":
         return Deterministic(observed, int(spaces["action_space"].n), plain, spaces)
     dimensions = spaces["action_space"].shape[0]

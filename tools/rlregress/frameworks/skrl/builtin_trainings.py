@@ -1,29 +1,50 @@
 """Built-in trainings for traces: agents on two environments side by side, and on one.
 
-Each trains by skrl's trainer, through what its agent does only now and then, and is evaluated.
+Each trains by skrl's trainer, through what its agent does only now and then. The second one has
+states beside its observations and, where there can be one, a model for both policy and value. It is
+evaluated and saved, and what is loaded trains on. A policy alone is evaluated as well.
 """
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Callable, Dict, List, Mapping, Sequence, Tuple
 
+import gymnasium
+import numpy as np
 from skrl.resources.noises.torch import GaussianNoise, OrnsteinUhlenbeckNoise
 from skrl.resources.preprocessors.torch import RunningStandardScaler
 from skrl.utils import set_seed
-from torch.optim.lr_scheduler import LinearLR
+from torch.optim.lr_scheduler import ExponentialLR, LinearLR
 
 from rlregress.frameworks.framework_errors import raised_in
 from rlregress.frameworks.skrl import compat
-from rlregress.frameworks.skrl.agents import Layers, Training
+from rlregress.frameworks.skrl.agents import Layers, Training, together
 
 _STEPS = 64
 #: it tracks what it would write, and does not come to that
 _NEVER_WRITES = 10**6
-_SCHEDULE = {
-    "learning_rate_scheduler": LinearLR,
+_LAYERS = Layers(sizes=(16, 16))
+#: those of policy, of values and of the temperature: another rate and another schedule for each
+_RATES = (0.001, 0.002, 0.003)
+_SCHEDULES = (
     # at its end before the training is
-    "learning_rate_scheduler_kwargs": {"start_factor": 1.0, "end_factor": 0.1, "total_iters": 6},
-}
+    (LinearLR, {"start_factor": 1.0, "end_factor": 0.1, "total_iters": 6}),
+    (ExponentialLR, {"gamma": 0.9}),
+    (ExponentialLR, {"gamma": 0.8}),
+)
+
+
+def _schedules(count: int) -> Dict[str, Any]:
+    """Rates and schedules of so many optimisers; of one alone they are no tuples."""
+    kinds, arguments = zip(*_SCHEDULES[:count])
+    one = count == 1
+    return {
+        "learning_rate": _RATES[0] if one else _RATES[:count],
+        "learning_rate_scheduler": kinds[0] if one else kinds,
+        "learning_rate_scheduler_kwargs": arguments[0] if one else arguments,
+    }
 
 
 def _scaled(name: str, size: Any) -> Dict[str, Any]:
@@ -31,13 +52,21 @@ def _scaled(name: str, size: Any) -> Dict[str, Any]:
     return {f"{name}_preprocessor": RunningStandardScaler, f"{name}_preprocessor_kwargs": kwargs}
 
 
-def _on_policy(**settings: Any) -> Dict[str, Any]:
-    # 32 rows in 3 minibatches: the last one is another than the others
-    scaled = {**_scaled("observation", 3), **_scaled("value", 1)}
-    return {"rows": 16, "rollouts": 16, "mini_batches": 3, **scaled, **_SCHEDULE, **settings}
+def _on_policy(rates: int = 2, **settings: Any) -> Dict[str, Any]:
+    return {
+        # 32 rows in 3 minibatches: the last one is another than the others
+        "rows": 16,
+        "rollouts": 16,
+        "mini_batches": 3,
+        "time_limit_bootstrap": True,
+        **_scaled("observation", 3),
+        **_scaled("value", 1),
+        **_schedules(rates),
+        **settings,
+    }
 
 
-def _off_policy(**settings: Any) -> Dict[str, Any]:
+def _off_policy(rates: int = 2, **settings: Any) -> Dict[str, Any]:
     # the memory is full after a third of the training
     return {
         "rows": 20,
@@ -47,7 +76,7 @@ def _off_policy(**settings: Any) -> Dict[str, Any]:
         "random_timesteps": 6,
         "learning_starts": 12,
         **_scaled("observation", 3),
-        **_SCHEDULE,
+        **_schedules(rates),
         **settings,
     }
 
@@ -59,7 +88,14 @@ def _noise(name: str, kind: Any, **arguments: float) -> Dict[str, Any]:
 def _td3() -> Dict[str, Any]:
     explores = _noise("exploration_noise", GaussianNoise, mean=0.0, std=0.1)
     smooths = _noise("smooth_regularization_noise", GaussianNoise, mean=0.0, std=0.4)
-    return _off_policy(**explores, **smooths, grad_norm_clip=0.5)
+    # a schedule for one of two
+    return _off_policy(
+        **explores,
+        **smooths,
+        grad_norm_clip=0.5,
+        learning_rate_scheduler=(None, ExponentialLR),
+        learning_rate_scheduler_kwargs=({}, {"gamma": 0.9}),
+    )
 
 
 def _ddpg() -> Dict[str, Any]:
@@ -73,14 +109,14 @@ SETTINGS: Mapping[str, Callable[[], Dict[str, Any]]] = {
         value_clip=0.2,
         entropy_loss_scale=0.01,
         kl_threshold=0.5,
-        time_limit_bootstrap=True,
     ),
     "a2c": lambda: _on_policy(entropy_loss_scale=0.01),
-    "trpo": lambda: _on_policy(learning_epochs=2),
-    "sac": lambda: _off_policy(grad_norm_clip=0.5),
+    "trpo": lambda: _on_policy(1, learning_epochs=2),
+    "sac": lambda: _off_policy(3, grad_norm_clip=0.5),
     "td3": _td3,
     "ddpg": _ddpg,
     "dqn": lambda: _off_policy(
+        1,
         update_interval=2,
         target_update_interval=3,
         exploration_scheduler=compat.epsilon(1.0, 0.1, 20),
@@ -88,29 +124,118 @@ SETTINGS: Mapping[str, Callable[[], Dict[str, Any]]] = {
 }
 
 
-def _trained(kind: str, made: Any, seed: int) -> Any:
-    set_seed(seed)
-    agent = Training(kind, *made, layers=Layers(sizes=(16, 16)), **SETTINGS[kind]())
-    agent.action_space.seed(seed)
-    trainer = agent.trainer(_STEPS)
-    agent.agent.write_interval = _NEVER_WRITES
+#: kinds whose policy and value may be one model
+_SHARING = ("ppo", "a2c")
+
+
+class Look:
+    """What a user looks at: a trace has what ``numbers`` hands back."""
+
+    def numbers(self, tensors: Sequence[Any]) -> List[float]:
+        """All numbers of some tensors."""
+        return [number for tensor in tensors for number in tensor.double().flatten().tolist()]
+
+
+class _WithStates(gymnasium.Env):
+    """An environment that has a state beside its observations, of two numbers."""
+
+    state_space = gymnasium.spaces.Box(-np.inf, np.inf, (2,), np.float32)
+
+    def __init__(self, environment: Any) -> None:
+        self._environment = environment
+        self.observation_space = environment.observation_space
+        self.action_space = environment.action_space
+        self._state = np.zeros(2, np.float32)
+
+    def reset(self, **options: Any) -> Any:
+        """As that of the environment."""
+        return self._kept(*self._environment.reset(**options))
+
+    def step(self, action: Any) -> Any:
+        """As that of the environment."""
+        return self._kept(*self._environment.step(action))
+
+    def _kept(self, observation: Any, *rest: Any) -> Any:
+        self._state = 1.0 - 2.0 * observation[:2]
+        return (observation, *rest)
+
+    def state(self) -> Any:
+        """At this step."""
+        return self._state
+
+
+def _made(kind: str, environments: Any, names: Sequence[str] = ()) -> Training:
+    alone = len(environments) == 1
+    given = SETTINGS[kind]()
+    if alone and not compat.FIRST:
+        environments = [_WithStates(one) for one in environments]
+        given.update(_scaled("state", 2))
+    sharing = alone and kind in _SHARING and not names
+    return Training(kind, *environments, layers=_LAYERS, shared=sharing, names=names, **given)
+
+
+def _train(made: Training, steps: int = _STEPS) -> Any:
+    trainer = made.trainer(steps)
+    made.agent.write_interval = _NEVER_WRITES
     trainer.train()
     return trainer
+
+
+def _trained(kind: str, environments: Any, seed: int) -> Tuple[Training, Any]:
+    set_seed(seed)
+    made = _made(kind, environments)
+    made.action_space.seed(seed)
+    return made, _train(made)
+
+
+def _restored(kind: str, trained: Training, environments: Any) -> None:
+    """Files of an agent and of its memory, in new ones that go on."""
+    again = _made(kind, environments)
+    again.trainer(1)
+    with TemporaryDirectory(prefix="rlregress-") as folder:
+        saved = str(Path(folder, "agent.pt"))
+        trained.agent.save(saved)
+        again.agent.load(saved)
+        trained.memory.save(folder)
+        (rows,) = Path(folder, "memories").iterdir()
+        again.memory.load(str(rows))
+    names = sorted(again.memory.get_tensor_names())
+    Look().numbers([getattr(again.memory, f"_tensor_{name}") for name in names])
+    _train(again, _STEPS // 2)
+
+
+def _evaluated(trainer: Any, may_fail: bool) -> None:
+    try:
+        trainer.eval()
+    except AttributeError as error:
+        if not (may_fail and raised_in(error, "skrl")):
+            raise
 
 
 def _training(kind: str) -> Any:
     def training(make_env: Callable[..., Any], seed: int) -> None:
         discrete = kind == "dqn"
         _trained(kind, [make_env(discrete=discrete, first=n) for n in range(2)], seed)
-        trainer = _trained(kind, [make_env(discrete=discrete)], seed)
-        try:
-            trainer.eval()
-        except AttributeError as error:
-            # the evaluation of some versions reads what actions of DQN do not have
-            if kind != "dqn" or not raised_in(error, "skrl"):
-                raise
+        made, trainer = _trained(kind, [make_env(discrete=discrete)], seed)
+        # the evaluation of some versions reads what actions of DQN do not have
+        _evaluated(trainer, may_fail=discrete)
+        _restored(kind, made, [make_env(discrete=discrete)])
+        if "policy" in made.models:
+            _made(kind, [make_env()], names=("policy",)).trainer(_STEPS // 2).eval()
 
     return training
 
 
-TRAININGS = {kind: _training(kind) for kind in SETTINGS}
+def _simultaneous(make_env: Callable[..., Any], seed: int) -> None:
+    """Two agents, each of which has one of the environments of a trainer."""
+    set_seed(seed)
+    settings = SETTINGS["ppo"]()
+    made = [Training("ppo", make_env(first=n), layers=_LAYERS, **settings) for n in range(2)]
+    trainer = together(made, _STEPS)
+    for one in made:
+        one.agent.write_interval = _NEVER_WRITES
+    trainer.train()
+    trainer.eval()
+
+
+TRAININGS = {**{kind: _training(kind) for kind in SETTINGS}, "simultaneous": _simultaneous}

@@ -20,6 +20,9 @@ UPDATE = "_update" if FIRST else "update"
 #: name of what a model is given to act on
 OBSERVATIONS = "states" if FIRST else "observations"
 
+#: what a trainer of several agents calls how many environments each of them has
+SCOPES = "agents_scope" if FIRST else "scopes"
+
 #: method of a memory by which an on-policy agent reads its minibatches: a release began to shuffle
 SAMPLING = "sample_all" if "sample_all(" in inspect.getsource(ppo.PPO) else "sample"
 
@@ -46,6 +49,10 @@ def _of_first(kind: str, settings: Mapping[str, Any]) -> Dict[str, Any]:
     if rates is not None:
         names = _RATES.get(kind, ("learning_rate",))
         given.update(zip(names, rates if isinstance(rates, tuple) else (rates,) * len(names)))
+    for name in ("learning_rate_scheduler", "learning_rate_scheduler_kwargs"):
+        if isinstance(given.get(name), tuple):
+            # one for all of them
+            given[name] = given[name][0]
     if "value_clip" in given:
         given["clip_predicted_values"] = given["value_clip"] > 0
     for noise in ("exploration_noise", "smooth_regularization_noise"):
@@ -123,6 +130,12 @@ def stored(memory: Any, name: str) -> Any:
     """A tensor of a memory, by its name in skrl 2: [rows, environments, dimensions]."""
     names = {"observations": "states", "next_observations": "next_states"}
     return memory.get_tensor_by_name(names.get(name, name) if FIRST else name)
+
+
+def state_space(environment: Any) -> Dict[str, Any]:
+    """The space of states beside observations, of an environment that has them; none in skrl 1."""
+    space = None if FIRST else getattr(environment, "state_space", None)
+    return {} if space is None else {"state_space": space}
 
 
 def setting(of: Any, name: str) -> Any:

@@ -11,6 +11,7 @@ from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers.rollouts import Optimiser, constant_rollouts
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.stubs import precise
+from rlregress.frameworks.layers import log_epsilon
 
 
 def policy_loss(source: Source, inputs: Inputs) -> np.ndarray:
@@ -162,10 +163,8 @@ def gradient_clip(source: Source, inputs: Inputs) -> np.ndarray:
 
 def adam_epsilon(source: Source, inputs: Inputs) -> np.ndarray:
     """log10 of the epsilon of the script's optimiser."""
-    optimizer = Optimiser(source, 2).names["optimizer"]
-    if not isinstance(optimizer, torch.optim.Adam):
-        raise TypeError(f"the optimiser is {type(optimizer).__name__}, not Adam")
-    return np.array([np.log10(optimizer.param_groups[0]["eps"])])
+    names = Optimiser(source, 2).names
+    return np.array([log_epsilon(names["optimizer"], names["agent"].parameters())])
 
 
 PROBES: Dict[str, Callable[[Source, Inputs], np.ndarray]] = {

@@ -87,13 +87,15 @@ def _temperature_rate(source: Source, inputs: Inputs) -> np.ndarray:
         if role == "temperature":
             recorded.append(float(stepping.param_groups[0]["params"][0].detach()))
 
+    rates = {"critic": float(inputs["critic_rate"]), "actor": float(inputs["policy_rate"])}
     _, ended = off_policy_runs.run(
         source, _SCRIPT, int(inputs["steps"]),
         lambda names: _report(names, float(inputs["log_prob"])), look,
-        batch_size=int(inputs["batch_size"]), policy_lr=float(inputs["policy_rate"]),
-        q_lr=float(inputs["critic_rate"]),
+        batch_size=int(inputs["batch_size"]), policy_lr=rates["actor"], q_lr=rates["critic"],
     )  # fmt: skip
-    return temperature_rate([*recorded, float(ended["log_alpha"].detach())])
+    optimizers = {role: off_policy_runs.optimizer(ended.globals, role) for role in rates}
+    logs = [*recorded, float(ended["log_alpha"].detach())]
+    return temperature_rate(logs, optimizers, rates)
 
 
 def _temperature_initial(source: Source, inputs: Inputs) -> np.ndarray:

@@ -6,11 +6,10 @@ from functools import partial
 from typing import Any, Mapping
 
 import numpy as np
-import torch
 
 from rlregress.frameworks import watched_updates
 from rlregress.frameworks.base import Inputs, Probe
-from rlregress.frameworks.layers import make_constant
+from rlregress.frameworks.layers import log_epsilon, make_constant
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.probes.helpers import trainings
 from rlregress.frameworks.scripted import Scripted
@@ -88,10 +87,10 @@ def _normalisation_of_one(inputs: Inputs) -> np.ndarray:
 
 def _adam_epsilon(inputs: Inputs) -> np.ndarray:
     del inputs
-    optimizer = trainings.make(Scripted(), 8).alg.optimizer
-    if not isinstance(optimizer, torch.optim.Adam):
-        raise RuntimeError(f"the optimiser is no Adam but {type(optimizer).__name__}")
-    return np.log10([optimizer.param_groups[0]["eps"]])
+    agent = trainings.make(Scripted(), 8).alg
+    models = {id(model): model for model in (compat.policy(agent), getattr(agent, "critic", None))}
+    held = [p for model in models.values() if model is not None for p in model.parameters()]
+    return np.array([log_epsilon(agent.optimizer, held)])
 
 
 PROBES: Mapping[str, Probe] = {

@@ -6,11 +6,11 @@ from functools import partial
 from typing import Mapping
 
 import numpy as np
-import torch
 
 from rlregress.frameworks import watched_updates
 from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.driven import fill
+from rlregress.frameworks.layers import log_epsilon
 from rlregress.frameworks.recorded_update import recorded_update
 from rlregress.frameworks.sb3.probes.helpers import ppo_updates
 from rlregress.frameworks.sb3.probes.helpers.on_policy import OF_PPO, OnPolicy, measured
@@ -84,10 +84,8 @@ def _normalisation_epsilon(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
 
 
 def _adam_epsilon(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
-    optimizer = ppo_updates.make(kind, 8).policy.optimizer
-    if not isinstance(optimizer, torch.optim.Adam):
-        raise RuntimeError(f"the optimiser is no Adam but {type(optimizer).__name__}")
-    return np.log10([optimizer.param_groups[0]["eps"]])
+    policy = ppo_updates.make(kind, 8).policy
+    return np.array([log_epsilon(policy.optimizer, policy.parameters())])
 
 
 PROBES: Mapping[str, Probe] = {

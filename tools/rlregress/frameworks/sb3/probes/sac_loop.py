@@ -66,7 +66,7 @@ def update_schedule(algorithm: Any, inputs: Inputs) -> np.ndarray:
 
 
 def temperature_rate(algorithm: Any, inputs: Inputs) -> np.ndarray:
-    """First change of log alpha; its last change over its first."""
+    """First change of log alpha; its last change over its first; rates of critics and policy."""
     recorded: List[float] = []
 
     def prepare(agent: Any) -> None:
@@ -75,15 +75,20 @@ def temperature_rate(algorithm: Any, inputs: Inputs) -> np.ndarray:
             lambda *_: recorded.append(float(agent.log_ent_coef.detach()))
         )
 
+    rate = float(inputs["policy_rate"])
     _, agent = off_policy_loops.run(
         algorithm,
         int(inputs["steps"]),
         prepare=prepare,
         learning_starts=0,
-        learning_rate=float(inputs["policy_rate"]),
+        learning_rate=rate,
         batch_size=int(inputs["batch_size"]),
     )
-    return journals.temperature_rate([*recorded, float(agent.log_ent_coef.detach())])
+    return journals.temperature_rate(
+        [*recorded, float(agent.log_ent_coef.detach())],
+        constant_agents.optimizers(agent),
+        {"critic": rate, "actor": rate},
+    )
 
 
 def temperature_initial(algorithm: Any, inputs: Inputs) -> np.ndarray:

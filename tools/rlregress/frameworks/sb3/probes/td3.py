@@ -26,7 +26,11 @@ def _leave(agent: Any, inputs: Inputs) -> None:
 
 def _target_minimum(inputs: Inputs) -> np.ndarray:
     return np.array(
-        [critics.target(TD3, inputs, target_q, _leave) for target_q in inputs["target_q"]]
+        [
+            # what the critics are pinned at has no noise
+            critics.target(TD3, inputs, target_q, _leave, target_policy_noise=0.0)
+            for target_q in inputs["target_q"]
+        ]
     )
 
 

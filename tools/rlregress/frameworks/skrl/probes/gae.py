@@ -6,6 +6,7 @@ from typing import Any, List, Mapping
 
 import numpy as np
 import torch
+from skrl.resources.preprocessors.torch import RunningStandardScaler
 
 from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.driven import fill
@@ -14,16 +15,35 @@ from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.skrl.agents import Layers, Training
 from rlregress.frameworks.skrl.probes.helpers.ppo_trainings import train
 
+#: values are scaled, with statistics of so many rows that a rollout does not move them
+_MEAN, _DEVIATION, _ROWS = 1.0, 2.0, 1e12
+_SCALED = {
+    "value_preprocessor": RunningStandardScaler,
+    "value_preprocessor_kwargs": {"size": 1, "device": "cpu", "clip_threshold": float("inf")},
+}
+
+
+def _set_value(training: Training, slope: float, number: float = 0.0) -> None:
+    """Let the value be linear in the observation, in the units of rewards."""
+    layer = last_linear(training.models["value"])
+    fill([layer.weight], slope / _DEVIATION)
+    fill([layer.bias], (number - _MEAN) / _DEVIATION)
+
 
 def _identity(training: Training) -> None:
     """Let the value of an observation be its number."""
-    layer = last_linear(training.models["value"])
-    fill([layer.weight], 1.0)
-    fill([layer.bias], 0.0)
+    scaler = training.agent.checkpoint_modules["value_preprocessor"]
+    scaler.running_mean[:], scaler.running_variance[:] = _MEAN, _DEVIATION**2
+    scaler.current_count.fill_(_ROWS)
+    _set_value(training, 1.0)
 
 
 def _segment(inputs: Inputs, prepare: Any = _identity, **settings: Any) -> List[torch.Tensor]:
-    """Advantages and value targets of a rollout, [T] each: values stored, and added to these."""
+    """Advantages and value targets of a rollout, [T] each: values stored, and added to these.
+
+    The value network says scaled values, which have to be scaled back wherever they are added to
+    rewards.
+    """
     found: List[torch.Tensor] = []
     steps = len(inputs["rewards"])
     script = {name: inputs[name] for name in ("terminated", "truncated") if name in inputs}
@@ -36,7 +56,8 @@ def _segment(inputs: Inputs, prepare: Any = _identity, **settings: Any) -> List[
 
     def look(tensors: Any) -> None:
         returns, values = (
-            tensors[name][:, 0, 0].clone().double() for name in ("returns", "values")
+            _MEAN + _DEVIATION * tensors[name][:, 0, 0].clone().double()
+            for name in ("returns", "values")
         )
         # the advantages that are stored have been normalised
         found[:] = [returns - values, returns]
@@ -51,6 +72,7 @@ def _segment(inputs: Inputs, prepare: Any = _identity, **settings: Any) -> List[
         learning_rate=0.0,
         discount_factor=float(inputs["discount"]),
         gae_lambda=float(inputs.get("trace", 0.0)),
+        **_SCALED,
         **settings,
     )
     return found
@@ -69,8 +91,7 @@ def _stored_values(inputs: Inputs) -> np.ndarray:
 
         def later(enabled: bool = True) -> Any:
             if enabled:
-                fill([last_linear(value).weight], 0.0)
-                fill([last_linear(value).bias], inputs["next_value"])
+                _set_value(training, 0.0, inputs["next_value"])
             return mode(enabled)
 
         value.train = later

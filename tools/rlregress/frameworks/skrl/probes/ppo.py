@@ -11,7 +11,7 @@ import torch
 from rlregress.frameworks import watched_updates
 from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.driven import fill
-from rlregress.frameworks.layers import linear_layers, make_constant
+from rlregress.frameworks.layers import linear_layers, log_epsilon, make_constant
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.skrl.agents import Training
 from rlregress.frameworks.skrl.probes.helpers import instantiated
@@ -78,7 +78,9 @@ def _normalisation_of_one(inputs: Inputs) -> np.ndarray:
 
 
 def _adam_epsilon(inputs: Inputs) -> np.ndarray:
-    return np.log10([Training("ppo").optimizers["policy"].param_groups[0]["eps"]])
+    made = Training("ppo")
+    held = [parameter for model in made.models.values() for parameter in model.parameters()]
+    return np.array([log_epsilon(made.optimizers["policy"], held)])
 
 
 def _initialisation(inputs: Inputs) -> np.ndarray:

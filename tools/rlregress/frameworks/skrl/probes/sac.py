@@ -127,12 +127,13 @@ def _temperature_rate(inputs: Inputs) -> np.ndarray:
         hook = training.optimizers["temperature"].register_step_pre_hook
         hook(lambda *_: look(training))
 
-    rate = float(inputs["policy_rate"])
+    rates = {"critic": float(inputs["critic_rate"]), "actor": float(inputs["policy_rate"])}
+    own = (rates["actor"], rates["critic"], rates["actor"])
     _, training = critics.loop(
-        "sac", int(inputs["steps"]), prepare=prepare, learning_rate=rate, batch_size=2
+        "sac", int(inputs["steps"]), prepare=prepare, learning_rate=own, batch_size=2
     )
     look(training)
-    return journals.temperature_rate(recorded)
+    return journals.temperature_rate(recorded, training.optimizers, rates)
 
 
 def _temperature_initial(inputs: Inputs) -> np.ndarray:

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.layers import log_epsilon
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import IndependentNormal
 from rlregress.frameworks.torchrl.probes.helpers import programs, tiny_trainers
@@ -104,11 +105,9 @@ def _script_gradient_clip(i: Inputs) -> float:
 
 
 def _script_adam_epsilon(i: Inputs) -> float:
-    run = programs.ppo(_bandit([1.0, -3.0]), _plain(), 2, 2)
-    epsilons = {group["eps"] for group in run.optimizer.param_groups}
-    if len(epsilons) != 1:
-        raise ValueError(f"the parameter groups have different epsilons: {sorted(epsilons)}")
-    return float(np.log10(epsilons.pop()))
+    models = _plain()
+    run = programs.ppo(_bandit([1.0, -3.0]), models, 2, 2)
+    return log_epsilon(run.optimizer, [p for model in models for p in model.parameters()])
 
 
 PROBES: Dict[Tuple[str, str], Raw] = {

@@ -89,8 +89,10 @@ def _update_schedule(i: Inputs) -> np.ndarray:
 def _temperature_rate(i: Inputs) -> np.ndarray:
     recorded: List[float] = []
     made: List[Any] = []
+    optimizers: Dict[str, Any] = {}
 
     def look(optimizer: Any, parts: List[str]) -> None:
+        optimizers.update(dict.fromkeys(parts, optimizer))
         if "temperature" in parts:
             recorded.append(float(made[0].log_alpha.detach()))
 
@@ -100,7 +102,8 @@ def _temperature_rate(i: Inputs) -> np.ndarray:
             frames_per_batch=int(i["collected_at_once"]), batch_size=int(i["batch_size"]),
             lr=i["policy_rate"],
         )  # fmt: skip
-    return temperature_rate([*recorded, float(made[0].log_alpha.detach())])
+    rates = dict.fromkeys(("critic", "actor"), float(i["policy_rate"]))
+    return temperature_rate([*recorded, float(made[0].log_alpha.detach())], optimizers, rates)
 
 
 def _initial(i: Inputs, **options: Any) -> float:
@@ -147,8 +150,7 @@ def _adam_epsilon(i: Inputs) -> List[float]:
     loss = off_policy_agents.loss("sac", [4])
     settings = off_policy_programs.settings("", adam_eps=i["documented"])
     optimizers = programs.load("sac", "utils").make_sac_optimizer(settings, loss)
-    actor, critic, temperature = (o.param_groups[0]["eps"] for o in optimizers)
-    return np.log10([critic, actor, temperature]).tolist()
+    return off_policy_agents.log_epsilons(loss, *optimizers)
 
 
 PROBES: Mapping[Tuple[str, str], Raw] = {

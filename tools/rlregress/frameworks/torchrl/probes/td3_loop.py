@@ -98,8 +98,8 @@ def _exploration_warmup(i: Inputs) -> float:
 def _adam_epsilon(i: Inputs) -> List[float]:
     loss = off_policy_agents.loss("td3", [4])
     settings = off_policy_programs.settings("", adam_eps=i["documented"])
-    actor, critic = programs.load("td3", "utils").make_optimizer(settings, loss)
-    return np.log10([o.param_groups[0]["eps"] for o in (critic, actor)]).tolist()
+    optimizers = programs.load("td3", "utils").make_optimizer(settings, loss)
+    return off_policy_agents.log_epsilons(loss, *optimizers)
 
 
 PROBES: Mapping[Tuple[str, str], Raw] = {

@@ -6,8 +6,8 @@ from functools import partial
 from typing import Any, Callable, Dict, Sequence
 
 import numpy as np
-import torch
 
+from rlregress.frameworks import driven
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers.learner import Learner
 from rlregress.frameworks.cleanrl.probes.helpers.playing import Playing
@@ -18,6 +18,10 @@ from rlregress.frameworks.cleanrl.stubs import Fn
 Prepare = Callable[[Learner, Inputs], None]
 
 _CASES = 3
+#: what smooths the action that the targets are evaluated at
+_WITHOUT_NOISE = {"td3_continuous_action": {"policy_noise": 0.0}}
+#: observation, action and next observation of every transition
+_ROW = (_NOW, _ACTION, _THEN) = (0.5, 0.25, -0.5)
 
 
 def learner(source: Source, script: str, inputs: Inputs, **options: Any) -> Learner:
@@ -34,6 +38,7 @@ def fill(agent: Learner, inputs: Inputs, **flags: Any) -> None:
     """Store one transition more than a batch, all equal."""
     playing = Playing(agent.spaces, reward=float(inputs.get("reward", 1.0)), **flags)
     agent.collect(int(inputs["batch_size"]) + 1, playing)
+    agent.set_rows(*_ROW)
 
 
 def critic_loss(script: str, source: Source, inputs: Inputs, q_values: Sequence[float]) -> float:
@@ -42,7 +47,7 @@ def critic_loss(script: str, source: Source, inputs: Inputs, q_values: Sequence[
     A script names its two networks; a third one is within reach under the next name.
     """
     agent = learner(source, script, inputs)
-    agent.set_critics(q_values[:2])
+    agent.set_critics(q_values[:2], at=(_NOW, _ACTION))
     for third in map(float, q_values[2:]):
         constant = Fn(lambda observations, actions, q=third: 0.0 * observations[:, :1] + q)
         agent.names.update(qf3=constant, qf3_target=constant)
@@ -70,10 +75,10 @@ def target(
     source: Source, script: str, inputs: Inputs, target_q: Sequence[float], prepare: Prepare
 ) -> float:
     """The regression target of steps inside an episode."""
-    agent = learner(source, script, inputs)
-    agent.set_critics(target_q, target=True)
+    agent = learner(source, script, inputs, **_WITHOUT_NOISE.get(script, {}))
     fill(agent, inputs)
     prepare(agent, inputs)
+    agent.set_critics(target_q, target=True, at=(_THEN, agent.action(_THEN, target=True)))
     return regression_target(agent, **_temperature(inputs))
 
 
@@ -104,37 +109,22 @@ def actor_loss(script: str, prepare: Prepare, source: Source, inputs: Inputs) ->
     losses = []
     for q_values in inputs["q_values"]:
         agent = learner(source, script, inputs)
-        agent.set_critics(q_values)
         fill(agent, inputs)
         prepare(agent, inputs)
+        agent.set_critics(q_values, at=(_NOW, agent.action(_NOW)))
         names = ("actor_loss", "policy_loss")
         losses.append(agent.value("policy loss", *names, **_temperature(inputs)).number(*names))
     return np.array(losses)
 
 
 def polyak(script: str, source: Source, inputs: Inputs, **chosen: Any) -> np.ndarray:
-    """A parameter of the target critics after one update; by default with the default fraction."""
-    moved = []
-    for number, before in zip(inputs["source"], inputs["target"]):
-        agent = learner(source, script, {"batch_size": 8}, **chosen)
-        fill(agent, {"batch_size": 8})
-        with torch.no_grad():
-            for i in (1, 2):
-                for name, value in ((f"qf{i}", number), (f"qf{i}_target", before)):
-                    for parameter in agent.names[name].parameters():
-                        parameter.fill_(float(value))
-        agent.update()
-        after = torch.cat(
-            [
-                p.detach().flatten()
-                for i in (1, 2)
-                for p in agent.names[f"qf{i}_target"].parameters()
-            ]
-        )
-        if not bool((after == after[0]).all()):
-            raise RuntimeError("the parameters of the target critics moved differently")
-        moved.append(float(after[0]))
-    return np.array(moved)
+    """A parameter of each target after one update; by default with the default fraction."""
+    agent = learner(source, script, {"batch_size": 8}, **chosen)
+    fill(agent, {"batch_size": 8})
+    pairs = [(agent.part(f"qf{i}"), agent.part(f"qf{i}_target")) for i in (1, 2)]
+    if len(inputs["source"]) > len(pairs):
+        pairs.append((agent.actor, agent.part("target_actor")))
+    return driven.moved(inputs, pairs, agent.update)
 
 
 def nothing(agent: Learner, inputs: Inputs) -> None:

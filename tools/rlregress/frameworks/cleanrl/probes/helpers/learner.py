@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import importlib
-from typing import Any, Dict, Optional, Sequence, Set
+from typing import Any, Dict, Optional, Sequence, Set, Tuple
 
 import gymnasium
 import numpy as np
@@ -16,7 +16,7 @@ from rlregress.frameworks.cleanrl.script import Anchor, Script, SliceFailed
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.slices import Sliced, context, run
 from rlregress.frameworks.cleanrl.stubs import CPU, Bag, arguments, spaces
-from rlregress.frameworks.layers import make_constant
+from rlregress.frameworks.layers import make_constant, make_pinned
 from rlregress.frameworks.recorded_update import RecordedUpdate, recorded_update
 
 _BUFFER = "ReplayBuffer"
@@ -40,6 +40,7 @@ class Learner:
         observations: int = 1,
         **chosen: Any,
     ) -> None:
+        self._fixed = False
         self.script = source.script(script)
         self.args = arguments(self.script, **{"buffer_size": 64, **chosen})
         box = spaces(low, high, observations)
@@ -98,14 +99,56 @@ class Learner:
             for group in optimizer.param_groups:
                 group["lr"] = 0.0
 
-    def set_critics(self, numbers: Sequence[float], target: bool = False) -> None:
-        """Let Q network i give numbers[i] for every input, trained ones or targets."""
+    def set_critics(
+        self,
+        numbers: Sequence[float],
+        target: bool = False,
+        at: Optional[Tuple[float, float]] = None,
+    ) -> None:
+        """Let Q network i give numbers[i] for every input, trained ones or targets.
+
+        Args:
+            at: for this observation and this action, and other numbers for others.
+        """
         for i, number in enumerate(numbers, start=1):
             network = self.part(f"qf{i}_target" if target else f"qf{i}")
-            make_constant(network, number)
+            if at is None:
+                make_constant(network, number)
+            else:
+                given = (torch.full((1, 1), given) for given in at)
+                make_pinned(network, functools.partial(_called, network, *given), number)
+
+    def action(self, observation: float, target: bool = False) -> float:
+        """What the policy does, or the one of targets; 0 where its log-probability is fixed."""
+        if self._fixed:
+            return 0.0
+        actor = self.part("target_actor") if target else self.actor
+        with torch.no_grad():
+            return float(_called(actor, torch.full((1, 1), observation)))
+
+    def set_rows(self, observation: float, action: float, following: float) -> None:
+        """Let all stored transitions have these observations and this action."""
+        buffer = self.part("rb")
+        if hasattr(buffer, "actions"):
+            buffer.observations[:], buffer.actions[:] = observation, action
+            buffer.next_observations[:] = following
+            return
+        rows = [
+            (
+                np.full_like(o, observation),
+                np.full_like(a, action),
+                r,
+                np.full_like(n, following),
+                d,
+            )
+            for o, a, r, n, d in buffer.buffer
+        ]
+        buffer.buffer.clear()
+        buffer.buffer.extend(rows)
 
     def fix_log_prob(self, log_prob: float) -> None:
         """Let the policy sample action 0 with this log-probability; its gradients are 0."""
+        self._fixed = True
         sample = self.actor.get_action
 
         def get_action(*arguments: Any) -> Any:
@@ -157,6 +200,12 @@ class Learner:
             )
         self.names.update((name, after[name]) for name in self.names if name in after)
         return recorded
+
+
+def _called(module: Any, *given: torch.Tensor) -> torch.Tensor:
+    """What a network outputs, whether or not it asks for the device."""
+    takes_device = module.forward.__code__.co_argcount > 1 + len(given)
+    return module(*given, CPU) if takes_device else module(*given)
 
 
 def _trains(statement: ast.stmt) -> bool:

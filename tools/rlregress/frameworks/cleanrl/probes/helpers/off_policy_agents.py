@@ -10,7 +10,7 @@ import torch
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers.off_policy_runs import (
     optimizer,
-    parts,
+    part,
     policy,
     q_networks,
     run,
@@ -21,6 +21,7 @@ from rlregress.frameworks.layers import (
     architecture,
     last_linear,
     linear_layers,
+    log_epsilon,
 )
 
 
@@ -62,5 +63,8 @@ def gradient_clip(source: Source, inputs: Inputs, script: str) -> np.ndarray:
 def adam_epsilon(source: Source, inputs: Inputs, script: str) -> np.ndarray:
     """Logarithm of the epsilon of each optimiser, in the order critic, actor, temperature."""
     names = _ended(source, script)
-    made = [optimizer(names, role) for role in parts()]
-    return np.log10([group["eps"] for o in made if o is not None for group in o.param_groups])
+    critics = [p for name in ("qf1", "qf2") for p in part(names, "Q network", name).parameters()]
+    held = {"critic": critics, "actor": policy(names).parameters()}
+    if "log_alpha" in names:
+        held["temperature"] = [names["log_alpha"]]
+    return np.array([log_epsilon(optimizer(names, role), own) for role, own in held.items()])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Dict, Iterable, Tuple
 
 import numpy as np
@@ -9,13 +10,15 @@ import torch
 from stable_baselines3.common.evaluation import evaluate_policy
 
 from rlregress.frameworks.isolation import shifted
-from rlregress.frameworks.layers import make_constant
+from rlregress.frameworks.layers import make_constant, make_pinned
 from rlregress.frameworks.sb3 import compat, gyms
 
 #: no warning that the environment has no ``Monitor``
 _QUIET = compat.taken(evaluate_policy, warn=False)
 #: learning rate of updates that must move nothing
 FROZEN = 0.0
+#: what is in every transition that ``add_transitions`` adds
+OBSERVATION, NEXT, ACTION = 0.5, -0.5, 0.25
 
 
 def make(algorithm: Any, environment: Any, **arguments: Any) -> Any:
@@ -73,6 +76,37 @@ def make_critics_constant(critic: Any, numbers: Iterable[float]) -> None:
         make_constant(network, number)
 
 
+def pin_critics(agent: Any, critic: Any, numbers: Iterable[float], action: Any = None) -> None:
+    """Let Q network i output numbers[i] where an update has to evaluate it, and others elsewhere.
+
+    Trained ones are evaluated on the stored observation and action, or on ``action`` there, targets
+    on the next observation and ``action``. Networks without targets normalise by batches, and only
+    what is constant is known: see ``make_critics_constant``.
+    """
+    numbers = list(numbers)
+    if not hasattr(agent, "critic_target"):
+        make_critics_constant(critic, numbers)
+        return
+    at = NEXT if critic is agent.critic_target else OBSERVATION
+    for network, number in zip(critic.q_networks, numbers):
+        given = torch.tensor([[at, ACTION if action is None else float(action(at))]])
+        make_pinned(network, partial(network, given), number)
+
+
+def acting(agent: Any, target: bool = False) -> Any:
+    """observation -> the action of the policy without noise, or of the one of targets."""
+    actor = agent.actor_target if target and hasattr(agent, "actor_target") else agent.actor
+
+    def act(observation: float) -> torch.Tensor:
+        given = torch.full((1, 1), observation)
+        with torch.no_grad():
+            # one that reports a log-probability samples 0
+            drawn = getattr(actor, "action_log_prob", None)
+            return actor(given) if drawn is None else drawn(given)[0]
+
+    return act
+
+
 def fix_log_prob(actor: Any, log_prob: float) -> None:
     """Let a stochastic actor sample action 0 with ``log_prob``; its gradients are 0."""
     sample = actor.action_log_prob
@@ -85,15 +119,18 @@ def fix_log_prob(actor: Any, log_prob: float) -> None:
 
 
 def add_transitions(agent: Any, count: int, reward: float = 1.0, done: bool = False) -> None:
-    """Add ``count`` equal transitions with action 0 to the replay buffer."""
+    """Add ``count`` equal transitions to the replay buffer."""
     buffer = agent.replay_buffer
-    observation = np.full((1, *agent.observation_space.shape), 0.5, dtype=np.float32)
-    action = np.zeros((1, *agent.action_space.shape), dtype=np.float32)
+    shape = (1, *agent.observation_space.shape)
+    observation, following = (np.full(shape, n, dtype=np.float32) for n in (OBSERVATION, NEXT))
+    # choices are numbered
+    number = 0.0 if hasattr(agent.action_space, "n") else ACTION
+    action = np.full((1, *agent.action_space.shape), number, dtype=np.float32)
     for _ in range(count):
         compat.add(
             buffer,
             observation,
-            observation,
+            following,
             action,
             np.array([reward]),
             np.array([done]),

@@ -6,10 +6,10 @@ from functools import partial
 from typing import Any, Callable, Sequence
 
 import numpy as np
-import torch
 
 from rlregress.frameworks import watched_updates
 from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.driven import moved
 from rlregress.frameworks.sb3.probes.helpers import constant_agents
 from rlregress.frameworks.scripted import Scripted
 
@@ -35,7 +35,7 @@ def critic_loss(
         policy_kwargs={"n_critics": len(q_values)},
         **arguments,
     )
-    constant_agents.make_critics_constant(agent.critic, q_values)
+    constant_agents.pin_critics(agent, agent.critic, q_values)
     size = int(inputs["batch_size"])
     constant_agents.add_transitions(agent, size, reward=float(inputs["reward"]), done=True)
     losses = watched_updates.losses_of_update(
@@ -59,8 +59,9 @@ def target(
         policy_kwargs={"n_critics": len(target_q)},
         **arguments,
     )
-    constant_agents.make_critics_constant(constant_agents.target_critics(agent), target_q)
     prepare(agent, inputs)
+    critic, following = constant_agents.target_critics(agent), constant_agents.acting(agent, True)
+    constant_agents.pin_critics(agent, critic, target_q, following)
     constant_agents.add_transitions(
         agent, int(inputs["batch_size"]), reward=float(inputs["reward"])
     )
@@ -93,23 +94,15 @@ def bootstrap(algorithm: Any, inputs: Inputs, prepare: Prepare, **arguments: Any
 
 
 def polyak(algorithm: Any, inputs: Inputs, **arguments: Any) -> np.ndarray:
-    """A parameter of the target critics after one update with the default tau."""
-    moved = []
-    for source, before in zip(inputs["source"], inputs["target"]):
-        agent = constant_agents.make_off_policy(
-            algorithm, Scripted(), learning_rate=constant_agents.FROZEN, **arguments
-        )
-        with torch.no_grad():
-            for networks, number in ((agent.critic, source), (agent.critic_target, before)):
-                for parameter in networks.parameters():
-                    parameter.fill_(float(number))
-        constant_agents.add_transitions(agent, 8)
-        agent.train(gradient_steps=1, batch_size=8)
-        after = torch.cat([p.detach().flatten() for p in agent.critic_target.parameters()])
-        if not bool((after == after[0]).all()):
-            raise RuntimeError("the parameters of the target critics moved differently")
-        moved.append(float(after[0]))
-    return np.array(moved)
+    """A parameter of each target network after one update with the default tau."""
+    agent = constant_agents.make_off_policy(
+        algorithm, Scripted(), learning_rate=constant_agents.FROZEN, **arguments
+    )
+    constant_agents.add_transitions(agent, 8)
+    pairs = list(zip(agent.critic.q_networks, agent.critic_target.q_networks))
+    if hasattr(agent, "actor_target"):
+        pairs.append((agent.actor, agent.actor_target))
+    return moved(inputs, pairs, partial(agent.train, gradient_steps=1, batch_size=8))
 
 
 def actor_loss(algorithm: Any, inputs: Inputs, prepare: Prepare, **arguments: Any) -> np.ndarray:
@@ -119,8 +112,8 @@ def actor_loss(algorithm: Any, inputs: Inputs, prepare: Prepare, **arguments: An
         agent = constant_agents.make_off_policy(
             algorithm, Scripted(), learning_rate=constant_agents.FROZEN, **arguments
         )
-        constant_agents.make_critics_constant(agent.critic, q_values)
         prepare(agent, inputs)
+        constant_agents.pin_critics(agent, agent.critic, q_values, constant_agents.acting(agent))
         constant_agents.add_transitions(agent, int(inputs["batch_size"]))
         losses = watched_updates.losses_of_update(
             _update(agent, inputs), constant_agents.optimizers(agent)

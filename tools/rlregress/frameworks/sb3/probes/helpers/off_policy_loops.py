@@ -18,6 +18,7 @@ from rlregress.frameworks.layers import (
     architecture,
     last_linear,
     linear_layers,
+    log_epsilon,
     make_constant,
 )
 from rlregress.frameworks.sb3 import gyms
@@ -151,5 +152,8 @@ def networks(algorithm: Any, inputs: Inputs) -> np.ndarray:
 def adam_epsilon(algorithm: Any, inputs: Inputs) -> np.ndarray:
     """Logarithm of the epsilon of each optimiser, in the order critic, actor, temperature."""
     agent = constant_agents.make(algorithm, Scripted(), buffer_size=8)
+    held = {"critic": agent.critic.parameters(), "actor": agent.actor.parameters()}
+    if hasattr(agent, "log_ent_coef"):
+        held["temperature"] = [agent.log_ent_coef]
     optimizers = constant_agents.optimizers(agent)
-    return np.log10([group["eps"] for o in optimizers.values() for group in o.param_groups])
+    return np.array([log_epsilon(o, held[role]) for role, o in optimizers.items()])

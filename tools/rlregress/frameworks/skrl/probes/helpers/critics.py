@@ -7,24 +7,31 @@ from functools import partial
 from typing import Any, Callable, Optional, Sequence, Tuple
 
 import numpy as np
+import torch
 
 from rlregress.frameworks import journal as journals
 from rlregress.frameworks import watched_updates
 from rlregress.frameworks.base import Inputs
-from rlregress.frameworks.driven import fill
+from rlregress.frameworks.driven import fill, moved
 from rlregress.frameworks.journal import Journal
 from rlregress.frameworks.layers import (
     activation,
     architecture,
     last_linear,
     linear_layers,
+    log_epsilon,
     make_constant,
+    make_pinned,
 )
 from rlregress.frameworks.scripted import Scripted
+from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.agents import NEVER, Training, report
 from rlregress.frameworks.skrl.probes.helpers import instantiated
 
-CRITICS = ("critic_1", "critic_2", "critic_3")
+CRITICS = ("critic_1", "critic_2")
+_TARGETS = tuple(f"target_{name}" for name in CRITICS)
+#: what is in every row of a memory that an update reads
+_STORED = {"observations": 0.5, "next_observations": -0.5, "actions": 0.25}
 
 
 def fed(
@@ -35,19 +42,44 @@ def fed(
     targets: Sequence[float] = (),
     log_prob: Optional[float] = None,
     environment: Optional[Scripted] = None,
+    of_policy: bool = False,
     **settings: Any,
 ) -> Training:
-    """A training that has stored ``rows`` transitions, with networks that say these numbers."""
+    """A training that has stored ``rows`` transitions, with networks that say these numbers.
+
+    They say them where an update has to evaluate them: of the stored observation and action (with
+    ``of_policy``: and the policy's action there), targets of the next observation and what the
+    target policy, or SAC's, does then.
+    """
     settings = {"learning_rate": 0.0, "learning_starts": NEVER, "batch_size": rows, **settings}
     training = Training(kind, *filter(None, [environment]), **settings)
     training.run(rows)
-    for before, numbers in (("", values), ("target_", targets)):
-        for name, number in zip(CRITICS, numbers):
-            if before + name in training.models:
-                make_constant(training.models[before + name], number)
+    models = training.models
     if log_prob is not None:
-        report(training.models["policy"], float(log_prob))
+        report(models["policy"], float(log_prob))
+    if not (len(values) or len(targets)):
+        return training
+    for name, number in _STORED.items():
+        fill([training.stored(name)], number)
+
+    def action(name: str, observation: float) -> float:
+        given = {compat.OBSERVATIONS: torch.full((1, 1), observation)}
+        # the policy that reports a log-probability does 0
+        return 0.0 if log_prob is not None else float(models[name].outputs(given).detach())
+
+    now, then = _STORED["observations"], _STORED["next_observations"]
+    taken = action("policy", now) if of_policy else _STORED["actions"]
+    for name, number in zip(CRITICS, values):
+        _pin(models[name], now, taken, number)
+    acting = "target_policy" if "target_policy" in models else "policy"
+    for name, number in zip(_TARGETS, targets):
+        _pin(models[name], then, action(acting, then), number)
     return training
+
+
+def _pin(model: Any, observation: float, action: float, number: float) -> None:
+    given = torch.tensor([[observation, action]])
+    make_pinned(model.net, lambda: model.net(given), number)
 
 
 def _losses(training: Training, role: str) -> float:
@@ -86,26 +118,24 @@ def bootstrap(kind: str, inputs: Inputs, **settings: Any) -> np.ndarray:
 
 def actor_loss(kind: str, inputs: Inputs, **settings: Any) -> np.ndarray:
     """The loss of the policy per case of what the two networks say."""
-    made = partial(fed, kind, int(inputs["batch_size"]), log_prob=inputs.get("log_prob"))
+    size, log_prob = int(inputs["batch_size"]), inputs.get("log_prob")
+    made = partial(fed, kind, size, log_prob=log_prob, of_policy=True)
     cases = inputs["q_values"]
     return np.array([_losses(made(values=values, **settings), "actor") for values in cases])
 
 
 def polyak(kind: str, inputs: Inputs, **settings: Any) -> np.ndarray:
-    """A parameter of the target networks after one update."""
-    moved = []
+    """A parameter of each target network after one update: see ``driven.moved``."""
     if "coefficient" in inputs:
         settings["polyak"] = float(inputs["coefficient"])
-    for source, before in zip(inputs["source"], inputs["target"]):
-        training = fed(kind, 8, **settings)
-        for name in CRITICS[:2]:
-            fill(training.models[name].parameters(), source)
-            fill(training.models[f"target_{name}"].parameters(), before)
-        training.update()
-        after = {float(number) for p in training.targets() for number in p.detach().flatten()}
-        (number,) = after
-        moved.append(number)
-    return np.array(moved)
+    training = fed(kind, 8, **settings)
+    models = training.models
+    pairs = [
+        (models[name], models[f"target_{name}"])
+        for name in (*CRITICS, "policy")
+        if f"target_{name}" in models
+    ]
+    return moved(inputs, pairs, training.update)
 
 
 def loop(
@@ -171,7 +201,7 @@ def gradient_clip(kind: str, inputs: Inputs) -> np.ndarray:
     """One over the norms of the gradients that the optimisers find."""
 
     def prepare(training: Training) -> None:
-        for name in CRITICS[:2]:
+        for name in CRITICS:
             fill([last_linear(training.models[name]).weight], float(inputs["factor"]))
 
     return loop(kind, 8, prepare=prepare, batch_size=5)[0].gradient_clip()
@@ -180,9 +210,12 @@ def gradient_clip(kind: str, inputs: Inputs) -> np.ndarray:
 def adam_epsilon(kind: str, inputs: Inputs) -> np.ndarray:
     """Logarithm of the epsilon of each optimiser, in the order critic, actor, temperature."""
     del inputs
-    made = Training(kind).optimizers
-    order = [made[role] for role in ("critic", "actor", "temperature") if role in made]
-    return np.log10([optimizer.param_groups[0]["eps"] for optimizer in order])
+    made = Training(kind)
+    critics = [p for name in CRITICS for p in made.models[name].parameters()]
+    held = {"critic": critics, "actor": [*made.models["policy"].parameters()]}
+    if "temperature" in made.optimizers:
+        held["temperature"] = [made.agent.log_entropy_coefficient]
+    return np.array([log_epsilon(made.optimizers[role], own) for role, own in held.items()])
 
 
 def executed_and_stored(training: Training) -> np.ndarray:

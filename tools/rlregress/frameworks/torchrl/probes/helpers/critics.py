@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Callable, List, Sequence
 
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.torchrl.api import SoftUpdate, TensorDict
-from rlregress.frameworks.torchrl.probes.helpers.known_networks import fill, transitions
+from rlregress.frameworks.torchrl.probes.helpers.known_networks import Pinned, fill, transitions
 
-#: (inputs, numbers of the trained Q networks, options) -> loss module
+#: (inputs, numbers of the trained Q networks, maker of one for a number, options) -> loss module
 MakeLoss = Callable[..., Any]
 
 
@@ -68,9 +69,9 @@ def bootstrap(make_loss: MakeLoss, i: Inputs) -> List[float]:
 
 def actor_loss(make_loss: MakeLoss, i: Inputs) -> List[float]:
     """The actor loss of each pair of Q networks."""
-    batch = transitions(int(i["batch_size"]), 0.0)
+    batch, of_policy = transitions(int(i["batch_size"]), 0.0), partial(Pinned, of_policy=True)
     return [
-        float(make_loss(i, numbers)(batch.clone())["loss_actor"].detach())
+        float(make_loss(i, numbers, of_policy)(batch.clone())["loss_actor"].detach())
         for numbers in i["q_values"]
     ]
 
@@ -82,12 +83,15 @@ def polyak(make_loss: MakeLoss, i: Inputs) -> List[float]:
 
 
 def moved(loss: Any, updater: Any, i: Inputs) -> List[float]:
-    """A parameter of a target critic after one ``updater.step()``, per pair of numbers."""
-    parameters = []
-    for source, target in zip(i["source"], i["target"]):
-        fill(loss.qvalue_network_params, [source] * 2)
-        fill(loss.target_qvalue_network_params, [target] * 2)
-        updater.step()
-        parameter = next(iter(loss.target_qvalue_network_params.values(True, True)))
-        parameters.append(float(parameter.reshape(-1)[0]))
-    return parameters
+    """A parameter of each target network after one ``updater.step()``."""
+    for before, numbers in (("", i["source"]), ("target_", i["target"])):
+        fill(getattr(loss, f"{before}qvalue_network_params"), numbers[:2])
+        if len(numbers) > 2:
+            fill(getattr(loss, f"{before}actor_network_params"), numbers[2:])
+    updater.step()
+    critics = next(iter(loss.target_qvalue_network_params.values(True, True)))
+    found = critics.reshape(2, -1)[:, 0].tolist()
+    if len(i["source"]) > 2:
+        policy = next(iter(loss.target_actor_network_params.values(True, True)))
+        found.append(float(policy.reshape(-1)[0]))
+    return found

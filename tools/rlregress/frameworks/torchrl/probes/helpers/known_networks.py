@@ -30,6 +30,27 @@ class Constant(nn.Module):
         return self.numbers + 0 * inputs[-1].sum(-1, keepdim=True)
 
 
+class Pinned(Constant):
+    """A Q network that outputs its number where a loss has to evaluate it, and others elsewhere.
+
+    There is the observation 0 with the action 0.5, as ``transitions`` has them, and the next
+    observation 1 with the action 0.
+
+    Args:
+        of_policy: there is the observation 0 with the action 0 instead.
+    """
+
+    def __init__(self, number: float, of_policy: bool = False) -> None:
+        super().__init__(number)
+        self._of_policy = of_policy
+
+    def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
+        """The action value of an observation and an action."""
+        observation, action = inputs
+        taken = -observation if self._of_policy else 0.5 * (1.0 - observation)
+        return self.numbers + action - taken
+
+
 class Numbers(nn.Module):
     """Constant location and scale: two outputs of [..., n]."""
 
@@ -136,7 +157,10 @@ def transitions(
     truncated: bool = False,
     action_dimensions: int = 1,
 ) -> TensorDict:
-    """Equal transitions as a replay buffer returns them, [count], float64."""
+    """Equal transitions as a replay buffer returns them, [count], float64.
+
+    Of the observation 0, the action 0.5 and the next observation 1.
+    """
 
     def full(value: Any, width: int = 1) -> torch.Tensor:
         dtype = torch.bool if isinstance(value, bool) else torch.float64
@@ -145,9 +169,9 @@ def transitions(
     return TensorDict(
         {
             "observation": full(0.0),
-            "action": full(0.0, action_dimensions),
+            "action": full(0.5, action_dimensions),
             "next": {
-                "observation": full(0.0),
+                "observation": full(1.0),
                 "reward": full(float(reward)),
                 "terminated": full(bool(terminated)),
                 "truncated": full(bool(truncated)),

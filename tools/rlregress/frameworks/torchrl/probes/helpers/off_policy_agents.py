@@ -13,6 +13,7 @@ from rlregress.frameworks.layers import (
     architecture,
     initialisation,
     linear_layers,
+    log_epsilon,
 )
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import TensorDict
@@ -47,6 +48,18 @@ def loss(family: str, hidden: List[int], observations: int = 1) -> Any:
     """The loss of a program, of networks that it built."""
     settings, model, _ = _made(family, hidden, observations)
     return programs.load(family, "utils").make_loss_module(settings, model)[0]
+
+
+def log_epsilons(loss: Any, actor: Any, critic: Any, *temperature: Any) -> List[float]:
+    """Logarithm of the epsilon of each optimiser of a loss, in the order critic, actor, ...
+
+    0.0 for one that does not hold just the parameters of its part.
+    """
+    found = [
+        log_epsilon(critic, loss.qvalue_network_params.values(True, True)),
+        log_epsilon(actor, loss.actor_network_params.values(True, True)),
+    ]
+    return [*found, *(log_epsilon(optimizer, [loss.log_alpha]) for optimizer in temperature)]
 
 
 def exploring(family: str) -> Tuple[Any, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Sequence
+from typing import Any, Callable, List, Sequence
 
 import numpy as np
 import torch
@@ -22,6 +22,7 @@ from rlregress.frameworks.torchrl.compat import next_values, sac_loss, td3_loss
 from rlregress.frameworks.torchrl.probes.helpers import critics, programs, tiny_trainers
 from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
     Constant,
+    Pinned,
     box,
     fill,
     q_network,
@@ -30,11 +31,13 @@ from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
 )
 
 
-def sac(i: Inputs, q_values: Sequence[float], **options: Any) -> SACLoss:
-    """The loss of SAC; Q network k outputs ``q_values[k]`` everywhere."""
+def sac(
+    i: Inputs, q_values: Sequence[float], network: Callable[[float], Any] = Pinned, **options: Any
+) -> SACLoss:
+    """The loss of SAC; Q network k outputs ``q_values[k]`` where it has to be evaluated."""
     loss = sac_loss(
         reporting_policy(i.get("log_prob", 0.0)),
-        [q_network(Constant(q)) for q in q_values],
+        [q_network(network(q)) for q in q_values],
         num_qvalue_nets=len(q_values),
         alpha_init=i.get("temperature", 1.0),
         **options,
@@ -47,12 +50,16 @@ def _actor(*action: float) -> TensorDictModule:
     return TensorDictModule(Constant(*action), in_keys=["observation"], out_keys=["action"])
 
 
-def td3(i: Inputs, q_values: Sequence[float], **options: Any) -> TD3Loss:
-    """The loss of TD3; Q network k outputs ``q_values[k]`` everywhere."""
+def td3(
+    i: Inputs, q_values: Sequence[float], network: Callable[[float], Any] = Pinned, **options: Any
+) -> TD3Loss:
+    """The loss of TD3; Q network k outputs ``q_values[k]`` where it has to be evaluated."""
     loss = td3_loss(
         _actor(0.0),
-        [q_network(Constant(q)) for q in q_values],
+        [q_network(network(q)) for q in q_values],
         action_spec=box(-1.0, 1.0),
+        # they are evaluated at actions without noise
+        policy_noise=0.0,
         num_qvalue_nets=len(q_values),
         **options,
     )
@@ -79,7 +86,7 @@ def collected_bootstrap(family: str, i: Inputs) -> List[float]:
         )
         # SAC's policy has to report the log-probability that is asked for
         fixed = family == "sac"
-        loss = sac(i, [0.0, 0.0], loss_function="l2") if fixed else loss.to(torch.float64)
+        loss = sac(i, [0.0, 0.0], Constant, loss_function="l2") if fixed else loss.to(torch.float64)
         fill(loss.target_qvalue_network_params, [i["target_q"]] * 2)
         targets.append(critics.regression_target(loss, stored))
     return targets
