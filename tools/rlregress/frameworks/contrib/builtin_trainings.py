@@ -157,6 +157,9 @@ def _training(
             afterwards.all(model, steps)
             if hasattr(model.policy, "actor"):
                 act(model.policy.actor, wrappers, deterministic=True)
+            model.save(f"{folder}/alone.zip")
+            # as a user loads an agent that is to act, and not to learn
+            act(algorithm.load(f"{folder}/alone.zip", device="cpu"), wrappers, deterministic=True)
 
     return training
 
@@ -175,6 +178,8 @@ _recurrent = partial(_training, "RecurrentPPO", ppo)
 _ars = partial(_training, "ARS", lambda: {"n_delta": 2, "learning_rate": 0.05, "delta_std": 0.1})
 
 _BOTH = {"normalize": "both"}
+#: a callback ends it in its second rollout.
+_STOPPED = {"stop_after_steps": 100}
 _WITH_ACTOR = {**_FEATURES, "helpers": ["actor-alone"]}
 _MEMORY = {**_SMALL, "lstm_hidden_size": 8, "n_lstm_layers": 2}
 #: stops it in the middle of an update.
@@ -244,7 +249,9 @@ TRAININGS: Mapping[str, TraceTraining] = {
         actions="discrete",
     ),
     "maskableppo": _masked(_LOW_KL, {}, actions="discrete"),
-    "maskableppo_images": _masked({}, {}, actions="discrete", observations="image"),
+    "maskableppo_images": _masked(
+        {}, {}, features={**_FEATURES, **_STOPPED}, actions="discrete", observations="image"
+    ),
     "maskableppo_dictionary": _masked(
         {"clip_range_vf": None, "normalize_advantage": False},
         {**_SMALL, "share_features_extractor": False},
@@ -278,7 +285,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
     "recurrentppo_feedforward": _recurrent(
         {"clip_range_vf": None, "normalize_advantage": False, "batch_size": None},
         {**_MEMORY, "enable_critic_lstm": False},
-        features=_WITHOUT_POLICY,
+        features={**_WITHOUT_POLICY, **_STOPPED},
         actions="multi-discrete",
     ),
     "recurrentppo_images": _recurrent({}, {}, observations="image"),
