@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Callable, Dict, List, Mapping
 
 import torch
-from rsl_rl import algorithms, modules, runners
+from rsl_rl import algorithms, runners
 
 from rlregress.frameworks.base import TraceTraining, Unsupported
 from rlregress.frameworks.rsl_rl import compat
@@ -45,13 +45,13 @@ def _mirrored(obs: Any = None, actions: Any = None, **_: Any) -> List[Any]:
 
 def _lacking(algorithm: Mapping[str, Any], networks: compat.Networks) -> List[str]:
     """What this version does not have of the configuration of an algorithm."""
-    name, law = algorithm["class_name"], networks.law.get("class_name", "")
+    name = algorithm["class_name"]
     if not hasattr(algorithms, name):
         return [name]
-    if law and not hasattr(modules, law):
-        return [law]
     known = inspect.signature(getattr(algorithms, name)).parameters
-    return sorted(set(algorithm) - {"class_name"} - set(known))
+    # one that the constructor of an algorithm is not given
+    given = {*known, "class_name", "share_cnn_encoders"}
+    return [*networks.lacking(), *sorted(set(algorithm) - given)]
 
 
 def _training(
@@ -108,33 +108,42 @@ def _training(
     return training
 
 
-def _with_law(name: str, **law: Any) -> TraceTraining:
-    return _training(_PPO, {**_SMALL, "law": {"class_name": name, **law}})
+def _with_law(name: str, algorithm: Mapping[str, Any] = _PPO, **law: Any) -> TraceTraining:
+    return _training(algorithm, {**_SMALL, "law": {"class_name": name, **law}})
+
+
+def _distillation(**sizes: Any) -> TraceTraining:
+    algorithm = {"class_name": "Distillation", "num_learning_epochs": 2, "gradient_length": 5}
+    return _training(algorithm, {**_SMALL, **sizes}, "DistillationRunner", _NAMES, _KINDS)
+
+
+_DEVIATES = "HeteroscedasticGaussianDistribution"
+_SYMMETRIC = {
+    **_PPO,
+    "schedule": "fixed",
+    "symmetry_cfg": {
+        "data_augmentation_func": _mirrored,
+        "use_data_augmentation": True,
+        "use_mirror_loss": True,
+        "mirror_loss_coeff": 0.5,
+    },
+}
 
 
 TRAININGS: Mapping[str, TraceTraining] = {
     "ppo": _training(_PPO),
     "recurrent_ppo": _training({**_PPO, "num_mini_batches": 2}, {"hidden": [16], "memory": "gru"}),
     # so narrow that the bounds of deviations hold, and once with a lower one of 0
-    "heteroscedastic_scalar": _with_law(
-        "HeteroscedasticGaussianDistribution", std_type="scalar", std_range=[0.99, 1.01]
-    ),
-    "heteroscedastic_log": _with_law(
-        "HeteroscedasticGaussianDistribution", std_type="log", std_range=[0.0, 1.01]
-    ),
+    "heteroscedastic_scalar": _with_law(_DEVIATES, std_type="scalar", std_range=[0.99, 1.01]),
+    "heteroscedastic_log": _with_law(_DEVIATES, std_type="log", std_range=[0.0, 1.01]),
     "beta": _with_law("BetaDistribution"),
-    "symmetry": _training(
-        {
-            **_PPO,
-            "schedule": "fixed",
-            "symmetry_cfg": {
-                "data_augmentation_func": _mirrored,
-                "use_data_augmentation": True,
-                "use_mirror_loss": True,
-                "mirror_loss_coeff": 0.5,
-            },
-        }
+    "images": _training(_PPO, {"hidden": [16, 16], "seen": ["camera"]}),
+    "images_beside_numbers": _training(
+        {**_PPO, "share_cnn_encoders": True}, {**_SMALL, "seen": ["policy", "camera"]}
     ),
+    "symmetry": _training(_SYMMETRIC),
+    # the loss of symmetry and an evaluation take the mean of actions alone
+    "state_dependent": _with_law(_DEVIATES, _SYMMETRIC, std_type="log"),
     "curiosity": _training(
         {
             **_PPO,
@@ -154,11 +163,6 @@ TRAININGS: Mapping[str, TraceTraining] = {
             },
         }
     ),
-    "distillation": _training(
-        {"class_name": "Distillation", "num_learning_epochs": 2, "gradient_length": 5},
-        _SMALL,
-        "DistillationRunner",
-        _NAMES,
-        _KINDS,
-    ),
+    "distillation": _distillation(),
+    "recurrent_distillation": _distillation(normalised=None, memory="gru"),
 }

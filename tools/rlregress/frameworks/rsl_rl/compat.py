@@ -9,7 +9,7 @@ import io
 import math
 import sys
 import warnings
-from typing import Any, Dict, Iterator, Mapping, NamedTuple, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Sequence, Tuple
 from unittest import mock
 
 import numpy as np
@@ -21,6 +21,8 @@ from rsl_rl.env import vec_env
 from torch import nn
 
 _NORMALISER = "EmpiricalNormalization"
+#: the set of observations that holds images.
+IMAGES = "camera"
 #: from 3.0 on observations are groups in a TensorDict.
 GROUPED = hasattr(rsl_rl.utils, "resolve_obs_groups")
 #: from 4.0 on actor and critic are models of their own.
@@ -54,13 +56,17 @@ class Networks(NamedTuple):
 
     Attributes:
         memory: kind of the two recurrent layers of each, "gru" or "lstm"; empty: they have none.
-        law: of the actions, where ``DISTRIBUTIONS`` are configured; otherwise as it is by default.
+        seen: the sets of observations that both networks get; with images among them they begin
+            with convolutions.
+        law: of the actions, as ``DISTRIBUTIONS`` are configured. Before, only a deviation that
+            depends on the state was another choice.
     """
 
     hidden: Any = None
     activation: Any = None
     normalised: Any = None
     memory: str = ""
+    seen: Sequence[str] = ("policy",)
     law: Mapping[str, Any] = {}
 
     def configured(self, names: Tuple[str, str], kinds: Tuple[str, str]) -> Dict[str, Any]:
@@ -70,16 +76,42 @@ class Networks(NamedTuple):
         both.update(_given(activation=self.activation))
         if MODELS:
             both["class_name"] = "RNNModel" if self.memory else "MLPModel"
+            if IMAGES in self.seen:
+                layers = {"output_channels": [3, 2], "kernel_size": 2, "activation": "elu"}
+                both.update(class_name="CNNModel", cnn_cfg=layers)
             both.update(_given(hidden_dims=self.hidden, obs_normalization=self.normalised))
             law = {"distribution_cfg": {"class_name": "GaussianDistribution", **self.law}}
-            acting = law if DISTRIBUTIONS else {"stochastic": True}
+            acting = law if DISTRIBUTIONS else {"stochastic": True, **self._deviation()}
             return {names[0]: {**both, **acting}, names[1]: both}
+        both.update(self._deviation())
         both["class_name"] = kinds[bool(self.memory)]
         for name in names:
             both.update(_given(**{f"{name}_hidden_dims": self.hidden}))
             if GROUPED:
                 both.update(_given(**{f"{name}_obs_normalization": self.normalised}))
         return {"policy": both, "empirical_normalization": None if GROUPED else self.normalised}
+
+    def _deviation(self) -> Dict[str, Any]:
+        if not self.law:
+            return {}
+        return {"state_dependent_std": True, "noise_std_type": self.law["std_type"]}
+
+    def lacking(self) -> List[str]:
+        """What this version does not have of the networks, and of the law of the actions."""
+        if IMAGES in self.seen and not MODELS:
+            return ["CNNModel"]
+        if not self.law:
+            return []
+        if not DISTRIBUTIONS and "std_type" not in self.law:
+            return [self.law["class_name"]]
+        if not DISTRIBUTIONS:
+            holder = rsl_rl.models.MLPModel if MODELS else rsl_rl.modules.ActorCritic
+            known = {"class_name", "std_type", *inspect.signature(holder).parameters}
+            return sorted({*self.law, *self._deviation()} - known)
+        name = self.law["class_name"]
+        made = getattr(rsl_rl.modules, name, None)
+        known = {"class_name", *(inspect.signature(made).parameters if made else ())}
+        return sorted(set(self.law) - known) if made else [name]
 
 
 def _given(**options: Any) -> Dict[str, Any]:
@@ -98,7 +130,7 @@ def configuration(
     return {
         "num_steps_per_env": steps,
         "save_interval": 1_000_000,
-        "obs_groups": {name: ["policy"] for name in sets},
+        "obs_groups": {name: list(networks.seen) for name in sets},
         "algorithm": dict(algorithm),
         **networks.configured(names, kinds),
     }

@@ -10,7 +10,7 @@ from rsl_rl.env import VecEnv
 
 from rlregress.frameworks.rsl_rl import compat
 
-#: sets of observations that an agent can ask for; here they are all the same.
+#: sets of observations that an agent can ask for; here they are all the same. Images are beside.
 GROUPS = ("policy", "rnd_state", "teacher")
 
 
@@ -61,7 +61,9 @@ class Vectorised(VecEnv):
     def groups(self) -> Dict[str, torch.Tensor]:
         """The observations before the next step, by the name of their group."""
         observations = torch.as_tensor(np.stack(self._observations)).float()
-        groups = dict.fromkeys(GROUPS, observations)
+        # of a camera that sees the numbers: how each stands to each
+        image = observations[:, None, :, None] - observations[:, None, None, :]
+        groups = {**dict.fromkeys(GROUPS, observations), compat.IMAGES: image}
         return {**groups, **({"critic": self.privileged(observations)} if self.privileged else {})}
 
     def get_observations(self) -> Any:
