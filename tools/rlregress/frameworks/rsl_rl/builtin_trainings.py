@@ -137,9 +137,9 @@ TRAININGS: Mapping[str, TraceTraining] = {
     "heteroscedastic_scalar": _with_law(_DEVIATES, std_type="scalar", std_range=[0.99, 1.01]),
     "heteroscedastic_log": _with_law(_DEVIATES, std_type="log", std_range=[0.0, 1.01]),
     "beta": _with_law("BetaDistribution"),
-    "images": _training(_PPO, {"hidden": [16, 16], "seen": ["camera"]}),
+    "images": _training(_PPO, {"hidden": [16, 16], "groups": ["camera"]}),
     "images_beside_numbers": _training(
-        {**_PPO, "share_cnn_encoders": True}, {**_SMALL, "seen": ["policy", "camera"]}
+        {**_PPO, "share_cnn_encoders": True}, {**_SMALL, "groups": ["policy", "camera"]}
     ),
     "symmetry": _training(_SYMMETRIC),
     # the loss of symmetry and an evaluation take the mean of actions alone

@@ -56,7 +56,7 @@ class Networks(NamedTuple):
 
     Attributes:
         memory: kind of the two recurrent layers of each, "gru" or "lstm"; empty: they have none.
-        seen: the sets of observations that both networks get; with images among them they begin
+        groups: the sets of observations that both networks get; with images among them they begin
             with convolutions.
         law: of the actions, as ``DISTRIBUTIONS`` are configured. Before, only a deviation that
             depends on the state was another choice.
@@ -66,7 +66,7 @@ class Networks(NamedTuple):
     activation: Any = None
     normalised: Any = None
     memory: str = ""
-    seen: Sequence[str] = ("policy",)
+    groups: Sequence[str] = ("policy",)
     law: Mapping[str, Any] = {}
 
     def configured(self, names: Tuple[str, str], kinds: Tuple[str, str]) -> Dict[str, Any]:
@@ -76,7 +76,7 @@ class Networks(NamedTuple):
         both.update(_given(activation=self.activation))
         if MODELS:
             both["class_name"] = "RNNModel" if self.memory else "MLPModel"
-            if IMAGES in self.seen:
+            if IMAGES in self.groups:
                 layers = {"output_channels": [3, 2], "kernel_size": 2, "activation": "elu"}
                 both.update(class_name="CNNModel", cnn_cfg=layers)
             both.update(_given(hidden_dims=self.hidden, obs_normalization=self.normalised))
@@ -98,7 +98,7 @@ class Networks(NamedTuple):
 
     def lacking(self) -> List[str]:
         """What this version does not have of the networks, and of the law of the actions."""
-        if IMAGES in self.seen and not MODELS:
+        if IMAGES in self.groups and not MODELS:
             return ["CNNModel"]
         if not self.law:
             return []
@@ -130,7 +130,7 @@ def configuration(
     return {
         "num_steps_per_env": steps,
         "save_interval": 1_000_000,
-        "obs_groups": {name: list(networks.seen) for name in sets},
+        "obs_groups": {name: list(networks.groups) for name in sets},
         "algorithm": dict(algorithm),
         **networks.configured(names, kinds),
     }
