@@ -28,7 +28,7 @@ from rlregress.frameworks.seeded_training import SeededTraining, Seeds
 from tests_behavior.assertions import assert_climbed
 from tests_behavior.ladder import RUNGS, Ladder, Rung, observations
 from tests_behavior.questions import asked
-from tests_behavior.toy_settings import SEEDED, setting, skip_unless_trained
+from tests_behavior.toy_settings import SEEDED, UNSEEDED, setting, skip_unless_trained
 
 #: what a fault changes: hyperparameters, the environment, the output layer of policy or Q network
 Changes = Mapping[str, Any]
@@ -78,6 +78,7 @@ def climb(
     assert_climbed(who, rung, trained.value(found), actions, discrete)
 
 
+@pytest.mark.without_cells(*UNSEEDED)
 @pytest.mark.parametrize("rung", _RUNGS)
 def test_a_rung_is_climbed(framework, algorithm, rung):
     """What is to be learned on a rung is learned within some hundred steps."""
@@ -164,6 +165,7 @@ def assert_fault_shows(framework: Adapter, algorithm: str, rung: Rung) -> None:
 
 
 @pytest.mark.nightly
+@pytest.mark.without_cells(*UNSEEDED)
 @pytest.mark.parametrize("rung", RUNGS, ids=[rung.name for rung in RUNGS])
 def test_a_fault_shows_at_its_rung(framework, algorithm, rung):
     """Control: what lacks one thing fails at the rung that needs it."""

@@ -143,6 +143,7 @@ def _noted(paid: dict, ends: dict, number: int) -> Notes:
 
 
 @pytest.mark.nightly
+@pytest.mark.without_cells("ppo")
 def test_lambda_one_is_the_monte_carlo_return(framework, algorithm):
     """With a lambda of 1 returns are all rewards to the end, and the value that is behind it."""
     who = f"{framework.title} {algorithm}"

@@ -32,7 +32,7 @@ from tests_behavior.ring import (
     infinite_horizon_value,
     observations,
 )
-from tests_behavior.toy_settings import SEEDED, setting, skip_unless_trained
+from tests_behavior.toy_settings import SEEDED, UNSEEDED, setting, skip_unless_trained
 
 DISCOUNT = 0.98
 
@@ -80,11 +80,13 @@ def assert_termination_ends_the_task(framework: Adapter, algorithm: str) -> None
         assert_values_near(who, "control", values, endless, within)
 
 
+@pytest.mark.without_cells(*UNSEEDED)
 def test_truncation_does_not_end_the_task(framework, algorithm):
     """A truncation leaves the values those of the endless task, unless documented to end it."""
     assert_truncation_does_not_end_the_task(framework, algorithm)
 
 
+@pytest.mark.without_cells(*UNSEEDED)
 def test_termination_ends_the_task(framework, algorithm):
     """The same limit reported as termination gives the values of a task that ends, far from 50."""
     assert_termination_ends_the_task(framework, algorithm)

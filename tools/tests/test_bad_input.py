@@ -141,6 +141,8 @@ def test_a_framework_that_is_not_trained(command):
     pytest.importorskip("sb3_contrib")
     code, _, error = command("plan", "--framework", "contrib")
     assert_one_sentence(code, error, "cannot be trained for returns", "--framework contrib")
+    code, _, error = command("plan", "--framework", "contrib", "--algorithm", "sac")
+    assert_one_sentence(code, error, "'sac' of SB3-Contrib is tested for its behaviour, and not")
 
 
 @pytest.mark.parametrize("given", ["much", "0", "120%", "nan"])

@@ -26,11 +26,13 @@ class Heads:
         set_deviation: (standard deviation [dimensions]) -> sets that Gaussian's for every
             observation; None of a deterministic policy.
         values: output the value of a state, or those of actions; of target networks too.
+        repeated: ``location`` outputs its numbers so often, one set after the other: quantiles.
     """
 
     location: Any
     set_deviation: Optional[Callable[[torch.Tensor], None]] = None
     values: Sequence[Any] = ()
+    repeated: int = 1
 
     def fix_policy(self, location: Sequence[float], deviation: Sequence[float]) -> None:
         """Let the policy say the same of every observation.
@@ -39,7 +41,7 @@ class Heads:
             location: [dimensions], before the bounding.
             deviation: [dimensions], in the same units; of no effect on a deterministic policy.
         """
-        numbers = torch.as_tensor(location, dtype=torch.float32)
+        numbers = torch.as_tensor(location, dtype=torch.float32).repeat(self.repeated)
         with torch.no_grad():
             self.location.weight[: len(numbers)] = 0.0
             self.location.bias[: len(numbers)] = numbers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from typing import Any, Callable, Iterator, List
+from typing import Any, Callable, Iterator, List, Sequence, Tuple
 from unittest import mock
 
 import numpy as np
@@ -50,26 +50,43 @@ def note_samples(buffer: Any, read: List[Minibatch]) -> None:
     buffer.sample = noted_sample
 
 
+#: where the losses are that compare values with targets: module, name of the function
+_LOSSES = ((functional, "mse_loss"), (functional, "smooth_l1_loss"))
+
+
+def _of_first_network(targets: np.ndarray, rows: int) -> np.ndarray:
+    return targets.reshape(-1, rows)[0]
+
+
 @contextmanager
-def noted_targets(read: List[Minibatch]) -> Iterator[None]:
+def noted_targets(
+    read: List[Minibatch],
+    losses: Sequence[Tuple[Any, str]] = _LOSSES,
+    of_rows: Callable[[np.ndarray, int], np.ndarray] = _of_first_network,
+) -> Iterator[None]:
     """Within, the targets of the newest minibatch are noted: what a loss compares its values with.
 
     That is the one of both that no gradient reaches. Of several networks they are those of the
     first.
+
+    Args:
+        read: the minibatches so far.
+        losses: the functions that compare them, each by its module and its name there.
+        of_rows: (targets as a loss gets them, number of rows) -> one of each row, [rows].
     """
 
     def noted(loss: Callable[..., Any]) -> Callable[..., Any]:
         def compared(first: Any, second: Any, *arguments: Any, **more: Any) -> Any:
             constant = [tensor for tensor in (first, second) if not tensor.requires_grad]
             if read and read[-1].targets is None and len(constant) == 1:
-                targets = array(constant[0]).reshape(-1, len(read[-1].observations))[0]
+                targets = of_rows(array(constant[0]), len(read[-1].observations))
                 read[-1] = replace(read[-1], targets=targets)
             return loss(first, second, *arguments, **more)
 
         return compared
 
     with ExitStack() as around:
-        for name in ("mse_loss", "smooth_l1_loss"):
-            loss = noted(getattr(functional, name))
-            around.enter_context(mock.patch.object(functional, name, loss))
+        for module, name in losses:
+            loss = noted(getattr(module, name))
+            around.enter_context(mock.patch.object(module, name, loss))
         yield

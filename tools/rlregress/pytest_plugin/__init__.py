@@ -4,7 +4,7 @@ Tests ask for what they need by argument name:
 
 - ``framework``: an adapter; the test runs once per selected framework.
 - ``framework`` and ``algorithm``: the test runs once per algorithm of each of them; those that no
-  cell trains among them if it is marked ``without_cells``.
+  cell trains among them if it is marked ``without_cells``, or those of them that the mark names.
 - ``framework``, ``algorithm`` and ``stored_kind``: the test runs once per kind of file that past
   releases of each of them wrote (``baselines/saved``).
 - ``implementation``: one detail on one framework in one scope; the test names the detail with
@@ -80,7 +80,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", f"{subjects.SLOW}: trains to judge what is learnt, or is nightly"
     )
-    config.addinivalue_line("markers", f"{_WITHOUT_CELLS}: also of algorithms that no cell trains")
+    config.addinivalue_line(
+        "markers", f"{_WITHOUT_CELLS}: also of (these) algorithms that no cell trains"
+    )
     config.addinivalue_line("markers", f"{subjects.NIGHTLY}: takes longer than a contributor waits")
     if suite.installed() and str(suite.root()) not in sys.path:
         # for what the tests of a folder share, as pythonpath in pyproject.toml
@@ -270,7 +272,7 @@ def _parametrize_frameworks(metafunc: pytest.Metafunc) -> None:
     chosen = [
         (adapter, algorithm)
         for adapter in adapters
-        for algorithm in (*adapter.algorithms, *(adapter.behavior_only if beside else ()))
+        for algorithm in (*adapter.algorithms, *_without_cells(adapter, beside))
         if not names or algorithm in names
     ]
     metafunc.parametrize(
@@ -278,6 +280,13 @@ def _parametrize_frameworks(metafunc: pytest.Metafunc) -> None:
         chosen,
         ids=[f"{adapter.full_name}-{algorithm}" for adapter, algorithm in chosen],
     )
+
+
+def _without_cells(adapter: Adapter, mark: pytest.Mark | None) -> Sequence[str]:
+    """The algorithms without cells that a test with this mark is for: all, or those it names."""
+    if mark is None:
+        return ()
+    return [name for name in adapter.behavior_only if not mark.args or name in mark.args]
 
 
 def _parametrize_stored_kinds(

@@ -94,7 +94,8 @@ def not_trained(algorithm: str, adapters: Sequence[Adapter], known: Sequence[str
     every = {
         name for known_name in frameworks.names() for name in frameworks.get(known_name).algorithms
     }
-    if not known and algorithm in every:
+    behavior_only = any(algorithm in adapter.behavior_only for adapter in adapters)
+    if not known and not behavior_only and algorithm in every:
         copies = " or ".join(
             f"--{framework.name} FOLDER" for framework in adapters if framework.checkout
         )
@@ -109,7 +110,7 @@ def not_trained(algorithm: str, adapters: Sequence[Adapter], known: Sequence[str
                 f"rlregress trace --framework {adapter.name} --algorithm {algorithm}; trained for "
                 f"their returns: {', '.join(sorted(known)) or 'none'}"
             )
-    if any(algorithm in adapter.behavior_only for adapter in adapters):
+    if behavior_only:
         return (
             f"'{algorithm}' of {of} is tested for its behaviour, and not trained for its returns; "
             f"to test it: rlregress test tests_behavior --algorithm {algorithm}"

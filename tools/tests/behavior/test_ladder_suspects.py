@@ -11,7 +11,7 @@ import pytest
 from tests_behavior.ladder import RUNGS
 from tests_behavior.questions import asked
 from tests_behavior.test_ladder import climb_with_its_fault
-from tests_behavior.toy_settings import SEEDED, skip_unless_trained
+from tests_behavior.toy_settings import SEEDED, UNSEEDED, skip_unless_trained
 
 pytestmark = pytest.mark.nightly
 #: a rung, and one below it
@@ -22,6 +22,7 @@ _PAIRS = [
 ]
 
 
+@pytest.mark.without_cells(*UNSEEDED)
 @pytest.mark.parametrize(("rung", "below"), _PAIRS)
 def test_a_fault_leaves_the_rungs_below(framework, algorithm, rung, below):
     """What lacks one thing climbs every rung that does not need it."""

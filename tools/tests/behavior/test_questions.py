@@ -9,12 +9,12 @@ from rlregress.details import catalogue
 from rlregress.errors import UserError
 from tests_behavior import questions
 
-#: what frameworks train, DQN and DDPG without cells
+#: what frameworks train, DQN and DDPG without cells, and all of one that extends another
 EVERY = {
     f"{name}-{kind}"
     for name in ("sb3", "torchrl", "cleanrl", "skrl")
     for kind in ("ppo", "sac", "td3", "dqn", "ddpg")
-} | {"rsl_rl-ppo"}
+} | {"rsl_rl-ppo", "contrib-ppo", "contrib-sac", "contrib-dqn"}
 
 GOOD = """
 a.b:

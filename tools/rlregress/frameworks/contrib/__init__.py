@@ -19,6 +19,8 @@ class Contrib(Adapter):
     packages = ("sb3-contrib", "torch")
     modules = ("sb3_contrib",)
     beneath = ("stable_baselines3",)
+    #: RecurrentPPO, TQC and QR-DQN.
+    behavior_only = ("ppo", "sac", "dqn")
     #: "library" is the class that has the family's name, TQC for SAC, and QR-DQN for DQN.
     scopes = ("library", "CrossQ", "MaskablePPO", "RecurrentPPO", "TRPO")
     public = (

@@ -11,7 +11,7 @@ from stable_baselines3.common.vec_env import VecNormalize
 from rlregress.frameworks.base import PLAIN, TrainingRequest, TrainingVariant, Transitions
 from rlregress.frameworks.heads import prepare
 from rlregress.frameworks.sb3 import compat, gyms
-from rlregress.frameworks.sb3.training import ALGORITHMS, arguments_for, heads
+from rlregress.frameworks.sb3.training import OWN, Library, arguments_for, heads
 
 
 class AtRolloutEnd(BaseCallback):
@@ -39,23 +39,26 @@ def _normalised(vectorised: Any, around: TrainingVariant) -> Any:
     return wrapped
 
 
-def agent(request: TrainingRequest, environments: int, around: TrainingVariant = PLAIN) -> Any:
+def agent(
+    request: TrainingRequest,
+    environments: int,
+    around: TrainingVariant = PLAIN,
+    library: Library = OWN,
+) -> Any:
     """An agent that is to learn on ``environments`` copies in a ``DummyVecEnv``."""
-    around.only("Stable-Baselines3", "n_steps", "statistics", "running")
+    around.only(library.title, "n_steps", "statistics", "running")
     vectorised = _normalised(gyms.make_vec_env(request.make_env, environments), around)
-    arguments = arguments_for(request, vectorised.action_space.shape)
+    arguments = arguments_for(request, vectorised.action_space.shape, library)
     if around.n_steps > 1:
         arguments["n_steps"] = around.n_steps
-    made = ALGORITHMS[request.algorithm]
-    model = made("MlpPolicy", vectorised, seed=request.seed, device="cpu", **arguments)
-    compat.silence(model)
+    model = library.made(request.algorithm, vectorised, seed=request.seed, **arguments)
     prepare(request, lambda: heads(model))
     return model
 
 
-def transitions(request: TrainingRequest, environments: int) -> Transitions:
+def transitions(request: TrainingRequest, environments: int, library: Library = OWN) -> Transitions:
     """Learn with ``learn`` on ``environments`` copies in a ``DummyVecEnv``."""
-    model = agent(request, environments)
+    model = agent(request, environments, library=library)
     rollouts: List[Any] = []
 
     def copy(model: Any) -> None:

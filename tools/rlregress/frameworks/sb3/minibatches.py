@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterator, List, Sequence
+from typing import Any, Callable, Iterator, List, Sequence
 
 from rlregress.frameworks.base import Minibatch, TrainingRequest, TrainingVariant
 from rlregress.frameworks.samples import array, flat, note_samples, noted_targets
 from rlregress.frameworks.sb3.collection import agent
+from rlregress.frameworks.sb3.training import OWN, Library
 
 
 def minibatches(
-    request: TrainingRequest, environments: int, around: TrainingVariant
+    request: TrainingRequest,
+    environments: int,
+    around: TrainingVariant,
+    library: Library = OWN,
+    noted: Callable[[List[Minibatch]], Any] = noted_targets,
 ) -> Sequence[Minibatch]:
     """Learn with ``learn`` on ``environments`` copies in a ``DummyVecEnv``."""
-    model = agent(request, environments, around)
+    model = agent(request, environments, around, library)
     read: List[Minibatch] = []
     if getattr(model, "rollout_buffer", None) is not None:
         _note_rollouts(model, read)
         model.learn(request.total_steps)
         return read
     note_samples(model.replay_buffer, read)
-    with noted_targets(read):
+    with noted(read):
         model.learn(request.total_steps)
     return read
 
@@ -38,15 +43,17 @@ def _note_rollouts(model: Any, read: List[Minibatch]) -> None:
     def noted_evaluate_actions(*arguments: Any, **more: Any) -> Any:
         answer = evaluate_actions(*arguments, **more)
         data = yielded.pop()
+        # where sequences are padded to one length, the update masks what is no row
+        rows: Any = flat(data.mask).astype(bool) if hasattr(data, "mask") else slice(None)
         read.append(
             Minibatch(
-                observations=array(data.observations),
-                actions=array(data.actions),
-                log_probs=flat(data.old_log_prob),
-                policy_log_probs=flat(answer[1]),
-                values=flat(data.old_values),
-                advantages=flat(data.advantages),
-                returns=flat(data.returns),
+                observations=array(data.observations)[rows],
+                actions=array(data.actions)[rows],
+                log_probs=flat(data.old_log_prob)[rows],
+                policy_log_probs=flat(answer[1])[rows],
+                values=flat(data.old_values)[rows],
+                advantages=flat(data.advantages)[rows],
+                returns=flat(data.returns)[rows],
             )
         )
         return answer

@@ -12,12 +12,14 @@ from stable_baselines3.common.vec_env import VecNormalize
 from rlregress.frameworks.base import RunningStatistics, TrainingRequest, TrainingVariant
 from rlregress.frameworks.sb3 import compat, gyms
 from rlregress.frameworks.sb3.collection import agent
-from rlregress.frameworks.sb3.training import policy_of
+from rlregress.frameworks.sb3.training import OWN, Library, policy_of
 
 
-def running_statistics(request: TrainingRequest, environments: int) -> RunningStatistics:
+def running_statistics(
+    request: TrainingRequest, environments: int, library: Library = OWN
+) -> RunningStatistics:
     """Learn with ``learn``, evaluate by ``EvalCallback``, ``save`` and ``load``."""
-    model = agent(request, environments, TrainingVariant(running=True))
+    model = agent(request, environments, TrainingVariant(running=True), library)
     model.learn(request.total_steps)
     request.on_checkpoint(model.num_timesteps, policy_of(model))
     trained = _of(model.get_vec_normalize_env())

@@ -8,18 +8,18 @@ from typing import Any
 
 from rlregress.frameworks.base import Trained, TrainingRequest
 from rlregress.frameworks.isolation import isolated
-from rlregress.frameworks.sb3.training import new, trained
+from rlregress.frameworks.sb3.training import OWN, Library, new, trained
 
 
-def train_and_resume(request: TrainingRequest, restored: bool) -> Trained:
+def train_and_resume(request: TrainingRequest, restored: bool, library: Library = OWN) -> Trained:
     """``learn`` of half of the steps, twice; the second time it does not count from 0."""
-    model = new(request)
+    model = new(request, library)
     model.learn(request.total_steps // 2)
     if restored:
         with isolated():
             model = _restored(model)
     model.learn(request.total_steps // 2, reset_num_timesteps=False)
-    return trained(model, {})
+    return trained(model, {}, library)
 
 
 def _restored(model: Any) -> Any:

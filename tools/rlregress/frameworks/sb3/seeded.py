@@ -10,8 +10,8 @@ from stable_baselines3.common.callbacks import BaseCallback
 from rlregress.frameworks.base import Trained
 from rlregress.frameworks.heads import prepare
 from rlregress.frameworks.isolation import isolated
-from rlregress.frameworks.sb3 import compat, gyms
-from rlregress.frameworks.sb3.training import ALGORITHMS, arguments_for, heads, trained
+from rlregress.frameworks.sb3 import gyms
+from rlregress.frameworks.sb3.training import OWN, Library, arguments_for, heads, trained
 from rlregress.frameworks.seeded_training import (
     SeededTraining,
     Stream,
@@ -34,8 +34,8 @@ SOURCES = {
 }
 
 
-def _arguments(request: SeededTraining, environment: Any, images: bool) -> dict:
-    made = arguments_for(request, environment.action_space.shape)
+def _arguments(request: SeededTraining, environment: Any, images: bool, library: Library) -> dict:
+    made = arguments_for(request, environment.action_space.shape, library)
     if images:
         # the sizes are those of what follows the pictures, and have their own defaults
         del made["policy_kwargs"]
@@ -43,40 +43,40 @@ def _arguments(request: SeededTraining, environment: Any, images: bool) -> dict:
 
 
 class _Look(BaseCallback):
-    def __init__(self, request: SeededTraining) -> None:
+    def __init__(self, request: SeededTraining, library: Library) -> None:
         super().__init__()
         self._look = request.watch()
+        self._library = library
 
     def _on_rollout_start(self) -> None:
         # the updates of all steps so far are done
-        self._look(self.num_timesteps, lambda: trained(self.model, {}))
+        self._look(self.num_timesteps, lambda: trained(self.model, {}, self._library))
 
     def _on_training_end(self) -> None:
-        self._look(self.num_timesteps, lambda: trained(self.model, {}))
+        self._look(self.num_timesteps, lambda: trained(self.model, {}, self._library))
 
     def _on_step(self) -> bool:
         return True
 
 
-def train_seeded(request: SeededTraining) -> Trained:
+def train_seeded(request: SeededTraining, library: Library = OWN) -> Trained:
     """Train with ``learn``."""
     seeds = request.seeds
     environment = gyms.native(request.make_env(False))
     images = len(environment.observation_space.shape) == 3
     with isolated():
         with Stream(seeds.initialisation).drawn():
-            model = ALGORITHMS[request.algorithm](
-                "CnnPolicy" if images else "MlpPolicy",
+            model = library.made(
+                request.algorithm,
                 environment,
-                device="cpu",
+                policy="CnnPolicy" if images else "",
                 replay_buffer_class=from_stream(ReplayBuffer, Stream(seeds.sampling)),
-                **_arguments(request, environment, images),
+                **_arguments(request, environment, images, library),
             )
-        compat.silence(model)
         prepare(request, lambda: heads(model))
         seed_everything(seeds.exploration)
         model.action_space.seed(seeds.exploration)
         model.get_env().seed(seeds.environment)
-        model.learn(request.total_steps, callback=_Look(request))
+        model.learn(request.total_steps, callback=_Look(request, library))
     environment.close()
-    return trained(model, {})
+    return trained(model, {}, library)

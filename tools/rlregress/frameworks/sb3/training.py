@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Dict, List, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Callable, Dict, List, Mapping
 
 import numpy as np
 import torch
@@ -31,6 +32,40 @@ from rlregress.frameworks.layers import last_linear
 from rlregress.frameworks.sb3 import compat, gyms
 
 ALGORITHMS = {"ppo": PPO, "sac": SAC, "td3": TD3, "dqn": DQN, "ddpg": DDPG}
+
+
+def _no_memory(policy: Any, rows: int, of_values: bool = False) -> Dict[str, Any]:
+    return {}
+
+
+@dataclass(frozen=True)
+class Library:
+    """Whose algorithms are trained: those of this library, or of one that stands on it.
+
+    Attributes:
+        title: of the library.
+        algorithms: algorithm -> class.
+        policies: algorithm -> the name of its policy, where it is another one than "MlpPolicy".
+        networks: algorithm -> further arguments of its policy.
+        memory: (policy, rows, whether for ``predict_values`` alone) -> further arguments of the
+            functions of an actor-critic policy, with each row the first one of an episode.
+    """
+
+    title: str = "Stable-Baselines3"
+    algorithms: Mapping[str, Any] = field(default_factory=lambda: ALGORITHMS)
+    policies: Mapping[str, str] = field(default_factory=dict)
+    networks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    memory: Callable[..., Dict[str, Any]] = _no_memory
+
+    def made(self, algorithm: str, environment: Any, policy: str = "", **arguments: Any) -> Any:
+        """An agent in its environments, on the CPU, that logs to nowhere."""
+        policy = policy or self.policies.get(algorithm, "MlpPolicy")
+        model = self.algorithms[algorithm](policy, environment, device="cpu", **arguments)
+        compat.silence(model)
+        return model
+
+
+OWN = Library()
 
 #: hyperparameter (Tables 6 to 8 of the thesis) -> keyword argument
 _SHARED = {"learning_rate": "learning_rate", "minibatch_size": "batch_size", "discount": "gamma"}
@@ -95,11 +130,12 @@ def _linear(initial: float):
 
 
 def arguments_of(
-    algorithm: str, hyperparameters: Mapping[str, Any], action_shape
+    algorithm: str, hyperparameters: Mapping[str, Any], action_shape, library: Library = OWN
 ) -> Dict[str, Any]:
     """Keyword arguments of the algorithm's class; UserError for what it does not have."""
     given, reasons = without_fixed(_FIXED, algorithm, hyperparameters)
     policy: Dict[str, Any] = {"net_arch": list(given.pop("hidden_sizes"))}
+    policy.update(library.networks.get(algorithm, {}))
     made: Dict[str, Any] = {"policy_kwargs": policy}
     if "adam_epsilon" in given:
         policy["optimizer_kwargs"] = {"eps": given.pop("adam_epsilon")}
@@ -127,9 +163,10 @@ def arguments_of(
     unknown = sorted(set(given) - set(names))
     if unknown:
         reasons.append(f"it has no {', '.join(unknown)}")
-    refuse(f"Stable-Baselines3's {algorithm.upper()}", reasons)
+    made_class = library.algorithms[algorithm]
+    refuse(f"{library.title}'s {made_class.__name__}", reasons)
     made.update({names[key]: value for key, value in given.items()})
-    return compat.arguments_of(ALGORITHMS[algorithm], **made)
+    return compat.arguments_of(made_class, **made)
 
 
 #: diagnostic -> what the logger calls it, and its sign there
@@ -189,20 +226,31 @@ def policy_of(model) -> Policy:
     return lambda observations: model.predict(observations, deterministic=True)[0]
 
 
-def _value(model):
+def _value(model: Any, library: Library) -> Callable[[np.ndarray], np.ndarray]:
     def value(observations: np.ndarray) -> np.ndarray:
         with torch.no_grad():
             tensor = compat.tensor_of(model.policy, observations)
             if hasattr(model.policy, "value_net"):
                 compat.add_parts(model.policy)
-                return model.policy.predict_values(tensor).numpy().reshape(-1)
-            if hasattr(model.policy, "q_net"):
-                return model.q_net(tensor).amax(1).numpy()
+                memory = library.memory(model.policy, len(tensor), of_values=True)
+                return model.policy.predict_values(tensor, **memory).numpy().reshape(-1)
+            if not hasattr(model, "actor"):
+                # values of actions [rows, actions], or their quantiles [rows, quantiles, actions]
+                found = _action_values(model)[0](tensor)
+                return found.reshape(len(found), -1, found.shape[-1]).mean(1).amax(1).numpy()
             actions = model.policy.scale_action(model.predict(observations, deterministic=True)[0])
             values = model.critic(tensor, torch.as_tensor(actions))
-            return torch.stack(list(values)).amin(0).numpy().reshape(-1)
+            if isinstance(values, torch.Tensor):
+                # quantiles [rows, networks, quantiles]
+                values = values.unbind(1)
+            return torch.stack([each.mean(1) for each in values]).amin(0).numpy()
 
     return value
+
+
+def _action_values(model: Any) -> List[Any]:
+    """The network that says what actions are worth, and its target network."""
+    return list(model.policy.children())
 
 
 def heads(model: Any) -> Heads:
@@ -211,9 +259,10 @@ def heads(model: Any) -> Heads:
     if hasattr(policy, "value_net"):
         deviation = constant_parameter(policy.log_std, torch.log)
         return Heads(policy.action_net, deviation, [policy.value_net])
-    if hasattr(policy, "q_net"):
-        layers = [last_linear(network) for network in (model.q_net, model.q_net_target)]
-        return Heads(layers[0], values=layers)
+    if not hasattr(model, "actor"):
+        layers = [last_linear(network) for network in _action_values(model)]
+        quantiles = layers[0].out_features // int(model.action_space.n)
+        return Heads(layers[0], values=layers, repeated=quantiles)
     actor = model.actor
     critics = [*model.critic.q_networks, *model.critic_target.q_networks]
     values = [last_linear(critic) for critic in critics]
@@ -222,13 +271,14 @@ def heads(model: Any) -> Heads:
     return Heads(actor.mu, constant_deviation(actor.log_std, slice(None), torch.log), values)
 
 
-def _drawn(model: Any) -> Any:
+def _drawn(model: Any, library: Library) -> Any:
     def drawn(observations: np.ndarray, numbers: np.ndarray) -> Any:
         tensor = compat.tensor_of(model.policy, observations)
         with normal_draws(numbers):
             if hasattr(model.policy, "value_net"):
-                actions = model.policy(tensor)[0].detach()
-                return actions, model.policy.evaluate_actions(tensor, actions)[1]
+                memory = library.memory(model.policy, len(tensor))
+                actions = model.policy(tensor, **memory)[0].detach()
+                return actions, model.policy.evaluate_actions(tensor, actions, **memory)[1]
             if hasattr(model.actor, "log_std"):
                 return model.actor.action_log_prob(tensor)
             return model.actor(tensor), None
@@ -236,28 +286,26 @@ def _drawn(model: Any) -> Any:
     return drawn
 
 
-def arguments_for(request: Any, action_shape: Any) -> Dict[str, Any]:
+def arguments_for(request: Any, action_shape: Any, library: Library = OWN) -> Dict[str, Any]:
     """Keyword arguments of the algorithm's class for a training of so many steps."""
     given = with_exploration_fraction(request.hyperparameters, request.total_steps)
-    return arguments_of(request.algorithm, given, action_shape)
+    return arguments_of(request.algorithm, given, action_shape, library)
 
 
-def new(request: TrainingRequest) -> Any:
+def new(request: TrainingRequest, library: Library = OWN) -> Any:
     """An agent in its environment, as a user makes it."""
     environment = gyms.native(request.make_env())
-    arguments = arguments_for(request, environment.action_space.shape)
-    made = ALGORITHMS[request.algorithm]
-    model = made("MlpPolicy", environment, seed=request.seed, device="cpu", **arguments)
-    compat.silence(model)
+    arguments = arguments_for(request, environment.action_space.shape, library)
+    model = library.made(request.algorithm, environment, seed=request.seed, **arguments)
     prepare(request, lambda: heads(model))
     return model
 
 
-def train(request: TrainingRequest) -> Trained:
+def train(request: TrainingRequest, library: Library = OWN) -> Trained:
     """Train with ``learn``, exactly as a user of the framework calls it."""
     watch = _Watch(request)
     if request.kept is None:
-        model = new(request)
+        model = new(request, library)
         model.learn(request.total_steps, callback=watch)
     else:
         model, diagnostics = request.kept
@@ -267,10 +315,10 @@ def train(request: TrainingRequest) -> Trained:
         watch.goes_on(model.num_timesteps, diagnostics)
         left = request.total_steps - model.num_timesteps
         model.learn(left, callback=watch, reset_num_timesteps=False)
-    return trained(model, watch.diagnostics)
+    return trained(model, watch.diagnostics, library)
 
 
-def trained(model: Any, diagnostics: Mapping[str, List[float]]) -> Trained:
+def trained(model: Any, diagnostics: Mapping[str, List[float]], library: Library = OWN) -> Trained:
     """What an agent is after its training."""
     parameters = {
         name: tensor.detach().cpu().numpy().copy()
@@ -280,9 +328,9 @@ def trained(model: Any, diagnostics: Mapping[str, List[float]]) -> Trained:
         parameters["log_ent_coef"] = model.log_ent_coef.detach().numpy().copy()
     return Trained(
         policy_of(model),
-        _value(model),
+        _value(model, library),
         parameters,
         model.num_timesteps,
         diagnostics,
-        _drawn(model),
+        _drawn(model, library),
     )
