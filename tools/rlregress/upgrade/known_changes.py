@@ -74,10 +74,10 @@ class Change:
         return self.scope == "in"
 
     def concerns(self, training: str) -> bool:
-        """Whether a training is of one of its algorithms: "ppo gsde", "qrdqn_images"."""
+        """Whether a training names one of its algorithms: "ppo gsde", "recurrent_ppo"."""
         algorithm = training.partition(" ")[0]
         return "all" in self.algorithms or any(
-            f"{algorithm}_".startswith(f"{name}_") for name in self.algorithms
+            f"_{name}_" in f"_{algorithm}_" for name in self.algorithms
         )
 
 

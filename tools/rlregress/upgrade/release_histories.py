@@ -18,7 +18,7 @@ from typing import Any
 from rlregress import datafiles, suite
 from rlregress.errors import UserError
 from rlregress.inside.run_record import write_atomically
-from rlregress.model.differences import UNCHECKED
+from rlregress.model.differences import NEW_FAILS, OLD_FAILED, UNCHECKED
 from rlregress.model.judged_releases import (
     CAUSE,
     FLAGGED,
@@ -147,6 +147,10 @@ def _judged_change(change: Change, data: Mapping[str, Any]) -> JudgedChange:
         by = _named(change, of)
         if by:
             return JudgedChange(id=change.id, outcome=CAUSE, by=by)
+    for row in data.get("entries", ()):
+        # of a training that only one of the two can do
+        if row["state"] in (NEW_FAILS, OLD_FAILED) and row["name"] in change.functions:
+            return JudgedChange(id=change.id, outcome=CAUSE, by=f"{row['state']}: {row['name']}")
     if data["verdict"] in RED and any(_diverges(change, of) for of in frameworks):
         return JudgedChange(id=change.id, outcome=FLAGGED)
     for row in data.get("entries", ()):

@@ -126,7 +126,7 @@ def test_change_concerns_its_algorithms(tmp_path: Path) -> None:
     """A change of all algorithms concerns each, another one only those that it names."""
     (change,) = read(tmp_path, SOUND)
     assert change.concerns("dqn episodes")
-    assert change.concerns("dqn_images")
+    assert change.concerns("recurrent_dqn")
     assert not change.concerns("dqnx")
     assert not change.concerns("sac")
     (change,) = read(tmp_path, SOUND.replace('["ppo", "dqn"]', '["all"]'))

@@ -8,7 +8,7 @@ import pytest
 
 from rlregress import suite
 from rlregress.errors import UserError
-from rlregress.model.differences import NEVER, NOT_COMPARED, ONE_WAY
+from rlregress.model.differences import NEVER, NEW_FAILS, NOT_COMPARED, OLD_FAILED, ONE_WAY
 from rlregress.model.judged_releases import (
     CAUSE,
     FLAGGED,
@@ -172,6 +172,13 @@ def test_a_training_that_parts_flags_a_change_without_its_cause(data, algorithms
 def test_a_change_that_nothing_reaches_is_named_as_such(row, outcome):
     """Only if it is among the functions that an acquittal does not cover."""
     assert seen(report("partly checked", entries=[row])) == outcome
+
+
+@pytest.mark.parametrize("state", [NEW_FAILS, OLD_FAILED])
+def test_a_change_that_ends_or_repairs_a_training_is_flagged_with_its_cause(state):
+    """The report names the function, and the training that one of the two cannot do."""
+    assert seen(report("repaired", entries=[entry(state)])) == (CAUSE, f"{state}: {TRAIN}")
+    assert seen(report("repaired", entries=[entry(state, OTHER)])) == (MISSED, "")
 
 
 def test_what_names_a_change_goes_before_what_does_not_reach_it():
