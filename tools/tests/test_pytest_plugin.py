@@ -117,7 +117,9 @@ def test_what_no_cell_trains_is_asked_by_tests_that_are_marked(marked, chosen, i
     needs = SimpleNamespace(
         config=_config(algorithm=chosen),
         fixturenames=["framework", "algorithm"],
-        definition=SimpleNamespace(get_closest_marker=lambda name: marked or None),
+        definition=SimpleNamespace(
+            get_closest_marker=lambda name: SimpleNamespace(args=()) if marked else None
+        ),
         parametrize=lambda names, values, ids: made.extend(ids),
     )
     pytest_plugin._parametrize_frameworks(needs)

@@ -61,8 +61,8 @@ class AtFault(NamedTuple):
     """The line at fault of a detail that is not as documented.
 
     Attributes:
-        lines: the one that changed; where none is known to have changed every recorded one, the
-            likeliest first.
+        lines: the one that changed; where none is known to have changed those that are recorded for
+            the variant, or else every recorded one.
         recorded: the fragment that is recorded for the line that changed; empty: none has.
         known: a known fault leaves the line so; else it is only the one most like the recorded one.
     """
@@ -79,17 +79,19 @@ def at_fault(implementation: Implementation, variant: str | None) -> AtFault:
         variant: that was found; None: no known one.
     """
     # a change that gives this variant is likelier than any other
-    candidates = sorted(_candidates(implementation), key=lambda fault: fault.finds != variant)
+    wanted = variant or ""
+    candidates = sorted(_candidates(implementation), key=lambda fault: fault.finds != wanted)
     texts = [(fault, text) for fault in candidates if (text := _text(implementation, fault))]
     for fault, text in texts:
         moved = fault.occurrence or fault.old not in text
-        if moved and fault.new and fault.finds == variant and text.count(fault.new) == 1:
+        if moved and fault.new and fault.finds == wanted and text.count(fault.new) == 1:
             number = text.partition(fault.new)[0].count("\n") + 1
             return AtFault([_line(fault, text, number)], _first_line(fault.old), known=True)
     for fault, text in texts:
         if fault.old not in text and (number := _most_like(text, _first_line(fault.old))):
             return AtFault([_line(fault, text, number)], _first_line(fault.old))
-    return AtFault(list(dict.fromkeys(_intact(implementation, candidates))))
+    likely = [fault for fault in candidates if fault.finds == wanted] or candidates
+    return AtFault(list(dict.fromkeys(_intact(implementation, likely))))
 
 
 def _text(implementation: Implementation, fault: Fault) -> str:

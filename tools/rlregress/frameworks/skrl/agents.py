@@ -17,14 +17,16 @@ from skrl.models.torch import DeterministicMixin, GaussianMixin, Model
 from skrl.trainers.torch import SequentialTrainer
 from torch import nn
 
+from rlregress.frameworks.families import absent
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.skrl import compat
 
 #: learning starts after so many steps: what is collected before trains nothing
 NEVER = 10**6
 
-# what its warnings are about, probes leave out on purpose
-logger.setLevel("ERROR")
+if not absent(logger):
+    # what its warnings are about, probes leave out on purpose
+    logger.setLevel("ERROR")
 
 _TWIN = ("critic_1", "critic_2")
 _TARGETS = tuple(f"target_{name}" for name in _TWIN)
