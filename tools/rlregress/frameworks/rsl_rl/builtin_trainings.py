@@ -43,6 +43,11 @@ def _mirrored(obs: Any = None, actions: Any = None, **_: Any) -> List[Any]:
     return [own if own is None else torch.cat([own, own * -1.0]) for own in (obs, actions)]
 
 
+def _image(observations: torch.Tensor) -> torch.Tensor:
+    """Of a camera that sees the numbers: how each stands to each, [environments, 1, n, n]."""
+    return observations[:, None, :, None] - observations[:, None, None, :]
+
+
 def _lacking(algorithm: Mapping[str, Any], networks: compat.Networks) -> List[str]:
     """What this version does not have of the configuration of an algorithm."""
     name = algorithm["class_name"]
@@ -74,7 +79,9 @@ def _training(
         if lacking := _lacking(algorithm, networks):
             raise Unsupported(f"this version of RSL-RL has no {lacking[0]}")
         torch.manual_seed(seed)
-        environment = Vectorised(make_env(), make_env(first=1), seed=seed, clipped=True)
+        further = {"camera": _image} if "camera" in networks.groups else {}
+        environments = make_env(), make_env(first=1)
+        environment = Vectorised(*environments, seed=seed, clipped=True, further=further)
         made = getattr(runners, kind, runners.OnPolicyRunner)
         with TemporaryDirectory(prefix="rlregress-") as folder, compat.silent():
             # of steps that do not fill a window, which is what is wanted

@@ -102,9 +102,9 @@ class Networks(NamedTuple):
             return ["CNNModel"]
         if not self.law:
             return []
-        if not DISTRIBUTIONS and "std_type" not in self.law:
-            return [self.law["class_name"]]
         if not DISTRIBUTIONS:
+            if "std_type" not in self.law:
+                return [self.law["class_name"]]
             holder = rsl_rl.models.MLPModel if MODELS else rsl_rl.modules.ActorCritic
             known = {"class_name", "std_type", *inspect.signature(holder).parameters}
             return sorted({*self.law, *self._deviation()} - known)

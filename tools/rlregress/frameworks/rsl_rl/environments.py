@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
 import numpy as np
 import torch
@@ -10,7 +10,7 @@ from rsl_rl.env import VecEnv
 
 from rlregress.frameworks.rsl_rl import compat
 
-#: sets of observations that an agent can ask for; here they are all the same. Images are beside.
+#: sets of observations that an agent can ask for; here they are all the same.
 GROUPS = ("policy", "rnd_state", "teacher")
 
 
@@ -25,8 +25,7 @@ class Vectorised(VecEnv):
         environments: their observations and actions are boxes.
         step_dt: the duration of a step in seconds, by which a weight of curiosity is multiplied.
         seed: of the first environment; the others have the numbers after it.
-        privileged: makes the observations of the value network of those of the policy; None: they
-            are the same.
+        further: sets of observations beside ``GROUPS``, by name, each made of those of the policy.
         clipped: actions are clipped to their bounds, which RSL-RL leaves to its environments.
     """
 
@@ -36,7 +35,7 @@ class Vectorised(VecEnv):
         step_dt: float = 1.0,
         seed: Optional[int] = None,
         clipped: bool = False,
-        privileged: Optional[Callable[[torch.Tensor], torch.Tensor]] = None,
+        further: Mapping[str, Callable[[torch.Tensor], torch.Tensor]] = {},  # noqa: B006 - read only
     ) -> None:
         self.environments = environments
         self.num_envs = len(environments)
@@ -47,7 +46,7 @@ class Vectorised(VecEnv):
         self.cfg: Dict[str, Any] = {}
         self.step_dt = step_dt
         self._clipped = clipped
-        self.privileged = privileged
+        self.further = further
         seeds = [None if seed is None else seed + number for number in range(self.num_envs)]
         pairs = zip(environments, seeds)
         self._observations = [environment.reset(seed=own)[0] for environment, own in pairs]
@@ -61,10 +60,8 @@ class Vectorised(VecEnv):
     def groups(self) -> Dict[str, torch.Tensor]:
         """The observations before the next step, by the name of their group."""
         observations = torch.as_tensor(np.stack(self._observations)).float()
-        # of a camera that sees the numbers: how each stands to each
-        image = observations[:, None, :, None] - observations[:, None, None, :]
-        groups = {**dict.fromkeys(GROUPS, observations), compat.IMAGES: image}
-        return {**groups, **({"critic": self.privileged(observations)} if self.privileged else {})}
+        made = {name: make(observations) for name, make in self.further.items()}
+        return {**dict.fromkeys(GROUPS, observations), **made}
 
     def get_observations(self) -> Any:
         """The observations before the next step."""

@@ -23,7 +23,8 @@ _NORMALISED = Networks(hidden=[16], normalised=True)
 def _showing(observations: Any, privileged: Any = None, **script: Any) -> Vectorised:
     """Two environments with the same observations: of one alone advantages have no deviation."""
     playback = {"observations": observations[:-1], "next_observations": observations[1:], **script}
-    return Vectorised(Scripted(**playback), Scripted(**playback), privileged=privileged)
+    further = {} if privileged is None else {"critic": privileged}
+    return Vectorised(Scripted(**playback), Scripted(**playback), further=further)
 
 
 def _trained(observations: Any, privileged: Any = None) -> trainings.AgentTraining:

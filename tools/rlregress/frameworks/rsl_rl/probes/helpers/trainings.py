@@ -59,7 +59,7 @@ def make(environment: Any, steps: int, networks: Networks = SMALL, **algorithm: 
     vectorised = environment if isinstance(environment, Vectorised) else Vectorised(environment)
     given = {"class_name": "PPO", **algorithm}
     configuration = compat.configuration(steps, given, networks)
-    if vectorised.privileged:
+    if "critic" in vectorised.further:
         configuration["obs_groups"]["critic"] = ["critic"]
     with compat.silent():
         return OnPolicyRunner(vectorised, configuration, log_dir=None, device="cpu")
