@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rlregress.details.catalogue import Detail, Inputs, make_detail
+from rlregress.details.catalogue import Detail, Inputs, always, make_detail
 
 _BOUNDS = {"low": -2.0, "high": 6.0}
 
@@ -111,6 +111,24 @@ DETAILS: tuple[Detail, ...] = (
         tolerance=0.04,
         consequence="""The first epoch already clips, or pushes, on ratios that no update has
         caused, as soon as a tanh policy saturates.""",
+    ),
+    make_detail(
+        "policy.exported",
+        "Does an exported policy act as the one in the agent?",
+        """Policies with each distribution and each memory that there is, with normalised
+        observations; each is trained for a moment and exported in each way that there is. It acts
+        for ``steps`` observations, is reset, and acts for the same ones again. Observed, [3]: 1 if
+        every exported policy plays the action that the agent's own plays without exploration, else
+        0, in the first step, in the steps after it, and after the reset.""",
+        ("documentation of each framework",),
+        {"steps": 4},
+        {
+            "same": ("yes", always(1.0, 1.0, 1.0)),
+            "never_reset": ("not after a reset", always(1.0, 1.0, 0.0)),
+            "forgets": ("in the first step of an episode alone", always(1.0, 0.0, 1.0)),
+            "differs": ("no", always(0.0, 0.0, 0.0)),
+        },
+        consequence="""What runs on the robot is not what was trained.""",
     ),
     make_detail(
         "networks.single_critic",

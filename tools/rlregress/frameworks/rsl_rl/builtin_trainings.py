@@ -141,6 +141,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
     "ppo": _training(_PPO),
     "recurrent_ppo": _training({**_PPO, "num_mini_batches": 2}, {"hidden": [16], "memory": "gru"}),
     # so narrow that the bounds of deviations hold, and once with a lower one of 0
+    "gaussian_log": _with_law("GaussianDistribution", std_type="log", std_range=[0.99, 1.01]),
     "heteroscedastic_scalar": _with_law(_DEVIATES, std_type="scalar", std_range=[0.99, 1.01]),
     "heteroscedastic_log": _with_law(_DEVIATES, std_type="log", std_range=[0.0, 1.01]),
     "beta": _with_law("BetaDistribution"),
@@ -172,4 +173,5 @@ TRAININGS: Mapping[str, TraceTraining] = {
     ),
     "distillation": _distillation(),
     "recurrent_distillation": _distillation(normalised=None, memory="gru"),
+    "recurrent_distillation_lstm": _distillation(normalised=None, memory="lstm"),
 }

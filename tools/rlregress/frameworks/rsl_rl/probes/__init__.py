@@ -19,6 +19,7 @@ _FAMILIES = families.load_all(
         "symmetry",
         "curiosity",
         "distillation",
+        "exported",
         "reports",
     ),
 )

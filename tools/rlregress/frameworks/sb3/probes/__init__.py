@@ -25,6 +25,7 @@ ABSENT: Mapping[str, str] = {
     "tqc": "has no TQC",
     "trpo": "has no TRPO",
     "ars": "has no ARS",
+    "policy.exported": "exports no policy",
     "maskable": "masks no actions",
     "crossq": "has no CrossQ",
     "adaptive": "has a learning rate that no divergence moves (ppo.learning_rate.adaptive)",

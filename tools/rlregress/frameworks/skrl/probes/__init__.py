@@ -29,6 +29,7 @@ ABSENT: Mapping[str, str] = {
     "maskable": "masks no actions",
     "crossq": "has no CrossQ",
     "ars": "has no ARS",
+    "policy.exported": "exports no policy",
     "adaptive": "of its learning rates by divergence ppo.learning_rate.adaptive alone is asked",
     "deviation": "is asked where its deviation starts alone (ppo.log_std)",
     "recurrent": "of its models with memory nothing is probed yet",

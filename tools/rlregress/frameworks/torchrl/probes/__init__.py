@@ -31,6 +31,7 @@ ABSENT: Mapping[str, str] = {
     "tqc": "has no TQC",
     "trpo": "has no TRPO",
     "ars": "has no ARS",
+    "policy.exported": "exports no policy by itself",
     "maskable": "masks no actions",
     "logging.losses": "of the losses that a trainer logs nothing is probed yet",
     "crossq": "of its loss of CrossQ nothing is probed yet",

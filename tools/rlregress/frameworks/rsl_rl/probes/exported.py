@@ -1,0 +1,113 @@
+"""Probe of policies that leave the agent: what is exported for the robot."""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from pathlib import Path
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Tuple
+
+import numpy as np
+import torch
+
+from rlregress.frameworks.base import Inputs, Probe
+from rlregress.frameworks.layers import linear_layers
+from rlregress.frameworks.rsl_rl import compat
+from rlregress.frameworks.rsl_rl.compat import Networks
+from rlregress.frameworks.rsl_rl.environments import Vectorised
+from rlregress.frameworks.rsl_rl.probes.helpers import trainings
+from rlregress.frameworks.scripted import counting
+
+#: every way to make an action; the two laws of Gaussians take their mean apart by different lines
+_POLICIES: List[Dict[str, Any]] = [
+    {},
+    {"memory": "gru"},
+    {"memory": "lstm"},
+    {"law": {"class_name": "HeteroscedasticGaussianDistribution"}},
+    {"law": {"class_name": "BetaDistribution"}},
+    {"groups": ["policy", compat.IMAGES]},
+]
+#: two actions that differ by less are the same
+_NEGLIGIBLE = 1e-5
+
+_Act = Callable[..., torch.Tensor]
+
+
+def _images(numbers: torch.Tensor) -> torch.Tensor:
+    """Of a camera that shows the first number, [environments, 1, 3, 3]."""
+    return numbers[:, :1, None, None].expand(-1, 1, 3, 3)
+
+
+def _scripted(runner: Any) -> Tuple[_Act, Callable[[], Any]]:
+    """How TorchScript acts, and how it is reset."""
+    with tempfile.TemporaryDirectory() as folder, compat.silent():
+        warnings.filterwarnings("ignore", "`torch.jit", DeprecationWarning)
+        runner.export_policy_to_jit(folder, "policy.pt")
+        exported = torch.jit.load(str(Path(folder) / "policy.pt"))
+
+    def act(numbers: torch.Tensor, *images: torch.Tensor) -> torch.Tensor:
+        return exported(numbers, list(images)) if images else exported(numbers)
+
+    return act, exported.reset
+
+
+def _for_onnx(runner: Any) -> Tuple[_Act, Callable[[], Any]]:
+    """How the module acts that ONNX is made from: it is handed its memory, and hands it back."""
+    exported = compat.policy(runner.alg).as_onnx(verbose=False).eval()
+    inputs = dict(zip(exported.input_names, exported.get_dummy_inputs()))
+    begun = [given for name, given in inputs.items() if name.endswith("_in")]
+    memory = list(begun)
+
+    def act(numbers: torch.Tensor, *images: torch.Tensor) -> torch.Tensor:
+        # until 5.0 images are handed over in a list
+        as_list = isinstance(inputs.get(compat.IMAGES), list)
+        made = exported(numbers, *([list(images)] if as_list else images), *memory)
+        if not memory:
+            return made
+        memory[:] = made[1 : len(exported.output_names)]
+        return made[0]
+
+    def reset() -> None:
+        memory[:] = begun
+
+    return act, reset
+
+
+def _differences(runner: Any, steps: int) -> Iterator[np.ndarray]:
+    """How far each exported policy is from the agent's, [2 episodes, steps]."""
+    own = compat.policy(runner.alg)
+    numbers = torch.arange(1.0, steps + 1.0).reshape(-1, 1, 1)
+    images = compat.IMAGES in getattr(own, "obs_groups_2d", ())
+    for exported in (_scripted, _for_onnx):
+        act, reset = exported(runner)
+        far = []
+        for _ in range(2):
+            own.reset(), reset()
+            for number in numbers:
+                sets = {"policy": number, **({compat.IMAGES: _images(number)} if images else {})}
+                wanted = compat.best_actions(runner.alg, compat.observed(sets, stepped=True))
+                far.append((act(*sets.values()) - wanted).abs().max().item())
+        yield np.reshape(far, (2, steps))
+
+
+def _exported(inputs: Inputs) -> np.ndarray:
+    steps = int(inputs["steps"])
+    farthest = np.zeros((2, steps))
+    policies = [Networks(hidden=[16], normalised=True, **further) for further in _POLICIES]
+    for networks in [of for of in policies if not of.lacking()]:
+        # the statistics of the normaliser move, and the policy with it
+        environment = Vectorised(counting(2 * steps), further={compat.IMAGES: _images})
+        runner = trainings.make(environment, steps, networks)
+        with compat.silent():
+            compat.learn(runner, 2)
+        with torch.no_grad():
+            # actions of a new network hardly depend on what it is given
+            linear_layers(compat.network(runner.alg, "actor"))[-1].weight.mul_(100.0)
+            for far in _differences(runner, steps):
+                farthest = np.maximum(farthest, far)
+    parts = farthest[0, :1], farthest[0, 1:], farthest[1]
+    return np.array([float(far.max() < _NEGLIGIBLE) for far in parts])
+
+
+PROBES: Mapping[str, Probe] = {"policy.exported": _exported}
+ABSENT: Mapping[str, str] = {}
