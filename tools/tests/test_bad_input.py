@@ -143,6 +143,8 @@ def test_a_framework_that_is_not_trained(command):
     assert_one_sentence(code, error, "cannot be trained for returns", "--framework contrib")
     code, _, error = command("plan", "--framework", "contrib", "--algorithm", "sac")
     assert_one_sentence(code, error, "'sac' of SB3-Contrib is tested for its behaviour, and not")
+    code, _, error = command("plan", "--framework", "contrib", "--algorithm", "td3")
+    assert_one_sentence(code, error, "unknown algorithm 'td3' of SB3-Contrib; known: dqn, ppo, sac")
 
 
 @pytest.mark.parametrize("given", ["much", "0", "120%", "nan"])

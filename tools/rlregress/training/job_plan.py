@@ -94,14 +94,12 @@ def not_trained(algorithm: str, adapters: Sequence[Adapter], known: Sequence[str
     every = {
         name for known_name in frameworks.names() for name in frameworks.get(known_name).algorithms
     }
-    behavior_only = any(algorithm in adapter.behavior_only for adapter in adapters)
-    if not known and not behavior_only and algorithm in every:
-        copies = " or ".join(
-            f"--{framework.name} FOLDER" for framework in adapters if framework.checkout
-        )
+    tested = {name for adapter in adapters for name in adapter.behavior_only}
+    copies = " or ".join(f"--{own.name} FOLDER" for own in adapters if own.checkout)
+    if copies and not known and not tested and algorithm in every:
         return (
-            f"'{algorithm}' of {of} cannot be trained with the copy that is here"
-            f"{copies and f'; name a checkout that can with {copies}'}"
+            f"'{algorithm}' of {of} cannot be trained with the copy that is here; name a checkout "
+            f"that can with {copies}"
         )
     for adapter in adapters:
         if algorithm in adapter.trace_trainings():
@@ -110,12 +108,12 @@ def not_trained(algorithm: str, adapters: Sequence[Adapter], known: Sequence[str
                 f"rlregress trace --framework {adapter.name} --algorithm {algorithm}; trained for "
                 f"their returns: {', '.join(sorted(known)) or 'none'}"
             )
-    if behavior_only:
+    if algorithm in tested:
         return (
             f"'{algorithm}' of {of} is tested for its behaviour, and not trained for its returns; "
             f"to test it: rlregress test tests_behavior --algorithm {algorithm}"
         )
-    return f"unknown algorithm '{algorithm}' of {of}; {nearest(algorithm, known or sorted(every))}"
+    return f"unknown algorithm '{algorithm}' of {of}; {nearest(algorithm, known or sorted(tested or every))}"
 
 
 def check_first_seed(first_seed: int, least: int = 0) -> None:
