@@ -113,7 +113,8 @@ def not_trained(algorithm: str, adapters: Sequence[Adapter], known: Sequence[str
             f"'{algorithm}' of {of} is tested for its behaviour, and not trained for its returns; "
             f"to test it: rlregress test tests_behavior --algorithm {algorithm}"
         )
-    return f"unknown algorithm '{algorithm}' of {of}; {nearest(algorithm, known or sorted(tested or every))}"
+    own = known or sorted(tested or every)
+    return f"unknown algorithm '{algorithm}' of {of}; {nearest(algorithm, own)}"
 
 
 def check_first_seed(first_seed: int, least: int = 0) -> None:
