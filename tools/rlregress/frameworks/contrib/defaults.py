@@ -34,5 +34,5 @@ def values() -> Dict[Tuple[str, str], Dict[str, Any]]:
 
 def _values(algorithm: str, scope: str) -> Dict[str, Any]:
     made, discrete = _CELLS[algorithm, scope]
-    agent = of_sb3.construct(made, discrete, next(iter(made.policy_aliases)))
+    agent = of_sb3.construct(made, discrete)
     return of_sb3.values_of(algorithm, agent)

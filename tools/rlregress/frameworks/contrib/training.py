@@ -25,7 +25,6 @@ def _memory(policy: Any, rows: int, of_values: bool = False) -> Dict[str, Any]:
 LIBRARY = of_sb3.Library(
     "SB3-Contrib",
     {"ppo": RecurrentPPO, "sac": TQC, "dqn": QRDQN},
-    policies={"ppo": "MlpLstmPolicy"},
     networks={
         "ppo": {"enable_critic_lstm": False, "lstm_hidden_size": 16},
         # a loss compares each with each: of 200, the default, and 1024 rows it takes seconds

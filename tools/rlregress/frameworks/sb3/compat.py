@@ -18,6 +18,7 @@ from stable_baselines3.common import logger, utils
 
 from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.families import absent
+from rlregress.frameworks.sb3 import gyms
 
 _VERSION = tuple(int(number) for number in __version__.split(".")[:2])
 
@@ -71,6 +72,14 @@ def arguments_of(algorithm: Any, **arguments: Any) -> Dict[str, Any]:
 
 def _counts_critics(algorithm: Any) -> bool:
     return "n_critics" in keywords(policy_class(algorithm, "MlpPolicy"))
+
+
+def policy_name(algorithm: Any, environment: Any) -> str:
+    """What a class calls its policy of dense layers, which may have memory."""
+    several = isinstance(environment.observation_space, gyms.spaces.Dict)
+    kind = "MultiInput" if several else "Mlp"
+    named = getattr(algorithm, "policy_aliases", {})
+    return next((name for name in named if name.startswith(kind)), f"{kind}Policy")
 
 
 def policy_class(algorithm: Any, name: str) -> Any:

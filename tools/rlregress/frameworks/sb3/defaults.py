@@ -59,22 +59,13 @@ def names_of(algorithm: str, made: Callable[..., Any]) -> Tuple[Dict[str, str], 
 _BOUND = np.ones(2)
 
 
-def construct(
-    made: Callable[..., Any], discrete: bool, policy: str = "MlpPolicy", **arguments: Any
-) -> Any:
+def construct(made: Any, discrete: bool, **arguments: Any) -> Any:
     """An agent of three observations and two actions, or, ``discrete``, of two to choose from."""
+    actions = len(_BOUND) if discrete else 0
+    environment = gyms.native(Scripted(-_BOUND, _BOUND, observation_dimensions=3, discrete=actions))
+    policy = compat.policy_name(made, environment)
     # a buffer takes no memory before something is written to it
-    return made(
-        policy,
-        gyms.native(
-            Scripted(
-                -_BOUND, _BOUND, observation_dimensions=3, discrete=len(_BOUND) if discrete else 0
-            )
-        ),
-        device="cpu",
-        seed=0,
-        **arguments,
-    )
+    return made(policy, environment, device="cpu", seed=0, **arguments)
 
 
 def values() -> Dict[Tuple[str, str], Dict[str, Any]]:

@@ -45,7 +45,6 @@ class Library:
     Attributes:
         title: of the library.
         algorithms: algorithm -> class.
-        policies: algorithm -> the name of its policy, where it is another one than "MlpPolicy".
         networks: algorithm -> further arguments of its policy.
         memory: (policy, rows, whether for ``predict_values`` alone) -> further arguments of the
             functions of an actor-critic policy, with each row the first one of an episode.
@@ -53,14 +52,14 @@ class Library:
 
     title: str = "Stable-Baselines3"
     algorithms: Mapping[str, Any] = field(default_factory=lambda: ALGORITHMS)
-    policies: Mapping[str, str] = field(default_factory=dict)
     networks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     memory: Callable[..., Dict[str, Any]] = _no_memory
 
     def made(self, algorithm: str, environment: Any, policy: str = "", **arguments: Any) -> Any:
         """An agent in its environments, on the CPU, that logs to nowhere."""
-        policy = policy or self.policies.get(algorithm, "MlpPolicy")
-        model = self.algorithms[algorithm](policy, environment, device="cpu", **arguments)
+        kind = self.algorithms[algorithm]
+        policy = policy or compat.policy_name(kind, environment)
+        model = kind(policy, environment, device="cpu", **arguments)
         compat.silence(model)
         return model
 

@@ -26,16 +26,8 @@ def make(algorithm: Any, environment: Any, **arguments: Any) -> Any:
     arguments.setdefault("seed", shifted(0))
     given = compat.arguments_of(algorithm, **arguments)
     native = gyms.native(environment)
-    agent = algorithm(_policy(algorithm, native), native, device="cpu", **given)
+    agent = algorithm(compat.policy_name(algorithm, native), native, device="cpu", **given)
     return compat.adapted(agent, arguments)
-
-
-def _policy(algorithm: Any, environment: Any) -> str:
-    """What a class calls its policy of dense layers, which may have memory."""
-    several = isinstance(environment.observation_space, gyms.spaces.Dict)
-    kind = "MultiInput" if several else "Mlp"
-    named = getattr(algorithm, "policy_aliases", {})
-    return next((name for name in named if name.startswith(kind)), f"{kind}Policy")
 
 
 def make_off_policy(algorithm: Any, environment: Any, **arguments: Any) -> Any:
