@@ -288,6 +288,9 @@ TRAININGS: Mapping[str, TraceTraining] = {
         features={**_WITHOUT_POLICY, **_STOPPED},
         actions="multi-discrete",
     ),
+    "recurrentppo_matrix": _recurrent(
+        {}, _MEMORY, features={**_WITHOUT_POLICY, "own_wrapper": "matrix-actions"}
+    ),
     "recurrentppo_images": _recurrent({}, {}, observations="image"),
     "recurrentppo_dictionary": _recurrent(
         {"batch_size": None},

@@ -25,6 +25,8 @@ class Skrl(Adapter):
         "skrl.resources.preprocessors.torch",
         "skrl.resources.schedulers.torch",
         "skrl.trainers.torch",
+        "skrl.utils.model_instantiators.torch",
+        "skrl.utils.runner.torch",
     )
 
     algorithms = ("ppo", "sac", "td3")

@@ -175,7 +175,7 @@ class Training:
         **settings: Any,
     ) -> None:
         self.environments = list(environments) or [Scripted()]
-        self._env = _wrapped(self.environments, vectorised)
+        self._env = wrapped(self.environments, vectorised)
         spaces = {
             "observation_space": self._env.observation_space,
             "action_space": self._env.action_space,
@@ -226,7 +226,7 @@ class Training:
 
 def together(trainings: Sequence[Training], steps: int) -> Any:
     """A trainer for ``steps`` steps of all environments, in which each agent has its own."""
-    environment = _wrapped([one for made in trainings for one in made.environments], {})
+    environment = wrapped([one for made in trainings for one in made.environments], {})
     counts = [len(made.environments) for made in trainings]
     agents = [made.agent for made in trainings]
     return _trainer(environment, agents, steps, **{compat.SCOPES: counts})
@@ -238,7 +238,12 @@ def _trainer(environment: Any, agents: Any, steps: int, **more: Any) -> Any:
     return SequentialTrainer(env=environment, agents=agents, cfg=options, **more)
 
 
-def _wrapped(environments: Any, vectorised: Optional[Mapping[str, Any]]) -> Any:
+def wrapped(environments: Any, vectorised: Optional[Mapping[str, Any]]) -> Any:
+    """Environments as skrl takes them, side by side; one alone if ``vectorised`` is None.
+
+    Args:
+        vectorised: options of the vector environment.
+    """
     if len(environments) == 1 and vectorised is None:
         return wrap_env(environments[0], wrapper="gymnasium", verbose=False)
     made = [lambda environment=one: environment for one in environments]

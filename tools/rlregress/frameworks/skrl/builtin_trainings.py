@@ -19,7 +19,7 @@ from skrl.utils import set_seed
 from torch.optim.lr_scheduler import ExponentialLR, LinearLR
 
 from rlregress.frameworks.framework_errors import raised_in
-from rlregress.frameworks.skrl import compat
+from rlregress.frameworks.skrl import compat, runner_trainings
 from rlregress.frameworks.skrl.agents import Layers, Training, together
 
 _STEPS = 64
@@ -238,4 +238,8 @@ def _simultaneous(make_env: Callable[..., Any], seed: int) -> None:
     trainer.eval()
 
 
-TRAININGS = {**{kind: _training(kind) for kind in SETTINGS}, "simultaneous": _simultaneous}
+TRAININGS = {
+    **{kind: _training(kind) for kind in SETTINGS},
+    "simultaneous": _simultaneous,
+    **runner_trainings.TRAININGS,
+}

@@ -1,0 +1,128 @@
+"""Built-in trainings of skrl's ``Runner``: agents, models and trainer from one configuration.
+
+The configurations are what users of Isaac Lab keep in YAML files. They have the names of skrl 1.4,
+which 2.1 reads as well; where a release takes another name, it has to say so or do the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from typing import Any, Callable, Dict, Mapping
+
+from skrl.utils.runner.torch import Runner
+
+from rlregress.frameworks.skrl.agents import wrapped
+
+_STEPS = 48
+
+
+def _model(
+    kind: str, output: str = "ACTIONS", taken: str = "OBSERVATIONS", **more: Any
+) -> Dict[str, Any]:
+    """The configuration of a network of two layers: what it is ``taken`` from, and its output."""
+    layers = {"name": "net", "input": taken, "layers": [16, 8], "activations": ["elu", "tanh"]}
+    return {"class": f"{kind}Mixin", "network": [layers], "output": output, **more}
+
+
+_GAUSSIAN = _model("Gaussian", "tanh(ACTIONS)", clip_log_std=True, initial_log_std=-0.5)
+_SQUASHED = _model("Deterministic", "tanh(ACTIONS)", clip_actions=True)
+_VALUE = _model("Deterministic", "ONE")
+_Q = _model("Deterministic", "ONE", "concatenate([OBSERVATIONS, ACTIONS])")
+_TWINS = {f"{start}critic_{number}": _Q for start in ("", "target_") for number in (1, 2)}
+_ON_POLICY: Dict[str, Any] = {
+    "rollouts": 12,
+    "learning_epochs": 2,
+    "mini_batches": 2,
+    "discount_factor": 0.98,
+    "lambda": 0.9,
+    "learning_rate": 0.01,
+    "learning_rate_scheduler": "KLAdaptiveLR",
+    "learning_rate_scheduler_kwargs": {"kl_threshold": 0.008},
+    "state_preprocessor": "RunningStandardScaler",
+    "state_preprocessor_kwargs": None,
+    "value_preprocessor": "RunningStandardScaler",
+    "value_preprocessor_kwargs": None,
+    "entropy_loss_scale": 0.01,
+    "clip_predicted_values": True,
+    "value_clip": 0.2,
+    "rewards_shaper_scale": 0.1,
+    # of no effect on an agent that learns from rollouts, and in many files all the same
+    "random_timesteps": 0,
+    "learning_starts": 0,
+}
+#: what A2C is not configured with
+_OF_PPO = ("learning_epochs", "clip_predicted_values", "value_clip")
+_OFF_POLICY: Dict[str, Any] = {
+    "batch_size": 8,
+    "polyak": 0.05,
+    "random_timesteps": 6,
+    "learning_starts": 10,
+    "rewards_shaper_scale": 0.1,
+}
+
+
+def _configuration(
+    kind: str, settings: Mapping[str, Any], models: Mapping[str, Any], together: bool = False
+) -> Dict[str, Any]:
+    """Of an agent of this kind whose two models may be one."""
+    quiet = {"directory": "", "write_interval": 0, "checkpoint_interval": 0}
+    return {
+        "seed": 0,
+        # what is read of one is deleted there
+        "models": {"separate": not together, **{name: {**own} for name, own in models.items()}},
+        "memory": {"class": "RandomMemory", "memory_size": -1 if "rollouts" in settings else 30},
+        "agent": {"class": kind, **settings, "experiment": quiet},
+        "trainer": {
+            "class": "SequentialTrainer",
+            "timesteps": _STEPS,
+            "headless": True,
+            "disable_progressbar": True,
+            "close_environment_at_exit": False,
+        },
+    }
+
+
+def _noise(scale: float) -> Dict[str, Any]:
+    return {"mean": 0.0, "std": scale}
+
+
+_CONFIGURATIONS: Mapping[str, Callable[[], Dict[str, Any]]] = {
+    "runner_ppo": lambda: _configuration(
+        "PPO", _ON_POLICY, {"policy": _GAUSSIAN, "value": _VALUE}, together=True
+    ),
+    "runner_a2c": lambda: _configuration(
+        "A2C",
+        {name: own for name, own in _ON_POLICY.items() if name not in _OF_PPO},
+        {"policy": {**_GAUSSIAN, "class": "MultivariateGaussianMixin"}, "value": _VALUE},
+    ),
+    "runner_sac": lambda: _configuration(
+        "SAC", _OFF_POLICY, {"policy": {**_GAUSSIAN, "output": "ACTIONS"}, **_TWINS}
+    ),
+    "runner_td3": lambda: _configuration(
+        "TD3",
+        {
+            **_OFF_POLICY,
+            "smooth_regularization_noise": "GaussianNoise",
+            "smooth_regularization_noise_kwargs": _noise(0.2),
+            "smooth_regularization_clip": 0.3,
+        },
+        {"policy": _SQUASHED, "target_policy": _SQUASHED, **_TWINS},
+    ),
+}
+
+
+def _training(configuration: Callable[[], Dict[str, Any]]) -> Any:
+    def training(make_env: Callable[..., Any], seed: int) -> None:
+        environment = wrapped([make_env(first=number) for number in range(2)], {})
+        made = {**configuration(), "seed": seed}
+        # it prints the seed and its trainer
+        with contextlib.redirect_stdout(io.StringIO()):
+            runner = Runner(environment, made)
+            runner.run("train")
+            runner.run("eval")
+
+    return training
+
+
+TRAININGS = {name: _training(made) for name, made in _CONFIGURATIONS.items()}
