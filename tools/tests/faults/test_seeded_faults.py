@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import tomllib
 from dataclasses import replace
@@ -60,11 +61,12 @@ def test_a_seeded_fault_turns_its_test_red(fault, tmp_path):
         messages = [entry["message"] for entry in failed if entry["detail"] == id]
         assert messages
         for first, *rest in map(str.splitlines, messages):
-            found = variant_words(fault.finds)
+            found = variant_words(fault.finds) if fault.finds else "no variant matches"
             assert first.startswith(f"{id}: {found} (documented: ")
             assert any(line.startswith(f"  decided by {fault.file}:") for line in rest)
             assert any(line.strip().startswith("observed: [") for line in rest)
-            assert any(line.strip().startswith(f"expected of {found}: [") for line in rest)
+            if fault.finds:
+                assert any(line.strip().startswith(f"expected of {found}: [") for line in rest)
 
 
 @pytest.mark.parametrize("name", INSTALLED)
@@ -84,7 +86,7 @@ def test_faults_name_known_variants(name):
             assert not fault.finds or fault.finds in catalogue.get(id).variants, fault.name
 
 
-@pytest.mark.parametrize("name", INSTALLED)
+@pytest.mark.parametrize("name", sorted(os.listdir(suite.baselines() / "details")))
 def test_a_fault_stands_after_the_detail_that_it_turns(name):
     """In the files, the [[detail]] above a fault is the one that comes first in its ``turns``."""
     wrong = []
