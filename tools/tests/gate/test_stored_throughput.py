@@ -18,6 +18,7 @@ from rlregress.gate_options import GateOptions
 from rlregress.model.gate_result import GateResult
 from rlregress.reporting import summary, throughput_text
 from rlregress.studies import throughput_recording
+from rlregress.training import throughput_measurement
 from rlregress.training.throughput_measurement import Measurement
 
 from .test_outcome import cell, entry
@@ -28,8 +29,9 @@ BATCHES = Measurement(0.2, 200.0, 30.0, 300.0, 400.0)
 
 @pytest.fixture
 def name() -> str:
-    """The name of some framework that is installed and that trains."""
-    return next(found for found in frameworks.installed() if found.algorithms).name
+    """The name of some framework that is installed and that trains what is recorded here."""
+    installed = frameworks.installed()
+    return next(found for found in installed if {"ppo", "sac"} <= {*found.algorithms}).name
 
 
 @pytest.fixture
@@ -56,6 +58,13 @@ def record(name: str, processes: int, replace_stored: bool = False) -> list[str]
     """Record two algorithms of a framework."""
     pairs = [(name, "ppo"), (name, "sac")]
     return list(throughput_recording.record(pairs, processes, replace_stored))
+
+
+@pytest.mark.parametrize("framework", frameworks.names())
+def test_whatever_is_trained_can_be_measured(framework):
+    """It has a protocol whose numbers fit each other, installed or not."""
+    for algorithm in frameworks.get(framework).algorithms:
+        assert throughput_measurement.protocol(framework, algorithm).total_steps() > 0
 
 
 def test_what_is_recorded_is_read_again(name, folder, measured):
