@@ -60,11 +60,11 @@ def record(name: str, processes: int, replace_stored: bool = False) -> list[str]
     return list(throughput_recording.record(pairs, processes, replace_stored))
 
 
-@pytest.mark.parametrize("framework", frameworks.names())
-def test_whatever_is_trained_can_be_measured(framework):
+@pytest.mark.parametrize("of", frameworks.names())
+def test_whatever_is_trained_can_be_measured(of):
     """It has a protocol whose numbers fit each other, installed or not."""
-    for algorithm in frameworks.get(framework).algorithms:
-        assert throughput_measurement.protocol(framework, algorithm).total_steps() > 0
+    for algorithm in frameworks.get(of).algorithms:
+        assert throughput_measurement.protocol(of, algorithm).total_steps() > 0
 
 
 def test_what_is_recorded_is_read_again(name, folder, measured):
