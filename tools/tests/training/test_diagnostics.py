@@ -30,7 +30,7 @@ def trained(adapter, algorithm, steps, **changes):
 
 
 #: of PPO, where a framework does not log all
-EXPOSED = {"rsl_rl": {"entropy"}}
+EXPOSED = dict.fromkeys(("rsl_rl", "skrl"), {"entropy"})
 
 
 def _of(algorithm):
@@ -56,7 +56,8 @@ def test_every_diagnostic_can_be_judged():
 def test_divergence_and_entropy_move_with_the_policy(adapter):
     """Without a learning rate the divergence is zero and the entropy stands; with one they move."""
     rollout = setting(adapter.name, "time_limit", "ppo").hyperparameters["rollout_steps"]
-    shared = {"steps": 4 * rollout, "algorithm": "ppo"}
+    # without an entropy in its loss one of them tracks none
+    shared = {"steps": 4 * rollout, "algorithm": "ppo", "entropy_coefficient": 0.01}
     still = trained(adapter, **shared, learning_rate=0.0).diagnostics
     moving = trained(adapter, **shared, learning_rate=0.02).diagnostics
     exposed = EXPOSED.get(adapter.name, {"entropy", "kl"})
@@ -71,6 +72,10 @@ def test_divergence_and_entropy_move_with_the_policy(adapter):
         assert np.abs(moving["kl"]).max() > 1e-3
 
 
+#: what the parameter is called that a temperature is the exponential of
+_TEMPERATURES = ("log_ent_coef", "log_alpha", "log_entropy_coefficient")
+
+
 @pytest.mark.parametrize("adapter", _of("sac"))
 def test_the_temperature_is_the_one_that_is_learned(adapter):
     """It ends near the exponential of the learned parameter, away from where it began."""
@@ -83,7 +88,7 @@ def test_the_temperature_is_the_one_that_is_learned(adapter):
         steps_per_collection=1, learning_rate=0.001, critic_learning_rate=0.001,
         **({"temperature_learning_rate": 0.001} if "temperature_learning_rate" in given else {}),
     )  # fmt: skip
-    (learned,) = [v for k, v in found.parameters.items() if k in ("log_ent_coef", "log_alpha")]
+    (learned,) = [v for k, v in found.parameters.items() if k in _TEMPERATURES]
     temperature = found.diagnostics["temperature"]
     assert temperature[-1] == pytest.approx(float(np.exp(learned).reshape(-1)[0]), rel=0.12)
     assert temperature[0] > temperature[-1]

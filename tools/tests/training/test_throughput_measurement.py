@@ -26,8 +26,9 @@ OFF_POLICY = Protocol(
 
 @pytest.fixture(scope="module")
 def adapter():
-    """Some installed framework that trains PPO."""
-    return next(found for found in frameworks.installed() if "ppo" in found.algorithms)
+    """Some installed framework that trains PPO and SAC."""
+    installed = frameworks.installed()
+    return next(found for found in installed if {"ppo", "sac"} <= {*found.algorithms})
 
 
 @pytest.fixture(scope="module")
