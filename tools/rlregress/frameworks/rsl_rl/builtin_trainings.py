@@ -18,7 +18,7 @@ from rsl_rl import algorithms, runners
 
 from rlregress.frameworks.base import TraceTraining, Unsupported
 from rlregress.frameworks.rsl_rl import compat
-from rlregress.frameworks.rsl_rl.environments import Vectorised
+from rlregress.frameworks.rsl_rl.environments import GROUPS, Vectorised
 
 _STEPS, _ROLLOUTS = 24, 3
 _PPO: Dict[str, Any] = {
@@ -46,6 +46,10 @@ def _mirrored(obs: Any = None, actions: Any = None, **_: Any) -> List[Any]:
 def _image(observations: torch.Tensor) -> torch.Tensor:
     """Of a camera that sees the numbers: how each stands to each, [environments, 1, n, n]."""
     return observations[:, None, :, None] - observations[:, None, None, :]
+
+
+#: set of observations -> how it is made of the numbers of an environment, where it is not these
+_SHOWN: Mapping[str, Any] = {compat.IMAGES: _image}
 
 
 def _lacking(algorithm: Mapping[str, Any], networks: compat.Networks) -> List[str]:
@@ -79,9 +83,16 @@ def _training(
         if lacking := _lacking(algorithm, networks):
             raise Unsupported(f"this version of RSL-RL has no {lacking[0]}")
         torch.manual_seed(seed)
-        further = {"camera": _image} if "camera" in networks.groups else {}
-        environments = make_env(), make_env(first=1)
-        environment = Vectorised(*environments, seed=seed, clipped=True, further=further)
+        groups = {name: _SHOWN.get(name) for name in networks.groups}
+        environment = Vectorised(
+            make_env(),
+            make_env(first=1),
+            seed=seed,
+            clipped=True,
+            # before there were groups, other sets than that of the policy had names of their own
+            plain=[name for name in groups if not groups[name]] if compat.GROUPED else GROUPS,
+            further={name: made for name, made in groups.items() if made},
+        )
         made = getattr(runners, kind, runners.OnPolicyRunner)
         with TemporaryDirectory(prefix="rlregress-") as folder, compat.silent():
             # of steps that do not fill a window, which is what is wanted
@@ -145,6 +156,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
     "heteroscedastic_scalar": _with_law(_DEVIATES, std_type="scalar", std_range=[0.99, 1.01]),
     "heteroscedastic_log": _with_law(_DEVIATES, std_type="log", std_range=[0.0, 1.01]),
     "beta": _with_law("BetaDistribution"),
+    "other_groups": _training(_PPO, {**_SMALL, "groups": ["numbers"]}),
     "images": _training(_PPO, {"hidden": [16, 16], "groups": ["camera"]}),
     "images_beside_numbers": _training(
         {**_PPO, "share_cnn_encoders": True}, {**_SMALL, "groups": ["policy", "camera"]}

@@ -47,7 +47,8 @@ def silent() -> Iterator[None]:
 def observed(groups: Mapping[str, torch.Tensor], stepped: bool = False) -> Any:
     """Observations as an environment hands them out, at a reset or ``stepped``."""
     if GROUPED:
-        return vec_env.TensorDict(dict(groups), batch_size=[len(groups["policy"])])
+        rows = len(next(iter(groups.values())))
+        return vec_env.TensorDict(dict(groups), batch_size=[rows])
     return groups["policy"] if stepped else (groups["policy"], {"observations": dict(groups)})
 
 
@@ -100,6 +101,8 @@ class Networks(NamedTuple):
         """What this version does not have of the networks, and of the law of the actions."""
         if IMAGES in self.groups and not MODELS:
             return ["CNNModel"]
+        if "policy" not in self.groups and not GROUPED:
+            return ["obs_groups"]
         if not self.law:
             return []
         if not DISTRIBUTIONS:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 import torch
@@ -25,7 +25,8 @@ class Vectorised(VecEnv):
         environments: their observations and actions are boxes.
         step_dt: the duration of a step in seconds, by which a weight of curiosity is multiplied.
         seed: of the first environment; the others have the numbers after it.
-        further: sets of observations beside ``GROUPS``, by name, each made of those of the policy.
+        plain: sets of observations that are the environments' own.
+        further: sets beside these, by name, each made of them.
         clipped: actions are clipped to their bounds, which RSL-RL leaves to its environments.
     """
 
@@ -35,6 +36,7 @@ class Vectorised(VecEnv):
         step_dt: float = 1.0,
         seed: Optional[int] = None,
         clipped: bool = False,
+        plain: Sequence[str] = GROUPS,
         further: Mapping[str, Callable[[torch.Tensor], torch.Tensor]] = {},  # noqa: B006 - read only
     ) -> None:
         self.environments = environments
@@ -46,7 +48,7 @@ class Vectorised(VecEnv):
         self.cfg: Dict[str, Any] = {}
         self.step_dt = step_dt
         self._clipped = clipped
-        self.further = further
+        self._plain, self.further = plain, further
         seeds = [None if seed is None else seed + number for number in range(self.num_envs)]
         pairs = zip(environments, seeds)
         self._observations = [environment.reset(seed=own)[0] for environment, own in pairs]
@@ -61,7 +63,7 @@ class Vectorised(VecEnv):
         """The observations before the next step, by the name of their group."""
         observations = torch.as_tensor(np.stack(self._observations)).float()
         made = {name: make(observations) for name, make in self.further.items()}
-        return {**dict.fromkeys(GROUPS, observations), **made}
+        return {**dict.fromkeys(self._plain, observations), **made}
 
     def get_observations(self) -> Any:
         """The observations before the next step."""
