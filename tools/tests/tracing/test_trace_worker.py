@@ -72,6 +72,7 @@ def test_a_script_that_never_trains(tmp_path):
         )
 
 
+@pytest.mark.nightly
 def test_the_command_line(command, tmp_path, monkeypatch, recorded):
     """Trace, compare with a change: the exit codes and the words that a user sees."""
     monkeypatch.chdir(tmp_path)

@@ -94,6 +94,7 @@ def test_a_script_that_does_other_things_is_named_by_line(judge, tree):
     assert "**train.py: diverged**" in text
 
 
+@pytest.mark.nightly
 def test_a_script_is_searched_for_what_is_gone(judge, tree, tmp_path):
     """A file beside it that it imports is read too, and the next step names its line."""
     (tmp_path / "helper.py").write_text("import learner\n\n\ndef idle():\n    learner.spare()\n")
