@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import copy
 import importlib.util
-import inspect
 import warnings
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Callable, Dict, List, Mapping
 
 import torch
-from rsl_rl import algorithms, runners
+from rsl_rl import runners
 
-from rlregress.frameworks.base import TraceTraining, Unsupported
+from rlregress.frameworks.base import TraceTraining
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.environments import GROUPS, Vectorised
 
@@ -52,17 +51,6 @@ def _image(observations: torch.Tensor) -> torch.Tensor:
 _SHOWN: Mapping[str, Any] = {compat.IMAGES: _image}
 
 
-def _lacking(algorithm: Mapping[str, Any], networks: compat.Networks) -> List[str]:
-    """What this version does not have of the configuration of an algorithm."""
-    name = algorithm["class_name"]
-    if not hasattr(algorithms, name):
-        return [name]
-    known = inspect.signature(getattr(algorithms, name)).parameters
-    # one that the constructor of an algorithm is not given
-    given = {*known, "class_name", "share_cnn_encoders"}
-    return [*networks.lacking(), *sorted(set(algorithm) - given)]
-
-
 def _training(
     algorithm: Mapping[str, Any],
     sizes: Mapping[str, Any] = _SMALL,
@@ -80,8 +68,7 @@ def _training(
 
     def training(make_env: Callable[..., Any], seed: int) -> None:
         networks = compat.Networks(**sizes)
-        if lacking := _lacking(algorithm, networks):
-            raise Unsupported(f"this version of RSL-RL has no {lacking[0]}")
+        compat.require(algorithm, networks)
         torch.manual_seed(seed)
         groups = {name: _SHOWN.get(name) for name in networks.groups}
         environment = Vectorised(

@@ -16,9 +16,12 @@ import numpy as np
 import rsl_rl.modules
 import rsl_rl.utils
 import torch
+from rsl_rl import algorithms
 from rsl_rl.algorithms import PPO
 from rsl_rl.env import vec_env
 from torch import nn
+
+from rlregress.frameworks.base import Unsupported
 
 _NORMALISER = "EmpiricalNormalization"
 #: the set of observations that holds images.
@@ -115,6 +118,19 @@ class Networks(NamedTuple):
         made = getattr(rsl_rl.modules, name, None)
         known = {"class_name", *(inspect.signature(made).parameters if made else ())}
         return sorted(set(self.law) - known) if made else [name]
+
+
+def require(algorithm: Mapping[str, Any], networks: Networks) -> None:
+    """Raise Unsupported if this version does not have all of the configuration of an algorithm."""
+    name, lacking = algorithm["class_name"], networks.lacking()
+    if hasattr(algorithms, name):
+        known = {*inspect.signature(getattr(algorithms, name)).parameters, "class_name"}
+        # that one the constructor is not given
+        lacking += sorted(set(algorithm) - known - {"share_cnn_encoders"})
+    else:
+        lacking.insert(0, name)
+    if lacking:
+        raise Unsupported(f"this version of RSL-RL has no {lacking[0]}")
 
 
 def _given(**options: Any) -> Dict[str, Any]:

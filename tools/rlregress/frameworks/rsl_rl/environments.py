@@ -46,7 +46,8 @@ class Vectorised(VecEnv):
         self.episode_length_buf = torch.zeros(self.num_envs, dtype=torch.long)
         self.device = "cpu"
         self.cfg: Dict[str, Any] = {}
-        self.step_dt = step_dt
+        # until 2.2 it had the other name
+        self.step_dt = self.dt = step_dt
         self._clipped = clipped
         self._plain, self.further = plain, further
         seeds = [None if seed is None else seed + number for number in range(self.num_envs)]

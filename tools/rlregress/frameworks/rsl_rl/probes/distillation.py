@@ -42,6 +42,7 @@ def _train(
         "gradient_length": length,
         **settings,
     }
+    compat.require(algorithm, SMALL)
     configuration = compat.configuration(
         steps,
         algorithm,

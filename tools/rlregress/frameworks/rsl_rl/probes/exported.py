@@ -9,8 +9,9 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, Tuple
 
 import numpy as np
 import torch
+from rsl_rl.runners import OnPolicyRunner
 
-from rlregress.frameworks.base import Inputs, Probe
+from rlregress.frameworks.base import Inputs, Probe, Unsupported
 from rlregress.frameworks.layers import linear_layers
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.compat import Networks
@@ -93,6 +94,8 @@ def _differences(runner: Any, steps: int) -> Iterator[np.ndarray]:
 def _exported(inputs: Inputs) -> np.ndarray:
     steps = int(inputs["steps"])
     farthest = np.zeros((2, steps))
+    if not hasattr(OnPolicyRunner, "export_policy_to_jit"):
+        raise Unsupported("this version of RSL-RL exports no policies")
     policies = [Networks(hidden=[16], normalised=True, **further) for further in _POLICIES]
     for networks in [of for of in policies if not of.lacking()]:
         # the statistics of the normaliser move, and the policy with it

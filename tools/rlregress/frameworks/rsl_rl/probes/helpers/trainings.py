@@ -58,6 +58,7 @@ def make(environment: Any, steps: int, networks: Networks = SMALL, **algorithm: 
     """A runner of PPO with its own defaults and rollouts of ``steps``; nothing is written."""
     vectorised = environment if isinstance(environment, Vectorised) else Vectorised(environment)
     given = {"class_name": "PPO", **algorithm}
+    compat.require(given, networks)
     configuration = compat.configuration(steps, given, networks)
     if "critic" in vectorised.further:
         configuration["obs_groups"]["critic"] = ["critic"]
