@@ -30,6 +30,8 @@ IMAGES = "camera"
 GROUPED = hasattr(rsl_rl.utils, "resolve_obs_groups")
 #: from 4.0 on actor and critic are models of their own.
 MODELS = importlib.util.find_spec("rsl_rl.models") is not None
+#: they can be exported.
+EXPORTS = MODELS and hasattr(rsl_rl.models.MLPModel, "as_jit")
 #: from 5.0 on the distribution of a model is configured by itself.
 DISTRIBUTIONS = importlib.util.find_spec("rsl_rl.modules.distribution") is not None
 #: the component that normalises observations; in 3.x it is another module's.

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
 import warnings
-from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Tuple
 
 import numpy as np
 import torch
-from rsl_rl.runners import OnPolicyRunner
 
 from rlregress.frameworks.base import Inputs, Probe, Unsupported
 from rlregress.frameworks.layers import linear_layers
@@ -40,11 +37,10 @@ def _images(numbers: torch.Tensor) -> torch.Tensor:
 
 
 def _scripted(runner: Any) -> Tuple[_Act, Callable[[], Any]]:
-    """How TorchScript acts, and how it is reset."""
-    with tempfile.TemporaryDirectory() as folder, compat.silent():
+    """How TorchScript acts, and how it is reset; where that is switched off, what it is made of."""
+    with compat.silent():
         warnings.filterwarnings("ignore", "`torch.jit", DeprecationWarning)
-        runner.export_policy_to_jit(folder, "policy.pt")
-        exported = torch.jit.load(str(Path(folder) / "policy.pt"))
+        exported = torch.jit.script(compat.policy(runner.alg).as_jit())
 
     def act(numbers: torch.Tensor, *images: torch.Tensor) -> torch.Tensor:
         return exported(numbers, list(images)) if images else exported(numbers)
@@ -94,7 +90,7 @@ def _differences(runner: Any, steps: int) -> Iterator[np.ndarray]:
 def _exported(inputs: Inputs) -> np.ndarray:
     steps = int(inputs["steps"])
     farthest = np.zeros((2, steps))
-    if not hasattr(OnPolicyRunner, "export_policy_to_jit"):
+    if not compat.EXPORTS:
         raise Unsupported("this version of RSL-RL exports no policies")
     policies = [Networks(hidden=[16], normalised=True, **further) for further in _POLICIES]
     for networks in [of for of in policies if not of.lacking()]:
