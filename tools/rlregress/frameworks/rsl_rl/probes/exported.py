@@ -25,6 +25,8 @@ _POLICIES: List[Dict[str, Any]] = [
     {"law": {"class_name": "BetaDistribution"}},
     {"groups": ["policy", compat.IMAGES]},
 ]
+#: an update of one step
+_ONCE: Mapping[str, Any] = {"num_learning_epochs": 1, "num_mini_batches": 1}
 #: two actions that differ by less are the same
 _NEGLIGIBLE = 1e-5
 
@@ -96,7 +98,7 @@ def _exported(inputs: Inputs) -> np.ndarray:
     for networks in [of for of in policies if not of.lacking()]:
         # the statistics of the normaliser move, and the policy with it
         environment = Vectorised(counting(2 * steps), further={compat.IMAGES: _images})
-        runner = trainings.make(environment, steps, networks)
+        runner = trainings.make(environment, steps, networks, **_ONCE)
         with compat.silent():
             compat.learn(runner, 2)
         with torch.no_grad():
