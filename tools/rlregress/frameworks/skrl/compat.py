@@ -68,8 +68,12 @@ def _of_first(kind: str, settings: Mapping[str, Any]) -> Dict[str, Any]:
     return given
 
 
-def agent(kind: str, settings: Mapping[str, Any], **parts: Any) -> Any:
-    """An agent of skrl with its own defaults but for ``settings``; it writes no files."""
+def agent(kind: str, settings: Mapping[str, Any], remembers: bool = False, **parts: Any) -> Any:
+    """An agent of skrl with its own defaults but for ``settings``; it writes no files.
+
+    Args:
+        remembers: it is the one for models with memory.
+    """
     module = importlib.import_module(f"skrl.agents.torch.{kind}")
     given = _of_first(kind, settings) if FIRST else dict(settings)
     given["experiment"] = {"write_interval": 0, "checkpoint_interval": 0}
@@ -79,7 +83,8 @@ def agent(kind: str, settings: Mapping[str, Any], **parts: Any) -> Any:
         if unknown:
             raise Unsupported(f"{kind.upper()} has no setting {', '.join(sorted(unknown))}")
         given["experiment"] = {**defaults["experiment"], **given["experiment"]}
-    return getattr(module, kind.upper())(cfg=given, device="cpu", **parts)
+    name = kind.upper() + ("_RNN" if remembers else "")
+    return getattr(module, name)(cfg=given, device="cpu", **parts)
 
 
 def update(of: Any) -> None:
@@ -104,9 +109,13 @@ def act(of: Any, given: Any) -> Any:
     return of.act(given, None, timestep=0, timesteps=1)[0]
 
 
-def gaussian(mean: Any, log_std: Any) -> Tuple[Any, ...]:
-    """What the ``compute`` of a Gaussian model returns."""
-    return (mean, log_std, {}) if FIRST else (mean, {"log_std": log_std})
+def gaussian(mean: Any, log_std: Any, kept: Mapping[str, Any]) -> Tuple[Any, ...]:
+    """What the ``compute`` of a Gaussian model returns.
+
+    Args:
+        kept: further outputs, such as the states of its memory.
+    """
+    return (mean, log_std, dict(kept)) if FIRST else (mean, {"log_std": log_std, **kept})
 
 
 def log_prob(acted: Tuple[Any, ...]) -> Any:
