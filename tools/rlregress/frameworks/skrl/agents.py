@@ -61,12 +61,16 @@ class Layers(NamedTuple):
         activation: what is behind each of them.
         squash: actions, or their mean, are brought between the bounds with a tanh.
         memory: of the recurrent layers before them, if there are any.
+        dropout: probability with which an output of a hidden layer is 0 in training mode.
+        initialised: by what skrl has for it.
     """
 
     sizes: Sequence[int] = (4,)
     activation: Any = nn.Tanh
     squash: bool = True
     memory: Optional[Memory] = None
+    dropout: float = 0.0
+    initialised: bool = False
 
 
 class _Network(Model):
@@ -81,9 +85,14 @@ class _Network(Model):
         made = []
         for size in layers.sizes:
             made += [nn.Linear(inputs, size), layers.activation()]
+            made += [nn.Dropout(layers.dropout)] if layers.dropout else []
             inputs = size
         self.net = nn.Sequential(*made, nn.Linear(inputs, outputs))
         self._squash = layers.squash
+        if layers.initialised:
+            self.init_parameters("normal_", mean=0.0, std=0.1)
+            self.init_weights("orthogonal_", gain=0.5)
+            self.init_biases("constant_", val=0.1)
 
     def get_specification(self) -> Dict[str, Any]:
         """What an agent has to know of its memory."""
@@ -273,7 +282,8 @@ def _wrapped(environments: Any, vectorised: Optional[Mapping[str, Any]]) -> Any:
 def _width(spaces: Any) -> int:
     """Numbers of an observation, and of the state beside it."""
     given = (spaces["observation_space"], spaces.get("state_space"))
-    return sum(space.shape[0] for space in given if space is not None)
+    # one of several choices is a number
+    return sum(sum(space.shape) if space.shape else 1 for space in given if space is not None)
 
 
 def _given(spaces: Any, layers: Layers) -> int:

@@ -14,6 +14,8 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import gymnasium
 import numpy as np
+import torch
+from skrl.memories.torch import RandomMemory
 from skrl.resources.noises.torch import GaussianNoise, OrnsteinUhlenbeckNoise
 from skrl.resources.preprocessors.torch import RunningStandardScaler
 from skrl.utils import set_seed
@@ -27,7 +29,8 @@ from rlregress.frameworks.skrl.recurrent_layers import Memory
 _STEPS = 64
 #: it tracks what it would write, and does not come to that
 _NEVER_WRITES = 10**6
-_LAYERS = Layers(sizes=(16, 16))
+#: a model is another one in training mode
+_LAYERS = Layers(sizes=(16, 16), dropout=0.1)
 #: those of policy, of values and of the temperature: another rate and another schedule for each
 _RATES = (0.001, 0.002, 0.003)
 _SCHEDULES = (
@@ -189,7 +192,7 @@ def _made(
         environments = [_WithStates(one) for one in environments]
         given.update(_scaled("state", 2))
     sharing = alone and kind in _SHARING and not names
-    layers = _LAYERS._replace(memory=memory)
+    layers = _LAYERS._replace(memory=memory, initialised=alone)
     return Training(kind, *environments, layers=layers, shared=sharing, names=names, **given)
 
 
@@ -264,10 +267,72 @@ def _training(kind: str, memory: Optional[Memory] = None) -> Any:
         made, trainer = _trained(kind, [make_env(discrete=discrete)], seed, memory)
         _evaluated(trainer, *errors)
         _restored(kind, made, [make_env(discrete=discrete)], memory)
-        if "policy" in made.models and not errors:
+        # agents of skrl 1 with a value network ask it in an evaluation, too
+        needed = compat.FIRST and "value" in made.models
+        if "policy" in made.models and not errors and not needed:
             _made(kind, [make_env()], memory, names=("policy",)).trainer(_STEPS // 2).eval()
 
     return training
+
+
+def _discrete_observations(make_env: Callable[..., Any], seed: int) -> None:
+    """Observations that are one of several choices, scaled; rows that a user puts into memories."""
+    set_seed(seed)
+    given = {"discrete": True, "observations": "discrete"}
+    environments = [make_env(first=n, **given) for n in range(2)]
+    settings = {
+        **SETTINGS["dqn"](),
+        **_scaled("observation", environments[0].observation_space),
+    }
+    made = Training("dqn", *environments, layers=_LAYERS, **settings)
+    made.action_space.seed(seed)
+    _trainer(made).train()
+    _put_into_memories({name: made.stored(name) for name in ("actions", "rewards")})
+
+
+def _put_into_memories(stored: Mapping[str, Any]) -> None:
+    """A row for each environment; numbers; several rows at once, twice around the memory."""
+    ways: List[Tuple[int, Callable[[Any], Any]]] = [
+        (2, lambda rows: [row[n : n + 1] for row in rows for n in range(2)]),
+        (2, lambda rows: [number for row in rows for number in row]),
+        (1, lambda rows: rows[:, 0].split(7)),
+    ]
+    for environments, parts in ways:
+        memory = RandomMemory(memory_size=12, num_envs=environments, device="cpu")
+        for name in stored:
+            memory.create_tensor(name, size=1, dtype=torch.float32)
+        for given in zip(*(parts(rows.float()) for rows in stored.values())):
+            memory.add_samples(**dict(zip(stored, given)))
+        sizes = [len(memory), memory.memory_index, memory.env_index]
+        held = [memory.get_tensor_by_name(name).nan_to_num() for name in stored]
+        Look().numbers([torch.tensor(sizes), *held])
+
+
+def _checkpoints(make_env: Callable[..., Any], seed: int) -> None:
+    """Files that a training writes now and then, and those of the best agent by then, play."""
+    for separately in (False, True):
+        set_seed(seed)
+        with TemporaryDirectory(prefix="rlregress-") as folder:
+            experiment = {
+                "directory": folder,
+                "experiment_name": "run",
+                "write_interval": 8,
+                "checkpoint_interval": "auto",
+                "store_separately": separately,
+            }
+            # the best agent is neither the first nor the last
+            settings = {**SETTINGS["ppo"](), "experiment": experiment}
+            made = Training("ppo", make_env(first=2), layers=_LAYERS, **settings)
+            made.run(_STEPS)
+            made.agent.writer.close()
+            player = Training("ppo", make_env(), layers=_LAYERS, **SETTINGS["ppo"]())
+            trainer = _trainer(player, 2)
+            files = {file.stem: str(file) for file in Path(folder, "run", "checkpoints").iterdir()}
+            for name in sorted(files):
+                if separately and "policy" not in name:
+                    continue
+                (player.models["policy"] if separately else player.agent).load(files[name])
+                trainer.eval()
 
 
 def _simultaneous(make_env: Callable[..., Any], seed: int) -> None:
@@ -285,5 +350,8 @@ def _simultaneous(make_env: Callable[..., Any], seed: int) -> None:
 TRAININGS = {
     **{kind: _training(kind) for kind in SETTINGS},
     **{f"recurrent_{kind}": _training(kind, memory) for kind, memory in _MEMORY.items()},
+    "recurrent_single_steps": _training("ppo", Memory("rnn")),
     "simultaneous": _simultaneous,
+    "discrete_observations": _discrete_observations,
+    "checkpoints": _checkpoints,
 }

@@ -66,14 +66,17 @@ def _of_first(kind: str, settings: Mapping[str, Any]) -> Dict[str, Any]:
 
 
 def agent(kind: str, settings: Mapping[str, Any], remembers: bool = False, **parts: Any) -> Any:
-    """An agent of skrl with its own defaults but for ``settings``; it writes no files.
+    """An agent of skrl with its own defaults but for ``settings``.
+
+    It writes no files unless ``settings`` have an ``experiment`` that does.
 
     Args:
         remembers: it is the one for models with memory.
     """
     module = importlib.import_module(f"skrl.agents.torch.{kind}")
     given = _of_first(kind, settings) if FIRST else dict(settings)
-    given["experiment"] = {"write_interval": 0, "checkpoint_interval": 0}
+    silent = {"write_interval": 0, "checkpoint_interval": 0}
+    given["experiment"] = {**silent, **given.get("experiment", {})}
     if FIRST:
         defaults = getattr(module, f"{kind.upper()}_DEFAULT_CONFIG")
         unknown = set(given) - set(defaults)
