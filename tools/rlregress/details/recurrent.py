@@ -80,6 +80,10 @@ DETAILS: tuple[Detail, ...] = (
                 "both for the value network; those of the policy begin with others",
                 always(1.0, 0.0, 0.0, 0.0),
             ),
+            "policy_otherwise": (
+                "both for the value network, neither for the policy",
+                always(1.0, 1.0, 0.0, 0.0),
+            ),
             "critic_zeros": (
                 "both for the policy; those of the value network begin with others",
                 always(0.0, 0.0, 1.0, 0.0),
@@ -226,7 +230,8 @@ DETAILS: tuple[Detail, ...] = (
         + """Every observation is the same. Observed, [5]: 1 if the best action differs from that of
         a first step, else 0: with the state that the first step returned; with it and the flag of a
         new episode; without a state, once more; in the second step of the framework's evaluation;
-        in the first step of its second episode.""",
+        in the first step of its second episode; -1 for both where an evaluation ends in an
+        error.""",
         ("documentation of each framework",),
         {"episode": 2},
         {
@@ -242,6 +247,10 @@ DETAILS: tuple[Detail, ...] = (
             "evaluation_forgets": (
                 "handed over by users alone",
                 always(1.0, 0.0, 0.0, 0.0, 0.0),
+            ),
+            "evaluation_fails": (
+                "handed over by users; an evaluation ends in an error",
+                always(1.0, 0.0, 0.0, -1.0, -1.0),
             ),
             "forgotten": ("no", always(0.0, 0.0, 0.0, 0.0, 0.0)),
         },

@@ -20,6 +20,7 @@ from torch import nn
 from rlregress.frameworks.families import absent
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.skrl import compat
+from rlregress.frameworks.skrl.recurrent_layers import Memory, RecurrentLayers
 
 #: learning starts after so many steps: what is collected before trains nothing
 NEVER = 10**6
@@ -59,11 +60,17 @@ class Layers(NamedTuple):
         sizes: units of the hidden layers, from the first one on.
         activation: what is behind each of them.
         squash: actions, or their mean, are brought between the bounds with a tanh.
+        memory: of the recurrent layers before them, if there are any.
+        dropout: probability with which an output of a hidden layer is 0 in training mode.
+        initialised: by what skrl has for it.
     """
 
     sizes: Sequence[int] = (4,)
     activation: Any = nn.Tanh
     squash: bool = True
+    memory: Optional[Memory] = None
+    dropout: float = 0.0
+    initialised: bool = False
 
 
 class _Network(Model):
@@ -72,26 +79,41 @@ class _Network(Model):
     def __init__(self, inputs: int, outputs: int, layers: Layers, spaces: Any) -> None:
         Model.__init__(self, **spaces, device="cpu")
         self._sees_states = spaces.get("state_space") is not None
+        self._memory = layers.memory
+        if layers.memory is not None:
+            self.recurrent = RecurrentLayers(_width(spaces), layers.memory)
         made = []
         for size in layers.sizes:
             made += [nn.Linear(inputs, size), layers.activation()]
+            made += [nn.Dropout(layers.dropout)] if layers.dropout else []
             inputs = size
         self.net = nn.Sequential(*made, nn.Linear(inputs, outputs))
         self._squash = layers.squash
+        if layers.initialised:
+            self.init_parameters("normal_", mean=0.0, std=0.1)
+            self.init_weights("orthogonal_", gain=0.5)
+            self.init_biases("constant_", val=0.1)
 
-    def outputs(self, inputs: Any) -> torch.Tensor:
-        """What the layers say of observations, states beside them, and actions."""
-        given = [compat.observations(inputs)]
+    def get_specification(self) -> Dict[str, Any]:
+        """What an agent has to know of its memory."""
+        return {} if self._memory is None else self._memory.specification()
+
+    def outputs(self, inputs: Any) -> Tuple[torch.Tensor, Dict[str, Any]]:
+        """What the layers say of observations, states beside them, and actions; what they keep."""
+        given, kept = [compat.observations(inputs)], {}
         if self._sees_states:
             given.append(inputs["states"])
+        if self._memory is not None:
+            remembered, kept["rnn"] = self.recurrent(torch.cat(given, dim=1), inputs)
+            given = [remembered]
         actions = inputs.get("taken_actions")
         if actions is not None and not isinstance(self, GaussianMixin):
             given.append(actions)
         outputs = self.net(torch.cat(given, dim=1))
         if not self._squash:
-            return outputs
+            return outputs, kept
         low, high = (torch.as_tensor(getattr(self.action_space, end)) for end in ("low", "high"))
-        return low + 0.5 * (high - low) * (torch.tanh(outputs) + 1.0)
+        return low + 0.5 * (high - low) * (torch.tanh(outputs) + 1.0), kept
 
 
 class Deterministic(DeterministicMixin, _Network):
@@ -103,7 +125,7 @@ class Deterministic(DeterministicMixin, _Network):
 
     def compute(self, inputs: Any, role: str = "") -> Any:
         """What its layers say."""
-        return self.outputs(inputs), {}
+        return self.outputs(inputs)
 
 
 class Gaussian(GaussianMixin, _Network):
@@ -116,7 +138,8 @@ class Gaussian(GaussianMixin, _Network):
 
     def compute(self, inputs: Any, role: str = "") -> Any:
         """What its layers say, as the mean."""
-        return compat.gaussian(self.outputs(inputs), self.log_std)
+        mean, kept = self.outputs(inputs)
+        return compat.gaussian(mean, self.log_std, kept)
 
 
 class Shared(GaussianMixin, DeterministicMixin, _Network):
@@ -136,10 +159,10 @@ class Shared(GaussianMixin, DeterministicMixin, _Network):
 
     def compute(self, inputs: Any, role: str = "") -> Any:
         """The value, or the mean."""
-        outputs = self.outputs(inputs)
+        outputs, kept = self.outputs(inputs)
         if role == "value":
-            return outputs[:, -1:], {}
-        return compat.gaussian(outputs[:, :-1], self.log_std)
+            return outputs[:, -1:], kept
+        return compat.gaussian(outputs[:, :-1], self.log_std, kept)
 
 
 class Training:
@@ -184,12 +207,22 @@ class Training:
         count = {"num_envs": len(self.environments), **memory}
         memory_kind = count.pop("kind", RandomMemory)
         self.memory = memory_kind(memory_size=rows, device="cpu", **count)
+        if layers.memory is not None:
+            acted_in = layers.memory._replace(environments=len(self.environments))
+            layers = layers._replace(memory=acted_in)
         self.models = {name: _model(kind, name, spaces, layers) for name in names or MODELS[kind]}
         if shared:
-            given, plain = _width(spaces), layers._replace(squash=False)
+            given, plain = _given(spaces, layers), layers._replace(squash=False)
             both = Shared(given, spaces["action_space"].shape[0], plain, spaces)
             self.models = dict.fromkeys(self.models, both)
-        self.agent = compat.agent(kind, settings, models=self.models, memory=self.memory, **spaces)
+        self.agent = compat.agent(
+            kind,
+            settings,
+            layers.memory is not None,
+            models=self.models,
+            memory=self.memory,
+            **spaces,
+        )
         attributes = _OPTIMIZERS[kind]
         self.optimizers: Dict[str, Any] = {
             role: getattr(self.agent, name)
@@ -254,11 +287,17 @@ def wrapped(environments: Any, vectorised: Optional[Mapping[str, Any]]) -> Any:
 def _width(spaces: Any) -> int:
     """Numbers of an observation, and of the state beside it."""
     given = (spaces["observation_space"], spaces.get("state_space"))
-    return sum(space.shape[0] for space in given if space is not None)
+    # one of several choices is a number
+    return sum(sum(space.shape) if space.shape else 1 for space in given if space is not None)
+
+
+def _given(spaces: Any, layers: Layers) -> int:
+    """Numbers that the layers of a network get for what is observed."""
+    return _width(spaces) if layers.memory is None else layers.memory.size
 
 
 def _model(kind: str, name: str, spaces: Any, layers: Layers) -> Any:
-    observed, plain = _width(spaces), layers._replace(squash=False)
+    observed, plain = _given(spaces, layers), layers._replace(squash=False)
     if kind == "dqn":
         return Deterministic(observed, int(spaces["action_space"].n), plain, spaces)
     dimensions = spaces["action_space"].shape[0]

@@ -7,7 +7,7 @@ import inspect
 from typing import Any, Callable, Dict, Mapping, Tuple
 
 import skrl
-from skrl.agents.torch.ppo import ppo
+import torch
 
 from rlregress.frameworks.base import Unsupported
 
@@ -22,9 +22,6 @@ OBSERVATIONS = "states" if FIRST else "observations"
 
 #: what a trainer of several agents calls how many environments each of them has
 SCOPES = "agents_scope" if FIRST else "scopes"
-
-#: method of a memory by which an on-policy agent reads its minibatches: a release began to shuffle
-SAMPLING = "sample_all" if "sample_all(" in inspect.getsource(ppo.PPO) else "sample"
 
 #: skrl 2 -> skrl 1
 _RENAMED = {
@@ -68,18 +65,34 @@ def _of_first(kind: str, settings: Mapping[str, Any]) -> Dict[str, Any]:
     return given
 
 
-def agent(kind: str, settings: Mapping[str, Any], **parts: Any) -> Any:
-    """An agent of skrl with its own defaults but for ``settings``; it writes no files."""
+def agent(kind: str, settings: Mapping[str, Any], remembers: bool = False, **parts: Any) -> Any:
+    """An agent of skrl with its own defaults but for ``settings``.
+
+    It writes no files unless ``settings`` have an ``experiment`` that does.
+
+    Args:
+        remembers: it is the one for models with memory.
+    """
     module = importlib.import_module(f"skrl.agents.torch.{kind}")
     given = _of_first(kind, settings) if FIRST else dict(settings)
-    given["experiment"] = {"write_interval": 0, "checkpoint_interval": 0}
+    silent = {"write_interval": 0, "checkpoint_interval": 0}
+    given["experiment"] = {**silent, **given.get("experiment", {})}
     if FIRST:
         defaults = getattr(module, f"{kind.upper()}_DEFAULT_CONFIG")
         unknown = set(given) - set(defaults)
         if unknown:
             raise Unsupported(f"{kind.upper()} has no setting {', '.join(sorted(unknown))}")
         given["experiment"] = {**defaults["experiment"], **given["experiment"]}
-    return getattr(module, kind.upper())(cfg=given, device="cpu", **parts)
+    name = kind.upper() + ("_RNN" if remembers else "")
+    return getattr(module, name)(cfg=given, device="cpu", **parts)
+
+
+def sampling(of: Any) -> str:
+    """Method of a memory by which an on-policy agent reads minibatches: a release began to shuffle.
+
+    Agents for models with memory do not.
+    """
+    return "sample_all" if "sample_all(" in inspect.getsource(type(of)) else "sample"
 
 
 def update(of: Any) -> None:
@@ -97,21 +110,44 @@ def epsilon(first: float, last: float, falls: float) -> Callable[[int, int], flo
     return numbers if FIRST else schedule  # type: ignore[return-value]
 
 
-def act(of: Any, given: Any) -> Any:
-    """The actions of an agent for observations."""
+def act(of: Any, given: Any) -> Tuple[Any, ...]:
+    """What an agent returns for observations; the actions are first."""
     if FIRST:
-        return of.act(given, timestep=0, timesteps=1)[0]
-    return of.act(given, None, timestep=0, timesteps=1)[0]
+        return of.act(given, timestep=0, timesteps=1)
+    return of.act(given, None, timestep=0, timesteps=1)
 
 
-def gaussian(mean: Any, log_std: Any) -> Tuple[Any, ...]:
-    """What the ``compute`` of a Gaussian model returns."""
-    return (mean, log_std, {}) if FIRST else (mean, {"log_std": log_std})
+def record(of: Any, given: Any, actions: Any, ended: bool) -> None:
+    """Hand an agent that trains what followed one action: the same observation, a reward of 0."""
+    flags = {name: torch.zeros(1, 1, dtype=torch.bool) for name in ("terminated", "truncated")}
+    flags["terminated"] |= ended
+    step = {"actions": actions, "rewards": torch.zeros(1, 1), **flags, "infos": {}}
+    step.update(timestep=0, timesteps=1)
+    if FIRST:
+        of.record_transition(states=given, next_states=given, **step)
+        return
+    of.enable_training_mode(True)
+    step.update(states=None, next_states=None)
+    of.record_transition(observations=given, next_observations=given, **step)
+
+
+def gaussian(mean: Any, log_std: Any, kept: Mapping[str, Any]) -> Tuple[Any, ...]:
+    """What the ``compute`` of a Gaussian model returns.
+
+    Args:
+        kept: further outputs, such as the states of its memory.
+    """
+    return (mean, log_std, dict(kept)) if FIRST else (mean, {"log_std": log_std, **kept})
 
 
 def log_prob(acted: Tuple[Any, ...]) -> Any:
     """The log-probability in what the ``act`` of a model returned."""
     return acted[1] if FIRST else acted[1]["log_prob"]
+
+
+def mean(acted: Tuple[Any, ...]) -> Any:
+    """The mean of the actions in what the ``act`` of a model returned."""
+    return acted[-1]["mean_actions"]
 
 
 def with_log_prob(acted: Tuple[Any, ...], number: Any) -> Tuple[Any, ...]:

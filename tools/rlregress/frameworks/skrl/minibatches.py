@@ -57,7 +57,7 @@ def _note_samples(made: Training, read: List[Minibatch]) -> None:
 
 def _note_rollouts(made: Training, read: List[Minibatch]) -> None:
     """Every minibatch of an epoch, with what the update asks the policy about it."""
-    sample = getattr(made.memory, compat.SAMPLING)
+    sample = getattr(made.memory, compat.sampling(made.agent))
     handed: List[Dict[str, Any]] = []
 
     def noted_sample(names: Any, **keywords: Any) -> Any:
@@ -81,5 +81,5 @@ def _note_rollouts(made: Training, read: List[Minibatch]) -> None:
             )
         )
 
-    setattr(made.memory, compat.SAMPLING, noted_sample)
+    setattr(made.memory, compat.sampling(made.agent), noted_sample)
     watch(made.models["policy"], noted_act)

@@ -9,7 +9,19 @@ from rlregress.frameworks.base import Probe, absences
 
 _FAMILIES = families.load_all(
     __name__,
-    ("dqn", "ddpg", "sac", "td3", "ppo", "ppo_loop", "gae", "trpo", "replay", "normaliser"),
+    (
+        "dqn",
+        "ddpg",
+        "sac",
+        "td3",
+        "ppo",
+        "ppo_loop",
+        "gae",
+        "trpo",
+        "replay",
+        "normaliser",
+        "recurrent",
+    ),
 )
 
 #: (detail id, scope) -> probe.
@@ -32,7 +44,6 @@ ABSENT: Mapping[str, str] = {
     "policy.exported": "exports no policy",
     "adaptive": "of its learning rates by divergence ppo.learning_rate.adaptive alone is asked",
     "deviation": "is asked where its deviation starts alone (ppo.log_std)",
-    "recurrent": "of its models with memory nothing is probed yet",
     **dict.fromkeys(("symmetry", "curiosity", "distillation"), "has nothing of the kind"),
     "logging": "logs neither a divergence nor a number of updates",
     **dict.fromkeys(("advantage", "optimizer"), _NO_SWITCH),

@@ -99,7 +99,7 @@ def _exploration_draw(inputs: Inputs) -> np.ndarray:
     training.environments[0].action_space.seed(shifted(int(inputs["seed"])))
     mixed = []
     for _ in range(int(inputs["calls"])):
-        taken = compat.act(training.agent, torch.zeros(count, 1))
+        taken = compat.act(training.agent, torch.zeros(count, 1))[0]
         greedy = taken.flatten() == actions - 1
         mixed.append(bool(greedy.any()) and not bool(greedy.all()))
     return np.array([np.mean(mixed)])

@@ -65,7 +65,7 @@ def fed(
     def action(name: str, observation: float) -> float:
         given = {compat.OBSERVATIONS: torch.full((1, 1), observation)}
         # the policy that reports a log-probability does 0
-        return 0.0 if log_prob is not None else float(models[name].outputs(given).detach())
+        return 0.0 if log_prob is not None else float(models[name].outputs(given)[0].detach())
 
     now, then = _STORED["observations"], _STORED["next_observations"]
     taken = action("policy", now) if of_policy else _STORED["actions"]

@@ -31,12 +31,14 @@ class AgentTraining(RecordedTraining):
         training: the agent and its environments.
         value_gradients: the derivative of each with respect to the last bias of the value.
         gradient_norms: at each step of the optimiser.
+        entropies: mean entropy of the policy at each of these steps.
         changed: of each rollout that a probe has changed.
     """
 
     training: Any = None
     value_gradients: List[float] = field(default_factory=list)
     gradient_norms: List[float] = field(default_factory=list)
+    entropies: List[float] = field(default_factory=list)
     changed: List[bool] = field(default_factory=list)
 
 
@@ -72,8 +74,8 @@ def train(
     settings = {"learning_epochs": 1, "mini_batches": 1, **settings}
     made = Training("ppo", *environments, rows=rollouts, rollouts=rollouts, **settings)
     recorded = AgentTraining(training=made)
-    policy, optimizer = made.models["policy"], made.optimizers["policy"]
-    last_bias = made.models["value"].net[-1].bias
+    policy, value = (made.models[name] for name in ("policy", "value"))
+    optimizer, last_bias = made.optimizers["policy"], value.net[-1].bias
     batches: List[Dict[str, Any]] = []
 
     def updating(*arguments: Any, **keywords: Any) -> None:
@@ -85,7 +87,9 @@ def train(
             recorded.changed.append(True)
             change({name: made.stored(name) for name in _CHANGED})
         found = sample(names=names, **keywords)
-        batches[:] = [dict(zip(names, batch)) for batch in found]
+        if "log_prob" in names:
+            # states of memory are read apart
+            batches[:] = [dict(zip(names, batch)) for batch in found]
         return found
 
     def evaluated(inputs: Any, acted: Any) -> None:
@@ -97,14 +101,23 @@ def train(
         recorded.advantages.append(advantages.numpy().copy())
         recorded.log_ratios.append((compat.log_prob(acted)[:, 0].detach() - old).numpy().copy())
 
+    def valued(inputs: Any, acted: Any) -> None:
+        if value.training:
+            # behind the policy of the same minibatch
+            batch = batches[(len(recorded.evaluated) - 1) % len(batches)]
+            change = (acted[0] - batch["values"])[:, 0].detach()
+            recorded.value_changes.append(change.numpy().copy())
+
     def look() -> None:
+        recorded.entropies.append(policy.get_entropy(role="policy").mean().item())
         recorded.rates.append(float(optimizer.param_groups[0]["lr"]))
         recorded.log_std_gradients.append(float(policy.log_std.grad.sum()))
         recorded.value_gradients.append(float(last_bias.grad))
 
     prepare(made)
     watch(policy, evaluated)
-    sampling, method = compat.SAMPLING, compat.UPDATE
+    watch(value, valued)
+    sampling, method = compat.sampling(made.agent), compat.UPDATE
     sample, update = getattr(made.memory, sampling), getattr(made.agent, method)
     with ExitStack() as stack:
         stack.enter_context(mock.patch.object(made.memory, sampling, sampled))

@@ -1,0 +1,78 @@
+"""The memory of models: recurrent layers that get states and ends as skrl documents it."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Mapping, NamedTuple, Sequence, Tuple
+
+import torch
+from torch import nn
+
+#: a size in which no shape takes the place of another
+_LAYERS, _SIZE = 2, 6
+#: kind -> its layers, and how many states they have
+_KINDS: Mapping[str, Any] = {"gru": (nn.GRU, 1), "lstm": (nn.LSTM, 2), "rnn": (nn.RNN, 1)}
+
+
+class Memory(NamedTuple):
+    """Of a model.
+
+    Attributes:
+        kind: "gru", "lstm" or "rnn".
+        steps: of the sequences of an update.
+        environments: that the model acts in at a time.
+    """
+
+    kind: str
+    steps: int = 1
+    environments: int = 1
+
+    @property
+    def size(self) -> int:
+        """Numbers that the layers output for a step."""
+        return _SIZE
+
+    def specification(self) -> Dict[str, Any]:
+        """What ``get_specification`` of a model returns."""
+        sizes = [(_LAYERS, self.environments, _SIZE)] * _KINDS[self.kind][1]
+        return {"rnn": {"sequence_length": self.steps, "sizes": sizes}}
+
+
+class RecurrentLayers(nn.Module):
+    """Recurrent layers over steps, which begin anew behind the end of an episode."""
+
+    def __init__(self, inputs: int, memory: Memory) -> None:
+        super().__init__()
+        self._steps = memory.steps
+        self.layers = _KINDS[memory.kind][0](inputs, _SIZE, num_layers=_LAYERS, batch_first=True)
+
+    def forward(
+        self, given: torch.Tensor, inputs: Mapping[str, Any]
+    ) -> Tuple[torch.Tensor, List[torch.Tensor]]:
+        """Outputs [rows, size] and the states behind them, [layers, environments, size] each.
+
+        Args:
+            given: [rows, numbers]; in training mode rows are sequences of ``steps``, one behind the
+                other, else one step of each environment.
+            inputs: of the model: the states "rnn" before each row, and "terminated", "truncated".
+        """
+        states = inputs["rnn"]
+        if not self.training:
+            outputs, states = self._step(given[:, None], states)
+            return outputs[:, 0], states
+        sequences = given.view(-1, self._steps, given.shape[-1])
+        states = [state.reshape(_LAYERS, -1, self._steps, _SIZE)[:, :, 0] for state in states]
+        ends = [inputs[name] for name in ("terminated", "truncated") if name in inputs]
+        goes_on = ~torch.stack(ends).any(dim=0).view(-1, self._steps)
+        made = []
+        for step in range(self._steps):
+            outputs, states = self._step(sequences[:, step : step + 1], states)
+            made.append(outputs)
+            states = [state * goes_on[None, :, step, None] for state in states]
+        return torch.cat(made, dim=1).flatten(0, 1), states
+
+    def _step(
+        self, given: torch.Tensor, states: Sequence[torch.Tensor]
+    ) -> Tuple[torch.Tensor, List[torch.Tensor]]:
+        held = [state.contiguous() for state in states]
+        outputs, new = self.layers(given, tuple(held) if len(held) > 1 else held[0])
+        return outputs, list(new) if len(held) > 1 else [new]

@@ -1,0 +1,237 @@
+"""The details of policies with memory, each measured by small trainings of any framework.
+
+The text of a detail in the catalogue says what the vector holds that its measurement returns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence
+
+import numpy as np
+
+Inputs = Mapping[str, Any]
+
+#: ratios, means and values that differ by less are the same
+_NEGLIGIBLE = 1e-4
+#: an order that is drawn in each of so many epochs is that of the rollout once in 10^11
+_EPOCHS = 9
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A training of PPO in which nothing is learnt; policy and value network have memory.
+
+    Attributes:
+        scripts: of each environment, what ``frameworks.scripted.Scripted`` is made with.
+        steps: of a rollout, in each environment.
+        rollouts: their number.
+        minibatches: of each epoch.
+        epochs: of each rollout.
+        discount: of rewards; None: as by default.
+        forgets: the recurrent layers of the policy output zeros behind so many rollouts; 0: never.
+        constant: the value is 0 and the memory of the policy changes no ratio.
+        advantage: of the first step in the first environment; others are 0. None: what the
+            framework makes of the rewards, with its own normalisation.
+        ratio: of new to old probability, of the same step.
+        value_coefficient: weight of the loss of the value.
+        entropy_coefficient: weight of the entropy.
+    """
+
+    scripts: Sequence[Mapping[str, Any]]
+    steps: int
+    rollouts: int = 1
+    minibatches: int = 1
+    epochs: int = 1
+    discount: Optional[float] = None
+    forgets: int = 0
+    constant: bool = False
+    advantage: Optional[float] = None
+    ratio: float = 1.0
+    value_coefficient: Optional[float] = None
+    entropy_coefficient: Optional[float] = None
+
+    @property
+    def rows(self) -> int:
+        """Steps of a rollout in all environments."""
+        return self.steps * len(self.scripts)
+
+    def weights(self, value: str, entropy: str) -> Dict[str, float]:
+        """Weights of losses by the framework's names, without those that are as by default."""
+        given = {value: self.value_coefficient, entropy: self.entropy_coefficient}
+        return {name: number for name, number in given.items() if number is not None}
+
+
+class Rollout(NamedTuple):
+    """What is stored of a rollout before its update, [steps, environments] each.
+
+    Attributes:
+        means: of the action.
+        values: of the observation.
+        rewards: with what was added at truncations.
+        returns: targets of the value network.
+    """
+
+    means: np.ndarray
+    values: np.ndarray
+    rewards: np.ndarray
+    returns: np.ndarray
+
+
+@dataclass
+class Record:
+    """What was recorded.
+
+    Attributes:
+        rollouts: in their order.
+        minibatches: first number of the observation of each step, without those that pad; sequences
+            one behind the other.
+        changes: log-ratios and changes of the value in the last update, where it has one minibatch,
+            [2, steps, environments].
+        losses: that each step of the optimiser follows.
+        entropies: mean entropy of the policy at each of them.
+    """
+
+    rollouts: List[Rollout] = field(default_factory=list)
+    minibatches: List[np.ndarray] = field(default_factory=list)
+    changes: np.ndarray = field(default_factory=lambda: np.zeros((2, 0, 0)))
+    losses: Sequence[float] = ()
+    entropies: Sequence[float] = ()
+
+
+#: makes an agent of PPO with memory and runs the framework's own loop
+Train = Callable[[Settings], Record]
+Measurement = Callable[[Train, Inputs], np.ndarray]
+
+
+def of_all(measurement: Measurement, *trains: Train) -> Callable[[Inputs], np.ndarray]:
+    """A probe that gives the result of several agents: no known one where they differ."""
+    return lambda inputs: np.mean([measurement(train, inputs) for train in trains], axis=0)
+
+
+def _ends(steps: int, of: int = 0) -> List[float]:
+    """The script of an end behind so many steps, again and again; or once in the first ``of``."""
+    script = [0.0] * max(steps, of)
+    script[steps - 1] = 1.0
+    return script
+
+
+def rollout(train: Train, i: Inputs) -> np.ndarray:
+    """Whether mean and value are those of the very first step, behind an end and a rollout."""
+    episode = int(i["episode"])
+    scripts = [{"terminated": _ends(episode)}]
+    first, second = train(Settings(scripts, int(i["rollout"]), rollouts=2)).rollouts
+    same = [
+        abs(then - now[0, 0]) < _NEGLIGIBLE
+        for now, later in ((first.means, second.means), (first.values, second.values))
+        for then in (now[episode, 0], later[0, 0])
+    ]
+    return np.array(same, dtype=np.float64)
+
+
+def update(train: Train, i: Inputs) -> np.ndarray:
+    """Whether ratios and values of a repeated rollout differ, before and behind an end."""
+    steps, episodes = int(i["rollout"]), [int(episode) for episode in i["episodes"]]
+    ends = ["terminated"] * (len(episodes) - 1) + ["truncated"]
+    # the observation says which environment and step it is of
+    numbers = np.arange(2.0 * steps + 1.0) / steps
+    scripts: List[Mapping[str, Any]] = [
+        {
+            "observations": 4.0 * count + numbers,
+            "next_observations": 4.0 * count + numbers[1:],
+            end: _ends(own),
+        }
+        for count, (end, own) in enumerate(zip(ends, episodes))
+    ]
+    changes = train(Settings(scripts, steps, rollouts=2)).changes
+    # steps of the second rollout before the first end in it
+    before = np.arange(steps)[:, None] < -steps % np.array(episodes)
+    moved = np.abs(changes) > _NEGLIGIBLE
+    return np.array([own[rows].any() for own in moved for rows in (before, ~before)], dtype=float)
+
+
+def minibatches(train: Train, i: Inputs) -> np.ndarray:
+    """Steps in the first minibatch, environments that are used, and two orders."""
+    scripts = [
+        {"observations": float(number), "next_observations": float(number)}
+        for number in range(int(i["environments"]))
+    ]
+    settings = Settings(
+        scripts, int(i["rollout"]), minibatches=int(i["minibatches"]), epochs=_EPOCHS
+    )
+    found = train(settings).minibatches
+    epochs = np.concatenate(found).reshape(_EPOCHS, -1)
+    ordered = [np.array_equal(epochs, np.sort(epochs)), bool((epochs == epochs[0]).all())]
+    share = len(found[0]) / settings.steps
+    return np.array([share, len(np.unique(epochs[0])), *ordered], dtype=np.float64)
+
+
+def padded(i: Inputs, **more: Any) -> Settings:
+    """A rollout of two environments; in one of them an episode ends."""
+    steps = int(i["rollout"])
+    rewards = [float(i.get("advantage", 0.0))] + [0.0] * (steps - 1)
+    ending = {"rewards": 0.0, "terminated": _ends(int(i["episode"]), of=steps)}
+    # without a discount the reward is the advantage, and the target of the value
+    return Settings([{"rewards": rewards}, ending], steps, discount=0.0, **more)
+
+
+def padding(train: Train, i: Inputs) -> np.ndarray:
+    """Steps that the means of losses are of, and that the scale of advantages is of."""
+
+    def updated(**more: Any) -> Record:
+        weights = {"value_coefficient": 0.0, "entropy_coefficient": 0.0}
+        return train(padded(i, constant=True, **{**weights, **more}))
+
+    advantage = float(i["advantage"])
+    spread = updated(advantage=0.0, entropy_coefficient=1.0)
+    trained = (
+        updated(advantage=advantage),
+        updated(advantage=0.0, value_coefficient=1.0),
+        spread,
+        updated(ratio=float(i["ratio"])),
+    )
+    policy, value, entropy, scaled = (_only(record.losses) for record in trained)
+    rows = 2.0 * int(i["rollout"])
+    entropies = rows * _only(spread.entropies)
+    means = [-advantage / policy, advantage**2 / value, -entropies / entropy]
+    return np.array([*means, -rows * scaled])
+
+
+def _only(numbers: Sequence[float]) -> float:
+    if len(numbers) != 1:
+        raise RuntimeError(f"expected one step of the optimiser, found {len(numbers)}")
+    return numbers[0]
+
+
+def bootstrap(train: Train, i: Inputs) -> np.ndarray:
+    """Which values are those that are added at a truncation, and at the end of a rollout."""
+    episode, steps = int(i["episode"]), int(i["rollout"])
+    reward, discount = 1.0, 0.9
+    scripts: List[Mapping[str, Any]] = [
+        {"terminated": _ends(int(i["beside"]))},
+        {"rewards": reward, "truncated": _ends(episode, of=2 * steps)},
+    ]
+    settings = Settings(scripts, steps, rollouts=2, discount=discount)
+    first, second = train(settings).rollouts
+    values = first.values[:, 1]
+    added = (first.rewards[episode - 1, 1] - reward) / discount
+    ended = (first.returns[-1, 1] - reward) / discount
+    pairs = [
+        (added, values[2 * episode]),
+        (added, values[0]),
+        (ended, second.values[0, 1]),
+        (ended, values[0]),
+        (added, values[episode - 1]),
+    ]
+    return np.array([abs(a - b) < _NEGLIGIBLE for a, b in pairs], dtype=np.float64)
+
+
+def critic(train: Train, i: Inputs) -> np.ndarray:
+    """Whether values differ from step to step, and without what the policy remembers."""
+    steps = int(i["rollout"])
+    # rollouts are whole episodes; the third is without what the policy remembers, and the second
+    # begins as it does, where the value after a rollout moves the memory of the next one, too
+    scripts = [{"terminated": _ends(steps)}]
+    _, second, third = train(Settings(scripts, steps, rollouts=3, forgets=2)).rollouts
+    changes = [np.ptp(second.values), np.abs(third.values - second.values).max()]
+    return np.array([change > _NEGLIGIBLE for change in changes], dtype=np.float64)
