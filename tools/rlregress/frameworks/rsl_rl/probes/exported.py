@@ -30,7 +30,8 @@ _ONCE: Mapping[str, Any] = {"num_learning_epochs": 1, "num_mini_batches": 1}
 #: two actions that differ by less are the same
 _NEGLIGIBLE = 1e-5
 
-_Act = Callable[..., torch.Tensor]
+#: how it acts, and how it is reset
+_Exported = Tuple[Callable[..., torch.Tensor], Callable[[], Any]]
 
 
 def _images(numbers: torch.Tensor) -> torch.Tensor:
@@ -38,11 +39,11 @@ def _images(numbers: torch.Tensor) -> torch.Tensor:
     return numbers[:, :1, None, None].expand(-1, 1, 3, 3)
 
 
-def _scripted(runner: Any) -> Tuple[_Act, Callable[[], Any]]:
-    """How TorchScript acts, and how it is reset; where that is switched off, what it is made of."""
+def _scripted(runner: Any, script: Callable[[Any], Any] = torch.jit.script) -> _Exported:
+    """How TorchScript acts, and how it is reset."""
     with compat.silent():
         warnings.filterwarnings("ignore", "`torch.jit", DeprecationWarning)
-        exported = torch.jit.script(compat.policy(runner.alg).as_jit())
+        exported = script(compat.policy(runner.alg).as_jit())
 
     def act(numbers: torch.Tensor, *images: torch.Tensor) -> torch.Tensor:
         return exported(numbers, list(images)) if images else exported(numbers)
@@ -50,7 +51,12 @@ def _scripted(runner: Any) -> Tuple[_Act, Callable[[], Any]]:
     return act, exported.reset
 
 
-def _for_onnx(runner: Any) -> Tuple[_Act, Callable[[], Any]]:
+def _to_script(runner: Any) -> _Exported:
+    """How the module acts that TorchScript is made from, of which a trace has the lines."""
+    return _scripted(runner, lambda module: module)
+
+
+def _for_onnx(runner: Any) -> _Exported:
     """How the module acts that ONNX is made from: it is handed its memory, and hands it back."""
     exported = compat.policy(runner.alg).as_onnx(verbose=False).eval()
     inputs = dict(zip(exported.input_names, exported.get_dummy_inputs()))
@@ -77,7 +83,7 @@ def _differences(runner: Any, steps: int) -> Iterator[np.ndarray]:
     own = compat.policy(runner.alg)
     numbers = torch.arange(1.0, steps + 1.0).reshape(-1, 1, 1)
     images = compat.IMAGES in getattr(own, "obs_groups_2d", ())
-    for exported in (_scripted, _for_onnx):
+    for exported in (_scripted, _to_script, _for_onnx):
         act, reset = exported(runner)
         far = []
         for _ in range(2):
