@@ -115,8 +115,8 @@ DETAILS: tuple[Detail, ...] = (
     make_detail(
         "policy.exported",
         "Does an exported policy act as the one in the agent?",
-        """Policies with each distribution and each memory that there is, with normalised
-        observations; each is trained for a moment and exported in each way that there is. It acts
+        """Policies with each distribution and each memory that there is, and without either, with
+        normalised observations; each is trained for a moment and exported in each way. It acts
         for ``steps`` observations, is reset, and acts for the same ones again. Observed, [3]: 1 if
         every exported policy plays the action that the agent's own plays without exploration, else
         0, in the first step, in the steps after it, and after the reset.""",

@@ -122,6 +122,20 @@ def _distillation(**sizes: Any) -> TraceTraining:
     return _training(algorithm, {**_SMALL, **sizes}, "DistillationRunner", _NAMES, _KINDS)
 
 
+def _curious(**schedule: Any) -> TraceTraining:
+    """With random network distillation, whose weight follows a schedule."""
+    settings = {
+        "weight": 0.5,
+        "weight_schedule": schedule,
+        "state_normalization": True,
+        "reward_normalization": True,
+        "num_outputs": 2,
+        "predictor_hidden_dims": [8],
+        "target_hidden_dims": [8],
+    }
+    return _training({**_PPO, "rnd_cfg": settings})
+
+
 _DEVIATES = "HeteroscedasticGaussianDistribution"
 _SYMMETRIC = {
     **_PPO,
@@ -151,25 +165,8 @@ TRAININGS: Mapping[str, TraceTraining] = {
     "symmetry": _training(_SYMMETRIC),
     # the loss of symmetry and an evaluation take the mean of actions alone
     "state_dependent": _with_law(_DEVIATES, _SYMMETRIC, std_type="log"),
-    "curiosity": _training(
-        {
-            **_PPO,
-            "rnd_cfg": {
-                "weight": 0.5,
-                "weight_schedule": {
-                    "mode": "linear",
-                    "initial_step": 2,
-                    "final_step": 50,
-                    "final_value": 0.1,
-                },
-                "state_normalization": True,
-                "reward_normalization": True,
-                "num_outputs": 2,
-                "predictor_hidden_dims": [8],
-                "target_hidden_dims": [8],
-            },
-        }
-    ),
+    "curiosity": _curious(mode="linear", initial_step=2, final_step=50, final_value=0.1),
+    "curiosity_switched": _curious(mode="step", final_step=30, final_value=0.1),
     "distillation": _distillation(),
     "recurrent_distillation": _distillation(normalised=None, memory="gru"),
     "recurrent_distillation_lstm": _distillation(normalised=None, memory="lstm"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Sequence, Tuple
 
 import numpy as np
 import torch
@@ -39,11 +39,11 @@ def _images(numbers: torch.Tensor) -> torch.Tensor:
     return numbers[:, :1, None, None].expand(-1, 1, 3, 3)
 
 
-def _scripted(runner: Any, script: Callable[[Any], Any] = torch.jit.script) -> _Exported:
+def _scripted(network: Any, script: Callable[[Any], Any] = torch.jit.script) -> _Exported:
     """How TorchScript acts, and how it is reset."""
     with compat.silent():
         warnings.filterwarnings("ignore", "`torch.jit", DeprecationWarning)
-        exported = script(compat.policy(runner.alg).as_jit())
+        exported = script(network.as_jit())
 
     def act(numbers: torch.Tensor, *images: torch.Tensor) -> torch.Tensor:
         return exported(numbers, list(images)) if images else exported(numbers)
@@ -51,14 +51,14 @@ def _scripted(runner: Any, script: Callable[[Any], Any] = torch.jit.script) -> _
     return act, exported.reset
 
 
-def _to_script(runner: Any) -> _Exported:
+def _to_script(network: Any) -> _Exported:
     """How the module acts that TorchScript is made from, of which a trace has the lines."""
-    return _scripted(runner, lambda module: module)
+    return _scripted(network, lambda module: module)
 
 
-def _for_onnx(runner: Any) -> _Exported:
+def _for_onnx(network: Any) -> _Exported:
     """How the module acts that ONNX is made from: it is handed its memory, and hands it back."""
-    exported = compat.policy(runner.alg).as_onnx(verbose=False).eval()
+    exported = network.as_onnx(verbose=False).eval()
     inputs = dict(zip(exported.input_names, exported.get_dummy_inputs()))
     begun = [given for name, given in inputs.items() if name.endswith("_in")]
     memory = list(begun)
@@ -78,21 +78,29 @@ def _for_onnx(runner: Any) -> _Exported:
     return act, reset
 
 
-def _differences(runner: Any, steps: int) -> Iterator[np.ndarray]:
-    """How far each exported policy is from the agent's, [2 episodes, steps]."""
-    own = compat.policy(runner.alg)
+def _differences(
+    network: Any, ways: Sequence[Callable[[Any], _Exported]], steps: int
+) -> Iterator[np.ndarray]:
+    """How far a network, exported in each of the ways, is from the agent's, [2 episodes, steps]."""
     numbers = torch.arange(1.0, steps + 1.0).reshape(-1, 1, 1)
-    images = compat.IMAGES in getattr(own, "obs_groups_2d", ())
-    for exported in (_scripted, _to_script, _for_onnx):
-        act, reset = exported(runner)
+    images = compat.IMAGES in getattr(network, "obs_groups_2d", ())
+    for exported in ways:
+        act, reset = exported(network)
         far = []
         for _ in range(2):
-            own.reset(), reset()
+            network.reset(), reset()
             for number in numbers:
                 sets = {"policy": number, **({compat.IMAGES: _images(number)} if images else {})}
-                wanted = compat.best_actions(runner.alg, compat.observed(sets, stepped=True))
+                wanted = network(compat.observed(sets, stepped=True))
                 far.append((act(*sets.values()) - wanted).abs().max().item())
         yield np.reshape(far, (2, steps))
+
+
+#: network -> how it is exported; that of values has no distribution, as a policy may have none
+_WAYS: Mapping[str, Sequence[Callable[[Any], _Exported]]] = {
+    "actor": (_scripted, _to_script, _for_onnx),
+    "critic": (_to_script, _for_onnx),
+}
 
 
 def _exported(inputs: Inputs) -> np.ndarray:
@@ -107,11 +115,12 @@ def _exported(inputs: Inputs) -> np.ndarray:
         runner = trainings.make(environment, steps, networks, **_ONCE)
         with compat.silent():
             compat.learn(runner, 2)
-        with torch.no_grad():
-            # actions of a new network hardly depend on what it is given
-            linear_layers(compat.network(runner.alg, "actor"))[-1].weight.mul_(100.0)
-            for far in _differences(runner, steps):
-                farthest = np.maximum(farthest, far)
+        for name, ways in _WAYS.items():
+            with torch.no_grad():
+                # outputs of a new network hardly depend on what it is given
+                linear_layers(compat.network(runner.alg, name))[-1].weight.mul_(100.0)
+                for far in _differences(getattr(runner.alg, name), ways, steps):
+                    farthest = np.maximum(farthest, far)
     parts = farthest[0, :1], farthest[0, 1:], farthest[1]
     return np.array([float(far.max() < _NEGLIGIBLE) for far in parts])
 
