@@ -78,7 +78,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """
     names = sorted(known)
     if not names:
-        return "none is known"
+        return "there is none"
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
     listed = len(names) <= _LISTED
     every, quoted = ", ".join(names), "' or '".join(near)

@@ -808,3 +808,21 @@ def test_a_group_of_cells_that_cannot_be_tested_is_none(command, tmp_path, monke
     assert code == 0
     (line,) = [line for line in out.splitlines() if "its cells together" in line]
     assert line.split()[-1] == "none"
+
+
+def test_an_algorithm_that_one_framework_does_not_have_is_not_compared(command):
+    """Nothing that has nothing to do with it is listed instead; no training is spoken of."""
+    pytest.importorskip("sb3_contrib")
+    code, _, error = command("compare", "contrib", "sb3", "--algorithm", "td3")
+    assert_one_sentence(code, error, "of SB3-Contrib no details of 'td3' are checked; compare")
+    code, _, error = command("compare", "sb3", "torchrl", "--algorithm", "trpo")
+    assert_one_sentence(code, error, "unknown algorithm 'trpo'; known: ", "--detail")
+
+
+def test_draws_that_are_kept_are_shown_by_framework(command):
+    """What is not used of a command line is refused."""
+    code, _, error = command("selftest", "faults", "--tiers", "--show", "--draw", "7")
+    assert_one_sentence(code, error, "--show prints all kept draws; leave out --count and --draw")
+    _, shown, _ = command("selftest", "faults", "--tiers", "--show", "--framework", "torchrl")
+    assert "| torchrl " in shown
+    assert "| sb3 " not in shown

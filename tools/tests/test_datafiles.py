@@ -219,7 +219,7 @@ def test_an_empty_folder_is_named(tmp_path) -> None:
     [
         ("shrt", ["smoke", "short"], "did you mean 'short'? (known: short, smoke)"),
         ("x", ["smoke", "short"], "known: short, smoke"),
-        ("x", [], "none is known"),
+        ("x", [], "there is none"),
         ("short", ["shirt", *map(str, range(30))], "did you mean 'shirt'?"),
         ("x", [f"n{n:02}" for n in range(31)], "31 are known, such as 'n30', 'n29', 'n28'"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -11,10 +12,30 @@ from rlregress.cli.details import Details
 from rlregress.cli.options import Algorithms, Html, as_typed
 from rlregress.details import requested_names
 from rlregress.details.requested_names import names
-from rlregress.errors import UserError
-from rlregress.gate import cell_selection, comparison
+from rlregress.errors import UserError, nearest
+from rlregress.frameworks.base import Adapter
+from rlregress.gate import comparison
 from rlregress.reporting import comparison_text, short_summary
 from rlregress.reporting.html import comparison_page
+
+
+def _check_algorithms(adapters: Sequence[Adapter], algorithms: Sequence[str]) -> None:
+    """UserError for an algorithm that one of the frameworks has no details of."""
+    known = requested_names.algorithms() | requested_names.behavior_only()
+    for algorithm in algorithms:
+        if algorithm not in known:
+            raise UserError(
+                f"unknown algorithm '{algorithm}'; {nearest(algorithm, known)}; other families of "
+                "details are named with --detail"
+            )
+        families = [{id.partition(".")[0] for id, _ in adapter.probes()} for adapter in adapters]
+        pairs = zip(adapters, families, strict=True)
+        without = [adapter.title for adapter, of in pairs if algorithm not in of]
+        if without:
+            raise UserError(
+                f"of {' and '.join(without)} no details of '{algorithm}' are checked; compare "
+                "frameworks that have it, or leave --algorithm out"
+            )
 
 
 def compare(
@@ -49,7 +70,7 @@ def compare(
     comparison.check(adapters)
     chosen = requested_names.details(names("--detail", detail))
     algorithms = names("--algorithm", algorithm)
-    cell_selection.check_algorithms(adapters, algorithms)
+    _check_algorithms(adapters, algorithms)
     left_out = requested_names.other_algorithms(algorithms)
     if not chosen and not left_out:
         waiting.probe_all(adapters)

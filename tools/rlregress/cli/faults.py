@@ -75,13 +75,14 @@ def _tiers(of: Sequence[str], count: int, draw: int, workers: int, missed: bool)
     return tier_power.enough(results)
 
 
-def _recorded_tiers() -> bool:
-    """Print the page of what was judged before; whether the tiers suffice."""
-    results = generated_faults.kept()
+def _recorded_tiers(of: Sequence[str]) -> bool:
+    """Print the page of what was judged before, of some or all frameworks; whether it suffices."""
+    results = [kept for kept in generated_faults.kept() if not of or kept.framework in of]
     if not results:
+        whose = f" of {', '.join(of)}" if of else ""
         raise UserError(
-            "no generated faults were judged yet; run rlregress selftest faults --tiers without "
-            "--show"
+            f"no generated faults{whose} were judged yet; run rlregress selftest faults --tiers "
+            "without --show"
         )
     typer.echo(power_page.page(results, generated_faults.explained()), nl=False)
     return tier_power.enough(results)
@@ -162,6 +163,8 @@ def faults(
         raise UserError(
             "--count, --draw, --show and --missed go with --tiers; give it, or leave them out"
         )
+    if show and (count != 150 or draw):
+        raise UserError("--show prints all kept draws; leave out --count and --draw")
     if missed and (count != 150 or draw or show):
         raise UserError("--missed is about all kept draws; leave out --count, --draw and --show")
     processes = workers or os.cpu_count() or 1
@@ -170,7 +173,11 @@ def faults(
             raise UserError(
                 "--tiers draws its faults and prints Markdown; leave out --only, --html"
             )
-        enough = _recorded_tiers() if show else _tiers(adapters, count, draw, processes, missed)
+        enough = (
+            _recorded_tiers(names("--framework", framework))
+            if show
+            else _tiers(adapters, count, draw, processes, missed)
+        )
         raise typer.Exit(0 if enough else 1)
     page = html_option.begin(html, as_typed())
     if throughput and workers > 1:

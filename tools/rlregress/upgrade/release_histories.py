@@ -99,6 +99,9 @@ def run(
         try:
             data: Mapping[str, Any] = judge(pair)
         except UserError as error:
+            if further:
+                # what is there stays as it is
+                raise
             data = {"verdict": COULD_NOT_JUDGE, "headline": f"could not judge: {error}"}
         result = judged(pair, data, time.monotonic() - begun)
         if further:
