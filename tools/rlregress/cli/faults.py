@@ -79,9 +79,9 @@ def _recorded_tiers(of: Sequence[str]) -> bool:
     """Print the page of what was judged before, of some or all frameworks; whether it suffices."""
     results = [kept for kept in generated_faults.kept() if not of or kept.framework in of]
     if not results:
-        whose = f" of {', '.join(of)}" if of else ""
+        named = f" of {', '.join(of)}" if of else ""
         raise UserError(
-            f"no generated faults{whose} were judged yet; run rlregress selftest faults --tiers "
+            f"no generated faults{named} were judged yet; run rlregress selftest faults --tiers "
             "without --show"
         )
     typer.echo(power_page.page(results, generated_faults.explained()), nl=False)
