@@ -243,14 +243,10 @@ def of_two_kinds(gru: Train, lstm: Train) -> Dict[str, Callable[[Inputs], np.nda
 
     These are stored and reset by different lines.
     """
-    both: Dict[str, Measurement] = {
-        "recurrent.rollout": rollout,
-        "recurrent.update": update,
-        "recurrent.bootstrap": bootstrap,
-        "recurrent.critic": critic,
+    both = {"rollout": rollout, "update": update, "bootstrap": bootstrap, "critic": critic}
+    one = {"minibatches": minibatches, "padding": padding}
+    probes = {
+        **{name: of_all(measurement, gru, lstm) for name, measurement in both.items()},
+        **{name: partial(measurement, gru) for name, measurement in one.items()},
     }
-    return {
-        **{id: of_all(measurement, gru, lstm) for id, measurement in both.items()},
-        "recurrent.minibatches": partial(minibatches, gru),
-        "recurrent.padding": partial(padding, gru),
-    }
+    return {f"recurrent.{name}": probe for name, probe in probes.items()}
