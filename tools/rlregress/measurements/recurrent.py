@@ -6,7 +6,6 @@ The text of a detail in the catalogue says what the vector holds that its measur
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
 import numpy as np
@@ -236,17 +235,3 @@ def critic(train: Train, i: Inputs) -> np.ndarray:
     _, second, third = train(Settings(scripts, steps, rollouts=3, forgets=2)).rollouts
     changes = [np.ptp(second.values), np.abs(third.values - second.values).max()]
     return np.array([change > _NEGLIGIBLE for change in changes], dtype=np.float64)
-
-
-def of_two_kinds(gru: Train, lstm: Train) -> Dict[str, Callable[[Inputs], np.ndarray]]:
-    """Probes, by the id of their detail, of agents whose state is one tensor, or two.
-
-    These are stored and reset by different lines.
-    """
-    both = {"rollout": rollout, "update": update, "bootstrap": bootstrap, "critic": critic}
-    one = {"minibatches": minibatches, "padding": padding}
-    probes = {
-        **{name: of_all(measurement, gru, lstm) for name, measurement in both.items()},
-        **{name: partial(measurement, gru) for name, measurement in one.items()},
-    }
-    return {f"recurrent.{name}": probe for name, probe in probes.items()}

@@ -131,8 +131,21 @@ def _predict(inputs: Inputs) -> np.ndarray:
     return np.array([*map(_second, (False, True, None)), *evaluated], dtype=np.float64)
 
 
+_OF_GRU, _OF_LSTM = (partial(_train, kind) for kind in ("gru", "lstm"))
+
+
+def _of_both_kinds(measurement: recurrent.Measurement) -> Probe:
+    """Models with one state, and with two."""
+    return recurrent.of_all(measurement, _OF_GRU, _OF_LSTM)
+
+
 PROBES: Mapping[str, Probe] = {
-    **recurrent.of_two_kinds(partial(_train, "gru"), partial(_train, "lstm")),
+    "recurrent.rollout": _of_both_kinds(recurrent.rollout),
+    "recurrent.update": _of_both_kinds(recurrent.update),
+    "recurrent.minibatches": partial(recurrent.minibatches, _OF_GRU),
+    "recurrent.padding": partial(recurrent.padding, _OF_GRU),
+    "recurrent.bootstrap": _of_both_kinds(recurrent.bootstrap),
+    "recurrent.critic": _of_both_kinds(recurrent.critic),
     "recurrent.predict": _predict,
 }
 ABSENT: Mapping[str, str] = {
