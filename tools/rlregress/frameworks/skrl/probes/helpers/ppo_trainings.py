@@ -102,8 +102,8 @@ def train(
         recorded.log_ratios.append((compat.log_prob(acted)[:, 0].detach() - old).numpy().copy())
 
     def valued(inputs: Any, acted: Any) -> None:
-        if value.training:
-            # behind the policy of the same minibatch
+        # behind the policy of the same minibatch
+        if value.training and len(recorded.value_changes) < len(recorded.evaluated):
             batch = batches[(len(recorded.evaluated) - 1) % len(batches)]
             change = (acted[0] - batch["values"])[:, 0].detach()
             recorded.value_changes.append(change.numpy().copy())
