@@ -9,7 +9,6 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.base import Inputs, Probe, Unsupported
-from rlregress.frameworks.layers import linear_layers
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.compat import Networks
 from rlregress.frameworks.rsl_rl.environments import Vectorised
@@ -115,10 +114,9 @@ def _exported(inputs: Inputs) -> np.ndarray:
         runner = trainings.make(environment, steps, networks, **_ONCE)
         with compat.silent():
             compat.learn(runner, 2)
+        trainings.speak_up(runner.alg)
         for name, ways in _WAYS.items():
             with torch.no_grad():
-                # outputs of a new network hardly depend on what it is given
-                linear_layers(compat.network(runner.alg, name))[-1].weight.mul_(100.0)
                 for far in _differences(getattr(runner.alg, name), ways, steps):
                     farthest = np.maximum(farthest, far)
     parts = farthest[0, :1], farthest[0, 1:], farthest[1]

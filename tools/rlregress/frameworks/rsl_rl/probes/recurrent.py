@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.base import Probe
-from rlregress.frameworks.layers import linear_layers, make_constant
+from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.compat import Networks
 from rlregress.frameworks.rsl_rl.environments import Vectorised
@@ -17,13 +17,6 @@ from rlregress.frameworks.rsl_rl.probes.helpers import trainings
 from rlregress.frameworks.scripted import Scripted
 from rlregress.measurements import recurrent
 from rlregress.measurements.recurrent import Record, Rollout, Settings
-
-
-def _speak_up(agent: Any) -> None:
-    """Let means and values depend on what is remembered: those of new networks hardly do."""
-    with torch.no_grad():
-        for name in ("actor", "critic"):
-            linear_layers(compat.network(agent, name))[-1].weight.mul_(100.0)
 
 
 def _forget(agent: Any, name: str) -> None:
@@ -40,7 +33,7 @@ def _train(kind: str, settings: Settings) -> Record:
 
     def prepare(agent: Any) -> None:
         agents.append(agent)
-        _speak_up(agent)
+        trainings.speak_up(agent)
         if settings.constant:
             make_constant(compat.network(agent, "critic"), 0.0)
             _forget(agent, "actor")
