@@ -229,8 +229,7 @@ def _sound(folder: Path, name: str, content: bytes) -> None:
 
 
 _OF_STORE = ("status --store {folder}", "verify --store {folder}", "merge {folder} -o {out}")
-_OF_NIGHTS = ("trend {folder} --report {out}", "export {folder} --csv {out}",
-              "export {folder} --tensorboard {out}")  # fmt: skip
+_OF_NIGHTS = ("trend {folder} --report {out}",)
 _OF_MANIFEST = ("status --manifest {file} --store {out}", "verify --manifest {file} --store {out}",
                 "run --manifest {file} --index 0 --store {out}",
                 "launch --manifest {file} --store {out}")  # fmt: skip
@@ -240,10 +239,8 @@ _CSV_ROWS = [["implementation", "environment", "seed", "return"]] + [
 ]
 FORMATS = (
     Format("record", RECORD, sealed, f"{JOB.name}.json",
-           (*_OF_STORE, "export {folder} --csv {out}", "export {folder} --tensorboard {out}",
-            "rank --store {folder} --budget smoke --report {out}", "watch --store {folder}")),
-    Format("record of a pilot study", RECORD, sealed, f"unchanged/{JOB.name}.json",
-           ("pilot --store {folder}",)),
+           (*_OF_STORE, "rank --store {folder} --budget smoke --report {out}",
+            "watch --store {folder}")),
     Format("lease", HOLDER, _json, _HELD, _OF_STORE[:2]),
     Format("progress", {"steps": 5, "total_steps": 9, "wall_seconds": 1.0}, _json,
            f"{JOB.name}.attempts/host-1-ab/record.progress", _OF_STORE[:1],

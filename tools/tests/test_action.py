@@ -149,7 +149,7 @@ def test_recipes_name_every_extra():
     text = (suite.root() / "pyproject.toml").read_text()
     extras = tomllib.loads(text)["project"]["optional-dependencies"].keys()
     rows = set(re.findall(r"^\| `([\w-]+)` \|", RECIPES.read_text(), re.MULTILINE))
-    assert rows == extras - {"dev", "site", "tensorboard"}
+    assert rows == extras - {"dev", "site"}
 
 
 def test_the_container_holds_what_a_wheel_is_made_of():

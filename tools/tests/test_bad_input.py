@@ -779,8 +779,6 @@ def test_a_wrong_name_of_an_upgrade(command, tmp_path, monkeypatch, option, mess
         ("throughput --framework sb3 --algorithm zzz", "no throughput is stored of 'zzz'"),
         ("rank --budget tiny", "unknown budget 'tiny'"),
         ("rank --store runs --framework zzz", "unknown framework 'zzz'"),
-        ("pilot --store nowhere", "there are no runs of a pilot study"),
-        ("pilot --environment Nope-v0 --framework sb3", "unknown environment 'Nope-v0'"),
     ],
 )  # fmt: skip
 def test_commands_of_returns_name_what_is_wrong(command, words, message):

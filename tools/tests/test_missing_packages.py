@@ -43,7 +43,7 @@ def test_every_package_is_in_its_extra():
         assert NAMES.get(module, module).lower() in " ".join(rows[extra]), module
     [everything] = [Requirement(row).extras for row in rows["all"]]
     of_users = {*EXTRAS.values(), "sb3", "torchrl", "cleanrl"}
-    assert of_users - {"tensorboard", "dev"} == everything
+    assert of_users - {"dev"} == everything
     assert "all" in Requirement(rows["dev"][0]).extras
 
 

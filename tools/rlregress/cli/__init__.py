@@ -27,7 +27,6 @@ _KEPT = {
     "baseline throughput": "stored processes are kept, and the same command continues from "
     "there, or begins again with --replace",
     "study determinism": "finished trainings are kept, and the same command continues from there",
-    "study pilot": "finished runs are kept, and the same command continues from there",
     "baseline record": "finished runs are kept, and the same command continues from there",
     "runs launch": "finished runs are kept, and the same command continues from there",
     "selftest histories": "judged pairs are kept, and the same command continues from there",

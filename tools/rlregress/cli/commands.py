@@ -16,7 +16,7 @@ from rlregress.errors import UserError
 GROUPS: Mapping[str, str] = {
     "runs": "Train by the hundred: launch, run, status, verify, merge.",
     "baseline": "Record what later runs are judged by: record, throughput.",
-    "study": "Rank, thesis, determinism, actions, claims, pilot, export.",
+    "study": "Rank, thesis, determinism, claims.",
     "selftest": "What does this suite detect itself? faults, histories.",
 }
 
@@ -64,10 +64,7 @@ ROWS: tuple[Row, ...] = tuple(
             "determinism:determinism",
             "What does each source of chance do to DQN?",
         ),
-        ("study actions", "actions:actions", "What do bounds make of a Gaussian policy?"),
         ("study claims", "claims:claims", "Is what papers and blogs say true?"),
-        ("study pilot", "pilot:pilot", "What should runs be judged by?"),
-        ("study export", "export:export", "Runs as CSV or TensorBoard files."),
         ("trend", "trend:trend", "Over many nightly reports: what changed, and when?"),
         ("selftest faults", "faults:faults", "Inject known faults: is each of them detected?"),
         (
@@ -82,11 +79,8 @@ ROWS: tuple[Row, ...] = tuple(
 FORMER: Mapping[str, tuple[str, ...]] = {
     "probe": ("details", "--installed"),
     "claims": ("study", "claims"),
-    "actions": ("study", "actions"),
     "determinism": ("study", "determinism"),
-    "pilot": ("study", "pilot"),
     "rank": ("study", "rank"),
-    "export": ("study", "export"),
     "record": ("baseline", "record"),
     "throughput": ("baseline", "throughput"),
     "launch": ("runs", "launch"),

@@ -14,7 +14,6 @@ EXTRAS: Mapping[str, str] = {
     "ale_py": "atari",
     "cv2": "atari",
     "matplotlib": "plots",
-    "tensorboard": "tensorboard",
     "coverage": "dev",
 }
 #: module -> its package as a reader knows it, where that is another word

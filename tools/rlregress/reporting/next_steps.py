@@ -30,24 +30,9 @@ def after_claims(differing: Sequence[str]) -> str:
     return "Nothing: every verdict is the recorded one."
 
 
-def after_actions() -> str:
-    """After drawing the actions of frameworks."""
-    return (
-        "See whether bounds, log-probabilities and gradients are as documented: pytest "
-        "tests_behavior/test_action_bounds.py"
-    )
-
-
 def after_study() -> str:
     """After the answers to the thesis' questions."""
     return "See what it costs to train the study again: rlregress plan --cells thesis"
-
-
-def after_export(tables: Path | None, events: Path | None) -> str:
-    """After writing tables, events or both to these folders."""
-    if events is not None:
-        return f"Look at the curves: tensorboard --logdir {_quoted(events)}"
-    return f"Open the tables in {tables}; for curves, export with --tensorboard FOLDER too"
 
 
 def after_trace(output: Path, repeats: bool) -> str:
@@ -68,14 +53,6 @@ def after_diff(diverged: bool) -> str:
     if diverged:
         return "See which change of the framework does it: rlregress upgrade OLD NEW"
     return "Nothing: both have the same results."
-
-
-def after_pilot() -> str:
-    """After the table of a pilot study."""
-    return (
-        "Give what shows most per minute a budget in baselines/budgets.toml, and store runs of it: "
-        "rlregress baseline record --framework NAME --algorithm NAME --environment ID"
-    )
 
 
 def after_faults(unexpected: Sequence[str]) -> str:

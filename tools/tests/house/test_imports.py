@@ -44,7 +44,7 @@ NOT_IMPORTED = {
     "opencv-python-headless": "gymnasium and the frameworks resize the pictures of Atari with it",
     "uv": "a command: it resolves and installs the two sides of an upgrade",
     "hatchling": "builds the wheel that tools/tests/test_wheel.py installs, and lists its files",
-    "tensorboard": "torch.utils.tensorboard writes with it what rlregress study export hands out",
+    "tensorboard": "torch.utils.tensorboard writes with it what traced trainings log",
     "mkdocs-material": "mkdocs finds it: the look of the site",
     "ruff": "a command: make lint",
     "mypy": "a command: make lint",
@@ -326,7 +326,6 @@ def parsers_beside_the_reader(library: Path) -> list[str]:
     others = (
         *("upgrade/dependencies.py", "upgrade/requirements.py"),
         "training/throughput_measurement.py",
-        "studies/exported_scalars.py",
     )
     files = [path for path in files if path.relative_to(library).as_posix() not in others]
     found = [

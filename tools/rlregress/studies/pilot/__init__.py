@@ -1,1 +1,0 @@
-"""What runs should be judged by."""
