@@ -52,7 +52,7 @@ MASKED = (
 
 #: names of numbers that no two runs have in common.
 _TIME = re.compile(
-    r"(^|[_ ])(t|time|fps|sps|seconds|secs|elapsed|wall|duration|eta|start|date)([_ ]|$)",
+    r"(^|[_ ])(t|time|fps|sps|seconds|secs|elapsed|wall|duration|eta|date)([_ ]|$)",
     re.IGNORECASE,
 )
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
@@ -67,7 +67,7 @@ _MASKS = tuple(
         (r"\b(?:\d\d)?\d\d[-/]\d\d[-/]\d\d[T_ -]\d\d[-:]\d\d(?:[-:]\d\d)?(?:[.,_-]\d+)?", "date"),
         (r"\b[A-Z][a-z]{2}\d\d_\d\d-\d\d-\d\d", "date"),
         (r"\b\d\d?:\d\d:\d\d(?:[.,]\d+)?\b", "time"),
-        (r"(?<![\d.])1[6-9]\d{8}(?:\.\d+|\d{3}|\d{6}|\d{9})?(?!\d)", "time"),
+        (r"(?<!\d)(?<!\d\.)1[6-9]\d{8}(?:\.\d+|\d{3}|\d{6}|\d{9})?(?!\d)", "time"),
         (rf"{_NUMBER}\s?(?:ms|s|sec|secs|seconds|minutes|steps/s|it/s|fps)\b", "duration"),
         (r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", "UUID"),
         (r"\b0x[0-9a-fA-F]{5,}\b", "address"),
@@ -80,7 +80,7 @@ _UNSTEADY = re.compile(
     r"^.*\d+%\|.*$\n?|^.*\.py:\d+: \w*Warning: .*\n(?:  .*\n)?|^\[W\d[^\]\n]*\].*\n?", re.MULTILINE
 )
 #: a cell of a table, with its quotes, and what ends it.
-_CELL = re.compile(r'((?:"(?:[^"]|"")*"|[^,\r\n])*)(,|\r?\n|\Z)')
+_CELL = re.compile(r'((?:"(?:[^"]|"")*"|[^,\r\n])*)(,|\r?\n|\r|\Z)')
 #: parts of a file of Stable-Baselines3 that say where it was written.
 _SYSTEM = ("_stable_baselines3_version", "system_info.txt")
 #: lines longer than this are not searched for what is masked.
@@ -261,13 +261,9 @@ def _of_torch(content: bytes) -> Iterator[Item]:
 
 
 def _of_value(name: str, value: Any) -> Iterator[Item]:
-    if hasattr(value, "files") and hasattr(value, "zip"):
-        value = {key: value[key] for key in value.files}
     for path, (kind, leaf) in leaves.described(value, name).items():
-        # a number's own name is the last word of its path
-        title = re.sub(r"^.*[.'\"]([^.'\"]+)['\"\]]*$", r"\1", path)
-        if kind == "code" or (is_time(title) and title != "start"):
-            yield path, (kind, "<time>" if kind != "code" else leaf)
+        if is_time((re.findall(r"[\w/ -]+", path) or [""])[-1]):
+            yield path, (kind, "<time>")
         elif isinstance(leaf, np.ndarray) and leaf.ndim == 0:
             yield path, ("text", f"{kind} {leaf.item()!r}")
         else:

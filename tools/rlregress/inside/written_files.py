@@ -9,6 +9,7 @@ written once more, or removed, is copied before. At the end all are read, by ``w
 from __future__ import annotations
 
 import _io
+import contextlib
 import fcntl
 import gc
 import os
@@ -46,7 +47,8 @@ _COPIES = 50
 _IGNORED = ("__pycache__", ".cache", ".config")
 _OUTSIDE = ("/dev/", "/proc/", "/sys/")
 _STREAMS = {1: "standard output", 2: "standard error"}
-_WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+#: flags of a file that is opened for writing.
+WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
 #: what the audit hook tells; a hook cannot be taken away.
 _current: Optional[WrittenFiles] = None
@@ -125,7 +127,7 @@ class WrittenFiles:
             self._hearing = False
 
     def _open(self, path: Any, mode: Any, flags: int) -> None:
-        if not isinstance(path, (str, bytes, os.PathLike)) or not (flags or 0) & _WRITES:
+        if not isinstance(path, (str, bytes, os.PathLike)) or not (flags or 0) & WRITES:
             return
         path = _whole(path)
         if self._is_ignored(path) or os.path.isdir(path):
@@ -293,14 +295,20 @@ def _flush_streams() -> None:
 def _flush() -> None:
     """Write what files that are still open have not yet written."""
     _flush_streams()
-    for found in gc.get_objects():
-        kind = type(found)
-        try:
-            # not isinstance, which asks proxies, and is slow of an abstract class
-            if _io._IOBase in kind.__mro__:
-                if not found.closed and found.writable():
-                    found.flush()
-            elif kind.__name__ == "EventFileWriter":
-                found.flush()
-        except Exception:  # noqa: S112 - a file that cannot be written, or a class of its own kind
-            continue
+    for file in open_files():
+        with contextlib.suppress(Exception):
+            file.flush()
+
+
+def open_files() -> List[Any]:
+    """Return the files of this process that are open for writing, and writers of TensorBoard."""
+    found = []
+    for thing in gc.get_objects():
+        kind = type(thing)
+        # not isinstance, which asks proxies, and is slow of an abstract class
+        if _io._IOBase in kind.__mro__:
+            with contextlib.suppress(Exception):
+                found += [thing] if not thing.closed and thing.writable() else []
+        elif kind.__name__ == "EventFileWriter":
+            found.append(thing)
+    return found
