@@ -14,6 +14,7 @@ import fcntl
 import io
 import os
 import shutil
+import stat
 import sys
 import tempfile
 from contextlib import suppress
@@ -44,6 +45,8 @@ class Writings:
 
     def __init__(self, folder: str, sink: int) -> None:
         self._folder, self._sink = folder, sink
+        #: open files of the training, and those that a call has opened.
+        self._held: List[Any] = []
         self._opened: List[Any] = []
         self._open: Callable[..., Any] = builtins.open
         self._stat = os.stat
@@ -84,9 +87,13 @@ class Writings:
 
     # -- of the process ----------------------------------------------------------------------
 
-    def install(self) -> None:
-        """Redirect what is opened from now on, for as long as the process lives."""
-        self._held = open_files()
+    def install(self, held: List[Any]) -> None:
+        """Redirect what is opened from now on, for as long as the process lives.
+
+        Args:
+            held: files that are open already.
+        """
+        self._held = held
         # before anything is refused
         written_contents.folders()
         self.begin()
@@ -203,9 +210,21 @@ def redirect(kept: int) -> None:
     with tempfile.TemporaryFile() as file:
         sink = os.dup(file.fileno())
     fcntl.fcntl(sink, fcntl.F_SETFL, fcntl.fcntl(sink, fcntl.F_GETFL) | os.O_APPEND)
-    for n in os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else ("1", "2"):
-        if int(n) not in (kept, sink):
+    numbers = os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else ["1", "2"]
+    # to look through all objects takes a while
+    held = open_files() if any(map(_is_written, map(int, numbers))) else []
+    for number in map(int, numbers):
+        if number not in (kept, sink):
             with suppress(OSError):
-                os.dup2(sink, int(n))
+                os.dup2(sink, number)
     current = Writings(folder_of(os.getpid()), sink)
-    current.install()
+    current.install(held)
+
+
+def _is_written(number: int) -> bool:
+    """Whether a file is open for writing, beside the standard streams and those without a name."""
+    with suppress(OSError):
+        flags, state = fcntl.fcntl(number, fcntl.F_GETFL), os.fstat(number)
+        is_file = stat.S_ISREG(state.st_mode) and state.st_nlink > 0
+        return number > 2 and is_file and flags & os.O_ACCMODE != os.O_RDONLY
+    return False

@@ -79,6 +79,7 @@ class WrittenFiles:
         self._folders: Set[str] = set()
         self._printed: Dict[int, int] = {}
         self._lock = -1
+        self._failure = ""
         self._hearing = False
 
     def __enter__(self) -> WrittenFiles:
@@ -123,6 +124,9 @@ class WrittenFiles:
         except (OSError, TypeError, ValueError):
             # no path, or one that is not there: what is about to be done raises its own error
             pass
+        except Exception as error:
+            # a recorder's failure must not end a training
+            self._failure = f"this suite failed: {type(error).__name__}: {error}"
         finally:
             self._hearing = False
 
@@ -234,7 +238,8 @@ class WrittenFiles:
             for content in copies
             if content is not None
         ]
-        return [*found, *(_event("printed", name, name, text) for name, text in printed.items())]
+        found += [_event("printed", name, name, text) for name, text in printed.items()]
+        return [*found, _event("file", "a file", "", self._failure)] if self._failure else found
 
     def _name(self, path: str) -> str:
         for folder in sorted(self._folders, key=len, reverse=True):
@@ -243,7 +248,8 @@ class WrittenFiles:
                 head = folder.rstrip("0123456789")
                 numbered = head.endswith("_") and head != folder
                 path = f"{head}<number>{path[len(folder) :]}" if numbered else path
-        return written_contents.masked_path(path)
+        name = written_contents.masked_path(path)
+        return "".join(letter if letter.isprintable() else "?" for letter in name)
 
     def _read_printed(self) -> Iterator[Tuple[str, Any]]:
         for number, name in _STREAMS.items():

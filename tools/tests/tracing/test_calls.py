@@ -95,7 +95,8 @@ class Agent:
         return total
 """
 NEW = (
-    OLD.replace("old", "new").replace("x * 0.5", "x").replace("return _halved(x)", "return _halved(x) * 0.5")
+    OLD.replace('old"', 'new"')
+    .replace("x * 0.5", "x").replace("return _halved(x)", "return _halved(x) * 0.5")
     .replace("max(x, low)", "max(x, low * 3)").replace("return 1", "return 0 + 1")
     .replace("random.random() + ", "0.0 + random.random() + ").replace("more=1.0", "more=2.0")
     .replace("_LIMIT = 1.0", "_LIMIT = 2.0").replace("floor = 0.0", "floor = -1.0")

@@ -1,4 +1,4 @@
-"""What frameworks write: faults in it are named with the file and the place, rewrites are the same."""
+"""What frameworks write: faults are named with file and place, rewrites are the same."""
 
 from __future__ import annotations
 
