@@ -97,23 +97,23 @@ class Writings:
         # before anything is refused
         written_contents.folders()
         self.begin()
-        for owner, name, writes in (
-            (builtins, "open", lambda given: set(str(given[:1])) & set("wax+")),
-            (os, "open", lambda given: given[0] & WRITES if given else 0),
-            (os, "stat", None), (os, "lstat", None), (os, "listdir", None), (os, "scandir", None),
-            (os, "remove", None), (os, "unlink", None), (os, "rmdir", None), (torch, "load", None),
+        for owner, name in (
+            (builtins, "open"), (os, "open"), (os, "stat"), (os, "lstat"), (os, "listdir"),
+            (os, "scandir"), (os, "remove"), (os, "unlink"), (os, "rmdir"), (torch, "load"),
         ):  # fmt: skip
-            setattr(owner, name, self._redirected(getattr(owner, name), writes))
+            setattr(owner, name, self._redirected(getattr(owner, name), name == "open"))
         io.open = builtins.open
         self._replace_others()
         sys.addaudithook(self._refuse)
 
-    def _redirected(self, original: Any, writes: Any) -> Any:
-        def redirected(path: Any = ".", *given: Any, **options: Any) -> Any:
+    def _redirected(self, original: Any, opens: bool) -> Any:
+        def redirected(*given: Any, **options: Any) -> Any:
+            name = next((name for name in ("file", "path", "f") if name in options), "")
+            path, *rest = [options.pop(name), *given] if name else given or ["."]
             if options.get("dir_fd") is None:
-                mode = (*given[:1], *(str(options[n]) for n in ("mode", "flags") if n in options))
-                path = self._place(path, bool(writes and writes(mode)))
-            made = original(path, *given, **options)
+                mode = rest[0] if rest else options.get("mode", options.get("flags", ""))
+                path = self._place(path, opens and _writes(mode))
+            made = original(path, *rest, **options)
             if isinstance(made, io.IOBase):
                 self._opened.append(made)
             return made
@@ -134,10 +134,14 @@ class Writings:
         def move(old: Any, new: Any, **options: Any) -> Any:
             return rename(self._place(old, False), self._place(new, True), **options)
 
-        def write(thing: Any, f: Any, *given: Any, **options: Any) -> Any:
-            return save(thing, self._place(f, True), *given, **options)
+        def write(obj: Any, f: Any, *given: Any, **options: Any) -> Any:
+            return save(obj, self._place(f, True), *given, **options)
 
-        os.mkdir, os.rename, os.replace, torch.save = make, move, move, write
+        for owner, name, new in (
+            (os, "mkdir", make), (os, "rename", move), (os, "replace", move),
+            (torch, "save", write),
+        ):  # fmt: skip
+            setattr(owner, name, new)
 
     def _place(self, path: Any, writes: bool) -> Any:
         """Return where a path is: in the folder, if a call made it, or is about to."""
@@ -176,7 +180,7 @@ class Writings:
             return True
         if event == "open":
             path, mode, flags = given
-            if not ((flags or 0) & WRITES or set(mode or "") & set("wax+")):
+            if not (_writes(flags) or _writes(mode)):
                 return True
             return os.fspath(path) == os.devnull or self._stands_in(path)
         if event in ("os.remove", "os.rmdir") and given[-1] >= 0:
@@ -189,6 +193,11 @@ class Writings:
     def _stands_in(self, path: Any) -> bool:
         whole = os.path.abspath(os.fsdecode(path))
         return whole.startswith(self._folder) or self._is_there(self._folder + whole)
+
+
+def _writes(mode: Any) -> bool:
+    """Whether a mode, or flags, are those of a file that is written."""
+    return bool(mode & WRITES) if isinstance(mode, int) else bool(set(mode or "") & set("wax+"))
 
 
 #: of this process; None: nothing is redirected.
