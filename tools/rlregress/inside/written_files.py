@@ -86,6 +86,7 @@ class WrittenFiles:
         global _current, _hooked
         _flush_streams()
         # before anything is heard: to look for the temporary folder takes a lock
+        written_contents.folders.cache_clear()
         written_contents.folders()
         for number in _STREAMS:
             if stat.S_ISREG(os.fstat(number).st_mode):

@@ -58,6 +58,7 @@ def packed(*, save=torch.save, **entries):
 )
 def test_what_no_two_runs_have_in_common_is_masked(one, other):
     """Times, folders, addresses, random names, warnings and progress bars."""
+    written_contents.folders.cache_clear()
     one, other = one.replace("\\n", "\n"), other.replace("\\n", "\n")
     assert written_contents.masked(one) == written_contents.masked(other)
 
