@@ -142,7 +142,7 @@ def folders() -> Tuple[Tuple[Any, str], ...]:
     return tuple(
         (re.compile(pattern), instead)
         for pattern, instead in (
-            (re.escape(os.getcwd()) + "/", ""),
+            (re.escape(os.getcwd()) + "/" if os.getcwd() != "/" else r"(?!)", ""),
             (random_name, "<temporary>"),
             *((rf"{path}(?=[/\s\"':]|$)", instead) for path, instead in known),
             (rf"\b{host}\b" if len(host) > 3 else r"(?!)", "<host>"),
@@ -226,7 +226,11 @@ def _of_table(text: str) -> Iterator[Item]:
             title = names[column] if column < len(names) else f"column {column + 1}"
             yield f"row {row}, {title}", ("text", "<time>" if is_time(title) else masked(value))
         yield f"row {row}, columns", ("text", f"{len(rows)}{repr(cell.group(2))}")
-        names = names or [value.strip('"') for value in rows]
+        if not names:
+            # the first row, unless it holds numbers already
+            headless = any(_NUMBERS.fullmatch(value) for value in rows)
+            names = [] if headless else [value.strip('"') for value in rows]
+            names += [f"column {n + 1}" for n in range(len(names), len(rows))]
         rows, row = [], row + 1
 
 

@@ -34,7 +34,10 @@ NOT_COMPARED = (
     "files that code outside of Python writes into a folder that was there before, but for "
     "`torch.save`",
     "caches: `__pycache__`, and the folders `.cache` and `.config`",
-    "files of more than 256 MiB, and files that vanish unseen: the report names them",
+    "files of more than 256 MiB: the report names them",
+    "files that code outside of Python removes, and of a file that is written anew more than 50 "
+    "times what it was between the 49th and the last",
+    "what is printed beyond 16 MiB",
     "what differs from one recording of a version to the next: the report names it",
 )
 _LARGEST = 256 << 20
@@ -147,9 +150,9 @@ class WrittenFiles:
 
     def _mkdir(self, path: Any, mode: Any = 0, folder: int = -1) -> None:
         path = _whole(path)
-        if folder == -1 and not os.path.exists(path) and not self._is_ignored(path):
+        if folder == -1 and not self._is_ignored(path):
             self._alone(path)
-            self._folders.add(path)
+            self._folders |= set() if os.path.exists(path) else {path}
 
     def _remove(self, path: Any, folder: int = -1) -> None:
         path = _whole(path)
@@ -189,7 +192,7 @@ class WrittenFiles:
         return any(part in parts for part in _IGNORED)
 
     def _is_new(self, path: str) -> bool:
-        """Whether the training has written a file, as far as its folder and its date tell."""
+        """Whether the training has written a file: it opened it, or made its folder."""
         if path in self._files:
             return True
         below = any(path.startswith(folder + os.sep) for folder in self._folders)

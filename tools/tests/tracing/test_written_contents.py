@@ -164,3 +164,10 @@ def test_what_cannot_be_read_is_compared_by_its_bytes(content):
 def test_numbers_in_a_text_may_round_and_its_words_may_not(one, other, rounds):
     """Another notation of the same number is a difference of its own."""
     assert (difference(part(one), part(other)) < 1e-6) is rounds
+
+
+def test_a_table_without_names_is_compared_by_its_columns():
+    """A first row with a number in it is no row of names."""
+    found = items("x.csv", b"0,1.5\n1,2.5\n")
+    assert found["row 1, column 2"] == ("text", "1.5")
+    assert found["row 2, column 2"] == ("text", "2.5")
