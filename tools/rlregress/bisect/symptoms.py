@@ -26,6 +26,7 @@ from rlregress.model.recorded_traces import NotTraced, Trace
 from rlregress.model.upgrade_result import ABSENT
 from rlregress.tracing import trace_reader
 from rlregress.tracing.child_processes import last_words
+from rlregress.tracing.trace_comparison import without_unsteady
 from rlregress.upgrade import (
     cached_folders,
     compared_trainings,
@@ -108,6 +109,12 @@ class Checked:
             return trace_reader.load(sides.path_of(training, self.folder))
         except UserError:
             return sides.recorded([training], self.prepared.side, self.folder)[training.name]
+
+    def steady_trace(self, training: Training) -> Trace:
+        """The same, with what it writes that is another when it is recorded again."""
+        with TemporaryDirectory(prefix="rlregress-again-") as folder:
+            again = sides.recorded([training], self.prepared.side, Path(folder))[training.name]
+        return without_unsteady(self.trace(training), again)
 
 
 @dataclass(frozen=True)
@@ -274,6 +281,9 @@ def _of_trace(training: Training) -> Callable[[Checked, Checked, Checked], Value
         compared = compared_trainings.compared_once(training.name, a, b)
         if isinstance(compared, NotTraced):
             raise Unchecked("; ".join(dict.fromkeys(compared.sides.values())))
+        if compared.trains_the_same:
+            a, b = base.steady_trace(training), here.steady_trace(training)
+            compared = compared_trainings.held_against(a, b)
         if compared.first is None:
             return {"": compared.verdict}
         first = explain.divergence(compared.first)[0].removeprefix("first difference ")

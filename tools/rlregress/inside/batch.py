@@ -17,6 +17,7 @@ import json
 import os
 import signal
 import sys
+import tempfile
 import time
 import traceback
 from typing import Any, Callable, Dict, List, Optional, Tuple
@@ -62,12 +63,13 @@ def prepare(job: Dict[str, Any]) -> None:
 def _child(job: Dict[str, Any], work: Callable[[Dict[str, Any]], Any]) -> None:
     """Do the work of one training and end the process."""
     signal.alarm(job.get("patience", PATIENCE))
-    errors = os.open(job["output"] + ".error", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    # both can be read again: what is printed is compared
+    errors = os.open(job["output"] + ".error", os.O_RDWR | os.O_CREAT | os.O_TRUNC)
     os.dup2(errors, 2)
     # where a signal ends it
     faulthandler.enable()
-    silent = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(silent, 1)
+    with tempfile.TemporaryFile() as printed:
+        os.dup2(printed.fileno(), 1)
     status = 1
     try:
         work(job)

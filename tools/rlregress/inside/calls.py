@@ -26,6 +26,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import sys
 import traceback
@@ -33,7 +34,7 @@ import types
 from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
 from rlregress import source
-from rlregress.inside import batch, bindings, events, swap, trace_worker
+from rlregress.inside import batch, bindings, events, swap, trace_worker, written_by_calls
 from rlregress.inside.copies import NoCopy
 from rlregress.inside.methods import Defaults, Misfit
 from rlregress.inside.recorder import Recorder
@@ -137,6 +138,7 @@ class Capture:
         _, status = os.waitpid(child, 0)
         with contextlib.suppress(OSError):
             os.killpg(child, signal.SIGKILL)
+        shutil.rmtree(written_by_calls.folder_of(child), ignore_errors=True)
         if not text:
             ended = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else "no answer"
             return {"why": f"its repetition ended with {ended}"}
@@ -157,41 +159,12 @@ def _begins(frame: Any) -> bool:
 
 
 def _alone(answers: int, seconds: float) -> None:
-    """Keep a child away from what it shares with the training: files, pipes, what it waits for."""
+    """Keep a child away from what it shares with the training, and from what it waits for."""
     sys.settrace(None)
     os.setpgid(0, 0)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(int(2 * seconds) + _PATIENCE)
-    silent = os.open(os.devnull, os.O_RDWR)
-    for n in os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else ("1", "2"):
-        number = int(n)
-        if number not in (answers, silent):
-            with contextlib.suppress(OSError):
-                os.dup2(silent, number)
-    sys.addaudithook(_forbid)
-
-
-#: what changes something outside of the process.
-_FORBIDDEN = (
-    "os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate",
-    "os.chmod", "shutil.rmtree", "subprocess.Popen", "os.posix_spawn", "os.system", "os.exec",
-    "os.fork", "os.forkpty", "socket.connect", "socket.bind",
-)  # fmt: skip
-#: whether this module itself forks.
-_forking = False
-
-
-def _forbid(event: str, given: Tuple[Any, ...]) -> None:
-    """A repetition leaves nothing behind."""
-    if event == "open":
-        path, mode, flags = given
-        writes = flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC) if flags else 0
-        written = writes or any(letter in (mode or "") for letter in "wax+")
-        if not written or isinstance(path, int) or os.fspath(path) == os.devnull:
-            return
-    elif event not in _FORBIDDEN or _forking:
-        return
-    raise PermissionError(f"a repeated call does not do {event}")
+    written_by_calls.redirect(answers)
 
 
 class _Examiner:
@@ -279,11 +252,12 @@ class _Examiner:
 
 def _forked() -> int:
     """As ``os.fork``; the child draws as this process would, where Python would seed it anew."""
-    global _forking
-    drawn = random.getstate()
-    _forking = True
+    drawn, writings = random.getstate(), written_by_calls.current
+    if writings is not None:
+        writings.forking = True
     child = os.fork()
-    _forking = False
+    if writings is not None:
+        writings.forking = False
     if not child:
         random.setstate(drawn)
     return child

@@ -23,7 +23,7 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 import numpy as np
 
-SCHEMA = 7
+SCHEMA = 8
 #: values of an array that are kept.
 KEPT = 4
 #: significant digits that are kept of a number; the digest is of all of them.

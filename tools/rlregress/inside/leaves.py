@@ -10,6 +10,7 @@ from __future__ import annotations
 import collections
 import enum
 import functools
+import io
 import random
 import re
 import types
@@ -56,6 +57,8 @@ def leaf(value: Any) -> Any:
         return "code", getattr(value, "__qualname__", type(value).__name__)
     if isinstance(value, (set, frozenset)):
         return "set", repr(sorted(repr(_described_apart(item)) for item in value))
+    if isinstance(value, (io.StringIO, io.BytesIO)) and not value.closed:
+        return "stream", repr(value.getvalue())
     if isinstance(value, np.random.Generator):
         return "generator", repr(value.bit_generator.state)
     if isinstance(value, np.random.RandomState):

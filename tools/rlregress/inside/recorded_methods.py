@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import re
 import sys
 import threading
 from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple
@@ -23,6 +22,7 @@ import numpy as np
 from rlregress.frameworks.framework_errors import through
 from rlregress.inside.events import in_words, part, readable, types_of
 from rlregress.inside.leaves import described
+from rlregress.inside.written_contents import is_time
 
 #: of gymnasium: vector environments and all wrappers around them.
 GYMNASIUM = (
@@ -39,8 +39,6 @@ _LAST = ("terminal_observation", "final_observation", "final_obs", "TimeLimit.tr
 
 #: of torch, for scripts: what they log to TensorBoard.
 LOGGED = ("torch.utils.tensorboard.writer:SummaryWriter.add_scalar",)
-#: names of logged values that are times: no two runs have the same.
-_TIMES = re.compile(r"(^|[/_ ])(t|time|fps|sps|seconds|elapsed|wall)([/_ ]|$)", re.IGNORECASE)
 
 #: marks a method that was replaced.
 MARK = "_rlregress_hook"
@@ -206,7 +204,7 @@ class RecordedMethods:
         if not (recorder.over or recorder.quiet):
             place = recorder.places.nearest(3)
             for name, value in _logged(original, (owner, *given), options):
-                if not _TIMES.search(name):
+                if not is_time(name):
                     recorder.add("log", f"{label} {name}", {"value": _logged_part(value)}, place)
         return through(original, owner, *given, **options)
 

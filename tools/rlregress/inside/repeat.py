@@ -36,7 +36,7 @@ from typing import (
 import numpy as np
 import torch
 
-from rlregress.inside import bindings, leaves
+from rlregress.inside import bindings, leaves, written_by_calls
 from rlregress.inside.bindings import Binding
 from rlregress.inside.copies import Copies
 from rlregress.inside.leaves import Described
@@ -125,12 +125,14 @@ class _Outcome(NamedTuple):
     Attributes:
         error: type of what it raised; empty: it returned.
         error_text: the error in words.
-        leaves: path -> leaf of results, gradients, arguments and random states.
+        leaves: path -> leaf of results, gradients, arguments, random states and what is written.
+        refused: what it would have done outside of the process, and was kept from; empty: nothing.
     """
 
     error: str
     error_text: str
     leaves: Described
+    refused: str = ""
 
     def sound(self, before: Described) -> bool:
         """Whether it returned, and made no number NaN or infinite.
@@ -240,7 +242,8 @@ class Call:
             return {**counts, "why": f"the old code does not repeat itself, in {moving[0]}"}
         found = self._compared(None, old)
         if found is None:
-            return {**counts, "why": "the old code does not repeat itself each time"}
+            why = "a version does not repeat itself, or does what cannot be repeated"
+            return {**counts, "why": why}
         if isinstance(found, Difference):
             return {**counts, "differs": self._finding(None, found), "given": True}
         counts[found] += 1
@@ -301,6 +304,8 @@ class Call:
         except TooLong:
             took = f"{self._limit:.1f} s"
             return Difference("CPU time of the call", f"less than {took}", f"more than {took}")
+        if new.refused:
+            return None
         found = self._difference(old, new)
         if found is None:
             return SAME
@@ -345,6 +350,9 @@ class Call:
         before = {name: self._variables[name] for name in self._globals}
         self._variables.update({name: arguments[f"global {name}"] for name in self._globals})
         self._states.set()
+        writings = written_by_calls.current
+        if writings is not None:
+            writings.begin()
         result, error, error_text = None, "", ""
         try:
             with _at_most(self._limit), warnings.catch_warnings():
@@ -367,7 +375,14 @@ class Call:
             found.update(_gradients(result, arguments))
         found.add(self._described(arguments))
         found.update(states)
-        return _Outcome(error, error_text, found)
+        if writings is None:
+            return _Outcome(error, error_text, found)
+        found.update(writings.leaves())
+        if writings.refused:
+            # whatever the code has made of the error
+            error = "PermissionError"
+            error_text = f"{error}: a repeated call does not do {writings.refused}"
+        return _Outcome(error, error_text, found, writings.refused)
 
     def _rounds(self, perturbation: Optional[Perturbation], found: Difference) -> bool:
         """Whether rounding alone explains a difference."""

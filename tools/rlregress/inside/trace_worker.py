@@ -44,6 +44,7 @@ from rlregress.inside.activity import Activity
 from rlregress.inside.lines import Lines
 from rlregress.inside.recorder import Recorder, Stop
 from rlregress.inside.worker import peak_mib
+from rlregress.inside.written_files import WrittenFiles
 from rlregress.model.extra_packages import ON_SIDES
 
 
@@ -212,7 +213,16 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
     failure, unsupported, wall, cpu = "", "", time.perf_counter(), time.process_time()
     before = peak_mib()
     activity = Activity(places)
-    with recorder, lines if noted is not False else contextlib.nullcontext():
+    # calls that are generated are others in each version, and so is what they write
+    is_compared = not plain and "calls" not in (job.get("scenario") or {}).get("features", {})
+    written = WrittenFiles(job["output"])
+    with contextlib.ExitStack() as entered:
+        entered.enter_context(recorder)
+        if noted is not False:
+            entered.enter_context(lines)
+        if is_compared:
+            entered.enter_context(written)
+            written.install(recorder)
         if noted:
             activity.install(recorder)
         recorder.rebind()
@@ -256,6 +266,9 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
         # of a process that was forked: by how much it has grown
         "grown_mib": round(peak_mib() - before, 1),
     }
+    if is_compared:
+        # last: to load a pickle runs code of the framework
+        recorder.events += written.events()
     events.write(job["output"], header, recorder.events)
     return header
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,6 +32,8 @@ _EVENTS = {
     "log": "{name} is logged",
     "module": "{name} returns",
     "final": "final parameters and buffers of the {name}",
+    "file": "{name} is written",
+    "printed": "lines on {name}",
 }
 #: kind of difference -> what it means.
 _KINDS = {
@@ -49,6 +52,8 @@ _KINDS = {
     "interface": "other names, types or shapes are returned",
     "logs": "the training is the same, but something else is logged",
     "module": "the training is the same, but a module returns something else",
+    "files": "the training is the same, but a file that it writes is not",
+    "printed": "the training is the same, but it prints something else",
 }
 #: the same, where the part says more than the kind.
 _PARTS = {
@@ -101,12 +106,12 @@ def divergence(first: Divergence, title: str = "first difference") -> list[str]:
     lines = [f"{title} ({first.kind}): {meaning}"]
     for side, side_event in (("A", first.a), ("B", first.b)):
         if side_event is None:
-            of_name = first.kind in ("interface", "logs")
+            of_name = first.kind in ("interface", "logs", "files", "printed")
             none = "nothing of that name" if of_name else "the trace has ended"
             lines.append(f"  {SHORT[side]}: {none}")
             continue
-        value = f": {first.part} {_numbers(side_event.parts[first.part])}" if first.part else ""
-        lines.append(f"  {SHORT[side]}: {event(side_event)}{value}")
+        what = f": {first.part} {value(side_event, first.part) or 'nothing'}" if first.part else ""
+        lines.append(f"  {SHORT[side]}: {event(side_event)}{what}")
         above = [f"{c.file}:{c.line} in {c.function}" for c in side_event.callers]
         if above:
             how = "raised in" if side_event.error else "called from"
@@ -221,6 +226,28 @@ def causes(comparison: Comparison, others: Sequence[Mapping[str, Any]] = ()) -> 
     )
 
 
+def written(first: Divergence) -> str:
+    """The first difference in what is written, in one clause; empty: it is in something else."""
+    if first.kind not in ("files", "printed"):
+        return ""
+    name = next(side.name for side in (first.a, first.b) if side is not None)
+    if first.a is None or first.b is None:
+        which = SHORT["A" if first.b is None else "B"]
+        return f"only the {which} version writes {name}"
+    old, new = (value(side, first.part) or "nothing" for side in (first.a, first.b))
+    return f"{name}, {first.part}: {old} -> {new}"
+
+
+def unsteady(trace: Trace) -> list[str]:
+    """What is written and not compared, as it is another each time."""
+    counts = Counter((name, number) for _, name, number, _ in trace.unsteady)
+    return [
+        f"not compared, as another recording of the same version differs: {count} "
+        f"part{'s' * (count > 1)} of {name}"
+        for (name, _), count in sorted(counts.items())
+    ]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Repeated:
     """A trace and its repetition.
@@ -250,7 +277,8 @@ class Repeated:
 
     def lines(self) -> list[str]:
         """In words: what was seeded, what runs elsewhere, and why it does not repeat itself."""
-        return seeded_lines(self.trace) + elsewhere(self.trace) + self.uncontrolled()
+        seeded = seeded_lines(self.trace)
+        return [*seeded, *elsewhere(self.trace), *unsteady(self.trace), *self.uncontrolled()]
 
 
 def seeded_lines(trace: Trace) -> list[str]:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 #: label of a version -> how a line about it begins.
 SHORT = {"A": "old", "B": "new"}
+
+
+#: the part of an event of a file that is not compared: why.
+LOST = "not compared"
 
 
 def in_words(labels: str) -> str:
@@ -51,8 +56,8 @@ class Event:
         kind: "reset", "step", "output" (what a vector environment, a normaliser or a collector
             hands out), "draw", "data", "parameters", "loss" (what a loss module returns),
             "backward", "optimizer", "write", "log" (a value that is logged),
-            "module" (what one that is no loss returns), or "final", the last one, of the networks
-            as the training leaves them.
+            "module" (what one that is no loss returns), "final", of the networks as the training
+            leaves them, "file" (one that was written) or "printed" (on a stream).
         name: which one of its kind.
         file, line, function: the nearest frame of the traced code; empty and 0 if there was none.
         parts: in the order in which one follows from the other.
@@ -118,6 +123,14 @@ class Trace:
         return dict(self.header.get("error") or {})
 
     @property
+    def unsteady(self) -> frozenset[tuple[str, str, int, str]]:
+        """Parts of what is written that differed when the training was recorded again.
+
+        Kind and name of the event, which one of that name, and its part; empty: all of it.
+        """
+        return frozenset((k, n, i, p) for k, n, i, p in self.header.get("unsteady", ()))
+
+    @property
     def begun(self) -> bool:
         return bool(self.count("step") or self.count("optimizer"))
 
@@ -137,6 +150,14 @@ class Trace:
         return sum(event.kind == kind for event in self.events)
 
 
+#: a number in a text, with the blanks that fill a column.
+_NUMBER = re.compile(r"\s*(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?!\w)\s*")
+
+
+def _words_of(part: Part) -> str:
+    return _NUMBER.sub("#", part.text)
+
+
 def difference(a: Part, b: Part) -> float:
     """Relative size of the difference, from the numbers that were kept; infinite if they say none.
 
@@ -151,6 +172,9 @@ def difference(a: Part, b: Part) -> float:
     if len(a.values) != len(b.values) or len(a.shadow) != len(b.shadow):
         return math.inf
     pairs.append((a.norm, b.norm))
+    if a.text and (_words_of(a) != _words_of(b) or all(x == y for x, y in pairs)):
+        # other words around the numbers, or the same number in another notation
+        return math.inf
     # a number that is none on one side is no rounding
     if not all(math.isfinite(number) for pair in pairs for number in pair):
         return math.inf
@@ -166,8 +190,8 @@ class Divergence:
     Attributes:
         kind: initialisation, exploration, environment, sampling, data, loss, gradient, schedule,
             optimiser, parameters, target update, order (other events happen), interface (other
-            names, types or shapes), module or logs (the
-            training is the same; what a module returns, or what is logged, is not).
+            names, types or shapes), module, logs, files or printed (the training is the same; what
+            a module returns, what is logged, written or printed is not).
         part: of the event, which value differs; empty for order.
         a, b: the event on either side; None where the trace has ended.
         before: the events just before it, the same on both sides.
@@ -196,23 +220,23 @@ class Divergence:
         """Relative size of the difference; infinite for other events."""
         if self.a is None or self.b is None or not self.part:
             return math.inf
-        other = self.b.parts.get(self.part)
-        return math.inf if other is None else difference(self.a.parts[self.part], other)
+        one, other = self.a.parts.get(self.part), self.b.parts.get(self.part)
+        return math.inf if one is None or other is None else difference(one, other)
 
     @property
     def ratio(self) -> float | None:
         """B over A of the first values, or of the norms, where that is a number."""
         if self.a is None or self.b is None or not self.part:
             return None
-        return _ratio(self.a.parts[self.part], self.b.parts.get(self.part))
+        return _ratio(self.a.parts.get(self.part), self.b.parts.get(self.part))
 
 
 def _digest(named: Mapping[str, Part], name: str) -> str:
     return named[name].digest if name in named else ""
 
 
-def _ratio(a: Part, b: Part | None) -> float | None:
-    if b is None:
+def _ratio(a: Part | None, b: Part | None) -> float | None:
+    if a is None or b is None or a.text:
         return None
     one, other = (p.values[0] if len(p.values) == 1 else p.norm for p in (a, b))
     if one is None or other is None or one == 0.0 or not math.isfinite(one + other):
@@ -262,7 +286,15 @@ class Comparison:
     @property
     def in_logs_only(self) -> bool:
         """Whether the training is the same, and only what it logs is not."""
-        return self.verdict == "diverged" and self.first is not None and self.first.kind == "logs"
+        return self._is_of(("logs",))
+
+    @property
+    def trains_the_same(self) -> bool:
+        """Whether the training is the same, and only what it logs, writes or prints is not."""
+        return self._is_of(("logs", "files", "printed"))
+
+    def _is_of(self, kinds: Sequence[str]) -> bool:
+        return self.verdict == "diverged" and self.first is not None and self.first.kind in kinds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -338,6 +370,18 @@ class Traced:
     def plain(self) -> bool:
         """Whether it is the training of the algorithm without a scenario."""
         return self.name == self.algorithm
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """What either version has written and could not be compared, and why."""
+        return tuple(
+            dict.fromkeys(
+                f"{event.name}: {event.parts[LOST].text}"
+                for side in (self.a, self.b)
+                for event in side.events
+                if LOST in event.parts
+            )
+        )
 
     @property
     def proved(self) -> bool:

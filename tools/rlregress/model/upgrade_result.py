@@ -513,7 +513,7 @@ class OfFramework:
 
         Those whose plain training differs, and those that use a function that nothing executed.
         """
-        names = {t.algorithm for t in self.diverged if t.plain and not t.comparison.in_logs_only}
+        names = {t.algorithm for t in self.diverged if t.plain and not t.comparison.trains_the_same}
         unexecuted = {entry.name for entry in self.unexecuted if entry.state == model.NEVER}
         for execution in self.executions:
             # of what ran at all, the trainings have compared what they could

@@ -6,29 +6,33 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
+from typing import Any
 
-_RUNNING: set[subprocess.Popen[str]] = set()
+_RUNNING: set[subprocess.Popen[Any]] = set()
 
 
 def call(
     command: Sequence[str], environment: Mapping[str, str], folder: Path | str | None
 ) -> subprocess.CompletedProcess[str]:
     """Run a command to its end and keep what it says."""
-    with subprocess.Popen(
-        command,
-        env=dict(environment),
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
+    with (
+        # not pipes: a recorder reads again what its training has printed
+        TemporaryFile("w+", encoding="utf-8", errors="replace") as printed,
+        TemporaryFile("w+", encoding="utf-8", errors="replace") as errors,
+        subprocess.Popen(
+            command, env=dict(environment), cwd=folder, stdout=printed, stderr=errors
+        ) as process,
+    ):
         _RUNNING.add(process)
         try:
-            out, error = process.communicate()
+            process.wait()
         finally:
             _RUNNING.discard(process)
             if process.poll() is None:
                 process.kill()
+        for file in (printed, errors):
+            file.seek(0)
+        out, error = printed.read(), errors.read()
     return subprocess.CompletedProcess(command, process.returncode, out, error)
 
 

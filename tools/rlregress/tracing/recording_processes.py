@@ -18,7 +18,7 @@ from rlregress.errors import UserError
 from rlregress.model.explain import Repeated
 from rlregress.model.recorded_traces import Trace, in_words
 from rlregress.tracing import child_processes, trace_reader
-from rlregress.tracing.trace_comparison import compare
+from rlregress.tracing.trace_comparison import compare, without_unsteady
 
 #: not with -m, which puts the working directory before the packages of the side.
 _START = (
@@ -147,4 +147,7 @@ def record_twice(job: Mapping[str, Any], output: Path, side: Side) -> Repeated:
     check_trained(first, side.label)
     with TemporaryDirectory(prefix="rlregress-trace-") as folder:
         again = record(job, Path(folder) / "again.trace", side)
+    first = without_unsteady(first, again)
+    if first.unsteady:
+        trace_reader.rewrite_header(output, first)
     return Repeated(trace=first, with_itself=compare(first, again), repetition=again)

@@ -8,6 +8,7 @@ a copy does something else than the old version, rounding decides, and nothing m
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -44,6 +45,9 @@ def measured(found: Comparison, a: Trace, b: Trace, copies: Sequence[Trace]) -> 
     old, new = _main(a), _main(b)
     departs = _departs(old, new, _limits(old, [_main(copy) for copy in copies]))
     if departs is None:
+        if found.trains_the_same and found.first is not None and math.isinf(found.first.gap):
+            # no rounding changes the words of a file, or whether there is one
+            return found
         first = found.rounding or found.first
         return replace(found, verdict="close", first=first, rounding=None, growth=())
     number, part = departs

@@ -58,7 +58,9 @@ EXACT = frozenset({"learning_rate", "size", "flags", "shape"})
 #: parts that say names, types and shapes. Where they differ, numbers may still be the same.
 WORDS = frozenset({"keys", "types"})
 #: events that move nothing by themselves, and the kind of their differences.
-INCIDENTAL = {"module": "module", "log": "logs"}
+INCIDENTAL = {"module": "module", "log": "logs", "file": "files", "printed": "printed"}
+#: those of them that a user reads afterwards, whichever part of them repeats itself.
+WRITTEN = ("file", "printed")
 #: events that train something; values written in place show in what is computed from them.
 TRAINING = frozenset({"backward", "optimizer"})
 
@@ -343,8 +345,11 @@ def _neighbour(events: Sequence[Event], kinds: Sequence[str]) -> str:
 def compare(a: Trace, b: Trace) -> Comparison:
     """Walk both traces side by side to the first event that is not the same; then what is beside.
 
-    What modules return and what is logged moves nothing by itself: it is compared name by name.
+    What modules return, what is logged and what is written moves nothing by itself: it is compared
+    name by name, as far as it repeats itself.
     """
+    unsteady = a.unsteady | b.unsteady
+    a, b = (replace(side, events=_steady(side.events, unsteady)) for side in (a, b))
     sides = [
         replace(side, events=tuple(event for event in side.events if event.kind not in INCIDENTAL))
         for side in (a, b)
@@ -357,6 +362,62 @@ def compare(a: Trace, b: Trace) -> Comparison:
     return found
 
 
+def without_unsteady(trace: Trace, repetition: Trace) -> Trace:
+    """Return a trace that says which parts of what is written are others in its repetition."""
+    unsteady = trace.unsteady | _unsteady_parts(trace, repetition)
+    return replace(trace, header={**trace.header, "unsteady": sorted(unsteady)})
+
+
+def _unsteady_parts(trace: Trace, repetition: Trace) -> set[tuple[str, str, int, str]]:
+    found: set[tuple[str, str, int, str]] = set()
+    one, other = (
+        {key: event for key, event in _written(side.events) if key is not None}
+        for side in (trace, repetition)
+    )
+    for key in {**one, **other}:
+        if key not in one or key not in other:
+            found.add((*key, ""))
+            continue
+        parts, parts_again = one[key].parts, other[key].parts
+        found |= {
+            (*key, name)
+            for name in {**parts, **parts_again}
+            if name not in parts
+            or name not in parts_again
+            or parts[name].digest != parts_again[name].digest
+        }
+    return found
+
+
+def _written(
+    events: Sequence[Event],
+) -> Iterator[tuple[tuple[str, str, int] | None, Event]]:
+    """Yield events, those of what is written with kind, name, and which one of that name."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for event in events:
+        if event.kind not in WRITTEN:
+            yield None, event
+            continue
+        counts[event.kind, event.name] += 1
+        yield (event.kind, event.name, counts[event.kind, event.name]), event
+
+
+def _steady(
+    events: Sequence[Event], unsteady: frozenset[tuple[str, str, int, str]]
+) -> tuple[Event, ...]:
+    """Return events without what does not repeat itself."""
+    if not unsteady:
+        return tuple(events)
+    kept = []
+    for key, event in _written(events):
+        if key is None:
+            kept.append(event)
+        elif (*key, "") not in unsteady:
+            parts = {n: part for n, part in event.parts.items() if (*key, n) not in unsteady}
+            kept.append(replace(event, parts=parts))
+    return tuple(kept)
+
+
 def _with_incidental(
     found: Comparison, kind: str, a: Sequence[Event], b: Sequence[Event]
 ) -> Comparison:
@@ -365,7 +426,7 @@ def _with_incidental(
     limit = CLOSE if found.verdict == "equal" else GROWN
     first = rounded = None
     for x, y in _by_name(a, b, whole=kind == "module"):
-        part, gap = ("", math.inf) if x is None or y is None else event_difference(x, y)
+        part, gap = ("", math.inf) if x is None or y is None else _worst(x, y, kind)
         here = Divergence(kind=INCIDENTAL[kind], part=part, a=x, b=y, before=())
         if gap > limit:
             first = first or here
@@ -377,6 +438,17 @@ def _with_incidental(
     if rounded is not None and found.verdict == "equal":
         return replace(found, verdict="close", first=rounded, compared=count)
     return replace(found, compared=count, equal=found.equal + len(a))
+
+
+def _worst(x: Event, y: Event, kind: str) -> tuple[str, float]:
+    """Return the first part that differs; of what is written, the first beyond rounding."""
+    if kind not in WRITTEN:
+        return event_difference(x, y)
+    # a line that only one version has is a difference, too
+    differing = event_differences(x, y)
+    differing += [(name, math.inf) for name in y.parts if name not in x.parts]
+    beyond = [found for found in differing if found[1] > GROWN]
+    return (beyond or sorted(differing, key=lambda found: -found[1]) or [("", 0.0)])[0]
 
 
 def _by_name(

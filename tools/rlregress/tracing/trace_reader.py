@@ -27,7 +27,7 @@ from rlregress.model.recorded_traces import Event, Part, Place, Trace
 #: kinds of events; see ``Event``.
 KINDS = (
     "reset", "step", "output", "draw", "data", "parameters", "loss", "backward", "optimizer",
-    "write", "log", "module", "final",
+    "write", "log", "module", "final", "file", "printed",
 )  # fmt: skip
 #: of an event, the parts in the order in which one follows from the other.
 CAUSAL = {
@@ -114,6 +114,7 @@ class _Header:
     seeded: tuple[Line, ...]
     lines: Mapping[Line, tuple[tuple[Natural, ...], tuple[Natural, ...]]]
     elsewhere: tuple[_Elsewhere, ...] = ()
+    unsteady: tuple[tuple[Line, Line, Natural, str], ...] = ()
 
 
 def load(path: Path) -> Trace:
@@ -141,6 +142,15 @@ def load(path: Path) -> Trace:
         ) from None
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise UserError(f"the trace {path} cannot be read: {_reason(error)}; {_REMEDY}") from None
+
+
+def rewrite_header(path: Path, trace: Trace) -> None:
+    """Write the header of a trace into its file, whose events stay."""
+    with gzip.open(path, "rb") as file:
+        file.readline()
+        rows = file.read()
+    header = json.dumps(dict(trace.header), separators=(",", ":")).encode()
+    path.write_bytes(gzip.compress(header + b"\n" + rows, 5))
 
 
 def _check_size(packed: BinaryIO, file: gzip.GzipFile) -> None:

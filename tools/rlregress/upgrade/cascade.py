@@ -522,7 +522,7 @@ def _framework(
         for training in held
         if training.name in causes_
         and training.comparison.verdict == "diverged"
-        and not training.comparison.in_logs_only
+        and not training.comparison.trains_the_same
     ]
     executions = direct_calls.called(
         sides, executions, left, traces[1], diverged, found.folders("new"), options.until(1.0)

@@ -11,7 +11,7 @@ from typing import Any
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.inside import error_origin as errors
-from rlregress.model.explain import Repeated, elsewhere, seeded_lines
+from rlregress.model.explain import Repeated, elsewhere, seeded_lines, unsteady
 from rlregress.model.recorded_traces import (
     SHORT,
     Comparison,
@@ -24,7 +24,7 @@ from rlregress.model.recorded_traces import (
 )
 from rlregress.tracing import recording_processes, rounding
 from rlregress.tracing.child_processes import last_words
-from rlregress.tracing.trace_comparison import INCIDENTAL, compare
+from rlregress.tracing.trace_comparison import INCIDENTAL, compare, without_unsteady
 from rlregress.upgrade import scenario_files
 from rlregress.upgrade.scenario_files import Scenario
 
@@ -123,10 +123,14 @@ def diverges(comparison: Comparison | NotTraced) -> bool:
 
 
 def repeated(traces: tuple[Trace, Trace], again: tuple[Trace, Trace]) -> tuple[Repeated, Repeated]:
-    """Traces of both versions, each beside its repetition."""
+    """Traces of both versions, each beside its repetition.
+
+    They say which parts of what is written do not repeat themselves, and are not compared.
+    """
+    steady = [without_unsteady(*both) for both in zip(traces, again, strict=True)]
     a, b = (
         Repeated(trace=trace, with_itself=held_against(trace, repetition), repetition=repetition)
-        for trace, repetition in zip(traces, again, strict=True)
+        for trace, repetition in zip(steady, again, strict=True)
     )
     return a, b
 
@@ -146,6 +150,8 @@ def with_repetitions(
     Args:
         repetitions: both versions recorded once more; None where their traces are equal.
     """
+    if repetitions is not None:
+        a, b = (repetition.trace for repetition in repetitions)
     seeded = [*_seeded(a, b), *elsewhere(b), *_slower(a, b)]
     if repetitions is None:
         return Traced(
@@ -157,6 +163,10 @@ def with_repetitions(
             notes=tuple(seeded),
             crash=crash(a, b),
         )
+    if a.unsteady or b.unsteady:
+        seeded += [*unsteady(a), *(line for line in unsteady(b) if line not in unsteady(a))]
+        if comparison.trains_the_same:
+            comparison = held_against(a, b)
     comparison = _with_names(comparison, *(repetition.repetition for repetition in repetitions))
     notes = [*_autoreset(a, b), *_broken_off(a, b), *seeded]
     for label, again in zip("AB", repetitions, strict=True):

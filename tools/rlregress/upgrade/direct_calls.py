@@ -182,9 +182,9 @@ def of_mutants(
 def rounded(
     held: Iterable[Traced], causes: Mapping[str, Cause], executions: Iterable[PieceExecution]
 ) -> list[Traced]:
-    """The trainings; close is one that differs in logs only, whose culprits do no more than round.
+    """The trainings; close is one that trains the same, whose culprits do no more than round.
 
-    What is logged may be a small difference of large numbers.
+    What is logged or written may be a small difference of large numbers.
     """
     calls = {execution.function.key: execution.calls for execution in executions}
 
@@ -197,7 +197,7 @@ def rounded(
 
     return [
         replace(training, comparison=replace(training.comparison, verdict="close"))
-        if training.comparison.in_logs_only and rounds(training.name)
+        if training.comparison.trains_the_same and rounds(training.name)
         else training
         for training in held
     ]

@@ -23,10 +23,13 @@ def representatives(
         changed: file and name of each function that differs.
     """
     shortest: dict[object, str] = {}
-    keys = {}
+    keys: dict[str, tuple[object, ...]] = {}
     for name in sorted(diverging, key=lambda item: len(traces[1][item].events)):
         executed = frozenset(_executed(traces[0][name]) | _executed(traces[1][name]))
         keys[name] = (executed & frozenset(changed), _way(diverging[name]))
+        if diverging[name].trains_the_same:
+            # a file may be another each time: each is recorded again
+            keys[name] = (*keys[name], name)
         shortest.setdefault(keys[name], name)
     return {name: shortest[key] for name, key in keys.items()}
 

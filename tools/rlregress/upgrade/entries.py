@@ -10,6 +10,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from rlregress.model import differences as model
+from rlregress.model import explain
 from rlregress.model.code import ADDED, BODY, MODULE, REMOVED, WORDING, Changed
 from rlregress.model.differences import Entry
 from rlregress.model.loaded_files import LoadedFile
@@ -98,6 +99,10 @@ def _traced_state(traced: Traced) -> tuple[str, str]:
     # which of its branches were taken is said of each piece of code
     if traced.comparison.in_logs_only:
         return model.LOGS, ""
+    if traced.lost and traced.comparison.verdict != "diverged":
+        return model.NOT_COMPARED, f"not compared: {'; '.join(traced.lost)}"
+    if traced.comparison.trains_the_same and traced.comparison.first is not None:
+        return model.DIFFERS, explain.written(traced.comparison.first)
     states = {"equal": model.ONE_WAY, "close": model.CLOSE}
     return states.get(traced.comparison.verdict, model.DIFFERS), ""
 

@@ -139,6 +139,9 @@ def compared(
         )
         names = [training.name for training in wanted]
         again |= {n: compared_trainings.repeated((a[n], b[n]), (one[n], other[n])) for n in names}
+        # what does not repeat itself is not compared by whoever reads them later, either
+        a = {**a, **{n: again[n][0].trace for n in names}}
+        b = {**b, **{n: again[n][1].trace for n in names}}
         # what stands for others has to repeat itself
         loose = {
             n for n in names if not all(traced_training.repeats for traced_training in again[n])

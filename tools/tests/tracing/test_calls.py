@@ -16,7 +16,8 @@ from rlregress.inside.calls import Capture, _Examiner
 from rlregress.inside.events import Places
 
 OLD = """
-import random
+import csv, os, pathlib, random
+import torch
 
 SCALE = 2.0
 _LIMIT = 1.0
@@ -40,6 +41,34 @@ def written(path):
     with open(path, "a") as file:
         file.write("x")
     return 1
+
+def appended(path):
+    with open(path, "a") as file:
+        file.write("old")
+
+def printed(file):
+    print("this is old")
+
+def sent(file):
+    file.write("old")
+
+def tabled(file):
+    file.seek(0)
+    csv.writer(file).writerow(["old", 1])
+
+def saved(file):
+    torch.save({"old": 1}, "made")
+
+def renamed(file):
+    os.makedirs("folder/below", exist_ok=True)
+    pathlib.Path("folder/below/made").write_text("old")
+    os.replace("folder/below/made", "moved")
+
+def removed(path):
+    try:
+        os.remove(path)
+    except OSError:
+        print("old")
 
 def drawn():
     return random.random() + random.gauss(0, 1)
@@ -66,13 +95,19 @@ class Agent:
         return total
 """
 NEW = (
-    OLD.replace("x * 0.5", "x").replace("return _halved(x)", "return _halved(x) * 0.5")
+    OLD.replace('old"', 'new"')
+    .replace("x * 0.5", "x").replace("return _halved(x)", "return _halved(x) * 0.5")
     .replace("max(x, low)", "max(x, low * 3)").replace("return 1", "return 0 + 1")
     .replace("random.random() + ", "0.0 + random.random() + ").replace("more=1.0", "more=2.0")
     .replace("_LIMIT = 1.0", "_LIMIT = 2.0").replace("floor = 0.0", "floor = -1.0")
     .replace("return x[0]", "return (x[0])").replace("self.rate * step", "self.rate * min(step, 3)")
 )  # fmt: skip
-FUNCTIONS = ["_halved", "moved", "bounded", "written", "drawn", "given", "holds", "Agent.train"]
+#: functions that write by what they are named after.
+WRITERS = ["printed", "sent", "tabled", "saved", "renamed"]
+FUNCTIONS = [
+    "_halved", "moved", "bounded", "written", "appended", *WRITERS, "removed", "drawn", "given",
+    "holds", "Agent.train",
+]  # fmt: skip
 
 #: functions that are the same, and what gives a name that they read another value.
 USERS = {"limited": "<module>", "by_default": "<module>", "Agent.kept": "<class> Agent"}
@@ -218,16 +253,42 @@ def test_a_training_goes_on_as_it_would(module, tmp_path, monkeypatch):
         signal.signal(signal.SIGCHLD, before)
     assert drawn == expected
     assert path.read_text() == "x"
-    assert "PermissionError" in only(capture, "written")["why"] or "no process" in str(
-        capture.found
-    )
+    assert "why" not in only(capture, "written") or "no process" in str(capture.found)
 
 
-def test_what_a_repetition_would_write_stays_unwritten(module, tmp_path):
-    """It is said, and is no evidence."""
+def test_what_a_repetition_writes_is_compared_and_reaches_no_file(module, tmp_path):
+    """A file that was there is copied, and what it is afterwards is the difference."""
     code, captured = module
     path = tmp_path / "file"
+    path.write_text("a")
     with captured() as capture:
-        code.written(path)
-    assert path.read_text() == "x"
-    assert "PermissionError" in only(capture, "written")["why"]
+        code.appended(path)
+    assert path.read_text() == "anew"
+    found = only(capture, "appended")["differs"]
+    assert found["path"].endswith("file, line 1")
+    assert (found["old"], found["new"]) == ("text aold", "text anew")
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_whatever_a_repetition_writes_by_is_compared(module, tmp_path, name, monkeypatch):
+    """By print, into a file that is open, by torch, and under another name."""
+    code, captured = module
+    monkeypatch.chdir(tmp_path)
+    with (tmp_path / "open").open("w+") as file, captured() as capture:
+        getattr(code, name)(file)
+    # not by the old code
+    written = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert not any(b"old" in content for content in written if b"import" not in content)
+    found = only(capture, name)
+    assert found["differs"]["path"].startswith(("open files, ", "file ")), found
+
+
+def test_what_a_repetition_may_not_do_is_no_evidence(module, tmp_path):
+    """Whatever the code makes of the error: it is not called the same."""
+    code, captured = module
+    path = tmp_path / "file"
+    path.write_text("a")
+    with captured() as capture:
+        code.removed(path)
+    assert not path.exists()
+    assert "does not do os.remove" in only(capture, "removed")["why"]

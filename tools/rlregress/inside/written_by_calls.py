@@ -1,0 +1,239 @@
+"""What a repeated call writes: it reaches no file of the training, and it is compared.
+
+Runs inside foreign and old environments: standard library, NumPy and torch only, Python 3.9 syntax.
+
+Every file that the process has open becomes one file in memory, the sink. Files that a call makes
+lie in a folder of their own, where it finds them again. What else would change something outside of
+the process is refused: such a call is not compared.
+"""
+
+from __future__ import annotations
+
+import builtins
+import fcntl
+import io
+import os
+import shutil
+import stat
+import sys
+import tempfile
+from contextlib import suppress
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+import torch
+
+from rlregress.inside import written_contents
+from rlregress.inside.written_files import WRITES, open_files
+
+#: what changes something outside of the process, unless it is in the folder.
+_REFUSED = frozenset((
+    "open", "os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink",
+    "os.truncate", "os.chmod", "shutil.rmtree", "subprocess.Popen", "os.posix_spawn", "os.system",
+    "os.exec", "os.fork", "os.forkpty", "socket.connect", "socket.bind",
+))  # fmt: skip
+#: bytes of the sink, and of all files, that are compared.
+_MOST = 8 << 20
+
+
+class Writings:
+    """Where the calls of a process write.
+
+    Attributes:
+        refused: what a call would have done outside of the process; empty: nothing.
+        forking: this suite itself makes a copy of the process.
+    """
+
+    def __init__(self, folder: str, sink: int) -> None:
+        self._folder, self._sink = folder, sink
+        #: open files of the training, and those that a call has opened.
+        self._held: List[Any] = []
+        self._opened: List[Any] = []
+        self._open: Callable[..., Any] = builtins.open
+        self._stat = os.stat
+        self.refused = ""
+        self.forking = False
+
+    # -- of each call ------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Forget what calls have written."""
+        self._flush()
+        del self._opened[:]
+        os.ftruncate(self._sink, 0)
+        os.lseek(self._sink, 0, os.SEEK_SET)
+        if self._is_there(self._folder):
+            shutil.rmtree(self._folder)
+        self.refused = ""
+
+    def leaves(self) -> Dict[str, Any]:
+        """Return what was written since then, as leaves."""
+        self._flush()
+        text = os.pread(self._sink, _MOST, 0)
+        found = {"open files": text} if text else {}
+        for at, _, names in os.walk(self._folder):
+            for path in sorted(os.path.join(at, name) for name in names):
+                with self._open(path, "rb") as file:
+                    found[f"file {path[len(self._folder) :]}"] = file.read(_MOST)
+        return {
+            f"{written_contents.masked_path(name)}, {item}": leaf
+            for name, content in sorted(found.items())
+            for item, leaf in written_contents.items(name, content)
+        }
+
+    def _flush(self) -> None:
+        for file in (sys.stdout, sys.stderr, *self._held, *self._opened):
+            with suppress(Exception):
+                file.flush()
+
+    # -- of the process ----------------------------------------------------------------------
+
+    def install(self, held: List[Any]) -> None:
+        """Redirect what is opened from now on, for as long as the process lives.
+
+        Args:
+            held: files that are open already.
+        """
+        self._held = held
+        # before anything is refused
+        written_contents.folders()
+        self.begin()
+        for owner, name in (
+            (builtins, "open"), (os, "open"), (os, "stat"), (os, "lstat"), (os, "listdir"),
+            (os, "scandir"), (os, "remove"), (os, "unlink"), (os, "rmdir"), (torch, "load"),
+        ):  # fmt: skip
+            setattr(owner, name, self._redirected(getattr(owner, name), name == "open"))
+        io.open = builtins.open
+        self._replace_others()
+        sys.addaudithook(self._refuse)
+
+    def _redirected(self, original: Any, opens: bool) -> Any:
+        def redirected(*given: Any, **options: Any) -> Any:
+            name = next((name for name in ("file", "path", "f") if name in options), "")
+            path, *rest = [options.pop(name), *given] if name else given or ["."]
+            if options.get("dir_fd") is None:
+                mode = rest[0] if rest else options.get("mode", options.get("flags", ""))
+                path = self._place(path, opens and _writes(mode))
+            made = original(path, *rest, **options)
+            if isinstance(made, io.IOBase):
+                self._opened.append(made)
+            return made
+
+        return redirected
+
+    def _replace_others(self) -> None:
+        """Redirect what has a second path, or would be refused where it only fails."""
+        mkdir, rename, save = os.mkdir, os.rename, torch.save
+
+        def make(path: Any, *given: Any, **options: Any) -> Any:
+            if options.get("dir_fd") is None:
+                if self._is_there(path):
+                    raise FileExistsError(17, "File exists", path)
+                path = self._place(path, True)
+            return mkdir(path, *given, **options)
+
+        def move(old: Any, new: Any, **options: Any) -> Any:
+            return rename(self._place(old, False), self._place(new, True), **options)
+
+        def write(obj: Any, f: Any, *given: Any, **options: Any) -> Any:
+            return save(obj, self._place(f, True), *given, **options)
+
+        for owner, name, new in (
+            (os, "mkdir", make), (os, "rename", move), (os, "replace", move),
+            (torch, "save", write),
+        ):  # fmt: skip
+            setattr(owner, name, new)
+
+    def _place(self, path: Any, writes: bool) -> Any:
+        """Return where a path is: in the folder, if a call made it, or is about to."""
+        if not isinstance(path, (str, bytes, os.PathLike)):
+            return path
+        whole = os.path.abspath(os.fsdecode(path))
+        if whole.startswith((self._folder, os.devnull)):
+            return path
+        inside = self._folder + whole
+        if self._is_there(inside):
+            return inside
+        if not writes or not self._is_there(os.path.dirname(whole)):
+            return path
+        os.makedirs(os.path.dirname(inside), exist_ok=True)
+        if os.path.isfile(whole):
+            with self._open(whole, "rb") as there, self._open(inside, "wb") as copy:
+                copy.write(there.read())
+        return inside
+
+    def _is_there(self, path: Any) -> bool:
+        for known in (self._folder + os.path.abspath(os.fsdecode(path)), path):
+            with suppress(OSError):
+                self._stat(known)
+                return True
+        return False
+
+    def _refuse(self, event: str, given: Tuple[Any, ...]) -> None:
+        if event not in _REFUSED or self.forking or self._is_harmless(event, given):
+            return
+        self.refused = self.refused or event
+        raise PermissionError(f"a repeated call does not do {event}")
+
+    def _is_harmless(self, event: str, given: Tuple[Any, ...]) -> bool:
+        """Whether it changes nothing, or only what is in the folder or the sink."""
+        if given and isinstance(given[0], int):
+            return True
+        if event == "open":
+            path, mode, flags = given
+            if not (_writes(flags) or _writes(mode)):
+                return True
+            return os.fspath(path) == os.devnull or self._stands_in(path)
+        if event in ("os.remove", "os.rmdir") and given[-1] >= 0:
+            # relative to a folder that is open: of a tree, whose own event came before
+            return True
+        paths = given[:2] if event == "os.rename" else given[:1]
+        known = isinstance(next(iter(paths), None), (str, bytes, os.PathLike))
+        return known and all(self._stands_in(path) for path in paths)
+
+    def _stands_in(self, path: Any) -> bool:
+        whole = os.path.abspath(os.fsdecode(path))
+        return whole.startswith(self._folder) or self._is_there(self._folder + whole)
+
+
+def _writes(mode: Any) -> bool:
+    """Whether a mode, or flags, are those of a file that is written."""
+    return bool(mode & WRITES) if isinstance(mode, int) else bool(set(mode or "") & set("wax+"))
+
+
+#: of this process; None: nothing is redirected.
+current: Optional[Writings] = None
+
+
+def folder_of(process: int) -> str:
+    """Return the folder in which calls of a process write."""
+    return os.path.join(tempfile.gettempdir(), f"rlregress-call-{process}")
+
+
+def redirect(kept: int) -> None:
+    """Lead all files that this process has open into one in memory, and those that come.
+
+    Args:
+        kept: the one file that stays.
+    """
+    global current
+    with tempfile.TemporaryFile() as file:
+        sink = os.dup(file.fileno())
+    fcntl.fcntl(sink, fcntl.F_SETFL, fcntl.fcntl(sink, fcntl.F_GETFL) | os.O_APPEND)
+    numbers = os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else ["1", "2"]
+    # to look through all objects takes a while
+    held = open_files() if any(map(_is_written, map(int, numbers))) else []
+    for number in map(int, numbers):
+        if number not in (kept, sink):
+            with suppress(OSError):
+                os.dup2(sink, number)
+    current = Writings(folder_of(os.getpid()), sink)
+    current.install(held)
+
+
+def _is_written(number: int) -> bool:
+    """Whether a file is open for writing, beside the standard streams and those without a name."""
+    with suppress(OSError):
+        flags, state = fcntl.fcntl(number, fcntl.F_GETFL), os.fstat(number)
+        is_file = stat.S_ISREG(state.st_mode) and state.st_nlink > 0
+        return number > 2 and is_file and flags & os.O_ACCMODE != os.O_RDONLY
+    return False

@@ -1,0 +1,371 @@
+"""What a file consists of, by its type, in items that two versions are compared by.
+
+Runs inside foreign and old environments: standard library, NumPy and torch only, Python 3.9 syntax.
+
+Files are read in the process that wrote them: pickles run code when they are loaded.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import os
+import pickle
+import re
+import socket
+import struct
+import sys
+import tempfile
+import zipfile
+from base64 import b64decode
+from functools import lru_cache
+from typing import Any, Dict, Iterator, List, Tuple
+
+import numpy as np
+import torch
+
+from rlregress.inside import events, leaves
+
+#: kind of content -> what of it is compared. A table of docs/upgrade-evidence.md is made of these.
+COMPARED = {
+    "text, JSON": "each line",
+    "`*.csv`": "each row and column, with its quotes",
+    "npy, npz": "each array: numbers, type and shape",
+    "zip, as of Stable-Baselines3": "each part, of whatever type",
+    "torch, pickle": "each value, once the process that wrote the file has loaded it",
+    "TensorBoard": "each value, with its name and step",
+    "gzip": "what is packed",
+    "anything else": "a digest of all bytes",
+}
+#: what is the same although it differs. The second table of the page.
+MASKED = (
+    "numbers named time, t, fps, sps, seconds, elapsed, wall, ETA or t_start, and the padding of a "
+    "text that shows one",
+    "durations such as `0.2 s`, dates, times of day, seconds since 1970",
+    "temporary folders, the working directory, the folders of the packages, the host",
+    "addresses, UUIDs, `pid 123`, numbers of lines of Python files",
+    "versions and system information in files of Stable-Baselines3, and dates in a zip",
+    "progress bars, and warnings of Python and torch",
+)
+
+#: names of numbers that no two runs have in common.
+_TIME = re.compile(
+    r"(^|[_ ])(t|time|fps|sps|seconds|secs|elapsed|wall|duration|eta|date)([_ ]|$)",
+    re.IGNORECASE,
+)
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_NUMBERS = re.compile(rf"(?<![\w.]){_NUMBER}(?!\w)")
+#: a name of up to four words, a sign between, and a number.
+_NAMED = re.compile(
+    rf"(?<![\w/.-])([A-Za-z][\w/.-]*(?: [\w/.-]+){{0,3}}?)([\"']?\s*[:=|]\s*)({_NUMBER})(?!\w)"
+)
+_MASKS = tuple(
+    (re.compile(pattern), f"<{what}>")
+    for pattern, what in (
+        (r"\b(?:\d\d)?\d\d[-/]\d\d[-/]\d\d[T_ -]\d\d[-:]\d\d(?:[-:]\d\d)?(?:[.,_-]\d+)?", "date"),
+        (r"\b[A-Z][a-z]{2}\d\d_\d\d-\d\d-\d\d", "date"),
+        (r"\b\d\d?:\d\d:\d\d(?:[.,]\d+)?\b", "time"),
+        (r"(?<!\d)(?<!\d\.)1[6-9]\d{8}(?:\.\d+|\d{3}|\d{6}|\d{9})?(?!\d)", "time"),
+        (rf"{_NUMBER}\s?(?:ms|s|sec|secs|seconds|minutes|steps/s|it/s|fps)\b", "duration"),
+        (r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", "UUID"),
+        (r"\b0x[0-9a-fA-F]{5,}\b", "address"),
+        (r"\b[pP][iI][dD][ =:]*\d+", "pid"),
+        (r"(?<=\.py:)\d+|(?<=\.py\", line )\d+", "line"),
+    )
+)
+#: lines of a progress bar; a warning of Python, with the line of source below it; one of torch.
+_UNSTEADY = re.compile(
+    r"^.*\d+%\|.*$\n?|^.*\.py:\d+: \w*Warning: .*\n(?:  .*\n)?|^\[W\d[^\]\n]*\].*\n?", re.MULTILINE
+)
+#: a cell of a table, with its quotes, and what ends it.
+_CELL = re.compile(r'((?:"(?:[^"]|"")*"|[^,\r\n])*)(,|\r?\n|\r|\Z)')
+#: parts of a file of Stable-Baselines3 that say where it was written.
+_SYSTEM = ("_stable_baselines3_version", "system_info.txt")
+#: lines longer than this are not searched for what is masked.
+_LONG = 20_000
+#: levels of archives in archives.
+_DEEP = 4
+
+#: folders and files of this process that got a random name.
+TEMPORARY: List[str] = []
+
+#: name of an item, and a leaf as ``leaves`` makes it: kind, and words or numbers.
+Item = Tuple[str, Tuple[str, Any]]
+
+
+def is_time(name: str) -> bool:
+    """Whether the last word of a name, such as ``time/fps``, says that it is a time."""
+    return bool(_TIME.search(name.rpartition("/")[2]))
+
+
+def masked(text: str) -> str:
+    """Return a text without what differs between any two runs."""
+    shows_time = False
+
+    def named(found: Any) -> str:
+        nonlocal shows_time
+        if not is_time(found.group(1).strip()):
+            return str(found.group(0))
+        shows_time = True
+        return f"{found.group(1)}{found.group(2)}<time>"
+
+    lines = []
+    for line in _without_folders(_UNSTEADY.sub("", text)).split("\n"):
+        if len(line) <= _LONG:
+            line = _NAMED.sub(named, line)
+            for pattern, instead in _MASKS:
+                line = pattern.sub(instead, line)
+        lines.append(line)
+    joined = "\n".join(lines)
+    # the width of a table follows its longest number
+    return re.sub(r"[ \t]+|-{4,}", " ", joined) if shows_time else joined
+
+
+def masked_path(path: str) -> str:
+    """Return the name of a file without what differs between any two runs."""
+    name = _without_folders(path)
+    for pattern, instead in _MASKS:
+        name = pattern.sub(instead, name)
+    return re.sub(rf"(?<=[._-]){os.getpid()}(?=[._-]|$)", "<pid>", name)
+
+
+@lru_cache(maxsize=None)
+def folders() -> Tuple[Tuple[Any, str], ...]:
+    """Return patterns of paths that differ between runs, each with what is put in its place."""
+    paths = {os.path.abspath(path) for path in (*sys.path, sys.prefix) if path}
+    known = [(re.escape(path), "<path>") for path in sorted(paths, key=len, reverse=True)]
+    temporary = re.escape(os.path.realpath(tempfile.gettempdir()))
+    random_name = temporary + "/tmp[a-z0-9_]{8}"  # noqa: S108 - a pattern
+    host = re.escape(socket.gethostname())
+    return tuple(
+        (re.compile(pattern), instead)
+        for pattern, instead in (
+            (re.escape(os.getcwd()) + "/" if os.getcwd() != "/" else r"(?!)", ""),
+            (random_name, "<temporary>"),
+            *((rf"{path}(?=[/\s\"':]|$)", instead) for path, instead in known),
+            (rf"\b{host}\b" if len(host) > 3 else r"(?!)", "<host>"),
+        )
+    )
+
+
+def is_temporary(path: str) -> bool:
+    """Whether a path is in a folder, or of a file, that got a random name."""
+    return _without_folders(path).startswith("<temporary>")
+
+
+def _without_folders(text: str) -> str:
+    for path in TEMPORARY:
+        text = text.replace(path, "<temporary>")
+    for pattern, instead in folders():
+        text = pattern.sub(instead, text)
+    return text
+
+
+def items(name: str, content: bytes, depth: int = 0) -> Iterator[Item]:
+    """Return everything that a file consists of.
+
+    Args:
+        name: of the file; a table is known by the end of it.
+    """
+    try:
+        yield from list(_items(name, content, depth))
+    except Exception as error:  # whatever a damaged file, or a class in it, raises
+        digest = hashlib.blake2b(content, digest_size=8).hexdigest()
+        yield "bytes", ("bytes", f"{len(content)} bytes, digest {digest}, {type(error).__name__}")
+
+
+def _items(name: str, content: bytes, depth: int) -> Iterator[Item]:
+    if content[:4] == b"PK\x03\x04" and depth < _DEEP:
+        yield from _of_zip(content, depth)
+    elif content[:2] == b"\x1f\x8b" and depth < _DEEP:
+        yield from _items(name.rpartition(".gz")[0], gzip.decompress(content), depth + 1)
+    elif content[:6] == b"\x93NUMPY":
+        yield from _of_value("array", np.load(io.BytesIO(content), allow_pickle=True))
+    elif "tfevents" in name:
+        yield from _of_tensorboard(content)
+    elif content[:1] == b"\x80" and content[-1:] == b".":
+        # of this very process
+        yield from _of_value("value", pickle.loads(content))  # noqa: S301
+    elif content[:2] == b"\x80\x02":
+        yield from _of_torch(content)
+    else:
+        text = content.decode()
+        if "\0" in text:
+            raise ValueError("it is no text")
+        yield from _of_table(text) if name.endswith((".csv", ".tsv")) else _of_text(text)
+
+
+def _of_text(text: str) -> Iterator[Item]:
+    for number, line in enumerate(masked(text).split("\n"), 1):
+        if line:
+            yield f"line {number}", ("text", line)
+    yield "end", ("text", "ends with a line break" if text[-1:] == "\n" else "")
+
+
+def _of_table(text: str) -> Iterator[Item]:
+    names: List[str] = []
+    row, number, place = 1, 0, 0
+    rows: List[str] = []
+    while place < len(text):
+        cell = _CELL.match(text, place)
+        assert cell is not None
+        place = cell.end()
+        value = cell.group(1)
+        if not number and value.startswith("#") and not names:
+            # a comment above the names of the columns, as of SB3's Monitor
+            end = (text.find("\n", cell.start()) + 1) or len(text)
+            yield f"row {row}", ("text", masked(text[cell.start() : end]))
+            place, row = end, row + 1
+            continue
+        rows.append(value)
+        if cell.group(2) == ",":
+            continue
+        for column, value in enumerate(rows):
+            title = names[column] if column < len(names) else f"column {column + 1}"
+            yield f"row {row}, {title}", ("text", "<time>" if is_time(title) else masked(value))
+        yield f"row {row}, columns", ("text", f"{len(rows)}{repr(cell.group(2))}")
+        if not names:
+            # the first row, unless it holds numbers already
+            headless = any(_NUMBERS.fullmatch(value) for value in rows)
+            names = [] if headless else [value.strip('"') for value in rows]
+            names += [f"column {n + 1}" for n in range(len(names), len(rows))]
+        rows, row = [], row + 1
+
+
+def _of_zip(content: bytes, depth: int) -> Iterator[Item]:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        names = archive.namelist()
+        if any(name.endswith("/data.pkl") for name in names):
+            yield from _of_torch(content)
+            return
+        for name in names:
+            if name in _SYSTEM:
+                continue
+            inner = archive.read(name)
+            found = _of_sb3(inner) if name == "data" else items(name, inner, depth + 1)
+            for where, leaf in found:
+                yield f"{name}: {where}", leaf
+
+
+def _of_sb3(content: bytes) -> Iterator[Item]:
+    for name, value in json.loads(content).items():
+        packed = value.get(":serialized:") if isinstance(value, dict) else None
+        if packed is not None:
+            # of this very process
+            value = pickle.loads(b64decode(packed))  # noqa: S301
+        yield from _of_value(name, "<time>" if is_time(name) else value)
+
+
+def _of_torch(content: bytes) -> Iterator[Item]:
+    # of this very process
+    value = torch.load(io.BytesIO(content), map_location="cpu", weights_only=False)  # noqa: S614
+    yield from _of_value("value", value)
+
+
+def _of_value(name: str, value: Any) -> Iterator[Item]:
+    for path, (kind, leaf) in leaves.described(value, name).items():
+        if is_time((re.findall(r"[\w/ -]+", path) or [""])[-1]):
+            yield path, (kind, "<time>")
+        elif isinstance(leaf, np.ndarray) and leaf.ndim == 0:
+            yield path, ("text", f"{kind} {leaf.item()!r}")
+        else:
+            yield path, (kind, masked(leaf) if isinstance(leaf, str) else leaf)
+
+
+# -- TensorBoard: records of protocol buffers ------------------------------------------------------
+
+
+def _of_tensorboard(content: bytes) -> Iterator[Item]:
+    """Source: tensorflow/core/util/event.proto, and lib/io/record_writer.h for the records."""
+    place, seen = 0, {}  # type: int, Dict[str, int]
+    while place + 12 <= len(content):
+        (length,) = struct.unpack_from("<Q", content, place)
+        record = content[place + 12 : place + 12 + length]
+        place += length + 16
+        fields = _fields(record)
+        step = next((value for number, value in fields if number == 2), 0)
+        for _, summary in (field for field in fields if field[0] == 5):
+            for _, value in _fields(summary):
+                yield from _of_summary(_fields(value), step, seen)
+
+
+def _of_summary(fields: List[Tuple[int, Any]], step: int, seen: Dict[str, int]) -> Iterator[Item]:
+    tag = b"".join(value for number, value in fields if number == 1).decode()
+    name = f"{tag}, step {step}"
+    seen[name] = seen.get(name, 0) + 1
+    name += f" (again, {seen[name]})" if seen[name] > 1 else ""
+    if is_time(tag):
+        return
+    for number, value in fields:
+        if number == 2:
+            yield name, ("float32", np.frombuffer(value, "<f4")[0:1])
+        elif number > 2:
+            data = value if isinstance(value, bytes) else str(value).encode()
+            digest = hashlib.blake2b(data, digest_size=8).hexdigest()
+            yield f"{name}, field {number}", ("bytes", digest)
+
+
+def _fields(message: bytes) -> List[Tuple[int, Any]]:
+    """Return numbers and values of the fields of a protocol buffer."""
+    place = 0
+    found: List[Tuple[int, Any]] = []
+
+    def varint() -> int:
+        nonlocal place
+        value = shift = 0
+        while True:
+            byte = message[place]
+            place += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    while place < len(message):
+        number, kind = divmod(varint(), 8)
+        if kind == 0:
+            found.append((number, varint()))
+            continue
+        length = {1: 8, 5: 4}.get(kind, -1)
+        length = varint() if length < 0 else length
+        found.append((number, message[place : place + length]))
+        place += length
+    return found
+
+
+# -- parts of events -------------------------------------------------------------------------------
+
+#: items of a file that are kept one by one; the others have one part together.
+_KEPT = 2000
+#: characters of a line that are kept.
+_SHOWN = 200
+
+
+def parts_of(found: Iterator[Item]) -> Dict[str, Any]:
+    """Return items as parts of an event; see ``events``."""
+    parts: Dict[str, Any] = {}
+    rest: List[Any] = []
+    for name, (kind, value) in found:
+        if not isinstance(value, np.ndarray):
+            added = {name: _of_words(value if kind == "text" else f"{kind} {value!r}")}
+        else:
+            types = events.in_words(f"{kind} {'x'.join(map(str, value.shape))}")
+            added = {f"{name}, type": types, name: events.part(value)}
+        if len(parts) < _KEPT:
+            parts.update(added)
+        else:
+            rest += added.values()
+    if rest:
+        parts[f"the rest, {len(rest)} items"] = events.joined(rest)
+    return parts
+
+
+def _of_words(text: str) -> Any:
+    """Return a part that is words, with the numbers in them: they may round."""
+    digest = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+    numbers = [float(number) for number in _NUMBERS.findall(text[:_LONG])]
+    _, norm, values, shadow = events.parts_of([np.array(numbers)])
+    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    return [digest, norm if numbers else None, values, shadow, shown]

@@ -1,0 +1,324 @@
+"""What a training writes: files, and what it prints. Events of the kinds "file" and "printed".
+
+Runs inside foreign and old environments: standard library, NumPy and torch only, Python 3.9 syntax.
+
+An audit hook sees each file that Python opens for writing, renames or removes. A file that is
+written once more, or removed, is copied before. At the end all are read, by ``written_contents``.
+"""
+
+from __future__ import annotations
+
+import _io
+import contextlib
+import fcntl
+import gc
+import os
+import stat
+import sys
+from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
+
+import torch
+
+from rlregress.frameworks.framework_errors import through
+from rlregress.inside import written_contents
+from rlregress.inside.events import Event, in_words
+from rlregress.model.recorded_traces import LOST
+
+#: what is compared beside the contents, and what is not. docs/upgrade-evidence.md shows both.
+COMPARED = {
+    "files": "name, how often it was written anew, content at each time",
+    "standard output and error": "each line, of the process and of those that it starts",
+}
+NOT_COMPARED = (
+    "what is sent to a network, to another process, or to a device",
+    "files that code outside of Python writes into a folder that was there before, but for "
+    "`torch.save`",
+    "caches: `__pycache__`, and the folders `.cache` and `.config`",
+    "files of more than 256 MiB: the report names them",
+    "files that code outside of Python removes, and of a file that is written anew more than 50 "
+    "times what it was between the 49th and the last",
+    "what is printed beyond 16 MiB",
+    "what differs from one recording of a version to the next: the report names it",
+)
+_LARGEST = 256 << 20
+#: bytes that are copied of all files.
+_ROOM = 1 << 30
+#: bytes of what is printed that are compared.
+_PRINTED = 16 << 20
+#: times that one file is copied; after them only its last content is compared.
+_COPIES = 50
+_IGNORED = ("__pycache__", ".cache", ".config")
+_OUTSIDE = ("/dev/", "/proc/", "/sys/")
+_STREAMS = {1: "standard output", 2: "standard error"}
+#: flags of a file that is opened for writing.
+WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+
+#: what the audit hook tells; a hook cannot be taken away.
+_current: Optional[WrittenFiles] = None
+_hooked = False
+
+
+def _hear(event: str, given: Tuple[Any, ...]) -> None:
+    # of each event of the interpreter: what is not meant must cost nothing
+    if _current is not None and event in _HEARD:
+        _current.hear(event, given)
+
+
+class WrittenFiles:
+    """Notes what is written while it is entered; use it as a context manager.
+
+    Args:
+        output: the trace, which is no file of the training.
+    """
+
+    def __init__(self, output: str) -> None:
+        self._own = [_whole(output + end) for end in ("", ".tmp", ".error")]
+        self._process = os.getpid()
+        #: path -> where in it the training began to write: behind what others had written.
+        self._files: Dict[str, int] = {}
+        #: in the order in which files were written first.
+        self._copies: Dict[str, List[Any]] = {}
+        self._room = _ROOM
+        self._folders: Set[str] = set()
+        self._printed: Dict[int, int] = {}
+        self._lock = -1
+        self._failure = ""
+        self._hearing = False
+
+    def __enter__(self) -> WrittenFiles:
+        global _current, _hooked
+        _flush_streams()
+        # before anything is heard: to look for the temporary folder takes a lock
+        written_contents.folders.cache_clear()
+        written_contents.folders()
+        for number in _STREAMS:
+            if stat.S_ISREG(os.fstat(number).st_mode):
+                self._printed[number] = os.lseek(number, 0, os.SEEK_CUR)
+        _current = self
+        if not _hooked:
+            sys.addaudithook(_hear)
+            _hooked = True
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        global _current
+        _current = None
+
+    def install(self, recorder: Any) -> None:
+        """See the files that ``torch.save`` writes, which are not opened by Python."""
+        original = torch.save
+
+        def save(*given: Any, **options: Any) -> Any:
+            target = given[1] if len(given) > 1 else options.get("f")
+            if isinstance(target, (str, os.PathLike)):
+                self.hear("open", (target, "w", os.O_WRONLY | os.O_TRUNC))
+            return through(original, *given, **options)
+
+        recorder.replace(torch, "save", save)
+
+    # -- while the training runs -------------------------------------------------------------
+
+    def hear(self, event: str, given: Tuple[Any, ...]) -> None:
+        """Note what is about to be done to a file."""
+        if self._hearing or os.getpid() != self._process:
+            return
+        self._hearing = True
+        try:
+            _HEARD[event](self, *given)
+        except (OSError, TypeError, ValueError):
+            # no path, or one that is not there: what is about to be done raises its own error
+            pass
+        except Exception as error:
+            # a recorder's failure must not end a training
+            self._failure = f"this suite failed: {type(error).__name__}: {error}"
+        finally:
+            self._hearing = False
+
+    def _open(self, path: Any, mode: Any, flags: int) -> None:
+        if not isinstance(path, (str, bytes, os.PathLike)) or not (flags or 0) & WRITES:
+            return
+        path = _whole(path)
+        if self._is_ignored(path) or os.path.isdir(path):
+            return
+        self._alone(path)
+        if path in self._files and flags & os.O_TRUNC:
+            self._copy(path)
+        elif path not in self._files:
+            there = os.path.getsize(path) if os.path.isfile(path) else 0
+            self._files[path] = there if flags & os.O_APPEND else 0
+            self._copies.setdefault(path, [])
+
+    def _mkdir(self, path: Any, mode: Any = 0, folder: int = -1) -> None:
+        path = _whole(path)
+        if folder == -1 and not self._is_ignored(path):
+            self._alone(path)
+            self._folders |= set() if os.path.exists(path) else {path}
+
+    def _remove(self, path: Any, folder: int = -1) -> None:
+        path = _whole(path)
+        if folder == -1 and self._is_new(path):
+            self._copy(path)
+            self._files.pop(path, None)
+
+    def _rename(self, old: Any, new: Any, *_: Any) -> None:
+        old, new = _whole(old), _whole(new)
+        if new in self._files:
+            self._copy(new)
+        if os.path.isdir(old):
+            for path in [p for p in self._files if p.startswith(old + os.sep)]:
+                self._files[new + path[len(old) :]] = self._files.pop(path)
+            self._folders.add(new)
+        elif old in self._files or self._is_new(old):
+            self._files[new] = self._files.pop(old, 0)
+            self._copies.setdefault(new, [])
+
+    def _name_at_random(self, path: Any) -> None:
+        written_contents.TEMPORARY.append(_whole(path))
+
+    def _rmtree(self, path: Any, folder: Any = None) -> None:
+        for found in self._within(_whole(path)):
+            self._remove(found)
+
+    def _alone(self, path: str) -> None:
+        """Wait until no other recording writes into folders that both versions share."""
+        if self._lock < 0 and not written_contents.is_temporary(path):
+            self._lock = os.open(os.getcwd(), os.O_RDONLY | os.O_CLOEXEC)
+            fcntl.flock(self._lock, fcntl.LOCK_EX)
+
+    def _is_ignored(self, path: str) -> bool:
+        parts = path.split(os.sep)
+        if path in self._own or path.startswith(_OUTSIDE):
+            return True
+        return any(part in parts for part in _IGNORED)
+
+    def _is_new(self, path: str) -> bool:
+        """Whether the training has written a file: it opened it, or made its folder."""
+        if path in self._files:
+            return True
+        below = any(path.startswith(folder + os.sep) for folder in self._folders)
+        return below and not self._is_ignored(path) and os.path.isfile(path)
+
+    def _within(self, folder: str) -> List[str]:
+        """Return the files below a folder that the training has written."""
+        paths = [os.path.join(at, name) for at, _, names in os.walk(folder) for name in names]
+        return [path for path in sorted(paths) if self._is_new(path)]
+
+    def _copy(self, path: str) -> None:
+        copies = self._copies.setdefault(path, [])
+        if len(copies) == _COPIES:
+            copies.pop()
+        copies.append(self._content(path))
+
+    def _content(self, path: str) -> Any:
+        """Return the bytes of a file, or why they are not compared; None: there are none."""
+        try:
+            size = os.path.getsize(path)
+            if size > min(_LARGEST, self._room):
+                return f"it has {size >> 20} MiB, and there is room for {self._room >> 20} MiB"
+            self._room -= size
+            with open(path, "rb") as file:
+                file.seek(self._files.get(path, 0))
+                return file.read()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            return f"it cannot be read: {error.strerror}"
+
+    # -- afterwards --------------------------------------------------------------------------
+
+    def events(self) -> List[Event]:
+        """Return what was written as events, and let others write."""
+        _flush()
+        for folder in sorted(self._folders):
+            self._files.update((path, self._files.get(path, 0)) for path in self._within(folder))
+        for path in self._files:
+            self._copy(path)
+        printed = dict(self._read_printed())
+        if self._lock >= 0:
+            os.close(self._lock)
+        found = [
+            _event("file", self._name(path), path, content)
+            for path, copies in self._copies.items()
+            for content in copies
+            if content is not None
+        ]
+        found += [_event("printed", name, name, text) for name, text in printed.items()]
+        return [*found, _event("file", "a file", "", self._failure)] if self._failure else found
+
+    def _name(self, path: str) -> str:
+        for folder in sorted(self._folders, key=len, reverse=True):
+            # the number of a run, one more each time
+            if path.startswith(folder + os.sep):
+                head = folder.rstrip("0123456789")
+                numbered = head.endswith("_") and head != folder
+                path = f"{head}<number>{path[len(folder) :]}" if numbered else path
+        name = written_contents.masked_path(path)
+        return "".join(letter if letter.isprintable() else "?" for letter in name)
+
+    def _read_printed(self) -> Iterator[Tuple[str, Any]]:
+        for number, name in _STREAMS.items():
+            if number not in self._printed:
+                yield name, "it is no file"
+                continue
+            begun = self._printed[number]
+            length = os.lseek(number, 0, os.SEEK_CUR) - begun
+            try:
+                text = os.pread(number, min(length, _PRINTED), begun)
+            except OSError:
+                yield name, "it is not open for reading"
+                continue
+            if text:
+                yield name, text
+
+
+_HEARD: Dict[str, Any] = {
+    "open": WrittenFiles._open,
+    "os.mkdir": WrittenFiles._mkdir,
+    "os.remove": WrittenFiles._remove,
+    "os.rename": WrittenFiles._rename,
+    "shutil.rmtree": WrittenFiles._rmtree,
+    "tempfile.mkdtemp": WrittenFiles._name_at_random,
+    "tempfile.mkstemp": WrittenFiles._name_at_random,
+}
+
+
+def _whole(path: Any) -> str:
+    return os.path.join(os.path.realpath(os.path.dirname(os.path.abspath(os.fsdecode(path)))),
+                        os.path.basename(os.fsdecode(path)))  # fmt: skip
+
+
+def _event(kind: str, name: str, path: str, content: Any) -> Event:
+    """Return the event of a file, at one time that it was written."""
+    if isinstance(content, str):
+        parts = {LOST: in_words(content)}
+    else:
+        parts = written_contents.parts_of(written_contents.items(path, content))
+    return {"kind": kind, "name": name, "at": None, "parts": parts}
+
+
+def _flush_streams() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
+
+
+def _flush() -> None:
+    """Write what files that are still open have not yet written."""
+    _flush_streams()
+    for file in open_files():
+        with contextlib.suppress(Exception):
+            file.flush()
+
+
+def open_files() -> List[Any]:
+    """Return the files of this process that are open for writing, and writers of TensorBoard."""
+    found = []
+    for thing in gc.get_objects():
+        kind = type(thing)
+        # not isinstance, which asks proxies, and is slow of an abstract class
+        if _io._IOBase in kind.__mro__:
+            with contextlib.suppress(Exception):
+                found += [thing] if not thing.closed and thing.writable() else []
+        elif kind.__name__ == "EventFileWriter":
+            found.append(thing)
+    return found

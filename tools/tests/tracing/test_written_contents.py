@@ -1,0 +1,173 @@
+"""Contents of files are compared by their type, without what no two runs have in common."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import pickle
+import tempfile
+import zipfile
+
+import numpy as np
+import pytest
+import torch
+
+from rlregress.inside import written_contents
+from rlregress.model.recorded_traces import Part, difference
+
+
+def items(name, content):
+    """Name of an item -> its leaf."""
+    return dict(written_contents.items(name, content))
+
+
+def part(text):
+    """The part of a text, as a reader has it."""
+    digest, norm, values, shadow, shown = written_contents._of_words(text)
+    kept = tuple(shadow or ())
+    return Part(digest=digest, norm=norm, values=tuple(values), shadow=kept, text=shown)
+
+
+def packed(*, save=torch.save, **entries):
+    """A file of one of the libraries."""
+    out = io.BytesIO()
+    if save is torch.save:
+        torch.save(entries, out)
+    else:
+        save(out, **entries)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("|    fps        | 1234 |", "|    fps        | 98   |"),
+        ('{"time/fps": 12, "loss": 0.5}', '{"time/fps": 7, "loss": 0.5}'),
+        ("took 0.25 s", "took 13.5 s"),
+        ("begun 2026-11-28 06:40:12,123", "begun 2027-01-02 16:04:59,001"),
+        ("step 3: 1795849136.25", "step 3: 1795849155"),
+        ("12:01:59 loss 0.5", "09:33:01 loss 0.5"),
+        (f"in {tempfile.gettempdir()}/tmpab12_cde/x", f"in {tempfile.gettempdir()}/tmpzz99aa_b/x"),
+        (f"in {os.getcwd()}/runs", "in runs"),
+        ("<A object at 0x7f0011223344>", "<A object at 0x7f0011229999>"),
+        ("id 01234567-89ab-cdef-0123-456789abcdef", "id 11234567-89ab-cdef-0123-456789abcde0"),
+        ("/x/y.py:12: UserWarning: old\\n  call()\\nend", "end"),
+        (" 45%|####   | 9/20 [00:01<00:01,  7.1it/s]\\nend", "end"),
+    ],
+)
+def test_what_no_two_runs_have_in_common_is_masked(one, other):
+    """Times, folders, addresses, random names, warnings and progress bars."""
+    written_contents.folders.cache_clear()
+    one, other = one.replace("\\n", "\n"), other.replace("\\n", "\n")
+    assert written_contents.masked(one) == written_contents.masked(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("|    loss        | 1.5 |", "|    loss        | 1.6 |"),
+        ('{"time/total_timesteps": 64}', '{"time/total_timesteps": 65}'),
+        ("epoch 3", "epoch 4"),
+        ("a  b", "a b"),
+        ("/data/run1/x", "/data/run2/x"),
+        ("rollout 128 steps", "rollout 256 steps"),
+        ("learning_starts: 100", "learning_starts: 10"),
+    ],
+)
+def test_results_are_not_masked(one, other):
+    """Numbers of other names, blanks where no time is shown, and names of folders."""
+    assert written_contents.masked(one) != written_contents.masked(other)
+
+
+def test_a_table_is_compared_cell_by_cell_with_its_quotes():
+    """A row, a column, and what its cell holds as it is written; columns of times are masked."""
+    found = items("x.csv", b'#{"t_start": 1795849136.5}\nr,t,name\n1.5,0.3,"a, ""b"""\n')
+    assert found["row 3, r"] == ("text", "1.5")
+    assert found["row 3, t"] == ("text", "<time>")
+    assert found["row 3, name"] == ("text", '"a, ""b"""')
+    unquoted = items("x.csv", b'#{"t_start": 1.5}\nr,t,name\n1.5,0.3,a, "b"\n')
+    assert unquoted["row 3, columns"] != found["row 3, columns"]
+
+
+@pytest.mark.parametrize("text", [b'a,"b', b"a,b\r", b'"a\nb",c\n', b",,\n\n"])
+def test_a_broken_table_is_read_to_its_end(text):
+    """An open quote, a line without its end, a break in a cell, and an empty line."""
+    assert not any(kind == "bytes" for kind, _ in items("x.csv", text).values())
+
+
+def test_archives_are_compared_by_their_parts():
+    """Dates and packing do not count; of Stable-Baselines3, nor do versions."""
+    contents = []
+    for method, version in ((zipfile.ZIP_STORED, "1"), (zipfile.ZIP_DEFLATED, "2")):
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w", method) as archive:
+            date = (2000 + int(version), 1, 1, 0, 0, 0)
+            archive.writestr(zipfile.ZipInfo("notes", date), "text", method)
+            archive.writestr("system_info.txt", version)
+        contents.append(out.getvalue())
+    assert contents[0] != contents[1]
+    assert items("x.zip", contents[0]) == items("x.zip", contents[1])
+    assert items("x.zip", contents[0])["notes: line 1"] == ("text", "text")
+
+
+def test_arrays_tensors_and_pickles_are_compared_by_their_values():
+    """Type and numbers of each, whatever the file around them."""
+    array = np.arange(4, dtype=np.uint8)
+    for name, content, path, kind in (
+        ("x.npz", packed(save=np.savez, a=array), "a.npy: array", "uint8"),
+        ("x.pt", packed(a=torch.arange(4.0)), "value['a']", "float32 tensor"),
+        ("x.pkl", pickle.dumps({"a": array}), "value['a']", "uint8"),
+        ("x.pkl.gz", gzip.compress(pickle.dumps({"a": array})), "value['a']", "uint8"),
+    ):
+        found = items(name, content)
+        assert found[path][0] == kind, name
+        assert found[path][1].tolist() == [0, 1, 2, 3]
+    parts = written_contents.parts_of(iter([("a", ("float32", np.float32([1.5])))]))
+    assert parts["a, type"][4] == "float32 1"
+
+
+def test_events_of_tensorboard_are_compared_by_name_and_step(tmp_path):
+    """Each scalar is there, without the time at which it was written."""
+    tensorboard = pytest.importorskip("torch.utils.tensorboard")
+    with tensorboard.SummaryWriter(str(tmp_path)) as writer:
+        writer.add_scalar("loss", 0.5, 3)
+        writer.add_scalar("time/fps", 77.0, 3)
+        writer.add_text("note", "some words", 4)
+    (path,) = tmp_path.iterdir()
+    found = items(path.name, path.read_bytes())
+    assert found["loss, step 3"][1].tolist() == [0.5]
+    assert not any("fps" in name for name in found)
+    assert any(name.startswith("note/text_summary, step 4") for name in found)
+
+
+@pytest.mark.parametrize(
+    "content", [b"\x80\x04never a pickle.", b"PK\x03\x04broken", b"\xff\xfe\x00"]
+)
+def test_what_cannot_be_read_is_compared_by_its_bytes(content):
+    """A damaged file raises nothing, and two that differ are not the same."""
+    assert items("x", content) != items("x", content + b"!")
+    assert items("x", content)["bytes"][0] == "bytes"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "rounds"),
+    [
+        ("loss 0.5 at 3", "loss 0.50000001 at 3", True),
+        ("| loss | 0.5      |", "| loss | 0.50000001 |", True),
+        ("loss 0.5", "loss 0.50", False),
+        ("loss 0.5", "cost 0.5", False),
+        ("loss 0.5", "loss nan", False),
+        ("x" * 300 + "a", "x" * 300 + "b", False),
+    ],
+)
+def test_numbers_in_a_text_may_round_and_its_words_may_not(one, other, rounds):
+    """Another notation of the same number is a difference of its own."""
+    assert (difference(part(one), part(other)) < 1e-6) is rounds
+
+
+def test_a_table_without_names_is_compared_by_its_columns():
+    """A first row with a number in it is no row of names."""
+    found = items("x.csv", b"0,1.5\n1,2.5\n")
+    assert found["row 1, column 2"] == ("text", "1.5")
+    assert found["row 2, column 2"] == ("text", "2.5")

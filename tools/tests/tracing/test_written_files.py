@@ -1,0 +1,188 @@
+"""Every file that a training writes is an event with its content, each time that it is written."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+from dataclasses import replace
+
+import pytest
+import torch
+
+from rlregress.inside.written_files import WrittenFiles
+from rlregress.model.recorded_traces import LOST, Event, Part, Trace
+from rlregress.tracing.trace_comparison import compare, without_unsteady
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """Runs a function in an empty folder; names of files, and lines of each time."""
+    monkeypatch.chdir(tmp_path)
+
+    def recorded(function):
+        files = WrittenFiles(str(tmp_path / "trace"))
+        with files:
+            function()
+        found = {}
+        for event in files.events():
+            if event["kind"] == "file":
+                lines = [p[4] for n, p in event["parts"].items() if n.startswith("line")]
+                found.setdefault(event["name"], []).append(lines)
+        return found
+
+    return recorded
+
+
+def write(path, text, mode="w"):
+    """Write a text into a file."""
+    with open(path, mode) as file:
+        file.write(text)
+
+
+def test_a_file_is_compared_each_time_that_it_is_written_anew(written):
+    """Pieces that are written one after the other, or appended, are one time."""
+
+    def train():
+        write("a", "1\n")
+        write("a", "2\n", "a")
+        write("a", "3\n")
+
+    assert written(train) == {"a": [["1", "2"], ["3"]]}
+
+
+def test_a_file_of_others_counts_from_where_the_training_appends(written):
+    """What was there before is not of the training; what it only reads is not either."""
+    write("a", "old\n")
+    write("b", "old\n")
+
+    def train():
+        write("a", "new\n", "a")
+        pathlib.Path("b").read_text()
+
+    assert written(train) == {"a": [["new"]]}
+
+
+def test_a_file_that_is_removed_is_compared(written):
+    """By itself, with its folder, and with a temporary folder, whose name does not count."""
+
+    def train():
+        write("a", "1")
+        os.remove("a")
+        os.makedirs("logs/b")
+        write("logs/b/c", "2")
+        shutil.rmtree("logs")
+        with tempfile.TemporaryDirectory(prefix="mine-") as folder:
+            write(f"{folder}/d", "3")
+
+    assert written(train) == {"a": [["1"]], "logs/b/c": [["2"]], "<temporary>/d": [["3"]]}
+
+
+def test_a_file_is_compared_under_the_name_that_it_gets(written):
+    """Written beside and renamed is as written; a folder takes its files along."""
+
+    def train():
+        write("a.new", "1")
+        os.replace("a.new", "a")
+        os.mkdir("old")
+        write("old/b", "2")
+        os.rename("old", "new")
+
+    assert written(train) == {"a": [["1"]], "new/b": [["2"]]}
+
+
+def test_what_is_not_written_by_python_is_compared(written):
+    """In a folder that the training has made, whoever writes there."""
+
+    def train():
+        os.mkdir("made")
+        subprocess.run(["sh", "-c", "echo 1 > made/a"], check=True)  # noqa: S607
+        torch.save({"x": 1}, "made/b.pt")
+
+    found = written(train)
+    assert found["made/a"] == [["1"]]
+    assert len(found["made/b.pt"]) == 1
+
+
+def test_a_file_that_is_still_open_is_complete(written):
+    """What Python has not yet written is written first."""
+    held = []
+
+    def train():
+        held.append(open("a", "w"))  # noqa: SIM115
+        held[0].write("late")
+
+    assert written(train) == {"a": [["late"]]}
+    held[0].close()
+
+
+def test_the_number_of_a_run_does_not_count(written):
+    """A folder that is made one higher each time."""
+
+    def train():
+        os.mkdir("PPO_17")
+        write("PPO_17/a", "1")
+
+    assert written(train) == {"PPO_<number>/a": [["1"]]}
+
+
+def test_a_file_that_cannot_be_read_is_not_compared(tmp_path, monkeypatch):
+    """The event says why, in place of a content."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("rlregress.inside.written_files._LARGEST", 3)
+    files = WrittenFiles("trace")
+    with files:
+        write("a", "long text")
+    (event,) = (e for e in files.events() if e["kind"] == "file")
+    assert list(event["parts"]) == [LOST]
+
+
+# -- what does not repeat itself -------------------------------------------------------------------
+
+
+def trace(**files):
+    """A trace of files: name -> lines."""
+    events = tuple(
+        Event(
+            index=number, kind="file", name=name, file="", line=0, function="",
+            parts={
+                f"line {n}": Part(digest=line, norm=None, values=(), text=line)
+                for n, line in enumerate(lines)
+            },
+        )
+        for number, (name, lines) in enumerate(files.items())
+    )  # fmt: skip
+    return Trace(header={"failure": ""}, events=events)
+
+
+def steady(one, other):
+    """A trace that was recorded again, as its file would keep it."""
+    found = without_unsteady(one, other)
+    return replace(found, header=json.loads(json.dumps(dict(found.header))))
+
+
+def test_what_does_not_repeat_itself_is_not_compared():
+    """A line that is another each time; the other lines of the file still are."""
+    old = steady(trace(a=["x", "time 1"]), trace(a=["x", "time 2"]))
+    assert compare(old, trace(a=["x", "time 3"])).verdict == "equal"
+    found = compare(old, trace(a=["y", "time 3"]))
+    assert (found.verdict, found.first.kind, found.first.part) == ("diverged", "files", "line 0")
+
+
+def test_a_file_of_one_version_alone_is_a_difference():
+    """Unless its name is another each time."""
+    assert compare(trace(a=["x"]), trace(a=["x"], b=["y"])).trains_the_same
+    old = steady(trace(a=["x"], b1=["y"]), trace(a=["x"], b2=["y"]))
+    new = steady(trace(a=["x"], b3=["y"]), trace(a=["x"], b4=["y"]))
+    assert compare(old, new).verdict == "equal"
+    assert compare(old, trace(b5=["y"])).verdict == "diverged"
+
+
+def test_a_line_more_is_a_difference():
+    """On either side, also where all lines that both have are the same."""
+    for pair in ((trace(a=["x"]), trace(a=["x", "y"])), (trace(a=["x", "y"]), trace(a=["x"]))):
+        found = compare(*pair)
+        assert (found.verdict, found.first.part) == ("diverged", "line 1")
