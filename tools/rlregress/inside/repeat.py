@@ -36,11 +36,12 @@ from typing import (
 import numpy as np
 import torch
 
-from rlregress.inside import bindings, leaves
+from rlregress.inside import bindings, leaves, values_read
 from rlregress.inside.bindings import Binding
 from rlregress.inside.copies import Copies
 from rlregress.inside.leaves import Described
 from rlregress.inside.perturbed import Arguments, Perturbation, perturbations
+from rlregress.inside.values_read import Statement, Values, Watch
 
 SAME, CLOSE = "same", "close"
 #: how the paths of results begin, as no argument is named.
@@ -89,6 +90,7 @@ class Code(NamedTuple):
         rest, others: names of those captured as ``*args`` and ``**kwargs``; empty: it takes none.
         given: arguments that it has by itself, such as another default.
         bound: values that modules and classes have where it runs.
+        differing: statements that the other version does not have.
     """
 
     function: Callable[..., Any]
@@ -98,6 +100,7 @@ class Code(NamedTuple):
     others: str = ""
     given: Dict[str, Any] = {}
     bound: Sequence[Binding] = ()
+    differing: Sequence[Statement] = ()
 
     def call(self, arguments: Dict[str, Any]) -> Any:
         """Call it; a generator gives the list of its items."""
@@ -126,11 +129,13 @@ class _Outcome(NamedTuple):
         error: type of what it raised; empty: it returned.
         error_text: the error in words.
         leaves: path -> leaf of results, gradients, arguments and random states.
+        values: what the statements that differ read and wrote.
     """
 
     error: str
     error_text: str
     leaves: Described
+    values: Values
 
     def sound(self, before: Described) -> bool:
         """Whether it returned, and made no number NaN or infinite.
@@ -209,15 +214,19 @@ class Call:
         self._globals = [name[len("global ") :] for name in data]
         self._copies = Copies(Arguments({n: _listed(v) for n, v in arguments.items()}))
 
-    def examine(self, seconds: float) -> Dict[str, Any]:
+    def examine(self, seconds: float, known: Collection[str] = ()) -> Dict[str, Any]:
         """Repeat it until all perturbations are tried, or the time is up.
 
+        Args:
+            known: paths through the statements that differ, of which no further call is examined.
+
         Returns:
-            How many repetitions were the ``same``, ``close`` and ``skipped``; ``differs``: the
-            smallest argument for which they differ; ``given``: on those that a training gave;
-            ``why`` nothing could be compared.
+            How many repetitions were the ``same``, ``close`` and ``skipped``; how many of the first
+            two ``touched`` the statements that differ; ``differs``: the smallest argument for which
+            they differ; ``given``: on those that a training gave; ``why`` nothing could be
+            compared. ``path``: the statements that differ and ran; ``known``: it is a known path.
         """
-        counts = {SAME: 0, CLOSE: 0, "skipped": 0}
+        counts: Dict[str, Any] = {SAME: 0, CLOSE: 0, "skipped": 0, "touched": 0}
         begun = time.process_time()
         end, self._limit = begun + seconds, seconds
         try:
@@ -229,6 +238,7 @@ class Call:
                     "why": f"the old code raises {old.error_text} on the given arguments",
                 }
             again = self._run(self.old)
+            self._again = again.values
             self._unstable = set(_differing(old, again, self._before, self._known))
         except leaves.TooMany as many:
             return {**counts, "why": str(many)}
@@ -243,7 +253,10 @@ class Call:
             return {**counts, "why": "the old code does not repeat itself each time"}
         if isinstance(found, Difference):
             return {**counts, "differs": self._finding(None, found), "given": True}
-        counts[found] += 1
+        path = repr([sorted(values) for values in self._values[0]])
+        if path in known:
+            return {"known": True}
+        counts.update({found: 1, "touched": int(self._touched), "path": path})
         smallest: Optional[Tuple[Perturbation, Difference]] = None
         waiting = collections.deque(perturbations(self._arguments(), self._names, self._near))
         # on a machine that does other things as well
@@ -255,6 +268,7 @@ class Call:
                 smallest = self._smallest(each, found, end)
                 break
             counts[found or "skipped"] += 1
+            counts["touched"] += found is not None and self._touched
             if found is None:
                 # the old code may take some of it
                 waiting.extend(each.halves())
@@ -301,6 +315,11 @@ class Call:
         except TooLong:
             took = f"{self._limit:.1f} s"
             return Difference("CPU time of the call", f"less than {took}", f"more than {took}")
+        values = old.values, new.values
+        if perturbation is None:
+            # what the old code does not read again is no evidence
+            self._values = values, (self._again, new.values)
+        self._touched = values_read.changed(*self._values, values)
         found = self._difference(old, new)
         if found is None:
             return SAME
@@ -346,8 +365,9 @@ class Call:
         self._variables.update({name: arguments[f"global {name}"] for name in self._globals})
         self._states.set()
         result, error, error_text = None, "", ""
+        watch = Watch(getattr(code.function, "__code__", None), code.differing)
         try:
-            with _at_most(self._limit), warnings.catch_warnings():
+            with _at_most(self._limit), warnings.catch_warnings(), watch:
                 warnings.simplefilter("ignore")
                 result = code.call(arguments)
         except TooLong:
@@ -367,7 +387,7 @@ class Call:
             found.update(_gradients(result, arguments))
         found.add(self._described(arguments))
         found.update(states)
-        return _Outcome(error, error_text, found)
+        return _Outcome(error, error_text, found, watch.values)
 
     def _rounds(self, perturbation: Optional[Perturbation], found: Difference) -> bool:
         """Whether rounding alone explains a difference."""
