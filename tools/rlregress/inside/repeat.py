@@ -367,9 +367,9 @@ class Call:
         result, error, error_text = None, "", ""
         watch = Watch(getattr(code.function, "__code__", None), code.differing)
         try:
-            with _at_most(self._limit), warnings.catch_warnings(), watch:
+            with _at_most(self._limit), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                result = code.call(arguments)
+                result = watch.run(code.call, arguments)
         except TooLong:
             raise
         except BaseException as raised:  # whatever either version raises is what it does

@@ -14,7 +14,19 @@ import hashlib
 import inspect
 import sys
 import types
-from typing import Any, Collection, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import (
+    Any,
+    Callable,
+    Collection,
+    Dict,
+    Iterator,
+    List,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+)
 
 import numpy as np
 
@@ -30,8 +42,10 @@ _STATEMENTS = (ast.stmt, ast.ExceptHandler)
 _MISSING = object()
 #: a name, then attributes (".sigma") and constant keys that are looked up from there.
 Chain = Tuple[Any, ...]
-#: (statement, whether it begins) -> digests of the values in its passes, and how many there were.
-Values = Dict[Tuple[int, bool], Tuple[List[Tuple[Optional[str], ...]], int]]
+#: (statement, line after it) -> digests of the values in its passes, and how many there were.
+Values = Dict[Tuple[int, int], Tuple[List[Tuple[Optional[str], ...]], int]]
+#: in place of the line after a statement: what it reads when it begins; it ends the function.
+_BEGINS, _RETURNS = 0, -1
 
 
 class Statement(NamedTuple):
@@ -138,7 +152,7 @@ def _chain(node: ast.AST) -> Optional[Chain]:
 
 
 class Watch:
-    """Notes the values of statements while it is entered; use it as a context manager.
+    """Notes the values of statements of a function that is called.
 
     Args:
         code: of the function; what is defined inside it is part of it.
@@ -155,20 +169,24 @@ class Watch:
         self._first: Dict[Optional[int], int] = {n: one.first for n, one in enumerate(watched)}
         self.values: Values = {}
 
-    def __enter__(self) -> Watch:
-        if self._codes:
-            sys.settrace(self._call)
-        return self
+    def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call something that calls the function."""
 
-    def __exit__(self, *_: Any) -> None:
-        if self._codes:
-            sys.settrace(None)
+        def traced() -> Any:
+            sys.settrace(self._call)
+            try:
+                return function(*arguments)
+            finally:
+                sys.settrace(None)
+
+        # calls are captured within a trace function, where nothing else is traced
+        return sys.call_tracing(traced, ()) if self._codes else function(*arguments)
 
     def _call(self, frame: Any, event: str, _: Any) -> Any:
         if frame.f_code not in self._codes:
             return None
         if 0 in self._at:
-            self._note(self._at[0], frame, True)
+            self._note(self._at[0], frame, _BEGINS)
         running: Optional[int] = None
 
         def line(frame: Any, event: str, result: Any) -> Any:
@@ -179,24 +197,27 @@ class Watch:
                 return line
             if running is not None:
                 # what it has written is there when the next one begins
-                self._note(running, frame, False, [result] if event == "return" else [])
+                after, returned = (
+                    (_RETURNS, [result]) if event == "return" else (frame.f_lineno, [])
+                )
+                self._note(running, frame, after, returned)
             running = now
             if now is not None:
-                self._note(now, frame, True)
+                self._note(now, frame, _BEGINS)
             return line
 
         return line
 
-    def _note(self, number: int, frame: Any, begins: bool, more: Sequence[Any] = ()) -> None:
-        passes, count = self.values.get((number, begins), ([], 0))
-        self.values[number, begins] = passes, count + 1
+    def _note(self, number: int, frame: Any, after: int, more: Sequence[Any] = ()) -> None:
+        passes, count = self.values.get((number, after), ([], 0))
+        self.values[number, after] = passes, count + 1
         if count < _PASSES:
             statement, names = self._watched[number], {**frame.f_globals, **frame.f_locals}
-            chains = statement.reads if begins else statement.writes
+            chains = statement.writes if after else statement.reads
             passes.append(tuple(map(_digest, [*(_find(c, names) for c in chains), *more])))
 
 
-def changed(before: Sequence[Values], again: Sequence[Values], after: Sequence[Values]) -> bool:
+def changed(before: Sequence[Values], again: Sequence[Values], others: Sequence[Values]) -> bool:
     """Return whether statements read or wrote other values, or ran more or less often.
 
     Those that read nothing but code need only run.
@@ -204,22 +225,22 @@ def changed(before: Sequence[Values], again: Sequence[Values], after: Sequence[V
     Args:
         before, again: of the old and the new version with the same arguments, twice: what differs
             between them is no evidence.
-        after: the same with others.
+        others: the same with other arguments.
     """
     flat = [
         {(version, *place): noted for version, values in enumerate(of)
-         for place, noted in values.items()} for of in (before, again, after)
+         for place, noted in values.items()} for of in (before, again, others)
     ]  # fmt: skip
     for place in {*flat[0], *flat[2]}:
-        (passes, count), (second, times), (others, now) = (
+        (passes, count), (second, times), (third, now) = (
             values.get(place, ([], 0)) for values in flat
         )
         if count == times != now:
             return True
-        for row in zip(passes, second, others):
+        for row in zip(passes, second, third):
             if any(one == same != other for one, same, other in zip(*row)):
                 return True
-    read = [value for (_, _, begins), (passes, _) in flat[2].items() if begins
+    read = [value for (*_, after), (passes, _) in flat[2].items() if after == _BEGINS
             for values in passes for value in values]  # fmt: skip
     return bool(flat[2]) and all(value is None for value in read)
 
