@@ -19,6 +19,7 @@ from typing import (
     Callable,
     Collection,
     Dict,
+    Iterable,
     Iterator,
     List,
     NamedTuple,
@@ -136,8 +137,15 @@ def _chains(node: ast.AST, context: type) -> Iterator[Chain]:
         if held is not None:
             yield held
     if chain is None:
-        for child in ast.iter_child_nodes(node):
+        for child in _certain(node):
             yield from _chains(child, context)
+
+
+def _certain(node: ast.AST) -> Iterable[ast.AST]:
+    """The parts that are always evaluated: what comes of others, is written or changes the path."""
+    if isinstance(node, ast.BoolOp):
+        return node.values[:1]
+    return [node.test] if isinstance(node, ast.IfExp) else ast.iter_child_nodes(node)
 
 
 def _chain(node: ast.AST) -> Optional[Chain]:
@@ -161,12 +169,12 @@ class Watch:
         values: what was noted.
     """
 
-    def __init__(self, code: Optional[types.CodeType], watched: Sequence[Statement]) -> None:
-        self._codes = {code, *swap.inside(code)} if watched and code is not None else set()
-        self._watched = watched
-        self._at = {line: number for number, statement in enumerate(watched)
+    def __init__(self, code: Optional[types.CodeType], differing: Sequence[Statement]) -> None:
+        self._codes = {code, *swap.inside(code)} if differing and code is not None else set()
+        self._differing = differing
+        self._at = {line: number for number, statement in enumerate(differing)
                     for line in range(statement.first, statement.last + 1)}  # fmt: skip
-        self._first: Dict[Optional[int], int] = {n: one.first for n, one in enumerate(watched)}
+        self._first: Dict[Optional[int], int] = {n: one.first for n, one in enumerate(differing)}
         self.values: Values = {}
 
     def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -212,7 +220,7 @@ class Watch:
         passes, count = self.values.get((number, after), ([], 0))
         self.values[number, after] = passes, count + 1
         if count < _PASSES:
-            statement, names = self._watched[number], {**frame.f_globals, **frame.f_locals}
+            statement, names = self._differing[number], {**frame.f_globals, **frame.f_locals}
             chains = statement.writes if after else statement.reads
             passes.append(tuple(map(_digest, [*(_find(c, names) for c in chains), *more])))
 

@@ -199,6 +199,12 @@ def _only_if(held, x):
     return x
 
 
+def _only_with(held, x):
+    if held.name is None and held.buffer > 0:
+        return [*x, 1]
+    return x
+
+
 @pytest.mark.parametrize(
     ("line", "function", "touched"),
     [
@@ -210,6 +216,8 @@ def _only_if(held, x):
         (2, _only_if, False),
         # the condition is reached, and what it reads is changed
         (1, _only_if, True),
+        # the second operand is never evaluated
+        (1, _only_with, False),
     ],
 )
 def test_repetitions_count_that_change_what_the_lines_read(line, function, touched):
