@@ -90,16 +90,16 @@ class Capture:
     def __exit__(self, *_: Any) -> None:
         sys.settrace(None)
 
-    def _call(self, frame: Any, event: str, _: Any) -> None:
+    def _call(self, frame: Any, event: str, _: Any) -> Any:
         code = frame.f_code
         function = self._known.get(id(code), self)
         if function is None:
-            return
+            return None
         if function is self:
             function = self._known[id(code)] = self._function(code)
             self._codes.append(code)
         if function is None or not _begins(frame):
-            return
+            return None
         captured = self._captured.setdefault(function, _Captured())
         number, paths = captured.next(_signature(frame))
         if number in (*CAPTURED, *BY_PATH):
@@ -114,8 +114,11 @@ class Capture:
                 captured.examined += 1
                 paths.add(found.pop("path", ""))
                 self.found.append({"file": function[0], "name": function[1], **found})
-            if "why" in found or "differs" in found or captured.is_enough():
+            if "why" in found or "differs" in found:
                 self._known[id(code)] = None
+        if captured.is_enough():
+            self._known[id(code)] = None
+        return _release
 
     def _function(self, code: types.CodeType) -> Optional[_Function]:
         file = self._places.name(code.co_filename)
@@ -181,6 +184,12 @@ class _Captured:
         return self.copies >= _COPIES or self.examined >= _MOST or self._calls >= _LOOKED
 
 
+def _release(frame: Any, event: str, _: Any) -> Any:
+    """Let go of variables that have another value by now: looking at them has kept the old one."""
+    _ = frame.f_locals
+    return _release
+
+
 def _signature(frame: Any) -> Tuple[Any, ...]:
     """Types, shapes and flags of the arguments of a call, and flags of its objects."""
     held = frame.f_locals
@@ -214,7 +223,7 @@ def _begins(frame: Any) -> bool:
     """Whether the frame is of a call that begins, and not of a generator that goes on."""
     code = frame.f_code
     if not code.co_flags & _RESUMED:
-        # its variables are not looked at: that would keep them until it returns
+        # its variables need not be looked at, which would keep them
         return True
     return set(frame.f_locals) <= {*_parameters(code), *code.co_freevars}
 

@@ -17,6 +17,7 @@ from rlregress.inside.events import Places
 
 OLD = """
 import random
+import weakref
 
 SCALE = 2.0
 _LIMIT = 1.0
@@ -50,6 +51,11 @@ def given(x, more=1.0):
 def holds(x):
     return x[0]
 
+def lets_go(x):
+    reference = weakref.ref(x)
+    x = None
+    return reference() is None
+
 class Agent:
     floor = 0.0
 
@@ -72,7 +78,8 @@ NEW = (
     .replace("_LIMIT = 1.0", "_LIMIT = 2.0").replace("floor = 0.0", "floor = -1.0")
     .replace("return x[0]", "return (x[0])").replace("self.rate * step", "self.rate * min(step, 3)")
 )  # fmt: skip
-FUNCTIONS = ["_halved", "moved", "bounded", "written", "drawn", "given", "holds", "Agent.train"]
+FUNCTIONS = ["_halved", "moved", "bounded", "written", "drawn", "given", "holds", "lets_go",
+             "Agent.train"]  # fmt: skip
 
 #: functions that are the same, and what gives a name that they read another value.
 USERS = {"limited": "<module>", "by_default": "<module>", "Agent.kept": "<class> Agent"}
@@ -214,6 +221,8 @@ def test_a_training_goes_on_as_it_would(module, tmp_path, monkeypatch):
             code.holds(held)
             held.clear()
             assert reference() is None
+            released = code.lets_go(Held())
+            assert released
     finally:
         signal.signal(signal.SIGCHLD, before)
     assert drawn == expected
