@@ -43,6 +43,11 @@ def is_array(value: Any) -> bool:
     return isinstance(value, (np.ndarray, torch.Tensor))
 
 
+def has_numbers(tensor: torch.Tensor) -> bool:
+    """Whether a tensor is more than a shape: it lies in memory, and is made already."""
+    return tensor.device.type != "meta" and not torch.nn.parameter.is_lazy(tensor)
+
+
 def leaf(value: Any) -> Any:
     """What is compared of a value without parts: kind, and numbers or words; None: it has parts."""
     if is_array(value) or isinstance(value, np.generic):
@@ -78,7 +83,8 @@ def _of_array(value: Any) -> Any:
         return None
     kind = str(value.dtype).replace("torch.", "")
     if isinstance(value, torch.Tensor):
-        return f"{kind} tensor{' with gradient' if value.requires_grad else ''}", as_array(value)
+        kind += f" tensor{' with gradient' if value.requires_grad else ''}"
+        return kind, as_array(value) if has_numbers(value) else f"without numbers, {value.device}"
     if value.dtype.kind in "VMm":
         # what is no number, and is not always equal to itself
         return f"{kind} array of {list(value.shape)}", np.asarray(value).tobytes()
@@ -264,7 +270,7 @@ def changed(value: Any, change: Change, memo: Optional[Dict[int, Any]] = None) -
     if id(value) in memo:
         return memo[id(value)]
     if isinstance(value, torch.Tensor):
-        made = change(value.detach())
+        made = change(value.detach()) if has_numbers(value) else None
         memo[id(value)] = value
         if made is not None and made.dtype == value.dtype and made.shape == value.shape:
             # in place: others may lie in the same memory

@@ -216,6 +216,8 @@ def perturbations(
     # sizes and rates hide more than any array does
     nearest = [target for target in single if len(target.labels) == 1 or target.is_named(near)]
     named = [target for target in (*single, *arrays) if target.is_named(near)]
+    flags = [target for target in targets if target.flag and target.is_named(near)]
+    yield from (Perturbation(((flag, 0),)) for flag in flags[:_GROUPS])
     foremost = [some for some in (nearest, named) if len(some) > 1]
     for number in range(_FIRST):
         yield from (_mixed(some, number) for some in foremost[: 1 + (nearest != named)])
@@ -304,7 +306,7 @@ def _table(value: Any, name: str) -> Optional[Dict[str, _Numbers]]:
     if isinstance(value, torch.Tensor):
         if value.dtype == torch.bool:
             return _FLAGS
-        if torch.nn.parameter.is_lazy(value):
+        if not leaves.has_numbers(value):
             return None
         if value.dtype.is_complex or value.is_sparse or value.is_quantized or not value.numel():
             return None
