@@ -31,7 +31,7 @@ import signal
 import sys
 import traceback
 import types
-from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Collection, Dict, List, Optional, Sequence, Set, Tuple
 
 from rlregress import source
 from rlregress.inside import batch, bindings, events, swap, trace_worker, written_by_calls
@@ -39,10 +39,16 @@ from rlregress.inside.copies import NoCopy
 from rlregress.inside.methods import Defaults, Misfit
 from rlregress.inside.recorder import Recorder
 
-#: which calls of a function are captured, from 1: a training changes as it goes on.
-CAPTURED = (1, 3, 20)
+#: which calls with arguments of one signature are captured, from 1: a training changes as it goes
+#: on. Some more are if they take another path through the lines that differ.
+CAPTURED, BY_PATH = (1, 3, 20), (2, 5, 10, 50, 100, 200, 500)
+#: calls of a function that are looked at, copies of the process that are made for them, calls that
+#: are examined, and parts of an argument that tell its kind.
+_LOOKED, _COPIES, _MOST, _PARTS = 1000, 16, 8, 16
 #: part of the time of the first call that a later one gets.
 _LESS = 4
+#: steps from the arguments to the objects whose methods are read.
+_HOPS = 2
 #: seconds that a repetition may wait for something, beside its CPU time.
 _PATIENCE = 10
 _Function = Tuple[str, str]
@@ -55,7 +61,8 @@ class Capture:
     Args:
         functions: file below its root, and qualified name.
         examine: called in a child of this process with the function, its frame, whose arguments are
-            as they were given, and CPU seconds; returns what is to be known of the call.
+            as they were given, CPU seconds, and paths through it that need no further call; returns
+            what is to be known of the call, with its ``path``; ``known``: it is such a path.
         seconds: of CPU time for the first call of each; later ones get a part of it.
 
     Attributes:
@@ -66,7 +73,7 @@ class Capture:
         self,
         places: events.Places,
         functions: Sequence[_Function],
-        examine: Callable[[_Function, Any, float], Dict[str, Any]],
+        examine: Callable[[_Function, Any, float, Collection[str]], Dict[str, Any]],
         seconds: float,
     ) -> None:
         self._places, self._wanted = places, set(functions)
@@ -74,7 +81,7 @@ class Capture:
         self._known: Dict[int, Any] = {}
         # kept, so that no other code comes to have its identity
         self._codes: List[types.CodeType] = []
-        self._calls: Dict[_Function, int] = {}
+        self._captured: Dict[_Function, _Captured] = {}
         self.found: List[Dict[str, Any]] = []
 
     def __enter__(self) -> Capture:
@@ -84,26 +91,35 @@ class Capture:
     def __exit__(self, *_: Any) -> None:
         sys.settrace(None)
 
-    def _call(self, frame: Any, event: str, _: Any) -> None:
+    def _call(self, frame: Any, event: str, _: Any) -> Any:
         code = frame.f_code
         function = self._known.get(id(code), self)
         if function is None:
-            return
+            return None
         if function is self:
             function = self._known[id(code)] = self._function(code)
             self._codes.append(code)
         if function is None or not _begins(frame):
-            return
-        self._calls[function] = self._calls.get(function, 0) + 1
-        if self._calls[function] in CAPTURED:
-            first = self._calls[function] == CAPTURED[0]
+            return None
+        captured = self._captured.setdefault(function, _Captured())
+        number, paths = captured.next(_signature(frame))
+        if number in (*CAPTURED, *BY_PATH):
+            seconds = self._seconds / (_LESS if captured.examined else 1)
+            known = () if number in CAPTURED else tuple(paths)
             try:
-                found = self._in_a_child(function, frame, self._seconds / (1 if first else _LESS))
+                found = self._in_a_child(function, frame, seconds, known)
             except Exception as error:  # the training goes on, whatever happens here
                 found = {"why": f"no process could be made for it: {error}"}
-            self.found.append({"file": function[0], "name": function[1], **found})
+            captured.copies += 1
+            if not found.pop("known", False):
+                captured.examined += 1
+                paths.add(found.pop("path", ""))
+                self.found.append({"file": function[0], "name": function[1], **found})
             if "why" in found or "differs" in found:
                 self._known[id(code)] = None
+        if captured.is_enough():
+            self._known[id(code)] = None
+        return _release
 
     def _function(self, code: types.CodeType) -> Optional[_Function]:
         file = self._places.name(code.co_filename)
@@ -113,7 +129,9 @@ class Capture:
         function = str(file), parsed.function(code.co_firstlineno)
         return function if function in self._wanted else None
 
-    def _in_a_child(self, function: _Function, frame: Any, seconds: float) -> Dict[str, Any]:
+    def _in_a_child(
+        self, function: _Function, frame: Any, seconds: float, known: Collection[str]
+    ) -> Dict[str, Any]:
         """What a copy of this process finds out in so much CPU time."""
         read, write = os.pipe()
         child = _forked()
@@ -121,7 +139,7 @@ class Capture:
             _alone(write, seconds)
             answer: Dict[str, Any] = {}
             try:
-                answer = self._examine(function, frame, seconds)
+                answer = self._examine(function, frame, seconds, known)
             except (Misfit, NoCopy) as why:
                 answer = {"why": str(why)}
             except BaseException:
@@ -146,6 +164,60 @@ class Capture:
         return found
 
 
+class _Captured:
+    """What was captured of one function so far.
+
+    Attributes:
+        copies: of the process; examined: calls.
+    """
+
+    def __init__(self) -> None:
+        self.copies = self.examined = self._calls = 0
+        self._numbers: Dict[Any, int] = {}
+        self._paths: Dict[Any, Set[str]] = {}
+
+    def next(self, signature: Any) -> Tuple[int, Set[str]]:
+        """The number of a call among those of its signature, and their paths so far."""
+        self._calls += 1
+        self._numbers[signature] = self._numbers.get(signature, 0) + 1
+        return self._numbers[signature], self._paths.setdefault(signature, set())
+
+    def is_enough(self) -> bool:
+        return self.copies >= _COPIES or self.examined >= _MOST or self._calls >= _LOOKED
+
+
+def _release(frame: Any, event: str, _: Any) -> Any:
+    """Let go of variables that have another value by now: looking at them has kept the old one."""
+    _ = frame.f_locals
+    return _release
+
+
+def _signature(frame: Any) -> Tuple[Any, ...]:
+    """Types, shapes and flags of the arguments of a call, and flags of its objects."""
+    held = frame.f_locals
+    try:
+        return tuple(_kind(held[name]) for name in _parameters(frame.f_code) if name in held)
+    except Exception:  # whatever a class makes of its own shape
+        return ()
+
+
+def _kind(value: Any, inside: bool = False) -> Any:
+    """What is there, but for how many: none, one or several of each dimension."""
+    kind = type(value).__qualname__
+    if value is None or isinstance(value, (bool, str)):
+        return kind, value
+    if hasattr(type(value), "dtype") and hasattr(type(value), "shape"):
+        return kind, str(value.dtype), tuple(min(int(size), 2) for size in value.shape)
+    if inside:
+        return kind
+    if isinstance(value, (list, tuple)):
+        return kind, min(len(value), 2), *(_kind(item, True) for item in value[:_PARTS])
+    if isinstance(value, dict):
+        return kind, *((str(key), _kind(value[key], True)) for key in list(value)[:_PARTS])
+    flags = getattr(value, "__dict__", {}).items()
+    return kind, *((name, flag) for name, flag in flags if isinstance(flag, bool))
+
+
 _RESUMED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
@@ -153,7 +225,7 @@ def _begins(frame: Any) -> bool:
     """Whether the frame is of a call that begins, and not of a generator that goes on."""
     code = frame.f_code
     if not code.co_flags & _RESUMED:
-        # its variables are not looked at: that would keep them until it returns
+        # its variables need not be looked at, which would keep them
         return True
     return set(frame.f_locals) <= {*_parameters(code), *code.co_freevars}
 
@@ -186,9 +258,11 @@ class _Examiner:
         self._changes, self._uses, self._roots = changes, uses, roots
         self._mutant = mutant
 
-    def __call__(self, function: _Function, frame: Any, seconds: float) -> Dict[str, Any]:
+    def __call__(
+        self, function: _Function, frame: Any, seconds: float, paths: Collection[str]
+    ) -> Dict[str, Any]:
         # torch is imported by now, and only where something is captured
-        from rlregress.inside import perturbed
+        from rlregress.inside import perturbed, values_read
         from rlregress.inside.repeat import Call
 
         file, name = function
@@ -211,10 +285,20 @@ class _Examiner:
         if any(_sets(version) for version in (code, other_code)):
             raise Misfit(f"{name} sets variables around it, which have no copy")
 
-        lines = _differing(*(_lines(source_text, name) for source_text in (change["text"], text)))
-        near = set(_NAME.findall("\n".join(lines)))
-        near |= _unreliable_names(_lines(text, name), {binding.name for binding in bound})
-        perturbed.aim_at({*bindings.numbers(bound), *bindings.literals(lines)})
+        texts, codes = (change["text"], text), (other_code, code)
+        every = [_lines(version, name) for version in texts]
+        rows = _differing(*every)
+        perturbed.aim_at({*bindings.numbers(bound), *bindings.literals(_texts(rows))})
+        # what reads another value differs in the lines that name it
+        names = {binding.name for binding in bound}
+        for lines, found in zip(every, rows):
+            found.update({n: row for n, row in lines.items() if names & set(_NAME.findall(row))})
+        rows = rows if any(rows) else every
+        near = set(_NAME.findall("\n".join(_texts(rows))))
+        differing = []
+        for version, of, found in zip(texts, codes, rows):
+            near |= values_read.names_behind(version, of.co_firstlineno, near)
+            differing.append(values_read.statements(version, of.co_firstlineno, found))
 
         def made(of: types.CodeType) -> Any:
             around = tuple(types.CellType(cells[n]) for n in of.co_freevars)
@@ -231,12 +315,14 @@ class _Examiner:
             defaults = (swap.defaults_of(file, name, text), then) if then is not None else defaults
         new = _code(made(code), code, arguments, (None, None))
         old = _code(made(other_code), other_code, arguments, defaults, code)
-        old = old._replace(bound=bound)
+        old = old._replace(bound=bound, differing=differing[0])
+        new = new._replace(differing=differing[1])
         names = _all_read(other_code, arguments)
         if self._mutant:
             old, new = new, old
         known = set(_NAME.findall(text))
-        return Call(old, new, arguments, names, near, variables, joint, known).examine(seconds)
+        call = Call(old, new, arguments, names, near, variables, joint, known)
+        return call.examine(seconds, paths)
 
     def _bound(self, function: _Function) -> Tuple[List[bindings.Binding], str]:
         """Old values of what a function reads, and why some cannot be had."""
@@ -278,32 +364,30 @@ def _in_a_copy(prepare: Callable[[], Any], question: Callable[[], bool]) -> Opti
     return {0: True, 1: False}.get(os.WEXITSTATUS(status)) if os.WIFEXITED(status) else None
 
 
-def _lines(text: str, name: str) -> List[str]:
-    """Those of a function."""
+def _lines(text: str, name: str) -> Dict[int, str]:
+    """Those of a function, by number."""
     rows = text.splitlines()
-    return [
-        row
+    return {
+        number: rows[number - 1]
         for function in source.parse(text).functions
         if function.name == name
-        for row in rows[function.first - 1 : function.last]
-    ]
+        for number in range(function.first, function.last + 1)
+    }
 
 
-def _unreliable_names(lines: Sequence[str], names: Set[str]) -> Set[str]:
-    """Names in the lines that have one of some names."""
-    every = (set(_NAME.findall(line)) for line in lines)
-    return {name for found in every if found & names for name in found}
+def _differing(old: Dict[int, str], new: Dict[int, str]) -> List[Dict[int, str]]:
+    """The lines that differ, of both versions."""
+    matcher = difflib.SequenceMatcher(None, list(old.values()), list(new.values()), autojunk=False)
+    found: List[Dict[int, str]] = [{}, {}]
+    for how, a, b, c, d in matcher.get_opcodes():
+        if how != "equal":
+            found[0].update(list(old.items())[a:b])
+            found[1].update(list(new.items())[c:d])
+    return found
 
 
-def _differing(old: Sequence[str], new: Sequence[str]) -> List[str]:
-    """The lines that differ, of either version."""
-    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
-    return [
-        row
-        for how, a, b, c, d in matcher.get_opcodes()
-        if how != "equal"
-        for row in (*old[a:b], *new[c:d])
-    ]
+def _texts(rows: Sequence[Dict[int, str]]) -> List[str]:
+    return [row for lines in rows for row in lines.values()]
 
 
 def _parameters(code: types.CodeType) -> Tuple[str, ...]:
@@ -380,21 +464,24 @@ def _is_default(value: Any, default: Any) -> bool:
     )
 
 
-def _read(code: types.CodeType) -> Set[str]:
-    """Names of attributes and globals that a code object reads."""
-    return {name for code_ in (code, *swap.inside(code)) for name in code_.co_names}
-
-
 def _all_read(code: types.CodeType, arguments: Dict[str, Any]) -> Set[str]:
-    """The same, and those of the methods and properties that it names of its object."""
-    names = _read(code)
-    kind = type(next(iter(arguments.values()), None))
-    for name in sorted(names):
-        method = getattr(kind, name, None)
-        method = getattr(method, "fget", None) or inspect.unwrap(method) if method else None
-        own = getattr(method, "__code__", None)
-        if own is not None:
-            names = names | _read(own)
+    """Names of attributes and globals that a code object reads.
+
+    With those of methods and properties that it names, of its arguments and of what these hold, and
+    of modules that it calls.
+    """
+    from rlregress.inside import leaves, values_read
+
+    names = values_read.names_read(code)
+    objects = list(arguments.values())
+    for step in range(_HOPS):
+        # what is held may be called
+        called = {"forward"} if step else set()
+        for kind in {type(thing) for thing in objects if leaves.leaf(thing) is None}:
+            methods = [values_read.code_of(kind, name) for name in sorted(names | called)]
+            names = names.union(*(values_read.names_read(m) for m in methods if m is not None))
+        objects = [part for thing in objects for name, part in leaves.attributes(thing).items()
+                   if name in names]  # fmt: skip
     return names
 
 

@@ -14,7 +14,7 @@ import io
 import random
 import re
 import types
-from typing import Any, Callable, Dict, List, Optional, Set, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Optional, Set, Tuple
 
 import numpy as np
 import torch
@@ -24,7 +24,7 @@ from rlregress.inside.events import as_array
 
 #: leaves of one value that are compared; what has more is not compared at all.
 MOST = 50_000
-#: items of one sequence that are compared where it has more: so many, from its begin to its end.
+#: items of a sequence of numbers that are leaves of their own; more of them are one leaf.
 _ITEMS = 500
 _DEEP = 40
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
@@ -32,6 +32,7 @@ _NUMBERS = (bool, int, float, complex, np.generic)
 _KEYS = (str, bytes, bool, int, float, type(None), tuple, enum.Enum)
 _CODE = (type, types.ModuleType, types.BuiltinFunctionType, types.MethodWrapperType, types.CodeType)
 _SEQUENCES = (list, tuple, collections.deque)
+_REGISTERED = ("_parameters", "_buffers", "_modules")
 
 
 class TooMany(Exception):
@@ -41,6 +42,11 @@ class TooMany(Exception):
 def is_array(value: Any) -> bool:
     """Whether it is an array or a tensor."""
     return isinstance(value, (np.ndarray, torch.Tensor))
+
+
+def has_numbers(tensor: torch.Tensor) -> bool:
+    """Whether a tensor is more than a shape: it lies in memory, and is made already."""
+    return tensor.device.type != "meta" and not torch.nn.parameter.is_lazy(tensor)
 
 
 def leaf(value: Any) -> Any:
@@ -80,7 +86,8 @@ def _of_array(value: Any) -> Any:
         return None
     kind = str(value.dtype).replace("torch.", "")
     if isinstance(value, torch.Tensor):
-        return f"{kind} tensor{' with gradient' if value.requires_grad else ''}", as_array(value)
+        kind += f" tensor{' with gradient' if value.requires_grad else ''}"
+        return kind, as_array(value) if has_numbers(value) else f"without numbers, {value.device}"
     if value.dtype.kind in "VMm":
         # what is no number, and is not always equal to itself
         return f"{kind} array of {list(value.shape)}", np.asarray(value).tobytes()
@@ -116,11 +123,11 @@ def children(value: Any) -> List[Tuple[str, Any]]:
             name = repr(key) if isinstance(key, _KEYS) else f"key {number}"
             found.append((f"[{name}]", item))
     elif isinstance(value, _SEQUENCES):
-        found += _spread(list(value))
+        found += _numbered(value)
     elif isinstance(value, np.ndarray):
-        found += _spread(list(value.reshape(-1)))
+        found += _numbered(value.reshape(-1))
     elif isinstance(value, (type({}.keys()), type({}.values()), type({}.items()))):
-        found += _spread(list(value))
+        found += _numbered(value)
     elif isinstance(value, functools.partial):
         return [(".func", value.func), (".args", value.args), (".keywords", value.keywords)]
     elif isinstance(value, types.MethodType):
@@ -132,12 +139,16 @@ def children(value: Any) -> List[Tuple[str, Any]]:
     return found
 
 
-def _spread(items: List[Any]) -> List[Tuple[str, Any]]:
-    """All items of a short sequence, and some of a long one."""
-    chosen = range(len(items))
-    if len(items) > _ITEMS:
-        chosen = np.linspace(0, len(items) - 1, _ITEMS).astype(int)  # type: ignore[assignment]
-    return [(f"[{number}]", items[number]) for number in chosen]
+def _numbered(items: Iterable[Any]) -> List[Tuple[str, Any]]:
+    return [(f"[{number}]", item) for number, item in enumerate(items)]
+
+
+def _numbers(value: Any) -> Any:
+    """All numbers of a long sequence of nothing else, as one array; None: it is none."""
+    if not isinstance(value, _SEQUENCES) or len(value) <= _ITEMS:
+        return None
+    kinds = {type(item) for item in value}
+    return np.asarray(value) if kinds in ({bool}, {int}, {float}) else None
 
 
 def _held(function: Any) -> List[Tuple[str, Any]]:
@@ -152,9 +163,22 @@ def _held(function: Any) -> List[Tuple[str, Any]]:
     return [*held, (".__defaults__", function.__defaults__)]
 
 
+def _registered(value: Any) -> Dict[str, Any]:
+    """The buffers, parameters and modules of a module, by the name that its code reads."""
+    if not isinstance(value, torch.nn.Module):
+        return {}
+    return {name: part for held in _REGISTERED
+            for name, part in (vars(value).get(held) or {}).items()}  # fmt: skip
+
+
 def attributes(value: Any) -> Dict[str, Any]:
-    """The attributes of an object itself, not those of its class."""
-    own = dict(getattr(value, "__dict__", {}))
+    """The attributes of an object itself, not those of its class.
+
+    What is registered with a module is an attribute of it, as its code reads it.
+    """
+    own = {**getattr(value, "__dict__", {}), **_registered(value)}
+    for held in _REGISTERED if isinstance(value, torch.nn.Module) else ():
+        own.pop(held, None)
     for kind in type(value).__mro__:
         own.update({name: getattr(value, name) for name in slots(kind) if hasattr(value, name)})
     return own
@@ -197,9 +221,9 @@ def described(value: Any, name: str, others: Optional[Dict[int, str]] = None) ->
         if others is not None and id(thing) in others:
             found[path] = "the same as", others[id(thing)]
             return
-        own = leaf(thing)
-        if own is not None:
-            found[path] = own
+        content = leaf(thing)
+        if content is not None:
+            found[path] = content
             if isinstance(thing, torch.Tensor) and thing.is_leaf and thing.grad is not None:
                 visit(thing.grad, f"{path}.grad", depth + 1)
             return
@@ -209,10 +233,15 @@ def described(value: Any, name: str, others: Optional[Dict[int, str]] = None) ->
             return
         known.add(id(thing))
         kept.append(thing)
-        parts = children(thing)
+        parts, numbers = children(thing), _numbers(thing)
+        if numbers is not None:
+            parts = [("[:]", numbers), *parts[len(thing) :]]
         found[path] = "object", _kind(thing, parts)
+        registered = _registered(thing)
         for label, part in parts:
-            if label.startswith(".") and not hasattr(type(thing), label[1:]):
+            # what is registered is saved with a module, whoever reads it
+            own = label.startswith(".") and label[1:] not in registered
+            if own and not hasattr(type(thing), label[1:]):
                 found.attributes.add(path + label)
             visit(part, path + label, depth + 1)
 
@@ -244,7 +273,7 @@ def changed(value: Any, change: Change, memo: Optional[Dict[int, Any]] = None) -
     if id(value) in memo:
         return memo[id(value)]
     if isinstance(value, torch.Tensor):
-        made = change(value.detach())
+        made = change(value.detach()) if has_numbers(value) else None
         memo[id(value)] = value
         if made is not None and made.dtype == value.dtype and made.shape == value.shape:
             # in place: others may lie in the same memory

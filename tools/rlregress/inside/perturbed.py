@@ -38,10 +38,15 @@ _ENTRIES, _LEVELS = 16, 4
 #: groups of targets that are changed at once in one way; changes of many targets, each in another
 #: way; targets that are named.
 _GROUPS, _AT_ONCE, _NAMED_VALUES = 8, 24, 3
-#: changes at once of all single numbers near the lines that differ, which come before all others.
+#: changes at once of what the lines that differ read, which come before all others.
 _FIRST = 16
-#: objects that say what there may be, and hold nothing that there is.
+#: objects that say what there may be: of them only what the code reads is changed.
 _SPACES = ("gymnasium", "gym")
+#: modules whose parts have no name that their code reads.
+_CONTAINERS = (
+    torch.nn.Sequential, torch.nn.ModuleList, torch.nn.ModuleDict, torch.nn.ParameterList,
+    torch.nn.ParameterDict,
+)  # fmt: skip
 #: what is 0 or 1 whatever its type.
 _FLAG = re.compile(r"done|termina|trunca|timeout|mask|start|reset|first|alive|valid|bool|is_|flag")
 _Numbers = Callable[[np.ndarray, np.random.Generator], np.ndarray]
@@ -136,6 +141,10 @@ class Target(NamedTuple):
     def __str__(self) -> str:
         return "".join(self.labels)
 
+    def is_named(self, names: Set[str]) -> bool:
+        """Whether its own name, or its key, is one of some names."""
+        return self.labels[-1].strip(".[]'") in names
+
 
 class Perturbation(NamedTuple):
     """Changes of the arguments, each of another part.
@@ -197,7 +206,7 @@ def perturbations(
 
     Args:
         names: of attributes that the code reads.
-        near: names in the lines that differ.
+        near: names in the lines that differ, and those that they are computed from.
     """
     every = [t for name, value in arguments.items() for t in _targets(value, (name,), names)]
     targets = [*dict.fromkeys(every)]
@@ -205,13 +214,13 @@ def perturbations(
     single = [target for target in targets if target.size == 1 and not target.flag]
     apart = max(1, min(_GROUPS, len(targets)))
     # sizes and rates hide more than any array does
-    nearest = [
-        perturbation
-        for perturbation in single
-        if len(perturbation.labels) == 1 or perturbation.labels[-1][1:] in near
-    ]
-    if len(nearest) > 1:
-        yield from (_mixed(nearest, number) for number in range(_FIRST))
+    nearest = [target for target in single if len(target.labels) == 1 or target.is_named(near)]
+    named = [target for target in (*single, *arrays) if target.is_named(near)]
+    flags = [target for target in targets if target.flag and target.is_named(near)]
+    yield from (Perturbation(((flag, 0),)) for flag in flags[:_GROUPS])
+    foremost = [some for some in (nearest, named) if len(some) > 1]
+    for number in range(_FIRST):
+        yield from (_mixed(some, number) for some in foremost[: 1 + (nearest != named)])
     rows = [
         [Perturbation(tuple((target, number) for target in targets[first::apart]))
          for number in range(len(_FLOATS)) for first in range(apart)],
@@ -258,17 +267,19 @@ def _targets(
     code = isinstance(value, (types.FunctionType, types.MethodType, functools.partial))
     if level >= _LEVELS or code or leaves.leaf(value) is not None:
         return
-    if type(value).__module__.partition(".")[0] in _SPACES:
-        return
+    space = type(value).__module__.partition(".")[0] in _SPACES
     parts = leaves.children(value)
     attributes = [part for part in parts if part[0].startswith(".")]
     items = [part for part in parts if not part[0].startswith(".")]
+    if isinstance(value, _CONTAINERS):
+        items += [part for part in attributes if leaves.is_array(part[1])
+                  or isinstance(part[1], torch.nn.Module)]  # fmt: skip
     # of what the code hands on, such as a buffer, all arrays
     chosen = [(label, part) for label, part in attributes
-              if label[1:] in names or (level and leaves.is_array(part))]  # fmt: skip
+              if label[1:] in names or (level and not space and leaves.is_array(part))]  # fmt: skip
     for label, part in [*items[:_ENTRIES], *chosen[: 4 * _ENTRIES]]:
         yield from _targets(part, (*labels, label), names, level + 1)
-    if level:
+    if level and not space:
         size = [0]
 
         def count(thing: Any) -> None:
@@ -295,6 +306,8 @@ def _table(value: Any, name: str) -> Optional[Dict[str, _Numbers]]:
     if isinstance(value, torch.Tensor):
         if value.dtype == torch.bool:
             return _FLAGS
+        if not leaves.has_numbers(value):
+            return None
         if value.dtype.is_complex or value.is_sparse or value.is_quantized or not value.numel():
             return None
         array = as_array(value)
@@ -306,7 +319,8 @@ def _table(value: Any, name: str) -> Optional[Dict[str, _Numbers]]:
         return _FLAGS
     if array.ndim and array.size > 1 and set(np.unique(array[:1000])) == {0, 1}:
         return _FLAGS
-    if not array.ndim and not isinstance(value, (np.ndarray, torch.Tensor)):
+    # a tensor under a key is data; as an attribute it is a constant of its object
+    if not array.ndim and not (leaves.is_array(value) and name.endswith("]")):
         if array.dtype.kind == "f" and name.isidentifier():
             # what it is called with may be anything
             return _FLOATS

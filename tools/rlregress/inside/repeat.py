@@ -36,11 +36,12 @@ from typing import (
 import numpy as np
 import torch
 
-from rlregress.inside import bindings, leaves, written_by_calls
+from rlregress.inside import bindings, leaves, values_read, written_by_calls
 from rlregress.inside.bindings import Binding
 from rlregress.inside.copies import Copies
 from rlregress.inside.leaves import Described
 from rlregress.inside.perturbed import Arguments, Perturbation, perturbations
+from rlregress.inside.values_read import Statement, Values, Watch
 
 SAME, CLOSE = "same", "close"
 #: how the paths of results begin, as no argument is named.
@@ -89,6 +90,7 @@ class Code(NamedTuple):
         rest, others: names of those captured as ``*args`` and ``**kwargs``; empty: it takes none.
         given: arguments that it has by itself, such as another default.
         bound: values that modules and classes have where it runs.
+        differing: statements that the other version does not have.
     """
 
     function: Callable[..., Any]
@@ -98,6 +100,7 @@ class Code(NamedTuple):
     others: str = ""
     given: Dict[str, Any] = {}
     bound: Sequence[Binding] = ()
+    differing: Sequence[Statement] = ()
 
     def call(self, arguments: Dict[str, Any]) -> Any:
         """Call it; a generator gives the list of its items."""
@@ -126,12 +129,14 @@ class _Outcome(NamedTuple):
         error: type of what it raised; empty: it returned.
         error_text: the error in words.
         leaves: path -> leaf of results, gradients, arguments, random states and what is written.
+        values: what the statements that differ read and wrote.
         refused: what it would have done outside of the process, and was kept from; empty: nothing.
     """
 
     error: str
     error_text: str
     leaves: Described
+    values: Values
     refused: str = ""
 
     def sound(self, before: Described) -> bool:
@@ -211,15 +216,19 @@ class Call:
         self._globals = [name[len("global ") :] for name in data]
         self._copies = Copies(Arguments({n: _listed(v) for n, v in arguments.items()}))
 
-    def examine(self, seconds: float) -> Dict[str, Any]:
+    def examine(self, seconds: float, known: Collection[str] = ()) -> Dict[str, Any]:
         """Repeat it until all perturbations are tried, or the time is up.
 
+        Args:
+            known: paths through the statements that differ, of which no further call is examined.
+
         Returns:
-            How many repetitions were the ``same``, ``close`` and ``skipped``; ``differs``: the
-            smallest argument for which they differ; ``given``: on those that a training gave;
-            ``why`` nothing could be compared.
+            How many repetitions were the ``same``, ``close`` and ``skipped``; how many of the first
+            two ``touched`` the statements that differ; ``differs``: the smallest argument for which
+            they differ; ``given``: on those that a training gave; ``why`` nothing could be
+            compared. ``path``: the statements that differ and ran; ``known``: it is a known path.
         """
-        counts = {SAME: 0, CLOSE: 0, "skipped": 0}
+        counts: Dict[str, Any] = {SAME: 0, CLOSE: 0, "skipped": 0, "touched": 0}
         begun = time.process_time()
         end, self._limit = begun + seconds, seconds
         try:
@@ -231,6 +240,7 @@ class Call:
                     "why": f"the old code raises {old.error_text} on the given arguments",
                 }
             again = self._run(self.old)
+            self._again = again.values
             self._unstable = set(_differing(old, again, self._before, self._known))
         except leaves.TooMany as many:
             return {**counts, "why": str(many)}
@@ -246,7 +256,10 @@ class Call:
             return {**counts, "why": why}
         if isinstance(found, Difference):
             return {**counts, "differs": self._finding(None, found), "given": True}
-        counts[found] += 1
+        path = repr([sorted(values) for values in self._values[0]])
+        if path in known:
+            return {"known": True}
+        counts.update({found: 1, "touched": int(self._touched), "path": path})
         smallest: Optional[Tuple[Perturbation, Difference]] = None
         waiting = collections.deque(perturbations(self._arguments(), self._names, self._near))
         # on a machine that does other things as well
@@ -258,6 +271,7 @@ class Call:
                 smallest = self._smallest(each, found, end)
                 break
             counts[found or "skipped"] += 1
+            counts["touched"] += found is not None and self._touched
             if found is None:
                 # the old code may take some of it
                 waiting.extend(each.halves())
@@ -306,6 +320,11 @@ class Call:
             return Difference("CPU time of the call", f"less than {took}", f"more than {took}")
         if new.refused:
             return None
+        values = old.values, new.values
+        if perturbation is None:
+            # what the old code does not read again is no evidence
+            self._values = values, (self._again, new.values)
+        self._touched = values_read.changed(*self._values, values)
         found = self._difference(old, new)
         if found is None:
             return SAME
@@ -354,10 +373,11 @@ class Call:
         if writings is not None:
             writings.begin()
         result, error, error_text = None, "", ""
+        watch = Watch(getattr(code.function, "__code__", None), code.differing)
         try:
             with _at_most(self._limit), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                result = code.call(arguments)
+                result = watch.run(code.call, arguments)
         except TooLong:
             raise
         except BaseException as raised:  # whatever either version raises is what it does
@@ -376,13 +396,13 @@ class Call:
         found.add(self._described(arguments))
         found.update(states)
         if writings is None:
-            return _Outcome(error, error_text, found)
+            return _Outcome(error, error_text, found, watch.values)
         found.update(writings.leaves())
         if writings.refused:
             # whatever the code has made of the error
             error = "PermissionError"
             error_text = f"{error}: a repeated call does not do {writings.refused}"
-        return _Outcome(error, error_text, found, writings.refused)
+        return _Outcome(error, error_text, found, watch.values, writings.refused)
 
     def _rounds(self, perturbation: Optional[Perturbation], found: Difference) -> bool:
         """Whether rounding alone explains a difference."""

@@ -292,6 +292,7 @@ class Calls:
         captured: calls of trainings that were repeated, each with perturbed arguments too.
         same, close: repetitions in which both versions did the same, or the same but for rounding.
         skipped: those whose arguments the old code does not take.
+        touched: those of ``same`` and ``close`` that changed what the lines that differ read.
         given: they differ on arguments that a training gave.
         arguments: the smallest ones for which they differ; empty: they do not.
         path, old, new: what differs then, and how.
@@ -302,6 +303,7 @@ class Calls:
     same: int = 0
     close: int = 0
     skipped: int = 0
+    touched: int = 0
     given: bool = False
     arguments: str = ""
     path: str = ""
@@ -317,8 +319,10 @@ class Calls:
         ran = f"{self.captured} calls repeated with both versions"
         close = f", {self.close} differ by rounding" if self.close else ""
         others = f"; others could not be: {self.why}" if self.why else ""
-        same = f"{self.same} of {self.same + self.close} repetitions are the same"
-        return f"{ran}: {same}{close}{others}"
+        repeated = self.same + self.close
+        same = f"{self.same} of {repeated} repetitions are the same"
+        touched = f", {self.touched or 'none'} of {repeated} changed what the differing lines read"
+        return f"{ran}: {same}{close}{touched}{others}"
 
 
 @dataclass(frozen=True, kw_only=True)

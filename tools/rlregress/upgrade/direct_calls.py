@@ -264,6 +264,7 @@ def _of(calls: Sequence[Mapping[str, Any]]) -> Calls:
         same=sum(call["same"] for call in compared),
         close=sum(call["close"] for call in compared),
         skipped=sum(call["skipped"] for call in compared),
+        touched=sum(call["touched"] for call in compared),
         given=bool(first.get("given")),
         why=why or ("" if compared else "no call of it was captured"),
         **first.get("differs", {}),

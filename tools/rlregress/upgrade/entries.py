@@ -410,6 +410,9 @@ def _by_calls(execution: PieceExecution, state: str, reason: str) -> tuple[str, 
         return (model.DIFFERS if calls.given else model.BEYOND), str(calls)
     if calls.close and state in model.EXECUTED_SAME:
         state = model.CLOSE
+    elif calls.captured and not calls.touched and state in model.EXECUTED_SAME:
+        # that nothing differs where nothing is changed says no more than one training does
+        state = model.NOT_COMPARED
     return state, reason or str(calls)
 
 

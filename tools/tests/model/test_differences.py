@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rlregress.model import differences as model
 from rlregress.model.code import ADDED, CHANGED, REMOVED, WORDING, Changed, Function
 from rlregress.model.differences import Entry, judge
-from rlregress.model.upgrade_result import Branch, PieceExecution
+from rlregress.model.upgrade_result import Branch, Calls, PieceExecution
 from rlregress.reporting import upgrade_text
 from rlregress.upgrade import entries
 
@@ -311,3 +311,25 @@ def test_a_verdict_on_returns_settles_what_differs():
         ("unchanged", model.CHANGED),
     ):  # fmt: skip
         assert judge([entry(model.DIFFERS, standing=standing)]).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("calls", "state"),
+    [
+        (None, model.SAME),
+        (Calls(captured=2, same=40, touched=9), model.SAME),
+        (Calls(captured=2, same=40), model.NOT_COMPARED),
+        (Calls(captured=2, same=39, close=1, touched=1), model.CLOSE),
+        (Calls(captured=2, same=40, arguments="x 0", path="the result"), model.BEYOND),
+    ],
+)
+def test_repetitions_that_change_nothing_of_what_differs_are_no_evidence(calls, state):
+    """A function is the same only if repeated calls changed what its differing lines read."""
+    checks = [Entry(kind=model.TRAINING, name="sac", state=model.SAME)]
+    execution = PieceExecution(function=piece("f", "framework"), trainings=("sac",), calls=calls)
+    (entry,) = entries.of_pieces([execution], entries.evidence(checks, {}), (), ())
+    assert entry.state == state
+    if calls is not None and not calls.arguments:
+        assert f"{calls.touched or 'none'} of 40 changed" in entry.reason
+    if state == model.NOT_COMPARED:
+        assert judge([*checks, entry]).exit_code

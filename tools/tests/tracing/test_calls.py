@@ -16,7 +16,7 @@ from rlregress.inside.calls import Capture, _Examiner
 from rlregress.inside.events import Places
 
 OLD = """
-import csv, os, pathlib, random
+import csv, os, pathlib, random, weakref
 import torch
 
 SCALE = 2.0
@@ -79,6 +79,11 @@ def given(x, more=1.0):
 def holds(x):
     return x[0]
 
+def lets_go(x):
+    reference = weakref.ref(x)
+    x = None
+    return reference() is None
+
 class Agent:
     floor = 0.0
 
@@ -106,7 +111,7 @@ NEW = (
 WRITERS = ["printed", "sent", "tabled", "saved", "renamed"]
 FUNCTIONS = [
     "_halved", "moved", "bounded", "written", "appended", *WRITERS, "removed", "drawn", "given",
-    "holds", "Agent.train",
+    "holds", "lets_go", "Agent.train",
 ]  # fmt: skip
 
 #: functions that are the same, and what gives a name that they read another value.
@@ -249,6 +254,8 @@ def test_a_training_goes_on_as_it_would(module, tmp_path, monkeypatch):
             code.holds(held)
             held.clear()
             assert reference() is None
+            released = code.lets_go(Held())
+            assert released
     finally:
         signal.signal(signal.SIGCHLD, before)
     assert drawn == expected

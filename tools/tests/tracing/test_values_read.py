@@ -1,0 +1,327 @@
+"""Repetitions reach what differing lines read, and are counted by whether they did."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+import textwrap
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+
+from rlregress.inside import leaves, values_read
+from rlregress.inside.calls import Capture, _all_read, _Examiner
+from rlregress.inside.events import Places
+from rlregress.inside.repeat import Call, Code
+
+
+def examined(old, new, seconds=2.0, lines=range(1000), **arguments):
+    """What comes of one call with both versions.
+
+    Args:
+        lines: that differ, from that of ``def``.
+    """
+    codes = []
+    for function in (old, new):
+        text, first = function.__dict__.get("text", TEXT), function.__code__.co_firstlineno
+        differing = values_read.statements(text, first, {first + line for line in lines})
+        names = list(inspect.signature(function).parameters)
+        codes.append(Code(function, names, differing=differing))
+    read = _all_read(old.__code__, arguments)
+    return Call(*codes, arguments, read, read, old.__globals__, lambda _: None).examine(seconds)
+
+
+def other(method, line, instead):
+    """A method of a framework, and the same with one line changed."""
+    text = textwrap.dedent(inspect.getsource(method))
+    assert text.count(line) == 1
+    made = []
+    for version in (text, text.replace(line, instead)):
+        held = {}
+        exec(compile(version, inspect.getsourcefile(method), "exec"), method.__globals__, held)  # noqa: S102
+        function = held[method.__name__]
+        function.text = version
+        made.append(function)
+    return made
+
+
+TEXT = inspect.getsource(sys.modules[__name__])
+
+
+class Scaled(torch.nn.Module):
+    """Holds a factor of 1 in each way in which a module can hold one."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("buffer", torch.tensor(1.0))
+        self.register_buffer("_mean", torch.ones(2))
+        self.weight = torch.nn.Parameter(torch.tensor(1.0))
+        self.inner = torch.nn.BatchNorm1d(2)
+        self.name = "text"
+        self.several = torch.nn.ParameterList([torch.nn.Parameter(torch.ones(2))])
+
+    @property
+    def mean(self):
+        return self._mean
+
+
+class Slotted:
+    """Holds a factor of 1 in a slot."""
+
+    __slots__ = ("factor",)
+
+    def __init__(self):
+        self.factor = 1.0
+
+
+@dataclass(frozen=True)
+class Options:
+    """Holds a factor of 1 in a field."""
+
+    factor: float = 1.0
+
+
+def _alone(held, x):
+    return x * 1.0
+
+
+def _by_buffer(held, x):
+    return x * held.buffer
+
+
+def _by_parameter(held, x):
+    return x * held.weight.detach()
+
+
+def _by_property(held, x):
+    return x * held.mean
+
+
+def _by_inner(held, x):
+    return x * held.inner.running_var
+
+
+def _by_container(held, x):
+    return x * held.several[0].detach()
+
+
+def _by_factor(held, x):
+    return x * held.factor
+
+
+def _by_key(held, x):
+    return x * held["factor"]
+
+
+def _by_space(held, x):
+    return x * held.high
+
+
+def _by_count(held, x):
+    return x * held.n
+
+
+def _tensordict():
+    return pytest.importorskip("tensordict").TensorDict({"factor": torch.ones(1)}, [])
+
+
+@pytest.mark.parametrize(
+    ("made", "function"),
+    [
+        (Scaled, _by_buffer),
+        (Scaled, _by_parameter),
+        (Scaled, _by_property),
+        (Scaled, _by_inner),
+        (Scaled, _by_container),
+        (Slotted, _by_factor),
+        (Options, _by_factor),
+        (_tensordict, _by_key),
+        (lambda: gymnasium.spaces.Box(-1.0, 1.0, (2,)), _by_space),
+        (lambda: gymnasium.spaces.Discrete(1), _by_count),
+    ],
+)
+def test_a_factor_of_1_is_changed_wherever_an_object_holds_it(made, function):
+    """A function that drops the factor differs, on arguments that no training gave."""
+    found = examined(function, _alone, held=made(), x=torch.rand(2) + 1)
+    assert found["given"] is False
+    assert "held" in found["differs"]["arguments"]
+
+
+@pytest.mark.parametrize(
+    ("package", "kind", "method", "line", "instead"),
+    [
+        ("torchrl.modules", "AdditiveGaussianModule", "_add_noise", "noise * sigma", "noise"),
+        ("rsl_rl.modules.normalization", "EmpiricalNormalization", "forward",
+         "x - self._mean", "x"),
+        ("skrl.resources.preprocessors.torch", "RunningStandardScaler", "_parallel_variance",
+         "input_mean - self.running_mean", "input_mean"),
+    ],
+)  # fmt: skip
+def test_frameworks_do_not_lose_what_they_hold_in_buffers(package, kind, method, line, instead):
+    """Noise without its sigma, and statistics without their mean, differ when called."""
+    module = pytest.importorskip(package)
+    x = torch.rand(4, 2)
+    if kind == "AdditiveGaussianModule":
+        bounded = pytest.importorskip("torchrl.data").Bounded(-50.0, 50.0, shape=(4, 2))
+        arguments = {"self": module.AdditiveGaussianModule(spec=bounded), "action": x}
+    elif kind == "EmpiricalNormalization":
+        arguments = {"self": module.EmpiricalNormalization(2), "x": x}
+    else:
+        arguments = {"self": module.RunningStandardScaler(2), "input_mean": x.mean(0),
+                     "input_var": x.var(0), "input_count": 4}  # fmt: skip
+    old, new = other(getattr(getattr(module, kind), method), line, instead)
+    found = examined(old, new, seconds=5.0, **arguments)
+    assert found["given"] is False
+    assert "self." in found["differs"]["arguments"]
+    same = examined(old, old, seconds=5.0, **arguments)
+    assert same["touched"] > 10
+
+
+def _named(held, x):
+    name = held.name
+    return [*x, name]
+
+
+def _computed(held, x):
+    factor = held.buffer
+    double = 2 * factor
+    return [*x, double]
+
+
+def _only_if(held, x):
+    if held.buffer > 1e9:
+        return [*x, 1]
+    return x
+
+
+def _only_with(held, x):
+    if held.name is None and held.buffer > 0:
+        return [*x, 1]
+    return x
+
+
+@pytest.mark.parametrize(
+    ("line", "function", "touched"),
+    [
+        # text is not changed
+        (1, _named, False),
+        # what the line reads is computed from a buffer
+        (3, _computed, True),
+        # no repetition reaches the line
+        (2, _only_if, False),
+        # the condition is reached, and what it reads is changed
+        (1, _only_if, True),
+        # the second operand is never evaluated
+        (1, _only_with, False),
+    ],
+)
+def test_repetitions_count_that_change_what_the_lines_read(line, function, touched):
+    """A repetition that changes something else is no evidence on a line."""
+    found = examined(function, function, seconds=1.0, lines=[line], held=Scaled(), x=[1.0])
+    assert found["same"] > 5
+    assert (found["touched"] > 5) is touched
+    assert touched or not found["touched"]
+
+
+def test_a_line_that_reads_nothing_need_only_run():
+    """Code and constants cannot be changed."""
+    before = {(0, 0): ([(None,)], 1)}
+    assert values_read.changed([before], [before], [before])
+    assert not values_read.changed([{}], [{}], [{}])
+
+
+def test_what_differs_by_itself_is_no_evidence():
+    """A time is read anew by each repetition."""
+    times = [{(0, 0): ([(str(n),)], 1)} for n in range(3)]
+    assert not values_read.changed(*[[one] for one in times])
+    assert values_read.changed([times[0]], [times[0]], [times[1]])
+
+
+MODES = """
+def stepped(batch, masks=None):
+    if masks is None:
+        return batch * 1.0
+    if batch.sum() > 3:
+        return batch * 2.0
+    return batch * 3.0
+"""
+
+
+@pytest.fixture
+def stepped(tmp_path, monkeypatch):
+    """A function that works in several ways, and what is captured of it where one is faulty."""
+    name = f"modes_{tmp_path.name}"
+    (tmp_path / f"{name}.py").write_text(MODES)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    module = importlib.import_module(name)
+
+    def captured(old, new):
+        changes = [
+            {"file": f"{name}.py", "functions": ["stepped"], "text": MODES.replace(old, new)}
+        ]
+        root = str(tmp_path / f"{name}.py")
+        return Capture(Places([root]), [(f"{name}.py", "stepped")],
+                       _Examiner(changes, {}, [root]), 0.5)  # fmt: skip
+
+    yield module.stepped, captured
+    sys.modules.pop(name)
+    sys.settrace(None)
+
+
+def test_each_way_in_which_a_function_is_called_is_captured(stepped):
+    """Padded sequences that come long after single steps are repeated, too."""
+    function, captured = stepped
+    with captured("batch * 2.0", "batch * 2.5") as capture:
+        for _ in range(30):
+            function(torch.ones(1))
+        function(torch.ones(4, 1), torch.ones(4, 1))
+    assert any("differs" in found for found in capture.found)
+
+
+def test_another_path_through_the_lines_is_captured(stepped):
+    """The second call with arguments of one kind is repeated if it goes another way."""
+    function, captured = stepped
+    for way, count in ((3.0, 2), (1.0, 1)):
+        with captured("batch.sum() > 3", "not batch.sum() <= 3") as capture:
+            for factor in (1.0, way):
+                function(torch.full((4,), factor / 2), torch.ones(4))
+        assert len(capture.found) == count
+
+
+def test_parameters_without_numbers_do_not_keep_others_from_being_changed():
+    """A network whose shape alone is there, or is not yet, lies beside the factor."""
+    held = Scaled()
+    held.empty = torch.nn.Linear(2, 2, device="meta")
+    held.lazy = torch.nn.LazyLinear(2)
+    found = examined(_by_buffer, _alone, held=held, x=torch.rand(2) + 1)
+    assert "held" in found["differs"]["arguments"]
+    leaves.changed(held, lambda part: part * 2)
+    assert held.buffer == 2
+
+
+def test_long_sequences_are_compared_at_every_position():
+    """A value that differs at one of 2000 places is found, in numbers and in objects."""
+    for make in (float, lambda n: SimpleNamespace(n=n)):
+        items = [make(n) for n in range(2000)]
+        changed = list(items)
+        changed[999] = make(-1)
+        one, another = leaves.described(items, "x"), leaves.described(changed, "x")
+        assert any(not np.array_equal(one[path][1], another[path][1]) for path in one)
+
+
+def test_hidden_states_are_compared_where_episodes_end():
+    """A memory of RSL-RL that keeps the state of episodes that have ended differs when called."""
+    kind = pytest.importorskip("rsl_rl.modules.rnn").RNN
+    memory = kind(2, 3, 1, "gru")
+    memory(torch.rand(4, 2))
+    memory.detach_hidden_state()
+    line = "self.hidden_state[..., dones == 1, :] = 0.0"
+    found = examined(*other(kind.reset, line, "pass"), self=memory, dones=torch.zeros(4),
+                     hidden_state=None)  # fmt: skip
+    assert found["differs"]["path"] == "self.hidden_state"
+    assert found["differs"]["arguments"].startswith("dones")
