@@ -30,11 +30,12 @@ import signal
 import sys
 import traceback
 import types
-from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Collection, Dict, List, Optional, Sequence, Set, Tuple
 
 from rlregress import source
 from rlregress.inside import batch, bindings, events, swap, trace_worker
 from rlregress.inside.copies import NoCopy
+from rlregress.inside.handed_locals import names_read
 from rlregress.inside.methods import Defaults, Misfit
 from rlregress.inside.recorder import Recorder
 
@@ -263,7 +264,12 @@ class _Examiner:
         if self._mutant:
             old, new = new, old
         known = set(_NAME.findall(text))
-        return Call(old, new, arguments, names, near, variables, joint, known).examine(seconds)
+
+        def read() -> Collection[str]:
+            return names_read(tuple(self._roots))
+
+        call = Call(old, new, arguments, names, near, variables, joint, known, read)
+        return call.examine(seconds)
 
     def _bound(self, function: _Function) -> Tuple[List[bindings.Binding], str]:
         """Old values of what a function reads, and why some cannot be had."""

@@ -206,6 +206,7 @@ class Moved:
         missing: label of the side that does not have it, or that cannot make it.
         returns: in words, the first of a policy's episodes that differs, and what all return on
             both sides, with the 95 % interval of the difference.
+        types: in words, which types of observations, rewards or flags differ.
     """
 
     environment: str
@@ -215,6 +216,17 @@ class Moved:
     note: str = ""
     missing: str = ""
     returns: str = ""
+    types: str = ""
+
+    @property
+    def words(self) -> str:
+        """How the two sides differ."""
+        gap = f"by {self.at_first:.3g} at first and {self.largest:.3g} at most"
+        what = self.types if self.types and not self.largest else gap
+        more = [self.types] if what is gap else []
+        return "; ".join(
+            filter(None, [f"from step {self.step} on, {what}", *more, self.note, self.returns])
+        )
 
     @property
     def moves(self) -> bool:

@@ -460,13 +460,7 @@ def _proof(proof: MutationTest) -> list[str]:
 
 def _physics(moved: Sequence[Moved]) -> list[str]:
     text = ["## Physics", "", "The same seeds and actions on both versions:", ""]
-    text += [
-        f"- {m.environment}: differs from step {m.step} on, by {m.at_first:.3g} at first and "
-        f"{m.largest:.3g} at most{f' ({m.note})' if m.note else ''}"
-        f"{f'; {m.returns}' if m.returns else ''}"
-        for m in moved
-        if m.step is not None
-    ]
+    text += [f"- {m.environment}: differs {m.words}" for m in moved if m.step is not None]
     for title, names in (
         ("the same to the bit", [m.environment for m in moved if not m.moves and not m.note]),
         ("on neither version", [m.environment for m in moved if m.note == "on neither side"]),

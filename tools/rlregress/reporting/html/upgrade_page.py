@@ -440,7 +440,13 @@ def _script(result: OfScript, command: str) -> Section:
 
 def _physics(result: Upgrade) -> Section:
     rows = [
-        [m.environment, m.step, f"{m.at_first:.3g}", f"{m.largest:.3g}", m.returns or m.note]
+        [
+            m.environment,
+            m.step,
+            f"{m.at_first:.3g}",
+            f"{m.largest:.3g}",
+            "; ".join(filter(None, (m.types, m.returns or m.note))),
+        ]
         for m in result.physics
         if m.step is not None
     ]
