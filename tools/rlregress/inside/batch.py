@@ -84,7 +84,7 @@ def main(arguments: List[str]) -> int:
     with open(arguments[0], encoding="utf-8") as file:
         job = json.load(file)
     jobs = job["jobs"]
-    if jobs:
+    if jobs and not jobs[0].get("script"):
         prepare(jobs[0])
     return forked(jobs, trace_worker.record, job.get("until"))
 
