@@ -30,12 +30,12 @@ import signal
 import sys
 import traceback
 import types
-from typing import Any, Callable, Collection, Dict, List, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
 from rlregress import source
 from rlregress.inside import batch, bindings, events, swap, trace_worker
 from rlregress.inside.copies import NoCopy
-from rlregress.inside.handed_locals import names_read
+from rlregress.inside.handed_locals import NamesRead, names_read
 from rlregress.inside.methods import Defaults, Misfit
 from rlregress.inside.recorder import Recorder
 
@@ -265,7 +265,7 @@ class _Examiner:
             old, new = new, old
         known = set(_NAME.findall(text))
 
-        def read() -> Collection[str]:
+        def read() -> NamesRead:
             return names_read(tuple(self._roots))
 
         call = Call(old, new, arguments, names, near, variables, joint, known, read)

@@ -13,10 +13,14 @@ import os
 import re
 import sys
 from functools import lru_cache
-from typing import Any, Callable, Collection, Dict, FrozenSet, Iterator, List, Tuple
+from typing import Any, Callable, Collection, Dict, Iterator, List, Mapping, Set, Tuple
 
 #: a variable that is read from what ``locals()`` returned: ``self.locals["dones"]``.
-_READ = re.compile(r"locals\w*\s*(?:\[|\.get\(|\.pop\()\s*[\"'](\w+)[\"']")
+_READ = re.compile(r"(\w*locals\w*)\s*(?:\[|\.get\(|\.pop\()\s*[\"'](\w+)[\"']")
+_WORDS = re.compile(r"\w+")
+#: in place of a dictionary's name: of whatever dictionary.
+ANYWHERE = ""
+NamesRead = Mapping[str, Set[str]]
 #: any name in quotes: a script may call the dictionary as it likes.
 _QUOTED = re.compile(r"[\"'](\w+)[\"']")
 
@@ -25,10 +29,10 @@ class HandedLocals:
     """Notes what ``locals()`` returns while it is entered; use it as a context manager.
 
     Args:
-        read: returns the names of variables that somebody reads.
+        read: returns the variables that somebody reads; see ``names_read``.
     """
 
-    def __init__(self, read: Callable[[], Collection[str]]) -> None:
+    def __init__(self, read: Callable[[], NamesRead]) -> None:
         self._read = read
         self._returned: List[Dict[str, Any]] = []
 
@@ -48,28 +52,40 @@ class HandedLocals:
         self._returned.append(dict(frame.f_locals))
         return self._returned[-1]
 
-    def unread(self, value: Dict[Any, Any]) -> Collection[str]:
-        """Return the keys of a dictionary that are handed local variables and that nobody reads."""
+    def unread(self, value: Dict[Any, Any], path: str) -> Collection[str]:
+        """Return the keys of a dictionary that are handed local variables and that nobody reads.
+
+        Args:
+            path: of the dictionary: ``callback.locals``.
+        """
         inside = [of for of in self._returned if of and of.keys() <= value.keys()]
         if not any(all(value[name] is of[name] for name in of) for of in inside):
             return ()
-        return {name for of in inside for name in of} - set(self._read())
+        read = self._read()
+        # readers of another dictionary, such as that of an evaluation, do not read this one
+        own = read.get(_WORDS.findall(path)[-1], set().union(*read.values()))
+        return {name for of in inside for name in of} - read.get(ANYWHERE, set()) - own
 
 
 @lru_cache(maxsize=None)
-def names_read(roots: Tuple[str, ...]) -> FrozenSet[str]:
-    """Return the variables that the code of some folders reads from ``locals()``.
+def names_read(roots: Tuple[str, ...]) -> NamesRead:
+    """Return the variables that code reads from ``locals()``, by the name of the dictionary.
 
     Args:
-        roots: folders of packages, and scripts; of a script all that it names in quotes.
+        roots: folders of packages, and scripts; of a script all that it names in quotes, ANYWHERE.
     """
-    found = set()
+    found: Dict[str, Set[str]] = {}
     for root in roots:
-        pattern, files = (_READ, _below(root)) if os.path.isdir(root) else (_QUOTED, _beside(root))
-        for path in files:
+        package = os.path.isdir(root)
+        for path in _below(root) if package else _beside(root):
             with open(path, encoding="utf-8", errors="replace") as file:
-                found.update(pattern.findall(file.read()))
-    return frozenset(found)
+                text = file.read()
+            pairs = (
+                _READ.findall(text) if package else [(ANYWHERE, n) for n in _QUOTED.findall(text)]
+            )
+            for dictionary, name in pairs:
+                found.setdefault(dictionary, set()).add(name)
+    return found
 
 
 def _below(root: str) -> Iterator[str]:

@@ -184,13 +184,13 @@ def described(
     value: Any,
     name: str,
     others: Optional[Dict[int, str]] = None,
-    unread: Optional[Callable[[Dict[Any, Any]], Collection[str]]] = None,
+    unread: Optional[Callable[[Dict[Any, Any], str], Collection[str]]] = None,
 ) -> Described:
     """What a value consists of.
 
     Args:
         others: by identity, names of what is described elsewhere, and not here again.
-        unread: returns the keys of a dictionary that are left out.
+        unread: returns the keys of a dictionary with a path that are left out.
 
     Raises:
         TooMany: more than is compared.
@@ -218,7 +218,7 @@ def described(
         kept.append(thing)
         parts = children(thing)
         if unread is not None and isinstance(thing, dict):
-            left_out = {f"[{key!r}]" for key in unread(thing)}
+            left_out = {f"[{key!r}]" for key in unread(thing, path)}
             parts = [(label, part) for label, part in parts if label not in left_out]
         found[path] = "object", _kind(thing, parts)
         for label, part in parts:

@@ -39,7 +39,7 @@ import torch
 from rlregress.inside import bindings, leaves
 from rlregress.inside.bindings import Binding
 from rlregress.inside.copies import Copies
-from rlregress.inside.handed_locals import HandedLocals
+from rlregress.inside.handed_locals import HandedLocals, NamesRead
 from rlregress.inside.leaves import Described
 from rlregress.inside.perturbed import Arguments, Perturbation, perturbations
 
@@ -181,7 +181,7 @@ class Call:
         joint: answers a question about the old version of this function where all functions that
             differ have their old code; None: it cannot.
         known: names in the new version's file.
-        read: returns names of variables that somebody reads from ``locals()``.
+        read: returns the variables that somebody reads from ``locals()``.
     """
 
     def __init__(
@@ -194,7 +194,7 @@ class Call:
         variables: Dict[str, Any],
         joint: Callable[[Callable[[Code], bool]], Optional[bool]],
         known: Collection[str] = (),
-        read: Callable[[], Collection[str]] = tuple,
+        read: Callable[[], NamesRead] = dict,
     ) -> None:
         self.old, self.new = old, new
         self._names, self._near = names, near
@@ -627,9 +627,9 @@ def _first(differing: Dict[str, Tuple[Any, Any]]) -> Optional[Difference]:
         else:
             hard.append(path)
             flips = flips and same
-    # another type says more than another number
+    # another type says more than another number, and an error more than that nothing is returned
     retyped = [path for path in hard if _are_retyped(*differing[path])]
-    path = (retyped or hard or list(numbers))[0]
+    path = ((hard if "error" in differing else retyped) or hard or list(numbers))[0]
     first, second = differing[path]
     words = _words(first, second)
     return Difference(path, words[0], words[1], not hard, bool(hard) and flips, numbers)

@@ -64,9 +64,10 @@ def measured(
     fitting: list[str] = []
     left = seconds
     for training in chosen.values():
-        left -= (1 + _LEAST) * _PLAIN * sum(_cpu(trace) for trace in (training.a, training.b))
-        if left > 0 or not fitting:
+        needed = (1 + _LEAST) * _PLAIN * sum(_cpu(trace) for trace in (training.a, training.b))
+        if needed < left or not fitting:
             fitting.append(training.name)
+            left -= needed
     too_long = "it would take more than a tenth of the time of the upgrade"
     late = [Cost(name=t.name, why=too_long) for t in chosen.values() if t.name not in fitting]
     wanted = [training for training in trainings if training.name in fitting]
@@ -130,13 +131,11 @@ def _cost(name: str, made: Path, number: int) -> Cost:
         for key in ("cpu_seconds", "grown_mib")
     )
     low, high = interval(seconds)
-    wide = high - low > _WIDEST
+    wide = high / low > 1 + _WIDEST
     why = f"the interval of the ratio, {low:.2f} to {high:.2f}, is too wide" if wide else ""
     # the least that a version needs is its own: more is what else the process did
-    least = memory.min(axis=0)
-    return Cost(
-        name=name, turns=len(headers), low=low, high=high, why=why, memory=(least[0], least[1])
-    )
+    old, new = memory.min(axis=0).tolist()
+    return Cost(name=name, turns=len(headers), low=low, high=high, why=why, memory=(old, new))
 
 
 def interval(seconds: np.ndarray) -> tuple[float, float]:
