@@ -240,8 +240,6 @@ class Recorder:
         """A tensor written in place without a gradient: target networks, buffers, gradients."""
         if self.stepping or not torch.is_tensor(tensor) or not readable(tensor):
             return
-        if not tensor.is_floating_point():
-            return
         if torch.is_grad_enabled() and tensor.requires_grad:
             return
         at = self.places.nearest(3)

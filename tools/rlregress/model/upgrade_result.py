@@ -264,13 +264,19 @@ class Cost:
         old, new = self.memory
         return new - old > max(_NO_LARGER, 0.1 * old)
 
-    def __str__(self) -> str:
-        ratio = f"x{(self.low * self.high) ** 0.5:.2f} ({self.low:.2f} to {self.high:.2f})"
-        time = f"not measured, {self.why}" if self.why else f"{ratio}"
+    @property
+    def ratio(self) -> str:
+        """The time of the new version over that of the old one, in words."""
+        if self.why:
+            return f"not measured, {self.why}"
         slower = ", slower" if self.slower else ""
+        middle = (self.low * self.high) ** 0.5
+        return f"x{middle:.2f} ({self.low:.2f} to {self.high:.2f}){slower}"
+
+    def __str__(self) -> str:
         old, new = self.memory
         memory = f", memory {old:.0f} -> {new:.0f} MiB" if self.larger else ""
-        return f"{self.name} {time}{slower}{memory}"
+        return f"{self.name} {self.ratio}{memory}"
 
 
 #: ratio of times, and difference in MiB, up to which two processes of one version differ.
