@@ -86,7 +86,10 @@ def main(arguments: List[str]) -> int:
     with open(arguments[0], encoding="utf-8") as file:
         job = json.load(file)
     jobs = job["jobs"]
-    if jobs:
+    if jobs and jobs[0].get("script"):
+        # what it imports itself, each child does in its turn
+        recorder.named_by_adapters()
+    elif jobs:
         prepare(jobs[0])
     return forked(jobs, trace_worker.record, job.get("until"))
 

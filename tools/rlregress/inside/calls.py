@@ -36,6 +36,7 @@ from typing import Any, Callable, Collection, Dict, List, Optional, Sequence, Se
 from rlregress import source
 from rlregress.inside import batch, bindings, events, swap, trace_worker, written_by_calls
 from rlregress.inside.copies import NoCopy
+from rlregress.inside.handed_locals import NamesRead, names_read
 from rlregress.inside.methods import Defaults, Misfit
 from rlregress.inside.recorder import Recorder
 
@@ -321,7 +322,11 @@ class _Examiner:
         if self._mutant:
             old, new = new, old
         known = set(_NAME.findall(text))
-        call = Call(old, new, arguments, names, near, variables, joint, known)
+
+        def read() -> NamesRead:
+            return names_read(tuple(self._roots))
+
+        call = Call(old, new, arguments, names, near, variables, joint, known, read)
         return call.examine(seconds, paths)
 
     def _bound(self, function: _Function) -> Tuple[List[bindings.Binding], str]:

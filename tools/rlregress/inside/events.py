@@ -4,9 +4,10 @@ Runs inside foreign and old environments: standard library, NumPy and torch only
 
 An event is ``{"kind", "name", "at", "parts"}``. ``at`` is ``[file, line, function, callers]`` of
 the nearest frame of the traced code, the file below its root. A part is ``[digest, norm, first
-values, shadow]``: equal digests mean equal bits, the numbers explain a difference. The shadow is
-two random projections of all values: a difference anywhere in an array shows in it, by about its
-own size. A part of words has them as a fifth item.
+values, shadow, text, types]``: equal digests mean equal types and bits, the numbers explain a
+difference. The shadow is two random projections of all values: a difference anywhere in an array
+shows in it, by about its own size. Only a part of words has a text. The types are those of
+``types_of``: names, Python types, dtypes, shapes, devices and layouts.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import os
 import re
 import sys
 from functools import lru_cache
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -28,6 +29,10 @@ SCHEMA = 8
 KEPT = 4
 #: significant digits that are kept of a number; the digest is of all of them.
 DIGITS = 9
+#: characters that are kept of the types of a part; a digest stands for the rest.
+_TYPES = 400
+#: device and layout of most tensors.
+_USUAL = ("", "cpu", "torch.strided")
 #: tensors that stand for others while a function is compiled.
 _SHELLS = ("FakeTensor", "FunctionalTensor")
 #: frames of the traced code that are kept above the nearest one.
@@ -97,17 +102,38 @@ def _shadow(start: int, numbers: np.ndarray) -> np.ndarray:
     return np.asarray(_directions[0][:, start:need] @ numbers)
 
 
-def part(value: Any) -> Part:
-    """Digest and numbers of a number, an array, a tensor, or a tree of them."""
+def part(value: Any, typed: Any = None) -> Part:
+    """Return digest, numbers and types of a number, an array, a tensor, or a tree of them.
+
+    Args:
+        typed: what has the types, where the value is it in another form; None: the value.
+    """
+    return _with_types(_numbers(value), types_of(value if typed is None else typed))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (bool, int, float, np.number, np.bool_))
+
+
+def _digest(*texts: str) -> str:
+    return hashlib.blake2b("".join(texts).encode(), digest_size=8).hexdigest()
+
+
+def _with_types(numbers: Part, types: str) -> Part:
+    """Return a part of numbers; the types are in its digest, too."""
+    return [_digest(numbers[0], types), *numbers[1:], "", types]
+
+
+def _numbers(value: Any) -> Part:
+    """Return a part without text and types."""
     if isinstance(value, dict):
-        return joined([part(value[key]) for key in sorted(value, key=str)])
-    if isinstance(value, (list, tuple)):
-        return joined([part(item) for item in value])
+        return _joined([_numbers(value[key]) for key in sorted(value, key=str)])
+    if isinstance(value, (list, tuple)) and not all(map(_is_number, value)):
+        return _joined([_numbers(item) for item in value])
     array = as_array(value)
     if array.dtype == object or array.dtype.kind not in "biuf":
-        text = _ADDRESS.sub("", _words(value)).encode()
-        return [hashlib.blake2b(text, digest_size=8).hexdigest(), None, [], None]
-    return parts_of([array])
+        return [_digest(_ADDRESS.sub("", _words(value))), None, [], None]
+    return _numbers_of([array])
 
 
 def _words(value: Any) -> str:
@@ -117,26 +143,58 @@ def _words(value: Any) -> str:
         return f"unreadable {type(value).__module__}.{type(value).__qualname__}"
 
 
-def in_words(text: str) -> Part:
-    """A part that is words: names, types and shapes."""
-    return [hashlib.blake2b(text.encode(), digest_size=8).hexdigest(), None, [], None, text]
+def in_words(text: str, types: str = "") -> Part:
+    """Return a part that is words."""
+    return [_digest(text, types), None, [], None, text, types]
 
 
-def types_of(values: Dict[str, Any]) -> Part:
-    """The names, types and shapes of values, and of what is in trees of them."""
-    return in_words("; ".join(f"{name} {_type(values[name])}" for name in sorted(values)))
+def types_of(value: Any) -> str:
+    """Return names and types of a value and of what is in a tree: ``reward: float32 tensor 8``."""
+    return _shortened("; ".join(_types(value, "")))
 
 
-def _type(value: Any) -> str:
+def _shortened(types: str) -> str:
+    """Return types, of many only the first ones and a digest."""
+    if len(types) <= _TYPES:
+        return types
+    return f"{types[:_TYPES].rpartition('; ')[0]}; ... {_digest(types)}"
+
+
+def _types(value: Any, name: str) -> Iterator[str]:
+    start = f"{name}: " if name else ""
     if isinstance(value, dict):
-        inner = ", ".join(f"{key} {_type(value[key])}" for key in sorted(value, key=str))
-        return f"{{{inner}}}"
-    if isinstance(value, (list, tuple)):
-        return f"[{', '.join(_type(item) for item in value)}]"
-    if hasattr(value, "dtype") and hasattr(value, "shape"):
-        kind = str(value.dtype).replace("torch.", "")
-        return f"{kind} {'x'.join(str(n) for n in value.shape) or 'scalar'}"
-    return type(value).__name__
+        for key in sorted(value, key=str):
+            yield from _types(value[key], f"{name}.{key}" if name else str(key))
+    elif isinstance(value, (list, tuple)):
+        kinds = {type_of(item) for item in value}
+        alone = len(kinds) == 1 and not isinstance(value[0], (dict, list, tuple))
+        yield f"{start}{type(value).__name__} of {len(value)}" + (f" {min(kinds)}" if alone else "")
+        for number, item in enumerate(() if alone else value):
+            yield from _types(item, f"{name}[{number}]")
+    else:
+        yield f"{start}{type_of(value)}"
+
+
+def type_of(value: Any) -> str:
+    """Return dtype, class, shape, device and layout: ``uint8 array 8x3``; of others the class."""
+    kind = type(value).__name__
+    if isinstance(value, np.generic):
+        return f"{kind} scalar"
+    try:
+        shape = "x".join(str(n) for n in value.shape) or "scalar"
+        dtype = _name(value.dtype).replace("torch.", "")
+        placement = placement_of(value)
+    except Exception:
+        # it has none, or a recorder's failure would end a training
+        return kind
+    kind = {"ndarray": "array", "Tensor": "tensor"}.get(kind, kind)
+    return " ".join([dtype, kind, shape, *placement])
+
+
+def placement_of(value: Any) -> List[str]:
+    """Return device and layout, where they are not those of most tensors."""
+    found = [str(getattr(value, name, "")) for name in ("device", "layout")]
+    return [name for name in found if name not in _USUAL]
 
 
 @lru_cache(maxsize=None)
@@ -145,8 +203,17 @@ def _name(dtype: Any) -> str:
     return str(dtype)
 
 
-def parts_of(arrays: Sequence[np.ndarray]) -> Part:
-    """One part of many arrays of numbers, such as all parameters of a network."""
+def parts_of(values: Sequence[Any], typed: Optional[Sequence[Any]] = None) -> Part:
+    """Return one part of many arrays or tensors, such as all parameters of a network.
+
+    Args:
+        typed: what has the types, as of ``part``.
+    """
+    types = "; ".join(type_of(value) for value in (values if typed is None else typed))
+    return _with_types(_numbers_of([as_array(value) for value in values]), _shortened(types))
+
+
+def _numbers_of(arrays: Sequence[np.ndarray]) -> Part:
     digest = hashlib.blake2b(digest_size=8)
     flat = [array.reshape(-1) for array in arrays]
     for array, row in zip(arrays, flat):
@@ -163,8 +230,12 @@ def parts_of(arrays: Sequence[np.ndarray]) -> Part:
 
 
 def joined(parts: Sequence[Part]) -> Part:
-    """One part of a sequence of parts."""
-    digest = hashlib.blake2b("".join(p[0] for p in parts).encode(), digest_size=8).hexdigest()
+    """Return one part of a sequence of parts."""
+    return _with_types(_joined(parts), _shortened("; ".join(p[5] for p in parts)))
+
+
+def _joined(parts: Sequence[Part]) -> Part:
+    digest = _digest(*(p[0] for p in parts))
     norms = [float(p[1]) for p in parts if p[1] is not None]
     values = [value for p in parts for value in p[2]][:KEPT]
     norm = _kept(sum(n * n for n in norms) ** 0.5) if norms else None

@@ -15,11 +15,10 @@ import sys
 import weakref
 from typing import Any, Dict, Iterable, List, Optional, Tuple
 
-import numpy as np
 import torch
 
 from rlregress.frameworks.framework_errors import through
-from rlregress.inside.events import Part, as_array, parts_of, readable
+from rlregress.inside.events import Part, parts_of, readable
 
 
 def _references(held: Dict[int, Any]) -> Dict[int, int]:
@@ -73,7 +72,7 @@ class Networks:
             gc.collect()
         for tensor in _tensors(new, "parameters") + _tensors(new, "buffers"):
             if self._began(tensor) is None:
-                self._begun[id(tensor)] = (weakref.ref(tensor), parts_of([as_array(tensor)])[0])
+                self._begun[id(tensor)] = (weakref.ref(tensor), parts_of([tensor])[0])
         new.clear()
         self._forget_dead()
 
@@ -96,7 +95,7 @@ class Networks:
         changed = {kind: self._changed(kind) for kind in ("parameters", "buffers")}
         if not any(changed.values()):
             return {}
-        return {kind: parts_of(arrays) for kind, arrays in changed.items()}
+        return {kind: parts_of(tensors) for kind, tensors in changed.items()}
 
     def names(self) -> Dict[int, str]:
         """Parameter or buffer, by identity -> its name: the class of its network, and its path."""
@@ -126,14 +125,14 @@ class Networks:
         """What ``parts`` consists of, by name."""
         names = self.names()
         return {
-            f"{kind} {names.get(id(tensor), number)}": as_array(tensor)
+            f"{kind} {names.get(id(tensor), number)}": tensor
             for kind in ("parameters", "buffers")
             for number, tensor in enumerate(_tensors(self._held.values(), kind))
         }
 
-    def _changed(self, kind: str) -> List[np.ndarray]:
-        pairs = [(self._began(t), as_array(t)) for t in _tensors(self._held.values(), kind)]
-        return [array for began, array in pairs if parts_of([array])[0] != began]
+    def _changed(self, kind: str) -> List[Any]:
+        tensors = _tensors(self._held.values(), kind)
+        return [tensor for tensor in tensors if parts_of([tensor])[0] != self._began(tensor)]
 
 
 def _children(network: Any) -> List[Any]:

@@ -14,13 +14,13 @@ import io
 import random
 import re
 import types
-from typing import Any, Callable, Dict, Iterable, List, Optional, Set, Tuple
+from typing import Any, Callable, Collection, Dict, Iterable, List, Optional, Set, Tuple
 
 import numpy as np
 import torch
 
 from rlregress.inside.copies import slots
-from rlregress.inside.events import as_array
+from rlregress.inside.events import as_array, type_of
 
 #: leaves of one value that are compared; what has more is not compared at all.
 MOST = 50_000
@@ -31,6 +31,7 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _NUMBERS = (bool, int, float, complex, np.generic)
 _KEYS = (str, bytes, bool, int, float, type(None), tuple, enum.Enum)
 _CODE = (type, types.ModuleType, types.BuiltinFunctionType, types.MethodWrapperType, types.CodeType)
+_FRAMES = (types.FrameType, types.TracebackType)
 _SEQUENCES = (list, tuple, collections.deque)
 _REGISTERED = ("_parameters", "_buffers", "_modules")
 
@@ -59,6 +60,9 @@ def leaf(value: Any) -> Any:
         return type(value).__name__, np.asarray(value)
     if isinstance(value, (str, bytes, type(None))):
         return type(value).__name__, _ADDRESS.sub("", repr(value))
+    if isinstance(value, _FRAMES):
+        # where it stands is how a function is written
+        return "frame", ""
     if isinstance(value, _CODE):
         return "code", getattr(value, "__qualname__", type(value).__name__)
     if isinstance(value, (set, frozenset)):
@@ -84,13 +88,13 @@ def random_state(state: Any) -> bytes:
 def _of_array(value: Any) -> Any:
     if not isinstance(value, torch.Tensor) and value.dtype == object:
         return None
-    kind = str(value.dtype).replace("torch.", "")
+    kind = str(value.dtype) if isinstance(value, np.generic) else type_of(value)
     if isinstance(value, torch.Tensor):
-        kind += f" tensor{' with gradient' if value.requires_grad else ''}"
+        kind += " with gradient" if value.requires_grad else ""
         return kind, as_array(value) if has_numbers(value) else f"without numbers, {value.device}"
     if value.dtype.kind in "VMm":
         # what is no number, and is not always equal to itself
-        return f"{kind} array of {list(value.shape)}", np.asarray(value).tobytes()
+        return kind, np.asarray(value).tobytes()
     return kind, as_array(value)
 
 
@@ -203,11 +207,17 @@ class Described(Dict[str, Any]):
         self.attributes |= other.attributes
 
 
-def described(value: Any, name: str, others: Optional[Dict[int, str]] = None) -> Described:
+def described(
+    value: Any,
+    name: str,
+    others: Optional[Dict[int, str]] = None,
+    unread: Optional[Callable[[Dict[Any, Any], str], Collection[str]]] = None,
+) -> Described:
     """What a value consists of.
 
     Args:
         others: by identity, names of what is described elsewhere, and not here again.
+        unread: returns the keys of a dictionary with a path that are left out.
 
     Raises:
         TooMany: more than is compared.
@@ -236,6 +246,9 @@ def described(value: Any, name: str, others: Optional[Dict[int, str]] = None) ->
         parts, numbers = children(thing), _numbers(thing)
         if numbers is not None:
             parts = [("[:]", numbers), *parts[len(thing) :]]
+        if unread is not None and isinstance(thing, dict):
+            left_out = {f"[{key!r}]" for key in unread(thing, path)}
+            parts = [(label, part) for label, part in parts if label not in left_out]
         found[path] = "object", _kind(thing, parts)
         registered = _registered(thing)
         for label, part in parts:

@@ -45,13 +45,12 @@ class Steps:
     def before(self, optimizer: Any, *_: Any) -> None:
         """Note the gradient and the parameters as they are."""
         trained = [p for group in optimizer.param_groups for p in group["params"]]
-        gradients = [as_array(p.grad) for p in trained if p.grad is not None]
         before = [as_array(p).copy() for p in trained]
         rates = np.array([float(group.get("lr", 0.0)) for group in optimizer.param_groups])
         parts = {
             "size": part(np.array([len(before), sum(array.size for array in before)])),
-            "parameters": parts_of(before),
-            "gradient": parts_of(gradients),
+            "parameters": parts_of(before, trained),
+            "gradient": parts_of([p.grad for p in trained if p.grad is not None]),
             "learning_rate": part(rates),
         }
         self._open[id(optimizer)] = (parts, before)

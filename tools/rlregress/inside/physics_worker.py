@@ -17,9 +17,31 @@ from typing import Any, Dict, List
 import gymnasium
 import numpy as np
 
+from rlregress.inside.events import types_of
+
 
 def _row(observation: Any, reward: Any = 0.0) -> List[float]:
     return [float(reward), *np.ravel(observation).astype(float).tolist()]
+
+
+class _Types:
+    """Notes the types of what resets and steps return, where they change.
+
+    Attributes:
+        changes: the number of a row, and its types from there on, in words.
+    """
+
+    def __init__(self) -> None:
+        self.changes: List[Any] = []
+        self._last: Dict[int, str] = {}
+
+    def note(self, row: int, observation: Any, *others: Any) -> None:
+        """Note a reset, or a step with its reward and flags."""
+        names = ("observation", "reward", "terminated", "truncated")
+        types = types_of(dict(zip(names, (observation, *others))))
+        if self._last.get(len(others)) != types:
+            self._last[len(others)] = types
+            self.changes.append([row, types])
 
 
 def trajectory(id: str, steps: int) -> Dict[str, Any]:
@@ -28,6 +50,8 @@ def trajectory(id: str, steps: int) -> Dict[str, Any]:
         environment = gymnasium.make(id)
         observation, _ = environment.reset(seed=0)
         rows: List[List[float]] = [_row(observation)]
+        types = _Types()
+        types.note(0, observation)
         space: Any = environment.action_space
         draw = np.random.RandomState(0)
         for _ in range(steps):
@@ -36,12 +60,14 @@ def trajectory(id: str, steps: int) -> Dict[str, Any]:
             else:
                 action = np.asarray(draw.uniform(space.low, space.high), dtype=space.dtype)
             observation, reward, terminated, truncated, _ = environment.step(action)
+            types.note(len(rows), observation, reward, terminated, truncated)
             rows.append(_row(observation, reward))
             if terminated or truncated:
                 observation, _ = environment.reset()
+                types.note(len(rows), observation)
                 rows.append(_row(observation))
         environment.close()
-        return {"rows": rows}
+        return {"rows": rows, "types": types.changes}
     except Exception as error:  # an environment that one side does not have is a finding
         return {"error": f"{type(error).__name__}: {error}"}
 
@@ -58,10 +84,11 @@ def episodes(path: str, count: int) -> Dict[str, Any]:
         environment = gymnasium.make(about["environment"])
         space: Any = environment.action_space
         rows: List[List[float]] = []
-        begins, returns = [], []
+        begins, returns, types = [], [], _Types()
         for seed in range(count):
             observation, _ = environment.reset(seed=seed)
             begins.append(len(rows))
+            types.note(len(rows), observation)
             rows.append(_row(observation))
             ended = False
             total = 0.0
@@ -75,12 +102,13 @@ def episodes(path: str, count: int) -> Dict[str, Any]:
                 else:
                     action = np.clip(out, space.low, space.high).astype(space.dtype)
                 observation, reward, terminated, truncated, _ = environment.step(action)
+                types.note(len(rows), observation, reward, terminated, truncated)
                 rows.append(_row(observation, reward))
                 total += float(reward)
                 ended = bool(terminated or truncated)
             returns.append(total)
         environment.close()
-        return {"rows": rows, "begins": begins, "returns": returns}
+        return {"rows": rows, "types": types.changes, "begins": begins, "returns": returns}
     except Exception as error:  # as above
         return {"error": f"{type(error).__name__}: {error}"}
 

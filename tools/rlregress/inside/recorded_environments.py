@@ -206,8 +206,8 @@ class Environments:
         parts: Dict[str, Any] = {
             **({} if action is None else {"action": action}),
             "observation": part(returned[0]),
-            "reward": part(np.asarray(returned[1], dtype=np.float64)),
-            "flags": part(np.asarray(_flags(returned), dtype=bool)),
+            "reward": part(np.asarray(returned[1], dtype=np.float64), returned[1]),
+            "flags": part(np.asarray(_flags(returned), dtype=bool), returned[2:-1]),
         }
         self._add("step", watch, parts)
         self._recorder.step_taken()

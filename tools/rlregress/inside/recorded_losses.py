@@ -18,7 +18,7 @@ from typing import Any, Dict, Optional
 import torch
 
 from rlregress.frameworks.framework_errors import through
-from rlregress.inside.events import CALLERS, part, readable, types_of
+from rlregress.inside.events import CALLERS, part, readable
 from rlregress.inside.replaced import compiling
 
 
@@ -83,7 +83,7 @@ class Losses:
         caller = self._recorder.places.nearest(3)
         above = [] if caller is None else [caller[:3], *caller[3]]
         at = [*(self._forward(type(module)) or ["", 0, ""]), above[:CALLERS]]
-        parts = {"keys": types_of(values), "values": part(values)}
+        parts = {"values": part(values)}
         self._recorder.add(
             kind, name, parts, at, lambda: {f"values {key}": value for key, value in values.items()}
         )

@@ -20,7 +20,7 @@ from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple
 import numpy as np
 
 from rlregress.frameworks.framework_errors import through
-from rlregress.inside.events import in_words, part, readable, types_of
+from rlregress.inside.events import in_words, part, readable
 from rlregress.inside.leaves import described
 from rlregress.inside.written_contents import is_time
 
@@ -261,10 +261,7 @@ def _logged_part(value: Any) -> Any:
 
 def parts_of_output(output: Any) -> Dict[str, Any]:
     """Parts of what a method hands out: of a step, of a reset, or of any other."""
-    parts = _output(output)
-    entries = {name: part(value) for name, value in parts.items()}
-    entries["types"] = types_of(parts)
-    return entries
+    return {name: part(value) for name, value in _output(output).items()}
 
 
 def named_output(output: Any) -> Dict[str, Any]:
@@ -300,7 +297,8 @@ def _last(informations: Any) -> List[Any]:
 def _tree(output: Any) -> Any:
     """The arrays in mappings of mappings, by name; what has no type and shape is left out."""
     if isinstance(output, (list, tuple)):
-        return [_tree(value) for value in output]
+        items = [_tree(value) for value in output]
+        return items if isinstance(output, list) else tuple(items)
     if not hasattr(output, "keys"):
         return output
     try:

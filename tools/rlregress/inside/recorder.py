@@ -27,7 +27,6 @@ from rlregress.inside.events import (
     RAISED,
     Event,
     Places,
-    as_array,
     in_words,
     joined,
     part,
@@ -202,7 +201,7 @@ class Recorder:
         if not isinstance(value, ExpectedError):
             self.add("output", name, parts_of_output(value), None, lambda: named_output(value))
             return
-        parts = {"value": in_words(value), "types": in_words(RAISED)}
+        parts = {"value": in_words(value, RAISED)}
         self.add("output", name, parts, ["", 0, "", self.places.of(value.frames)])
 
     def end(self) -> None:
@@ -235,14 +234,11 @@ class Recorder:
         """A random draw of the traced code."""
         at = self.places.nearest(3)
         if at is not None and not self.stepping and readable(value):
-            shape = types_of({"draw": value})
-            self.add("draw", name, {"shape": shape, "value": part(value)}, at)
+            self.add("draw", name, {"value": part(value)}, at)
 
     def write(self, name: str, tensor: Any) -> None:
         """A tensor written in place without a gradient: target networks, buffers, gradients."""
         if self.stepping or not torch.is_tensor(tensor) or not readable(tensor):
-            return
-        if not tensor.is_floating_point():
             return
         if torch.is_grad_enabled() and tensor.requires_grad:
             return
@@ -252,7 +248,7 @@ class Recorder:
             self._append_to_last("write", name, tensor, at, lambda place: (place[0], place[2]))
 
     def data(self, array: Any) -> None:
-        """An array that becomes a tensor."""
+        """An array, or a list, that becomes a tensor."""
         at = self.places.nearest(3)
         if at is not None and not self.stepping:
             # arrays of one line are one event: the fields of a minibatch
@@ -263,8 +259,7 @@ class Recorder:
         added = part(value)
 
         def values() -> Dict[str, Any]:
-            shape = "x".join(map(str, value.shape)) or "scalar"
-            return {f"value {self.names().get(id(value), shape)}": value}
+            return {f"value {self.names().get(id(value), types_of(value))}": value}
 
         if last is not None and last["kind"] == kind and same(last["at"]) == same(at):
             last["parts"]["value"] = joined([last["parts"]["value"], added])
@@ -276,9 +271,9 @@ class Recorder:
         """An event with all parameters registered since the last one: how networks begin."""
         alive = [p for p in (reference() for reference in self._new) if p is not None]
         self._new.clear()
-        arrays = [as_array(p) for p in alive if torch.is_tensor(p) and readable(p)]
-        if arrays:
-            parts = {"value": parts_of(arrays)}
+        tensors = [p for p in alive if torch.is_tensor(p) and readable(p)]
+        if tensors:
+            parts = {"value": parts_of(tensors)}
 
             def values() -> Dict[str, Any]:
                 names = self.names()
@@ -466,7 +461,7 @@ class Recorder:
             if compiling():
                 return through(original, *arguments, **options)
             given = arguments[0] if arguments else None
-            if self.inside or not isinstance(given, np.ndarray) or given.size < 2:
+            if self.inside or not _is_data(given):
                 return through(original, *arguments, **options)
             self.inside = True
             try:
@@ -524,6 +519,13 @@ class Recorder:
                 self._new.append(self._parameters[id(parameter)])
 
         self.on_exit(register(Hook(registered)).remove)
+
+
+def _is_data(value: Any) -> bool:
+    """Whether it holds several numbers that are no tensor yet."""
+    if isinstance(value, np.ndarray):
+        return value.size > 1
+    return isinstance(value, (list, tuple)) and len(value) > 1 and readable(value)
 
 
 def named_by_adapters() -> Tuple[List[str], List[str], Dict[str, str]]:

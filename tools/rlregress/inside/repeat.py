@@ -39,6 +39,7 @@ import torch
 from rlregress.inside import bindings, leaves, values_read, written_by_calls
 from rlregress.inside.bindings import Binding
 from rlregress.inside.copies import Copies
+from rlregress.inside.handed_locals import HandedLocals, NamesRead
 from rlregress.inside.leaves import Described
 from rlregress.inside.perturbed import Arguments, Perturbation, perturbations
 from rlregress.inside.values_read import Statement, Values, Watch
@@ -187,6 +188,7 @@ class Call:
         joint: answers a question about the old version of this function where all functions that
             differ have their old code; None: it cannot.
         known: names in the new version's file.
+        read: returns the variables that somebody reads from ``locals()``.
     """
 
     def __init__(
@@ -199,10 +201,12 @@ class Call:
         variables: Dict[str, Any],
         joint: Callable[[Callable[[Code], bool]], Optional[bool]],
         known: Collection[str] = (),
+        read: Callable[[], NamesRead] = dict,
     ) -> None:
         self.old, self.new = old, new
         self._names, self._near = names, near
         self._variables, self._joint, self._known = variables, joint, known
+        self._read = read
         self._fixed = set(old.given) | set(new.given)
         self._states = _States()
         # what differs between the versions is no argument
@@ -292,11 +296,12 @@ class Call:
                 perturbation, found, waiting = smaller, less, smaller.smaller()
         return perturbation, found
 
-    def _described(self, arguments: Arguments) -> Described:
+    @staticmethod
+    def _described(arguments: Arguments, unread: Any = None) -> Described:
         """What arguments consist of, all together."""
         found = Described()
         for name, value in arguments.items():
-            found.add(leaves.described(value, name))
+            found.add(leaves.described(value, name, unread=unread))
         return found
 
     def _arguments(self) -> Arguments:
@@ -374,8 +379,9 @@ class Call:
             writings.begin()
         result, error, error_text = None, "", ""
         watch = Watch(getattr(code.function, "__code__", None), code.differing)
+        handed = HandedLocals(self._read)
         try:
-            with _at_most(self._limit), warnings.catch_warnings():
+            with handed, _at_most(self._limit), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 result = watch.run(code.call, arguments)
         except TooLong:
@@ -390,10 +396,10 @@ class Call:
             self._states.set()
         # fluent methods return their object, which is described as an argument
         others = {id(v): n for n, v in arguments.items() if leaves.leaf(v) is None}
-        found = leaves.described(result, RESULT, others)
+        found = leaves.described(result, RESULT, others, handed.unread)
         with bindings.meanwhile(code.bound):
             found.update(_gradients(result, arguments))
-        found.add(self._described(arguments))
+        found.add(self._described(arguments, handed.unread))
         found.update(states)
         if writings is None:
             return _Outcome(error, error_text, found, watch.values)
@@ -656,10 +662,18 @@ def _first(differing: Dict[str, Tuple[Any, Any]]) -> Optional[Difference]:
         else:
             hard.append(path)
             flips = flips and same
-    path = hard[0] if hard else next(iter(numbers))
+    # another type says more than another number, and an error more than that nothing is returned
+    retyped = [path for path in hard if _are_retyped(*differing[path])]
+    path = ((hard if "error" in differing else retyped) or hard or list(numbers))[0]
     first, second = differing[path]
     words = _words(first, second)
     return Difference(path, words[0], words[1], not hard, bool(hard) and flips, numbers)
+
+
+def _are_retyped(first: Any, second: Any) -> bool:
+    """Whether two leaves are values of another type or shape."""
+    arrays = [leaf is not None and isinstance(leaf[1], np.ndarray) for leaf in (first, second)]
+    return any(arrays) and None not in (first, second) and not _are_same(first, second)
 
 
 def _are_same(first: Any, second: Any) -> bool:
@@ -693,7 +707,7 @@ def _words(first: Any, second: Any) -> Tuple[str, str]:
             for value, array in zip((first, second), arrays)
         )
     if first[0] != second[0] or first[1].shape != second[1].shape:
-        return tuple(f"{value[0]} {list(value[1].shape)}" for value in (first, second))  # type: ignore[return-value]
+        return first[0], second[0]
     with np.errstate(all="ignore"):
         unequal = ~((first[1] == second[1]) | ((first[1] != first[1]) & (second[1] != second[1])))
     places = np.argwhere(unequal)[:_PRINTED] if first[1].ndim else [()]

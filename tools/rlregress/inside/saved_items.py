@@ -59,7 +59,8 @@ def _size(value: Any) -> List[Any]:
 def _words(value: Any) -> Any:
     """A value without parts in words; None: it has parts."""
     if isinstance(value, torch.Tensor):
-        return f"tensor of {_numbers(events.as_array(value), str(value.dtype))}"
+        kind = " ".join(["tensor", *events.placement_of(value)])
+        return f"{kind} of {_numbers(events.as_array(value), str(value.dtype))}"
     if isinstance(value, np.ndarray) and value.dtype != object:
         return f"array of {_numbers(value, value.dtype.str)}"
     if isinstance(value, (torch.dtype, torch.device, np.dtype)):

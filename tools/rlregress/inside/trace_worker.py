@@ -8,13 +8,14 @@ traced code), ``distributions`` and ``trees`` (more of it, which differs between
 releases, and importable packages), ``steps`` (environment steps to record, 0: all), ``lines``
 (whether to note what is reached; a list of files and functions: the lines of those, and of others
 that they are entered), ``plain`` (seconds; seed only, and record nothing: whether an error is the
-training's own), and either ``script`` (path) with ``arguments`` and ``first`` (entries of
-the path of modules that go before its folder), or ``framework``, ``algorithm`` and ``seed`` of a
-built-in training, with ``scenario`` if it is one of ``baselines/scenarios``. ``named``: numbers of
-events that get what they consist of by name. ``unit``: number of the event whose numbers are moved
-by one unit in the last place, and a seed. ``moved``: further
-importable packages that differ, of which it is noted what is executed. ``swap`` puts other
-code into functions first; see ``inside.swap``.
+training's own), and either ``script`` (path) with ``arguments`` and ``first`` (entries of the path
+of modules that go before its folder), or ``framework``, ``algorithm`` and ``seed`` of a built-in
+training, with ``scenario`` if it is one of ``baselines/scenarios``. ``timed``: of a ``plain`` one,
+whether its memories are ``large``, ``after``, a file that it waits for, and ``until``, how long.
+``named``: numbers of events that get what they consist of by name. ``unit``: number of the event
+whose numbers are moved by one unit in the last place, and a seed. ``moved``: further importable
+packages that differ, of which it is noted what is executed. ``swap`` puts other code into functions
+first; see ``inside.swap``.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ import numpy as np
 import torch
 
 from rlregress import missing_packages
+from rlregress.frameworks import memory_sizes
 from rlregress.frameworks.base import Unsupported
 from rlregress.inside import error_origin, events, loading, swap
 from rlregress.inside.activity import Activity
@@ -182,6 +184,20 @@ def _file(module: str) -> str:
     return str(getattr(loaded, "__file__", None) or "")
 
 
+def _take_turn(job: Dict[str, Any]) -> None:
+    """Make ready what is not timed, and wait until the other version has had its turn."""
+    if job["timed"]["large"]:
+        memory_sizes.enlarge()
+    for package in job.get("packages", []):
+        # one that cannot be imported says so in the training
+        with contextlib.suppress(Exception):
+            importlib.import_module(package)
+    while job["timed"]["after"] and not os.path.exists(job["timed"]["after"]):
+        if time.time() > job["timed"]["until"]:
+            raise TimeoutError("the other version had no turn in time")
+        time.sleep(0.01)
+
+
 def record(job: Dict[str, Any]) -> Dict[str, Any]:
     """Run the job under a recorder, write the trace, return its header."""
     prepare(job)
@@ -197,6 +213,8 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
 
         roots.extend(frameworks.get(job["framework"]).code_folders())
     places = events.Places(roots)
+    if job.get("timed"):
+        _take_turn(job)
     plain = int(job.get("plain", 0))
     named = job.get("named", ())
     moved = job.get("unit")

@@ -93,6 +93,8 @@ _STANDINGS = {
 OLD_FILES, NEW_FILES = "old files do not load", "new files do not load with the old version"
 #: how the words on a module begin that was imported, and of which nothing that changed was used.
 IMPORTED = "imported"
+#: how the words on a training begin in which values first differ in their types.
+OTHER_TYPES = "other types or shapes"
 #: how the words on a requirement that is gone begin.
 _GONE = "no longer installed"
 #: names of one kind in a headline.
@@ -383,11 +385,15 @@ def _differences(counted: Sequence[Entry]) -> list[tuple[str, list[str]]]:
     saved = [e for e in counted if e.kind == SAVED and e.state == DIFFERS]
     files = {why: [e.short for e in saved if e.reason.startswith(why)]
              for why in (OLD_FILES, NEW_FILES, LOADED_ALIKE)}  # fmt: skip
+    retyped = [entry for entry in counted if entry.reason.startswith(OTHER_TYPES)]
+    named = _names([*violated, *retyped])
     lost, alike = files[OLD_FILES] + files[NEW_FILES], files[LOADED_ALIKE]
     rows = [
         ("Regressed", [entry.short for entry in violated]),
         ("The new version fails", _of(counted, (TRAINING, SCRIPT), (NEW_FAILS,))),
-        ("Differ", [n for n in _of(counted, checks, (DIFFERS,)) if n not in _names(violated)]),
+        (OTHER_TYPES.capitalize(), [f"{entry.short} ({entry.reason.partition(': ')[2]})"
+                                    for entry in retyped[:1]] + [e.short for e in retyped[1:]]),
+        ("Differ", [n for n in _of(counted, checks, (DIFFERS,)) if n not in named]),
         ("Culprit", [entry.short for entry in counted if entry.culprit]),
         ("Differ when called", [entry.short for entry in counted if entry.kind in CODE
                                 and (entry.state == BEYOND

@@ -58,9 +58,6 @@ _KINDS = {
 #: the same, where the part says more than the kind.
 _PARTS = {
     "size": "the optimiser is given another number of tensors, or of parameters in them",
-    "keys": "the loss returns other keys, shapes or types",
-    "types": "what is handed out has other names, shapes or types",
-    "shape": "a random draw has another shape or type",
     "values": "the loss module returns other values on the same data and parameters",
 }
 #: entries and parameters that are named.
@@ -72,7 +69,9 @@ _OUTPUT = "the vector environment, normaliser or collector returns other values"
 _DRAWS = "random draws, such as minibatch sampling"
 
 
-def _numbers(part: Part) -> str:
+def _numbers(part: Part, types: bool = False) -> str:
+    if types:
+        return part.types
     if part.text:
         return part.text
     text = ", ".join(f"{x:.9g}" for x in part.values)
@@ -80,9 +79,9 @@ def _numbers(part: Part) -> str:
     return f"[{text}]{norm}" if len(part.values) != 1 else text
 
 
-def value(event: Event, part: str) -> str:
-    """What was recorded of a part of an event; empty if it has none of that name."""
-    return _numbers(event.parts[part]) if part in event.parts else ""
+def value(event: Event, part: str, types: bool = False) -> str:
+    """What was recorded of a part of an event, or its types; empty if it has none of that name."""
+    return _numbers(event.parts[part], types) if part in event.parts else ""
 
 
 def event(event: Event) -> str:
@@ -95,7 +94,7 @@ def event(event: Event) -> str:
 def divergence(first: Divergence, title: str = "first difference") -> list[str]:
     """The first difference: what it is, both lines, both values, what came just before."""
     meaning = _PARTS.get(first.part, _KINDS[first.kind])
-    if first.a is not None and first.a.kind == "output" and first.part not in ("types", ""):
+    if first.a is not None and first.a.kind == "output" and first.part:
         meaning = _OUTPUT
     if first.a is not None and first.a.kind == "reset":
         meaning = "an episode begins with another observation: another seed or environment"
@@ -103,6 +102,8 @@ def divergence(first: Divergence, title: str = "first difference") -> list[str]:
         meaning = _KINDS["module"]
     if first.a is not None and first.a.kind == "final":
         meaning = "every event is the same, but the networks end with other parameters or buffers"
+    if first.types:
+        meaning = first.types
     lines = [f"{title} ({first.kind}): {meaning}"]
     for side, side_event in (("A", first.a), ("B", first.b)):
         if side_event is None:
@@ -110,8 +111,7 @@ def divergence(first: Divergence, title: str = "first difference") -> list[str]:
             none = "nothing of that name" if of_name else "the trace has ended"
             lines.append(f"  {SHORT[side]}: {none}")
             continue
-        what = f": {first.part} {value(side_event, first.part) or 'nothing'}" if first.part else ""
-        lines.append(f"  {SHORT[side]}: {event(side_event)}{what}")
+        lines.append(f"  {SHORT[side]}: {event(side_event)}{_value(first, side_event)}")
         above = [f"{c.file}:{c.line} in {c.function}" for c in side_event.callers]
         if above:
             how = "raised in" if side_event.error else "called from"
@@ -126,6 +126,12 @@ def divergence(first: Divergence, title: str = "first difference") -> list[str]:
         lines.append("  just before, the same on both versions:")
         lines += [f"    {event(side_event)}" for side_event in first.before]
     return lines
+
+
+def _value(first: Divergence, event: Event) -> str:
+    if not first.part:
+        return ""
+    return f": {first.part} {value(event, first.part, bool(first.types)) or 'nothing'}"
 
 
 def _growth(growth: Sequence[Growth]) -> list[str]:
@@ -181,8 +187,9 @@ def comparison(comparison: Comparison, a: Trace, b: Trace) -> list[str]:
             lines.append(
                 f"  differences of rounding began before it: {event(comparison.rounding.a)}"
             )
-    if comparison.interface is not None and comparison.interface is not comparison.first:
-        lines += divergence(comparison.interface, "also")
+    for more in (comparison.interface, comparison.numbers):
+        if more is not None and more is not comparison.first:
+            lines += divergence(more, "also")
     if comparison.growth:
         lines += _growth(comparison.growth)
     for side in ("A", "B"):

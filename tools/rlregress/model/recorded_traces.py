@@ -23,13 +23,14 @@ def in_words(labels: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A recorded value: equal digests are equal bits; the numbers explain a difference.
+    """A recorded value: equal digests are equal types and bits; the rest explains a difference.
 
     Attributes:
         norm: of all numbers; None if they are none.
         values: the first ones.
         shadow: two random projections of all of them; empty where ``values`` are all of them.
         text: of a part that is words.
+        types: names, Python types, dtypes, shapes, devices and layouts; see ``events.types_of``.
     """
 
     digest: str
@@ -37,6 +38,7 @@ class Part:
     values: tuple[float, ...]
     shadow: tuple[float, ...] = ()
     text: str = ""
+    types: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,7 +161,8 @@ def _words_of(part: Part) -> str:
 
 
 def difference(a: Part, b: Part) -> float:
-    """Relative size of the difference, from the numbers that were kept; infinite if they say none.
+    """Relative size of the difference, from the numbers that were kept; infinite if they say none,
+    and of other types, which are no rounding.
 
     The gap of norms, first values and projections, over the norm: an estimate of the norm of the
     difference over the norm.
@@ -167,7 +170,7 @@ def difference(a: Part, b: Part) -> float:
     if a.digest == b.digest:
         return 0.0
     pairs = [*zip(a.values, b.values, strict=False), *zip(a.shadow, b.shadow, strict=False)]
-    if a.norm is None or b.norm is None or not pairs:
+    if a.norm is None or b.norm is None or not pairs or a.types != b.types:
         return math.inf
     if len(a.values) != len(b.values) or len(a.shadow) != len(b.shadow):
         return math.inf
@@ -179,8 +182,39 @@ def difference(a: Part, b: Part) -> float:
     if not all(math.isfinite(number) for pair in pairs for number in pair):
         return math.inf
     gap, scale = max(abs(x - y) for x, y in pairs), max(a.norm, b.norm)
-    # another digest of the same numbers: another type or shape, or digits that are not kept
+    # another digest of the same numbers: digits that are not kept
     return gap / scale if scale else 0.0
+
+
+def other_types(old: str, new: str) -> str:
+    """Return in words which types and names differ first; empty: they are the same.
+
+    Args:
+        old, new: of ``events.types_of``.
+    """
+    if old == new:
+        return ""
+    one, other = ([_typed(item) for item in types.split("; ")] for types in (old, new))
+    names, new_names = ([name for name, _ in items] for items in (one, other))
+    known = dict(other)
+    # values of one line, such as the fields of a minibatch, have no names
+    after = [of for _, of in other] if names == new_names else [known.get(*row) for row in one]
+    for (name, of), new_of in zip(one, after, strict=True):
+        if of != new_of:
+            where = f"{name}: " if name else ""
+            return f"{where}{new_of} where the old version has {of}"
+    only = [[n for n in mine if n not in theirs] or [f"{len(mine)} values"]
+            for mine, theirs in ((new_names, names), (names, new_names))]  # fmt: skip
+    return f"{_OTHER_NAMES}{', '.join(only[0])} where the old version has {', '.join(only[1])}"
+
+
+#: how the words on names begin that only one version has.
+_OTHER_NAMES = "other names: "
+
+
+def _typed(item: str) -> tuple[str, str]:
+    name, colon, of = item.rpartition(": ")
+    return (name, of) if colon else ("", item)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,16 +251,28 @@ class Divergence:
 
     @property
     def gap(self) -> float:
-        """Relative size of the difference; infinite for other events."""
+        """Relative size of the difference; infinite for other events and other types."""
         if self.a is None or self.b is None or not self.part:
             return math.inf
         one, other = self.a.parts.get(self.part), self.b.parts.get(self.part)
         return math.inf if one is None or other is None else difference(one, other)
 
     @property
+    def types(self) -> str:
+        """In words, which types differ; empty: none, or other events."""
+        if self.a is None or self.b is None or self.part not in self.b.parts:
+            return ""
+        return other_types(self.a.parts[self.part].types, self.b.parts[self.part].types)
+
+    @property
+    def retypes(self) -> bool:
+        """Whether a value of the same name has another type."""
+        return bool(self.types) and not self.types.startswith(_OTHER_NAMES)
+
+    @property
     def ratio(self) -> float | None:
         """B over A of the first values, or of the norms, where that is a number."""
-        if self.a is None or self.b is None or not self.part:
+        if self.a is None or self.b is None or not self.part or self.types:
             return None
         return _ratio(self.a.parts.get(self.part), self.b.parts.get(self.part))
 
@@ -272,6 +318,7 @@ class Comparison:
         equal: events that were the same to the bit before the first difference.
         rounding: where arithmetic had parted by a rounding before ``first``, if it had.
         interface: where names, types or shapes differ first, if they do.
+        numbers: where numbers or order diverge after ``first``, which is another type.
     """
 
     verdict: str
@@ -282,6 +329,7 @@ class Comparison:
     equal: int = 0
     rounding: Divergence | None = None
     interface: Divergence | None = None
+    numbers: Divergence | None = None
 
     @property
     def in_logs_only(self) -> bool:

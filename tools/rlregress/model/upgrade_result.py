@@ -206,6 +206,7 @@ class Moved:
         missing: label of the side that does not have it, or that cannot make it.
         returns: in words, the first of a policy's episodes that differs, and what all return on
             both sides, with the 95 % interval of the difference.
+        types: in words, which types of observations, rewards or flags differ.
     """
 
     environment: str
@@ -215,11 +216,71 @@ class Moved:
     note: str = ""
     missing: str = ""
     returns: str = ""
+    types: str = ""
+
+    @property
+    def words(self) -> str:
+        """How the two sides differ."""
+        gap = f"by {self.at_first:.3g} at first and {self.largest:.3g} at most"
+        what = self.types if self.types and not self.largest else gap
+        more = [self.types] if what is gap else []
+        return "; ".join(
+            filter(None, [f"from step {self.step} on, {what}", *more, self.note, self.returns])
+        )
 
     @property
     def moves(self) -> bool:
         """Whether the two sides differ; one that a side cannot make was not checked."""
         return self.step is not None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """Time and memory of a training on both versions; a hint.
+
+    Attributes:
+        name: of the training.
+        turns: of both versions that were timed.
+        low, high: 95 % interval of the CPU time of the new version over that of the old one.
+        memory: growth after import, in MiB, of the old and of the new version.
+        why: the time was not measured; empty: it was.
+    """
+
+    name: str
+    turns: int = 0
+    low: float = 0.0
+    high: float = 0.0
+    memory: tuple[float, float] = (0.0, 0.0)
+    why: str = ""
+
+    @property
+    def slower(self) -> bool:
+        """Whether the new version takes more time, by more than processes differ by themselves."""
+        return not self.why and self.low > _NO_SLOWER
+
+    @property
+    def larger(self) -> bool:
+        """Whether the new version takes more memory, by more than processes differ."""
+        old, new = self.memory
+        return new - old > max(_NO_LARGER, 0.1 * old)
+
+    @property
+    def ratio(self) -> str:
+        """The time of the new version over that of the old one, in words."""
+        if self.why:
+            return f"not measured, {self.why}"
+        slower = ", slower" if self.slower else ""
+        middle = (self.low * self.high) ** 0.5
+        return f"x{middle:.2f} ({self.low:.2f} to {self.high:.2f}){slower}"
+
+    def __str__(self) -> str:
+        old, new = self.memory
+        memory = f", memory {old:.0f} -> {new:.0f} MiB" if self.larger else ""
+        return f"{self.name} {self.ratio}{memory}"
+
+
+#: ratio of times, and difference in MiB, up to which two processes of one version differ.
+_NO_SLOWER, _NO_LARGER = 1.03, 8.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -467,6 +528,7 @@ class OfFramework:
         returns: verdict of the trainings on the new version; None: not trained.
         stored: algorithms with baseline runs, by which returns are judged.
         hunks: function -> its lines of both sides, with those around what differs.
+        costs: time and memory of trainings that execute changed code.
         judgement: of this framework's entries alone.
     """
 
@@ -490,6 +552,7 @@ class OfFramework:
     returns: ReturnsVerdict | None = None
     stored: frozenset[str] = frozenset()
     hunks: Mapping[Changed, Hunk] = field(default_factory=dict)
+    costs: tuple[Cost, ...] = ()
     judgement: Judgement = field(init=False)
 
     def __post_init__(self) -> None:
@@ -598,7 +661,7 @@ class OfScript:
         held: the script on both sides, or why it could not be compared.
         executions: how it went through the pieces of code that differ and that it executes.
         entries: of the list of differences, the script's own and those of the code it may run.
-        causes, differences, proof, hunks: as of a framework.
+        causes, differences, proof, hunks, costs: as of a framework.
         names: where it names what is gone or incompatible; None: nothing is.
         judgement: of the script's entries alone.
     """
@@ -611,6 +674,7 @@ class OfScript:
     proof: MutationTest | None = None
     hunks: Mapping[Changed, Hunk] = field(default_factory=dict)
     names: ScriptNames | None = None
+    costs: tuple[Cost, ...] = ()
     judgement: Judgement = field(init=False)
 
     def __post_init__(self) -> None:
@@ -691,6 +755,12 @@ class Upgrade:
             compared = sum(entry.state not in model.UNCHECKED for entry in own)
             tallies[name] = Tally(checked=compared, all=len(own))
         return {name: tally for name, tally in tallies.items() if tally.all}
+
+    @property
+    def costs(self) -> tuple[Cost, ...]:
+        """Time and memory of trainings that execute changed code."""
+        own = self.script.costs if self.script is not None else ()
+        return (*(cost for of in self.frameworks for cost in of.costs), *own)
 
     @property
     def traced(self) -> list[Traced]:

@@ -54,6 +54,7 @@ def as_json(result: Upgrade) -> dict[str, Any]:
         "frameworks": {of.name: _plain(result, of) for of in result.frameworks},
         "script": _script(result.script),
         "physics": [asdict(moved) for moved in result.physics],
+        "costs": [asdict(cost) for cost in result.costs],
     }
 
 

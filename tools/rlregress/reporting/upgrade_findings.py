@@ -105,7 +105,7 @@ def findings(result: Upgrade, repository: PinnedRepository) -> list[Finding]:
             WARNING,
             "physics",
             f"{moved.environment} moves differently",
-            f"from step {moved.step} on, by {moved.largest:.3g} at most",
+            moved.words,
             *repository.pin(sorted(result.pinned)),
         )
         for moved in result.physics

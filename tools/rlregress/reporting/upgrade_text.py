@@ -22,6 +22,7 @@ from rlregress.model.upgrade_result import (
     UNKNOWN_CODE,
     Cause,
     ChangedDetail,
+    Cost,
     Details,
     Finding,
     Moved,
@@ -125,9 +126,17 @@ def _summary(result: Upgrade) -> list[str]:
     if result.physics:
         moved = sum(m.moves for m in result.physics)
         text.append(f"- physics: {moved} of {len(result.physics)} environments differ")
+    if result.costs:
+        text.append(f"- {costs_line(result.costs)}")
     if result.stale:
         text.append(f"- accepted entries that match nothing any more: {some(list(result.stale))}")
     return text
+
+
+def costs_line(costs: Iterable[Cost]) -> str:
+    """Return what trainings that execute changed code cost on the new version, beside the old."""
+    words = "; ".join(str(cost) for cost in costs)
+    return f"CPU time, new over old (a hint; rlregress check --throughput proves it): {words}"
 
 
 def _reasons(result: Upgrade) -> list[str]:
@@ -460,13 +469,7 @@ def _proof(proof: MutationTest) -> list[str]:
 
 def _physics(moved: Sequence[Moved]) -> list[str]:
     text = ["## Physics", "", "The same seeds and actions on both versions:", ""]
-    text += [
-        f"- {m.environment}: differs from step {m.step} on, by {m.at_first:.3g} at first and "
-        f"{m.largest:.3g} at most{f' ({m.note})' if m.note else ''}"
-        f"{f'; {m.returns}' if m.returns else ''}"
-        for m in moved
-        if m.step is not None
-    ]
+    text += [f"- {m.environment}: differs {m.words}" for m in moved if m.step is not None]
     for title, names in (
         ("the same to the bit", [m.environment for m in moved if not m.moves and not m.note]),
         ("on neither version", [m.environment for m in moved if m.note == "on neither side"]),

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from rlregress.model.recorded_traces import Comparison, Divergence, Event, Trace
 from rlregress.tracing.align import event_differences
-from rlregress.tracing.trace_comparison import EXACT, GROWN, INCIDENTAL, KINDS, WORDS
+from rlregress.tracing.trace_comparison import EXACT, GROWN, INCIDENTAL, KINDS
 
 #: copies of the old version, and how many times further than those the new one may go.
 COPIES, FURTHER = 8, 4.0
@@ -30,7 +30,9 @@ def begin(found: Comparison) -> int | None:
     first = found.rounding or found.first
     if found.verdict == "equal" or first is None or first.a is None or first.b is None:
         return None
-    if first.part in (*EXACT, *WORDS, "") or first.a.kind in INCIDENTAL or first.gap > _SMALL:
+    if found.interface is not None or first.part in (*EXACT, ""):
+        return None
+    if first.a.kind in INCIDENTAL or first.gap > _SMALL:
         return None
     return first.a.index
 
@@ -95,7 +97,7 @@ def _departs(
         if number >= len(new) or old[number].key != new[number].key:
             return number, ""
         for part, gap in event_differences(old[number], new[number]):
-            if part in EXACT or part in WORDS or gap > limit:
+            if part in EXACT or gap > limit:
                 return number, part
     if len(limits) == len(old) != len(new):
         return len(old), ""

@@ -34,13 +34,11 @@ KINDS = {
     ("step", "observation"): "environment",
     ("step", "reward"): "environment",
     ("step", "flags"): "environment",
-    ("output", "types"): "interface",
     ("output", "value"): "data",
     ("output", "observation"): "environment",
     ("output", "reward"): "environment",
     ("output", "flags"): "environment",
     ("output", "last"): "environment",
-    ("loss", "keys"): "interface",
     ("loss", "values"): "loss",
     ("data", "value"): "data",
     ("parameters", "value"): "initialisation",
@@ -54,9 +52,7 @@ KINDS = {
     ("final", "buffers"): "parameters",
 }
 #: parts that no rounding moves by more than a rounding, however long the training has gone on.
-EXACT = frozenset({"learning_rate", "size", "flags", "shape"})
-#: parts that say names, types and shapes. Where they differ, numbers may still be the same.
-WORDS = frozenset({"keys", "types"})
+EXACT = frozenset({"learning_rate", "size", "flags"})
 #: events that move nothing by themselves, and the kind of their differences.
 INCIDENTAL = {"module": "module", "log": "logs", "file": "files", "printed": "printed"}
 #: those of them that a user reads afterwards, whichever part of them repeats itself.
@@ -80,8 +76,6 @@ class _Walk:
         self.interface = None if generated else _output_divergence(beside_a, beside_b)
         self.rounding: Divergence | None = None
         self.worst = 0.0
-        #: the same numbers in another type or shape, if they were.
-        self.retyped: Divergence | None = None
         #: the first extra event that trains something: acquitted if networks end alike.
         self.trains: Divergence | None = None
         #: the first extra event that is not acquitted yet, and equal steps of optimisers since.
@@ -112,8 +106,7 @@ class _Walk:
             return self._ended("diverged", divergence)
         if self.interface is not None:
             return self._ended("diverged", self.interface)
-        first = self.rounding or self.retyped
-        return self._ended("close" if first is not None else "equal", first)
+        return self._ended("equal" if self.rounding is None else "close", self.rounding)
 
     def _at_the_end(self) -> Divergence | None:
         """What the networks say in the end, which shows what no event does."""
@@ -122,6 +115,7 @@ class _Walk:
             # without it nothing acquits an update that only one side has made
             return self.trains
         part, gap = self._worst(x, y)
+        self._note_types(x, y, tuple(self.a[-3:]))
         self.compared += 1
         if not part:
             self.equal += self._so_far_equal()
@@ -149,8 +143,12 @@ class _Walk:
 
     def _ended(self, verdict: str, first: Divergence | None) -> Comparison:
         rounding = self.rounding if first is not self.rounding else None
+        numbers = None
         if verdict == "diverged":
             self.losses.follow(self.a[self.i :], self.b[self.j :])
+            if self.interface is not None and self.interface.retypes:
+                # what comes after another type may come from it
+                first, numbers = self.interface, first if first is not self.interface else None
         return Comparison(
             verdict=verdict,
             compared=self.compared,
@@ -160,19 +158,18 @@ class _Walk:
             equal=self.equal,
             rounding=rounding,
             interface=self.interface,
+            numbers=numbers,
         )
 
     def _so_far_equal(self) -> bool:
-        return self.rounding is None and self.retyped is None and self.interface is None
+        return self.rounding is None and self.interface is None
 
     def _next(self) -> Divergence | None:
         """Go on by one event or one alignment; the divergence if there is no going on."""
         x, y = self.heads()
         if x is not None and y is not None and _comparable(x, y):
+            self._note_types(x, y, tuple(self.a[max(0, self.i - 3) : self.i]))
             part, gap = self._worst(x, y)
-            if part in WORDS:
-                self._count_words(part)
-                return None
             if self._passes(part, gap):
                 self._count(x, part, gap)
                 return None
@@ -185,11 +182,13 @@ class _Walk:
         return self._diverged(self.here("order", ""), math.inf)
 
     def _worst(self, x: Event, y: Event) -> tuple[str, float]:
-        """The first part that no rounding explains, or else the first that differs at all."""
-        differing = event_differences(x, y)
-        if differing and differing[0][0] in WORDS:
-            # values of other names, types or shapes are others in any case
-            return differing[0]
+        """The first part that no rounding explains, or else the first that differs at all.
+
+        Values of other names, types or shapes are others in any case: later events show whether
+        the numbers diverge.
+        """
+        retyped = _retyped(x, y)
+        differing = [row for row in event_differences(x, y) if row[0] not in retyped]
         beyond = [name for name in differing if not self._passes(*name)]
         return (beyond or differing or [("", 0.0)])[0]
 
@@ -201,21 +200,20 @@ class _Walk:
         # rounding that has grown, not a difference of its own that comes on top
         return gap < GROWN and gap <= JUMP * self.worst
 
-    def _count_words(self, part: str) -> None:
-        """Note other names, types or shapes and go on: whether the numbers part will be seen."""
-        self.compared += 1
-        if self.interface is None:
-            self.interface = self.here("interface", part)
-        self.i, self.j = self.i + 1, self.j + 1
+    def _note_types(self, x: Event, y: Event, before: tuple[Event, ...]) -> None:
+        """Note the first other type of a name that both have, or else the first other name."""
+        if self.interface is not None and self.interface.retypes:
+            return
+        for part in _retyped(x, y):
+            found = Divergence(kind="interface", part=part, a=x, b=y, before=before)
+            if self.interface is None or found.retypes:
+                self.interface = found
+                return
 
     def _count(self, x: Event, part: str, gap: float) -> None:
         self.compared += 1
         if part and self.rounding is None:
-            divergence = self.here(self._kind(x, self.b[self.j], part), part)
-            if gap > 0.0:
-                self.rounding = divergence
-            elif self.retyped is None:
-                self.retyped = divergence
+            self.rounding = self.here(self._kind(x, self.b[self.j], part), part)
         self.worst = max(self.worst, gap)
         self.equal += self._so_far_equal()
         if part and x.kind == "backward":
@@ -282,6 +280,15 @@ class _Walk:
         if pair[0] is None or pair[1] is None:
             return False
         return pair[0].digests != pair[1].digests
+
+
+def _retyped(x: Event, y: Event) -> list[str]:
+    """Return the parts of both events whose names, types or shapes differ."""
+    return [
+        name
+        for name, part in x.parts.items()
+        if name in y.parts and part.types != y.parts[name].types
+    ]
 
 
 def _comparable(x: Event, y: Event) -> bool:

@@ -32,10 +32,7 @@ KINDS = (
 #: of an event, the parts in the order in which one follows from the other.
 CAUSAL = {
     "step": ("action", "observation", "reward", "flags"),
-    "output": ("types", "value", "observation", "reward", "flags", "last"),
-    "draw": ("shape", "value"),
-    "loss": ("keys", "values"),
-    "module": ("keys", "values"),
+    "output": ("value", "observation", "reward", "flags", "last"),
     "final": ("parameters", "buffers"),
     "optimizer": ("size", "parameters", "gradient", "learning_rate", "update"),
 }
@@ -66,12 +63,13 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_part(value: Sequence[Any]) -> bool:
-    if not 4 <= len(value) <= 5:
+    if len(value) != 6:
         return False
-    digest, norm, values, shadow, text = [*value, ""][:5]
+    digest, norm, values, shadow, text, types = value
     return (
         isinstance(digest, str)
         and isinstance(text, str)
+        and isinstance(types, str)
         and (norm is None or _is_number(norm))
         and isinstance(values, list)
         and isinstance(shadow, list | None)
@@ -80,7 +78,9 @@ def _is_part(value: Sequence[Any]) -> bool:
 
 
 _Place = tuple[Line, Natural, Line]
-_Part = Annotated[list[Any], expected("a digest, a norm, first values and projections", _is_part)]
+_Part = Annotated[
+    list[Any], expected("digest, norm, first values, projections, words and types", _is_part)
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,12 +201,12 @@ def _event(index: int, row: _Row) -> Event:
         callers=tuple(Place(file=f, line=n, function=name) for f, n, name in callers),
         named={name: _part(*part) for name, part in row.named.items()},
     )
-    error = made.is_answer and "types" in parts and parts["types"].text == RAISED
+    error = made.is_answer and "value" in parts and parts["value"].types == RAISED
     return replace(made, error=parts["value"].text) if error else made
 
 
 def _part(
-    digest: str, norm: Any, values: list[Any], shadow: list[Any] | None, text: str = ""
+    digest: str, norm: Any, values: list[Any], shadow: list[Any] | None, text: str, types: str
 ) -> Part:
     return Part(
         digest=digest,
@@ -214,6 +214,7 @@ def _part(
         values=tuple(float(x) for x in values),
         shadow=tuple(float(x) for x in shadow or ()),
         text=_in_one_line(text),
+        types=_in_one_line(types),
     )
 
 

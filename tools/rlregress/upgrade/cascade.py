@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -37,6 +38,7 @@ from rlregress.upgrade import (
     cached_folders,
     closures,
     compared_trainings,
+    costs,
     coverage,
     direct_calls,
     entries,
@@ -528,6 +530,9 @@ def _framework(
         sides, executions, left, traces[1], diverged, found.folders("new"), options.until(1.0)
     )
     held = direct_calls.rounded(held, causes_, executions)
+    executing = {name for execution in executions for name in execution.trainings}
+    spent = time.time() - options.begun
+    costs_ = costs.measured(sides, trainings, held, lost, executing, spent)
     name = adapter.full_name
     checks = entries.of_trainings(held, lost, same, name)
     # of the others it is not known which of the changed functions they could do without
@@ -570,6 +575,7 @@ def _framework(
         differences=differences,
         proof=proof,
         hunks=attribution.side_by_side(listed, executed),
+        costs=costs_,
     )  # fmt: skip
     return made, ran
 
@@ -632,6 +638,10 @@ def _script(
     executions = direct_calls.called(
         sides, executions, [script], b, causes_.values(), found.folders("new")
     )
+    both, neither = ([held], []) if isinstance(held, Traced) else ([], [held])
+    executing = {name for execution in executions for name in execution.trainings}
+    spent = time.time() - options.begun
+    costs_ = costs.measured(sides, [script], both, neither, executing, spent)
     proof = None
     if options.prove and isinstance(held, Traced):
         executed = [execution for execution in executions if execution.trainings]
@@ -649,6 +659,7 @@ def _script(
         proof=proof,
         hunks=attribution.side_by_side(differences, executed_lines),
         names=names_in_script.search(path, broken) if broken else None,
+        costs=costs_,
     )
     return made, ran
 

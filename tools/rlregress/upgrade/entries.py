@@ -76,6 +76,8 @@ def of_traced(traced: Traced, framework: str, kind: str = model.TRAINING) -> Ent
     """A training that ran on both sides."""
     state, reason = _traced_state(traced)
     first = traced.comparison.first
+    if first is not None and first.types and first.b is not None and not reason:
+        reason = f"{model.OTHER_TYPES}: {first.types}, {first.b.place} in {first.b.function}"
     parted = []
     if first is not None:
         # by how much, too: another divergence may begin at the same place
@@ -227,9 +229,7 @@ def _environment(shift: Moved) -> Entry:
     if shift.missing:
         state, reason = model.CANNOT, f"{_SIDES[shift.missing]}: {shift.note}"
     elif shift.moves:
-        more = f"; {shift.returns}" if shift.returns else ""
-        words = f"from step {shift.step} on, by up to {shift.largest:.3g}{more}"
-        state, reason = model.DIFFERS, words
+        state, reason = model.DIFFERS, shift.words
     elif shift.note:
         state, reason = model.NO_EFFECT, shift.note
     return Entry(

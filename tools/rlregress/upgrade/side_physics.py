@@ -3,8 +3,11 @@ of policies that were trained once on other versions."""
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -13,6 +16,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from rlregress import suite
+from rlregress.model.recorded_traces import other_types
 from rlregress.model.upgrade_result import Moved
 from rlregress.tracing.recording_processes import Side
 from rlregress.upgrade import side_process
@@ -31,7 +35,19 @@ EPISODES = 20
 
 def compared(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[Moved]:
     """What fixed actions led to on both sides."""
-    return [_moved(id, a[id], b[id]) for id in a]
+    return [_with_types(_moved(id, a[id], b[id]), a[id], b[id]) for id in a]
+
+
+def _with_types(moved: Moved, a: Mapping[str, Any], b: Mapping[str, Any]) -> Moved:
+    """Return it with the types that differ, which the numbers do not show."""
+    pairs = zip_longest(a.get("types", ()), b.get("types", ()), fillvalue=(math.inf, ""))
+    for (row, old), (new_row, new) in pairs:
+        if (row, old) != (new_row, new) and not moved.note:
+            step = int(min(row, new_row))
+            first = step if moved.step is None else min(step, moved.step)
+            words = other_types(old, new) if old and new else ""
+            return replace(moved, step=first, types=words or "types change at another step")
+    return moved
 
 
 def policies() -> list[Path]:

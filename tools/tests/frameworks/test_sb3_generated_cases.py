@@ -25,7 +25,7 @@ def shown(call: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = option_variants.events_of("", call())
-    return {name: (events.part(item), events.types_of({"": item})) for name, item in found.items()}
+    return {name: events.part(item) for name, item in found.items()}
 
 
 @pytest.mark.parametrize("part", every(2, sorted(PARTS)))

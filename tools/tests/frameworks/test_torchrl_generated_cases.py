@@ -44,7 +44,7 @@ def shown(call: Any) -> Any:
         found = option_variants.events_of("", call_once(call))
     finally:
         torch.set_rng_state(state)
-    return {name: (events.part(item), events.types_of({"": item})) for name, item in found.items()}
+    return {name: events.part(item) for name, item in found.items()}
 
 
 @pytest.mark.parametrize("part", every(3, sorted(PARTS)))

@@ -23,7 +23,7 @@ def final(recorder):
 
 def of(tensors):
     """One part of tensors."""
-    return parts_of([tensor.detach().numpy() for tensor in tensors])
+    return parts_of(list(tensors))
 
 
 def test_the_last_event_is_the_networks_as_they_are_left(tmp_path):

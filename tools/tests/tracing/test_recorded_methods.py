@@ -97,8 +97,12 @@ def test_what_a_vector_environment_hands_out_is_an_event(recorder):
         ("step", "environment 1"),
         ("output", "VectorEnv.step"),
     ]
-    words = recorder.events[-1]["parts"]["types"][4]
-    assert words == "flags [bool 2, bool 2]; observation float32 2x4; reward float64 2"
+    types = {name: part[5] for name, part in recorder.events[-1]["parts"].items()}
+    assert types == {
+        "observation": "float32 array 2x4",
+        "reward": "float64 array 2",
+        "flags": "list of 2 bool array 2",
+    }
 
 
 @pytest.mark.nightly
@@ -144,7 +148,7 @@ def test_what_a_framework_normalises_is_an_event(recorder):
         "VecEnv.step_wait",
         "VecNormalize.normalize_obs",
     ]
-    assert "observation float32 2x8" in recorder.events[-2]["parts"]["types"][4]
+    assert recorder.events[-2]["parts"]["observation"][5] == "float32 array 2x8"
 
 
 def test_what_torchrl_collects_is_an_event(recorder):
@@ -157,7 +161,7 @@ def test_what_torchrl_collects_is_an_event(recorder):
     assert len(batches) == 2
     assert sum(name.endswith(".iterator") for name in names) == 2
     assert sum("EnvBase.step" in name for name in names) == 8
-    assert "observation float32 4x4" in recorder.events[-1]["parts"]["types"][4]
+    assert "observation: float32 tensor 4x4" in recorder.events[-1]["parts"]["value"][5]
 
 
 def test_a_class_is_watched_when_its_module_is_imported(tmp_path, monkeypatch):
@@ -231,7 +235,8 @@ def test_what_a_loss_module_returns_is_an_event(recorder):
     Policy()(torch.ones(3, 2))
     assert told(recorder, "loss") == [("loss", "Whole 0")]
     (event,) = [e for e in recorder.events if e["kind"] == "loss"]
-    assert event["parts"]["keys"][4] == "entropy float64 scalar; loss_value float32 scalar"
+    types = "entropy: float64 tensor scalar; loss_value: float32 tensor scalar"
+    assert event["parts"]["values"][5] == types
     assert event["at"][2] == "forward"
     assert event["at"][1] == Whole.forward.__code__.co_firstlineno
     assert event["at"][3][0][2] == "test_what_a_loss_module_returns_is_an_event"
@@ -239,10 +244,8 @@ def test_what_a_loss_module_returns_is_an_event(recorder):
 
 def returned(found, text, number):
     """A trace whose second event is what a loss module returns."""
-    parts = {
-        "keys": Part(digest=text, norm=None, values=(), shadow=(), text=text),
-        "values": Part(digest=f"{number!r}", norm=abs(number), values=(number,)),
-    }
+    digest = f"{text} {number!r}"
+    parts = {"values": Part(digest=digest, norm=abs(number), values=(number,), types=text)}
     rows = list(found.events)
     rows[1] = replace(rows[1], kind="loss", name="L 0", parts=parts)
     return replace(found, events=tuple(rows))
@@ -250,22 +253,21 @@ def returned(found, text, number):
 
 def test_other_keys_of_a_loss_are_a_difference_of_their_own():
     """Neither a rounding before nor equal numbers after excuse them; the report shows both."""
-    a = returned(made("bbobo", [1, 1, 1, 1, 1]), "loss float32 scalar", 1.0)
-    b = returned(made("bbobo", [1 + 1e-7, 1, 1, 1, 1]), "loss float64 scalar", 1.0)
+    a = returned(made("bbobo", [1, 1, 1, 1, 1]), "loss: float32 tensor scalar", 1.0)
+    b = returned(made("bbobo", [1 + 1e-7, 1, 1, 1, 1]), "loss: float64 tensor scalar", 1.0)
     found = compare(a, b)
     assert found.verdict == "diverged"
     assert found.first is not None
-    assert (found.first.kind, found.first.part) == ("interface", "keys")
+    assert (found.first.kind, found.first.part) == ("interface", "values")
     text = "\n".join(explain.comparison(found, a, b))
-    assert "first difference (interface): the loss returns other keys, shapes or types" in text
-    assert "loss float32 scalar" in text
-    assert "loss float64 scalar" in text
+    words = "loss: float64 tensor scalar where the old version has float32 tensor scalar"
+    assert f"first difference (interface): {words}" in text
 
 
 def test_other_keys_hide_no_other_numbers():
     """Where numbers part later, that is the first difference, and the keys are named beside it."""
-    a = returned(made("bbobo", [1, 1, 1, 1, 1]), "loss float32 scalar", 1.0)
-    b = returned(made("bbobo", [1, 1, 1, 2, 1]), "entropy float32 scalar", 3.0)
+    a = returned(made("bbobo", [1, 1, 1, 1, 1]), "loss: float32 tensor scalar", 1.0)
+    b = returned(made("bbobo", [1, 1, 1, 2, 1]), "entropy: float32 tensor scalar", 3.0)
     found = compare(a, b)
     assert found.first is not None
     assert (found.first.kind, found.equal) == ("loss", 1)

@@ -394,3 +394,79 @@ def test_copies_are_whole_and_apart():
 def test_more_repetitions_are_as_close_as_the_limits_say():
     """The limits of rounding are those of STATISTICS: eight repetitions at least."""
     assert repeat.REPEATS >= 8
+
+
+def _stored(memory, value):
+    memory["image"] = np.zeros((4, 2), np.uint8)
+    memory["image"][0] = value
+
+
+def _stored_as_floats(memory, value):
+    memory["image"] = np.zeros((4, 2))
+    memory["image"][0] = value
+
+
+def _stored_as_lists(memory, value):
+    memory["image"] = [[value] * 2, [0] * 2, [0] * 2, [0] * 2]
+
+
+def _stored_flat(memory, value):
+    memory["image"] = np.zeros((8,), np.uint8)
+    memory["image"][:2] = value
+
+
+def _stored_as_a_tensor(memory, value):
+    memory["image"] = torch.zeros((4, 2), dtype=torch.uint8)
+    memory["image"][0] = value
+
+
+def _stored_and_wrong(memory, value):
+    memory["first"] = value + 1
+    memory["image"] = np.zeros((4, 2))
+
+
+def _stored_otherwise(memory, value):
+    memory["image"] = np.full((4, 2), 0, dtype="u1")
+    memory["image"][:1, :] = value
+
+
+@pytest.mark.parametrize(
+    ("new", "words"),
+    [
+        (_stored_as_floats, "float64 array 4x2"), (_stored_as_lists, "object list of 4"),
+        (_stored_flat, "uint8 array 8"), (_stored_as_a_tensor, "uint8 tensor 4x2"),
+        (_stored_and_wrong, "float64 array 4x2"),
+    ],
+)  # fmt: skip
+def test_another_type_is_named_before_other_values(new, words):
+    """Dtype, shape and Python type of what a call leaves behind, whatever the values."""
+    differs = examined(_stored, new, memory={}, value=7)["differs"]
+    assert (differs["path"], differs["old"], differs["new"]) == (
+        "memory['image']",
+        "uint8 array 4x2",
+        words,
+    )
+
+
+def _sums(values):
+    return values.sum()
+
+
+def _sums_as_an_array(values):
+    return np.asarray(values.sum())
+
+
+def _sums_as_a_number(values):
+    return float(values.sum())
+
+
+@pytest.mark.parametrize("new", [_sums_as_an_array, _sums_as_a_number])
+def test_a_scalar_of_another_kind_differs(new):
+    """A scalar of NumPy, an array without axes and a number of Python are three types."""
+    differs = examined(_sums, new, values=np.ones(3))["differs"]
+    assert (differs["path"], differs["old"]) == ("the result", "float64")
+
+
+def test_what_is_stored_otherwise_in_the_same_type_is_the_same():
+    """Another way to make an array of the same type differs in nothing."""
+    assert "differs" not in examined(_stored, _stored_otherwise, memory={}, value=7)

@@ -9,7 +9,7 @@ import pytest
 
 from rlregress.inside import events
 from rlregress.model import explain
-from rlregress.model.recorded_traces import Event, Part, Trace, difference
+from rlregress.model.recorded_traces import Event, Part, Trace, difference, other_types
 from rlregress.tracing import trace_comparison, trace_reader
 from rlregress.tracing.trace_comparison import compare
 
@@ -293,24 +293,87 @@ def test_a_rounding_of_one_part_hides_no_other_part():
     assert (found.first.kind, found.first.part) == ("schedule", "learning_rate")
 
 
-def test_the_same_numbers_of_another_type_excuse_nothing():
-    """Another type is close, and a difference of half a percent after it is one of its own."""
+def retyped(found, number, types):
+    """A trace with other types of an event."""
+    rows = list(found.events)
+    ((name, part),) = rows[number].parts.items()
+    rows[number] = replace(rows[number], parts={name: replace(part, digest=types, types=types)})
+    return replace(found, events=tuple(rows))
 
-    def beside(number):
-        a, b = made("bbo", [1, 1, 1]), made("bbo", [1, number, 1])
-        (first, *rest) = b.events
-        retyped = replace(
-            first, parts={"loss": Part(digest="another type", norm=1.0, values=(1.0,))}
-        )
-        return compare(a, replace(b, events=(retyped, *rest)))
 
-    assert (beside(1).verdict, beside(1).equal) == ("close", 0)
-    assert beside(1.005).verdict == "diverged"
-    # a rounding that comes after it is the difference that is named
-    rounding = beside(1 + 1e-7).first
-    assert rounding is not None
-    assert rounding.a is not None
-    assert rounding.a.index == 1
+@pytest.mark.parametrize("number", [1, 1 + 1e-7, 1.005])
+def test_another_type_is_the_first_difference_whatever_the_numbers(number):
+    """The same numbers of another type, and others after it, are a difference of the type."""
+    a = retyped(made("bbo", [1, 1, 1]), 0, "uint8 array 3")
+    found = compare(a, retyped(made("bbo", [1, number, 1]), 0, "float64 array 3"))
+    assert (found.verdict, found.equal) == ("diverged", 0)
+    assert found.first is not None
+    assert (found.first.kind, found.first.part, found.first.ratio) == ("interface", "loss", None)
+    assert (found.numbers is not None) == (number == 1.005)
+    (title, old, new, *_) = explain.divergence(found.first)
+    words = "float64 array 3 where the old version has uint8 array 3"
+    assert title == f"first difference (interface): {words}"
+    assert old.endswith("loss uint8 array 3")
+    assert new.endswith("loss float64 array 3")
+
+
+@pytest.mark.parametrize(
+    ("letter", "kind"), [("f", "interface"), ("l", "logs"), ("m", "module"), ("d", "interface"),
+                         ("w", "interface"), ("s", "interface"), ("o", "interface")],
+)  # fmt: skip
+def test_another_type_is_never_rounding(letter, kind):
+    """Of final networks, logs, modules, draws, writes, steps and optimisers, with equal numbers."""
+    kinds = {"l": "log", "m": "module"}
+    a, b = (made("bb" + ("b" if letter in kinds else letter), [1, 1, 1]) for _ in range(2))
+    rows = [replace(side.events[2], kind=kinds.get(letter, side.events[2].kind)) for side in (a, b)]
+    a, b = (replace(s, events=(*s.events[:2], r)) for s, r in zip((a, b), rows, strict=True))
+    found = compare(retyped(a, 2, "float32 array 3"), retyped(b, 2, "float64 array 3"))
+    assert found.verdict == "diverged"
+    assert found.first is not None
+    assert found.first.kind == kind
+    assert "float64 array 3 where" in explain.divergence(found.first)[0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("a: int; b: float", "a: int; b: bool", "b: bool where the old version has float"),
+        ("a: int; b: float", "b: bool; c: int", "b: bool where the old version has float"),
+        ("a: int", "a: int; b: bool", "other names: b where the old version has 1 values"),
+        ("int; float", "int; bool", "bool where the old version has float"),
+        ("a: int", "a: int", ""),
+    ],
+)
+def test_other_types_are_named_before_other_names(old, new, words):
+    """By name, and by place where values have no names."""
+    assert other_types(old, new) == words
+
+
+REPLAY = """
+import numpy as np, torch
+memory = {memory}
+taken = memory[:4]
+loss = (torch.nn.Linear(3, 1)(torch.tensor(taken).float()) ** 2).mean()
+loss.backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("memory", "verdict"),
+    [
+        ("np.zeros((9, 3), np.uint8)", "equal"),
+        ("np.zeros((9, 3))", "diverged"),
+        ("np.zeros((9, 3), np.uint8).tolist()", "diverged"),
+        ("np.array([[0] * 3] * 9, dtype='u1')", "equal"),
+    ],
+)
+def test_a_memory_of_another_type_is_no_rounding(tmp_path, memory, verdict):
+    """A memory of floats, or a list, in place of bytes differs; one that is made otherwise not."""
+    a, b = (
+        traced(tmp_path, "import torch; torch.manual_seed(0)" + REPLAY.format(memory=text), name)
+        for text, name in (("np.zeros((9, 3), np.uint8)", "a"), (memory, "b"))
+    )
+    assert compare(a, b).verdict == verdict
 
 
 def named(found, *names):
@@ -523,7 +586,7 @@ def test_a_training_that_differs_differs_in_more_than_its_logs(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("size=8)", "size=9)", "a random draw has another shape or type"),
+        ("size=8)", "size=9)", "int64 array 9 where the old version has int64 array 8"),
         ("reset(seed=3)", "reset(seed=4)", "begins with another observation: another seed"),
     ],
 )

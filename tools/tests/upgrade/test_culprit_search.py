@@ -161,8 +161,9 @@ def answers(*raised, **values):
             line=0,
             function="",
             parts={
-                "value": words(str(value)),
-                "types": words(RAISED if isinstance(value, str) else "value float"),
+                "value": replace(
+                    words(str(value)), types=RAISED if isinstance(value, str) else "float"
+                )
             },
             callers=above,
             error=value if isinstance(value, str) else "",

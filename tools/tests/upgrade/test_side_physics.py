@@ -93,3 +93,37 @@ def test_both_sides_play_every_policy(tmp_path):
     named = {f"{name} under a trained policy" for name in POLICIES}
     assert played.keys() == {"CartPole-v1", *named}
     assert not any("error" in of for of in played.values())
+
+
+class _Pole(CartPoleEnv):
+    """An environment whose observations or rewards are of another type."""
+
+    def __init__(self, observation=np.float32, reward=float):
+        super().__init__()
+        self._observation, self._reward = observation, reward
+
+    def step(self, action):
+        observation, reward, *rest = super().step(action)
+        return observation.astype(self._observation), self._reward(reward), *rest
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"observation": np.float64}, "observation: float64 array 4 where the old version has f"),
+        ({"reward": np.float64}, "reward: float64 scalar where the old version has float"),
+        ({}, ""),
+    ],
+)
+def test_observations_and_rewards_of_another_type_differ(monkeypatch, given, words):
+    """The numbers are the same; the type is named, and the environment counts as different."""
+    made = iter([_Pole(), _Pole(**given)])
+    monkeypatch.setattr(physics_worker.gymnasium, "make", lambda _: next(made))
+    old, new = (physics_worker.trajectory("x", 30) for _ in range(2))
+    assert old["rows"] == new["rows"]
+    (moved,) = side_physics.compared({"x": old}, {"x": new})
+    assert moved.types.startswith(words)
+    assert moved.moves == bool(words)
+    (entry,) = of_environments([moved])
+    assert (entry.state == "differs") == bool(words)
+    assert words in entry.reason

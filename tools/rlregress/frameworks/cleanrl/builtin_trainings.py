@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, Mapping
 
+from rlregress.frameworks import memory_sizes
 from rlregress.frameworks.cleanrl.running import run_script
 from rlregress.frameworks.cleanrl.script_sources import Source
 
@@ -34,7 +35,9 @@ SETTINGS: Dict[str, Dict[str, Any]] = {
 def _training(algorithm: str, source: Source) -> Any:
     def training(make_env: Callable[..., Any], seed: int) -> None:
         path = source.script(f"{algorithm}_continuous_action").path
-        run_script(path, {**SETTINGS[algorithm], "seed": seed}, make_env=make_env)
+        run_script(
+            path, {**memory_sizes.sized(SETTINGS[algorithm]), "seed": seed}, make_env=make_env
+        )
 
     return training
 

@@ -9,6 +9,7 @@ import numpy as np
 from stable_baselines3.common.noise import NormalActionNoise
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
+from rlregress.frameworks import memory_sizes
 from rlregress.frameworks.sb3 import gyms, user_code
 from rlregress.frameworks.sb3.scenario_request import algorithm_named, made
 
@@ -68,7 +69,7 @@ def ppo() -> Dict[str, Any]:
 def off_policy() -> Dict[str, Any]:
     """Arguments of an algorithm that learns from a replay buffer; its rate falls."""
     # 2 x 50 rows: the buffer is full after half of the training
-    return {
+    arguments = {
         "buffer_size": 100,
         "learning_starts": 20,
         "batch_size": 16,
@@ -76,6 +77,7 @@ def off_policy() -> Dict[str, Any]:
         "policy_kwargs": {"net_arch": [16, 16]},
         "learning_rate": user_code.linear(1e-3),
     }
+    return memory_sizes.sized(arguments)
 
 
 def noise() -> NormalActionNoise:

@@ -11,6 +11,7 @@ import gymnasium
 import numpy as np
 from torchrl.envs import GymWrapper
 
+from rlregress.frameworks import memory_sizes
 from rlregress.frameworks.base import TrainingRequest
 from rlregress.frameworks.torchrl.collection import transitions
 from rlregress.frameworks.torchrl.training import train
@@ -59,7 +60,7 @@ SETTINGS: Dict[str, Dict[str, Any]] = {
 
 def _training(algorithm: str) -> Any:
     def training(make_env: Callable[..., Any], seed: int) -> None:
-        settings = SETTINGS[algorithm]
+        settings = memory_sizes.sized(SETTINGS[algorithm])
         steps = 3 * settings.get("rollout_steps", 60)
         request = TrainingRequest(algorithm, make_env, settings, total_steps=steps, seed=seed)
         trained = train(request)

@@ -74,7 +74,7 @@ def page(result: Upgrade, facts: Facts) -> str:
         sections += _framework(result, of, name, facts.command)
     if result.script is not None:
         sections.append(_script(result.script, facts.command))
-    sections += [_physics(result), _not_executed(result), _sides(result)]
+    sections += [_physics(result), _costs(result), _not_executed(result), _sides(result)]
     return pages.page(facts, cards(result, facts), sections)
 
 
@@ -440,7 +440,13 @@ def _script(result: OfScript, command: str) -> Section:
 
 def _physics(result: Upgrade) -> Section:
     rows = [
-        [m.environment, m.step, f"{m.at_first:.3g}", f"{m.largest:.3g}", m.returns or m.note]
+        [
+            m.environment,
+            m.step,
+            f"{m.at_first:.3g}",
+            f"{m.largest:.3g}",
+            "; ".join(filter(None, (m.types, m.returns or m.note))),
+        ]
         for m in result.physics
         if m.step is not None
     ]
@@ -454,6 +460,18 @@ def _physics(result: Upgrade) -> Section:
     if missing := [f"{m.environment}: {m.note}" for m in result.physics if m.missing]:
         parts.append(Folded("Could not be compared", [missing]))
     return Section("physics", "Physics", "The same seeds and actions on both versions.", parts)
+
+
+def _costs(result: Upgrade) -> Section:
+    rows = [
+        [cost.name, cost.ratio, cost.turns, f"{cost.memory[0]:.0f} -> {cost.memory[1]:.0f}"]
+        if cost.turns
+        else [cost.name, cost.ratio, 0, ""]
+        for cost in result.costs
+    ]
+    head = ("training", "CPU time, new over old (95 % interval)", "turns", "memory in MiB")
+    lead = "A hint: rlregress check --throughput measures many runs."
+    return Section("costs", "Time and memory", lead, [Table(head, rows)] if rows else [])
 
 
 def _not_executed(result: Upgrade) -> Section:

@@ -1,0 +1,25 @@
+"""How many rows the replay memories of built-in trainings have: few, or as many as users'.
+
+A traced training fills its memory twice within seconds. What it costs to copy or to search a memory
+shows only in a large one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Mapping
+
+#: the default of most frameworks.
+LARGE = 1_000_000
+_NAMES = ("buffer_size", "replay_size")
+_large = False
+
+
+def enlarge() -> None:
+    """Let the trainings of this process have large memories."""
+    global _large
+    _large = True
+
+
+def sized(settings: Mapping[str, Any]) -> Dict[str, Any]:
+    """Return settings of a traced training, with a large memory where it is to be large."""
+    return {name: LARGE if _large and name in _NAMES else value for name, value in settings.items()}

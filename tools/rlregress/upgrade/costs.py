@@ -1,0 +1,149 @@
+"""Time and memory of trainings that execute changed code: both versions in turns, unrecorded.
+
+A hint, not a verdict: ``rlregress check --throughput`` measures many runs. The two versions are
+timed one after the other, again and again, so that what else the machine does slows down both.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from scipy.special import stdtrit
+
+from rlregress.errors import UserError
+from rlregress.model.recorded_traces import NotTraced, Trace, Traced
+from rlregress.model.upgrade_result import Cost
+from rlregress.tracing import child_processes, recording_processes, trace_reader
+from rlregress.tracing.recording_processes import Side
+from rlregress.upgrade.compared_trainings import Training
+from rlregress.upgrade.sides import Sides
+
+#: turns of both versions, the first of which warms up; those that count, at least.
+_TURNS, _LEAST = 9, 3
+#: share of the time that the upgrade has taken so far, and seconds that a short one may take.
+_SHARE, _SECONDS = 0.1, 15.0
+#: an interval of the ratio that is wider says nothing.
+_WIDEST = 0.1
+#: CPU time without a recorder, of that with one: a guess, to choose what fits into the time.
+_PLAIN = 0.5
+
+
+def measured(
+    sides: Sides,
+    trainings: Iterable[Training],
+    held: Iterable[Traced],
+    lost: Iterable[NotTraced],
+    executing: Collection[str],
+    taken: float,
+) -> tuple[Cost, ...]:
+    """Return the costs of the shortest training of each algorithm that executes changed code.
+
+    Args:
+        held, lost: the trainings that were compared, and those that could not be.
+        executing: names of those that execute changed code.
+        taken: seconds that the upgrade has taken so far.
+    """
+    one_sided = [
+        Cost(name=training.name, why="recorded on one version only")
+        for training in lost
+        if len(training.sides) == 1
+    ]
+    chosen: dict[str, Traced] = {}
+    for training in sorted(held, key=lambda item: (not item.plain, len(item.b.events))):
+        if training.proved and training.name in executing:
+            chosen.setdefault(training.algorithm, training)
+    seconds = max(_SHARE * taken, _SECONDS)
+    fitting: list[str] = []
+    left = seconds
+    for training in chosen.values():
+        needed = (1 + _LEAST) * _PLAIN * sum(_cpu(trace) for trace in (training.a, training.b))
+        if needed < left or not fitting:
+            fitting.append(training.name)
+            left -= needed
+    too_long = "it would take more than a tenth of the time of the upgrade"
+    late = [Cost(name=t.name, why=too_long) for t in chosen.values() if t.name not in fitting]
+    wanted = [training for training in trainings if training.name in fitting]
+    found = sides.between(_timed, wanted, seconds).result() if wanted else []
+    return (*found, *late, *one_sided)
+
+
+def _cpu(trace: Trace) -> float:
+    return float(trace.header.get("cpu_seconds", 0.0))
+
+
+def _timed(
+    sides: tuple[Side, Side], _: object, trainings: Sequence[Training], seconds: float
+) -> list[Cost]:
+    """Return what trainings cost on both versions, as many turns as there is time for."""
+    until = time.time() + seconds
+    with TemporaryDirectory(prefix="rlregress-costs-") as made, ThreadPoolExecutor(2) as pool:
+        jobs: tuple[list[dict[str, Any]], ...] = ([], [])
+        previous = ""
+        for turn in range(_TURNS):
+            for number, training in enumerate(trainings):
+                for side, of_side in enumerate(jobs):
+                    output = str(Path(made) / f"{turn}-{number}-{side}")
+                    # images of a scenario do not fit into the memory of a machine
+                    large = training.job.get("algorithm") == training.name
+                    turns = {"after": previous, "until": until, "large": large}
+                    job = {**training.job, "name": training.name, "output": output,
+                           "plain": math.ceil(seconds) + 60, "timed": turns,
+                           "first": len(sides[side].paths)}  # fmt: skip
+                    of_side.append(job)
+                    previous = output
+        list(pool.map(_run, sides, jobs, [until, until], [made, made], "ab"))
+        return [
+            _cost(training.name, Path(made), number) for number, training in enumerate(trainings)
+        ]
+
+
+def _run(side: Side, jobs: Sequence[Mapping[str, Any]], until: float, made: str, mark: str) -> None:
+    path = Path(made) / f"jobs-{mark}.json"
+    path.write_text(json.dumps({"jobs": jobs, "until": until}), encoding="utf-8")
+    folder = None if jobs[0].get("script") else made
+    command = recording_processes.start("batch", side, path)
+    child_processes.follow(command, side.environment(), folder, lambda _: None)
+
+
+def _cost(name: str, made: Path, number: int) -> Cost:
+    headers = []
+    for turn in range(1, _TURNS):
+        try:
+            pair = [trace_reader.load(made / f"{turn}-{number}-{side}") for side in (0, 1)]
+        except UserError:
+            # time was over
+            break
+        headers.append([trace.header for trace in pair])
+    if len(headers) < _LEAST:
+        return Cost(name=name, why="too few repetitions in a tenth of the time of the upgrade")
+    if any(header["failure"] for pair in headers for header in pair):
+        return Cost(name=name, why="it fails without a recorder")
+    seconds, memory = (
+        np.array([[float(header[key]) for header in pair] for pair in headers])
+        for key in ("cpu_seconds", "grown_mib")
+    )
+    low, high = interval(seconds)
+    wide = high / low > 1 + _WIDEST
+    why = f"the interval of the ratio, {low:.2f} to {high:.2f}, is too wide" if wide else ""
+    # the least that a version needs is its own: more is what else the process did
+    old, new = memory.min(axis=0).tolist()
+    return Cost(name=name, turns=len(headers), low=low, high=high, why=why, memory=(old, new))
+
+
+def interval(seconds: np.ndarray) -> tuple[float, float]:
+    """Return the 95 % interval of the new version's time over the old one's.
+
+    Args:
+        seconds: [turns, 2], each of the old and of the new version.
+    """
+    ratios = np.log(np.maximum(seconds[:, 1], 1e-3) / np.maximum(seconds[:, 0], 1e-3))
+    half = stdtrit(len(ratios) - 1, 0.975) * ratios.std(ddof=1) / len(ratios) ** 0.5
+    return math.exp(ratios.mean() - half), math.exp(ratios.mean() + half)

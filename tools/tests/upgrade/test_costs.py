@@ -1,0 +1,130 @@
+"""Time and memory of trainings on both versions: in turns, with an interval, as a hint."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from rlregress.inside import events, trace_worker
+from rlregress.model.recorded_traces import Comparison, NotTraced, Trace, Traced
+from rlregress.model.upgrade_result import Cost
+from rlregress.reporting.upgrade_text import costs_line
+from rlregress.tracing.recording_processes import Side
+from rlregress.upgrade import costs
+from rlregress.upgrade.compared_trainings import Training
+
+
+def test_an_interval_holds_the_ratio_as_often_as_it_says():
+    """In 95 % of 4000 samples, whatever the machine does to both versions of a turn."""
+    draw = np.random.default_rng(0)
+    held = 0
+    for _ in range(4000):
+        load = draw.uniform(1.0, 3.0, (5, 1))
+        seconds = load * np.exp(draw.normal([0.0, np.log(1.2)], 0.02, (5, 2)))
+        low, high = costs.interval(seconds)
+        held += low <= 1.2 <= high
+    assert held / 4000 == pytest.approx(0.95, abs=0.012)
+
+
+def timed(folder, pairs, memory=(30.0, 30.0), failure=""):
+    """What comes of a training whose turns took so many seconds on both versions."""
+    for turn, pair in enumerate([pairs[0], *pairs]):
+        for side in (0, 1):
+            header = {"failure": failure, "seeded": [], "lines": {}, "cpu_seconds": pair[side],
+                      "grown_mib": memory[side]}  # fmt: skip
+            events.write(str(folder / f"{turn}-0-{side}"), header, [])
+    return costs._cost("sac", folder, 0)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "memory", "words"),
+    [
+        ([(1.0, 1.5), (2.0, 3.01), (1.0, 1.51)], (30, 30), "x1.50 (1.49 to 1.52), slower"),
+        ([(1.0, 1.0), (1.0, 1.01), (1.0, 0.99)], (30, 30), "x1.00 (0.98 to 1.03)"),
+        ([(1.0, 1.0), (1.0, 1.01), (1.0, 0.99)], (30, 42),
+         "x1.00 (0.98 to 1.03), memory 30 -> 42 MiB"),
+        ([(1.0, 1.0), (1.0, 1.3), (1.0, 0.9)], (30, 30), "not measured, the interval of the ratio"),
+        ([(1.0, 1.0), (1.0, 1.0)], (30, 30), "not measured, too few repetitions"),
+    ],
+)  # fmt: skip
+def test_a_cost_is_told_with_its_interval(tmp_path, pairs, memory, words):
+    """Slower, the same, larger; too wide an interval or too few turns are not measured."""
+    assert str(timed(tmp_path, pairs, memory)).startswith(f"sac {words}")
+
+
+def test_a_training_that_fails_without_a_recorder_has_no_time(tmp_path):
+    """Its time would be that up to the error."""
+    cost = timed(tmp_path, [(1.0, 1.0)] * 3, failure="KeyError")
+    assert (cost.slower, cost.why) == (False, "it fails without a recorder")
+
+
+class _Sides:
+    """Notes what would be timed."""
+
+    def between(self, question, trainings, seconds):
+        self.wanted = [training.name for training in trainings]
+        self.seconds = seconds
+        return self
+
+    def result(self):
+        return [Cost(name=name, turns=3, low=1.0, high=1.0) for name in self.wanted]
+
+
+def traced(name, events_, cpu, verdict="equal"):
+    """A training of so many events and CPU seconds on both versions."""
+    trace = Trace(header={"cpu_seconds": cpu}, events=tuple([None] * events_))
+    return Traced(name=name, comparison=Comparison(verdict=verdict, compared=1), a=trace, b=trace,
+                  repeats=True, notes=())  # fmt: skip
+
+
+def test_the_shortest_training_of_each_algorithm_is_timed_within_a_tenth_of_the_time():
+    """Plain before scenarios; none that differs, that runs no changed code or takes too long."""
+    sides = _Sides()
+    held = [
+        traced("sac", 9, 2.0), traced("sac n_step", 5, 2.0), traced("td3 n_step", 9, 1.0),
+        traced("ppo", 9, 1.0, "diverged"), traced("a2c", 9, 1.0), traced("dqn", 20, 90.0),
+    ]  # fmt: skip
+    trainings = [Training("sb3", training.name, {}) for training in held]
+    lost = [
+        NotTraced(name="ddpg", sides={"A": "not offered"}, supported={"A": False, "B": True}),
+        NotTraced(name="trpo", sides={"A": "x", "B": "x"}, supported={"A": True, "B": True}),
+    ]
+    executing = {training.name for training in held} - {"a2c"}
+    found = costs.measured(sides, trainings, held, lost, executing, 300.0)
+    assert sides.wanted == ["sac", "td3 n_step"]
+    assert sides.seconds == 30.0
+    assert {cost.name: cost.why for cost in found if cost.why} == {
+        "dqn": "it would take more than a tenth of the time of the upgrade",
+        "ddpg": "recorded on one version only",
+    }
+    line = costs_line(found)
+    assert "rlregress check --throughput" in line
+    assert "ddpg not measured, recorded on one version only" in line
+
+
+def test_one_version_waits_until_the_other_has_had_its_turn(tmp_path):
+    """And no longer than there is time for."""
+    job = {"timed": {"after": str(tmp_path / "x"), "until": time.time() + 0.2, "large": False}}
+    with pytest.raises(TimeoutError):
+        trace_worker._take_turn(job)
+    (tmp_path / "x").touch()
+    trace_worker._take_turn({"timed": {**job["timed"], "until": 0.0}})
+
+
+@pytest.mark.nightly
+def test_a_version_that_takes_twice_as_long_is_slower(tmp_path):
+    """The two versions of a script are timed in turns, each in a process of its side."""
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import os, time\nend = time.process_time() + float(os.environ['BUSY'])\n"
+        "while time.process_time() < end:\n    pass\n"
+    )
+    old, new = (
+        Side(label, variables={"BUSY": busy}) for label, busy in (("A", "0.2"), ("B", "0.4"))
+    )
+    training = Training("script", "train.py", {"script": str(script)})
+    (cost,) = costs._timed((old, new), None, [training], 60.0)
+    assert cost.turns >= 3
+    assert cost.slower or "too wide" in cost.why
