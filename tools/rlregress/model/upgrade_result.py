@@ -333,6 +333,7 @@ class PieceExecution:
         algorithms: those that use its class or its file.
         elsewhere: what started the process in which it may run unrecorded; empty: nothing did.
         missed: it ran, and what differs in it did not, or may not have: in words; empty: it did.
+        share: of what differs in it, how much ran.
         calls: what came of its calls; None: it was not called directly.
     """
 
@@ -344,6 +345,7 @@ class PieceExecution:
     algorithms: tuple[str, ...] = ()
     elsewhere: str = ""
     missed: str = ""
+    share: float = 1.0
     calls: Calls | None = None
 
 

@@ -57,6 +57,7 @@ _LISTED = 40
 TITLES = {
     model.NOT_COMPARED: "Executed, but nothing of it is compared",
     model.CANNOT: "Cannot run or be read here",
+    model.IN_PART: "Executed in part, same results",
     model.NEW_FAILS: "The new version fails",
     model.DIFFERS: "Differs",
     model.BEYOND: "Differs on arguments that no training gave",
@@ -75,7 +76,7 @@ def lines(result: Upgrade) -> list[str]:
     a, b = result.a.text, result.b.text
     text = [f"# {a} -> {b}: {result.verdict}", "", f"{headline(result)}", ""]
     text += [*_summary(result), "", *_reasons(result)]
-    text += [*_entries(result, model.UNCHECKED), *_not_probed(result)]
+    text += [*_entries(result, model.INCOMPLETE), *_not_probed(result)]
     text += _entries(result, model.DIFFERENT)
     text += [*_table(result), "", *_sides(result)]
     for of in result.frameworks:
@@ -195,7 +196,7 @@ def titled(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
 
 
 def _listed(entries: Sequence[Entry], state: str) -> list[str]:
-    if state in model.UNCHECKED and len(entries) > _LISTED_SAME:
+    if state in model.INCOMPLETE and len(entries) > _LISTED_SAME:
         return _by_file(entries)
     text: list[str] = []
     limit = _LISTED if state in model.DIFFERENT else _LISTED_SAME

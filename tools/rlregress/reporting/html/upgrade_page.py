@@ -92,7 +92,7 @@ def _whole(result: Upgrade, command: str) -> Card:
         "The upgrade",
         Badge(result.verdict),
         result.judgement.reason,
-        pages.first(_named(result, model.UNCHECKED), _LISTED),
+        pages.first(_named(result, model.INCOMPLETE), _LISTED),
         pages.first(_named(result, model.DIFFERENT), _LISTED),
         (),
         _steps(result, command),
@@ -131,7 +131,8 @@ def _not_judged(of: OfFramework) -> Iterable[str]:
     if others and of.diverged:
         yield f"Returns of {', '.join(others)}: not trained."
     if of.unexecuted:
-        yield f"{counted(len(of.unexecuted), 'changed piece')} of code that nothing executed."
+        pieces = counted(len(of.unexecuted), "changed piece")
+        yield f"{pieces} of code of which no change was executed and compared."
     if of.details.not_probed:
         yield f"{len(of.details.not_probed)} of {of.details.all} details."
     if of.unread:
@@ -209,8 +210,9 @@ def _steps(result: Upgrade, command: str) -> list[Step]:
     ):  # fmt: skip
         without = [part for part in shlex.split(command) if part != "--no-returns"]
         steps.append(Step("Train the new version, where runs are stored:", shlex.join(without)))
-    if any(entry.state in model.UNCHECKED and entry.counts for entry in result.entries):
-        steps.append(_unexecuted(result, command))
+    left = [e for e in result.entries if e.state in model.INCOMPLETE and e.counts]
+    if left:
+        steps.append(_incomplete(left, result, command))
     return steps or [Step("Read what is accepted, documented or repaired; nothing else differs.")]
 
 
@@ -238,14 +240,22 @@ def _lost(result: Upgrade) -> list[str]:
     return [name for name in gone if any(name in reason for reason in missing)]
 
 
-def _unexecuted(result: Upgrade, command: str) -> Step:
-    """How changed pieces that nothing has executed are executed."""
-    checked = result.judgement.coverage
-    left = checked.all - checked.checked
+def _incomplete(left: Sequence[Entry], result: Upgrade, command: str) -> Step:
+    """How to execute the changed pieces that did not run as a whole, or why checks have no result.
+
+    Args:
+        left: what counts and was not checked as a whole.
+    """
+    pieces = [entry for entry in left if entry.kind in model.CHANGES]
+    if not pieces:
+        names = upgrade_text.some([entry.short for entry in left], 3)
+        return Step(f"Read why {counted(len(left), 'check')} gave no result: {names}.")
     idle = model.idle_packages(result.entries)
-    what = f"{counted(left, 'changed piece')}" if left else "part of what was to be compared"
     of = f" of {', '.join(idle)}" if idle else ""
-    text = f"Nothing has executed and compared {what}{of};"
+    were = "was" if len(pieces) == 1 else "were"
+    text = (
+        f"{counted(len(pieces), 'changed piece')}{of} {were} not executed and compared as a whole;"
+    )
     known = {of.module for of in result.frameworks}
     foreign = {name for name in idle if name.replace("-", "_") not in known}
     given = shlex.split(command)
@@ -269,7 +279,7 @@ def _script_card(result: Upgrade, of: OfScript) -> Card:
 def _entries(result: Upgrade) -> Section:
     """Every entry that is not the same, folded by file; of the others how many there are."""
     parts: list[object] = []
-    for state in (*model.UNCHECKED, *model.DIFFERENT, *model.EXECUTED_SAME, *model.WITHOUT_EFFECT):
+    for state in (*model.INCOMPLETE, *model.DIFFERENT, *model.EXECUTED_SAME, *model.WITHOUT_EFFECT):
         own = [entry for entry in result.entries if entry.state == state]
         for title, of_title in upgrade_text.titled(own).items():
             parts.append(Heading(f"{title} ({len(of_title)})"))
@@ -409,7 +419,7 @@ def _one(command: str, training: str) -> str:
 
 
 def _code(of: OfFramework) -> list[object]:
-    idle = {entry.name for entry in of.unexecuted if entry.state != model.NOT_COMPARED}
+    idle = {entry.name for entry in of.unexecuted if not entry.ran}
     parts: list[object] = []
     for heading, ran in (("Never executed", False), ("Executed", True)):
         own = [r for r in of.executions if (" ".join(r.function.key) not in idle) == ran]
