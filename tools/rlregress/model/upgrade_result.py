@@ -567,17 +567,21 @@ class NamedLine:
     Attributes:
         name: dotted path of that.
         file: from the folder of the script.
+        dotted: what the line calls it; begins with a point where an attribute of a value is named.
+        why: what happens to whoever imports it from the new version.
     """
 
     name: str
     file: str
     line: int
     text: str
+    dotted: str = ""
+    why: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScriptNames:
-    """What a script, and the files beside it that it imports, name of what is gone.
+    """What a script, and the files beside it that it imports, name of packages that differ.
 
     Attributes:
         files: that were read, the script first; ``unread``: that could not be.

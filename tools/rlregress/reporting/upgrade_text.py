@@ -400,10 +400,11 @@ def of_names(names: ScriptNames, named: str) -> str:
     """
     unread = f"; {some(list(names.unread))} could not be read" if names.unread else ""
     if names.lines:
-        lines = [f"{of.file}:{of.line} {of.text}" for of in names.lines]
-        count = counted(len(lines), "line")
+        lines = [f"{of.file}:{of.line} {of.text} ({of.why})" for of in names.lines]
+        verb = "names" if len(lines) == 1 else "name"
         return (
-            f"Check {count} that may name what is gone or incompatible: {some(lines, 3)}{unread}."
+            f"Change {counted(len(lines), 'line')} that {verb} what is gone or incompatible: "
+            f"{some(lines, 3)}{unread}."
         )
     files = some(list(names.files), 4) or "the script"
     verb = "name" if len(names.files) > 1 else "names"
@@ -416,8 +417,8 @@ def of_names(names: ScriptNames, named: str) -> str:
 def _names(names: ScriptNames | None) -> list[str]:
     if names is None or not names.lines:
         return []
-    text = ["### Lines that may name what is gone or incompatible", ""]
-    text += [f"- `{of.file}:{of.line}` `{of.name}`: `{of.text}`" for of in names.lines[:_LISTED]]
+    text = ["### Lines that name what is gone or incompatible", ""]
+    text += [f"- `{of.file}:{of.line}` `{of.text}`: {of.why}" for of in names.lines[:_LISTED]]
     if len(names.lines) > _LISTED:
         text.append(f"- and {len(names.lines) - _LISTED} more")
     return [*text, ""]

@@ -649,7 +649,7 @@ def _script(
         differences=differences,
         proof=proof,
         hunks=attribution.side_by_side(differences, executed_lines),
-        names=names_in_script.search(path, broken) if broken else None,
+        names=names_in_script.gone(path, broken, sides) if broken else None,
     )
     return made, ran
 

@@ -195,7 +195,7 @@ def _steps(result: Upgrade, command: str) -> list[Step]:
             )
         )
     elif verdict == model.NEW_FAILS:
-        steps.append(Step("Do not upgrade yet: report the error upstream, with the line above."))
+        steps.append(_failure(result))
     elif violated:
         steps.append(Step("Read the lines that changed, and report them upstream."))
     elif any(entry.state in model.DIFFERENT and entry.counts for entry in result.entries):
@@ -203,7 +203,9 @@ def _steps(result: Upgrade, command: str) -> list[Step]:
     searched = result.script.names if result.script is not None else None
     if searched is not None and searched.lines:
         found = Step(upgrade_text.of_names(searched, ""))
-        steps = [found, *(step for step in steps if step != found)]
+        steps = [*(step for step in steps if step != found), found]
+        if verdict != model.NEW_FAILS:
+            steps.reverse()
     diverged = [of for of in result.frameworks if of.diverged and of.to_train]
     if any(of.returns is None for of in diverged) and verdict in (
         model.CHANGED, model.NEW_FAILS
@@ -214,6 +216,21 @@ def _steps(result: Upgrade, command: str) -> list[Step]:
     if left:
         steps.append(_incomplete(left, result, command))
     return steps or [Step("Read what is accepted, documented or repaired; nothing else differs.")]
+
+
+def _failure(result: Upgrade) -> Step:
+    """The error that ends a script or a training, with its line, and what makes the difference."""
+    failing = [e for e in result.entries if e.state == model.NEW_FAILS]
+    error = next(e for e in failing if e.kind in (model.SCRIPT, model.TRAINING) and e.counts)
+    culprits = [e for e in failing if e.culprit]
+    what = "Change your script" if error.kind == model.SCRIPT else "Do not upgrade yet"
+    text = f"{what}, or report upstream: {error.name} ends in {error.reason}."
+    if culprits:
+        named = upgrade_text.some(
+            [f"{e.short} ({e.summary}, {e.file}:{e.line})" for e in culprits], 3
+        )
+        text += f" It does not with the old code of {named}."
+    return Step(text)
 
 
 def _to_read(result: Upgrade) -> str:
