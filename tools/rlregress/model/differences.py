@@ -39,8 +39,8 @@ NEVER, CANNOT = "never executed", "cannot run here"
 OUTSIDE, NO_EFFECT = "outside of training", "no effect"
 #: what a reader wants first: what could not be checked, then what differs, then what is the same.
 STATES = (
-    NEVER, NOT_COMPARED, CANNOT, IN_PART, NEW_FAILS, DIFFERS, BEYOND, LOGS, CLOSE, OLD_FAILED, ONE_WAY, SAME,
-    OUTSIDE, NO_EFFECT,
+    NEVER, NOT_COMPARED, CANNOT, IN_PART, NEW_FAILS, DIFFERS, BEYOND, LOGS, CLOSE, OLD_FAILED,
+    ONE_WAY, SAME, OUTSIDE, NO_EFFECT,
 )  # fmt: skip
 #: nothing says whether it is the same.
 UNCHECKED = (NEVER, NOT_COMPARED, CANNOT)

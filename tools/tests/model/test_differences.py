@@ -304,9 +304,8 @@ def test_a_headline_tells_an_imported_module_from_one_that_nothing_imports():
         "Ran, but perhaps not where it differs": "step",
     }
     judgement = judge(every, min_coverage=0.0)
-    assert judgement.headline.endswith(
-        f"2 of 5 changed pieces ran, 1 not compared. {'. '.join(f'{t}: {n}' for t, n in titles.items())}."
-    )
+    lists = ". ".join(f"{title}: {name}" for title, name in titles.items())
+    assert judgement.headline.endswith(f"2 of 5 changed pieces ran, 1 not compared. {lists}.")
     assert judgement.states[model.NEVER] == 4
     lists = upgrade_text.titled(every[1:])
     assert {title: [one.short for one in of_it] for title, of_it in lists.items()} == {

@@ -517,6 +517,71 @@ def test_what_calls_a_function_is_said_with_its_conditions(package, name, messag
     assert callers(function(name), [package]) == message
 
 
+FAMILIES = {
+    "ppo.py": """
+from package.buffers import Rollout, shared
+import package.buffers as buffers
+class Agent:
+    buffer: "Rollout | None"
+    def train(self):
+        self.step(); self.buffer.add(1); shared(); {1}.add(2)
+    def step(self): ...
+def make_env(): ...
+ENV = make_env()
+""",
+    "sac.py": """
+from .ppo import Agent as Other
+class Agent:
+    def step(self): ...
+    def learn(self, replay):
+        self.step(); replay.add(3); make_env()
+class Child(Other):
+    def again(self):
+        self.step(); super().train()
+def make_env(): ...
+""",
+    "buffers.py": """
+class Base:
+    def add(self, x): ...
+class Rollout(Base):
+    def __init__(self): self.add(0)
+def shared(): ...
+""",
+    "other.py": """
+from package import buffers
+class Unknown:
+    def add(self, x): self.add(x)
+def use(agent):
+    agent.step(); buffers.shared(); buffers.Rollout()
+""",
+}
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "callers_"),
+    [
+        ("ppo.py", "Agent.step", ["Agent.train (package/ppo.py)", "Child.again (package/sac.py)"]),
+        ("sac.py", "Agent.step", ["Agent.learn (package/sac.py)"]),
+        ("ppo.py", "Agent.train", ["Child.again (package/sac.py)"]),
+        ("ppo.py", "make_env", ["the module (package/ppo.py)"]),
+        ("sac.py", "make_env", ["Agent.learn (package/sac.py)"]),
+        ("buffers.py", "Base.add",
+         ["Rollout.__init__ (package/buffers.py)", "Agent.train (package/ppo.py)"]),
+        ("other.py", "Unknown.add", []),
+        ("buffers.py", "shared", ["use (package/other.py)", "Agent.train (package/ppo.py)"]),
+        ("buffers.py", "Rollout.__init__", ["use (package/other.py)"]),
+    ],
+)  # fmt: skip
+def test_a_function_is_called_only_by_what_can_have_it(tmp_path, file, name, callers_):
+    """A function of the same name of another file or class is another function."""
+    folder = tmp_path / "package"
+    folder.mkdir()
+    for path, text in FAMILIES.items():
+        (folder / path).write_text(text)
+    found = callers(replace(function(name), file=f"package/{file}"), [str(folder)])
+    assert found == [f"may be called by {caller}" for caller in callers_]
+
+
 def test_callers_are_named_of_functions_that_nothing_enters(package):
     """What a training enters needs no hint, and what is gone has no callers on the new version."""
     of = function("Agent.shifted")

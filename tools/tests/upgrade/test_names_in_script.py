@@ -57,7 +57,7 @@ def confirmed(script, names=(READ, INIT, MODULE), old=()):
     ],
 )
 def test_a_line_that_names_what_is_gone_is_found(tmp_path, text, lines):
-    """By an import or an attribute, under whatever name; a name that can be imported is not gone."""
+    """By an import or an attribute, under whatever name, unless the name can be imported."""
     script = tmp_path / "train.py"
     script.write_text(text)
     found = confirmed(script)
