@@ -98,6 +98,8 @@ OLD_FILES, NEW_FILES = "old files do not load", "new files do not load with the 
 IMPORTED = "imported"
 #: how the words on a requirement that is gone begin.
 _GONE = "no longer installed"
+#: how a note on a package that is gone begins that names a function which uses it.
+NEEDED = "needed by "
 #: names of one kind in a headline.
 _NAMED = 3
 

@@ -132,30 +132,28 @@ def _summary(result: Upgrade) -> list[str]:
 
 
 def _reasons(result: Upgrade) -> list[str]:
-    """Why the first training of each framework, or the script, diverges: its culprit and lines."""
+    """Why trainings diverge: each culprit once, with its lines and the trainings it explains."""
     text: list[str] = []
     every: list[OfFramework | OfScript] = [*result.frameworks]
     every += [result.script] if result.script is not None else []
     for of in every:
         held = of.traced if isinstance(of, OfFramework) else (of.held,)
+        explained: dict[str, list[Traced]] = {}
         for traced in held:
-            cause = of.causes.get(traced.name)
-            if isinstance(traced, Traced) and cause is not None and cause.functions:
-                function = cause.functions[0]
-                others = sum(
-                    training is not traced and training.name in of.causes for training in held
-                )
-                more = f" (and {others} more)" if others else ""
-                text += [f"{traced.name}{more}: {traced.word}", ""]
-                first = traced.comparison.first
-                text += [f"    {line}" for line in (explain.divergence(first)[:3] if first else ())]
-                text += [f"    {line}" for line in causes_text.lines(cause, ())[:1]]
-                rows = of.differences.get(function, ())
-                text += [f"        {row}" for row in rows[:_FIRST]]
-                if len(rows) > _FIRST:
-                    text.append(f"        ... and {len(rows) - _FIRST} more lines, in upgrade.html")
-                text.append("")
-                break
+            sentences = causes_text.lines(of.causes.get(traced.name), ())
+            if isinstance(traced, Traced) and sentences:
+                explained.setdefault(sentences[0], []).append(traced)
+        for sentence, trainings in explained.items():
+            first = trainings[0].comparison.first
+            words = ", ".join(dict.fromkeys(traced.word for traced in trainings))
+            text += [f"{some([traced.name for traced in trainings], 3)}: {words}", ""]
+            text += [f"    {line}" for line in (explain.divergence(first)[:3] if first else ())]
+            text.append(f"    {sentence}")
+            rows = of.differences.get(of.causes[trainings[0].name].functions[0], ())
+            text += [f"        {row}" for row in rows[:_FIRST]]
+            if len(rows) > _FIRST:
+                text.append(f"        ... and {len(rows) - _FIRST} more lines, in upgrade.html")
+            text.append("")
     return ["## Why", "", *text] if text else []
 
 

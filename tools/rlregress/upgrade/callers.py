@@ -174,17 +174,19 @@ def _read(folders: tuple[str, ...]) -> Mapping[str, _Source]:
 def _source(path: Path, package: str) -> _Source:
     found = _Source()
     try:
-        text = path.read_text(encoding="utf-8")
-        tree = ast.parse(text)
+        tree = ast.parse(path.read_text(encoding="utf-8"))
     except (OSError, *UNREADABLE):
         return found
-    for module, names in bindings.imports(text, package).items():
-        found.imported |= {own: (module, theirs) for theirs, own in names}
 
     def visit(node: ast.AST, where: str, conditions: list[str]) -> None:
         if isinstance(node, ast.Call):
             on = _last(node.func.value) or "?" if isinstance(node.func, ast.Attribute) else ""
             found.calls.setdefault(_last(node.func), []).append(_Call(where, conditions, on))
+        elif isinstance(node, ast.ImportFrom):
+            module = bindings.imported_module(node, package)
+            found.imported.update(
+                (alias.asname or alias.name, (module, alias.name)) for alias in node.names
+            )
         elif isinstance(node, ast.Import):
             found.imported.update(
                 (alias.asname or alias.name.rpartition(".")[2], (alias.name, ""))

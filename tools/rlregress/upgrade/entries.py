@@ -619,10 +619,11 @@ def of_packages(
         elif state == model.NEVER and name in inventory.unrelated:
             state, reason = model.NO_EFFECT, _UNRELATED
         sentence = f"{old or 'not installed'} -> {new or 'not installed'}"
+        users = inventory.needed.get(name, ()) if state == model.DIFFERS else ()
         entries.append(
             Entry(
                 kind=model.PACKAGE, name=name, summary=sentence, state=state, by=by, reason=reason,
-                content=sentence,
+                notes=tuple(f"{model.NEEDED}{user}" for user in users), content=sentence,
             )
         )  # fmt: skip
     return entries

@@ -23,6 +23,7 @@ from rlregress.upgrade import (
     closures,
     installed,
     interpreters,
+    package_users,
     public_names,
     requirements,
     training_selection,
@@ -81,6 +82,7 @@ class Inventory:
         versions: name -> versions on both sides of every other distribution; "" where it is not.
         lost: distributions that the new version no longer installs: those that its packages
             required, then what only these required.
+        needed: of ``lost``, each with the public functions of the new version that use it.
         installed: name -> version of everything on the new side, "python" included.
         extras: of distributions that the user asked for.
         parts: top folder, or file, of a package -> its distribution, of those that were pinned.
@@ -95,6 +97,7 @@ class Inventory:
     requirements: tuple[RequirementChange, ...] = ()
     versions: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     lost: tuple[str, ...] = ()
+    needed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unrelated: frozenset[str] = frozenset()
     installed: Mapping[str, str] = field(default_factory=dict)
     extras: frozenset[str] = frozenset()
@@ -168,6 +171,17 @@ def inventory(pair: Pair, a: Prepared, b: Prepared) -> Inventory:
         requirements=tuple(declared),
         versions=versions,
         lost=tuple(n for n in (*b.hidden, *b.hidden_below) if n in versions),
+        needed={
+            name: tuple(
+                user
+                for folder in folders[1]
+                for user in package_users.functions_using(
+                    {module.partition(".")[0] for module in _modules(there[0][name])}, Path(folder)
+                )
+            )
+            for name in b.hidden
+            if name in there[0]
+        },
         unrelated=frozenset(affected.unrelated(versions, there)),
         installed={
             "python": interpreters.python_of(b.side),

@@ -184,28 +184,19 @@ def _steps(result: Upgrade, command: str) -> list[Step]:
     if verdict == model.UNCHANGED:
         return [Step("Nothing: upgrade.")]
     steps = []
-    violated = any(of.violated for of in result.frameworks)
-    lost = _lost(result)
-    if verdict == model.NEW_FAILS and lost:
-        names = ", ".join(lost)
-        steps.append(
-            Step(
-                f"Install {names}, which the new version no longer does; to judge the rest:",
-                f"{returns_page.without(command, '--lend')} --lend {','.join(lost)}",
-            )
-        )
-    elif verdict == model.NEW_FAILS:
-        steps.append(_failure(result))
-    elif violated:
+    if verdict == model.NEW_FAILS:
+        steps.append(_failure(result, command))
+    else:
+        steps += _needed(result)
+    steps += _gone(result)
+    culprits = [f"{e.short} ({e.file}:{e.line})" for e in result.entries if e.culprit and e.counts]
+    if any(of.violated for of in result.frameworks):
         steps.append(Step("Read the lines that changed, and report them upstream."))
-    elif any(entry.state in model.DIFFERENT and entry.counts for entry in result.entries):
-        steps.append(Step(_to_read(result)))
-    searched = result.script.names if result.script is not None else None
-    if searched is not None and searched.lines:
-        found = Step(upgrade_text.of_names(searched, ""))
-        steps = [*(step for step in steps if step != found), found]
-        if verdict != model.NEW_FAILS:
-            steps.reverse()
+    elif culprits and verdict != model.NEW_FAILS:
+        named = upgrade_text.some(culprits, 3)
+        steps.append(Step(f"Read the change of {named}: is it what the release notes say?"))
+    elif not steps and any(e.state in model.DIFFERENT and e.counts for e in result.entries):
+        steps.append(Step("Read what differs: is it what the release notes say?"))
     diverged = [of for of in result.frameworks if of.diverged and of.to_train]
     if any(of.returns is None for of in diverged) and verdict in (
         model.CHANGED, model.NEW_FAILS
@@ -218,35 +209,46 @@ def _steps(result: Upgrade, command: str) -> list[Step]:
     return steps or [Step("Read what is accepted, documented or repaired; nothing else differs.")]
 
 
-def _failure(result: Upgrade) -> Step:
-    """The error that ends a script or a training, with its line, and what makes the difference."""
-    failing = [e for e in result.entries if e.state == model.NEW_FAILS]
-    error = next(e for e in failing if e.kind in (model.SCRIPT, model.TRAINING) and e.counts)
-    culprits = [e for e in failing if e.culprit]
-    what = "Change your script" if error.kind == model.SCRIPT else "Do not upgrade yet"
-    text = f"{what}, or report upstream: {error.name} ends in {error.reason}."
-    if culprits:
-        named = upgrade_text.some(
-            [f"{e.short} ({e.summary}, {e.file}:{e.line})" for e in culprits], 3
-        )
-        text += f" It does not with the old code of {named}."
-    return Step(text)
-
-
-def _to_read(result: Upgrade) -> str:
-    """What to compare with the release notes: culprits, or names that are gone."""
-    culprits = [f"{e.short} ({e.file}:{e.line})" for e in result.entries if e.culprit and e.counts]
-    gone = [e for e in result.entries if e.kind == model.PUBLIC and e.state == model.DIFFERS]
-    if culprits:
-        named = upgrade_text.some(culprits, 3)
-        return f"Read the change of {named}: is it what the release notes say?"
+def _needed(result: Upgrade) -> Iterable[Step]:
+    """Packages that are no longer installed, and the functions that use them."""
+    gone = [e for e in result.entries if e.kind == model.PACKAGE and e.counts and e.notes]
     if gone:
-        named = upgrade_text.some([entry.short for entry in gone], 3)
-        names = result.script.names if result.script is not None else None
-        if names is None:
-            return f"Search your code for what is gone or incompatible: {named}."
-        return upgrade_text.of_names(names, named)
-    return "Read what differs: is it what the release notes say?"
+        users = dict.fromkeys(note.removeprefix(model.NEEDED) for e in gone for note in e.notes)
+        names = [entry.name for entry in gone]
+        yield Step(
+            f"Install {' and '.join(names)}, which the new version no longer does, if you use "
+            f"{upgrade_text.some(list(users), 4)}:",
+            f"pip install {' '.join(names)}",
+        )
+
+
+def _failure(result: Upgrade, command: str) -> Step:
+    """The error that ends a script or a training, with its line, and what makes the difference."""
+    failing = [e for e in result.entries if e.state == model.NEW_FAILS and e.counts]
+    error = next(e for e in failing if e.kind in (model.SCRIPT, model.TRAINING))
+    text = f"{error.name} ends in {error.reason}."
+    lost = _lost(result)
+    if lost:
+        judged = f"{returns_page.without(command, '--lend')} --lend {','.join(lost)}"
+        names = ", ".join(lost)
+        return Step(f"{text} Install {names}, which the new version no longer does; to judge the "
+                    "rest:", judged)  # fmt: skip
+    culprits = [f"{e.short} ({e.summary}, {e.file}:{e.line})" for e in failing if e.culprit]
+    if culprits:
+        text += f" It does not with the old code of {upgrade_text.some(culprits, 3)}."
+    own = "Change that line" if error.kind == model.SCRIPT else "Do not upgrade yet"
+    return Step(f"{text} {own}, or report it upstream.")
+
+
+def _gone(result: Upgrade) -> Iterable[Step]:
+    """Names that are gone, and where a script has them."""
+    names = result.script.names if result.script is not None else None
+    gone = [e for e in result.entries if e.kind == model.PUBLIC and e.state == model.DIFFERS]
+    named = upgrade_text.some([entry.short for entry in gone if entry.counts], 3)
+    if names is not None and (names.lines or (named and result.verdict != model.NEW_FAILS)):
+        yield Step(upgrade_text.of_names(names, named))
+    elif names is None and named and result.verdict != model.NEW_FAILS:
+        yield Step(f"Search your code for what is gone or incompatible: {named}.")
 
 
 def _lost(result: Upgrade) -> list[str]:
