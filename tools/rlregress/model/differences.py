@@ -97,7 +97,7 @@ OLD_FILES, NEW_FILES = "old files do not load", "new files do not load with the 
 #: how the words on a module begin that was imported, and of which nothing that changed was used.
 IMPORTED = "imported"
 #: how the words on a requirement that is gone begin.
-_GONE = "no longer installed"
+GONE = "no longer installed"
 #: how a note on a package that is gone begins that names a function which uses it.
 NEEDED = "needed by "
 #: names of one kind in a headline.
@@ -431,7 +431,7 @@ def _differences(counted: Sequence[Entry]) -> list[tuple[str, list[str]]]:
         ("Saved files load alike, then training differs", alike),
         ("No longer installed", _lost(counted)),
         ("Requirements", [entry.summary for entry in counted if entry.kind == REQUIREMENT
-                          and entry.state == DIFFERS and not entry.summary.startswith(_GONE)]),
+                          and entry.state == DIFFERS and not entry.summary.startswith(GONE)]),
         ("New warnings", _of(counted, (WARNING,), (LOGS,))),
         ("Differ by rounding only", _of(counted, (TRAINING, SCRIPT), (CLOSE,))),
         ("Repaired", _of(counted, (TRAINING, SCRIPT), (OLD_FAILED,))),
@@ -441,7 +441,7 @@ def _differences(counted: Sequence[Entry]) -> list[tuple[str, list[str]]]:
 
 def _lost(counted: Sequence[Entry]) -> list[str]:
     """Packages that are gone: those that were required, before what only these required."""
-    required = [e.name for e in counted if e.kind == REQUIREMENT and e.summary.startswith(_GONE)]
+    required = [e.name for e in counted if e.kind == REQUIREMENT and e.summary.startswith(GONE)]
     return [*required, *_of(counted, (PACKAGE,), (DIFFERS,))]
 
 

@@ -327,8 +327,10 @@ def of_pieces(
         entry = _piece(execution, checks, unnamed, reasons, framework)
         own = tuple(name for name, functions in below.items() if functions == [execution.function])
         if own and entry.state in (*model.INCOMPLETE, *model.EXECUTED_SAME):
-            reason = "no other change is executed by the probe of a detail that differs"
-            entry = replace(entry, state=model.DIFFERS, by=own, reason=reason, share=1.0)
+            note = "no other change is executed by the probe of a detail that differs"
+            entry = replace(
+                entry, state=model.DIFFERS, by=own, reason="", share=1.0, notes=(note, *entry.notes)
+            )
         found.append(entry)
     return found
 
@@ -556,10 +558,16 @@ def of_metadata(inventory: Inventory) -> list[Entry]:
             Entry(
                 kind=model.REQUIREMENT, name=row.package, summary=row.summary,
                 state=model.CANNOT if row.kind == "unread" else state, reason=harmless,
+                notes=_users(row.package, inventory) if row.summary.startswith(model.GONE) else (),
                 content=f"{row.kind} {row.old} -> {row.new}",
             )
         )  # fmt: skip
     return entries
+
+
+def _users(name: str, inventory: Inventory) -> tuple[str, ...]:
+    """The notes on a distribution that is gone: what uses it."""
+    return tuple(f"{model.NEEDED}{user}" for user in inventory.needed.get(name, ()))
 
 
 def _harmless(row: RequirementChange, inventory: Inventory) -> str:
@@ -619,11 +627,10 @@ def of_packages(
         elif state == model.NEVER and name in inventory.unrelated:
             state, reason = model.NO_EFFECT, _UNRELATED
         sentence = f"{old or 'not installed'} -> {new or 'not installed'}"
-        users = inventory.needed.get(name, ()) if state == model.DIFFERS else ()
         entries.append(
             Entry(
                 kind=model.PACKAGE, name=name, summary=sentence, state=state, by=by, reason=reason,
-                notes=tuple(f"{model.NEEDED}{user}" for user in users), content=sentence,
+                notes=_users(name, inventory) if state == model.DIFFERS else (), content=sentence,
             )
         )  # fmt: skip
     return entries

@@ -26,14 +26,18 @@ def piece(name, package="framework", how=CHANGED):
 
 @st.composite
 def lists(draw):
-    """Trainings with their results, and pieces of code with the trainings that executed them."""
+    """Trainings with their results, and pieces of code with the trainings that executed them.
+
+    The third of a piece is whether a branch went one way only, or the share of its changes that
+    ran.
+    """
     trainings = draw(st.dictionaries(st.sampled_from(NAMES), st.sampled_from(RESULTS)))
     pieces = [
         (
             piece(f"f{n}", draw(st.sampled_from(["framework", "contrib"])),
                   draw(st.sampled_from([CHANGED, CHANGED, ADDED, REMOVED, WORDING]))),
             draw(st.sets(st.sampled_from(sorted(trainings)))) if trainings else set(),
-            draw(st.booleans()),
+            draw(st.sampled_from([False, False, True, 0.5, 0.0])),
         )
         for n in range(draw(st.integers(0, 5)))
     ]  # fmt: skip
@@ -49,6 +53,8 @@ def listed(trainings, pieces):
             trainings=tuple(sorted(by)),
             details=(),
             one_way=(Branch(file="", line=1, function="", summary="never"),) if one_way else (),
+            missed="" if isinstance(one_way, bool) else "it ran, and not all that changed in it",
+            share=1.0 if isinstance(one_way, bool) else one_way,
         )
         for function, by, one_way in pieces
     ]
@@ -124,10 +130,11 @@ def test_a_piece_is_the_same_only_by_a_training_that_executed_it(made):
     """Without one whose results are the same, nothing is said to be the same."""
     trainings, pieces = made
     found = {each.name: each for each in listed(trainings, pieces) if each.kind in model.CODE}
-    for function, by, _ in pieces:
-        same = any(trainings[name] in model.EXECUTED_SAME for name in by)
+    for function, by, one_way in pieces:
+        whole = isinstance(one_way, bool)
+        same = whole and any(trainings[name] in model.EXECUTED_SAME for name in by)
         fails = any(trainings[name] == model.NEW_FAILS for name in by)
-        differs = any(trainings[name] in model.DIFFERENT for name in by) and not fails
+        differs = whole and any(trainings[name] in model.DIFFERENT for name in by) and not fails
         state = found[f"{function.file} {function.name}"].state
         assert state not in model.EXECUTED_SAME or (same and not differs)
         assert not differs or function.how == WORDING or state in model.DIFFERENT

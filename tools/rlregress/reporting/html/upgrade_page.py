@@ -211,10 +211,11 @@ def _steps(result: Upgrade, command: str) -> list[Step]:
 
 def _needed(result: Upgrade) -> Iterable[Step]:
     """Packages that are no longer installed, and the functions that use them."""
-    gone = [e for e in result.entries if e.kind == model.PACKAGE and e.counts and e.notes]
+    kinds = (model.REQUIREMENT, model.PACKAGE)
+    gone = [e for e in result.entries if e.kind in kinds and e.counts and e.notes]
     if gone:
         users = dict.fromkeys(note.removeprefix(model.NEEDED) for e in gone for note in e.notes)
-        names = [entry.name for entry in gone]
+        names = list(dict.fromkeys(entry.name for entry in gone))
         yield Step(
             f"Install {' and '.join(names)}, which the new version no longer does, if you use "
             f"{upgrade_text.some(list(users), 4)}:",
