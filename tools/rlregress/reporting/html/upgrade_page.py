@@ -226,7 +226,9 @@ def _needed(result: Upgrade) -> Iterable[Step]:
 def _failure(result: Upgrade, command: str) -> Step:
     """The error that ends a script or a training, with its line, and what makes the difference."""
     failing = [e for e in result.entries if e.state == model.NEW_FAILS and e.counts]
-    error = next(e for e in failing if e.kind in (model.SCRIPT, model.TRAINING))
+    # of a training whose error is accepted, the culprit may be left
+    failing.sort(key=lambda e: e.kind not in (model.SCRIPT, model.TRAINING))
+    error = failing[0]
     text = f"{error.name} ends in {error.reason}."
     lost = _lost(result)
     if lost:
