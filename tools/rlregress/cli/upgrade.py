@@ -54,6 +54,8 @@ Versions = Annotated[
         show_default=False,
     ),
 ]
+#: what to do next is printed in up to so many lines.
+_STEPS = 3
 #: words of --scenario that are no names.
 _SCENARIOS = {"all": None, "none": ()}
 
@@ -131,8 +133,9 @@ def judge(options: Options, in_brief: bool = False, inconclusive: str = "code") 
             options.say(line)
         return _exit_code(result, inconclusive)
     options.say("")
+    cards = upgrade_page.cards(result, facts)
     report, *script, verdict = upgrade_text.last_lines(result, options.report)
-    steps = [f"next: {step}" for step in short_summary.steps(upgrade_page.cards(result, facts))]
+    steps = [f"next: {step}" for step in short_summary.steps(cards, _STEPS)]
     for line in (*upgrade_text.lines(result), report, *steps, *script, verdict):
         options.say(line)
     return _exit_code(result, inconclusive)

@@ -174,11 +174,12 @@ def imports(text: str, package: str) -> Dict[str, List[Tuple[str, str]]]:
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.ImportFrom):
             names_ = [(alias.name, alias.asname or alias.name) for alias in node.names]
-            found.setdefault(_absolute(node, package), []).extend(names_)
+            found.setdefault(imported_module(node, package), []).extend(names_)
     return found
 
 
-def _absolute(node: ast.ImportFrom, package: str) -> str:
+def imported_module(node: ast.ImportFrom, package: str) -> str:
+    """The module that a statement of a module in a package imports from."""
     if not node.level:
         return node.module or ""
     parts = package.split(".")

@@ -223,10 +223,11 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
         signal.alarm(plain)
     noted = job.get("lines", False) if not plain else False
     # what is executed of other packages that differ is noted, and is no place of an event
-    code = events.Places([*roots, *roots_of(job.get("moved", []))])
+    further = [*roots, *roots_of(job.get("moved", []))]
+    code = events.Places(further)
     lines = Lines(code, None if noted is True else noted or ())
     run = run_of(job)
-    misfits = swap.swap(job["swap"], roots) if job.get("swap") else []
+    misfits = swap.swap(job["swap"], further) if job.get("swap") else []
     found: Dict[str, str] = {}
     failure, unsupported, wall, cpu = "", "", time.perf_counter(), time.process_time()
     before = peak_mib()

@@ -33,16 +33,19 @@ DIFFERS, LOGS, CLOSE = "differs", "differs in logs only", "close"
 BEYOND = "differs on arguments that no training gave"
 SAME = "executed, same results, all branches"
 ONE_WAY = "executed, same results, some branches one way only"
+IN_PART = "executed in part, same results"
 NOT_COMPARED = "executed, but nothing of it is compared"
 NEVER, CANNOT = "never executed", "cannot run here"
 OUTSIDE, NO_EFFECT = "outside of training", "no effect"
 #: what a reader wants first: what could not be checked, then what differs, then what is the same.
 STATES = (
-    NEVER, NOT_COMPARED, CANNOT, NEW_FAILS, DIFFERS, BEYOND, LOGS, CLOSE, OLD_FAILED, ONE_WAY, SAME,
-    OUTSIDE, NO_EFFECT,
+    NEVER, NOT_COMPARED, CANNOT, IN_PART, NEW_FAILS, DIFFERS, BEYOND, LOGS, CLOSE, OLD_FAILED,
+    ONE_WAY, SAME, OUTSIDE, NO_EFFECT,
 )  # fmt: skip
 #: nothing says whether it is the same.
 UNCHECKED = (NEVER, NOT_COMPARED, CANNOT)
+#: nothing says of the whole of it whether it is the same.
+INCOMPLETE = (*UNCHECKED, IN_PART)
 #: it is not the same.
 DIFFERENT = (NEW_FAILS, DIFFERS, BEYOND, LOGS, CLOSE, OLD_FAILED)
 #: it was executed with the same results.
@@ -96,7 +99,9 @@ IMPORTED = "imported"
 #: how the words on a training begin in which values first differ in their types.
 OTHER_TYPES = "other types or shapes"
 #: how the words on a requirement that is gone begin.
-_GONE = "no longer installed"
+GONE = "no longer installed"
+#: how a note on a package that is gone begins that names a function which uses it.
+NEEDED = "needed by "
 #: names of one kind in a headline.
 _NAMED = 3
 
@@ -118,6 +123,7 @@ class Entry:
         notes: branches that were taken one way only; what would execute it.
         file, line: where it stands, below the folder of its package.
         standing: of what differs, ``DOCUMENTED``, ``VIOLATED`` or the verdict on returns.
+        share: of a piece of code that was executed in part, how much of what changed in it ran.
         culprit: reverting it moves a training that differs.
         content: what it is on both sides, as text: ``key`` is a digest of it.
         accepted: why somebody who has reviewed it accepts it; empty: nobody has.
@@ -135,6 +141,7 @@ class Entry:
     file: str = ""
     line: int = 0
     standing: str = ""
+    share: float = 1.0
     culprit: bool = False
     content: str = ""
     accepted: str = ""
@@ -156,6 +163,13 @@ class Entry:
         return self.state not in WITHOUT_EFFECT and not self.accepted
 
     @property
+    def ran(self) -> bool:
+        """Whether a training, a script or a probe executed it: imported code has to be used."""
+        if self.state == NEVER:
+            return bool(self.by) and not self.reason.startswith(IMPORTED)
+        return self.state not in (CANNOT, *WITHOUT_EFFECT)
+
+    @property
     def short(self) -> str:
         """Its name as a headline has it."""
         if self.kind in (MODULE, FILE):
@@ -171,7 +185,7 @@ class Entry:
             return AS_DOCUMENTED
         if self.state in (DIFFERS, BEYOND, LOGS):
             return _STANDINGS.get(self.standing, CHANGED)
-        if self.state in UNCHECKED:
+        if self.state in INCOMPLETE:
             return PARTLY
         return {NEW_FAILS: NEW_FAILS, OLD_FAILED: REPAIRED, CLOSE: ROUNDED}.get(
             self.state, UNCHANGED
@@ -185,7 +199,7 @@ def title_of_unexecuted(entry: Entry) -> str:
     if entry.by:
         if entry.reason.startswith(IMPORTED):
             return "Imported, but nothing that ran uses what changed in it"
-        return "Ran, but perhaps not all that changed in it"
+        return "Ran, but perhaps not where it differs"
     return "Never executed" if entry.kind == FUNCTION else "Imported by nothing that ran"
 
 
@@ -206,18 +220,32 @@ def executed(states: Iterable[str], one_way: bool) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Coverage:
-    """How many of the changed pieces that count were executed and compared."""
+    """How many of the changed pieces that count were executed and compared.
+
+    Attributes:
+        checked: as a whole.
+        in_part: in part; ``partly`` is the sum of what ran of each, as a share of its changes.
+        ran: in whatever way, also where nothing of it was compared.
+    """
 
     checked: int
     all: int
+    in_part: int = 0
+    partly: float = 0.0
+    ran: int = 0
 
     @property
     def share(self) -> float:
         """1 where nothing that counts has changed."""
-        return self.checked / self.all if self.all else 1.0
+        return (self.checked + self.partly) / self.all if self.all else 1.0
 
     def __str__(self) -> str:
-        return f"{self.checked} of {self.all} changed pieces ran"
+        if not self.ran:
+            return f"None of {self.all} changed pieces ran"
+        unknown = self.ran - self.checked - self.in_part
+        parts = [(self.in_part, "in part"), (unknown, "not compared")]
+        notes = "".join(f", {count} {what}" for count, what in parts if count)
+        return f"{self.ran} of {self.all} changed pieces ran{notes}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -266,8 +294,13 @@ def coverage(entries: Iterable[Entry]) -> Coverage:
         # a package that is gone differs by being gone: nothing of it could run
         if entry.kind in CHANGES and entry.counts and (entry.by or entry.state != DIFFERS)
     ]
+    in_part = [entry.share for entry in counted if entry.state == IN_PART]
     return Coverage(
-        checked=sum(entry.state not in UNCHECKED for entry in counted), all=len(counted)
+        checked=sum(entry.state not in INCOMPLETE for entry in counted),
+        all=len(counted),
+        in_part=len(in_part),
+        partly=sum(in_part),
+        ran=sum(entry.ran for entry in counted),
     )
 
 
@@ -350,12 +383,10 @@ def _headline(verdict: str, entries: Sequence[Entry], checked: Coverage) -> str:
         for title, names in _differences(counted)
     ]
     ran = str(checked) if checked.all else ""
-    if checked.all and not checked.checked:
-        parts.append(f"None of {checked.all} changed pieces ran")
-    elif not parts and ran:
+    if not parts and checked.checked + checked.in_part:
         parts.append(f"No difference found in what ran: {ran}")
-    elif ran and checked.checked < checked.all:
-        parts.append(ran[0].upper() + ran[1:])
+    elif checked.checked < checked.all:
+        parts.append(ran)
     never: dict[str, list[str]] = {}
     for entry in counted:
         if entry.kind in CODE and entry.state == NEVER:
@@ -364,9 +395,10 @@ def _headline(verdict: str, entries: Sequence[Entry], checked: Coverage) -> str:
         f"{title}: {_some(names)}"
         for title, names in (
             *never.items(),
-            ("Not compared", _of(counted, CODE, (NOT_COMPARED,))),
+            ("Ran in part", _of(counted, CODE, (IN_PART,))),
+            ("Ran, but not compared", _of(counted, CODE, (NOT_COMPARED,))),
             ("Cannot run here", _of(counted, CODE, (CANNOT,))),
-            ("Packages that nothing executed", idle_packages(entries)),
+            ("Packages of which no change was compared", idle_packages(entries)),
             ("Not checked", _of(counted, _NOT_CODE, UNCHECKED)),
             ("Accepted", [entry.short for entry in entries if entry.accepted]),
         )
@@ -405,7 +437,7 @@ def _differences(counted: Sequence[Entry]) -> list[tuple[str, list[str]]]:
         ("Saved files load alike, then training differs", alike),
         ("No longer installed", _lost(counted)),
         ("Requirements", [entry.summary for entry in counted if entry.kind == REQUIREMENT
-                          and entry.state == DIFFERS and not entry.summary.startswith(_GONE)]),
+                          and entry.state == DIFFERS and not entry.summary.startswith(GONE)]),
         ("New warnings", _of(counted, (WARNING,), (LOGS,))),
         ("Differ by rounding only", _of(counted, (TRAINING, SCRIPT), (CLOSE,))),
         ("Repaired", _of(counted, (TRAINING, SCRIPT), (OLD_FAILED,))),
@@ -415,7 +447,7 @@ def _differences(counted: Sequence[Entry]) -> list[tuple[str, list[str]]]:
 
 def _lost(counted: Sequence[Entry]) -> list[str]:
     """Packages that are gone: those that were required, before what only these required."""
-    required = [e.name for e in counted if e.kind == REQUIREMENT and e.summary.startswith(_GONE)]
+    required = [e.name for e in counted if e.kind == REQUIREMENT and e.summary.startswith(GONE)]
     return [*required, *_of(counted, (PACKAGE,), (DIFFERS,))]
 
 

@@ -41,7 +41,7 @@ _KINDS = {
     "exploration": "another action was taken with the same parameters",
     "environment": "the same action led to another observation, reward or end of the episode",
     "sampling": "a random draw gave other values",
-    "data": "the same events, but other numbers: observations, a minibatch, or a rollout's results",
+    "data": "the same events, but other values: observations, a minibatch, or a rollout's results",
     "loss": "the loss has another value on the same data and parameters",
     "gradient": "the same loss has another gradient",
     "schedule": "the learning rate is different",
@@ -66,6 +66,8 @@ _NAMED = 4
 _ROUNDING = 1e-5
 #: values of a vector environment or a normaliser, where the environments in it did the same.
 _OUTPUT = "the vector environment, normaliser or collector returns other values"
+#: of what a training itself shows: how it ends, what it prints, what its policy answers.
+_ANSWER = "the training ends with, or a call returns, another value"
 _DRAWS = "random draws, such as minibatch sampling"
 
 
@@ -95,7 +97,7 @@ def divergence(first: Divergence, title: str = "first difference") -> list[str]:
     """The first difference: what it is, both lines, both values, what came just before."""
     meaning = _PARTS.get(first.part, _KINDS[first.kind])
     if first.a is not None and first.a.kind == "output" and first.part:
-        meaning = _OUTPUT
+        meaning = _ANSWER if first.a.is_answer else _OUTPUT
     if first.a is not None and first.a.kind == "reset":
         meaning = "an episode begins with another observation: another seed or environment"
     if first.a is not None and first.a.kind == "module":

@@ -243,11 +243,13 @@ class Divergence:
         if self.a is None or self.b is None:
             return []
         one, other = self.a.named, self.b.named
-        return [
+        names = [
             name.removeprefix(self.part).strip()
             for name in ({**one, **other} if one and other else ())
             if name.startswith(f"{self.part} ") and _digest(one, name) != _digest(other, name)
         ]
+        # what is no mapping, and not made of parts, has one entry without a name
+        return [name for name in names if name]
 
     @property
     def gap(self) -> float:

@@ -398,6 +398,7 @@ class PieceExecution:
         algorithms: those that use its class or its file.
         elsewhere: what started the process in which it may run unrecorded; empty: nothing did.
         missed: it ran, and what differs in it did not, or may not have: in words; empty: it did.
+        share: of what differs in it, how much ran.
         calls: what came of its calls; None: it was not called directly.
     """
 
@@ -409,6 +410,7 @@ class PieceExecution:
     algorithms: tuple[str, ...] = ()
     elsewhere: str = ""
     missed: str = ""
+    share: float = 1.0
     calls: Calls | None = None
 
 
@@ -632,17 +634,21 @@ class NamedLine:
     Attributes:
         name: dotted path of that.
         file: from the folder of the script.
+        dotted: what the line calls it; begins with a point where an attribute of a value is named.
+        why: what happens to whoever imports it from the new version.
     """
 
     name: str
     file: str
     line: int
     text: str
+    dotted: str = ""
+    why: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScriptNames:
-    """What a script, and the files beside it that it imports, name of what is gone.
+    """What a script, and the files beside it that it imports, name of packages that differ.
 
     Attributes:
         files: that were read, the script first; ``unread``: that could not be.

@@ -158,7 +158,7 @@ def junit(result: Upgrade, seconds: float) -> str:
             kind = "trace" if entry.kind == model.TRAINING else entry.kind
             case = _case(suite, of, f"{kind} {entry.name}")
             text = f"{entry.state}{entry.reason and ': '}{entry.reason}"
-            if entry.state in model.UNCHECKED:
+            if entry.state in model.INCOMPLETE:
                 ElementTree.SubElement(case, "skipped", message=text)
             elif (
                 entry.state in (model.NEW_FAILS, model.DIFFERS, model.BEYOND, model.LOGS)

@@ -29,9 +29,9 @@ def lines(facts: Facts, cards: Sequence[Card], report: str) -> list[str]:
     ]
 
 
-def steps(cards: Sequence[Card]) -> list[str]:
-    """What to do next, the first step of each card; once if it is the same."""
-    text = (f"{step.text} {step.command}".strip() for card in cards for step in card.steps[:1])
+def steps(cards: Sequence[Card], most: int = 1) -> list[str]:
+    """What to do next, the first steps of each card; once if it is the same."""
+    text = (f"{step.text} {step.command}".strip() for card in cards for step in card.steps[:most])
     return list(dict.fromkeys(text))
 
 

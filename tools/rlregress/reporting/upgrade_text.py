@@ -58,6 +58,7 @@ _LISTED = 40
 TITLES = {
     model.NOT_COMPARED: "Executed, but nothing of it is compared",
     model.CANNOT: "Cannot run or be read here",
+    model.IN_PART: "Executed in part, same results",
     model.NEW_FAILS: "The new version fails",
     model.DIFFERS: "Differs",
     model.BEYOND: "Differs on arguments that no training gave",
@@ -76,7 +77,7 @@ def lines(result: Upgrade) -> list[str]:
     a, b = result.a.text, result.b.text
     text = [f"# {a} -> {b}: {result.verdict}", "", f"{headline(result)}", ""]
     text += [*_summary(result), "", *_reasons(result)]
-    text += [*_entries(result, model.UNCHECKED), *_not_probed(result)]
+    text += [*_entries(result, model.INCOMPLETE), *_not_probed(result)]
     text += _entries(result, model.DIFFERENT)
     text += [*_table(result), "", *_sides(result)]
     for of in result.frameworks:
@@ -140,30 +141,28 @@ def costs_line(costs: Iterable[Cost]) -> str:
 
 
 def _reasons(result: Upgrade) -> list[str]:
-    """Why the first training of each framework, or the script, diverges: its culprit and lines."""
+    """Why trainings diverge: each culprit once, with its lines and the trainings it explains."""
     text: list[str] = []
     every: list[OfFramework | OfScript] = [*result.frameworks]
     every += [result.script] if result.script is not None else []
     for of in every:
         held = of.traced if isinstance(of, OfFramework) else (of.held,)
+        explained: dict[str, list[Traced]] = {}
         for traced in held:
-            cause = of.causes.get(traced.name)
-            if isinstance(traced, Traced) and cause is not None and cause.functions:
-                function = cause.functions[0]
-                others = sum(
-                    training is not traced and training.name in of.causes for training in held
-                )
-                more = f" (and {others} more)" if others else ""
-                text += [f"{traced.name}{more}: {traced.word}", ""]
-                first = traced.comparison.first
-                text += [f"    {line}" for line in (explain.divergence(first)[:3] if first else ())]
-                text += [f"    {line}" for line in causes_text.lines(cause, ())[:1]]
-                rows = of.differences.get(function, ())
-                text += [f"        {row}" for row in rows[:_FIRST]]
-                if len(rows) > _FIRST:
-                    text.append(f"        ... and {len(rows) - _FIRST} more lines, in upgrade.html")
-                text.append("")
-                break
+            sentences = causes_text.lines(of.causes.get(traced.name), ())
+            if isinstance(traced, Traced) and sentences:
+                explained.setdefault(sentences[0], []).append(traced)
+        for sentence, trainings in explained.items():
+            first = trainings[0].comparison.first
+            words = ", ".join(dict.fromkeys(traced.word for traced in trainings))
+            text += [f"{some([traced.name for traced in trainings], 3)}: {words}", ""]
+            text += [f"    {line}" for line in (explain.divergence(first)[:3] if first else ())]
+            text.append(f"    {sentence}")
+            rows = of.differences.get(of.causes[trainings[0].name].functions[0], ())
+            text += [f"        {row}" for row in rows[:_FIRST]]
+            if len(rows) > _FIRST:
+                text.append(f"        ... and {len(rows) - _FIRST} more lines, in upgrade.html")
+            text.append("")
     return ["## Why", "", *text] if text else []
 
 
@@ -204,7 +203,7 @@ def titled(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
 
 
 def _listed(entries: Sequence[Entry], state: str) -> list[str]:
-    if state in model.UNCHECKED and len(entries) > _LISTED_SAME:
+    if state in model.INCOMPLETE and len(entries) > _LISTED_SAME:
         return _by_file(entries)
     text: list[str] = []
     limit = _LISTED if state in model.DIFFERENT else _LISTED_SAME
@@ -408,10 +407,11 @@ def of_names(names: ScriptNames, named: str) -> str:
     """
     unread = f"; {some(list(names.unread))} could not be read" if names.unread else ""
     if names.lines:
-        lines = [f"{of.file}:{of.line} {of.text}" for of in names.lines]
-        count = counted(len(lines), "line")
+        lines = [f"{of.file}:{of.line} {of.text} ({of.why})" for of in names.lines]
+        verb = "names" if len(lines) == 1 else "name"
         return (
-            f"Check {count} that may name what is gone or incompatible: {some(lines, 3)}{unread}."
+            f"Change {counted(len(lines), 'line')} that {verb} what is gone or incompatible: "
+            f"{some(lines, 3)}{unread}."
         )
     files = some(list(names.files), 4) or "the script"
     verb = "name" if len(names.files) > 1 else "names"
@@ -424,8 +424,8 @@ def of_names(names: ScriptNames, named: str) -> str:
 def _names(names: ScriptNames | None) -> list[str]:
     if names is None or not names.lines:
         return []
-    text = ["### Lines that may name what is gone or incompatible", ""]
-    text += [f"- `{of.file}:{of.line}` `{of.name}`: `{of.text}`" for of in names.lines[:_LISTED]]
+    text = ["### Lines that name what is gone or incompatible", ""]
+    text += [f"- `{of.file}:{of.line}` `{of.text}`: {of.why}" for of in names.lines[:_LISTED]]
     if len(names.lines) > _LISTED:
         text.append(f"- and {len(names.lines) - _LISTED} more")
     return [*text, ""]

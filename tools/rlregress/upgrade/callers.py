@@ -1,18 +1,59 @@
-"""What calls a function, and under which conditions: what would reach it."""
+"""What calls a function, and under which conditions: what would reach it.
+
+A method is called by what can be an instance of its class: ``self`` in the class, in its bases and
+in what derives from it; a name that is annotated with one of these, or made by calling it. A
+function is called in its own file, and where it or its module is imported. Other calls of the name
+are those of something else, such as another algorithm's function, and are no hint.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from rlregress.inside import bindings
 from rlregress.model.code import Changed
 from rlregress.source import UNREADABLE, below
 
 #: places that are named.
 _LISTED = 2
+#: file and name of a class.
+_Class = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A call in a source.
+
+    Attributes:
+        where: qualified name of the function or class that it stands in.
+        on: what its name is an attribute of: the last name of that; empty: it stands alone.
+    """
+
+    where: str
+    conditions: Sequence[str]
+    on: str
+
+
+@dataclass
+class _Source:
+    """What a file says of classes and calls.
+
+    Attributes:
+        calls: by the name that is called.
+        classes: qualified name of each class -> names of its bases.
+        kinds: name of a variable or an attribute -> names in its annotations, and of what makes it.
+        imported: what names of this file are: module, and name in it.
+    """
+
+    calls: dict[str, list[_Call]] = field(default_factory=dict)
+    classes: dict[str, set[str]] = field(default_factory=dict)
+    kinds: dict[str, set[str]] = field(default_factory=dict)
+    imported: dict[str, tuple[str, str]] = field(default_factory=dict)
 
 
 def callers(function: Changed, folders: Sequence[str]) -> list[str]:
@@ -24,40 +65,143 @@ def callers(function: Changed, folders: Sequence[str]) -> list[str]:
     kind, _, name = function.name.removeprefix("<class> ").rpartition(".")
     if function.at_import:
         return []
-    # a class is called by its own name
-    called = kind.rpartition(".")[2] if name in ("__init__", "__new__") else name
-    if called.startswith("__"):
+    if name in ("__init__", "__new__"):
+        # a class is called by its own name
+        kind, _, name = kind.rpartition(".")
+    if name.startswith("__"):
         return []
-    sentences = []
-    for folder in folders:
-        for path in (file_path for file_path in below(Path(folder)) if file_path.suffix == ".py"):
-            for where, conditions in _calls(path).get(called, ()):
-                held = f" if {' and '.join(conditions)}" if conditions else ""
-                file = path.relative_to(Path(folder).parent)
-                sentence = f"may be called by {where or 'the module'} ({file}){held}"
-                if where != function.name and sentence not in sentences:
-                    sentences.append(sentence)
-                if len(sentences) >= _LISTED:
-                    return sentences
-    return sentences
+    read = _read(tuple(folders))
+    sentences: list[str] = []
+    for file, source in read.items():
+        for call in source.calls.get(name, ()):
+            if call.where == function.name:
+                continue
+            if kind and not _is_one(call, file, (function.file, kind), read):
+                continue
+            if not kind and not _is_of_module(call, name, file, function.file, source):
+                continue
+            held = f" if {' and '.join(call.conditions)}" if call.conditions else ""
+            sentences.append(f"may be called by {call.where or 'the module'} ({file}){held}")
+            if len(dict.fromkeys(sentences)) >= _LISTED:
+                return list(dict.fromkeys(sentences))
+    return list(dict.fromkeys(sentences))
+
+
+def _module(file: str) -> str:
+    return file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def _hands_out(module: str, file: str) -> bool:
+    """Whether a module may offer names of a file: it is that file, or a package above it."""
+    return f"{_module(file)}.".startswith(f"{module}.")
+
+
+def _is_of_module(call: _Call, name: str, file: str, own: str, source: _Source) -> bool:
+    """Whether a call is that of a function, or of a class, at the top of the module ``own``."""
+    if file == own and not call.on:
+        return True
+    module, imported = source.imported.get(call.on or name, ("", ""))
+    if call.on:
+        return _module(own) in (module, f"{module}.{imported}")
+    return imported == name and _hands_out(module, own)
+
+
+def _is_one(call: _Call, file: str, own: _Class, read: Mapping[str, _Source]) -> bool:
+    """Whether what a method is called on can be an instance of a class."""
+    source = read[file]
+    around = next((call.where[:end] for end in range(len(call.where), 0, -1)
+                   if call.where[:end] in source.classes), "")  # fmt: skip
+    names = source.kinds.get(call.on, set()) | {call.on}
+    if call.on in ("self", "cls", "super"):
+        names = {around}
+    found = {of for name in names for of in _classes(name, file, read)}
+    return any(own in _ancestors(of, read) or of in _ancestors(own, read) for of in found)
+
+
+def _classes(name: str, file: str, read: Mapping[str, _Source]) -> Iterator[_Class]:
+    """The classes that a name of a file stands for."""
+    if name in read[file].classes:
+        yield file, name
+    elif name in read[file].imported:
+        module, theirs = read[file].imported[name]
+        for of, source in read.items():
+            if theirs in source.classes and _hands_out(module, of):
+                yield of, theirs
+
+
+def _ancestors(of: _Class, read: Mapping[str, _Source]) -> set[_Class]:
+    """A class and its bases, as far as the packages have them."""
+    known: set[_Class] = set()
+    left = [of]
+    while left:
+        file, name = left.pop()
+        if (file, name) not in known and file in read:
+            known.add((file, name))
+            for base in read[file].classes.get(name, ()):
+                left += _classes(base, file, read)
+    return known
+
+
+def _last(node: ast.AST | None) -> str:
+    """The last name of an expression; of a call that of what is called."""
+    if isinstance(node, ast.Call):
+        return _last(node.func)
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
+def _names(node: ast.AST) -> Iterator[str]:
+    """Names in an annotation; one may stand in quotes."""
+    for child in ast.walk(node):
+        if isinstance(child, ast.Constant) and isinstance(child.value, str):
+            with suppress(*UNREADABLE):
+                yield from _names(ast.parse(child.value, mode="eval"))
+        elif _last(child):
+            yield _last(child)
 
 
 @cache
-def _calls(path: Path) -> Mapping[str, list[tuple[str, list[str]]]]:
-    """Name that is called in a file -> where, and under which conditions."""
-    places: dict[str, list[tuple[str, list[str]]]] = {}
+def _read(folders: tuple[str, ...]) -> Mapping[str, _Source]:
+    """The sources of packages, by file."""
+    found = {}
+    for folder in map(Path, folders):
+        for path in below(folder):
+            if path.suffix == ".py":
+                file = path.relative_to(folder.parent).as_posix()
+                found[file] = _source(path, file.rpartition("/")[0].replace("/", "."))
+    return found
+
+
+def _source(path: Path, package: str) -> _Source:
+    found = _Source()
     try:
         tree = ast.parse(path.read_text(encoding="utf-8"))
     except (OSError, *UNREADABLE):
-        return places
+        return found
 
     def visit(node: ast.AST, where: str, conditions: list[str]) -> None:
         if isinstance(node, ast.Call):
-            own = node.func
-            last = own.attr if isinstance(own, ast.Attribute) else getattr(own, "id", "")
-            places.setdefault(last, []).append((where, conditions))
+            on = _last(node.func.value) or "?" if isinstance(node.func, ast.Attribute) else ""
+            found.calls.setdefault(_last(node.func), []).append(_Call(where, conditions, on))
+        elif isinstance(node, ast.ImportFrom):
+            module = bindings.imported_module(node, package)
+            found.imported.update(
+                (alias.asname or alias.name, (module, alias.name)) for alias in node.names
+            )
+        elif isinstance(node, ast.Import):
+            found.imported.update(
+                (alias.asname or alias.name.rpartition(".")[2], (alias.name, ""))
+                for alias in node.names
+            )
+        elif isinstance(node, (ast.AnnAssign, ast.arg)) and node.annotation is not None:
+            name = node.arg if isinstance(node, ast.arg) else _last(node.target)
+            found.kinds.setdefault(name, set()).update(_names(node.annotation))
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            for target in node.targets:
+                found.kinds.setdefault(_last(target), set()).add(_last(node.value))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             where, conditions = f"{where}.{node.name}" if where else node.name, []
+        if isinstance(node, ast.ClassDef):
+            found.classes[where] = {_last(base) for base in node.bases}
         if isinstance(node, ast.If):
             visit(node.test, where, conditions)
             condition = f"`{ast.unparse(node.test)}`"
@@ -72,4 +216,4 @@ def _calls(path: Path) -> Mapping[str, list[tuple[str, list[str]]]]:
     # what nests too deeply to be followed only has no hint
     with suppress(RecursionError):
         visit(tree, "", [])
-    return places
+    return found

@@ -537,13 +537,14 @@ def _framework(
     checks = entries.of_trainings(held, lost, same, name)
     # of the others it is not known which of the changed functions they could do without
     evident = [check for check in checks if check.name not in of]
+    changed = {(d.id, d.scope): d for d in details.changed}
+    standing = {key: attribution.standing(adapter, d, versions[1]) for key, d in changed.items()}
+    evident += entries.of_details(details, standing, name)
     ran = _Executed(traces=traces, same=same, checks=entries.evidence(evident, found_))
     proof = None
     if options.prove:
         folders = found.folders("new")
         proof = _mutation_test(sides, executions, held, trainings, traces[1], folders, options)
-    changed = {(d.id, d.scope): d for d in details.changed}
-    standing = {key: attribution.standing(adapter, d, versions[1]) for key, d in changed.items()}
     unread = tuple(side_fingerprints.unread(one, other))
     executed = recordings.lines_of(traces[1])
     differences = attribution.differences(
@@ -658,7 +659,7 @@ def _script(
         differences=differences,
         proof=proof,
         hunks=attribution.side_by_side(differences, executed_lines),
-        names=names_in_script.search(path, broken) if broken else None,
+        names=names_in_script.gone(path, broken, sides) if broken else None,
         costs=costs_,
     )
     return made, ran

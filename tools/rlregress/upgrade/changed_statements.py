@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import difflib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -32,6 +32,7 @@ class Statement:
         shares: its line is also that of the statement around it.
         binds: names, and attributes, that it gives a value to.
         defines: it defines a function or a class.
+        raises: its block does nothing but end in an error that it raises.
     """
 
     first: int
@@ -42,6 +43,7 @@ class Statement:
     shares: bool = False
     binds: frozenset[str] = frozenset()
     defines: bool = False
+    raises: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,11 +52,13 @@ class Difference:
 
     Attributes:
         spans: first and last lines, in the new version, of the statements that differ.
+        raising: those of them that only raise an error, where the old version does nothing else.
         unmeasured: how many differences there are of which no line tells whether they ran.
         binds: names that are bound to something else, of either version.
     """
 
     spans: tuple[tuple[int, int], ...] = ()
+    raising: tuple[tuple[int, int], ...] = ()
     unmeasured: int = 0
     binds: frozenset[str] = frozenset()
 
@@ -67,6 +71,7 @@ def difference(piece: Changed) -> Difference:
         return Difference(unmeasured=1)
     old, new = (side.get(piece.name, ()) for side in sides if side is not None)
     spans: list[tuple[int, int]] = []
+    raising: list[tuple[int, int]] = []
     unmeasured = 0
     every: list[list[Statement]] = [[], []]
     codes = [[(statement.where, statement.code) for statement in side] for side in (old, new)]
@@ -75,6 +80,7 @@ def difference(piece: Changed) -> Difference:
         if how == "equal":
             continue
         gone, come = old[begin:end], new[first:last]
+        did = {statement.where for statement in gone if not statement.raises}
         every[0] += gone
         every[1] += come
         if how == "delete":
@@ -89,8 +95,16 @@ def difference(piece: Changed) -> Difference:
             if same or inner_statement.shares:
                 unmeasured += 1
             else:
-                spans.append((inner_statement.first, inner_statement.last))
-    return Difference(spans=tuple(spans), unmeasured=unmeasured, binds=_rebound(*every))
+                span = inner_statement.first, inner_statement.last
+                spans.append(span)
+                if inner_statement.raises and inner_statement.where not in did:
+                    raising.append(span)
+    return Difference(
+        spans=tuple(spans),
+        raising=tuple(raising),
+        unmeasured=unmeasured,
+        binds=_rebound(*every),
+    )
 
 
 def _rebound(gone: Sequence[Statement], come: Sequence[Statement]) -> frozenset[str]:
@@ -131,8 +145,10 @@ def _by_piece(text: bytes) -> Mapping[str, tuple[Statement, ...]] | None:
 def _of_tree(tree: ast.Module) -> Mapping[str, tuple[Statement, ...]]:
     pieces: dict[str, list[Statement]] = {}
 
-    def visit(body: Iterable[ast.stmt], name: str, above: str, where: str, line: int) -> None:
+    def visit(body: Sequence[ast.stmt], name: str, above: str, where: str, line: int) -> None:
         own = pieces.setdefault(name, [])
+        # of a function as a whole it is no check
+        raises = bool(where) and _only_raises(body)
         for child in body:
             if isinstance(child, _DEFINITIONS):
                 inner = f"{above}.{child.name}" if above else child.name
@@ -141,10 +157,10 @@ def _of_tree(tree: ast.Module) -> Mapping[str, tuple[Statement, ...]]:
                 pieces.setdefault(piece, []).append(_head(child))
                 visit(child.body, piece, inner, "", child.lineno)
                 continue
-            own.extend(_statement(child, where, line))
+            own.extend(_statement(child, where, line, raises))
             for label, inside, at in _blocks(child):
-                own.extend(_guard(inside, where, label))
                 statements = [statement for statement in inside if isinstance(statement, ast.stmt)]
+                own.extend(_guard(inside, where, label, _only_raises(statements)))
                 visit(statements, name, above, f"{where}/{label}", at)
 
     visit(tree.body, MODULE, "", "", 0)
@@ -180,7 +196,14 @@ def _blocks(node: ast.stmt) -> Iterator[tuple[str, Sequence[ast.AST], int]]:
         yield f"{kind}.case", [case, *case.body], case.pattern.lineno
 
 
-def _guard(inside: Sequence[ast.AST], where: str, label: str) -> Iterator[Statement]:
+def _only_raises(body: Sequence[ast.stmt]) -> bool:
+    """Whether a block only makes an error and raises it."""
+    return isinstance(body[-1], ast.Raise) and all(
+        isinstance(statement, (ast.Raise, ast.Assign, ast.AnnAssign)) for statement in body
+    )
+
+
+def _guard(inside: Sequence[ast.AST], where: str, label: str, raises: bool) -> Iterator[Statement]:
     """The head of an error handler or of a case: its line runs when it is tried."""
     head = inside[0]
     if isinstance(head, ast.ExceptHandler):
@@ -191,10 +214,12 @@ def _guard(inside: Sequence[ast.AST], where: str, label: str) -> Iterator[Statem
         line = head.pattern.lineno
     else:
         return
-    yield Statement(first=line, last=line, where=f"{where}/{label}", code=code, certain=code)
+    yield Statement(
+        first=line, last=line, where=f"{where}/{label}", code=code, certain=code, raises=raises
+    )
 
 
-def _statement(node: ast.stmt, where: str, line: int) -> Iterator[Statement]:
+def _statement(node: ast.stmt, where: str, line: int, raises: bool) -> Iterator[Statement]:
     made = changed_functions.doing(node)
     if made is None:
         return
@@ -215,6 +240,7 @@ def _statement(node: ast.stmt, where: str, line: int) -> Iterator[Statement]:
         ),
         shares=node.lineno == line,
         binds=frozenset(_bound(node)),
+        raises=raises,
     )
 
 

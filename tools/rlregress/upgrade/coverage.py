@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -125,6 +126,21 @@ def _following(module: Function | None, names: Collection[str]) -> set[str]:
 _TARGET = re.compile(r"id='(\w+)', ctx=Store")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Missed:
+    """What of the differences in a piece of code that ran did not run.
+
+    Attributes:
+        reason: in words; empty: all of them ran.
+        share: of the differences, how many ran.
+        spans: first and last lines of those that did not.
+    """
+
+    reason: str = ""
+    share: float = 1.0
+    spans: tuple[tuple[int, int], ...] = ()
+
+
 class ExecutedCode:
     """What the trainings of one side have reached, all together."""
 
@@ -172,29 +188,44 @@ class ExecutedCode:
         script = function.key in self._trainings_by_function and function.file in self._lines
         return script or not function.at_import
 
-    def missed(self, function: Changed, users: Users) -> tuple[str, list[tuple[int, int]]]:
-        """In words, that what differs in a piece that ran did not run, or may not have; and where.
+    def missed(self, function: Changed, users: Users) -> Missed:
+        """What of the differences in a piece that ran did not run, or may not have.
+
+        An error that the new version alone raises, and that nothing met, is a branch that was taken
+        one way only: where something else of the change ran, it does not count as missed.
 
         Args:
             users: finds the functions that use names.
         """
         if function.how in (REMOVED, WORDING, ADDED):
-            return "", []
+            return Missed()
         differs = changed_statements.difference(function)
         if not self.measured(function):
-            idle = self._idle(users.of(function, differs.binds))
-            used = f"{IMPORTED}; nothing that ran uses {', '.join(idle[:3])}"
-            return (used if idle else ""), []
+            used_by = users.of(function, differs.binds)
+            idle = self._idle(used_by)
+            if not idle:
+                return Missed()
+            used = sum(bool(keys) for keys in used_by.values())
+            what = f"nothing that ran uses {', '.join(idle[:3])}"
+            what = f"{IMPORTED}; {what}" if len(idle) == used else f"of what changed in it, {what}"
+            return Missed(reason=what, share=1 - len(idle) / used)
         hit, every = self._lines.get(function.file, (frozenset(), frozenset()))
         if not every:
-            return "", []
+            return Missed()
         left = [span for span in differs.spans if hit.isdisjoint(range(span[0], span[1] + 1))]
-        if left:
-            lines = ranges({line for first, last in left for line in range(first, last + 1)})
-            return f"it ran, and not all that changed in it: lines {lines} never ran", left
-        if differs.unmeasured:
-            return "it ran; whether the part that changed was evaluated is not measured", []
-        return "", []
+        checks = set(differs.raising) if len(left) < len(differs.spans) else set()
+        missing = [span for span in left if span not in checks]
+        changes = len(differs.spans) + differs.unmeasured
+        share = 1 - (len(missing) + differs.unmeasured) / changes if changes else 1.0
+        reason = ""
+        if missing:
+            lines = ranges({line for first, last in missing for line in range(first, last + 1)})
+            what = "not all that changed in it" if share else "nothing that changed in it"
+            reason = f"it ran, and {what}: lines {lines} never ran"
+        elif differs.unmeasured:
+            what = "all that changed in it" if share else "the part that changed"
+            reason = f"it ran; whether {what} was evaluated is not measured"
+        return Missed(reason=reason, share=share, spans=tuple(left))
 
     def _idle(self, used_by: Mapping[str, Collection[tuple[str, str]]]) -> list[str]:
         """Names that functions use, none of which ran."""
@@ -288,10 +319,10 @@ def piece_executions(
         side, own = (old, function.a) if gone else (new, function.b)
         trainings = tuple(side.trainings(function))
         one_way = tuple(side.skipped(function, own)) if trainings and own is not None else ()
-        missed, left = side.missed(function, users) if trainings else ("", [])
+        missed = side.missed(function, users) if trainings else Missed()
         one_way += tuple(
             Branch(file=function.file, line=first, function="", summary="this change never ran")
-            for first, _ in left
+            for first, _ in missed.spans
         )
         around = old.users_of(function) | new.users_of(function)
         executions.append(
@@ -303,7 +334,8 @@ def piece_executions(
                 hints=() if trainings or gone else tuple(callers(function, folders)),
                 algorithms=tuple(sorted({name.partition(" ")[0] for name in around})),
                 elsewhere="" if trainings else starters.get(function.file, ""),
-                missed=missed,
+                missed=missed.reason,
+                share=missed.share,
             )
         )
     return executions

@@ -110,7 +110,7 @@ def _traced_state(traced: Traced) -> tuple[str, str]:
 
 
 def _crashed(crash: Crash) -> tuple[str, str]:
-    by = f", called by {crash.by}" if crash.by else ""
+    by = f", called by {crash.by}" if crash.by not in ("", crash.at) else ""
     state = model.NEW_FAILS if crash.side == "B" else model.OLD_FAILED
     return state, f"{crash.error} at {crash.at or 'an unknown place'}{by}"
 
@@ -295,11 +295,11 @@ def _saved_state(file: LoadedFile) -> tuple[str, str]:
 def evidence(
     checks: Iterable[Entry], causes: Mapping[str, Cause]
 ) -> Mapping[str, tuple[str, Cause | None]]:
-    """Name of a training -> its state, and what makes it differ."""
+    """Name of a training or a detail -> its state, and what makes it differ."""
     return {
         check.name: (check.state, causes.get(check.name))
         for check in checks
-        if check.kind in (model.TRAINING, model.SCRIPT)
+        if check.kind in (model.TRAINING, model.SCRIPT, model.DETAIL)
     }
 
 
@@ -321,7 +321,23 @@ def of_pieces(
     # what can have no effect would only make the others look few
     names = [_name(x.function) for x in executions if x.function.how not in (WORDING, ADDED)]
     reasons = outside_training.reasons([name for name in names if name not in unnamed], ran, known)
-    return [_piece(execution, checks, unnamed, reasons, framework) for execution in executions]
+    # of a detail that differs, and whose probe executes one change alone, that is the change
+    below: dict[str, list[Changed]] = {}
+    for execution in executions:
+        for name in execution.details if execution.function.counts else ():
+            if name in checks and checks[name][0] == model.DIFFERS:
+                below.setdefault(name, []).append(execution.function)
+    found = []
+    for execution in executions:
+        entry = _piece(execution, checks, unnamed, reasons, framework)
+        own = tuple(name for name, functions in below.items() if functions == [execution.function])
+        if own and entry.state in (*model.INCOMPLETE, *model.EXECUTED_SAME):
+            note = "no other change is executed by the probe of a detail that differs"
+            entry = replace(
+                entry, state=model.DIFFERS, by=own, reason="", share=1.0, notes=(note, *entry.notes)
+            )
+        found.append(entry)
+    return found
 
 
 def _name(function: Changed) -> str:
@@ -374,10 +390,14 @@ def _piece(
     causes = [checks[name][1] for name in trainings if name in checks]
     state, reason = model.executed(states, bool(execution.one_way)), ""
     by = trainings
-    if state in model.EXECUTED_SAME and execution.missed:
-        state, reason = model.NEVER, execution.missed
+    if state in (*model.EXECUTED_SAME, model.CLOSE) and execution.missed:
+        state, reason = model.IN_PART if execution.share else model.NEVER, execution.missed
     elif state == model.NEVER:
         state, reason, by = _not_executed(execution, unnamed, reasons)
+    elif state == model.NOT_COMPARED and model.NEW_FAILS in (
+        checks[name][0] for name in trainings if name in checks
+    ):
+        reason = "executed only by trainings that end in an error on the new version"
     state, reason = _by_calls(execution, state, reason)
     own = function.b or function.a
     assert own is not None
@@ -393,6 +413,7 @@ def _piece(
         by=tuple(by),
         reason=reason,
         notes=() if state in model.WITHOUT_EFFECT else tuple(notes or execution.hints),
+        share=execution.share if state == model.IN_PART else 1.0,
         culprit=any(function in cause.movers for cause in causes if cause is not None),
         file=function.file,
         line=own.first,
@@ -416,9 +437,14 @@ def _by_calls(execution: PieceExecution, state: str, reason: str) -> tuple[str, 
     return state, reason or str(calls)
 
 
-def _state_by(function: Changed, state: str, cause: Cause | None) -> str:
-    """What a training says of a piece of code that it executed."""
-    if state in (model.DIFFERS, model.LOGS, model.CLOSE) and cause is not None:
+def _state_by(function: Changed | None, state: str, cause: Cause | None) -> str:
+    """What a training says of a piece of code, a file or a package that it executed.
+
+    Args:
+        function: None: it is a file or a package.
+        cause: what makes the training differ; None: not known.
+    """
+    if function and cause is not None and state not in (*model.UNCHECKED, *model.EXECUTED_SAME):
         if function in cause.movers:
             return state
         if cause.whole:
@@ -426,7 +452,8 @@ def _state_by(function: Changed, state: str, cause: Cause | None) -> str:
             return model.SAME
         if function in cause.still:
             return model.NOT_COMPARED
-    return state
+    # an error has one place, and what ran before it need not have to do with it
+    return model.NOT_COMPARED if state == model.NEW_FAILS else state
 
 
 def _not_executed(
@@ -495,7 +522,8 @@ def of_files(
     entries = []
     for file_ in inventory.files:
         by = tuple(name for name, files in used.items() if file_.file in files)
-        state = model.executed((checks[name][0] for name in by if name in checks), one_way=True)
+        states = [_state_by(None, *checks[name]) for name in by if name in checks]
+        state = model.executed(states, one_way=True)
         reason = file_.without_effect
         if reason:
             state, by = model.NO_EFFECT, ()
@@ -538,10 +566,16 @@ def of_metadata(inventory: Inventory) -> list[Entry]:
             Entry(
                 kind=model.REQUIREMENT, name=row.package, summary=row.summary,
                 state=model.CANNOT if row.kind == "unread" else state, reason=harmless,
+                notes=_users(row.package, inventory) if row.summary.startswith(model.GONE) else (),
                 content=f"{row.kind} {row.old} -> {row.new}",
             )
         )  # fmt: skip
     return entries
+
+
+def _users(name: str, inventory: Inventory) -> tuple[str, ...]:
+    """The notes on a distribution that is gone: what uses it."""
+    return tuple(f"{model.NEEDED}{user}" for user in inventory.needed.get(name, ()))
 
 
 def _harmless(row: RequirementChange, inventory: Inventory) -> str:
@@ -591,9 +625,8 @@ def of_packages(
     for name, (old, new) in {**lost, **inventory.versions}.items():
         module = name.replace("-", "_")
         by = tuple(package for package, modules in imported.items() if module in modules)
-        state = model.executed(
-            (checks[known_name][0] for known_name in by if known_name in checks), one_way=True
-        )
+        states = [_state_by(None, *checks[training]) for training in by if training in checks]
+        state = model.executed(states, one_way=True)
         reason = ""
         if name in inventory.lost or (old and not new):
             state = model.DIFFERS
@@ -605,7 +638,7 @@ def of_packages(
         entries.append(
             Entry(
                 kind=model.PACKAGE, name=name, summary=sentence, state=state, by=by, reason=reason,
-                content=sentence,
+                notes=_users(name, inventory) if state == model.DIFFERS else (), content=sentence,
             )
         )  # fmt: skip
     return entries

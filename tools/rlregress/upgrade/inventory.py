@@ -16,6 +16,7 @@ from packaging.utils import canonicalize_name
 
 from rlregress.frameworks.base import Adapter
 from rlregress.model.code import WORDING, Changed
+from rlregress.model.differences import GONE
 from rlregress.source import below
 from rlregress.upgrade import (
     affected,
@@ -23,6 +24,7 @@ from rlregress.upgrade import (
     closures,
     installed,
     interpreters,
+    package_users,
     public_names,
     requirements,
     training_selection,
@@ -81,6 +83,8 @@ class Inventory:
         versions: name -> versions on both sides of every other distribution; "" where it is not.
         lost: distributions that the new version no longer installs: those that its packages
             required, then what only these required.
+        needed: distributions that the packages no longer require -> the public functions of the new
+            version that use them.
         installed: name -> version of everything on the new side, "python" included.
         extras: of distributions that the user asked for.
         parts: top folder, or file, of a package -> its distribution, of those that were pinned.
@@ -95,6 +99,7 @@ class Inventory:
     requirements: tuple[RequirementChange, ...] = ()
     versions: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     lost: tuple[str, ...] = ()
+    needed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unrelated: frozenset[str] = frozenset()
     installed: Mapping[str, str] = field(default_factory=dict)
     extras: frozenset[str] = frozenset()
@@ -168,6 +173,7 @@ def inventory(pair: Pair, a: Prepared, b: Prepared) -> Inventory:
         requirements=tuple(declared),
         versions=versions,
         lost=tuple(n for n in (*b.hidden, *b.hidden_below) if n in versions),
+        needed=_needed([*_undeclared(declared), *b.hidden], there[0], folders[1]),
         unrelated=frozenset(affected.unrelated(versions, there)),
         installed={
             "python": interpreters.python_of(b.side),
@@ -309,6 +315,23 @@ def _is_compared(
         or (here & set(differing) and max(named[file_path] for file_path in here) == 1)
         for of, here in zip(there, found, strict=True)
     )
+
+
+def _undeclared(declared: Iterable[RequirementChange]) -> list[str]:
+    """What a plain installation of the new version no longer brings."""
+    return [row.package for row in declared if row.summary.startswith(GONE)]
+
+
+def _needed(
+    names: Iterable[str], there: Distributions, folders: Sequence[str]
+) -> dict[str, tuple[str, ...]]:
+    needed = {}
+    for name in names:
+        modules = {m.partition(".")[0] for m in _modules(there[name])} if name in there else set()
+        users = [u for f in folders for u in package_users.functions_using(modules, Path(f))]
+        if users:
+            needed[name] = tuple(users)
+    return needed
 
 
 def _unread(side: Prepared) -> RequirementChange:

@@ -1,22 +1,82 @@
 """Where a user's script, and the files beside it that it imports, name what is gone.
 
-Sources are read, never run. A name whose package an import gives is not taken for one of another
-package; what a variable of the script holds is not known, and counts where the attribute is the
-same.
+Sources are read, never run. What they name is imported in a process of either version: it is gone
+if the old version has it, and the new one does not. What a variable of the script holds is not
+known: of its attributes those count whose name is gone.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from rlregress.errors import UserError
 from rlregress.model.upgrade_result import NamedLine, ScriptNames
 from rlregress.source import UNREADABLE
+from rlregress.tracing.recording_processes import Side
+from rlregress.upgrade import side_process, state
+from rlregress.upgrade.sides import Sides
+
+#: dotted path -> "is", what it is, or "error", why there is no such thing; of one version.
+Imported = Mapping[str, Mapping[str, str]]
+_WORKER = "rlregress.inside.importable_names"
+
+
+def gone(script: Path, names: Collection[str], sides: Sides) -> ScriptNames:
+    """Return the lines that name what is gone or incompatible: both versions are asked to import.
+
+    Args:
+        names: dotted paths of public names that are gone or incompatible.
+    """
+    found = search(script, names)
+    paths = sorted({path for line in found.lines for path in (line.dotted, _owner(line.name))
+                    if not path.startswith(".")})  # fmt: skip
+    if not paths:
+        return found
+    old, new = sides.run(f"script-names-{state.key_of(paths)}", _imported, paths)
+    try:
+        return confirmed(found, old.result(), new.result())
+    except UserError as error:
+        unread = (*found.unread, f"what they import ({error})")
+        return replace(found, lines=(), unread=unread)
+
+
+def _imported(side: Side, kept: Path, paths: Sequence[str]) -> Imported:
+    answers: Imported = side_process.run_module(side, _WORKER, {"names": paths}, kept)
+    return answers
+
+
+def _owner(name: str) -> str:
+    """Return what a caller names: of the arguments of a class, the class."""
+    return name.removesuffix(".__init__")
+
+
+def confirmed(found: ScriptNames, old: Imported, new: Imported) -> ScriptNames:
+    """Return only the lines whose name the new version does not have, or has otherwise."""
+    lines: list[NamedLine] = []
+    for line in found.lines:
+        known = not line.dotted.startswith(".")
+        name = _owner(line.name)
+        path = line.dotted if known else name
+        error = new[path].get("error", "")
+        if error and "error" not in old[path]:
+            why = error if known else f"if it is {line.name}: {error}"
+        elif known and line.name != line.dotted and not error and new[path] == new[name]:
+            why = f"{line.name} is incompatible"
+        else:
+            continue
+        # the first path that fails is why longer ones do
+        if not any((line.file, line.line) == (other.file, other.line) for other in lines):
+            lines.append(replace(line, why=why))
+    return replace(found, lines=tuple(lines))
 
 
 def search(script: Path, names: Collection[str]) -> ScriptNames:
-    """The lines that name any of some public names.
+    """Return the lines that name anything of the packages of some public names.
+
+    A line that may name one of these stands there for each.
 
     Args:
         names: dotted paths, the package first.
@@ -34,15 +94,18 @@ def search(script: Path, names: Collection[str]) -> ScriptNames:
             continue
         files.append(file)
         found = {
-            (line, name) for line, dotted in _named(tree) for name in names if _is(name, dotted)
+            (line, dotted, name)
+            for line, dotted in _named(tree)
+            for name in {dotted, *names}
+            if _is(name, dotted) and name.partition(".")[0] in packages
         }
         rows = text.splitlines()
         lines += [
-            NamedLine(name=name, file=file, line=line, text=rows[line - 1].strip())
-            for line, name in sorted(found)
+            NamedLine(name=name, file=file, line=line, text=rows[line - 1].strip(), dotted=dotted)
+            for line, dotted, name in sorted(found)
         ]
         known = {*files, *unread, *(of.relative_to(folder).as_posix() for of in left)}
-        for imported in dict.fromkeys(_imported(tree, path.parent, folder, packages)):
+        for imported in dict.fromkeys(_files_imported(tree, path.parent, folder, packages)):
             if imported.relative_to(folder).as_posix() not in known:
                 left.append(imported)
     return ScriptNames(files=tuple(files), unread=tuple(unread), lines=tuple(lines))
@@ -54,7 +117,7 @@ def _is(name: str, dotted: str) -> bool:
     Args:
         dotted: begins with a point where it is not known what the attribute is of.
     """
-    parts = name.removesuffix(".__init__").split(".")
+    parts = _owner(name).split(".")
     found = dotted.split(".")
     return parts[-1] == found[-1] and found[0] in ("", parts[0])
 
@@ -97,7 +160,7 @@ def _dotted(node: ast.Attribute, known: dict[str, str]) -> str:
     return f".{node.attr}"
 
 
-def _imported(
+def _files_imported(
     tree: ast.Module, here: Path, folder: Path, packages: Collection[str]
 ) -> Iterator[Path]:
     """Files below the script's folder that a source imports, without the compared packages."""

@@ -18,7 +18,7 @@ from typing import Any
 from rlregress import datafiles, suite
 from rlregress.errors import UserError
 from rlregress.inside.run_record import write_atomically
-from rlregress.model.differences import NEW_FAILS, OLD_FAILED, UNCHECKED
+from rlregress.model.differences import INCOMPLETE, NEW_FAILS, OLD_FAILED
 from rlregress.model.judged_releases import (
     CAUSE,
     FLAGGED,
@@ -157,7 +157,7 @@ def _judged_change(change: Change, data: Mapping[str, Any]) -> JudgedChange:
     if data["verdict"] in RED and any(_diverges(change, of) for of in frameworks):
         return JudgedChange(id=change.id, outcome=FLAGGED)
     for row in data.get("entries", ()):
-        if row["state"] in UNCHECKED and row["name"] in change.functions:
+        if row["state"] in INCOMPLETE and row["name"] in change.functions:
             return JudgedChange(id=change.id, outcome=UNREACHED, by=row["name"])
     judged_ = frameworks and data["verdict"] != COULD_NOT_JUDGE
     return JudgedChange(id=change.id, outcome=MISSED if judged_ else NOT_JUDGED)

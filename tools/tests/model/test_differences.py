@@ -26,14 +26,18 @@ def piece(name, package="framework", how=CHANGED):
 
 @st.composite
 def lists(draw):
-    """Trainings with their results, and pieces of code with the trainings that executed them."""
+    """Trainings with their results, and pieces of code with the trainings that executed them.
+
+    The third of a piece is whether a branch went one way only, or the share of its changes that
+    ran.
+    """
     trainings = draw(st.dictionaries(st.sampled_from(NAMES), st.sampled_from(RESULTS)))
     pieces = [
         (
             piece(f"f{n}", draw(st.sampled_from(["framework", "contrib"])),
                   draw(st.sampled_from([CHANGED, CHANGED, ADDED, REMOVED, WORDING]))),
             draw(st.sets(st.sampled_from(sorted(trainings)))) if trainings else set(),
-            draw(st.booleans()),
+            draw(st.sampled_from([False, False, True, 0.5, 0.0])),
         )
         for n in range(draw(st.integers(0, 5)))
     ]  # fmt: skip
@@ -49,6 +53,8 @@ def listed(trainings, pieces):
             trainings=tuple(sorted(by)),
             details=(),
             one_way=(Branch(file="", line=1, function="", summary="never"),) if one_way else (),
+            missed="" if isinstance(one_way, bool) else "it ran, and not all that changed in it",
+            share=1.0 if isinstance(one_way, bool) else one_way,
         )
         for function, by, one_way in pieces
     ]
@@ -124,9 +130,11 @@ def test_a_piece_is_the_same_only_by_a_training_that_executed_it(made):
     """Without one whose results are the same, nothing is said to be the same."""
     trainings, pieces = made
     found = {each.name: each for each in listed(trainings, pieces) if each.kind in model.CODE}
-    for function, by, _ in pieces:
-        same = any(trainings[name] in model.EXECUTED_SAME for name in by)
-        differs = any(trainings[name] in model.DIFFERENT for name in by)
+    for function, by, one_way in pieces:
+        whole = isinstance(one_way, bool)
+        same = whole and any(trainings[name] in model.EXECUTED_SAME for name in by)
+        fails = any(trainings[name] == model.NEW_FAILS for name in by)
+        differs = whole and any(trainings[name] in model.DIFFERENT for name in by) and not fails
         state = found[f"{function.file} {function.name}"].state
         assert state not in model.EXECUTED_SAME or (same and not differs)
         assert not differs or function.how == WORDING or state in model.DIFFERENT
@@ -150,6 +158,8 @@ VERDICTS = {
     "a third was executed": ([model.NEVER, model.NEVER, model.SAME], model.PARTLY, 2),
     "executed, but not compared": ([model.NOT_COMPARED, model.SAME], model.PARTLY, 0),
     "cannot run here": ([model.CANNOT, model.SAME], model.PARTLY, 0),
+    "executed in part": ([model.IN_PART], model.PARTLY, 0),
+    "in part beside a difference": ([model.IN_PART, model.DIFFERS], model.CHANGED, 3),
     "rounding": ([model.CLOSE], model.ROUNDED, 0),
     "the old version failed": ([model.OLD_FAILED], model.REPAIRED, 0),
     "a difference": ([model.DIFFERS, model.SAME], model.CHANGED, 3),
@@ -190,7 +200,7 @@ def test_the_least_coverage_can_be_moved():
     """Below it a partial check fails; entries without effect do not count."""
     every = [entry(s) for s in (model.NEVER, model.NEVER, model.SAME, model.NO_EFFECT)]
     assert [judge(every, min_coverage=share).exit_code for share in (0.0, 0.33, 0.34)] == [0, 0, 2]
-    assert judge(every).coverage == model.Coverage(checked=1, all=3)
+    assert judge(every).coverage == model.Coverage(checked=1, all=3, ran=1)
     text = "Not enough for exit code 0: 33% of the changed pieces were executed and compared, less"
     assert text in judge(every).headline
     assert text not in judge(every, min_coverage=0.0).headline
@@ -213,7 +223,7 @@ def test_a_package_that_nothing_executed_cannot_be_judged():
     every = [entry(model.SAME), Entry(kind=model.FUNCTION, name="x", package="contrib")]
     judgement = judge(every, min_coverage=0.0)
     assert (judgement.verdict, judgement.exit_code) == (model.COULD_NOT_JUDGE, 2)
-    assert "Packages that nothing executed: contrib" in judgement.headline
+    assert "Packages of which no change was compared: contrib" in judgement.headline
 
 
 def test_a_headline_names_what_ran_and_what_did_not():
@@ -239,6 +249,46 @@ def test_a_headline_names_what_ran_and_what_did_not():
     )
 
 
+def test_a_piece_that_ran_in_part_counts_by_what_ran_of_it():
+    """It is neither unchanged nor never executed, and too little of it is not enough for exit 0."""
+    for share, code in ((0.4, 2), (0.5, 0)):
+        judgement = judge([entry(model.IN_PART, share=share)])
+        assert (judgement.verdict, judgement.exit_code) == (model.PARTLY, code)
+        assert judgement.coverage == model.Coverage(
+            checked=0, all=1, in_part=1, partly=share, ran=1
+        )
+        assert judgement.headline.startswith(
+            "partly checked: No difference found in what ran: 1 of 1 changed pieces ran, 1 in "
+            "part. Ran in part: Agent.step."
+        )
+        assert judgement.share == "1 of 1 changed pieces ran, 1 in part"
+
+
+RAN = {
+    "by a probe": (model.NOT_COMPARED, ("x [library]",), "", True),
+    "and its change did not": (
+        model.NEVER,
+        ("sac",),
+        "it ran, and nothing that changed in it",
+        True,
+    ),
+    "imported": (model.NEVER, ("sac",), f"{model.IMPORTED}; nothing that ran uses X", False),
+    "by nothing": (model.NEVER, (), "", False),
+    "elsewhere": (model.CANNOT, (), "it may run in a process", False),
+}
+
+
+@pytest.mark.parametrize("case", RAN)
+def test_nothing_that_ran_is_said_not_to_have_run(case):
+    """Where nothing was compared, the first sentence tells what ran from what did not."""
+    state, by, reason, ran = RAN[case]
+    one = Entry(kind=model.FUNCTION, name="f.py f", package="f", state=state, by=by, reason=reason)
+    judgement = judge([one])
+    first = "1 of 1 changed pieces ran, 1 not compared." if ran else "None of 1 changed pieces ran."
+    assert judgement.headline.startswith(f"could not judge: {first}")
+    assert "nothing executed" not in judgement.headline
+
+
 def test_a_headline_tells_an_imported_module_from_one_that_nothing_imports():
     """A module can be imported while nothing uses its change, and a function can run without it."""
 
@@ -258,12 +308,11 @@ def test_a_headline_tells_an_imported_module_from_one_that_nothing_imports():
         "Never executed": "write",
         "Imported, but nothing that ran uses what changed in it": "framework/monitor.py",
         "Imported by nothing that ran": "framework/envs.py",
-        "Ran, but perhaps not all that changed in it": "step",
+        "Ran, but perhaps not where it differs": "step",
     }
     judgement = judge(every, min_coverage=0.0)
-    assert judgement.headline.endswith(
-        f"1 of 5 changed pieces ran. {'. '.join(f'{t}: {n}' for t, n in titles.items())}."
-    )
+    lists = ". ".join(f"{title}: {name}" for title, name in titles.items())
+    assert judgement.headline.endswith(f"2 of 5 changed pieces ran, 1 not compared. {lists}.")
     assert judgement.states[model.NEVER] == 4
     lists = upgrade_text.titled(every[1:])
     assert {title: [one.short for one in of_it] for title, of_it in lists.items()} == {

@@ -52,7 +52,8 @@ def test_functions_that_chosen_scenarios_leave_out_are_reached_by_all_scenarios(
     whole, _ = upgrade_page.cards(upgrades.upgrade(framework), facts)
     package = upgrades.FILE.partition("/")[0]
     assert whole.steps[-1] == Step(
-        f"Nothing has executed and compared 1 changed piece of {package}; trace every scenario:",
+        f"1 changed piece of {package} was not executed and compared as a whole; trace every "
+        "scenario:",
         "rlregress upgrade a==1 installed",
     )
 
@@ -67,7 +68,7 @@ def test_what_was_not_checked_stands_before_what_differs():
     whole, card = page.texts("article", "card")
     assert whole.index("SAC.train") < whole.index("td3 [library] batch")
     assert "1 of 10 details." in card
-    assert "1 changed piece of code that nothing executed." in card
+    assert "1 changed piece of code of which no change was executed and compared." in card
     assert "rlregress upgrade a==1 installed --script yours.py" in whole
     assert "Everything that differs" in page.texts("h2")
     assert "AttributeError: no such thing" in page.texts("section")[0]

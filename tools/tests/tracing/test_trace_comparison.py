@@ -489,6 +489,34 @@ def test_another_answer_is_not_skipped_because_all_goes_on_alike():
     assert compare(a, replace(a, events=(draw, other, *rest))).verdict == "diverged"
 
 
+def parts_apart(kind, file, one, other):
+    """The words on two events that differ in one part of these texts or numbers."""
+
+    def side(value):
+        text = value if isinstance(value, str) else ""
+        values = () if text else (value,)
+        part = Part(digest=str(value), norm=None if text else value, values=values, text=text)
+        event = Event(index=0, kind=kind, name="policy", file=file, line=1, function="f",
+                      parts={"value": part}, named={"value ": part, "value a": part})  # fmt: skip
+        return replace(shown(), events=(event,))
+
+    return explain.divergence(compare(side(one), side(other)).first)
+
+
+@pytest.mark.parametrize("values", [("evaluates on", "trains on"), (1.0, 0.0), ("int", "float")])
+@pytest.mark.parametrize(
+    ("kind", "file", "meaning"),
+    [("output", "", "a call returns"), ("output", "f.py", "collector returns"),
+     ("data", "f.py", "other values")],
+)  # fmt: skip
+def test_a_difference_is_said_of_numbers_only_where_numbers_differ(kind, file, meaning, values):
+    """A text, a flag and a type are other values; what has no name is not named."""
+    first, *rest = parts_apart(kind, file, *values)
+    assert meaning in first
+    assert "number" not in first
+    assert [line for line in rest if line.startswith("  in")] == ["  in a"]
+
+
 def test_an_optimiser_of_another_class_is_known_by_its_number():
     """A subclass that makes the same steps is the same optimiser."""
     a, b = named(made("bo"), "x", "Adam 0"), named(made("bo"), "x", "OwnAdam 0")

@@ -179,6 +179,20 @@ def test_a_package_in_the_repository_of_the_script_is_traced(recorded, tmp_path)
     assert [event.place for event in found.events] == ["package_of_the_script/__init__.py:3"]
 
 
+def test_a_package_below_the_traced_ones_can_have_its_old_code(recorded, tmp_path):
+    """A method that is gone there is put back, so that what needs it runs."""
+    package = tmp_path / "package_below"
+    package.mkdir()
+    (package / "__init__.py").write_text("class Wrapper:\n  x = 1\n", encoding="utf-8")
+    old = "class Wrapper:\n  x = 1\n  def __getattr__(self, name):\n    return 3\n"
+    change = {"file": f"{package.name}/__init__.py", "functions": ["Wrapper.__getattr__"],
+              "text": old}  # fmt: skip
+    text = f"from {package.name} import Wrapper\nassert Wrapper().gone == 3\n"
+    assert "no attribute 'gone'" in recorded(text, moved=[package.name]).failure
+    found = recorded(text, moved=[package.name], swap=[change])
+    assert (found.header["misfits"], found.failure) == ([], "")
+
+
 def test_a_script_that_draws_its_own_seed(recorded):
     """A seed that is drawn is the tracer's, even though the script seeds with it."""
     drawn = changed(("np.random.seed(1)\n", "np.random.seed(np.random.randint(99))\n"))

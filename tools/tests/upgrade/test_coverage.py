@@ -10,7 +10,9 @@ from rlregress.model.code import ADDED, CHANGED, REMOVED, WORDING, Changed, Func
 from rlregress.model.differences import (
     DIFFERS,
     FUNCTION,
+    IN_PART,
     NEVER,
+    NEW_FAILS,
     NOT_COMPARED,
     ONE_WAY,
     OUTSIDE,
@@ -18,9 +20,11 @@ from rlregress.model.differences import (
     Entry,
 )
 from rlregress.model.recorded_traces import Comparison, Trace, Traced
+from rlregress.model.upgrade_result import Cause
 from rlregress.upgrade import changed_functions, entries, outside_training
 from rlregress.upgrade.callers import callers
 from rlregress.upgrade.coverage import piece_executions
+from rlregress.upgrade.inventory import Inventory, OtherFile
 
 FILE = "package/agent.py"
 
@@ -271,19 +275,106 @@ TRAIN = (
         ((2, 0), [3, 4, 5, 6], SAME),
         ((2, 0), [3, 4, 5], ONE_WAY),
         ((2, 0), [3, 6], NEVER),
-        ((2, 1), [3, 6], NEVER),
+        ((2, 1), [3, 6], IN_PART),
         ((2, 1), [3, 4, 5, 6], SAME),
     ],
 )
-def test_a_function_of_which_a_changed_line_never_ran_was_not_executed(
+def test_a_function_of_which_a_changed_line_never_ran_was_executed_in_part_at_most(
     tmp_path, new, hit, expected
 ):
-    """That the function ran, and another branch or another change of it, says nothing of it."""
+    """In part where another change of it ran; that the function itself ran is not enough."""
     found = states_of(
         tmp_path, TRAIN.format(1, 0), TRAIN.format(*new),
         functions={FILE: ["Agent.train"]}, lines={FILE: [hit, [3, 4, 5, 6]]},
     )  # fmt: skip
     assert found["Agent.train"][0] == expected
+
+
+CHECKED = "def f(x):\n  y = {}\n{}  return y\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "hit", "expected"),
+    [
+        ("", "  if y < 0:\n    raise ValueError(y)\n", [2, 3, 5], ONE_WAY),
+        ("", "  if y < 0:\n    text = str(y)\n    raise ValueError(text)\n", [2, 3, 6], ONE_WAY),
+        ("", "  try:\n    y()\n  except KeyError as e:\n    raise ValueError from e\n",
+         [2, 3, 4, 7], ONE_WAY),
+        ("  if y < 0:\n    raise ValueError\n", "  if y < 0:\n    raise TypeError\n",
+         [2, 3, 5], ONE_WAY),
+        # the old version goes on there
+        ("  if y < 0:\n    y = 0\n", "  if y < 0:\n    raise ValueError\n", [2, 3, 5], IN_PART),
+        ("", "  if y < 0:\n    y = 0\n", [2, 3, 5], IN_PART),
+        # nothing of the change ran
+        ("", "  if y < 0:\n    raise ValueError(y)\n", [5], NEVER),
+    ],
+)  # fmt: skip
+def test_a_check_that_only_raises_is_a_branch_that_was_taken_one_way(
+    tmp_path, old, new, hit, expected
+):
+    """An error that nothing met is no change that did not run, unless the old code does more."""
+    lines = [line for line, _ in enumerate(CHECKED.format(2, new).splitlines()[1:], start=2)]
+    found = states_of(
+        tmp_path, CHECKED.format(1, old), CHECKED.format(2, new),
+        functions={FILE: ["f"]}, lines={FILE: [hit, lines]},
+    )  # fmt: skip
+    assert found["f"][0] == expected
+
+
+def test_a_module_of_which_one_name_is_used_was_executed_in_part(tmp_path):
+    """The reason names the other one; the piece counts by the share of its changes that ran."""
+    text = "A = {0}\nB = {0}\ndef f():\n  return A\ndef g():\n  return B\n"
+    header = {"functions": {FILE: ["f"]}, "imported": [FILE], "lines": {FILE: [[4], [4, 6]]}}
+    found = states_of(tmp_path, text.format(1), text.format(2), **header)
+    assert found["<module>"] == (IN_PART, "of what changed in it, nothing that ran uses B")
+    pieces, folders = package_of(tmp_path / "again", text.format(1), text.format(2))
+    one = traced("sac", Trace(header={"failure": "", **header}, events=()))
+    assert [piece.share for piece in reached(pieces, [one], folders=folders)] == [0.5]
+
+
+def failing(piece, culprit=False):
+    """The state of a piece that a training of the new version executes before it fails."""
+    [found] = reached([piece], [traced("sac", side("Agent.train"), verdict="diverged")])
+    checks = {"sac": (NEW_FAILS, Cause(alone=piece) if culprit else None)}
+    [of_it] = entries.of_pieces([found], checks, (), ())
+    return of_it
+
+
+def test_an_error_of_the_new_version_is_that_of_its_culprit_alone():
+    """What else ran before the error is not compared, and says why."""
+    piece = function("Agent.train")
+    assert failing(piece, culprit=True).state == NEW_FAILS
+    assert failing(piece).state == NOT_COMPARED
+    assert failing(piece).reason == (
+        "executed only by trainings that end in an error on the new version"
+    )
+
+
+def test_a_file_and_a_package_of_a_failing_training_do_not_fail():
+    """They ran before the error, and nothing of them is compared."""
+    pair = Inventory(
+        versions={"gymnasium": ("1", "2")}, files=(OtherFile(file="p/a.so", how="changed"),)
+    )
+    checks = {"sac": (NEW_FAILS, None)}
+    found = [
+        *entries.of_files(pair, checks, {"sac": ["p/a.so"]}),
+        *entries.of_packages(pair, checks, {"sac": ["gymnasium"]}),
+    ]
+    assert [(of_it.state, of_it.by) for of_it in found] == [(NOT_COMPARED, ("sac",))] * 2
+
+
+def test_the_only_change_below_a_detail_that_differs_differs():
+    """Whether trainings show it or not; of two changes below it none is known to be the one."""
+    one, two = function("Agent.train"), function("Agent.step")
+    checks = {"x [library]": (DIFFERS, None), "sac": (SAME, None)}
+
+    def of_it(pieces, trained=()):
+        found = reached(pieces, trained, {each.key: ["x [library]"] for each in pieces})
+        return [(each.state, each.by) for each in entries.of_pieces(found, checks, (), ())]
+
+    trained = [traced("sac", side("Agent.train"))]
+    assert of_it([one]) == [(DIFFERS, ("x [library]",))] == of_it([one], trained)
+    assert {state_ for state_, _ in of_it([one, two])} == {NOT_COMPARED}
 
 
 def test_a_part_of_which_no_line_tells_whether_it_was_evaluated_was_not_executed(tmp_path):
@@ -424,6 +515,71 @@ def package(tmp_path):
 def test_what_calls_a_function_is_said_with_its_conditions(package, name, message):
     """A class is called by its name; a function that calls itself does not reach itself."""
     assert callers(function(name), [package]) == message
+
+
+FAMILIES = {
+    "ppo.py": """
+from package.buffers import Rollout, shared
+import package.buffers as buffers
+class Agent:
+    buffer: "Rollout | None"
+    def train(self):
+        self.step(); self.buffer.add(1); shared(); {1}.add(2)
+    def step(self): ...
+def make_env(): ...
+ENV = make_env()
+""",
+    "sac.py": """
+from .ppo import Agent as Other
+class Agent:
+    def step(self): ...
+    def learn(self, replay):
+        self.step(); replay.add(3); make_env()
+class Child(Other):
+    def again(self):
+        self.step(); super().train()
+def make_env(): ...
+""",
+    "buffers.py": """
+class Base:
+    def add(self, x): ...
+class Rollout(Base):
+    def __init__(self): self.add(0)
+def shared(): ...
+""",
+    "other.py": """
+from package import buffers
+class Unknown:
+    def add(self, x): self.add(x)
+def use(agent):
+    agent.step(); buffers.shared(); buffers.Rollout()
+""",
+}
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "callers_"),
+    [
+        ("ppo.py", "Agent.step", ["Agent.train (package/ppo.py)", "Child.again (package/sac.py)"]),
+        ("sac.py", "Agent.step", ["Agent.learn (package/sac.py)"]),
+        ("ppo.py", "Agent.train", ["Child.again (package/sac.py)"]),
+        ("ppo.py", "make_env", ["the module (package/ppo.py)"]),
+        ("sac.py", "make_env", ["Agent.learn (package/sac.py)"]),
+        ("buffers.py", "Base.add",
+         ["Rollout.__init__ (package/buffers.py)", "Agent.train (package/ppo.py)"]),
+        ("other.py", "Unknown.add", []),
+        ("buffers.py", "shared", ["use (package/other.py)", "Agent.train (package/ppo.py)"]),
+        ("buffers.py", "Rollout.__init__", ["use (package/other.py)"]),
+    ],
+)  # fmt: skip
+def test_a_function_is_called_only_by_what_can_have_it(tmp_path, file, name, callers_):
+    """A function of the same name of another file or class is another function."""
+    folder = tmp_path / "package"
+    folder.mkdir()
+    for path, text in FAMILIES.items():
+        (folder / path).write_text(text)
+    found = callers(replace(function(name), file=f"package/{file}"), [str(folder)])
+    assert found == [f"may be called by {caller}" for caller in callers_]
 
 
 def test_callers_are_named_of_functions_that_nothing_enters(package):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from rlregress.inside import importable_names
 from rlregress.model.upgrade_result import OfScript
 from rlregress.reporting.html import upgrade_page
 from rlregress.upgrade import names_in_script
@@ -11,6 +12,29 @@ from rlregress.upgrade import names_in_script
 from .test_result import FACTS, GONE, of, traced, upgrade
 
 READ, INIT, MODULE = "frame.logger.read_csv", "frame.PPO.__init__", "frame.old"
+#: a name that both versions have, and another one of the same last part.
+KEPT, OTHER = "frame.files.read_csv", "frame.files.PPO"
+
+
+def confirmed(script, names=(READ, INIT, MODULE), old=()):
+    """What of the names in a script is gone or incompatible.
+
+    Args:
+        old: names that the old version does not have either.
+    """
+    found = names_in_script.search(script, names)
+
+    def imported(missing):
+        paths = {
+            path for of in found.lines for path in (of.dotted, of.name.removesuffix(".__init__"))
+        }
+        return {
+            path: {"error": f"ImportError: no {path}"}
+            if any(f"{path}.".startswith(f"{name}.") for name in missing) else {"is": path}
+            for path in paths
+        }  # fmt: skip
+
+    return names_in_script.confirmed(found, imported(old), imported([READ, MODULE]))
 
 
 @pytest.mark.parametrize(
@@ -28,15 +52,51 @@ READ, INIT, MODULE = "frame.logger.read_csv", "frame.PPO.__init__", "frame.old"
         ("import frame\nframe.PPO()", {2: INIT}),
         ("from frame.old import thing", {1: MODULE}),
         ("import frame.old", {1: MODULE}),
+        (f"from {KEPT.rpartition('.')[0]} import read_csv\nread_csv()", {}),
+        (f"import frame\n{OTHER}()", {}),
     ],
 )
 def test_a_line_that_names_what_is_gone_is_found(tmp_path, text, lines):
-    """By an import or an attribute, under whatever name; another package's is another."""
+    """By an import or an attribute, under whatever name, unless the name can be imported."""
     script = tmp_path / "train.py"
     script.write_text(text)
-    found = names_in_script.search(script, {READ, INIT, MODULE})
+    found = confirmed(script)
     assert {of.line: of.name for of in found.lines} == lines
     assert all(of.text == text.splitlines()[of.line - 1].strip() for of in found.lines)
+    assert all(of.why for of in found.lines)
+
+
+def test_a_name_that_no_list_has_is_gone_if_the_new_version_cannot_import_it(tmp_path):
+    """And what neither version can import is not gone: the script does without it."""
+    script = tmp_path / "train.py"
+    script.write_text("from frame.old import thing\nfrom frame.logger import read_csv")
+    names = ("frame.PPO.learn",)
+    assert [(of.line, of.why) for of in confirmed(script, names).lines] == [
+        (1, "ImportError: no frame.old"), (2, f"ImportError: no {READ}")
+    ]  # fmt: skip
+    assert [of.line for of in confirmed(script, names, old=[READ]).lines] == [1]
+
+
+def test_names_are_imported_as_a_script_does(tmp_path, monkeypatch):
+    """Modules, what they hold, and a module of a package; an error in one is why it is gone."""
+    for file, text in {
+        "__init__.py": "from frame_.a import f as g, N", "a.py": "def f(): ...\nN = 1",
+        "broken.py": "import nothing_of_this_name", "ends.py": "raise SystemExit(3)",
+    }.items():  # fmt: skip
+        (tmp_path / "frame_").mkdir(exist_ok=True)
+        (tmp_path / "frame_" / file).write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert importable_names.described("frame_.a.f") == importable_names.described("frame_.g")
+    assert importable_names.described("frame_.a") == {"is": "frame_.a"}
+    assert importable_names.described("frame_.N") == {"is": "frame_.N"}
+    assert {name: importable_names.described(f"frame_.{name}")["error"]
+            for name in ("broken", "broken.x", "ends", "h", "a.h")} == {
+        "broken": "ModuleNotFoundError: No module named 'nothing_of_this_name'",
+        "broken.x": "ModuleNotFoundError: No module named 'nothing_of_this_name'",
+        "ends": "SystemExit: 3",
+        "h": "AttributeError: module 'frame_' has no attribute 'h'",
+        "a.h": "AttributeError: module 'frame_.a' has no attribute 'h'",
+    }  # fmt: skip
 
 
 def test_files_beside_the_script_that_it_imports_are_read(tmp_path):
@@ -56,7 +116,7 @@ def test_files_beside_the_script_that_it_imports_are_read(tmp_path):
     for name, text in texts.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
-    found = names_in_script.search(tmp_path / "train.py", {READ})
+    found = confirmed(tmp_path / "train.py", {READ})
     assert found.files[0] == "train.py"
     assert {*found.files} == {
         "train.py", "one.py", "other.py", "pack/__init__.py", "pack/two.py", "pack/three.py",
@@ -76,13 +136,13 @@ def test_the_next_step_names_the_lines_or_says_that_there_are_none(tmp_path):
     """Where a script was read, the reader is not sent to search it."""
     script = tmp_path / "train.py"
     script.write_text("from frame.logger import read_csv\n")
-    [step] = _steps(names_in_script.search(script, {READ}))
+    [step] = _steps(confirmed(script, {READ}))
     assert step == (
-        "Check 1 line that may name what is gone or incompatible: "
-        "train.py:1 from frame.logger import read_csv."
+        "Change 1 line that names what is gone or incompatible: "
+        "train.py:1 from frame.logger import read_csv (ImportError: no frame.logger.read_csv)."
     )
     script.write_text("import frame\n")
-    [step] = _steps(names_in_script.search(script, {READ}))
+    [step] = _steps(confirmed(script, {READ}))
     assert step == (
         "Search your other code: train.py names nothing of what is gone or incompatible "
         "(logger.read_csv)."

@@ -32,11 +32,13 @@ from rlregress.model.upgrade_result import (
     ChangedDefault,
     Details,
     MutationTest,
+    NamedLine,
     NotProbed,
     OfFramework,
     OfScript,
     PieceExecution,
     ReturnsVerdict,
+    ScriptNames,
     Upgrade,
     findings,
 )
@@ -679,10 +681,53 @@ def test_a_package_that_is_no_longer_installed_is_what_to_do_about():
         reason="ModuleNotFoundError: No module named 'pandas' at train.py:10 <module>",
     )  # fmt: skip
     (step, *_) = upgrade_page.cards(upgrade(other_packages=[gone, failed]), FACTS)[0].steps
-    assert step.text.startswith("Install pandas, which the new version no longer does")
+    assert step.text == (
+        "train.py ends in ModuleNotFoundError: No module named 'pandas' at train.py:10 <module>. "
+        "Install pandas, which the new version no longer does; to judge the rest:"
+    )
     assert step.command == "a command --lend pandas"
     (step, *_) = upgrade_page.cards(upgrade(other_packages=[failed]), FACTS)[0].steps
-    assert "report the error upstream" in step.text
+    assert step.text.endswith("Change that line, or report it upstream.")
+
+
+def test_what_to_do_begins_with_the_error_and_its_line():
+    """Then the names that are gone; with the culprit, if the old code of one function mends it."""
+    failed = Entry(
+        kind=model.SCRIPT, name="train.py", state=model.NEW_FAILS,
+        reason="AttributeError: no x at train.py:9 <module>",
+    )  # fmt: skip
+    culprit = Entry(
+        kind=model.FUNCTION, name="g/core.py Wrapper.f", state=model.NEW_FAILS, culprit=True,
+        summary="removed", file="g/core.py", line=3, package="g", by=("train.py",),
+    )  # fmt: skip
+    line = NamedLine(name="g.y", file="train.py", line=2, text="from g import y", why="E: no y")
+    script = OfScript(held=lost("train.py"), names=ScriptNames(files=("train.py",), lines=(line,)))
+    of_it = upgrade(other_packages=[failed, culprit, GONE], script=script)
+    first, second, *_ = upgrade_page.cards(of_it, FACTS)[0].steps
+    assert first.text == (
+        "train.py ends in AttributeError: no x at train.py:9 <module>. It does not with the old "
+        "code of Wrapper.f (removed, g/core.py:3). Change that line, or report it upstream."
+    )
+    assert second.text == (
+        "Change 1 line that names what is gone or incompatible: train.py:2 from g import y "
+        "(E: no y)."
+    )
+
+
+def test_what_to_do_names_packages_that_are_gone_before_names_that_are():
+    """With the functions that use them, and the command that installs them."""
+    gone = [
+        Entry(kind=model.PACKAGE, name=name, state=model.DIFFERS, notes=notes)
+        for name, notes in (("pandas", ("needed by load_results", "needed by plot_results")),
+                            ("matplotlib", ("needed by plot_results",)), ("six", ()))
+    ]  # fmt: skip
+    first, second, *_ = upgrade_page.cards(upgrade(other_packages=[*gone, GONE]), FACTS)[0].steps
+    assert (first.text, first.command) == (
+        "Install pandas and matplotlib, which the new version no longer does, if you use "
+        "load_results, plot_results:",
+        "pip install pandas matplotlib",
+    )
+    assert second.text == "Search your code for what is gone or incompatible: logger.read_csv."
 
 
 def test_what_is_gone_and_public_is_listed_once_as_it_counts():

@@ -101,10 +101,14 @@ def test_a_script_is_searched_for_what_is_gone(judge, tree, tmp_path):
     _, found, text = judge(
         tree("a"), tree("b", "def spare", "def other"), f"import helper\n{SCRIPT}"
     )
-    line = {"name": "learner.spare", "file": "helper.py", "line": 5, "text": "learner.spare()"}
+    line = {
+        "name": "learner.spare", "file": "helper.py", "line": 5, "text": "learner.spare()",
+        "dotted": "learner.spare",
+        "why": "AttributeError: module 'learner' has no attribute 'spare'",
+    }  # fmt: skip
     assert found["script"]["train.py"]["names"] == [line]
-    assert "- `helper.py:5` `learner.spare`: `learner.spare()`" in text
-    step = "Check 1 line that may name what is gone or incompatible: helper.py:5 learner.spare()."
+    assert f"- `helper.py:5` `learner.spare()`: {line['why']}" in text
+    step = "Change 1 line that names what is gone or incompatible: helper.py:5 learner.spare() ("
     assert step in (tmp_path / "report" / "upgrade.html").read_text()
 
 

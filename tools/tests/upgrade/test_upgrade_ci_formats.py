@@ -170,7 +170,7 @@ def test_the_unit_test_report_is_xml_whatever_is_told():
 
 @pytest.mark.parametrize("in_brief", [False, True])
 def test_the_last_lines_say_what_to_do_next(monkeypatch, tmp_path, in_brief):
-    """The report, the next step, the verdict; or five lines with the same."""
+    """The report, the next steps, the verdict; or five lines with the same, and one step."""
     monkeypatch.setattr(upgrade_command.cascade, "run", lambda options: upgrade(CHANGED))
     monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
     lines: list[str] = []
@@ -183,7 +183,9 @@ def test_the_last_lines_say_what_to_do_next(monkeypatch, tmp_path, in_brief):
         assert lines[3] == f"Next: {step}"
         assert lines[4].endswith(str(tmp_path / "upgrade.html"))
     else:
-        report, following, verdict = lines[-3:]
+        (first,) = [n for n, line in enumerate(lines) if line.startswith("report: ")]
+        report, *following, verdict = lines[first:]
         assert report.startswith(f"report: {tmp_path} (upgrade.html")
-        assert following == f"next: {step}"
+        assert following[0] == f"next: {step}"
+        assert all(line.startswith("next: ") for line in following)
         assert verdict.startswith("verdict ")

@@ -92,7 +92,7 @@ def _whole(result: Upgrade, command: str) -> Card:
         "The upgrade",
         Badge(result.verdict),
         result.judgement.reason,
-        pages.first(_named(result, model.UNCHECKED), _LISTED),
+        pages.first(_named(result, model.INCOMPLETE), _LISTED),
         pages.first(_named(result, model.DIFFERENT), _LISTED),
         (),
         _steps(result, command),
@@ -131,7 +131,8 @@ def _not_judged(of: OfFramework) -> Iterable[str]:
     if others and of.diverged:
         yield f"Returns of {', '.join(others)}: not trained."
     if of.unexecuted:
-        yield f"{counted(len(of.unexecuted), 'changed piece')} of code that nothing executed."
+        pieces = counted(len(of.unexecuted), "changed piece")
+        yield f"{pieces} of code of which no change was executed and compared."
     if of.details.not_probed:
         yield f"{len(of.details.not_probed)} of {of.details.all} details."
     if of.unread:
@@ -183,51 +184,74 @@ def _steps(result: Upgrade, command: str) -> list[Step]:
     if verdict == model.UNCHANGED:
         return [Step("Nothing: upgrade.")]
     steps = []
-    violated = any(of.violated for of in result.frameworks)
-    lost = _lost(result)
-    if verdict == model.NEW_FAILS and lost:
-        names = ", ".join(lost)
-        steps.append(
-            Step(
-                f"Install {names}, which the new version no longer does; to judge the rest:",
-                f"{returns_page.without(command, '--lend')} --lend {','.join(lost)}",
-            )
-        )
-    elif verdict == model.NEW_FAILS:
-        steps.append(Step("Do not upgrade yet: report the error upstream, with the line above."))
-    elif violated:
+    if verdict == model.NEW_FAILS:
+        steps.append(_failure(result, command))
+    else:
+        steps += _needed(result)
+    steps += _gone(result)
+    culprits = [f"{e.short} ({e.file}:{e.line})" for e in result.entries if e.culprit and e.counts]
+    if any(of.violated for of in result.frameworks):
         steps.append(Step("Read the lines that changed, and report them upstream."))
-    elif any(entry.state in model.DIFFERENT and entry.counts for entry in result.entries):
-        steps.append(Step(_to_read(result)))
-    searched = result.script.names if result.script is not None else None
-    if searched is not None and searched.lines:
-        found = Step(upgrade_text.of_names(searched, ""))
-        steps = [found, *(step for step in steps if step != found)]
+    elif culprits and verdict != model.NEW_FAILS:
+        named = upgrade_text.some(culprits, 3)
+        steps.append(Step(f"Read the change of {named}: is it what the release notes say?"))
+    elif not steps and any(e.state in model.DIFFERENT and e.counts for e in result.entries):
+        steps.append(Step("Read what differs: is it what the release notes say?"))
     diverged = [of for of in result.frameworks if of.diverged and of.to_train]
     if any(of.returns is None for of in diverged) and verdict in (
         model.CHANGED, model.NEW_FAILS
     ):  # fmt: skip
         without = [part for part in shlex.split(command) if part != "--no-returns"]
         steps.append(Step("Train the new version, where runs are stored:", shlex.join(without)))
-    if any(entry.state in model.UNCHECKED and entry.counts for entry in result.entries):
-        steps.append(_unexecuted(result, command))
+    left = [e for e in result.entries if e.state in model.INCOMPLETE and e.counts]
+    if left:
+        steps.append(_incomplete(left, result, command))
     return steps or [Step("Read what is accepted, documented or repaired; nothing else differs.")]
 
 
-def _to_read(result: Upgrade) -> str:
-    """What to compare with the release notes: culprits, or names that are gone."""
-    culprits = [f"{e.short} ({e.file}:{e.line})" for e in result.entries if e.culprit and e.counts]
-    gone = [e for e in result.entries if e.kind == model.PUBLIC and e.state == model.DIFFERS]
-    if culprits:
-        named = upgrade_text.some(culprits, 3)
-        return f"Read the change of {named}: is it what the release notes say?"
+def _needed(result: Upgrade) -> Iterable[Step]:
+    """Packages that are no longer installed, and the functions that use them."""
+    kinds = (model.REQUIREMENT, model.PACKAGE)
+    gone = [e for e in result.entries if e.kind in kinds and e.counts and e.notes]
     if gone:
-        named = upgrade_text.some([entry.short for entry in gone], 3)
-        names = result.script.names if result.script is not None else None
-        if names is None:
-            return f"Search your code for what is gone or incompatible: {named}."
-        return upgrade_text.of_names(names, named)
-    return "Read what differs: is it what the release notes say?"
+        users = dict.fromkeys(note.removeprefix(model.NEEDED) for e in gone for note in e.notes)
+        names = list(dict.fromkeys(entry.name for entry in gone))
+        yield Step(
+            f"Install {' and '.join(names)}, which the new version no longer does, if you use "
+            f"{upgrade_text.some(list(users), 4)}:",
+            f"pip install {' '.join(names)}",
+        )
+
+
+def _failure(result: Upgrade, command: str) -> Step:
+    """The error that ends a script or a training, with its line, and what makes the difference."""
+    failing = [e for e in result.entries if e.state == model.NEW_FAILS and e.counts]
+    # of a training whose error is accepted, the culprit may be left
+    failing.sort(key=lambda e: e.kind not in (model.SCRIPT, model.TRAINING))
+    error = failing[0]
+    text = f"{error.name} ends in {error.reason}."
+    lost = _lost(result)
+    if lost:
+        judged = f"{returns_page.without(command, '--lend')} --lend {','.join(lost)}"
+        names = ", ".join(lost)
+        return Step(f"{text} Install {names}, which the new version no longer does; to judge the "
+                    "rest:", judged)  # fmt: skip
+    culprits = [f"{e.short} ({e.summary}, {e.file}:{e.line})" for e in failing if e.culprit]
+    if culprits:
+        text += f" It does not with the old code of {upgrade_text.some(culprits, 3)}."
+    own = "Change that line" if error.kind == model.SCRIPT else "Do not upgrade yet"
+    return Step(f"{text} {own}, or report it upstream.")
+
+
+def _gone(result: Upgrade) -> Iterable[Step]:
+    """Names that are gone, and where a script has them."""
+    names = result.script.names if result.script is not None else None
+    gone = [e for e in result.entries if e.kind == model.PUBLIC and e.state == model.DIFFERS]
+    named = upgrade_text.some([entry.short for entry in gone if entry.counts], 3)
+    if names is not None and (names.lines or (named and result.verdict != model.NEW_FAILS)):
+        yield Step(upgrade_text.of_names(names, named))
+    elif names is None and named and result.verdict != model.NEW_FAILS:
+        yield Step(f"Search your code for what is gone or incompatible: {named}.")
 
 
 def _lost(result: Upgrade) -> list[str]:
@@ -238,14 +262,22 @@ def _lost(result: Upgrade) -> list[str]:
     return [name for name in gone if any(name in reason for reason in missing)]
 
 
-def _unexecuted(result: Upgrade, command: str) -> Step:
-    """How changed pieces that nothing has executed are executed."""
-    checked = result.judgement.coverage
-    left = checked.all - checked.checked
+def _incomplete(left: Sequence[Entry], result: Upgrade, command: str) -> Step:
+    """How to execute the changed pieces that did not run as a whole, or why checks have no result.
+
+    Args:
+        left: what counts and was not checked as a whole.
+    """
+    pieces = [entry for entry in left if entry.kind in model.CHANGES]
+    if not pieces:
+        names = upgrade_text.some([entry.short for entry in left], 3)
+        return Step(f"Read why {counted(len(left), 'check')} gave no result: {names}.")
     idle = model.idle_packages(result.entries)
-    what = f"{counted(left, 'changed piece')}" if left else "part of what was to be compared"
     of = f" of {', '.join(idle)}" if idle else ""
-    text = f"Nothing has executed and compared {what}{of};"
+    were = "was" if len(pieces) == 1 else "were"
+    text = (
+        f"{counted(len(pieces), 'changed piece')}{of} {were} not executed and compared as a whole;"
+    )
     known = {of.module for of in result.frameworks}
     foreign = {name for name in idle if name.replace("-", "_") not in known}
     given = shlex.split(command)
@@ -269,7 +301,7 @@ def _script_card(result: Upgrade, of: OfScript) -> Card:
 def _entries(result: Upgrade) -> Section:
     """Every entry that is not the same, folded by file; of the others how many there are."""
     parts: list[object] = []
-    for state in (*model.UNCHECKED, *model.DIFFERENT, *model.EXECUTED_SAME, *model.WITHOUT_EFFECT):
+    for state in (*model.INCOMPLETE, *model.DIFFERENT, *model.EXECUTED_SAME, *model.WITHOUT_EFFECT):
         own = [entry for entry in result.entries if entry.state == state]
         for title, of_title in upgrade_text.titled(own).items():
             parts.append(Heading(f"{title} ({len(of_title)})"))
@@ -409,7 +441,7 @@ def _one(command: str, training: str) -> str:
 
 
 def _code(of: OfFramework) -> list[object]:
-    idle = {entry.name for entry in of.unexecuted if entry.state != model.NOT_COMPARED}
+    idle = {entry.name for entry in of.unexecuted if not entry.ran}
     parts: list[object] = []
     for heading, ran in (("Never executed", False), ("Executed", True)):
         own = [r for r in of.executions if (" ".join(r.function.key) not in idle) == ran]
