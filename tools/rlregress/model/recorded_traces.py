@@ -96,6 +96,17 @@ class Event:
         return tuple(part.digest for part in self.parts.values())
 
 
+def in_places(error: str, at: str, by: str) -> str:
+    """An error with its places.
+
+    Args:
+        at: "file:line function" of the innermost frame of the library.
+        by: the same of the script, or of the suite's training, that called it.
+    """
+    caller = f", called by {by}" if by and by != at else ""
+    return f"{error} at {at or 'an unknown place'}{caller}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Trace:
     """Everything that was recorded of one run.
@@ -116,6 +127,14 @@ class Trace:
     def error(self) -> Mapping[str, str]:
         """Type, origin and places of the error that ended it; see ``error_origin.found``."""
         return dict(self.header.get("error") or {})
+
+    @property
+    def ending(self) -> str:
+        """The error that ended it, with its place in the library and in the script, in words."""
+        error = self.error
+        if not error.get("error"):
+            return self.failure.strip().rpartition("\n")[2]
+        return in_places(error["error"], error.get("at", ""), error.get("by", ""))
 
     @property
     def begun(self) -> bool:
@@ -282,6 +301,9 @@ class Crash:
     at: str
     by: str
     executed: Trace | None
+
+    def __str__(self) -> str:
+        return in_places(self.error, self.at, self.by)
 
 
 @dataclass(frozen=True, kw_only=True)

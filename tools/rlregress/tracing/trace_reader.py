@@ -114,6 +114,7 @@ class _Header:
     seeded: tuple[Line, ...]
     lines: Mapping[Line, tuple[tuple[Natural, ...], tuple[Natural, ...]]]
     elsewhere: tuple[_Elsewhere, ...] = ()
+    error: Mapping[str, str] | None = None
 
 
 def load(path: Path) -> Trace:
