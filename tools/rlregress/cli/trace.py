@@ -18,7 +18,7 @@ from rlregress.errors import UserError
 from rlregress.inside.run_record import check_file
 from rlregress.model import explain
 from rlregress.reporting import next_steps, traces_text
-from rlregress.tracing import jobs, trace_comparison, trace_reader
+from rlregress.tracing import jobs, trace_reader
 from rlregress.tracing.recording_processes import current, record_twice
 from rlregress.upgrade import compared_trainings
 
