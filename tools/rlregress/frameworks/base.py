@@ -406,7 +406,7 @@ class Adapter:
         """
         related = self.related.get(algorithm, ())
         if (algorithm,) == (*self.algorithms, *self.behavior_only):
-            return True
+            return bool(words)
         return any(word.endswith(algorithm) or word in related for word in words)
 
     def available(self) -> Sequence[str]:

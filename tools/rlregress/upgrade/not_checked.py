@@ -34,8 +34,12 @@ def sentences(
     }
     if names := [name for name, is_lacking in lacks.items() if is_lacking]:
         yield f"{', '.join(names)}: its adapter has none"
-    traced = {word for name in trainings for word in name.split("_")}
-    traced |= {name for scenario in scenarios for name in scenario.algorithms}
+    words = {word for name in trainings for word in name.split("_")}
+    of_scenarios = {name for scenario in scenarios for name in scenario.algorithms}
+    words |= {name for scenario in scenarios for name in scenario.algorithms
+              if options.scenarios is None or scenario.name in options.scenarios}  # fmt: skip
     for name in options.algorithms or (*adapter.algorithms, *adapter.behavior_only):
-        if not adapter.is_about(name, traced):
-            yield f"trainings of {name}: none is built in; its details and defaults are compared"
+        if not adapter.is_about(name, words):
+            why = "only scenarios are built in, and none of them was chosen"
+            why = why if name in of_scenarios else "none is built in"
+            yield f"trainings of {name}: {why}; its details and defaults are compared"
