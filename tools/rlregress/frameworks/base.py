@@ -389,6 +389,8 @@ class Adapter:
     #: why a training that was stopped begins anew, one clause; empty: ``train`` keeps it, and goes
     #: on with it in another process as if nothing had been.
     no_resume_reason: str = "its adapter cannot keep a training"
+    #: whether ``baselines/saved`` keeps files that its past releases wrote.
+    stores_files: bool = False
     #: environment variable that names a checkout to ask instead of an installed package, if any.
     checkout: str = ""
     #: which of several copies of the framework this adapter asks; empty where there can be but one.

@@ -91,4 +91,4 @@ def _saving(name: str, algorithm: Mapping[str, Any]) -> Saving:
     return Saving(partial(_trained, algorithm), (kind,))
 
 
-SAVED = {"ppo": (_saving("ppo runner", _ALGORITHM), _saving("curious ppo runner", _CURIOUS))}
+SAVED = {"ppo": (_saving("ppo runner", _ALGORITHM), _saving("ppo runner with curiosity", _CURIOUS))}
