@@ -754,7 +754,7 @@ def test_a_wrong_threshold_of_an_upgrade(command, tmp_path, monkeypatch, option,
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ("--algorithm", "there is no built-in training of 'nope'; known: a2c, ddpg"),
+        ("--algorithm", "there is no built-in training and no detail of 'nope'; known: a2c"),
         ("--scenario", "unknown scenario 'nope'; "),
     ],
 )

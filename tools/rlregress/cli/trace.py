@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,9 +18,9 @@ from rlregress.errors import UserError
 from rlregress.inside.run_record import check_file
 from rlregress.model import explain
 from rlregress.reporting import next_steps, traces_text
-from rlregress.tracing import jobs, trace_comparison, trace_reader
-from rlregress.tracing.child_processes import last_words
+from rlregress.tracing import jobs, trace_reader
 from rlregress.tracing.recording_processes import current, record_twice
+from rlregress.upgrade import compared_trainings
 
 
 def trace(
@@ -59,7 +60,8 @@ def diff(
 
     rlregress diff before.trace after.trace
 
-    Compares two traces, and prints where they differ first. Exit code 0: equal to the bit or up to
+    Compares two traces, and prints where they differ first. A training may have ended in an error:
+    it is compared up to there, then the errors are. Exit code 0: equal to the bit or up to
     rounding, 1: diverged, 2: a trace cannot be read.
     """
     raise typer.Exit(compared(old, new))
@@ -75,7 +77,7 @@ def record(job: Mapping[str, Any], path: Path) -> int:
     if repeated.trace.failure:
         raise UserError(
             f"the training ended in an error after {len(repeated.trace.events)} events: "
-            f"{last_words(repeated.trace.failure)}"
+            f"{repeated.trace.ending}; what came before is in {path}"
         )
     output.decided()
     for line in traces_text.recorded(repeated, path, path.stat().st_size):
@@ -86,19 +88,29 @@ def record(job: Mapping[str, Any], path: Path) -> int:
 
 def compared(a: Path, b: Path) -> int:
     """Compare two traces and say where they differ first; 0 if equal or close, 1 if diverged."""
-    one, other = trace_reader.load(a), trace_reader.load(b)
-    for path, side in ((a, one), (b, other)):
-        if side.failure:
+    sides = {a: trace_reader.load(a), b: trace_reader.load(b)}
+    one, other = sides[a], sides[b]
+    same_end = _anywhere(one.ending) == _anywhere(other.ending)
+    for path, side in sides.items():
+        if not side.events and same_end:
+            why = f": the training ended in {side.ending}" if side.failure else ""
             raise UserError(
-                f"the training in {path} ended in an error, and nothing is compared: "
-                f"{last_words(side.failure)}"
+                f"{path} holds no events, and nothing is compared{why}; record it again"
             )
-        if not side.events:
-            raise UserError(f"{path} holds no events, and nothing is compared; record it again")
-    comparison = trace_comparison.compare(one, other)
+    comparison = compared_trainings.held_against(one, other)
+    first = comparison.first
+    lines = explain.comparison(comparison, one, other)
+    if not same_end and (first is None or first.a is first.b is None):
+        lines = [f"diverged: all {comparison.equal} events are the same, but not the end"]
+    lines += [f"{path} ended in {side.ending}" for path, side in sides.items() if side.failure]
     output.decided()
-    for line in explain.comparison(comparison, one, other):
+    for line in lines:
         typer.echo(line)
-    diverged = comparison.verdict == "diverged"
+    diverged = comparison.verdict == "diverged" or not same_end
     output.next_steps([next_steps.after_diff(diverged)])
     return 1 if diverged else 0
+
+
+def _anywhere(ending: str) -> str:
+    """An error without files, lines and addresses, which a copy, an edit or a process moves."""
+    return re.sub(r"\S+:\d+ |0x[0-9a-f]+", "", ending)

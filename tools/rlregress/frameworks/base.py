@@ -16,7 +16,18 @@ import os
 import shutil
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Callable,
+    Collection,
+    Dict,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Tuple,
+)
 
 from rlregress.errors import UserError
 from rlregress.frameworks import families, installed_metadata
@@ -361,6 +372,8 @@ class Adapter:
     discrete: Tuple[str, ...] = ()
     #: algorithms beside these that no cell trains: their behaviour is asked, not their returns.
     behavior_only: Tuple[str, ...] = ()
+    #: of these, algorithm -> those of other names that have its details, too.
+    related: Mapping[str, Tuple[str, ...]] = {}
     #: the scopes a detail can be probed in: "library" (class defaults), "trainer", "script", or the
     #: name of a class where several classes have the detail, and "library" is another one of them.
     scopes: Tuple[str, ...] = ("library",)
@@ -376,6 +389,8 @@ class Adapter:
     #: why a training that was stopped begins anew, one clause; empty: ``train`` keeps it, and goes
     #: on with it in another process as if nothing had been.
     no_resume_reason: str = "its adapter cannot keep a training"
+    #: whether ``baselines/saved`` keeps files that its past releases wrote.
+    stores_files: bool = False
     #: environment variable that names a checkout to ask instead of an installed package, if any.
     checkout: str = ""
     #: which of several copies of the framework this adapter asks; empty where there can be but one.
@@ -385,6 +400,16 @@ class Adapter:
     def full_name(self) -> str:
         """``name``, or ``name@label`` where there can be several copies."""
         return f"{self.name}@{self.label}" if self.label else self.name
+
+    def is_about(self, algorithm: str, words: Collection[str]) -> bool:
+        """Whether one of some words, of a file or of a training's name, is of an algorithm.
+
+        It is the algorithm's name, ends with it, as ``recurrentppo`` does, or is ``related``.
+        """
+        related = self.related.get(algorithm, ())
+        if (algorithm,) == (*self.algorithms, *self.behavior_only):
+            return bool(words)
+        return any(word.endswith(algorithm) or word in related for word in words)
 
     def available(self) -> Sequence[str]:
         """Labels of the copies that are here; a framework that is a package has none."""

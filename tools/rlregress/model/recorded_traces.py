@@ -103,6 +103,17 @@ class Event:
         return tuple(part.digest for part in self.parts.values())
 
 
+def in_places(error: str, at: str, by: str) -> str:
+    """An error with its places.
+
+    Args:
+        at: "file:line function" of the innermost frame of the library.
+        by: the same of the script, or of the suite's training, that called it.
+    """
+    caller = f", called by {by}" if by and by != at else ""
+    return f"{error} at {at or 'an unknown place'}{caller}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Trace:
     """Everything that was recorded of one run.
@@ -131,6 +142,14 @@ class Trace:
         Kind and name of the event, which one of that name, and its part; empty: all of it.
         """
         return frozenset((k, n, i, p) for k, n, i, p in self.header.get("unsteady", ()))
+
+    @property
+    def ending(self) -> str:
+        """The error that ended it, with its place in the library and in the script, in words."""
+        error = self.error
+        if not error.get("error"):
+            return self.failure.strip().rpartition("\n")[2]
+        return in_places(error["error"], error.get("at", ""), error.get("by", ""))
 
     @property
     def begun(self) -> bool:
@@ -364,6 +383,9 @@ class Crash:
     at: str
     by: str
     executed: Trace | None
+
+    def __str__(self) -> str:
+        return in_places(self.error, self.at, self.by)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from rlregress.model.code import Changed, Hunk
 from rlregress.model.detail_answers import variant_words
 from rlregress.model.differences import DOCUMENTED, VIOLATED, Entry, Judgement
 from rlregress.model.fault_results import Mutant
-from rlregress.model.recorded_traces import NotTraced, Traced, in_words
+from rlregress.model.recorded_traces import SHORT, NotTraced, Traced, in_words
 from rlregress.model.verdict import HOLDS, IMPROVED, MOVED
 
 #: why a probe gave no answer: a package of others is missing, the framework does not have what it
@@ -477,6 +477,7 @@ class SideInfo:
         how: "installed", "tree", "overlay", "environment", "your environment" or "not made".
         why: of an environment, in words, what kept it from being an overlay.
         notes: what does not fit together and is run all the same.
+        not_checked: in words, what a folder does not say of itself.
         lines: all of it in words.
         lock: its file of pinned requirements, if there is one.
     """
@@ -486,6 +487,7 @@ class SideInfo:
     how: str
     why: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    not_checked: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
     lock: Path | None = None
 
@@ -531,6 +533,7 @@ class OfFramework:
         stored: algorithms with baseline runs, by which returns are judged.
         hunks: function -> its lines of both sides, with those around what differs.
         costs: time and memory of trainings that execute changed code.
+        not_checked: in words, what nothing here checks, or the command leaves out.
         judgement: of this framework's entries alone.
     """
 
@@ -555,6 +558,7 @@ class OfFramework:
     stored: frozenset[str] = frozenset()
     hunks: Mapping[Changed, Hunk] = field(default_factory=dict)
     costs: tuple[Cost, ...] = ()
+    not_checked: tuple[str, ...] = ()
     judgement: Judgement = field(init=False)
 
     def __post_init__(self) -> None:
@@ -734,6 +738,16 @@ class Upgrade:
             *own,
             *self.other_packages,
         )
+
+    @property
+    def not_checked(self) -> list[str]:
+        """In words, what no entry is about: nothing here checks it, or the command leaves it out.
+
+        It is the same for every pair of versions, and so no part of the verdict.
+        """
+        of_sides = [f"{SHORT[side.label]}: {x}" for side in (self.a, self.b)
+                    for x in side.not_checked]  # fmt: skip
+        return [*of_sides, *(f"{of.title}: {x}" for of in self.frameworks for x in of.not_checked)]
 
     @property
     def verdict(self) -> str:

@@ -50,6 +50,7 @@ def as_json(result: Upgrade) -> dict[str, Any]:
         },
         "states": dict(result.judgement.states),
         "asked": {name: [tally.checked, tally.all] for name, tally in result.tallies.items()},
+        "not_checked": result.not_checked,
         "entries": [_entry(entry) for entry in result.entries],
         "accepted_stale": result.stale,
         "sides": {

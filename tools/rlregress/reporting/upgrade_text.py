@@ -77,7 +77,7 @@ def lines(result: Upgrade) -> list[str]:
     a, b = result.a.text, result.b.text
     text = [f"# {a} -> {b}: {result.verdict}", "", f"{headline(result)}", ""]
     text += [*_summary(result), "", *_reasons(result)]
-    text += [*_entries(result, model.INCOMPLETE), *_not_probed(result)]
+    text += [*_not_checked(result), *_entries(result, model.INCOMPLETE), *_not_probed(result)]
     text += _entries(result, model.DIFFERENT)
     text += [*_table(result), "", *_sides(result)]
     for of in result.frameworks:
@@ -241,6 +241,12 @@ def entry_line(entry: Entry) -> str:
     accepted = f"; accepted: {entry.accepted}" if entry.accepted else ""
     text = f" {entry.summary}" if entry.summary and entry.summary != name else ""
     return f"{entry.kind} `{name}`{text}{standing}{reason}{by}{accepted}"
+
+
+def _not_checked(result: Upgrade) -> list[str]:
+    """What no entry is about."""
+    rows = [f"- {line}" for line in result.not_checked]
+    return [f"## Not checked, whatever differs ({len(rows)})", "", *rows, ""] if rows else []
 
 
 def _not_probed(result: Upgrade) -> list[str]:

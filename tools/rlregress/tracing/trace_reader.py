@@ -115,6 +115,7 @@ class _Header:
     lines: Mapping[Line, tuple[tuple[Natural, ...], tuple[Natural, ...]]]
     elsewhere: tuple[_Elsewhere, ...] = ()
     unsteady: tuple[tuple[Line, Line, Natural, str], ...] = ()
+    error: Mapping[str, str] | None = None
 
 
 def load(path: Path) -> Trace:

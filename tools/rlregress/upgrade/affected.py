@@ -76,7 +76,7 @@ def _has(adapter: Adapter, side: Requested) -> bool:
     if side.tree is not None:
         if adapter.checkout:
             return adapter.is_checkout(side.tree)
-        return working_tree.root_of(adapter, side.tree) is not None
+        return working_tree.root_of(adapter.modules, side.tree) is not None
     if side.environment is not None:
         python = side.environment / "bin" / "python"
         there = interpreters.distributions(str(python)) if python.exists() else {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -45,6 +46,7 @@ from rlregress.upgrade import (
     interpreters,
     mutation_test,
     names_in_script,
+    not_checked,
     outside_training,
     recordings,
     requested,
@@ -158,7 +160,7 @@ def _check_names(adapters: Sequence[Adapter], options: Options) -> None:
     known = []
     for adapter in adapters:
         try:
-            known.append(set(adapter.trace_trainings()))
+            known.append({*adapter.trace_trainings(), *adapter.algorithms, *adapter.behavior_only})
         except Exception:  # foreign code of a framework that need not be installed here
             known.append(set())
     if all(known):
@@ -177,7 +179,9 @@ def _check_algorithms(
     }
     for name in options.algorithms:
         if name not in known:
-            raise UserError(f"there is no built-in training of '{name}'; {nearest(name, known)}")
+            raise UserError(
+                f"there is no built-in training and no detail of '{name}'; {nearest(name, known)}"
+            )
 
 
 def _check(a: Prepared, b: Prepared) -> None:
@@ -248,15 +252,21 @@ def _compared(
     """Everything that is compared of both sides."""
     adapters = pair.adapters
     with Sides((a.side, b.side), folders, options.workers, options.say) as sides:
-        left_out = other_algorithms(options.algorithms)
-        every = () if options.only_scenarios else catalogue.all_details()
-        details = [detail for detail in every if detail.family not in left_out]
-        name = "-".join(["details" if details else "no-details", *sorted(left_out)])
+        of_script, ran = None, []
+        if script is not None:
+            # first: it is what was asked for, and says which details matter to it
+            of_script, executed = _script(sides, script.noting(found.others(())), found, options)
+            ran.append(executed)
+        left_out = [_left_out(adapter, ran, options) for adapter in adapters]
         prints = [
             sides.run(
-                f"{adapter.full_name}-{name}", side_fingerprints.fingerprint, adapter, details
+                "-".join([adapter.full_name, "details" if details else "no-details", *names]),
+                side_fingerprints.fingerprint,
+                adapter,
+                details,
             )
-            for adapter in adapters
+            for adapter, names in zip(adapters, left_out, strict=True)
+            for details in [_details(names, options)]
         ]
         # where answers are kept for other pairs, files of one version belong to several of them
         load = options.files and options.keep is None and not options.only_scenarios
@@ -278,14 +288,18 @@ def _compared(
             [training.noting(found.others(adapter.modules)) for training in trainings]
             for adapter, trainings in zip(adapters, chosen, strict=True)
         ]
-        of_frameworks, ran = [], []
-        of_each = zip(adapters, results, chosen, one_sided, strict=True)
-        for adapter, prints_, trainings, one_sided_ in of_each:
+        of_frameworks: list[OfFramework] = []
+        of_each = zip(adapters, results, chosen, one_sided, left_out, strict=True)
+        for adapter, prints_, trainings, one_sided_, names_left_out in of_each:
             same = state.same_surroundings(a, b, adapter)
             own = _Own(adapter, found, script is None)
             of, executed = _framework(sides, own, prints_, trainings, same, found, options)
             extra = tuple(entries.of_one_sided(one_sided_, adapter.full_name))
-            of_frameworks.append(replace(of, entries=(*of.entries, *extra)))
+            built_in = [name for side in prints_ for name in side.algorithms]
+            lacks = not_checked.sentences(adapter, options, names_left_out, built_in)
+            of_frameworks.append(
+                replace(of, entries=(*of.entries, *extra), not_checked=tuple(lacks))
+            )
             ran.append(executed)
         for number, task in enumerate(saved):
             of = of_frameworks[number]
@@ -296,11 +310,6 @@ def _compared(
                     f"{of.name}: {unmoved} of {len(files)} kinds of saved files are the same"
                 )
             of_frameworks[number] = replace(of, entries=(*of.entries, *files))
-        of_script = None
-        if script is not None:
-            noting = script.noting(found.others(()))
-            of_script, executed = _script(sides, noting, found, options)
-            ran.append(executed)
         moved: list[Moved] = []
         if played is not None:
             moved = side_physics.compared(played[0].result(), played[1].result())
@@ -324,6 +333,23 @@ def _compared(
         min_coverage=coverage_,
         fail_on=options.fail_on,
     )
+
+
+def _left_out(adapter: Adapter, ran: Sequence[_Executed], options: Options) -> list[str]:
+    """Algorithms whose details are not probed: the command or its script is about others."""
+    names = list(options.algorithms)
+    if options.script is not None:
+        names = [file for executed in ran for files in executed.headers("functions").values()
+                 for file in files if file.partition("/")[0] in adapter.modules]  # fmt: skip
+    words = {word for name in names for word in re.split(r"[/_.]", name)}
+    # without any, nothing is chosen, or it is not known what the script executes
+    every = other_algorithms(["none"]) if words else ()
+    return sorted(name for name in every if not adapter.is_about(name, words))
+
+
+def _details(left_out: Sequence[str], options: Options) -> list[catalogue.Detail]:
+    every = () if options.only_scenarios else catalogue.all_details()
+    return [detail for detail in every if detail.family not in left_out]
 
 
 def _user_file(options: Options) -> dict[str, str] | None:
@@ -444,8 +470,10 @@ def _trainings(
         sides = {"old": in_old - in_new, "new": in_new - in_old}
         one_sided.append({name: side for side, names in sides.items() for name in sorted(names)})
     known_scenarios = [_of_scenarios(adapter, options) for adapter in adapters]
+    of_details = {id.partition(".")[0] for pair in probes for side in pair for id, _ in side.found}
+    names = [n for names in (*one_sided, *every) for n in names]
     _check_algorithms(
-        [n for names in (*one_sided, *every) for n in names], known_scenarios, options
+        [*names, *(of_details & other_algorithms(["none"]))], known_scenarios, options
     )
 
     def wanted_(name: str) -> bool:

@@ -110,9 +110,7 @@ def _traced_state(traced: Traced) -> tuple[str, str]:
 
 
 def _crashed(crash: Crash) -> tuple[str, str]:
-    by = f", called by {crash.by}" if crash.by not in ("", crash.at) else ""
-    state = model.NEW_FAILS if crash.side == "B" else model.OLD_FAILED
-    return state, f"{crash.error} at {crash.at or 'an unknown place'}{by}"
+    return model.NEW_FAILS if crash.side == "B" else model.OLD_FAILED, str(crash)
 
 
 def of_not_traced(lost: NotTraced, framework: str, kind: str = model.TRAINING) -> Entry:

@@ -36,8 +36,6 @@ from rlregress.upgrade.requirements import RequirementChange
 from rlregress.upgrade.resolved import Pair
 from rlregress.upgrade.side_environments import Prepared
 
-#: what a working tree declares its requirements in.
-_PROJECT = ("pyproject.toml", "setup.cfg", "setup.py")
 #: compiled code.
 COMPILED = frozenset({".so", ".pyd", ".dylib"})
 
@@ -148,12 +146,10 @@ def inventory(pair: Pair, a: Prepared, b: Prepared) -> Inventory:
     names = _distributions(pair, moved, own)
     files = _other_files(folders[0], folders[1], {piece.file for piece in pieces})
     declared: list[RequirementChange] = []
-    bare = [side for side in (a, b) if _is_bare(side)]
-    if len(bare) == 1:
-        declared.append(_unread(bare[0]))
-    elif not bare and not _same_project(a, b):
+    if not _same_project(a, b):
         for name in sorted(names):
-            old, new = (_declared(side, name, of) for side, of in zip((a, b), there, strict=True))
+            sides = zip((a, b), there, strict=True)
+            old, new = (_declared(side, name, names[name], of) for side, of in sides)
             if old is not None and new is not None:
                 declared += requirements.changes(old, new)
     differing = {
@@ -334,37 +330,26 @@ def _needed(
     return needed
 
 
-def _unread(side: Prepared) -> RequirementChange:
-    """A working tree that declares nothing."""
-    sentence = (
-        f"{side.requested.text} has none of {', '.join(_PROJECT)}: its requirements are not known"
-    )
-    return RequirementChange(
-        kind="unread", package=side.requested.text, old="", new="", narrows=False, summary=sentence
-    )
-
-
-def _declared(side: Prepared, name: str, there: Distributions) -> requirements.Declared | None:
+def _declared(
+    side: Prepared, name: str, modules: Collection[str], there: Distributions
+) -> requirements.Declared | None:
     """What a distribution declares on a side; a working tree what its files do."""
     tree = side.requested.tree
-    if tree is not None:
-        module = name.replace("-", "_")
-        if any((root / module).is_dir() for root in working_tree.roots(tree)):
-            return requirements.declared_by_tree(tree)
+    root = working_tree.root_of(sorted(modules), tree) if tree is not None else None
+    if tree is not None and root is not None:
+        project = working_tree.project_of(tree, root)
+        return None if project is None else requirements.declared_by_tree(project)
     return requirements.declared(there[name]) if name in there else None
-
-
-def _is_bare(side: Prepared) -> bool:
-    """Whether it is a folder with a package and nothing that declares what it needs."""
-    tree = side.requested.tree
-    return tree is not None and not any((tree / name).is_file() for name in _PROJECT)
 
 
 def _same_project(a: Prepared, b: Prepared) -> bool:
     """Whether both sides are working trees that declare the same, or both declare nothing."""
     trees = [side.requested.tree for side in (a, b)]
     files = [
-        [path.read_bytes() if (path := tree / name).is_file() else b"" for name in _PROJECT]
+        [
+            path.read_bytes() if (path := tree / name).is_file() else b""
+            for name in working_tree.PROJECT
+        ]
         for tree in trees
         if tree is not None
     ]

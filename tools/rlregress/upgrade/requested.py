@@ -95,7 +95,7 @@ def parse(text: str, python: str = "") -> Requested:
         _check_no_python(given, python)
         return Requested(given, environment=absolute(path))
     if path.is_dir():
-        return Requested(given, tree=absolute(path), python=python)
+        return Requested(given, tree=_tree(absolute(path)), python=python)
     if path.is_file():
         return Requested(given, _pinned(_rows(path), given, python), lock=path, python=python)
     revision = revisions.of_text(given)
@@ -119,6 +119,21 @@ def parse(text: str, python: str = "") -> Requested:
             understood.append(f"{name} is understood as the package {package}")
     pinned = _pinned(rows, given, python)
     return Requested(given, pinned, understood=tuple(understood), python=python)
+
+
+def _tree(folder: Path) -> Path:
+    """A folder, or the one that holds the package that it is.
+
+    Raises:
+        UserError: the package is one of an environment.
+    """
+    tree = next(x for x in (folder, *folder.parents) if not (x / "__init__.py").is_file())
+    if tree.name in ("site-packages", "dist-packages"):
+        raise UserError(
+            f"{folder} is a package of an environment; expected that environment, or a copy of the "
+            "package elsewhere"
+        )
+    return tree
 
 
 def _check_no_python(text: str, python: str) -> None:

@@ -266,12 +266,10 @@ def kinds(framework: str) -> list[tuple[str, str]]:
     """Algorithm and name of each kind of file that the store has.
 
     Raises:
-        UserError: as ``records``; or nothing is there, although the framework saves files.
+        UserError: as ``records``; or nothing is there, although it keeps such files.
     """
     named = {(kind.algorithm, kind.name) for record in records(framework) for kind in record.kind}
-    adapter = frameworks.get(framework)
-    # a checkout has no releases
-    if not named and adapter.saves_files and not adapter.checkout:
+    if not named and frameworks.get(framework).stores_files:
         raise UserError(
             f"{folder(framework)} holds nothing that past releases wrote; restore it from the "
             "repository"

@@ -39,6 +39,9 @@ from rlregress.upgrade.requested import Requested
 from rlregress.upgrade.resolved import Pair, ResolvedSide
 from rlregress.upgrade.version_resolution import Resolved, versions
 
+#: version of a package that states none: below all that are documented.
+_UNKNOWN = "0+unknown"
+
 
 @dataclass(frozen=True)
 class Prepared:
@@ -54,6 +57,7 @@ class Prepared:
             they are not found here.
         hidden_below: what only those require in turn, not found either.
         hidden_by: the packages of this side that required them on the other side.
+        not_checked: in words, what a folder does not say of itself.
     """
 
     requested: Requested
@@ -66,6 +70,7 @@ class Prepared:
     hidden: tuple[str, ...] = ()
     hidden_below: tuple[str, ...] = ()
     hidden_by: tuple[str, ...] = ()
+    not_checked: tuple[str, ...] = ()
 
     @property
     def lines(self) -> list[str]:
@@ -84,7 +89,8 @@ class Prepared:
             rows.append(
                 f"  without {', '.join(self.hidden)}{more}: {who} {does} not install {what}"
             )
-        return [first, *rows, *(f"  although {note}" for note in self.notes)]
+        rows += [f"  although {note}" for note in self.notes]
+        return [first, *rows, *(f"  not checked: {what}" for what in self.not_checked)]
 
     @property
     def info(self) -> SideInfo:
@@ -95,6 +101,7 @@ class Prepared:
             how=self.how,
             why=self.why,
             notes=self.notes,
+            not_checked=self.not_checked,
             lines=tuple(self.lines),
             lock=self.requested.lock,
         )
@@ -168,7 +175,7 @@ def prepared(
         run = _of_environment(label, requested.environment)
         return Prepared(requested, run, "your environment")
     if requested.tree is not None:
-        run = _of_tree(label, requested.tree, adapters)
+        run, unknown = _of_tree(label, requested.tree, adapters, say)
         if resolved is not None and side.own_environment:
             folder, _ = environment(resolved, say, own, requested.python)
             own_paths = tuple(path for path in run.paths if path not in current_paths())
@@ -176,7 +183,7 @@ def prepared(
         elif resolved is not None and resolved.moved:
             folder, _ = overlay(resolved.moved, resolved.tools, say, own)
             run = replace(run, paths=(run.paths[0], str(folder), *run.paths[1:]))
-        return Prepared(requested, run, "tree")
+        return Prepared(requested, run, "tree", not_checked=unknown)
     if resolved is not None and side.own_environment:
         folder, cached = environment(resolved, say, own, requested.python)
         run = Side(label, python=str(folder / "bin" / "python"))
@@ -247,23 +254,77 @@ def _of_environment(label: str, folder: Path) -> Side:
     return Side(label, python=str(python))
 
 
-def _of_tree(label: str, tree: Path, adapters: Sequence[Adapter]) -> Side:
+def _of_tree(
+    label: str, tree: Path, adapters: Sequence[Adapter], say: cached_folders.Say
+) -> tuple[Side, tuple[str, ...]]:
+    """A working tree as a side, and in words what its files do not say of it."""
     for adapter in adapters:
         if adapter.checkout and adapter.is_checkout(tree):
-            return Side(label, paths=current_paths(), variables={adapter.checkout: str(tree)})
-        root = working_tree.root_of(adapter, tree)
+            variables = {adapter.checkout: str(tree)}
+            return Side(label, paths=current_paths(), variables=variables), _undeclared(tree, tree)
+        root = working_tree.root_of(adapter.modules, tree)
         if root is not None:
-            return Side(label, paths=(str(root), *current_paths()))
+            folders, unknown = _described(adapter, tree, root, say)
+            unknown += _undeclared(tree, root)
+            return Side(label, paths=(str(root), *folders, *current_paths())), unknown
     if not adapters:
         # of a script: whatever it imports
-        roots = [str(r) for r in reversed(working_tree.roots(tree)) if working_tree.modules(r)]
+        roots = [r for r in reversed(working_tree.roots(tree)) if working_tree.modules(r)]
         if roots:
-            return Side(label, paths=(*roots, *current_paths()))
+            unknown = _undeclared(tree, roots[0])
+            return Side(label, paths=(*map(str, roots), *current_paths())), unknown
     known = ", ".join(m for name in frameworks.names() for m in frameworks.get(name).modules[:1])
     raise UserError(
         f"{tree} holds no framework; expected a working tree with the package {known}, a checkout "
         "of scripts, or a virtual environment"
     )
+
+
+def _undeclared(tree: Path, root: Path) -> tuple[str, ...]:
+    if working_tree.project_of(tree, root) is not None:
+        return ()
+    return (f"its requirements, as it has none of {', '.join(working_tree.PROJECT)}",)
+
+
+def _described(
+    adapter: Adapter, tree: Path, root: Path, say: cached_folders.Say
+) -> tuple[list[str], tuple[str, ...]]:
+    """Folders with metadata of packages in a tree that has none, and what they cannot say.
+
+    A clone is a package all the same. Everything that asks for its version, itself included, then
+    gets that of its files; where these state none, that of the installed package it is a copy of.
+    """
+    folders: list[str] = []
+    unknown: tuple[str, ...] = ()
+    there = distribution_metadata.in_folder(root)
+    for module, package in zip(adapter.modules, adapter.packages, strict=False):
+        name = str(canonicalize_name(package))
+        if name in there or not (root / module / "__init__.py").is_file():
+            continue
+        project = working_tree.project_of(tree, root)
+        stated = working_tree.version_of(root / module, project)
+        here = installed.version(name)
+        if here is not None and (not stated or stated == installed.public(here)):
+            continue
+        if not stated:
+            unknown = (f"what is documented of its version, as {module} states none",)
+        folders.append(_metadata(name, stated or _UNKNOWN, say))
+    return folders, unknown
+
+
+def _metadata(name: str, version: str, say: cached_folders.Say) -> str:
+    """A folder with the metadata of a distribution, and nothing else."""
+    folder = cached_folders.cache() / "metadata" / f"{name}-{version}"
+
+    def make(target: Path) -> dict[str, Any]:
+        described = target / f"{name.replace('-', '_')}-{version}.dist-info"
+        described.mkdir()
+        text = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        (described / "METADATA").write_text(text, encoding="utf-8")
+        return {"name": name, "version": version}
+
+    cached_folders.made(folder, make, say)
+    return str(folder)
 
 
 # -- what is installed ---------------------------------------------------------------------------

@@ -52,7 +52,7 @@ def same_surroundings(a: Prepared, b: Prepared, adapter: Adapter) -> bool:
     if any(side.requested.environment is not None for side in (a, b)):
         # the same versions may have been changed in place
         return False
-    tested = {canonicalize_name(module) for module in adapter.modules}
+    tested = {canonicalize_name(name) for name in (*adapter.modules, *adapter.packages)} - {"torch"}
     one, other = (
         {name: v for name, v in versions(side).items() if canonicalize_name(name) not in tested}
         for side in (a, b)

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 
-from rlregress.frameworks.base import Adapter
+from packaging.version import InvalidVersion, Version
+
+from rlregress.upgrade import requirements
+
+#: what a working tree declares its requirements in.
+PROJECT = ("pyproject.toml", "setup.cfg", "setup.py")
 
 #: folders with modules that are not what a repository is about.
 _BESIDE = {"benchmarks", "conftest", "docs", "examples", "scripts", "setup", "test", "tests"}
@@ -31,11 +38,11 @@ def _deeper(tree: Path, module: str) -> list[Path]:
     return sorted(root for root in found if not (root / "__init__.py").is_file())
 
 
-def root_of(adapter: Adapter, tree: Path) -> Path | None:
-    """The folder of a working tree with a package of the framework; None: there is none."""
-    deeper = (place for module in adapter.modules[:1] for place in _deeper(tree, module))
+def root_of(packages: Sequence[str], tree: Path) -> Path | None:
+    """The folder of a working tree with one of some packages; None: there is none."""
+    deeper = (place for package in packages[:1] for place in _deeper(tree, package))
     for root in chain(roots(tree), deeper):
-        if any((root / module / "__init__.py").is_file() for module in adapter.modules):
+        if any((root / package / "__init__.py").is_file() for package in packages):
             return root
     return None
 
@@ -44,3 +51,36 @@ def modules(root: Path) -> list[str]:
     """Importable packages and modules in a folder."""
     packages = [path.parent.name for path in root.glob("*/__init__.py")]
     return sorted(packages + [path.stem for path in root.glob("*.py") if path.stem != "setup"])
+
+
+def project_of(tree: Path, root: Path) -> Path | None:
+    """The folder that declares the requirements of the packages in a root; None: none does.
+
+    It is the root, or a folder above it: at most the tree, or the one that has the root as ``src``.
+    """
+    above = [folder for folder in (root, *root.parents) if folder.is_relative_to(tree)]
+    above += [root.parent] if root.name == "src" else []
+    declaring = (x for x in above if any((x / name).is_file() for name in PROJECT))
+    return next(declaring, None)
+
+
+def version_of(package: Path, project: Path | None) -> str:
+    """The version that a package's own files state; empty: they do not, or compute it.
+
+    That is ``version`` of its project, ``version.txt``, or ``__version__``, a literal.
+    """
+    stated = requirements.declared_by_tree(project).version if project is not None else ""
+    folders = [package, *([project] if project is not None else [])]
+    texts = [stated, *(_text(folder / "version.txt").strip() for folder in folders)]
+    for name in ("__init__.py", "version.py", "_version.py", "__about__.py"):
+        texts += re.findall(r"^__version__[^=\n]*= *[\"']([^\"']+)", _text(package / name), re.M)
+    for text in texts:
+        try:
+            return str(Version(text))
+        except InvalidVersion:
+            continue
+    return ""
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""

@@ -236,11 +236,42 @@ def test_a_crash_is_in_the_comparison(recorded):
     assert "  new: the trace has ended" in explain.comparison(found, whole, cut)
 
 
-def test_a_trace_of_a_training_that_failed_is_not_compared(tmp_path, recorded, capsys):
+def test_a_trace_of_a_training_that_failed_at_once_is_not_compared(tmp_path, recorded):
     """Nothing beside nothing would be equal."""
     recorded("raise ValueError('no')", "a")
-    with pytest.raises(UserError, match=r"a\.trace ended in an error.*ValueError: no"):
+    with pytest.raises(UserError, match=r"a\.trace holds no events.*ended in ValueError: no at"):
         traces_command.compared(tmp_path / "a.trace", tmp_path / "a.trace")
+
+
+#: how a training ends: the statement, and what of its error and its places is printed.
+_ENDS = {
+    "library": ("torch.nn.Linear(2, 2)(torch.zeros(9))", "ended in RuntimeError: mat1"),
+    "script": ("raise ValueError('no')", "ended in ValueError: no at b.py:"),
+    "other": ("raise ValueError('another')", "ended in ValueError: another at b.py:"),
+}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [
+        ("script", "script", 0),
+        ("", "script", 1),
+        ("library", "", 1),
+        ("script", "other", 1),
+        ("library", "script", 1),
+    ],
+)
+def test_the_end_of_a_training_is_compared(tmp_path, recorded, capsys, old, new, code):
+    """The same error is the same end; another error, or one of one version alone, is not."""
+    for name, end in (("a", old), ("b", new)):
+        line = f"        if step == 9: {_ENDS[end][0]}\n" if end else ""
+        recorded(changed(("        follow(", f"{line}        follow(")), name)
+    assert traces_command.compared(tmp_path / "a.trace", tmp_path / "b.trace") == code
+    printed = capsys.readouterr().out
+    for name, end in (("a", old), ("b", new)):
+        line = f"{name}.trace {_ENDS[end][1] if end else 'ended in'}".replace("b.py", f"{name}.py")
+        assert (line in printed) == bool(end)
+    assert ("equal: " in printed) == (not code)
 
 
 def test_a_trace_that_cannot_be_written_is_refused_before_the_training(tmp_path):

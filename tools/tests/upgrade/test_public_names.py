@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rlregress.errors import UserError
-from rlregress.upgrade import cached_folders, public_names, wheels
+from rlregress.upgrade import cached_folders, public_names, public_tree, wheels
 
 
 def package(folder, files):
@@ -666,3 +666,61 @@ def test_what_a_changelog_lists_is_found(versions):
     old, new = (released("stable-baselines3", "stable_baselines3", v) for v in versions)
     entries = {(c.kind, c.summary) for c in public_names.changes(Path(old), Path(new))}
     assert RELEASES[versions] <= entries
+
+
+#: an edit of ``_EDITED``, and whether it is one of what a function computes alone.
+_EDITED = """
+import warnings
+
+LIMIT = 3
+
+class Agent:
+    rate = 0.1
+
+    def __init__(self, size, *, depth=2):
+        self.size = size
+
+    @property
+    def name(self):
+        return "a"
+
+    def act(self, x):
+        y = x + 1
+        return y
+
+    def old(self):
+        warnings.warn("use act", DeprecationWarning)
+"""
+_EDITS = [
+    ("y = x + 1", "y = x + 2", True),
+    ('return "a"', 'return "b"', True),
+    ("        y = x + 1\n", "        y = x\n        y += 1\n", True),
+    ("LIMIT = 3", "LIMIT = 4", False),
+    ("rate = 0.1", "rate = 0.2", False),
+    ("depth=2", "depth=3", False),
+    ("self.size = size", "self.width = size", False),
+    ("    @property\n", "", False),
+    ("def act", "def move", False),
+    ("use act", "use act, as old will be removed", False),
+    ("y = x + 1", "self.last = y = x", False),
+    ("y = x + 1", "warnings.warn('gone', FutureWarning); y = x", False),
+    ("import warnings\n", "import warnings\nfrom os import path\n", False),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "computes"), _EDITS)
+def test_what_functions_compute_alone_needs_no_reading(tmp_path, monkeypatch, old, new, computes):
+    """The package is read unless only bodies differ, and what is reported is the same."""
+    assert old in _EDITED
+    folders = []
+    for side, text in (("a", _EDITED), ("b", _EDITED.replace(old, new, 1))):
+        folders.append(tmp_path / side / "package")
+        folders[-1].mkdir(parents=True)
+        (folders[-1] / "__init__.py").write_text(text)
+    whole = public_names.between(*map(public_tree.read, folders))
+    reads = []
+    read = public_tree.read
+    monkeypatch.setattr(public_tree, "read", lambda folder: reads.append(folder) or read(folder))
+    assert public_names.changes(*folders) == whole
+    assert (not reads) == computes
+    assert not (computes and whole)

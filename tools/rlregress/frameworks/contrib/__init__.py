@@ -21,6 +21,8 @@ class Contrib(Adapter):
     beneath = ("stable_baselines3",)
     #: RecurrentPPO, TQC and QR-DQN.
     behavior_only = ("ppo", "sac", "dqn")
+    related = {"sac": ("tqc", "crossq"), "ppo": ("trpo",)}
+    stores_files = True
     #: "library" is the class that has the family's name, TQC for SAC, and QR-DQN for DQN.
     scopes = ("library", "CrossQ", "MaskablePPO", "RecurrentPPO", "TRPO")
     public = (

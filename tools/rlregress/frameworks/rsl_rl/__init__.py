@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Mapping
+
 from rlregress.frameworks.base import Adapter
 
 
@@ -14,6 +16,10 @@ class RslRl(Adapter):
     modules = ("rsl_rl",)
     public = tuple(f"rsl_rl.{module}" for module in ("algorithms", "env", "modules", "runners"))
     algorithms = ("ppo",)
+
+    def saved_files(self) -> Mapping[str, Any]:
+        """Runners, with and without curiosity."""
+        return self._sibling("saved_runners").SAVED
 
 
 ADAPTER = RslRl()

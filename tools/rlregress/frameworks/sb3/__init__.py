@@ -65,6 +65,7 @@ class StableBaselines3(Adapter):
         "stable_baselines3.common.logger:Logger.record_mean",
         "stable_baselines3.common.monitor:ResultsWriter.write_row",
     )
+    stores_files = True
     in_one_process = {"SubprocVecEnv": "DummyVecEnv"}
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Mapping
 
 from rlregress.frameworks.base import Adapter, RunningStatistics, Unsupported
 
@@ -37,6 +37,10 @@ class Skrl(Adapter):
     )
     logged = ("skrl.agents.torch.base:Agent.track_data",)
     no_resume_reason = "its trainer counts its steps from 0, and begins with a reset"
+
+    def saved_files(self) -> Mapping[str, Any]:
+        """Agents of each algorithm."""
+        return self._sibling("saved_agents").SAVED
 
     def running_statistics(self, request: Any, environments: int = 1) -> RunningStatistics:
         """None: what normalises is a part of the agent."""

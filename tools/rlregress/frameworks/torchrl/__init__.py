@@ -54,6 +54,7 @@ class TorchRL(Adapter):
         "torchrl.trainers.trainers:Trainer._log",
         "torchrl.record.loggers.common:Logger.log_scalar",
     )
+    stores_files = True
     in_one_process = {
         "ParallelEnv": "SerialEnv",
         "MultiSyncDataCollector": "SyncDataCollector",

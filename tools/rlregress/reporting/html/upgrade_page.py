@@ -137,6 +137,7 @@ def _not_judged(of: OfFramework) -> Iterable[str]:
         yield f"{len(of.details.not_probed)} of {of.details.all} details."
     if of.unread:
         yield f"Defaults that could not be read: {len(of.unread)}."
+    yield from of.not_checked
 
 
 def _changed(of: OfFramework) -> Iterable[str]:

@@ -1,0 +1,178 @@
+"""What a narrower question leaves out, and what nothing here checks, is listed and never equal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rlregress import frameworks
+from rlregress.errors import UserError
+from rlregress.frameworks.base import Adapter
+from rlregress.model.recorded_traces import Trace
+from rlregress.model.upgrade_result import Answer, OfFramework, SideInfo, Upgrade
+from rlregress.reporting import upgrade_data, upgrade_text
+from rlregress.tracing.recording_processes import Side
+from rlregress.upgrade import cascade, not_checked, side_fingerprints
+from rlregress.upgrade.compared_trainings import Training
+from rlregress.upgrade.inventory import Inventory
+from rlregress.upgrade.requested import Requested
+from rlregress.upgrade.resolved import Pair, ResolvedSide
+from rlregress.upgrade.side_environments import Prepared
+from rlregress.upgrade.side_fingerprints import Fingerprint
+from rlregress.upgrade.upgrade_options import Options
+
+SCRIPT = {"script": "train.py"}
+
+
+class Bare(Adapter):
+    """An adapter that has probes and nothing else."""
+
+    name = title = "bare"
+    behavior_only = ("ddpg",)
+
+
+def _sentences(adapter: Adapter, trainings: tuple[str, ...] = (), **options: object) -> list[str]:
+    return list(not_checked.sentences(adapter, Options(**options), [], trainings))  # type: ignore[arg-type]
+
+
+def test_what_an_adapter_lacks_is_derived_from_it():
+    """Every capability that an adapter has not is named, and none that it has."""
+    assert _sentences(Bare()) == [
+        "files of older versions, scenarios, generated calls, defaults of public classes, returns: "
+        "its adapter has none",
+        "trainings of ddpg: none is built in; its details and defaults are compared",
+    ]
+    assert _sentences(Bare(), ("ddpg",), files=False, returns=False) == [
+        "scenarios, generated calls, defaults of public classes: its adapter has none"
+    ]
+    assert _sentences(frameworks.get("sb3"), ("ppo", "sac", "td3")) == []
+
+
+@pytest.mark.parametrize("name", frameworks.names())
+def test_saved_files_are_checked_or_listed(name):
+    """No framework's files of older versions are left out without a word."""
+    adapter = frameworks.get(name)
+    listed = any(line.startswith("files of older versions") for line in _sentences(adapter))
+    assert listed != adapter.saves_files
+
+
+@pytest.mark.parametrize(
+    ("name", "trainings", "algorithm", "built_in"),
+    [
+        ("rsl_rl", (), "ppo", False),
+        ("skrl", ("recurrent_ppo",), "ppo", True),
+        ("contrib", ("tqc_images",), "sac", True),
+        ("contrib", ("qrdqn",), "dqn", True),
+        ("contrib", ("maskableppo",), "sac", False),
+        ("rsl_rl", ("curiosity",), "ppo", True),
+    ],
+)
+def test_an_algorithm_without_training_is_listed(name, trainings, algorithm, built_in):
+    """A report says of an algorithm whose details are probed that no training of it is there."""
+    lines = _sentences(frameworks.get(name), trainings, algorithms=[algorithm])
+    assert any(line.startswith(f"trainings of {algorithm}: none") for line in lines) != built_in
+
+
+def test_a_training_that_is_a_scenario_is_listed_unless_it_was_chosen():
+    """An algorithm that only scenarios train is not trained without them."""
+    adapter, plain = frameworks.get("cleanrl"), ("ppo", "sac", "td3")
+    assert _sentences(adapter, plain, algorithms=["ddpg"], scenarios=[])[-1] == (
+        "trainings of ddpg: only scenarios are built in, and none of them was chosen; its details "
+        "and defaults are compared"
+    )
+    assert not any("ddpg" in x for x in _sentences(adapter, plain, algorithms=["ddpg"]))
+
+
+@pytest.mark.parametrize(("algorithm", "known"), [("ddpg", True), ("td3", True), ("trpo", False)])
+def test_an_algorithm_may_have_details_alone(algorithm, known):
+    """Details are enough to ask about an algorithm; what has neither is one sentence."""
+    answer = Answer(variant=None, observed=(1.0,), text="")
+    prints = Fingerprint({}, ("td3",), {("ddpg.target", "script"): answer})
+    options = Options(algorithms=[algorithm], scenarios=[])
+    adapter = frameworks.get("sb3")
+    if not known:
+        with pytest.raises(UserError, match="no built-in training and no detail of 'trpo'"):
+            cascade._trainings([adapter], [(prints, prints)], options)
+        return
+    ((*chosen,),), _ = cascade._trainings([adapter], [(prints, prints)], options)
+    assert [training.name for training in chosen] == (["td3"] if algorithm == "td3" else [])
+
+
+@pytest.mark.parametrize("name", ["sb3", "skrl", "torchrl", "cleanrl"])
+def test_details_without_training_are_known_before_anything_is_made(name):
+    """The first look at the names agrees with the last."""
+    cascade._check_names([frameworks.get(name)], Options(algorithms=["ddpg"], scenarios=[]))
+
+
+def _executed(*files: str) -> cascade._Executed:
+    trace = Trace(header={"functions": {file: ["f"] for file in files}}, events=())
+    return cascade._Executed(traces=({}, {"train.py": trace}))
+
+
+@pytest.mark.parametrize(
+    ("name", "files", "probed"),
+    [
+        ("torchrl", ["torchrl/objectives/sac.py", "torchrl/data/support.py"], ["sac"]),
+        ("sb3", ["stable_baselines3/td3/td3.py"], ["td3"]),
+        ("sb3", ["stable_baselines3/ddpg/ddpg.py"], ["ddpg"]),
+        ("skrl", ["skrl/agents/torch/ppo/ppo_rnn.py"], ["ppo"]),
+        ("contrib", ["sb3_contrib/tqc/tqc.py", "stable_baselines3/dqn/dqn.py"], ["sac"]),
+        ("contrib", ["sb3_contrib/qrdqn/qrdqn.py"], ["dqn"]),
+        ("rsl_rl", ["rsl_rl/runners/on_policy_runner.py"], ["ppo"]),
+        ("torchrl", ["torchrl/envs/common.py"], []),
+        # of another framework alone, or of none: nothing is known
+        ("skrl", ["torchrl/objectives/sac.py"], ["ddpg", "dqn", "ppo", "sac", "td3"]),
+        ("sb3", [], ["ddpg", "dqn", "ppo", "sac", "td3"]),
+    ],
+)  # fmt: skip
+def test_details_are_probed_of_what_a_script_executes(name, files, probed):
+    """Those of other algorithms are left out, and listed; without knowledge none is."""
+    adapter, options = frameworks.get(name), Options(script=SCRIPT)
+    left_out = cascade._left_out(adapter, [_executed(*files)], options)
+    assert sorted({"ddpg", "dqn", "ppo", "sac", "td3"} - set(left_out)) == probed
+    families = {detail.family for detail in cascade._details(left_out, options)}
+    assert not families & set(left_out)
+    assert {"gae", "replay"} <= families
+    lines = list(not_checked.sentences(adapter, options, left_out, ()))
+    expected = f"details of {', '.join(left_out)}, of which the script executes nothing"
+    assert lines == ([expected] if left_out else [])
+
+
+def test_a_script_is_answered_before_details_are_probed(tmp_path, monkeypatch):
+    """Nothing that the script was not asked about runs before its answer."""
+    order: list[str] = []
+
+    def script(*_: object) -> object:
+        order.append("script")
+        return None, _executed("stable_baselines3/sac/sac.py")
+
+    def fingerprint(side: Side, kept: Path, adapter: Adapter, details: object) -> Fingerprint:
+        order.append(kept.stem)
+        raise UserError("enough")
+
+    monkeypatch.setattr(cascade, "_script", script)
+    monkeypatch.setattr(side_fingerprints, "fingerprint", fingerprint)
+    sides = [ResolvedSide(label, Requested("x")) for label in "AB"]
+    pair = Pair(*sides, frozenset(), (frameworks.get("sb3"),), {})
+    old, new = (Prepared(side.requested, Side(side.label), "tree") for side in sides)
+    options = Options(script=SCRIPT, workers=1)
+    training = Training("script", "train.py", SCRIPT)
+    folders = tmp_path, tmp_path
+    with pytest.raises(UserError, match="enough"):
+        cascade._compared(pair, old, new, Inventory(), folders, options, training)
+    assert order == ["script", *["sb3-details-ddpg-dqn-ppo-td3"] * (len(order) - 1)]
+    assert len(order) > 1
+
+
+def test_what_is_not_checked_is_in_the_report_and_no_part_of_the_verdict():
+    """It stands before all entries, and in the data; the verdict is that of the entries."""
+    sides = [SideInfo(label=label, text="x", how="tree") for label in "AB"]
+    sides[1] = SideInfo(label="B", text="t", how="tree", not_checked=("its requirements",))
+    of = OfFramework(name="x", title="X", module="x", versions=({}, {}), not_checked=("returns",))
+    result = Upgrade(a=sides[0], b=sides[1], frameworks=(of,))
+    assert result.verdict == "unchanged"
+    assert upgrade_data.as_json(result)["not_checked"] == ["new: its requirements", "X: returns"]
+    text = upgrade_text.lines(result)
+    assert "- X: returns" in text
+    assert text.index("- new: its requirements") < text.index("## Sides")
