@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -20,6 +21,7 @@ from rlregress.details import catalogue
 from rlregress.details.catalogue import Detail
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter
+from rlregress.inside import process_tree
 from rlregress.inside.run_record import write_atomically
 from rlregress.model import explain
 from rlregress.model.recorded_traces import NotTraced, Trace
@@ -312,18 +314,18 @@ def command(text: str) -> Symptom:
         variables = {**os.environ, **side.variables, "PYTHONPATH": ours["PYTHONPATH"]}
         variables["PYTHONDONTWRITEBYTECODE"] = "1"
         variables["PATH"] = f"{Path(side.python).parent}:{variables.get('PATH', '')}"
-        try:
-            ended = subprocess.run(
-                words,
-                env=variables,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                check=False,
-                encoding="utf-8",
-                errors="replace",
+        if shutil.which(words[0], path=variables["PATH"]) is None:
+            raise UserError(
+                f"--command cannot be run: {words[0]}: No such file, or it is no program"
             )
-        except OSError as error:
-            raise UserError(f"--command cannot be run: {words[0]}: {error.strerror}") from None
+        ended = process_tree.run(
+            words,
+            env=variables,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            errors="replace",
+        )
         complaint = last_words(ended.stderr or ended.stdout) if ended.returncode else ""
         return [ended.returncode, complaint]
 

@@ -31,7 +31,7 @@ from rlregress.gate.cell_selection import Selection
 from rlregress.gate.machines import other_machines
 from rlregress.gate.session import Session, open_session
 from rlregress.gate_options import PYTEST, GateOptions
-from rlregress.inside import identity
+from rlregress.inside import identity, process_tree
 from rlregress.inside.run_record import check_writable
 from rlregress.missing_packages import MissingPackage
 from rlregress.model.gate_result import GateResult, ReportData
@@ -159,17 +159,19 @@ def _run(command: list[str]) -> None:
     # pytest's own processes run the probes: one thread each, as the trainings
     # in a group of its own, so that an interrupt reaches it once: from here
     process = subprocess.Popen(
-        command, cwd=suite.workplace(), env=worker_launch.environment(), process_group=0
+        process_tree.supervised(command),
+        cwd=suite.workplace(),
+        env=worker_launch.environment(),
+        process_group=0,
     )
     try:
         status = process.wait()
     except BaseException:
         # its workers end with it, and the trainings with them
-        os.killpg(process.pid, signal.SIGINT)
+        process.send_signal(signal.SIGINT)
         with suppress(subprocess.TimeoutExpired):
             process.wait(_PATIENCE_SECONDS)
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+        process_tree.kill_tree(process)
         process.wait()
         raise
     if status not in (0, 1):
@@ -194,13 +196,12 @@ def returns_alone(
         The entries of the evidence, or why the trainings did not run.
     """
     clear(options)
-    ended = subprocess.run(
+    ended = process_tree.run(
         pytest_command(options, python, TIERS[-1:]),
         env={**environment, **suite.safe_path()},
         cwd=suite.workplace(),
-        capture_output=True,
-        text=True,
-        check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
     try:
         return evidence.read(options.evidence)

@@ -46,6 +46,7 @@ def as_json(result: Upgrade) -> dict[str, Any]:
         "asked": {name: [tally.checked, tally.all] for name, tally in result.tallies.items()},
         "entries": [_entry(entry) for entry in result.entries],
         "accepted_stale": result.stale,
+        "not_done_in_time": result.cut,
         "sides": {
             side.label: {"how": side.how, "because": side.why, "although": side.notes}
             for side in (result.a, result.b)

@@ -15,6 +15,7 @@ from rlregress.model.upgrade_result import (
     ABSENT,
     ERROR,
     FRAMEWORK,
+    LATE,
     NO_PROBE,
     PACKAGE,
     SUITE,
@@ -46,6 +47,7 @@ WHY = {
     SUITE: "this suite's own probe does not fit that version",
     FRAMEWORK: "the framework raised an error",
     ERROR: "the probe ended in an error",
+    LATE: "the time for it was over",
 }
 #: lines of a difference that the first screen shows.
 _FIRST = 14
@@ -74,6 +76,8 @@ def lines(result: Upgrade) -> list[str]:
     """The report as Markdown."""
     a, b = result.a.text, result.b.text
     text = [f"# {a} -> {b}: {result.verdict}", "", f"{headline(result)}", ""]
+    text += [f"- not checked: {line}" for line in result.cut]
+    text += [""] if result.cut else []
     text += [*_summary(result), "", *_reasons(result)]
     text += [*_entries(result, model.UNCHECKED), *_not_probed(result)]
     text += _entries(result, model.DIFFERENT)

@@ -19,7 +19,7 @@ from rlregress.inside.checkpoint import TRUST
 from rlregress.model import differences as model
 from rlregress.model.code import REMOVED, Changed
 from rlregress.model.differences import Entry
-from rlregress.model.recorded_traces import Comparison, Trace, Traced
+from rlregress.model.recorded_traces import Comparison, NotTraced, Trace, Traced
 from rlregress.model.upgrade_result import (
     Cause,
     Moved,
@@ -29,6 +29,7 @@ from rlregress.model.upgrade_result import (
     PieceExecution,
     Upgrade,
 )
+from rlregress.tracing.child_processes import OutOfTime, is_over, limited, note_cut
 from rlregress.tracing.recording_processes import current
 from rlregress.upgrade import (
     accepted,
@@ -60,7 +61,7 @@ from rlregress.upgrade.requested import Requested
 from rlregress.upgrade.resolved import Pair, resolve
 from rlregress.upgrade.side_environments import Prepared
 from rlregress.upgrade.side_fingerprints import Fingerprint
-from rlregress.upgrade.sides import MARKS, Sides
+from rlregress.upgrade.sides import MARKS, Answers, Sides
 from rlregress.upgrade.upgrade_options import Options
 
 _FINISHED = ".finished"
@@ -101,6 +102,38 @@ def run(options: Options, sides: tuple[Requested, Requested] | None = None) -> U
         )
     if options.script is None:
         _check_names(adapters, options)
+    deadline = options.deadline
+    try:
+        with limited(deadline):
+            result = _judged_upgrade(wanted, pinned, adapters, options)
+    except OutOfTime as error:
+        # before anything could be compared
+        deadline.cut.append("any of what differs")
+        sides_ = [
+            Prepared(side, current(x), "not compared") for x, side in zip("AB", wanted, strict=True)
+        ]
+        lost = tuple(
+            Entry(kind=model.PACKAGE, name=name, reason=str(error))
+            for name in sorted(pinned) or [options.b]
+        )
+        result = Upgrade(
+            a=sides_[0].info, b=sides_[1].info, frameworks=(), pinned=pinned, other_packages=lost
+        )
+    cut = tuple(f"{what}: {deadline.reason}" for what in deadline.cut)
+    return accepted.applied(replace(result, cut=cut), reviewed)
+
+
+def _judged_upgrade(
+    wanted: tuple[Requested, Requested],
+    pinned: frozenset[str],
+    adapters: Sequence[Adapter],
+    options: Options,
+) -> Upgrade:
+    """Make both versions and compare them.
+
+    Raises:
+        OutOfTime: the minutes were over before anything could be compared.
+    """
     pair = resolve(*wanted, pinned, adapters, options.say)
     a, b = side_environments.prepare(pair, options.say, options.lend)
     for line in (*a.lines, *b.lines):
@@ -120,10 +153,9 @@ def run(options: Options, sides: tuple[Requested, Requested] | None = None) -> U
     one_way = coverage.ExecutedCode(
         {training.name: training.b for training in result.traced}
     ).one_way()
-    result = replace(
+    return replace(
         result, frameworks=judged, differing=state.differing(a, b), one_way=tuple(one_way)
     )
-    return accepted.applied(result, reviewed)
 
 
 def _check_user_file(options: Options) -> None:
@@ -252,7 +284,11 @@ def _compared(
         name = "-".join(["details" if details else "no-details", *sorted(left_out)])
         prints = [
             sides.run(
-                f"{adapter.full_name}-{name}", side_fingerprints.fingerprint, adapter, details
+                f"{adapter.full_name}-{name}",
+                side_fingerprints.fingerprint,
+                adapter,
+                details,
+                options.until("details"),
             )
             for adapter in adapters
         ]
@@ -301,7 +337,7 @@ def _compared(
             ran.append(executed)
         moved: list[Moved] = []
         if played is not None:
-            moved = side_physics.compared(played[0].result(), played[1].result())
+            moved = _moved(played)
             options.say(
                 f"physics: {sum(m.moves for m in moved)} of {len(moved)} environments differ"
             )
@@ -322,6 +358,15 @@ def _compared(
         min_coverage=coverage_,
         fail_on=options.fail_on,
     )
+
+
+def _moved(played: Answers) -> list[Moved]:
+    """Environments that both versions have played in time."""
+    try:
+        return side_physics.compared(played[0].result(), played[1].result())
+    except OutOfTime as error:
+        note_cut("physics")
+        return [Moved(environment="physics", step=None, note=str(error), missing="AB")]
 
 
 def _user_file(options: Options) -> dict[str, str] | None:
@@ -525,7 +570,7 @@ def _framework(
         and not training.comparison.in_logs_only
     ]
     executions = direct_calls.called(
-        sides, executions, left, traces[1], diverged, found.folders("new"), options.until(1.0)
+        sides, executions, left, traces[1], diverged, found.folders("new"), options.until("calls")
     )
     held = direct_calls.rounded(held, causes_, executions)
     name = adapter.full_name
@@ -610,14 +655,33 @@ def _mutation_test(
 def _script(
     sides: Sides, script: Training, found: Inventory, options: Options
 ) -> tuple[OfScript, _Executed]:
-    a, b = sides.record([script], {"A": True, "B": True})
+    a, b = sides.record([script], {"A": True, "B": True}, until=options.until("script"))
+    steps = 0
+    if script.name in a and script.name in b:
+        steps = compared_trainings.common_steps(a[script.name], b[script.name])
+    if steps:
+        options.say(
+            f"{script.name} has not ended: its first {steps} environment steps are compared"
+        )
+        note_cut(f"{script.name} after {steps} environment steps; --steps records fewer")
+        script = compared_trainings.cut_training(script, steps)
+        a, b = ({script.name: compared_trainings.cut(t[script.name], steps)} for t in (a, b))
 
-    def again(comparison: Comparison) -> tuple[Trace, Trace]:
+    def again(comparison: Comparison) -> tuple[Trace, Trace] | None:
         options.say("recording the script again, to see whether it repeats itself")
-        one, other = sides.record([compared_trainings.naming(script, comparison)], again=True)
-        return one[script.name], other[script.name]
+        named = compared_trainings.naming(script, comparison)
+        one, other = sides.record([named], again=True, until=options.until("causes"))
+        if script.name in one and script.name in other:
+            return one[script.name], other[script.name]
+        note_cut(f"whether {script.name} repeats itself: it counts as different")
+        return None
 
-    held = compared_trainings.compared(script.name, a[script.name], b[script.name], again)
+    held: Traced | NotTraced
+    if script.name in a and script.name in b:
+        held = compared_trainings.compared(script.name, a[script.name], b[script.name], again)
+    else:
+        note_cut(f"{script.name}; --steps records fewer environment steps")
+        held = compared_trainings.too_late(script, options.minutes)
     word = held.word if isinstance(held, Traced) else "could not be compared"
     options.say(f"script {script.name}: {word}")
     differing = [piece for piece in found.pieces if piece.counts]
@@ -630,8 +694,9 @@ def _script(
     ran = _Executed(traces=(a, b), checks=entries.evidence([check], causes_))
     executions = coverage.piece_executions(found.pieces, ran.traces, {}, found.folders("new"))
     executions = direct_calls.called(
-        sides, executions, [script], b, causes_.values(), found.folders("new")
-    )
+        sides, executions, [script], b, causes_.values(), found.folders("new"),
+        options.until("calls"),
+    )  # fmt: skip
     proof = None
     if options.prove and isinstance(held, Traced):
         executed = [execution for execution in executions if execution.trainings]
@@ -642,7 +707,7 @@ def _script(
     differences = attribution.differences(causes_.values(), (), (), executions, executed_lines)
     made = OfScript(
         held=held,
-        entries=(check, *_entries_of(executions, ran, found)),
+        entries=(check, *entries.of_rest(script.name, steps), *_entries_of(executions, ran, found)),
         executions=tuple(executions),
         causes=causes_,
         differences=differences,
@@ -659,10 +724,17 @@ def _judged(
     names = of.to_train
     if not options.returns or not names:
         return of
+    if is_over():
+        note_cut(f"returns of {', '.join(names)}")
+        return of
     options.say(f"{adapter.name}: trainings of {', '.join(names)} on the new version")
     folder = options.report / f"returns-{adapter.name}"
     a, b = (prepared.side for prepared in sides)
     trained = GateOptions(folder, one_look=options.one_look, workers=options.workers)
-    verdict = return_gate.judge(adapter, names, (a, b), trained, options.say)
+    try:
+        verdict = return_gate.judge(adapter, names, (a, b), trained, options.say)
+    except OutOfTime:
+        note_cut(f"returns of {', '.join(names)}")
+        return of
     entry = entries.of_returns(verdict.verdict, of.name) if verdict is not None else None
     return of.with_returns(verdict, frozenset(return_gate.stored(adapter)), entry)

@@ -21,6 +21,7 @@ from packaging.requirements import Requirement
 from packaging.version import InvalidVersion, Version
 
 from rlregress.errors import UserError
+from rlregress.tracing import child_processes
 from rlregress.upgrade import cached_folders
 
 #: pip, which is asked how it is configured and which versions are published.
@@ -121,15 +122,9 @@ def _called(
     arguments: Sequence[str], variables: Mapping[str, str]
 ) -> subprocess.CompletedProcess[str]:
     cached_folders.cache().mkdir(parents=True, exist_ok=True)
-    return subprocess.run(
-        [executable(), "--quiet", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=dict(variables),
-        # away from what the settings of a project say
-        cwd=cached_folders.cache(),
-    )
+    # away from what the settings of a project say
+    folder = cached_folders.cache()
+    return child_processes.call([executable(), "--quiet", *arguments], variables, folder)
 
 
 def listed(package: str, python: str = "") -> list[str]:

@@ -25,7 +25,7 @@ from rlregress.errors import UserError
 from rlregress.faults import fault_tables, injection
 from rlregress.gate.baseline_runs import FINISHED, numbers_of
 from rlregress.gate.cell_selection import Selection, choose
-from rlregress.inside import run_record
+from rlregress.inside import process_tree, run_record
 from rlregress.model.fault_results import RETURNS, Fault
 from rlregress.model.quantities import CRITIC
 from rlregress.studies.pilot.pilot_costs import Curve, Price, prices
@@ -72,7 +72,9 @@ def _train_seeded(
         injection.injected(fault) as environment,
         tempfile.TemporaryFile("w+") as errors,
         subprocess.Popen(
-            [sys.executable, "-m", "rlregress.studies.pilot.pilot_trainings", *arguments],
+            process_tree.supervised(
+                [sys.executable, "-m", "rlregress.studies.pilot.pilot_trainings", *arguments]
+            ),
             cwd=suite.workplace(),
             env=environment,
             stdout=subprocess.PIPE,
@@ -85,7 +87,7 @@ def _train_seeded(
                 say(line.rstrip())
             status = process.wait()
         except BaseException:
-            process.kill()
+            process_tree.kill_tree(process)
             raise
         if status:
             errors.seek(0)
