@@ -36,7 +36,7 @@ from rlregress.inside.run_record import check_writable
 from rlregress.missing_packages import MissingPackage
 from rlregress.model.gate_result import GateResult, ReportData
 from rlregress.model.option import arguments, of
-from rlregress.tracing.child_processes import last_words
+from rlregress.tracing import child_processes
 from rlregress.training import worker_launch
 from rlregress.training.cell import Cell as TrainedCell
 
@@ -194,19 +194,22 @@ def returns_alone(
 
     Returns:
         The entries of the evidence, or why the trainings did not run.
+
+    Raises:
+        OutOfTime: they were ended at the deadline of the command.
     """
     clear(options)
-    ended = process_tree.run(
+    ended = child_processes.call(
         pytest_command(options, python, TIERS[-1:]),
-        env={**environment, **suite.safe_path()},
-        cwd=suite.workplace(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        {**environment, **suite.safe_path()},
+        suite.workplace(),
     )
     try:
         return evidence.read(options.evidence)
     except UserError:
-        return f"the trainings did not run: {last_words(ended.stderr or ended.stdout)}"
+        return (
+            f"the trainings did not run: {child_processes.last_words(ended.stderr or ended.stdout)}"
+        )
 
 
 def evidence_of(options: GateOptions) -> list[dict[str, Any]]:
