@@ -21,6 +21,7 @@ from rlregress.model.code import REMOVED, Changed
 from rlregress.model.differences import Entry
 from rlregress.model.recorded_traces import Comparison, NotTraced, Trace, Traced
 from rlregress.model.upgrade_result import (
+    LATE,
     Cause,
     Moved,
     MutationTest,
@@ -84,6 +85,7 @@ def run(options: Options, sides: tuple[Requested, Requested] | None = None) -> U
     _check_user_file(options)
     reviewed = accepted.load(options.accepted)
     wanted = sides or (requested.parse(options.a), requested.parse(options.b))
+    wanted = requested.on_environment(*wanted)
     pinned = affected.packages(*wanted)
     adapters = affected.adapters(*wanted, pinned, options.frameworks, options.script is not None)
     if not adapters and options.checkpoint is not None:
@@ -543,6 +545,9 @@ def _framework(
         f"{adapter.full_name}: {details.probed} of {details.all} details probed on both versions, "
         f"{len(details.changed)} differ; {len(defaults)} changed defaults"
     )
+    late = sum(detail.why == LATE for detail in details.not_probed)
+    if late:
+        note_cut(f"{late} of {details.all} details of {adapter.full_name}")
     differing = own.differing
     lines = {label: [[f.file_on(label.lower()), f.name] for f in differing] for label in "AB"}
     if options.keep is not None:

@@ -36,6 +36,8 @@ class Requested:
         environment: a virtual environment of the user's.
         understood: in words, names that were taken for those of packages.
         python: another interpreter, for which all of it is installed anew; empty: this one.
+        base: the user's environment that it is installed into, in the other side's words; None: it
+            stands on the packages of this one.
     """
 
     text: str
@@ -45,11 +47,17 @@ class Requested:
     environment: Path | None = None
     understood: tuple[str, ...] = ()
     python: str = ""
+    base: Path | None = None
 
     @property
     def packages(self) -> frozenset[str]:
         """Canonical names of the packages that it pins."""
         return frozenset(canonicalize_name(Requirement(r).name) for r in self.requirements)
+
+    @property
+    def user_environment(self) -> Path | None:
+        """The environment of the user's that it is, or that it is installed into."""
+        return self.environment or self.base
 
     @property
     def key(self) -> str:
@@ -67,6 +75,27 @@ class Requested:
         added = [row for row in rows if _name(row) not in self.packages]
         text = " ".join([self.text, *added])
         return replace(self, text=text, requirements=tuple(sorted([*self.requirements, *added])))
+
+
+def on_environment(a: Requested, b: Requested) -> tuple[Requested, Requested]:
+    """Both sides; beside an environment of the user's, the other is what is installed into it."""
+    if a.environment is not None and (b.requirements or b.tree):
+        return a, replace(b, base=a.environment)
+    if b.environment is not None and (a.requirements or a.tree):
+        return replace(a, base=b.environment), b
+    return a, b
+
+
+def python_in(environment: Path) -> str:
+    """The interpreter of an environment.
+
+    Raises:
+        UserError: it has none.
+    """
+    python = environment / "bin" / "python"
+    if not python.exists():
+        raise UserError(f"{environment} is an environment without a Python; expected {python}")
+    return str(python)
 
 
 def _name(row: str) -> str:

@@ -18,7 +18,7 @@ from rlregress.upgrade import cached_folders
 SHARES = {
     "details": 0.2,
     "selection": 0.3,
-    "script": 0.25,
+    "script": 0.4,
     "traces": 0.5,
     "causes": 0.75,
     "calls": 1.0,
