@@ -661,7 +661,7 @@ def _script(
     sides: Sides, script: Training, found: Inventory, options: Options
 ) -> tuple[OfScript, _Executed]:
     a, b = sides.record([script], {"A": True, "B": True}, until=options.until("script"))
-    steps = 0
+    steps = None
     if script.name in a and script.name in b:
         steps = compared_trainings.common_steps(a[script.name], b[script.name])
     if steps:
@@ -671,6 +671,8 @@ def _script(
         note_cut(f"{script.name} after {steps} environment steps; --steps records fewer")
         script = compared_trainings.cut_training(script, steps)
         a, b = ({script.name: compared_trainings.cut(t[script.name], steps)} for t in (a, b))
+    elif steps == 0:
+        a, b = {}, {}
 
     def again(comparison: Comparison) -> tuple[Trace, Trace] | None:
         options.say("recording the script again, to see whether it repeats itself")
@@ -712,7 +714,11 @@ def _script(
     differences = attribution.differences(causes_.values(), (), (), executions, executed_lines)
     made = OfScript(
         held=held,
-        entries=(check, *entries.of_rest(script.name, steps), *_entries_of(executions, ran, found)),
+        entries=(
+            check,
+            *entries.of_rest(script.name, steps or 0),
+            *_entries_of(executions, ran, found),
+        ),
         executions=tuple(executions),
         causes=causes_,
         differences=differences,

@@ -192,10 +192,10 @@ def cut(trace: Trace, steps: int) -> Trace:
     return replace(trace, events=tuple(events))
 
 
-def common_steps(a: Trace, b: Trace) -> int:
-    """Return how many steps of environments both traces have, if time ended one of them; else 0."""
+def common_steps(a: Trace, b: Trace) -> int | None:
+    """Return how many steps of environments both traces have; None: time ended neither."""
     if not (a.header.get("stopped") or b.header.get("stopped")):
-        return 0
+        return None
     return min(a.count("step"), b.count("step"))
 
 

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -65,6 +66,8 @@ _SETTINGS = {
     "constraint": ("UV_CONSTRAINT", " "),
     "no-index": (_NO_INDEX, " "),
 }
+#: sections of pip's settings that hold for an installation; the later ones win.
+_SECTIONS = ("global", "install", ":env:")
 #: settings whose values may be paths, which pip takes from the folder that it runs in.
 _PATHS = {"UV_FIND_LINKS", "UV_CONSTRAINT"}
 _INDEXES = {"UV_DEFAULT_INDEX", "UV_INDEX", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL"}
@@ -85,10 +88,10 @@ def _as_pip(python: str = "") -> dict[str, str]:
     command = [*PIP, *(["--python", python] if python else []), "config", "list"]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     variables: dict[str, str] = {}
-    for line in ended.stdout.splitlines():
-        key, _, value = line.partition("=")
+    rows = [line.partition("=")[::2] for line in ended.stdout.splitlines()]
+    for section, (key, value) in product(_SECTIONS, rows):
         variable, between = _SETTINGS.get(key.rpartition(".")[2], ("", ""))
-        if variable:
+        if variable and key.rpartition(".")[0] == section:
             values = str(ast.literal_eval(value)).split()
             if variable in _PATHS:
                 values = [os.path.abspath(v) if os.path.exists(v) else v for v in values]
@@ -145,8 +148,12 @@ def _called(
     cached_folders.cache().mkdir(parents=True, exist_ok=True)
     # away from what the settings of a project say
     folder = cached_folders.cache()
-    without = arguments[0] == "pip" and variables.get(_NO_INDEX)
-    command = [executable(), "--quiet", *arguments, *(["--no-index"] if without else [])]
+    command = [executable(), "--quiet", *arguments]
+    if arguments[0] == "pip" and variables.get(_NO_INDEX):
+        command.append("--no-index")
+    if "-c" in arguments:
+        # the option takes the place of the variable
+        command += [f"-c={path}" for path in variables.get("UV_CONSTRAINT", "").split()]
     return child_processes.call(command, variables, folder)
 
 

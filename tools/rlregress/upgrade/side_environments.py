@@ -45,7 +45,8 @@ class Prepared:
     """One side, ready to run.
 
     Attributes:
-        how: "installed", "tree", "overlay", "environment" or "your environment".
+        how: "installed", "tree", "overlay", "environment" or "your environment"; the first two may
+            be "on your environment".
         cached: it was there already.
         why: in words, what kept it from being an overlay, or what is installed from serving.
         further: in words, what it has in another version than installed, beside what it pins.
@@ -210,10 +211,12 @@ def _on_environment(
     if requested.tree is not None:
         run = _of_tree(side.label, requested.tree, adapters)
         paths = tuple(path for path in run.paths if path not in current_paths())
-        return Prepared(requested, replace(run, python=python, paths=paths), f"tree, on {base}")
+        return Prepared(
+            requested, replace(run, python=python, paths=paths), "tree on your environment"
+        )
     rows = resolved.moved if resolved is not None else []
     if resolved is None or not rows:
-        return Prepared(requested, Side(side.label, python=python), f"as {base}")
+        return Prepared(requested, Side(side.label, python=python), "your environment")
     folder, cached = overlay(rows, resolved.tools, say, own, python)
     there = resolved.base or {}
     further = tuple(
@@ -223,7 +226,9 @@ def _on_environment(
     )
     run = Side(side.label, python=python, paths=(str(folder),))
     notes = tuple(resolved.notes)
-    return Prepared(requested, run, f"on {base}", cached, further=further, notes=notes)
+    return Prepared(
+        requested, run, "overlay on your environment", cached, further=further, notes=notes
+    )
 
 
 def _packages_off_their_release(rows: Iterable[str]) -> list[str]:
