@@ -20,7 +20,7 @@ def export(
     folders: Annotated[
         list[Path],
         typer.Argument(
-            metavar="FOLDER...", help="Stores of run records, and reports of gates (as for trend)."
+            metavar="FOLDER...", help="Stores of run records, and reports of checks (as for trend)."
         ),
     ],
     tables: Annotated[

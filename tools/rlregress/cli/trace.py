@@ -16,6 +16,7 @@ from rlregress.details.requested_names import names
 from rlregress.errors import UserError
 from rlregress.inside.run_record import check_file
 from rlregress.model import explain
+from rlregress.model.recorded_traces import Trace
 from rlregress.reporting import next_steps, traces_text
 from rlregress.tracing import jobs, trace_comparison, trace_reader
 from rlregress.tracing.child_processes import last_words
@@ -71,17 +72,24 @@ def record(job: Mapping[str, Any], path: Path) -> int:
     if not folder.is_dir():
         raise UserError(f"there is no folder {folder} to write the trace to")
     check_file(path, "the trace")
-    repeated = record_twice(job, path, current("A"))
+    repeated = record_twice(job, path, current("installed"))
     if repeated.trace.failure:
         raise UserError(
             f"the training ended in an error after {len(repeated.trace.events)} events: "
-            f"{last_words(repeated.trace.failure)}"
+            f"{last_words(repeated.trace.failure)}{_place(repeated.trace)}"
         )
     output.decided()
     for line in traces_text.recorded(repeated, path, path.stat().st_size):
         typer.echo(line)
     output.next_steps([next_steps.after_trace(path, repeated.repeats)])
     return 0 if repeated.repeats else 3
+
+
+def _place(trace: Trace) -> str:
+    """In words, file and line of an error, in the library and in the script."""
+    at, by = (trace.error.get(key, "") for key in ("at", "by"))
+    called = f", called by {by}" if at and by and at != by else ""
+    return f" at {at or by}{called}" if at or by else ""
 
 
 def compared(a: Path, b: Path) -> int:

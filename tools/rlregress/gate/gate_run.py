@@ -242,10 +242,10 @@ def judge(options: GateOptions, say: Callable[[str], None]) -> GateResult:
     for sentence in requested_names.not_installed(frameworks):
         say(f"not checked: {sentence}")
     if session is None:
-        say("gate: no runs, as a package that they need is not installed")
+        say("check: no runs, as a package that they need is not installed")
     else:
         check_writable(session.store.folder, "run records")
-        say(f"gate: {session.describe()}")
+        say(f"check: {session.describe()}")
     for left_out in cell_selection.excluded(chosen):
         say(f"left out: {left_out}")
     run(options)

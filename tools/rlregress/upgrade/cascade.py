@@ -296,17 +296,19 @@ def _compared(
         ]
         # where answers are kept for other pairs, files of one version belong to several of them
         load = options.files and options.keep is None and not options.only_scenarios
-        saved = [
-            sides.between(
+        loading = [
+            (
                 side_files.compared,
                 adapter,
                 options.algorithms,
                 options.both_ways,
                 _user_file(options) if adapter is adapters[0] else None,
-            )  # fmt: skip
+            )
             for adapter in adapters
             if load and script is None
         ]
+        # in limited time, trainings come first
+        saved = [sides.between(*task) for task in loading if not options.minutes]
         played = sides.run("physics", side_physics.played) if pair.moves_physics else None
         results = [(old.result(), new.result()) for old, new in prints]
         chosen, one_sided = _trainings(adapters, results, options)
@@ -323,6 +325,7 @@ def _compared(
             extra = tuple(entries.of_one_sided(one_sided_, adapter.full_name))
             of_frameworks.append(replace(of, entries=(*of.entries, *extra)))
             ran.append(executed)
+        saved = saved or [sides.between(*task) for task in loading]
         for number, task in enumerate(saved):
             of = of_frameworks[number]
             files = entries.of_saved(task.result(), of.name)

@@ -21,6 +21,9 @@ from rlregress.upgrade import interpreters, revisions
 INSTALLED = "installed"
 #: bytes of a lock file, at most, and characters of a row that are shown.
 _LARGEST, _QUOTED = 10_000_000, 100
+#: names of files: what is called so is no package; of some, pip does not read requirements.
+_FILE = r"^[^\s=]+\.(txt|in|lock|toml|ya?ml|cfg|json|whl|gz|zip)$"
+_NO_REQUIREMENTS = r"\.(toml|ya?ml|json|cfg)$|^(Pipfile|poetry|uv|pdm|conda)\b.*"
 _IGNORED = {".git", "__pycache__", ".venv", "node_modules"}
 
 
@@ -132,7 +135,7 @@ def parse(text: str, python: str = "") -> Requested:
         folder, name = revision
         tree = revisions.checkout(folder, revisions.commit(folder, name))
         return Requested(given, tree=tree, python=python)
-    if "/" in given:
+    if "/" in given or re.search(_FILE, given):
         raise UserError(
             f"'{text}' is no folder and no file; expected requirements such as "
             f"'framework==2.7.1', a working tree, a lock file, or '{INSTALLED}'"
@@ -173,7 +176,8 @@ def _packages() -> dict[str, str]:
 def _rows(path: Path) -> list[str]:
     """The requirements of a lock file, as pip reads it; without hashes, comments and options."""
     try:
-        text = files.read(path, _LARGEST).decode("utf-8")
+        # an editor may have put a mark of byte order before it
+        text = files.read(path, _LARGEST).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UserError(
             f"the lock file {path} cannot be read: byte {error.start} is not UTF-8; expected one "
@@ -181,10 +185,10 @@ def _rows(path: Path) -> list[str]:
         ) from None
     except OSError as error:
         raise UserError(f"the lock file {path} cannot be read: {error.strerror}") from None
-    if "[[package]]" in text:
+    if "[[package]]" in text or re.search(_NO_REQUIREMENTS, path.name):
         raise UserError(
-            f"{path} is a lock file that pip cannot read; expected one pinned requirement a line: "
-            "export it as requirements.txt with the tool that wrote it"
+            f"{path} is of a format that pip cannot install from; expected one pinned requirement "
+            f"a line, in requirements.txt: {_export(path.name)}"
         )
     lines = [re.split(r"(?:^|\s)#", line)[0].strip() for line in text.splitlines()]
     for line in lines:
@@ -197,6 +201,17 @@ def _rows(path: Path) -> list[str]:
     if not pins:
         raise UserError(f"the lock file {path} pins nothing; expected lines such as numpy==2.0.0")
     return pins
+
+
+def _export(name: str) -> str:
+    """In words, what writes requirements.txt from a file."""
+    if name.startswith("Pipfile"):
+        return "pipenv requirements > requirements.txt"
+    if name.startswith("poetry"):
+        return "poetry export -o requirements.txt"
+    if name.endswith(("yml", "yaml")):
+        return "pip freeze > requirements.txt in that environment, or name the environment's folder"
+    return "uv export --no-hashes -o requirements.txt"
 
 
 def _pinned(rows: list[str], where: str, python: str = "") -> tuple[str, ...]:

@@ -13,15 +13,15 @@ from rlregress.model.option import NAMES, NUMBER, PATH, option
 from rlregress.tracing.child_processes import Deadline
 from rlregress.upgrade import cached_folders
 
-#: stage -> share of ``--minutes`` at which it ends. A script that has no end is recorded until its
-#: own share is over; its repetition takes as long.
+#: stage -> share of ``--minutes`` at which it ends; old files get what is left. A script that has
+#: no end is recorded until its own share is over; its repetition takes as long.
 SHARES = {
     "details": 0.2,
     "selection": 0.3,
     "script": 0.4,
     "traces": 0.5,
     "causes": 0.75,
-    "calls": 1.0,
+    "calls": 0.9,
 }
 
 
