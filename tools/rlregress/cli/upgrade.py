@@ -32,6 +32,7 @@ from rlregress.inside.run_record import check_writable, write_atomically
 from rlregress.model import option
 from rlregress.model.upgrade_result import Upgrade
 from rlregress.model.verdict import INCONCLUSIVE
+from rlregress.progress import kept_alive
 from rlregress.reporting import (
     ci_formats,
     harmless,
@@ -121,7 +122,8 @@ def judge(options: Options, in_brief: bool = False, inconclusive: str = "code") 
     check_writable(options.report, "the report")
     cached_folders.check()
     started, date = time.monotonic(), report_data.now()
-    result = cascade.run(options)
+    with kept_alive(options.say) as say:
+        result = cascade.run(replace(options, say=say))
     seconds = round(time.monotonic() - started, 1)
     title = upgrade_page.title(result)
     facts = Facts(title, date, seconds, report_data.machine(), _command(options))

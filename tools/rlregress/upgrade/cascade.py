@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from rlregress import progress
 from rlregress.details import catalogue
 from rlregress.details.requested_names import other_algorithms
 from rlregress.errors import UserError, nearest
@@ -136,11 +137,13 @@ def _judged_upgrade(
     Raises:
         OutOfTime: the minutes were over before anything could be compared.
     """
+    progress.begin("making both versions")
     pair = resolve(*wanted, pinned, adapters, options.say)
     a, b = side_environments.prepare(pair, options.say, options.lend)
     for line in (*a.lines, *b.lines):
         options.say(line)
     _check(a, b)
+    progress.begin("listing what differs")
     found = inventory(pair, a, b)
     options.say(found.summary)
     script = None
@@ -310,6 +313,7 @@ def _compared(
         # in limited time, trainings come first
         saved = [sides.between(*task) for task in loading if not options.minutes]
         played = sides.run("physics", side_physics.played) if pair.moves_physics else None
+        progress.begin("probing details on both versions")
         results = [(old.result(), new.result()) for old, new in prints]
         chosen, one_sided = _trainings(adapters, results, options)
         chosen = [
@@ -325,6 +329,7 @@ def _compared(
             extra = tuple(entries.of_one_sided(one_sided_, adapter.full_name))
             of_frameworks.append(replace(of, entries=(*of.entries, *extra)))
             ran.append(executed)
+        progress.begin("loading old files")
         saved = saved or [sides.between(*task) for task in loading]
         for number, task in enumerate(saved):
             of = of_frameworks[number]
@@ -663,6 +668,7 @@ def _mutation_test(
 def _script(
     sides: Sides, script: Training, found: Inventory, options: Options
 ) -> tuple[OfScript, _Executed]:
+    progress.begin(f"recording {script.name} on both versions")
     a, b = sides.record([script], {"A": True, "B": True}, until=options.until("script"))
     steps = None
     if script.name in a and script.name in b:
@@ -738,6 +744,7 @@ def _judged(
     names = of.to_train
     if not options.returns or not names:
         return of
+    progress.begin("training, to judge returns")
     if is_over():
         note_cut(f"returns of {', '.join(names)}")
         return of

@@ -18,7 +18,7 @@ from typing import Any
 from rlregress.model.code import BODY, CHANGED, MODULE, Changed
 from rlregress.model.recorded_traces import Trace, Traced
 from rlregress.model.upgrade_result import Calls, Cause, PieceExecution
-from rlregress.progress import Progress
+from rlregress.progress import Progress, begin
 from rlregress.tracing import child_processes, recording_processes
 from rlregress.tracing.recording_processes import Side
 from rlregress.upgrade.compared_trainings import Training
@@ -93,6 +93,7 @@ def called(
         return _answers(part, side, progress, functions, job, until)
 
     capturing = [by_name[name] for name in functions]
+    begin("repeating calls of changed functions")
     answers = sides.on("B", capturing, work, "calls repeated with both versions")
     found: dict[_Key, list[Mapping[str, Any]]] = {}
     for name in functions:

@@ -13,6 +13,7 @@ from rlregress.model.code import Changed
 from rlregress.model.explain import Repeated
 from rlregress.model.recorded_traces import Comparison, NotTraced, Trace, Traced
 from rlregress.model.upgrade_result import Cause
+from rlregress.progress import begin
 from rlregress.tracing import rounding
 from rlregress.tracing.child_processes import is_over, note_cut
 from rlregress.upgrade import (
@@ -67,6 +68,7 @@ def same_code(
         return SameCode()
     if triggers.functions:
         files = sorted({function.file for function in differing})
+        begin("looking which trainings run changed code")
         until = options.until("selection")
         executed = sides.entering(trainings, triggers, found.folders("new"), files, until)
     else:
@@ -116,6 +118,7 @@ def compared(
     """
     if not trainings:
         return [], [], ({}, {}), {}
+    begin("recording trainings on both versions")
     a, b = sides.record(trainings, lines, until=options.until("traces"))
     late = [training for training in trainings if training.name not in a or training.name not in b]
     trainings = [training for training in trainings if training not in late]
@@ -246,6 +249,7 @@ def causes_of(
     if parted and differing:
         of = "a training differ" if len(parted) == 1 else f"{len(parted)} trainings differ"
         options.say(f"looking for the functions that make {of}")
+    begin("looking for culprits")
     found = culprit_search.causes(
         parted,
         by_name,
