@@ -175,10 +175,25 @@ def detail(adapter: Adapter, id: str) -> Symptom:
     return Symptom(f"detail {id}", value, details=(id,), name=id)
 
 
+def _check_algorithm(adapter: Adapter, owner: str, name: str) -> None:
+    """Raise UserError for an algorithm that no version can have, before any version is made."""
+    try:
+        others = [algorithm for algorithm, _ in adapter.other_defaults()]
+    except Exception:  # foreign code of a framework that need not be installed here
+        return
+    algorithms = [*adapter.algorithms, *adapter.behavior_only, *others]
+    if "." not in owner and owner not in algorithms:
+        raise UserError(
+            f"--default is '{name}', and '{owner}' is no algorithm that is compared here; "
+            f"{nearest(owner, algorithms)}; a parameter is named by its function"
+        )
+
+
 def default(adapter: Adapter, name: str) -> Symptom:
     """The default of a hyperparameter, "td3 minibatch_size", or of a parameter.
 
-    A parameter is named by its function: "stable_baselines3.td3.td3.TD3 batch_size".
+    A parameter is named by its function, "stable_baselines3.td3.td3.TD3 batch_size", or that of a
+    class by its algorithm, "td3 batch_size".
     """
     owner, _, parameter = name.strip().rpartition(" ")
     if not owner:
@@ -186,6 +201,7 @@ def default(adapter: Adapter, name: str) -> Symptom:
             f"--default is '{name}', expected an algorithm or a function, and a parameter of it, "
             "such as 'td3 minibatch_size'"
         )
+    _check_algorithm(adapter, owner, name)
 
     def value(here: Checked, *_: Checked) -> Value:
         answered = here.fingerprint(adapter)
@@ -198,6 +214,13 @@ def default(adapter: Adapter, name: str) -> Symptom:
         closed = [why for key, why in unread.items() if owner in (key, key.partition(" ")[0])]
         if closed and not found:
             raise Unchecked(closed[0])
+        if set(found.values()) <= {NOT_THERE}:
+            # the framework's own name of it
+            found = {
+                key: of[parameter]
+                for key, of in sorted(answered.signatures.items())
+                if parameter in of and key.rpartition(".")[2].lower() == owner.lower()
+            } or found
         return found or {"": NOT_THERE}
 
     def known(here: Checked) -> set[str]:
