@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -146,6 +147,7 @@ def _judged_upgrade(
     progress.begin("listing what differs")
     found = inventory(pair, a, b)
     options.say(found.summary)
+    options = replace(options, compared_from=time.time())
     script = None
     if options.script is not None:
         script = compared_trainings.script_training(options.script, pair.imports)

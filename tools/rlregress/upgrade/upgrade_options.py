@@ -13,7 +13,7 @@ from rlregress.model.option import NAMES, NUMBER, PATH, option
 from rlregress.tracing.child_processes import Deadline
 from rlregress.upgrade import cached_folders
 
-#: stage -> share of ``--minutes`` at which it ends; old files get what is left. A script that has
+#: stage -> share of the time for comparing at which it ends; old files get the rest. A script that has
 #: no end is recorded until its own share is over; its repetition takes as long.
 SHARES = {
     "details": 0.2,
@@ -49,6 +49,7 @@ class Options:
         lend: distributions that both sides have, although only one version installs them.
         minutes: after which everything that runs is ended; 0: there is no limit. See ``SHARES``.
         begun: when, in seconds since the epoch.
+        compared_from: when both versions were there, of whose remaining time stages get shares.
         keep: answers of a side are those of an earlier gate of this session; of what is reached
             only functions are noted.
     """
@@ -114,12 +115,16 @@ class Options:
         0.0, "--minutes", "End all that runs after so many.", metavar="M", least=0.0
     )
     begun: float = field(default_factory=time.time)
+    compared_from: float = 0.0
     keep: Path | None = None
     say: Callable[[str], None] = field(default=cached_folders.silent)
 
     def until(self, stage: str) -> float | None:
         """The time at which a stage ends; None: there is no limit."""
-        return self.begun + 60 * self.minutes * SHARES[stage] if self.minutes else None
+        if not self.minutes:
+            return None
+        begun = self.compared_from or self.begun
+        return begun + (self.deadline.at - begun) * SHARES[stage]
 
     @property
     def deadline(self) -> Deadline:
