@@ -7,8 +7,9 @@ working directory, the files and the signals of its caller, runs what was asked 
 module, and its status becomes the caller's. What this cannot serve (other options of Python,
 folders whose modules would hide what is imported already) gets Python itself.
 
-Run as a file: ``warm.py serve FOLDER KEY`` is a server, ``warm.py call FOLDER ARGUMENTS`` a caller.
-A server ends when nobody holds the folder's lock any more.
+Run as a file: ``warm.py serve FOLDER KEY`` is a server, ``warm.py call FOLDER ARGUMENTS`` a caller,
+and ``warm.py open FOLDER`` starts servers: what a caller starts would end with it. Servers and what
+starts them end when nobody holds the folder's lock any more.
 """
 
 from __future__ import annotations
@@ -58,7 +59,55 @@ def command(folder: Path) -> Iterator[str]:
         )
         made.chmod(0o755)
         made.replace(path)
+        _open(folder)
         yield str(path)
+
+
+def _open(folder: Path) -> None:
+    """Start what starts servers, unless another process has."""
+    import subprocess
+
+    opening = subprocess.Popen(
+        [sys.executable, "-IS", __file__, "open", str(folder)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert opening.stdout is not None
+    opening.stdout.readline()
+    opening.stdout.close()
+
+
+def _serve_openings(folder: str) -> None:
+    """Start a server for each connection, which sends the variables; one server at a time."""
+    os.chdir(folder)
+    lock = os.open("lock", os.O_RDONLY)
+    with (
+        open("opener.lock", "w") as only,
+        suppress(BlockingIOError),
+        socket.socket(socket.AF_UNIX) as listener,
+    ):
+        fcntl.flock(only, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with suppress(FileNotFoundError):
+            os.unlink("opener")
+        listener.bind("opener")
+        listener.listen(64)
+        os.write(1, b"\n")
+        while True:
+            if select.select([listener], [], [], 1.0)[0]:
+                connection, _ = listener.accept()
+                with connection, connection.makefile("rw") as stream:
+                    requested = json.loads(stream.readline())
+                    try:
+                        _start_server(folder, requested["key"], requested["variables"])
+                        stream.write("\n")
+                    except OSError as error:
+                        stream.write(f"{error}\n")
+                continue
+            with suppress(BlockingIOError):
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+    os.write(1, b"\n")
 
 
 def _call(folder: str, arguments: list[str]) -> NoReturn:
@@ -142,7 +191,7 @@ def _connected(folder: str) -> socket.socket:
             try:
                 return _connection(key)
             except OSError:
-                _start(folder, key)
+                _start(key)
                 return _connection(key)
     finally:
         os.chdir(here)
@@ -154,17 +203,25 @@ def _connection(key: str) -> socket.socket:
     return connection
 
 
-def _start(folder: str, key: str) -> None:
-    """Start a server and wait until it listens.
+def _start(key: str) -> None:
+    """Have a server started and wait until it listens.
 
     Raises:
         OSError: it has ended before.
     """
+    variables = {name: value for name, value in os.environ.items() if name not in _SET_LATER}
+    with _connection("opener") as connection, connection.makefile("rw") as stream:
+        stream.write(json.dumps({"key": key, "variables": variables}) + "\n")
+        stream.flush()
+        if failure := stream.readline().strip():
+            raise OSError(failure)
+
+
+def _start_server(folder: str, key: str, variables: Mapping[str, str]) -> None:
     import subprocess
 
     if os.path.exists(key):  # of a server that has ended
         os.unlink(key)
-    variables = {name: value for name, value in os.environ.items() if name not in _SET_LATER}
     with open(f"{key}.log", "w") as log, open(os.devnull) as nothing:
         process = subprocess.Popen(
             [sys.executable, __file__, "serve", folder, key],
@@ -385,6 +442,9 @@ def _end(status: int) -> NoReturn:
 if __name__ == "__main__":
     if sys.argv[1] == "call":
         _call(sys.argv[2], sys.argv[3:])
+    if sys.argv[1] == "open":
+        _serve_openings(sys.argv[2])
+        sys.exit()
     _main, _code = _become(_serve(*sys.argv[2:]))
     try:
         # the program that pytest would have started

@@ -7,6 +7,7 @@ import pty
 import re
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -64,6 +65,34 @@ def test_the_time_left_is_measured_on_the_way(monkeypatch):
     assert text[0] == "parts: 10 of 100, about 9 min left"
     assert text[-1] == "parts: 50 of 100, about 5 min left"
     assert len(text) == 5
+
+
+def test_what_comes_before_the_first_part_is_not_repeated(monkeypatch):
+    """Imports of 300 s before a hundred parts of 1 s leave less than a hundred seconds."""
+    now, text = [300.0], []
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    counted = Progress(100, text.append, "parts")
+    now[0] = 600.0
+    for _ in range(50):
+        counted.done()
+        now[0] += 1.0
+    assert text[0] == "parts: 4 of 100, about 96 s left"
+
+
+def test_a_command_that_says_nothing_says_what_it_does(monkeypatch):
+    """Once for each while in which it said nothing else."""
+    monkeypatch.setattr(progress, "ELSEWHERE", 0.4)
+    monkeypatch.setattr(progress.sys.stdout, "isatty", lambda: False)
+    text = []
+    progress.begin("probing")
+    with progress.kept_alive(text.append) as say:
+        time.sleep(1.0)
+        for _ in range(5):
+            say("a line")
+            time.sleep(0.1)
+    assert text[0].startswith("probing: about ")
+    assert text.count("a line") == 5
+    assert 1 <= len(text) - 5 <= 3
 
 
 def test_nothing_is_foretold_from_the_first_parts(monkeypatch):

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -20,6 +21,7 @@ from rlregress.details import catalogue
 from rlregress.details.catalogue import Detail
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter
+from rlregress.inside import process_tree
 from rlregress.inside.run_record import write_atomically
 from rlregress.model import explain
 from rlregress.model.recorded_traces import NotTraced, Trace
@@ -180,10 +182,25 @@ def detail(adapter: Adapter, id: str) -> Symptom:
     return Symptom(f"detail {id}", value, details=(id,), name=id)
 
 
+def _check_algorithm(adapter: Adapter, owner: str, name: str) -> None:
+    """Raise UserError for an algorithm that no version can have, before any version is made."""
+    try:
+        others = [algorithm for algorithm, _ in adapter.other_defaults()]
+    except Exception:  # foreign code of a framework that need not be installed here
+        return
+    algorithms = [*adapter.algorithms, *adapter.behavior_only, *others]
+    if "." not in owner and owner not in algorithms:
+        raise UserError(
+            f"--default is '{name}', and '{owner}' is no algorithm that is compared here; "
+            f"{nearest(owner, algorithms)}; a parameter is named by its function"
+        )
+
+
 def default(adapter: Adapter, name: str) -> Symptom:
     """The default of a hyperparameter, "td3 minibatch_size", or of a parameter.
 
-    A parameter is named by its function: "stable_baselines3.td3.td3.TD3 batch_size".
+    A parameter is named by its function, "stable_baselines3.td3.td3.TD3 batch_size", or that of a
+    class by its algorithm, "td3 batch_size".
     """
     owner, _, parameter = name.strip().rpartition(" ")
     if not owner:
@@ -191,6 +208,7 @@ def default(adapter: Adapter, name: str) -> Symptom:
             f"--default is '{name}', expected an algorithm or a function, and a parameter of it, "
             "such as 'td3 minibatch_size'"
         )
+    _check_algorithm(adapter, owner, name)
 
     def value(here: Checked, *_: Checked) -> Value:
         answered = here.fingerprint(adapter)
@@ -203,6 +221,13 @@ def default(adapter: Adapter, name: str) -> Symptom:
         closed = [why for key, why in unread.items() if owner in (key, key.partition(" ")[0])]
         if closed and not found:
             raise Unchecked(closed[0])
+        if set(found.values()) <= {NOT_THERE}:
+            # the framework's own name of it
+            found = {
+                key: of[parameter]
+                for key, of in sorted(answered.signatures.items())
+                if parameter in of and key.rpartition(".")[2].lower() == owner.lower()
+            } or found
         return found or {"": NOT_THERE}
 
     def known(here: Checked) -> set[str]:
@@ -322,18 +347,18 @@ def command(text: str) -> Symptom:
         variables = {**os.environ, **side.variables, "PYTHONPATH": ours["PYTHONPATH"]}
         variables["PYTHONDONTWRITEBYTECODE"] = "1"
         variables["PATH"] = f"{Path(side.python).parent}:{variables.get('PATH', '')}"
-        try:
-            ended = subprocess.run(
-                words,
-                env=variables,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                check=False,
-                encoding="utf-8",
-                errors="replace",
+        if shutil.which(words[0], path=variables["PATH"]) is None:
+            raise UserError(
+                f"--command cannot be run: {words[0]}: No such file, or it is no program"
             )
-        except OSError as error:
-            raise UserError(f"--command cannot be run: {words[0]}: {error.strerror}") from None
+        ended = process_tree.run(
+            words,
+            env=variables,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            errors="replace",
+        )
         complaint = last_words(ended.stderr or ended.stdout) if ended.returncode else ""
         return [ended.returncode, complaint]
 

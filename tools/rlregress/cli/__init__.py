@@ -15,9 +15,10 @@ import typer
 from rlregress import frameworks, missing_packages
 from rlregress.cli import commands, output, parsing
 from rlregress.errors import UserError, warn_in_words
-from rlregress.inside import checkpoint
+from rlregress.inside import checkpoint, process_tree
 from rlregress.model import option
 from rlregress.reporting import harmless
+from rlregress.tracing import child_processes
 
 #: command -> what is kept of it when it is interrupted; of the others nothing is.
 _KEPT = {
@@ -48,6 +49,8 @@ _WIDTHS = ("COLUMNS", "TERMINAL_WIDTH")
 
 
 def _end(number: int, _: object) -> None:
+    # other threads wait for these
+    child_processes.end()
     raise SystemExit(128 + number)
 
 
@@ -138,18 +141,23 @@ def main() -> None:
     An error of the suite itself is exit code 2 as well: it is no verdict on a framework.
     """
     # a job that is cancelled or interrupted takes what it started with it
-    for number in _ENDING:
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, _end)
+    handled = [n for n in _ENDING if signal.getsignal(n) is not signal.SIG_IGN]
+    for number in handled:
+        signal.signal(number, _end)
     warn_in_words()
     try:
-        with output.streams():
-            sys.exit(_guarded())
+        with process_tree.children_ended():
+            try:
+                with output.streams():
+                    sys.exit(_guarded())
+            finally:
+                # a second one does not keep it from ending what it has started
+                for number in handled:
+                    signal.signal(number, signal.SIG_IGN)
     finally:
         # what arrives while Python ends finds nothing to tidy up
-        for number in _ENDING:
-            if signal.getsignal(number) is _end:
-                signal.signal(number, signal.SIG_DFL)
+        for number in handled:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _guarded() -> int:

@@ -98,6 +98,7 @@ def bisect(
     python = python and interpreters.find(python)
     folder = absolute(report)
     check_writable(folder, "the report")
+    cached_folders.check()
     repository = None if repo is None else versions.folder_of(repo)
     ends = None
     if repository is None:

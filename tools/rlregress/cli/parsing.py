@@ -134,7 +134,7 @@ def common_help() -> str:
     checkouts = [
         f"--{a.name} FOLDER" for a in map(frameworks.get, frameworks.names()) if a.checkout
     ]
-    return f"Every command also takes {', '.join([*checkouts, TRUST])}: see docs/commands.md."
+    return f"Every command takes {', '.join([*checkouts, TRUST])}: see docs/commands.md."
 
 
 def script_arguments(context: typer.Context) -> list[str]:

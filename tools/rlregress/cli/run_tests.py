@@ -9,6 +9,7 @@ import typer
 
 from rlregress import suite
 from rlregress.cli.parsing import script_arguments
+from rlregress.inside import process_tree
 from rlregress.training import worker_launch
 
 #: folders of tests; without one of them the first two run.
@@ -34,4 +35,5 @@ def test(context: typer.Context) -> None:
     paths = [str(top / word) for word in named or _FOLDERS[:2]]
     sys.stdout.flush()
     command = [sys.executable, "-m", "pytest", *settings, *paths, *rest]
-    os.execve(sys.executable, command, {**worker_launch.environment(), **suite.safe_path()})
+    supervised = process_tree.supervised(command, parent=os.getppid())
+    os.execve(sys.executable, supervised, {**worker_launch.environment(), **suite.safe_path()})

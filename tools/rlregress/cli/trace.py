@@ -73,7 +73,7 @@ def record(job: Mapping[str, Any], path: Path) -> int:
     if not folder.is_dir():
         raise UserError(f"there is no folder {folder} to write the trace to")
     check_file(path, "the trace")
-    repeated = record_twice(job, path, current("A"))
+    repeated = record_twice(job, path, current("installed"))
     if repeated.trace.failure:
         raise UserError(
             f"the training ended in an error after {len(repeated.trace.events)} events: "

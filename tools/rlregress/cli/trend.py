@@ -30,7 +30,7 @@ def trend(
         list[Path],
         typer.Argument(
             metavar="FOLDER...",
-            help="Reports of gates, or folders that hold many of them, at any depth.",
+            help="Reports of checks, or folders that hold many of them, at any depth.",
         ),
     ],
     since: Annotated[

@@ -32,6 +32,7 @@ from rlregress.inside.run_record import check_writable, write_atomically
 from rlregress.model import option
 from rlregress.model.upgrade_result import Upgrade
 from rlregress.model.verdict import INCONCLUSIVE
+from rlregress.progress import kept_alive
 from rlregress.reporting import (
     ci_formats,
     harmless,
@@ -43,14 +44,14 @@ from rlregress.reporting import (
 from rlregress.reporting.html import upgrade_page
 from rlregress.reporting.html.page import Facts
 from rlregress.tracing import jobs
-from rlregress.upgrade import cascade
+from rlregress.upgrade import cached_folders, cascade
 from rlregress.upgrade.upgrade_options import Options
 
 Versions = Annotated[
     list[str],
     typer.Argument(
         metavar="[OLD] NEW",
-        help="Requirements, a folder, a lock file, or installed.",
+        help="Pins, a folder, a lock file, or installed.",
         show_default=False,
     ),
 ]
@@ -77,9 +78,10 @@ def upgrade(
 
     rlregress upgrade stable-baselines3==2.8.0 stable-baselines3==2.9.2
 
-    Lists all that differs, traces trainings and loads old files on both versions, names culprits.
-    What follows -- goes to --script. Exit code 0: unchanged, partly checked, close, improved and
-    the like, 1: regressed, or the new version fails, 2: could not judge, 3: changed, inconclusive.
+    Lists what differs, traces trainings, loads old files, names culprits. After --: arguments of
+    --script. Also --no-old-files, --both-ways, and for --checkpoint --loader, --observations,
+    --environment. Exit code 0: unchanged, partly checked, close, improved and the like, 1:
+    regressed, or the new version fails, 2: could not judge, 3: changed, inconclusive.
     """
     check_inconclusive(inconclusive)
     if len(versions) > 2:
@@ -120,8 +122,10 @@ def judge(options: Options, in_brief: bool = False, inconclusive: str = "code") 
     """
     # the last report stays until there is another
     check_writable(options.report, "the report")
+    cached_folders.check()
     started, date = time.monotonic(), report_data.now()
-    result = cascade.run(options)
+    with kept_alive(options.say) as say:
+        result = cascade.run(replace(options, say=say))
     seconds = round(time.monotonic() - started, 1)
     title = upgrade_page.title(result)
     facts = Facts(title, date, seconds, report_data.machine(), _command(options))

@@ -62,7 +62,7 @@ def dry_run(waves: Waves) -> None:
     session = gate_run.session_of(waves.gate)
     wave = next_wave(session)
     if wave is None:
-        many_runs.say("no runs are left to do: the gate has a verdict")
+        many_runs.say("no runs are left to do: the check has a verdict")
     else:
         _submit(waves, session, wave, dry_run=True)
 

@@ -14,7 +14,7 @@ from functools import partial
 
 from rlregress.cluster import run_one
 from rlregress.cluster.manifest import Manifest, ManifestRun
-from rlregress.inside.worker import end_with_parent
+from rlregress.inside.process_tree import end_with_parent
 from rlregress.training import worker_launch
 from rlregress.training.store import Store
 

@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 from rlregress import frameworks, source, suite
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
+from rlregress.inside import process_tree
 from rlregress.model.fault_results import Fault
 from rlregress.training import worker_launch
 
@@ -56,14 +57,13 @@ def run_injected(
         patience: seconds after which it is ended, by ``subprocess.TimeoutExpired``.
     """
     with injected(fault) as environment:
-        return subprocess.run(
+        return process_tree.run(
             [sys.executable, *arguments],
+            timeout=patience,
             cwd=suite.workplace(),
             env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=patience,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         )
 
 

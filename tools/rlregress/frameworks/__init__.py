@@ -50,8 +50,11 @@ def get(name: str) -> Adapter:
 def _meant(name: str) -> str:
     """Which framework a name may stand for: one has the name of its package, too."""
     for known in names():
-        if name in get(known).packages[:1]:
-            return f"the package {name} is named '{known}' here"
+        adapter = get(known)
+        spelt = {word.lower().replace("-", "_") for word in (known, adapter.title, adapter.name,
+                 *adapter.packages[:1], *adapter.modules[:1])}  # fmt: skip
+        if name.lower().replace("-", "_") in spelt:
+            return f"'{name}' is named '{known}' here"
     return nearest(name, names())
 
 

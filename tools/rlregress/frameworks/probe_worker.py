@@ -1,7 +1,8 @@
 """Probes in a foreign environment: ``python -m rlregress.frameworks.probe_worker JOB ANSWERS``.
 
 Runs inside foreign and old environments: Python 3.9 syntax, nothing but what adapters need. The job
-is a JSON file: ``framework`` and ``inputs`` (detail id -> name -> number, text or nested list).
+is a JSON file: ``framework``, ``inputs`` (detail id -> name -> number, text or nested list), and
+``until``, the time after which no probe runs (seconds since the epoch; None: there is no limit).
 Judging what was observed is not done here.
 """
 
@@ -9,7 +10,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
+import time
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
@@ -24,7 +27,9 @@ from rlregress.frameworks.isolation import observe
 from rlregress.model.extra_packages import ON_SIDES
 
 
-def answers(framework: str, inputs: Dict[str, Dict[str, Any]]) -> Dict[str, Any]:
+def answers(
+    framework: str, inputs: Dict[str, Dict[str, Any]], until: Optional[float] = None
+) -> Dict[str, Any]:
     """What an adapter says of its framework.
 
     ``versions``; ``folders`` of the code; ``algorithms`` of built-in trainings; ``observed`` by
@@ -41,6 +46,7 @@ def answers(framework: str, inputs: Dict[str, Dict[str, Any]]) -> Dict[str, Any]
     observed: Dict[str, Any] = {}
     called = CalledFunctions(_folders(adapter))
     functions: Dict[Function, int] = {}
+    _raise_at(until)
     for (id, scope), probe in adapter.probes().items():
         if id not in inputs:
             continue
@@ -50,9 +56,13 @@ def answers(framework: str, inputs: Dict[str, Dict[str, Any]]) -> Dict[str, Any]
         }
         answer: Dict[str, Any]
         try:
+            if until is not None and time.time() >= until:
+                raise OutOfTime
             with called:
                 numbers = np.atleast_1d(np.asarray(observe(probe, given), dtype=np.float64))
             answer = {"observed": numbers.tolist()}
+        except OutOfTime:
+            answer = {"error": "--minutes were over", "why": "time"}
         except Exception as error:  # whatever the foreign code raises is the finding
             answer = {
                 "error": missing_packages.lacking(error, ON_SIDES) or error_text(error),
@@ -64,6 +74,7 @@ def answers(framework: str, inputs: Dict[str, Dict[str, Any]]) -> Dict[str, Any]
             functions.setdefault(function, len(functions)) for function in called.found
         ]
         observed[f"{id} {scope}"] = answer
+    _raise_at(None)
     return {
         "versions": dict(adapter.versions()),
         "folders": list(_folders(adapter)),
@@ -73,6 +84,23 @@ def answers(framework: str, inputs: Dict[str, Dict[str, Any]]) -> Dict[str, Any]
         **_defaults(adapter),
         **_signatures(adapter),
     }
+
+
+class OutOfTime(BaseException):
+    """The time for probes is over; no handler of a framework catches it."""
+
+
+def _raise_at(until: Optional[float]) -> None:
+    """Raise ``OutOfTime`` in whatever runs at a time; None: no longer."""
+
+    def over(*_: Any) -> None:
+        raise OutOfTime
+
+    if until is None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    elif until > time.time():
+        signal.signal(signal.SIGALRM, over)
+        signal.setitimer(signal.ITIMER_REAL, until - time.time())
 
 
 def _folders(adapter: Adapter) -> Sequence[str]:
@@ -150,7 +178,7 @@ def main(arguments: List[str]) -> int:
     with open(arguments[0], encoding="utf-8") as file:
         job = json.load(file)
     try:
-        answered = answers(job["framework"], job["inputs"])
+        answered = answers(job["framework"], job["inputs"], job.get("until"))
     except UserError as error:
         print(error, file=sys.stderr)
         return 2

@@ -31,12 +31,12 @@ from rlregress.gate.cell_selection import Selection
 from rlregress.gate.machines import other_machines
 from rlregress.gate.session import Session, open_session
 from rlregress.gate_options import PYTEST, GateOptions
-from rlregress.inside import identity
+from rlregress.inside import identity, process_tree
 from rlregress.inside.run_record import check_writable
 from rlregress.missing_packages import MissingPackage
 from rlregress.model.gate_result import GateResult, ReportData
 from rlregress.model.option import arguments, of
-from rlregress.tracing.child_processes import last_words
+from rlregress.tracing import child_processes
 from rlregress.training import worker_launch
 from rlregress.training.cell import Cell as TrainedCell
 
@@ -159,17 +159,19 @@ def _run(command: list[str]) -> None:
     # pytest's own processes run the probes: one thread each, as the trainings
     # in a group of its own, so that an interrupt reaches it once: from here
     process = subprocess.Popen(
-        command, cwd=suite.workplace(), env=worker_launch.environment(), process_group=0
+        process_tree.supervised(command),
+        cwd=suite.workplace(),
+        env=worker_launch.environment(),
+        process_group=0,
     )
     try:
         status = process.wait()
     except BaseException:
         # its workers end with it, and the trainings with them
-        os.killpg(process.pid, signal.SIGINT)
+        process.send_signal(signal.SIGINT)
         with suppress(subprocess.TimeoutExpired):
             process.wait(_PATIENCE_SECONDS)
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+        process_tree.kill_tree(process)
         process.wait()
         raise
     if status not in (0, 1):
@@ -192,20 +194,22 @@ def returns_alone(
 
     Returns:
         The entries of the evidence, or why the trainings did not run.
+
+    Raises:
+        OutOfTime: they were ended at the deadline of the command.
     """
     clear(options)
-    ended = subprocess.run(
+    ended = child_processes.call(
         pytest_command(options, python, TIERS[-1:]),
-        env={**environment, **suite.safe_path()},
-        cwd=suite.workplace(),
-        capture_output=True,
-        text=True,
-        check=False,
+        {**environment, **suite.safe_path()},
+        suite.workplace(),
     )
     try:
         return evidence.read(options.evidence)
     except UserError:
-        return f"the trainings did not run: {last_words(ended.stderr or ended.stdout)}"
+        return (
+            f"the trainings did not run: {child_processes.last_words(ended.stderr or ended.stdout)}"
+        )
 
 
 def evidence_of(options: GateOptions) -> list[dict[str, Any]]:
@@ -238,10 +242,10 @@ def judge(options: GateOptions, say: Callable[[str], None]) -> GateResult:
     for sentence in requested_names.not_installed(frameworks):
         say(f"not checked: {sentence}")
     if session is None:
-        say("gate: no runs, as a package that they need is not installed")
+        say("check: no runs, as a package that they need is not installed")
     else:
         check_writable(session.store.folder, "run records")
-        say(f"gate: {session.describe()}")
+        say(f"check: {session.describe()}")
     for left_out in cell_selection.excluded(chosen):
         say(f"left out: {left_out}")
     run(options)

@@ -3,10 +3,9 @@
 Everything is imported once; each training runs in a child of its own, which begins where all
 others begin. Runs inside foreign and old environments: Python 3.9 syntax.
 
-The file holds ``jobs``, each as for ``inside.trace_worker``, with ``name``; none begins after
-``until``, in seconds since the epoch. After each comes a line on standard output,
-"<name>\\t<status>\\t <seconds>"; where there is no trace, ``<output>.error`` holds what was said
-last.
+The file holds ``jobs``, each as for ``inside.trace_worker``, with ``name``. After each comes a line
+on standard output, "<name>\\t<status>\\t <seconds>"; where there is no trace, ``<output>.error``
+holds what was said last.
 """
 
 from __future__ import annotations
@@ -20,10 +19,10 @@ import sys
 import tempfile
 import time
 import traceback
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Tuple
 
 from rlregress import source
-from rlregress.inside import events, loading, recorder, trace_worker
+from rlregress.inside import events, loading, process_tree, recorder, trace_worker
 
 #: seconds after which a training that has not ended is ended.
 PATIENCE = 300
@@ -91,24 +90,20 @@ def main(arguments: List[str]) -> int:
         recorder.named_by_adapters()
     elif jobs:
         prepare(jobs[0])
-    return forked(jobs, trace_worker.record, job.get("until"))
+    return forked(jobs, trace_worker.record)
 
 
-def forked(
-    jobs: List[Dict[str, Any]],
-    work: Callable[[Dict[str, Any]], Any],
-    until: Optional[float] = None,
-) -> int:
-    """Do the work of each training in a child of its own; 0 when all were tried in time."""
+def forked(jobs: List[Dict[str, Any]], work: Callable[[Dict[str, Any]], Any]) -> int:
+    """Do the work of each training in a child of its own; 0 when all were tried."""
     for job in jobs:
-        if until is not None and time.time() > until:
-            break
         begun = time.perf_counter()
         sys.stdout.flush()
-        child = os.fork()
-        if not child:
-            _child(job, work)
-        _, status = os.waitpid(child, 0)
+        # such as the workers of a vector environment, of a training that was ended
+        with process_tree.children_ended():
+            child = os.fork()
+            if not child:
+                _child(job, work)
+            _, status = os.waitpid(child, 0)
         if status == 0:
             os.unlink(job["output"] + ".error")
         elif os.WIFSIGNALED(status):

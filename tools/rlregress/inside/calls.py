@@ -10,10 +10,10 @@ The file holds ``jobs`` as for ``inside.batch``, each with ``functions``, file b
 qualified name of each that is captured; ``folders`` of the code; ``changes`` as of
 ``inside.swap``; ``uses``, for a function the pieces of code, each with ``file``, ``name`` and the
 old ``text`` of the file, that give names which it reads another value when they are imported;
-``seconds`` of CPU time for the first call of each; and ``until``. The answer of a
-training is a JSON file: a list of the calls, each with ``file``, ``name`` and what ``Call.examine``
-returns. A job with a ``mutant``, a change as of ``inside.swap``, compares the code that it runs
-with this one, as the new version.
+and ``seconds`` of CPU time for the first call of each. The answer of a training is a JSON file: a
+list of the calls, each with ``file``, ``name`` and what ``Call.examine`` returns. A job with a
+``mutant``, a change as of ``inside.swap``, compares the code that it runs with this one, as the new
+version.
 """
 
 from __future__ import annotations
@@ -531,7 +531,7 @@ def main(arguments: List[str]) -> int:
     jobs = request["jobs"]
     if not jobs[0].get("script"):
         batch.prepare(jobs[0])
-    return batch.forked(jobs, lambda job: _train(job, request), request.get("until"))
+    return batch.forked(jobs, lambda job: _train(job, request))
 
 
 if __name__ == "__main__":

@@ -296,6 +296,14 @@ class Recorder:
                 self._stopped = True
                 raise Stop
 
+    def stop(self) -> None:
+        """End the training here, or at the next step of an environment if there are any."""
+        if self.environment_events and self.steps_left != 1 and not self._stopped:
+            self.steps_left = 1
+            return
+        self.over = self._stopped = True
+        raise Stop
+
     def check(self) -> None:
         """Raise ``Stop`` again in a script that has eaten it and goes on."""
         # some loops count only the steps that succeed: they would never end

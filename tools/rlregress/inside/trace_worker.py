@@ -8,14 +8,15 @@ traced code), ``distributions`` and ``trees`` (more of it, which differs between
 releases, and importable packages), ``steps`` (environment steps to record, 0: all), ``lines``
 (whether to note what is reached; a list of files and functions: the lines of those, and of others
 that they are entered), ``plain`` (seconds; seed only, and record nothing: whether an error is the
-training's own), and either ``script`` (path) with ``arguments`` and ``first`` (entries of the path
-of modules that go before its folder), or ``framework``, ``algorithm`` and ``seed`` of a built-in
-training, with ``scenario`` if it is one of ``baselines/scenarios``. ``timed``: of a ``plain`` one,
-whether its memories are ``large``, ``after``, a file that it waits for, and ``until``, how long.
-``named``: numbers of events that get what they consist of by name. ``unit``: number of the event
-whose numbers are moved by one unit in the last place, and a seed. ``moved``: further importable
-packages that differ, of which it is noted what is executed. ``swap`` puts other code into functions
-first; see ``inside.swap``.
+training's own), ``until`` (seconds since the epoch: a script that has not ended is ended then,
+and its trace is written), and either ``script`` (path) with ``arguments`` and ``first`` (entries of
+the path of modules that go before its folder), or ``framework``, ``algorithm`` and ``seed`` of a
+built-in training, with ``scenario`` if it is one of ``baselines/scenarios``. ``timed``: of a
+``plain`` one, whether its memories are ``large``, ``after``, a file that it waits for, and
+``until``, how long. ``named``: numbers of events that get what they consist of by name. ``unit``:
+number of the event whose numbers are moved by one unit in the last place, and a seed. ``moved``:
+further importable packages that differ, of which it is noted what is executed. ``swap`` puts other
+code into functions first; see ``inside.swap``.
 """
 
 from __future__ import annotations
@@ -198,6 +199,21 @@ def _take_turn(job: Dict[str, Any]) -> None:
         time.sleep(0.01)
 
 
+#: seconds between two attempts to end a script.
+_AGAIN = 3.0
+
+
+def _stop_at(until: float, recorder: Recorder, stopped: List[str]) -> None:
+    """End what is recorded at a time; note it if that happens."""
+
+    def stop(*_: Any) -> None:
+        stopped.append("by time")
+        recorder.stop()
+
+    signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, max(until - time.time(), 0.001), _AGAIN)
+
+
 def record(job: Dict[str, Any]) -> Dict[str, Any]:
     """Run the job under a recorder, write the trace, return its header."""
     prepare(job)
@@ -221,6 +237,9 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
     recorder = Recorder(places, int(job.get("steps", 0)), bool(plain), named, moved)
     if plain:
         signal.alarm(plain)
+    stopped: List[str] = []
+    if job.get("until"):
+        _stop_at(job["until"], recorder, stopped)
     noted = job.get("lines", False) if not plain else False
     # what is executed of other packages that differ is noted, and is no place of an event
     further = [*roots, *roots_of(job.get("moved", []))]
@@ -246,7 +265,11 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
             activity.install(recorder)
         recorder.rebind()
         try:
-            run(recorder)
+            try:
+                run(recorder)
+            finally:
+                # what it is to stop has ended
+                signal.setitimer(signal.ITIMER_REAL, 0)
         except Stop:
             pass
         except Unsupported as reason:
@@ -264,13 +287,16 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
             if failure:
                 found = error_origin.found(error, places, job.get("script", ""))
     header = {
-        "job": {key: value for key, value in job.items() if key not in ("output", "lines")},
+        "job": {
+            key: value for key, value in job.items() if key not in ("output", "lines", "until")
+        },
         "versions": versions(packages),
         "modules": {name: _file(name) for name in differing},
         "failure": failure,
         "error": found,
         "not_offered": unsupported,
         "misfits": misfits,
+        "stopped": bool(stopped),
         "seeded": recorder.seeded,
         "folders": [os.path.abspath(root) for root in roots if os.path.isdir(root)],
         "elsewhere": recorder.elsewhere,

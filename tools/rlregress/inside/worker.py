@@ -10,14 +10,12 @@ numerical libraries, which read them once, when they are loaded.
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import hashlib
 import json
 import os
 import platform
 import resource
-import signal
 import sys
 import time
 import traceback
@@ -43,34 +41,6 @@ _OF_MACHINE = {
 _MACHINE_ERRORS = (
     "allocate memory", "out of memory", "No space left on device", "can't start new thread",
 )  # fmt: skip
-
-
-_PR_SET_PDEATHSIG = 1
-
-
-#: the variable that names the process that has started this one
-STARTED_BY = "RLREGRESS_STARTED_BY"
-
-
-def end_with_parent(by: signal.Signals = signal.SIGTERM, parent: int = 0) -> None:
-    """Ask Linux to end this process when the one that started it dies, however it dies.
-
-    Args:
-        by: the signal that ends it.
-        parent: the process that has started this one: it may have died already. 0: not known.
-    """
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, by)
-        if parent and _has_ended(parent):
-            os.kill(os.getpid(), by)
-
-
-def _has_ended(process: int) -> bool:
-    try:
-        text = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return True
-    return text.rpartition(")")[2].split()[0] in ("Z", "X")
 
 
 def peak_mib() -> float:
@@ -340,8 +310,6 @@ def run(job: Dict[str, Any], progress: Path, checkpoint: Path) -> Dict[str, Any]
 
 def main(arguments: List[str]) -> int:
     """Entry point; the exit status is 0 when a record was written, whatever it says."""
-    # one that is told to stop may write a checkpoint first; nobody would wait for that
-    end_with_parent(signal.SIGKILL, int(os.environ.get(STARTED_BY, "0")))
     job_path, checkpoint_path, record_path = map(Path, arguments)
     job = json.loads(job_path.read_text(encoding="utf-8"))
     from rlregress import frameworks

@@ -17,8 +17,9 @@ LOST = "not compared"
 
 
 def in_words(labels: str) -> str:
-    """ "A" is the old version, "B" the new one, "A and B" both."""
-    return f"the {SHORT[labels]} version" if labels in SHORT else "both versions"
+    """ "A" is the old version, "B" the new one, "A and B" both; "installed" is neither."""
+    word = {**SHORT, "installed": "installed"}.get(labels)
+    return f"the {word} version" if word else "both versions"
 
 
 @dataclass(frozen=True, kw_only=True)

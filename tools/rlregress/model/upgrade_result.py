@@ -17,8 +17,10 @@ from rlregress.model.recorded_traces import SHORT, NotTraced, Traced, in_words
 from rlregress.model.verdict import HOLDS, IMPROVED, MOVED
 
 #: why a probe gave no answer: a package of others is missing, the framework does not have what it
-#: asks about, the code is none that it knows, it ended in an error, or there is no such probe.
+#: asks about, the code is none that it knows, it ended in an error, there is no such probe, or
+#: the time for probes was over.
 PACKAGE, ABSENT, UNKNOWN_CODE, ERROR, NO_PROBE = "package", "absent", "code", "error", "no probe"
+LATE = "time"
 #: whose code raised the error: this library's, or the framework's.
 SUITE, FRAMEWORK = "suite", "framework"
 #: how a changed detail stands to what is documented of the new version's version.
@@ -112,7 +114,7 @@ class NotProbed:
 
     Attributes:
         side: label of the side that gave no answer, or "A and B".
-        why: ``PACKAGE``, ``ABSENT``, ``UNKNOWN_CODE``, ``ERROR`` or ``NO_PROBE``.
+        why: ``PACKAGE``, ``ABSENT``, ``UNKNOWN_CODE``, ``ERROR``, ``NO_PROBE`` or ``LATE``.
         text: the reason.
         error_origin, place: of an error; see ``Answer``.
     """
@@ -707,6 +709,7 @@ class Upgrade:
         other_packages: entries of no framework and no script: metadata, packages, environments.
         one_way: branches, clamps and masks that the traces of the new version took one way only.
         stale: lines of the file of accepted entries that match nothing.
+        cut: in words, what was not done because ``--minutes`` were over, and that.
         min_coverage, fail_on: see ``model.judge``.
         judgement: of all entries.
     """
@@ -721,6 +724,7 @@ class Upgrade:
     differing: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     one_way: tuple[Branch, ...] = ()
     stale: tuple[str, ...] = ()
+    cut: tuple[str, ...] = ()
     min_coverage: float = model.MIN_COVERAGE
     fail_on: str = model.FAIL_ON
     judgement: Judgement = field(init=False)

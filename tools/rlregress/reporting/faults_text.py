@@ -134,7 +134,7 @@ def summary(instrument: str, results: Sequence[FaultResult]) -> str:
     fallen = sum(result.regressed for result in results)
     minutes = sum(result.cpu_minutes for result in results)
     trouble = sum(bool(result.trouble) for result in results)
-    text = f"{fallen} of {len(results)} gates ended in regressed, {minutes:.0f} CPU minutes in all"
+    text = f"{fallen} of {len(results)} checks ended in regressed, {minutes:.0f} CPU minutes in all"
     return text + (f"; {trouble} could not judge" if trouble else "")
 
 

@@ -47,7 +47,7 @@ def _counts(rows: Sequence[JudgedPair]) -> list[str]:
     if later:
         text += [
             "",
-            f"Of those with the cause, {later} were named later, by gates of some scenarios alone.",
+            f"Of those with the cause, {later} were named later, by upgrades with a few scenarios.",
         ]
     healthy = [row for row in rows if row.healthy]
     red = [row for row in healthy if row.red]

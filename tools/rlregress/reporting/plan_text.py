@@ -72,7 +72,7 @@ def lines(plan: SessionPlan, processes: int) -> list[str]:
             made[-1] += f", {cell.seconds:.0f} CPU seconds each"
             made[-1] += "; against a published band" * cell.banded
     if all(cell.decided for cell in plan.cells):
-        made.append("every cell is decided: a gate trains no more, and judges")
+        made.append("every cell is decided: a check trains no more, and judges")
     elif plan.judged or plan.makespan is not None:
         made.append(_cost(plan, processes))
         if plan.makespan is not None:

@@ -140,7 +140,7 @@ def markdown(result: GateResult) -> str:
     if result.error_rate is not None:
         lines.append(
             f"Error rate: if nothing changed, returns or critics of some framework are called "
-            f"`regressed` in at most {words.rate(result.error_rate)} of such gates. Every line "
+            f"`regressed` in at most {words.rate(result.error_rate)} of such checks. Every line "
             "above names the loss that it would have detected with 80 % power; a smaller one may "
             "be there."
         )

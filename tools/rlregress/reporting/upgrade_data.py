@@ -53,6 +53,7 @@ def as_json(result: Upgrade) -> dict[str, Any]:
         "not_checked": result.not_checked,
         "entries": [_entry(entry) for entry in result.entries],
         "accepted_stale": result.stale,
+        "not_done_in_time": result.cut,
         "sides": {
             side.label: {"how": side.how, "because": side.why, "although": side.notes}
             for side in (result.a, result.b)

@@ -15,6 +15,7 @@ from rlregress.model.upgrade_result import (
     ABSENT,
     ERROR,
     FRAMEWORK,
+    LATE,
     NO_PROBE,
     PACKAGE,
     SUITE,
@@ -47,6 +48,7 @@ WHY = {
     SUITE: "this suite's own probe does not fit that version",
     FRAMEWORK: "the framework raised an error",
     ERROR: "the probe ended in an error",
+    LATE: "the time for it was over",
 }
 #: lines of a difference that the first screen shows.
 _FIRST = 14
@@ -76,6 +78,8 @@ def lines(result: Upgrade) -> list[str]:
     """The report as Markdown."""
     a, b = result.a.text, result.b.text
     text = [f"# {a} -> {b}: {result.verdict}", "", f"{headline(result)}", ""]
+    text += [f"- not checked: {line}" for line in result.cut]
+    text += [""] if result.cut else []
     text += [*_summary(result), "", *_reasons(result)]
     text += [*_not_checked(result), *_entries(result, model.INCOMPLETE), *_not_probed(result)]
     text += _entries(result, model.DIFFERENT)

@@ -21,6 +21,7 @@ from typing import Any
 
 from rlregress.errors import UserError
 from rlregress.faults.injection import fault_line, injected
+from rlregress.inside import process_tree
 from rlregress.model.detail_answers import variant_words
 from rlregress.model.fault_results import Fault, FaultResult
 from rlregress.training import worker_launch
@@ -33,7 +34,9 @@ PATIENCE = 300
 def probe(framework: str, faults: Sequence[Fault], workers: int) -> Iterator[FaultResult]:
     """What the probes report about each fault, in the order in which they end."""
     measured = subprocess.run(
-        [sys.executable, "-W", "ignore", "-m", _MODULE, "measure", framework],
+        process_tree.supervised(
+            [sys.executable, "-W", "ignore", "-m", _MODULE, "measure", framework]
+        ),
         input=json.dumps([fault.__dict__ for fault in faults]),
         env=worker_launch.environment(),
         stdout=subprocess.PIPE,
@@ -43,7 +46,7 @@ def probe(framework: str, faults: Sequence[Fault], workers: int) -> Iterator[Fau
     plan = json.loads(measured.stdout.splitlines()[-1])
     command = [sys.executable, "-W", "ignore", "-m", _MODULE, "serve", framework, str(workers)]
     serving = subprocess.Popen(
-        command,
+        process_tree.supervised(command),
         env=worker_launch.environment(),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

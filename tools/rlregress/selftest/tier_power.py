@@ -24,6 +24,7 @@ from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.faults import injection
 from rlregress.frameworks.base import Adapter
+from rlregress.inside import process_tree
 from rlregress.model.fault_results import (
     BEHAVIOR,
     CALLS,
@@ -239,7 +240,7 @@ def _executed_lines(adapter: Adapter) -> _ExecutedLines:
     """Source file -> file of tests -> lines that it runs."""
     with TemporaryDirectory(prefix="rlregress-reach-") as folder:
         output = Path(folder) / "reach.json"
-        ended = subprocess.run(
+        ended = process_tree.run(
             [sys.executable, *instruments.pytest_command(adapter.name, ["tests_behavior"])]
             + ["-p", behavior_coverage.__name__, "-m", "not nightly"],
             env={
@@ -248,9 +249,8 @@ def _executed_lines(adapter: Adapter) -> _ExecutedLines:
                 behavior_coverage.FOLDERS: os.pathsep.join(adapter.code_folders()),
             },
             cwd=suite.workplace(),
-            capture_output=True,
-            text=True,
-            check=False,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         )
         if ended.returncode or not output.is_file():
             raise UserError(

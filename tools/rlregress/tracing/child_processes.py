@@ -1,38 +1,145 @@
-"""Processes of a recording or a question: ended together with the command that started them."""
+"""Processes of a recording or a question: ended with the command, and at its deadline."""
 
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any
 
-_RUNNING: set[subprocess.Popen[Any]] = set()
+from rlregress.errors import UserError
+from rlregress.inside import process_tree
+
+_RUNNING: set[subprocess.Popen[str]] = set()
+
+
+class OutOfTime(UserError):
+    """The minutes that the command may take are over."""
+
+
+class Deadline:
+    """When all that a command starts is ended; every wait for a process of it takes this.
+
+    Attributes:
+        minutes: that the command may take; 0: there is no limit.
+        at: in seconds since the epoch; infinite: never.
+        cut: in words, what was not done because of it.
+    """
+
+    def __init__(self, minutes: float = 0.0, begun: float = 0.0) -> None:
+        self.minutes = minutes
+        self.at = begun + 60 * minutes if minutes else float("inf")
+        self.cut: list[str] = []
+
+    @property
+    def reason(self) -> str:
+        """In words, why something was not checked."""
+        return f"--minutes {self.minutes:g} were over"
+
+
+_deadline = Deadline()
+
+
+@contextmanager
+def limited(deadline: Deadline) -> Iterator[None]:
+    """End every process that runs in the block at a deadline, and start none after it."""
+    global _deadline
+    before, _deadline = _deadline, deadline
+    try:
+        yield
+    finally:
+        _deadline = before
+
+
+def is_over(until: float | None = None) -> bool:
+    """Whether the time of the command is over, or that of a part of it."""
+    return time.time() >= _end(until)
+
+
+def note_cut(what: str) -> str:
+    """Note what is not done because time is over; return the reason."""
+    if what not in _deadline.cut:
+        _deadline.cut.append(what)
+    return _deadline.reason
+
+
+def _end(until: float | None) -> float:
+    return _deadline.at if until is None else min(until, _deadline.at)
+
+
+@contextmanager
+def _started(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    folder: Path | str | None,
+    until: float | None,
+    out: int,
+    errors: int,
+) -> Iterator[subprocess.Popen[str]]:
+    """Start a process that is ended with the block, with this process, or when time is over.
+
+    Raises:
+        OutOfTime: time is over before it starts.
+    """
+    if is_over(until):
+        raise OutOfTime(_deadline.reason)
+    with subprocess.Popen(
+        process_tree.supervised(command),
+        env=dict(environment),
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=out,
+        stderr=errors,
+        text=True,
+        errors="replace",
+    ) as process:
+        limit = threading.Timer(
+            min(_end(until) - time.time(), threading.TIMEOUT_MAX),
+            process_tree.kill_tree,
+            [process],
+        )
+        limit.daemon = True
+        limit.start()
+        _RUNNING.add(process)
+        try:
+            yield process
+        finally:
+            limit.cancel()
+            _RUNNING.discard(process)
+            if process.poll() is None:
+                process_tree.kill_tree(process)
 
 
 def call(
-    command: Sequence[str], environment: Mapping[str, str], folder: Path | str | None
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    folder: Path | str | None,
+    until: float | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end and keep what it says."""
+    """Run a command to its end and keep what it says.
+
+    Args:
+        until: a time that may come before the deadline of the whole command.
+
+    Raises:
+        OutOfTime: it was ended by then.
+    """
+    # not pipes: a recorder reads again what its training has printed
     with (
-        # not pipes: a recorder reads again what its training has printed
         TemporaryFile("w+", encoding="utf-8", errors="replace") as printed,
         TemporaryFile("w+", encoding="utf-8", errors="replace") as errors,
-        subprocess.Popen(
-            command, env=dict(environment), cwd=folder, stdout=printed, stderr=errors
-        ) as process,
     ):
-        _RUNNING.add(process)
-        try:
+        files = printed.fileno(), errors.fileno()
+        with _started(command, environment, folder, until, *files) as process:
             process.wait()
-        finally:
-            _RUNNING.discard(process)
-            if process.poll() is None:
-                process.kill()
         for file in (printed, errors):
             file.seek(0)
         out, error = printed.read(), errors.read()
+    if process.returncode and is_over(until):
+        raise OutOfTime(_deadline.reason)
     return subprocess.CompletedProcess(command, process.returncode, out, error)
 
 
@@ -47,7 +154,7 @@ def last_words(stderr: str) -> str:
 def end() -> None:
     """End all that are running."""
     for process in list(_RUNNING):
-        process.terminate()
+        process_tree.kill_tree(process)
 
 
 def follow(
@@ -55,29 +162,19 @@ def follow(
     environment: Mapping[str, str],
     folder: Path | str | None,
     line: Callable[[str], None],
+    until: float | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end, handing on each line that it prints as it comes."""
-    with (
-        TemporaryFile("w+", encoding="utf-8", errors="replace") as errors,
-        subprocess.Popen(
-            command,
-            env=dict(environment),
-            cwd=folder,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-        ) as process,
-    ):
-        _RUNNING.add(process)
+    """Run a command to its end, or until time is over, handing on each line as it comes."""
+    with TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
         try:
-            assert process.stdout is not None
-            for printed in process.stdout:
-                line(printed.rstrip("\n"))
-            process.wait()
-        finally:
-            _RUNNING.discard(process)
-            if process.poll() is None:
-                process.kill()
+            files = subprocess.PIPE, errors.fileno()
+            with _started(command, environment, folder, until, *files) as process:
+                assert process.stdout is not None
+                for printed in process.stdout:
+                    line(printed.rstrip("\n"))
+                status = process.wait()
+        except OutOfTime:
+            status = -1
         errors.seek(0)
         output = errors.read()
-    return subprocess.CompletedProcess(command, process.returncode, "", output)
+    return subprocess.CompletedProcess(command, status, "", output)

@@ -104,10 +104,14 @@ class Killed(UserError):
         self.signal, self.last_words = signal, message
 
 
-def record(job: Mapping[str, Any], output: Path, side: Side) -> Trace:
+def record(job: Mapping[str, Any], output: Path, side: Side, until: float | None = None) -> Trace:
     """Record one trace in a process of its own.
 
+    Args:
+        until: the time at which the process is ended.
+
     Raises:
+        OutOfTime: it was.
         Killed: a signal ended the process.
         UserError: the process ended without a trace.
     """
@@ -119,6 +123,7 @@ def record(job: Mapping[str, Any], output: Path, side: Side) -> Trace:
             start("trace_worker", side, path),
             side.environment(),
             folder if job.get("script") is None else None,
+            until,
         )
     if ended.returncode < 0:
         raise Killed(side.label, signal.Signals(-ended.returncode).name, ended.stderr)

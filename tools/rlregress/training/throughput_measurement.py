@@ -31,7 +31,7 @@ from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter, Trained, TrainingRequest
 from rlregress.hyperparameters import hyperparameter_set
 from rlregress.hyperparameters import names as sets_of_hyperparameters
-from rlregress.inside import worker
+from rlregress.inside import process_tree, worker
 from rlregress.training import worker_launch
 
 _MODULE = "rlregress.training.throughput_measurement"
@@ -397,15 +397,13 @@ def measure(
     """
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "result.json"
-        ended = subprocess.run(
+        ended = process_tree.run(
             [sys.executable, "-W", "ignore", "-m", _MODULE]
             + [framework, algorithm, str(seed), str(result)],
             env=worker_launch.environment() if environment is None else environment,
-            stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             cwd=folder,
-            text=True,
             errors="replace",
         )
         if ended.returncode != 0:
@@ -418,7 +416,6 @@ def measure(
 
 def main(arguments: list[str]) -> None:
     """Entry point of the process that measures."""
-    worker.end_with_parent()
     framework, algorithm, seed, result = arguments
     measured = _measure_here(framework, algorithm, int(seed))
     Path(result).write_text(json.dumps(asdict(measured)), encoding="utf-8")

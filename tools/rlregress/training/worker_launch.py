@@ -15,8 +15,8 @@ from typing import Any
 
 from rlregress import frameworks, suite
 from rlregress.errors import UserError
-from rlregress.inside import checkpoint, identity, run_record
-from rlregress.inside.worker import BEGUN, NOT_DONE, STARTED_BY
+from rlregress.inside import checkpoint, identity, process_tree, run_record
+from rlregress.inside.worker import BEGUN, NOT_DONE
 from rlregress.training import recorded_runs
 from rlregress.training.cell import Job
 from rlregress.training.store import Attempt, Store
@@ -190,15 +190,15 @@ def _work(job: Job, attempt: Attempt, pinned: bool) -> None:
     command = [sys.executable, "-m", module, *map(str, files)]
     with open(attempt.log, "wb") as log:
         process = subprocess.Popen(
-            command,
-            env={**environment(pinned), STARTED_BY: str(os.getpid())},
+            process_tree.supervised(command),
+            env=environment(pinned),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
             cwd=attempt.folder,
         )
         # what it would write now is for whoever has the run to write
-        attempt.lease.on_lost = process.kill
+        attempt.lease.on_lost = lambda: process_tree.kill_tree(process)
         try:
             code = process.wait()
         except BaseException:
@@ -232,7 +232,7 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
     try:
         process.wait(_GRACE_SECONDS)
     except BaseException:
-        process.kill()
+        process_tree.kill_tree(process)
         process.wait()
 
 

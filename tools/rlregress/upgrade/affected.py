@@ -132,6 +132,12 @@ def adapters(
             "old and new are both the installed version; expected another version for one, such as "
             f"{known[0].packages[0]}==<version>"
         )
+    if trees := [side.text for side in (a, b) if side.tree is not None]:
+        modules = ", ".join(x.modules[0] for x in known if x.modules)
+        raise UserError(
+            f"the folder {' and '.join(trees)} holds no framework; expected a working tree with "
+            f"one of the packages {modules}, a checkout of scripts, or a virtual environment"
+        )
     raise UserError(
         f"'{' '.join(sorted(moved)) or a.text}' concerns no framework known here; "
         f"expected one of {', '.join(x.packages[0] for x in known)}; name it with "

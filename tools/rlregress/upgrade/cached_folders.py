@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import NamedTemporaryFile, mkdtemp
 from typing import Any
 from uuid import uuid4
 
@@ -27,6 +27,7 @@ __all__ = [
     "READY",
     "Say",
     "cache",
+    "check",
     "locked",
     "made",
     "ready",
@@ -41,6 +42,16 @@ Say = Callable[[str], None]
 
 def silent(_: str) -> None:
     """Say nothing."""
+
+
+def check() -> None:
+    """Raise UserError unless the cache can be written: before anything is measured for it."""
+    try:
+        cache().mkdir(parents=True, exist_ok=True)
+        with NamedTemporaryFile(dir=cache(), prefix=".writable-"):
+            pass
+    except OSError as error:
+        raise UserError(cache_not_written(error)) from None
 
 
 @contextmanager

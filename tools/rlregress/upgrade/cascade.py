@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from rlregress import progress
 from rlregress.details import catalogue
 from rlregress.details.requested_names import other_algorithms
 from rlregress.errors import UserError, nearest
@@ -21,8 +22,9 @@ from rlregress.inside.checkpoint import TRUST
 from rlregress.model import differences as model
 from rlregress.model.code import REMOVED, Changed
 from rlregress.model.differences import Entry
-from rlregress.model.recorded_traces import Comparison, Trace, Traced
+from rlregress.model.recorded_traces import Comparison, NotTraced, Trace, Traced
 from rlregress.model.upgrade_result import (
+    LATE,
     Cause,
     Moved,
     MutationTest,
@@ -31,6 +33,7 @@ from rlregress.model.upgrade_result import (
     PieceExecution,
     Upgrade,
 )
+from rlregress.tracing.child_processes import OutOfTime, is_over, limited, note_cut
 from rlregress.tracing.recording_processes import current
 from rlregress.upgrade import (
     accepted,
@@ -64,7 +67,7 @@ from rlregress.upgrade.requested import Requested
 from rlregress.upgrade.resolved import Pair, resolve
 from rlregress.upgrade.side_environments import Prepared
 from rlregress.upgrade.side_fingerprints import Fingerprint
-from rlregress.upgrade.sides import MARKS, Sides
+from rlregress.upgrade.sides import MARKS, Answers, Sides
 from rlregress.upgrade.upgrade_options import Options
 
 _FINISHED = ".finished"
@@ -87,6 +90,7 @@ def run(options: Options, sides: tuple[Requested, Requested] | None = None) -> U
     _check_user_file(options)
     reviewed = accepted.load(options.accepted)
     wanted = sides or (requested.parse(options.a), requested.parse(options.b))
+    wanted = requested.on_environment(*wanted)
     pinned = affected.packages(*wanted)
     adapters = affected.adapters(*wanted, pinned, options.frameworks, options.script is not None)
     if not adapters and options.checkpoint is not None:
@@ -105,13 +109,48 @@ def run(options: Options, sides: tuple[Requested, Requested] | None = None) -> U
         )
     if options.script is None:
         _check_names(adapters, options)
+    deadline = options.deadline
+    try:
+        with limited(deadline):
+            result = _judged_upgrade(wanted, pinned, adapters, options)
+    except OutOfTime as error:
+        # before anything could be compared
+        deadline.cut.append("any of what differs")
+        sides_ = [
+            Prepared(side, current(x), "not compared") for x, side in zip("AB", wanted, strict=True)
+        ]
+        lost = tuple(
+            Entry(kind=model.PACKAGE, name=name, reason=str(error))
+            for name in sorted(pinned) or [options.b]
+        )
+        result = Upgrade(
+            a=sides_[0].info, b=sides_[1].info, frameworks=(), pinned=pinned, other_packages=lost
+        )
+    cut = tuple(f"{what}: {deadline.reason}" for what in deadline.cut)
+    return accepted.applied(replace(result, cut=cut), reviewed)
+
+
+def _judged_upgrade(
+    wanted: tuple[Requested, Requested],
+    pinned: frozenset[str],
+    adapters: Sequence[Adapter],
+    options: Options,
+) -> Upgrade:
+    """Make both versions and compare them.
+
+    Raises:
+        OutOfTime: the minutes were over before anything could be compared.
+    """
+    progress.begin("making both versions")
     pair = resolve(*wanted, pinned, adapters, options.say)
     a, b = side_environments.prepare(pair, options.say, options.lend)
     for line in (*a.lines, *b.lines):
         options.say(line)
     _check(a, b)
+    progress.begin("listing what differs")
     found = inventory(pair, a, b)
     options.say(found.summary)
+    options = replace(options, compared_from=time.time())
     script = None
     if options.script is not None:
         script = compared_trainings.script_training(options.script, pair.imports)
@@ -124,10 +163,9 @@ def run(options: Options, sides: tuple[Requested, Requested] | None = None) -> U
     one_way = coverage.ExecutedCode(
         {training.name: training.b for training in result.traced}
     ).one_way()
-    result = replace(
+    return replace(
         result, frameworks=judged, differing=state.differing(a, b), one_way=tuple(one_way)
     )
-    return accepted.applied(result, reviewed)
 
 
 def _check_user_file(options: Options) -> None:
@@ -264,24 +302,28 @@ def _compared(
                 side_fingerprints.fingerprint,
                 adapter,
                 details,
+                options.until("details"),
             )
             for adapter, names in zip(adapters, left_out, strict=True)
             for details in [_details(names, options)]
         ]
         # where answers are kept for other pairs, files of one version belong to several of them
         load = options.files and options.keep is None and not options.only_scenarios
-        saved = [
-            sides.between(
+        loading = [
+            (
                 side_files.compared,
                 adapter,
                 options.algorithms,
                 options.both_ways,
                 _user_file(options) if adapter is adapters[0] else None,
-            )  # fmt: skip
+            )
             for adapter in adapters
             if load and script is None
         ]
+        # in limited time, trainings come first
+        saved = [sides.between(*task) for task in loading if not options.minutes]
         played = sides.run("physics", side_physics.played) if pair.moves_physics else None
+        progress.begin("probing details on both versions")
         results = [(old.result(), new.result()) for old, new in prints]
         chosen, one_sided = _trainings(adapters, results, options)
         chosen = [
@@ -301,6 +343,8 @@ def _compared(
                 replace(of, entries=(*of.entries, *extra), not_checked=tuple(lacks))
             )
             ran.append(executed)
+        progress.begin("loading old files")
+        saved = saved or [sides.between(*task) for task in loading]
         for number, task in enumerate(saved):
             of = of_frameworks[number]
             files = entries.of_saved(task.result(), of.name)
@@ -312,7 +356,7 @@ def _compared(
             of_frameworks[number] = replace(of, entries=(*of.entries, *files))
         moved: list[Moved] = []
         if played is not None:
-            moved = side_physics.compared(played[0].result(), played[1].result())
+            moved = _moved(played)
             options.say(
                 f"physics: {sum(m.moves for m in moved)} of {len(moved)} environments differ"
             )
@@ -350,6 +394,15 @@ def _left_out(adapter: Adapter, ran: Sequence[_Executed], options: Options) -> l
 def _details(left_out: Sequence[str], options: Options) -> list[catalogue.Detail]:
     every = () if options.only_scenarios else catalogue.all_details()
     return [detail for detail in every if detail.family not in left_out]
+
+
+def _moved(played: Answers) -> list[Moved]:
+    """Environments that both versions have played in time."""
+    try:
+        return side_physics.compared(played[0].result(), played[1].result())
+    except OutOfTime as error:
+        note_cut("physics")
+        return [Moved(environment="physics", step=None, note=str(error), missing="AB")]
 
 
 def _user_file(options: Options) -> dict[str, str] | None:
@@ -528,6 +581,9 @@ def _framework(
         f"{adapter.full_name}: {details.probed} of {details.all} details probed on both versions, "
         f"{len(details.changed)} differ; {len(defaults)} changed defaults"
     )
+    late = sum(detail.why == LATE for detail in details.not_probed)
+    if late:
+        note_cut(f"{late} of {details.all} details of {adapter.full_name}")
     differing = own.differing
     lines = {label: [[f.file_on(label.lower()), f.name] for f in differing] for label in "AB"}
     if options.keep is not None:
@@ -555,7 +611,7 @@ def _framework(
         and not training.comparison.trains_the_same
     ]
     executions = direct_calls.called(
-        sides, executions, left, traces[1], diverged, found.folders("new"), options.until(1.0)
+        sides, executions, left, traces[1], diverged, found.folders("new"), options.until("calls")
     )
     held = direct_calls.rounded(held, causes_, executions)
     executing = {name for execution in executions for name in execution.trainings}
@@ -645,14 +701,36 @@ def _mutation_test(
 def _script(
     sides: Sides, script: Training, found: Inventory, options: Options
 ) -> tuple[OfScript, _Executed]:
-    a, b = sides.record([script], {"A": True, "B": True})
+    progress.begin(f"recording {script.name} on both versions")
+    a, b = sides.record([script], {"A": True, "B": True}, until=options.until("script"))
+    steps = None
+    if script.name in a and script.name in b:
+        steps = compared_trainings.common_steps(a[script.name], b[script.name])
+    if steps:
+        options.say(
+            f"{script.name} has not ended: its first {steps} environment steps are compared"
+        )
+        note_cut(f"{script.name} after {steps} environment steps; --steps records fewer")
+        script = compared_trainings.cut_training(script, steps)
+        a, b = ({script.name: compared_trainings.cut(t[script.name], steps)} for t in (a, b))
+    elif steps == 0:
+        a, b = {}, {}
 
-    def again(comparison: Comparison) -> tuple[Trace, Trace]:
+    def again(comparison: Comparison) -> tuple[Trace, Trace] | None:
         options.say("recording the script again, to see whether it repeats itself")
-        one, other = sides.record([compared_trainings.naming(script, comparison)], again=True)
-        return one[script.name], other[script.name]
+        named = compared_trainings.naming(script, comparison)
+        one, other = sides.record([named], again=True, until=options.until("causes"))
+        if script.name in one and script.name in other:
+            return one[script.name], other[script.name]
+        note_cut(f"whether {script.name} repeats itself: it counts as different")
+        return None
 
-    held = compared_trainings.compared(script.name, a[script.name], b[script.name], again)
+    held: Traced | NotTraced
+    if script.name in a and script.name in b:
+        held = compared_trainings.compared(script.name, a[script.name], b[script.name], again)
+    else:
+        note_cut(f"{script.name}; --steps records fewer environment steps")
+        held = compared_trainings.too_late(script, options.minutes)
     word = held.word if isinstance(held, Traced) else "could not be compared"
     options.say(f"script {script.name}: {word}")
     differing = [piece for piece in found.pieces if piece.counts]
@@ -665,8 +743,9 @@ def _script(
     ran = _Executed(traces=(a, b), checks=entries.evidence([check], causes_))
     executions = coverage.piece_executions(found.pieces, ran.traces, {}, found.folders("new"))
     executions = direct_calls.called(
-        sides, executions, [script], b, causes_.values(), found.folders("new")
-    )
+        sides, executions, [script], b, causes_.values(), found.folders("new"),
+        options.until("calls"),
+    )  # fmt: skip
     both, neither = ([held], []) if isinstance(held, Traced) else ([], [held])
     executing = {name for execution in executions for name in execution.trainings}
     spent = time.time() - options.begun
@@ -681,7 +760,11 @@ def _script(
     differences = attribution.differences(causes_.values(), (), (), executions, executed_lines)
     made = OfScript(
         held=held,
-        entries=(check, *_entries_of(executions, ran, found)),
+        entries=(
+            check,
+            *entries.of_rest(script.name, steps or 0),
+            *_entries_of(executions, ran, found),
+        ),
         executions=tuple(executions),
         causes=causes_,
         differences=differences,
@@ -699,10 +782,18 @@ def _judged(
     names = of.to_train
     if not options.returns or not names:
         return of
+    progress.begin("training, to judge returns")
+    if is_over():
+        note_cut(f"returns of {', '.join(names)}")
+        return of
     options.say(f"{adapter.name}: trainings of {', '.join(names)} on the new version")
     folder = options.report / f"returns-{adapter.name}"
     a, b = (prepared.side for prepared in sides)
     trained = GateOptions(folder, one_look=options.one_look, workers=options.workers)
-    verdict = return_gate.judge(adapter, names, (a, b), trained, options.say)
+    try:
+        verdict = return_gate.judge(adapter, names, (a, b), trained, options.say)
+    except OutOfTime:
+        note_cut(f"returns of {', '.join(names)}")
+        return of
     entry = entries.of_returns(verdict.verdict, of.name) if verdict is not None else None
     return of.with_returns(verdict, frozenset(return_gate.stored(adapter)), entry)

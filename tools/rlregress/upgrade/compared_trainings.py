@@ -84,13 +84,13 @@ def script_training(job: Mapping[str, Any], imports: Mapping[str, Sequence[str]]
 
 
 def compared(
-    name: str, a: Trace, b: Trace, again: Callable[[Comparison], tuple[Trace, Trace]]
+    name: str, a: Trace, b: Trace, again: Callable[[Comparison], tuple[Trace, Trace] | None]
 ) -> Traced | NotTraced:
     """The old version's trace beside the new version's, and both beside their own repetitions
     where they differ.
 
     Args:
-        again: records both sides once more, with names where they first differ.
+        again: records both sides once more, with names where they first differ; None: it cannot.
 
     Raises:
         UserError: nothing was trained, or nothing of what differs was run.
@@ -98,7 +98,8 @@ def compared(
     comparison = compared_once(name, a, b)
     if isinstance(comparison, NotTraced):
         return comparison
-    twice = repeated((a, b), again(comparison)) if diverges(comparison) else None
+    repetitions = again(comparison) if diverges(comparison) else None
+    twice = repeated((a, b), repetitions) if repetitions is not None else None
     return with_repetitions(name, comparison, a, b, twice)
 
 
@@ -184,10 +185,33 @@ def with_repetitions(
 
 def too_late(training: Training, minutes: float) -> NotTraced:
     """A training that was not recorded in time."""
-    why = f"not recorded: --minutes {minutes:g} were over"
+    why = f"not compared: --minutes {minutes:g} were over"
     return NotTraced(
         name=training.name, sides={"A": why, "B": why}, supported={"A": True, "B": True}
     )
+
+
+def cut(trace: Trace, steps: int) -> Trace:
+    """Return a trace up to a step of an environment, without the networks at its end."""
+    events, left = [], steps
+    for event in trace.events:
+        if not left or event.kind == "final":
+            break
+        events.append(event)
+        left -= event.kind == "step"
+    return replace(trace, events=tuple(events))
+
+
+def common_steps(a: Trace, b: Trace) -> int | None:
+    """Return how many steps of environments both traces have; None: time ended neither."""
+    if not (a.header.get("stopped") or b.header.get("stopped")):
+        return None
+    return min(a.count("step"), b.count("step"))
+
+
+def cut_training(training: Training, steps: int) -> Training:
+    """Return the training as it is recorded up to a step."""
+    return replace(training, job={**training.job, "steps": steps, "cut": steps})
 
 
 def naming(training: Training, comparison: Comparison | NotTraced) -> Training:

@@ -168,7 +168,10 @@ def _run(
         taken += len(jobs)
         for name, groups in list(requested.items()):
             traces = {
-                group: recorded[jobs[name, group].name] for group in groups if (name, group) in jobs
+                group: recorded[jobs[name, group].name]
+                for group in groups
+                # time may have ended before some
+                if (name, group) in jobs and jobs[name, group].name in recorded
             }
             _send(name, searches[name], traces, requested, by_name)
     return spent

@@ -18,7 +18,7 @@ from typing import Any
 from rlregress.model.code import BODY, CHANGED, MODULE, Changed
 from rlregress.model.recorded_traces import Trace, Traced
 from rlregress.model.upgrade_result import Calls, Cause, PieceExecution
-from rlregress.progress import Progress
+from rlregress.progress import Progress, begin
 from rlregress.tracing import child_processes, recording_processes
 from rlregress.tracing.recording_processes import Side
 from rlregress.upgrade.compared_trainings import Training
@@ -54,7 +54,7 @@ def called(
         traces: of them, by name, of the new version.
         causes: what makes trainings differ: its functions need no further evidence.
         folders: of the new version's code.
-        until: the time after which no training begins.
+        until: the time at which trainings are ended.
     """
     known = {function.key for cause in causes for function in cause.movers}
     executed = [
@@ -87,12 +87,13 @@ def called(
     differing += [execution.function for execution in executed if execution.function.at_import
                   and execution.function.key in callees]  # fmt: skip
     job = {"changes": change_of(differing), "folders": list(folders), "seconds": seconds,
-             "until": until, "uses": _as_jobs(uses)}  # fmt: skip
+             "uses": _as_jobs(uses)}  # fmt: skip
 
     def work(part: Sequence[Training], side: Side, progress: Progress) -> dict[str, Any]:
-        return _answers(part, side, progress, functions, job)
+        return _answers(part, side, progress, functions, job, until)
 
     capturing = [by_name[name] for name in functions]
+    begin("repeating calls of changed functions")
     answers = sides.on("B", capturing, work, "calls repeated with both versions")
     found: dict[_Key, list[Mapping[str, Any]]] = {}
     for name in functions:
@@ -221,6 +222,7 @@ def _answers(
     progress: Progress,
     functions: Mapping[str, Sequence[Sequence[str]]],
     requested: Mapping[str, Any],
+    until: float | None = None,
 ) -> dict[str, Any]:
     """What the calls of trainings came to, by name: all from one process, which forks for each.
 
@@ -239,8 +241,14 @@ def _answers(
         path = Path(made) / "jobs.json"
         path.write_text(json.dumps({"jobs": jobs, **requested}), encoding="utf-8")
         command = recording_processes.start("calls", side, path)
-        child_processes.follow(command, side.environment(), made, lambda _: progress.done())
-        return {str(job["name"]): _answer(Path(str(job["output"]))) for job in jobs}
+        child_processes.follow(command, side.environment(), made, lambda _: progress.done(), until)
+        answers = {str(job["name"]): _answer(Path(str(job["output"]))) for job in jobs}
+    if not all(answers.values()) and child_processes.is_over(until):
+        why = child_processes.note_cut("direct calls of some changed functions")
+        for name in [name for name, answer in answers.items() if not answer]:
+            lost = [{"file": file, "name": own, "why": why} for file, own in functions[name]]
+            answers[name] = {"calls": lost}
+    return answers
 
 
 def _answer(path: Path) -> Any:

@@ -135,6 +135,18 @@ def of_not_traced(lost: NotTraced, framework: str, kind: str = model.TRAINING) -
     )
 
 
+def of_rest(script: str, steps: int) -> list[Entry]:
+    """What a script does after the steps that were compared in time; 0: all of them were."""
+    if not steps:
+        return []
+    return [
+        Entry(
+            kind=model.SCRIPT, name=f"{script} after {steps} environment steps",
+            reason="--minutes were over; --steps records fewer",
+        )
+    ]  # fmt: skip
+
+
 def of_same_code(names: Iterable[str], framework: str) -> list[Entry]:
     """Trainings that run no code that differs."""
     return [
@@ -225,7 +237,8 @@ def of_environments(moved: Iterable[Moved]) -> list[Entry]:
 def _environment(shift: Moved) -> Entry:
     state, reason = model.SAME, ""
     if shift.missing:
-        state, reason = model.CANNOT, f"{_SIDES[shift.missing]}: {shift.note}"
+        where = " and ".join(_SIDES[label] for label in shift.missing)
+        state, reason = model.CANNOT, f"{where}: {shift.note}"
     elif shift.moves:
         state, reason = model.DIFFERS, shift.words
     elif shift.note:

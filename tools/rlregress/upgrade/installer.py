@@ -15,12 +15,14 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
 
 from packaging.requirements import Requirement
 from packaging.version import InvalidVersion, Version
 
 from rlregress.errors import UserError
+from rlregress.tracing import child_processes
 from rlregress.upgrade import cached_folders
 
 #: pip, which is asked how it is configured and which versions are published.
@@ -52,6 +54,8 @@ def executable() -> str:
     return program
 
 
+#: uv has an option in its place.
+_NO_INDEX = "UV_NO_INDEX"
 #: setting of pip -> variable of uv, and what separates several values there.
 _SETTINGS = {
     "index-url": ("UV_DEFAULT_INDEX", " "),
@@ -59,36 +63,56 @@ _SETTINGS = {
     "find-links": ("UV_FIND_LINKS", ","),
     "trusted-host": ("UV_INSECURE_HOST", " "),
     "cert": ("SSL_CERT_FILE", " "),
+    "constraint": ("UV_CONSTRAINT", " "),
+    "no-index": (_NO_INDEX, " "),
 }
+#: sections of pip's settings that hold for an installation; the later ones win.
+_SECTIONS = ("global", "install", ":env:")
+#: settings whose values may be paths, which pip takes from the folder that it runs in.
+_PATHS = {"UV_FIND_LINKS", "UV_CONSTRAINT"}
 _INDEXES = {"UV_DEFAULT_INDEX", "UV_INDEX", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL"}
 
 
+#: values with which pip takes a setting as switched off.
+_FALSE = ("", "0", "n", "no", "f", "false", "off")
 _ASKING = threading.Lock()
 
 
 @functools.cache
-def _as_pip() -> dict[str, str]:
-    """Variables with which uv asks where pip is configured to ask."""
-    command = [*PIP, "config", "list"]
+def _as_pip(python: str = "") -> dict[str, str]:
+    """Variables with which uv asks where pip is configured to ask.
+
+    Args:
+        python: of the environment whose pip that is; empty: this one's.
+    """
+    command = [*PIP, *(["--python", python] if python else []), "config", "list"]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     variables: dict[str, str] = {}
-    for line in ended.stdout.splitlines():
-        key, _, value = line.partition("=")
+    rows = [line.partition("=")[::2] for line in ended.stdout.splitlines()]
+    for section, (key, value) in product(_SECTIONS, rows):
         variable, between = _SETTINGS.get(key.rpartition(".")[2], ("", ""))
-        if variable:
-            variables[variable] = between.join(str(ast.literal_eval(value)).split())
+        if variable and key.rpartition(".")[0] == section:
+            values = str(ast.literal_eval(value)).split()
+            if variable in _PATHS:
+                values = [os.path.abspath(v) if os.path.exists(v) else v for v in values]
+            variables[variable] = between.join(values)
+    if variables.get(_NO_INDEX, "").lower() in _FALSE:
+        variables.pop(_NO_INDEX, None)
     if "UV_INDEX" in variables:
         # as pip does: the best version of all indexes, not the first index with the package
         variables["UV_INDEX_STRATEGY"] = "unsafe-best-match"
     return variables
 
 
-def _environment() -> dict[str, str]:
+def _environment(python: str = "") -> dict[str, str]:
     made = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
     with _ASKING:
-        configured = {} if _INDEXES & made.keys() else _as_pip()
+        configured = _as_pip(python)
+    # where uv is told of an index itself, pip's are others
+    own = _INDEXES if _INDEXES & made.keys() else set()
     for key, value in configured.items():
-        made.setdefault(key, value)
+        if key not in own:
+            made.setdefault(key, value)
     # on the disk of what is made from it: links, not copies
     made.setdefault("UV_CACHE_DIR", str(cached_folders.cache() / "uv"))
     made.setdefault("UV_HTTP_RETRIES", "1")
@@ -108,7 +132,8 @@ def run(arguments: Sequence[str], requested: str, also: Mapping[str, str] | None
         Unreachable: there is no network.
         Unreadable: the metadata of a package is not what the format allows.
     """
-    variables = {**_environment(), **(also or {})}
+    python = arguments[arguments.index("--python") + 1] if "--python" in arguments else ""
+    variables = {**_environment("" if python == sys.executable else python), **(also or {})}
     ended = _called(arguments, variables)
     if ended.returncode and _unreachable(ended.stderr):
         ended = _called(["--offline", *arguments], variables)
@@ -121,15 +146,15 @@ def _called(
     arguments: Sequence[str], variables: Mapping[str, str]
 ) -> subprocess.CompletedProcess[str]:
     cached_folders.cache().mkdir(parents=True, exist_ok=True)
-    return subprocess.run(
-        [executable(), "--quiet", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=dict(variables),
-        # away from what the settings of a project say
-        cwd=cached_folders.cache(),
-    )
+    # away from what the settings of a project say
+    folder = cached_folders.cache()
+    command = [executable(), "--quiet", *arguments]
+    if arguments[0] == "pip" and variables.get(_NO_INDEX):
+        command.append("--no-index")
+    if "-c" in arguments:
+        # the option takes the place of the variable
+        command += [f"-c={path}" for path in variables.get("UV_CONSTRAINT", "").split()]
+    return child_processes.call(command, variables, folder)
 
 
 def listed(package: str, python: str = "") -> list[str]:
@@ -174,7 +199,10 @@ def failure(sentence: str, requested: str) -> UserError:
     none = re.search(r"[Bb]ecause there is no version of (\S+==\S+)", sentence)
     if none is not None:
         return UserError(f"there is no {none.group(1)}; {_published(none.group(1))}")
-    nobody = re.search(r"[Bb]ecause (\S+) was not found in the package registry", sentence)
+    nobody = re.search(
+        r"[Bb]ecause (\S+) was not found in the p(?:ackage registry|rovided package locations)",
+        sentence,
+    )
     if nobody is not None:
         return UserError(
             f"'{requested}' could not be installed: the package index has no package "

@@ -13,7 +13,9 @@ from rlregress.model.code import Changed
 from rlregress.model.explain import Repeated
 from rlregress.model.recorded_traces import Comparison, NotTraced, Trace, Traced
 from rlregress.model.upgrade_result import Cause
+from rlregress.progress import begin
 from rlregress.tracing import rounding
+from rlregress.tracing.child_processes import is_over, note_cut
 from rlregress.upgrade import (
     compared_trainings,
     culprit_search,
@@ -66,7 +68,9 @@ def same_code(
         return SameCode()
     if triggers.functions:
         files = sorted({function.file for function in differing})
-        executed = sides.entering(trainings, triggers, found.folders("new"), files)
+        begin("looking which trainings run changed code")
+        until = options.until("selection")
+        executed = sides.entering(trainings, triggers, found.folders("new"), files, until)
     else:
         # what differs at import is executed by any training: the plain ones are traced for it
         scenarios_ = [t.name for t in trainings if t.name != t.name.partition(" ")[0]]
@@ -114,7 +118,8 @@ def compared(
     """
     if not trainings:
         return [], [], ({}, {}), {}
-    a, b = sides.record(trainings, lines, until=options.until(0.5))
+    begin("recording trainings on both versions")
+    a, b = sides.record(trainings, lines, until=options.until("traces"))
     late = [training for training in trainings if training.name not in a or training.name not in b]
     trainings = [training for training in trainings if training not in late]
     once = {
@@ -135,9 +140,13 @@ def compared(
             f"recording {len(wanted)} trainings again, to see whether they repeat themselves"
         )
         one, other = sides.record(
-            [compared_trainings.naming(t, once[t.name]) for t in wanted], again=True
+            [compared_trainings.naming(t, once[t.name]) for t in wanted],
+            again=True,
+            until=options.until("causes"),
         )
-        names = [training.name for training in wanted]
+        names = [training.name for training in wanted if training.name in one.keys() & other.keys()]
+        if len(names) < len(wanted):
+            note_cut("repetitions of trainings that differ: they count as different")
         again |= {n: compared_trainings.repeated((a[n], b[n]), (one[n], other[n])) for n in names}
         # what does not repeat itself is not compared by whoever reads them later, either
         a = {**a, **{n: again[n][0].trace for n in names}}
@@ -158,7 +167,8 @@ def compared(
     held: list[Traced] = []
     lost = [compared_trainings.too_late(training, options.minutes) for training in late]
     if late:
-        options.say(f"{len(late)} trainings were not recorded: --minutes are over")
+        options.say(f"{len(late)} trainings were not compared: --minutes are over")
+        note_cut(f"{len(late)} of {len(late) + len(trainings)} trainings of {late[0].owner}")
     for training in trainings:
         name = training.name
         comparison = once[name]
@@ -206,14 +216,19 @@ def _measured(
         return {}
     options.say(f"measuring rounding: {rounding.COPIES} copies of {len(copies)} trainings")
     recorded = sides.record_once(
-        "A", [traced_training for each_of in copies.values() for traced_training in each_of]
+        "A",
+        [traced_training for each_of in copies.values() for traced_training in each_of],
+        until=options.until("causes"),
     )
     a, b = traces
     made: dict[str, Comparison | NotTraced] = {}
     for name, each_of in copies.items():
         found = once[name]
         assert isinstance(found, Comparison)
-        copied = [recorded[traced_training.name] for traced_training in each_of]
+        copied = [recorded[t.name] for t in each_of if t.name in recorded]
+        if len(copied) < len(each_of):
+            note_cut("rounding of trainings that differ by little: they count as different")
+            continue
         made[name] = rounding.measured(found, a[name], b[name], copied)
     return made
 
@@ -237,13 +252,16 @@ def causes_of(
     if parted and differing:
         of = "a training differ" if len(parted) == 1 else f"{len(parted)} trainings differ"
         options.say(f"looking for the functions that make {of}")
+    begin("looking for culprits")
     found = culprit_search.causes(
         parted,
         by_name,
         differing,
-        lambda jobs: sides.record_once("B", list(jobs)),
-        until=options.until(0.75),
+        lambda jobs: sides.record_once("B", list(jobs), until=options.until("causes")),
+        until=options.until("causes"),
     )
+    if parted and differing and is_over(options.until("causes")):
+        note_cut("the rest of the search for culprits")
     return {
         name: culprit_search.with_one_sided_functions(cause, pieces)
         for name, cause in found.items()

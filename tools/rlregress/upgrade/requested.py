@@ -21,6 +21,9 @@ from rlregress.upgrade import interpreters, revisions
 INSTALLED = "installed"
 #: bytes of a lock file, at most, and characters of a row that are shown.
 _LARGEST, _QUOTED = 10_000_000, 100
+#: names of files: what is called so is no package; of some, pip does not read requirements.
+_FILE = r"^[^\s=]+\.(txt|in|lock|toml|ya?ml|cfg|json|whl|gz|zip)$"
+_NO_REQUIREMENTS = r"\.(toml|ya?ml|json|cfg)$|^(Pipfile|poetry|uv|pdm|conda)\b.*"
 _IGNORED = {".git", "__pycache__", ".venv", "node_modules"}
 
 
@@ -36,6 +39,8 @@ class Requested:
         environment: a virtual environment of the user's.
         understood: in words, names that were taken for those of packages.
         python: another interpreter, for which all of it is installed anew; empty: this one.
+        base: the user's environment that it is installed into, in the other side's words; None: it
+            stands on the packages of this one.
     """
 
     text: str
@@ -45,11 +50,17 @@ class Requested:
     environment: Path | None = None
     understood: tuple[str, ...] = ()
     python: str = ""
+    base: Path | None = None
 
     @property
     def packages(self) -> frozenset[str]:
         """Canonical names of the packages that it pins."""
         return frozenset(canonicalize_name(Requirement(r).name) for r in self.requirements)
+
+    @property
+    def user_environment(self) -> Path | None:
+        """The environment of the user's that it is, or that it is installed into."""
+        return self.environment or self.base
 
     @property
     def key(self) -> str:
@@ -67,6 +78,27 @@ class Requested:
         added = [row for row in rows if _name(row) not in self.packages]
         text = " ".join([self.text, *added])
         return replace(self, text=text, requirements=tuple(sorted([*self.requirements, *added])))
+
+
+def on_environment(a: Requested, b: Requested) -> tuple[Requested, Requested]:
+    """Both sides; beside an environment of the user's, the other is what is installed into it."""
+    if a.environment is not None and (b.requirements or b.tree):
+        return a, replace(b, base=a.environment)
+    if b.environment is not None and (a.requirements or a.tree):
+        return replace(a, base=b.environment), b
+    return a, b
+
+
+def python_in(environment: Path) -> str:
+    """The interpreter of an environment.
+
+    Raises:
+        UserError: it has none.
+    """
+    python = environment / "bin" / "python"
+    if not python.exists():
+        raise UserError(f"{environment} is an environment without a Python; expected {python}")
+    return str(python)
 
 
 def _name(row: str) -> str:
@@ -103,7 +135,7 @@ def parse(text: str, python: str = "") -> Requested:
         folder, name = revision
         tree = revisions.checkout(folder, revisions.commit(folder, name))
         return Requested(given, tree=tree, python=python)
-    if "/" in given:
+    if "/" in given or re.search(_FILE, given):
         raise UserError(
             f"'{text}' is no folder and no file; expected requirements such as "
             f"'framework==2.7.1', a working tree, a lock file, or '{INSTALLED}'"
@@ -159,7 +191,8 @@ def _packages() -> dict[str, str]:
 def _rows(path: Path) -> list[str]:
     """The requirements of a lock file, as pip reads it; without hashes, comments and options."""
     try:
-        text = files.read(path, _LARGEST).decode("utf-8")
+        # an editor may have put a mark of byte order before it
+        text = files.read(path, _LARGEST).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UserError(
             f"the lock file {path} cannot be read: byte {error.start} is not UTF-8; expected one "
@@ -167,10 +200,10 @@ def _rows(path: Path) -> list[str]:
         ) from None
     except OSError as error:
         raise UserError(f"the lock file {path} cannot be read: {error.strerror}") from None
-    if "[[package]]" in text:
+    if "[[package]]" in text or re.search(_NO_REQUIREMENTS, path.name):
         raise UserError(
-            f"{path} is a lock file that pip cannot read; expected one pinned requirement a line: "
-            "export it as requirements.txt with the tool that wrote it"
+            f"{path} is of a format that pip cannot install from; expected one pinned requirement "
+            f"a line, in requirements.txt: {_export(path.name)}"
         )
     lines = [re.split(r"(?:^|\s)#", line)[0].strip() for line in text.splitlines()]
     for line in lines:
@@ -183,6 +216,17 @@ def _rows(path: Path) -> list[str]:
     if not pins:
         raise UserError(f"the lock file {path} pins nothing; expected lines such as numpy==2.0.0")
     return pins
+
+
+def _export(name: str) -> str:
+    """In words, what writes requirements.txt from a file."""
+    if name.startswith("Pipfile"):
+        return "pipenv requirements > requirements.txt"
+    if name.startswith("poetry"):
+        return "poetry export -o requirements.txt"
+    if name.endswith(("yml", "yaml")):
+        return "pip freeze > requirements.txt in that environment, or name the environment's folder"
+    return "uv export --no-hashes -o requirements.txt"
 
 
 def _pinned(rows: list[str], where: str, python: str = "") -> tuple[str, ...]:

@@ -78,7 +78,7 @@ def with_versions(
     """
     sides = {"A": a, "B": b}
     apart = {
-        label: bool(side.python) or version_resolution.another_torch(side)
+        label: side.base is None and (bool(side.python) or version_resolution.another_torch(side))
         for label, side in sides.items()
     }
     problems = {

@@ -35,7 +35,7 @@ from rlregress.upgrade import (
     wheels,
     working_tree,
 )
-from rlregress.upgrade.requested import Requested
+from rlregress.upgrade.requested import Requested, python_in
 from rlregress.upgrade.resolved import Pair, ResolvedSide
 from rlregress.upgrade.version_resolution import Resolved, versions
 
@@ -48,7 +48,8 @@ class Prepared:
     """One side, ready to run.
 
     Attributes:
-        how: "installed", "tree", "overlay", "environment" or "your environment".
+        how: "installed", "tree", "overlay", "environment" or "your environment"; the first two may
+            be "on your environment".
         cached: it was there already.
         why: in words, what kept it from being an overlay, or what is installed from serving.
         further: in words, what it has in another version than installed, beside what it pins.
@@ -172,8 +173,10 @@ def prepared(
     """
     label, requested, resolved = side.label, side.requested, side.versions
     if requested.environment is not None:
-        run = _of_environment(label, requested.environment)
+        run = Side(label, python=python_in(requested.environment))
         return Prepared(requested, run, "your environment")
+    if requested.base is not None:
+        return _on_environment(side, requested.base, adapters, say, own)
     if requested.tree is not None:
         run, unknown = _of_tree(label, requested.tree, adapters, say)
         if resolved is not None and side.own_environment:
@@ -201,6 +204,37 @@ def prepared(
     further = tuple(_further_packages(rows, requested))
     why = tuple(_packages_off_their_release(rows))
     return Prepared(requested, run, "overlay", cached, why, further=further, notes=notes)
+
+
+def _on_environment(
+    side: ResolvedSide,
+    base: Path,
+    adapters: Sequence[Adapter],
+    say: cached_folders.Say,
+    own: Path | None,
+) -> Prepared:
+    """Make a side in front of an environment of the user's, as pip would install it there."""
+    requested, resolved, python = side.requested, side.versions, python_in(base)
+    if requested.tree is not None:
+        run, unknown = _of_tree(side.label, requested.tree, adapters, say)
+        paths = tuple(path for path in run.paths if path not in current_paths())
+        run = replace(run, python=python, paths=paths)
+        return Prepared(requested, run, "tree on your environment", not_checked=unknown)
+    rows = resolved.moved if resolved is not None else []
+    if resolved is None or not rows:
+        return Prepared(requested, Side(side.label, python=python), "your environment")
+    folder, cached = overlay(rows, resolved.tools, say, own, python)
+    there = resolved.base or {}
+    further = tuple(
+        f"{name} {version} instead of {there[name]}" if name in there else f"{name} {version}"
+        for name, version in versions(rows).items()
+        if name not in requested.packages
+    )
+    run = Side(side.label, python=python, paths=(str(folder),))
+    notes = tuple(resolved.notes)
+    return Prepared(
+        requested, run, "overlay on your environment", cached, further=further, notes=notes
+    )
 
 
 def _packages_off_their_release(rows: Iterable[str]) -> list[str]:
@@ -245,13 +279,6 @@ def _further_packages(rows: Iterable[str], requested: Requested) -> list[str]:
         for name, version in moved.items()
         if name not in requested.packages and installed.version(name) is not None
     ]
-
-
-def _of_environment(label: str, folder: Path) -> Side:
-    python = folder / "bin" / "python"
-    if not python.exists():
-        raise UserError(f"{folder} is an environment without a Python; expected {python}")
-    return Side(label, python=str(python))
 
 
 def _of_tree(
@@ -342,14 +369,16 @@ def overlay(
     tools: Sequence[str],
     say: cached_folders.Say,
     own: Path | None = None,
+    python: str = "",
 ) -> tuple[Path, bool]:
     """Folder of exactly these packages, to stand before what is installed; whether it was there."""
-    folder = _folder("overlays", rows, own)
+    folder = _folder("overlays", rows, own, python)
 
     def make(target: Path) -> dict[str, Any]:
         say(f"installing {' '.join(rows)}")
-        wheels.install(["--python", sys.executable, "--target", str(target)], rows, tools, say)
-        bytecode.keep(target)
+        into = ["--python", python or sys.executable, "--target", str(target)]
+        wheels.install(into, rows, tools, say, python)
+        bytecode.keep(target, python)
         return {"requirements": list(rows)}
 
     return folder, cached_folders.made(folder, make, say)

@@ -17,6 +17,7 @@ from typing import Any
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.model.loaded_files import LoadedFile, LoadError
+from rlregress.tracing.child_processes import OutOfTime, note_cut
 from rlregress.tracing.recording_processes import Side
 from rlregress.upgrade import side_process
 
@@ -54,6 +55,21 @@ def compared(
         both_ways: the old version also loads what the new one has saved again.
         user: a file of the user, see ``inside.user_files``; None: there is none.
     """
+    try:
+        return _compared(sides, folders, adapter, algorithms, both_ways, user)
+    except OutOfTime as error:
+        note_cut(f"old files of {adapter.full_name}")
+        return [LoadedFile(name="files", own_error=LoadError(when="start", error=str(error)))]
+
+
+def _compared(
+    sides: tuple[Side, Side],
+    folders: tuple[Path, Path],
+    adapter: Adapter,
+    algorithms: Sequence[str],
+    both_ways: bool,
+    user: Mapping[str, str] | None,
+) -> list[LoadedFile]:
     old, new = sides
     job = {"framework": adapter.full_name, "algorithms": sorted(algorithms), "again": "",
            "trusted": (), "user": user}  # fmt: skip
@@ -64,6 +80,8 @@ def compared(
         written["again"] = f"{files[0]}-again"
     try:
         own = side_process.run_module(old, WORKER, written, files[0].with_suffix(".json"))
+    except OutOfTime:
+        raise
     except UserError as error:
         return [LoadedFile(name="files", own_error=LoadError(when="start", error=str(error)))]
     if not own["kinds"]:
@@ -72,6 +90,8 @@ def compared(
     given = {**written, "write": False, "times": 1, "again": str(files[1]) if both_ways else ""}
     try:
         other = side_process.run_module(new, WORKER, given, files[1].with_suffix(".json"))
+    except OutOfTime:
+        raise
     except UserError as error:
         other = _ended(own, error)
     found = list(judged(own, other, newer=False))
@@ -94,6 +114,8 @@ def _back(
         kept = files[0].with_name(f"{files[0].name}-{mark}.json")
         try:
             answers.append(side_process.run_module(old, WORKER, job, kept))
+        except OutOfTime:
+            raise
         except UserError as error:
             answers.append(_ended(own, error))
     loaded = {name for name, entry in other["kinds"].items() if entry.get("items")}

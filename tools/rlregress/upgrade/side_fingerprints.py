@@ -62,13 +62,23 @@ class Fingerprint:
     no_algorithms: str = ""
 
 
-def fingerprint(side: Side, kept: Path, adapter: Adapter, details: Iterable[Detail]) -> Fingerprint:
-    """Ask details on a side; judged here."""
-    return read(answers(side, kept, adapter, details))
+def fingerprint(
+    side: Side,
+    kept: Path,
+    adapter: Adapter,
+    details: Iterable[Detail],
+    until: float | None = None,
+) -> Fingerprint:
+    """Ask details on a side, until a time; judged here."""
+    return read(answers(side, kept, adapter, details, until))
 
 
 def answers(
-    side: Side, kept: Path, adapter: Adapter, details: Iterable[Detail]
+    side: Side,
+    kept: Path,
+    adapter: Adapter,
+    details: Iterable[Detail],
+    until: float | None = None,
 ) -> Mapping[str, Any]:
     """What a side answers to some details, as plain data."""
     inputs = {
@@ -78,7 +88,7 @@ def answers(
         }
         for detail in details
     }
-    job = {"framework": adapter.full_name, "inputs": inputs}
+    job = {"framework": adapter.full_name, "inputs": inputs, "until": until}
     module = "rlregress.frameworks.probe_worker"
     found: Mapping[str, Any] = side_process.run_module(side, module, job, kept)
     return found

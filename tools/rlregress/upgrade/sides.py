@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -87,18 +88,23 @@ class Sides:
         Args:
             lines: label of a side -> what is noted there of the code that is reached.
             again: record each once more.
-            until: the time after which none begins; what is not recorded by then is left out.
+            until: the time at which they are ended; what is not recorded by then is left out.
         """
         progress = Progress(len(trainings) * len(self._sides), self._say, "traces")
         mark = "-2" if again else ""
         tasks: dict[str, list[Future[dict[str, Trace]]]] = {"A": [], "B": []}
         parts = [(start, number) for number in range(2) for start in range(self._workers)]
+        ends = [until, until]
+        if until is not None and self._workers == 1:
+            # one version after the other, in equal times
+            ends[0] = (time.time() + until) / 2
         # the parts of one side take equally long; those of both, where time may end between them
         for start, number in sorted(parts) if until is not None else parts:
             label, side, folder = "AB"[number], self._sides[number], self._folders[number]
             part = trainings[start :: self._workers]
+            noted = lines.get(label, False)
             task = self._pool.submit(
-                recorded, part, side, folder, mark, lines.get(label, False), progress, until
+                recorded, part, side, folder, mark, noted, progress, ends[number]
             )
             tasks[label].append(task)
         a, b = (
@@ -137,13 +143,17 @@ class Sides:
             )
 
     def record_once(
-        self, label: str, trainings: Sequence[Training], lines: bool = False
+        self,
+        label: str,
+        trainings: Sequence[Training],
+        lines: bool = False,
+        until: float | None = None,
     ) -> dict[str, Trace]:
-        """Traces on one side alone that are not kept, such as those of a fault."""
+        """Traces on one side alone that are not kept, such as those of a fault, as ``record``."""
         with TemporaryDirectory(prefix="rlregress-trace-") as folder:
 
             def work(part: Sequence[Training], side: Side, progress: Progress) -> dict[str, Trace]:
-                return recorded(part, side, Path(folder), "", lines, progress)
+                return recorded(part, side, Path(folder), "", lines, progress, until)
 
             return self.on(label, trainings, work, "traces")
 
@@ -173,6 +183,7 @@ class Sides:
         triggers: Triggers,
         folders: Sequence[str],
         files: Sequence[str] = (),
+        until: float | None = None,
     ) -> dict[str, ExecutedFunctions]:
         """What trainings enter on the new version, by name; each ends at the first function that
         tells.
@@ -185,7 +196,7 @@ class Sides:
         def work(
             part: Sequence[Training], side: Side, progress: Progress
         ) -> dict[str, ExecutedFunctions]:
-            return executed_functions(part, side, triggers, folders, files, progress)
+            return executed_functions(part, side, triggers, folders, files, progress, until)
 
         return self.on("B", trainings, work, "code that is run")
 
@@ -209,7 +220,7 @@ def recorded(
     Args:
         mark: goes into the names of the files.
         lines: what is noted of the code that is reached.
-        until: the time after which no new one begins.
+        until: the time at which they are ended; a script is recorded up to it.
     """
     traces: dict[str, Trace] = {}
     for training in trainings:
@@ -223,7 +234,9 @@ def recorded(
     missing = [training for training in trainings if training.name not in traces]
     scripts = [training for training in missing if training.job.get("script")]
     for training in scripts:
-        traces[training.name] = _script(training, side, path_of(training, folder, mark), lines)
+        with suppress(child_processes.OutOfTime):
+            path = path_of(training, folder, mark)
+            traces[training.name] = _script(training, side, path, lines, until)
         _advance(progress)
     batch = [training for training in missing if training not in scripts]
     if batch:
@@ -258,8 +271,12 @@ def executed_functions(
     folders: Sequence[str],
     files: Sequence[str] = (),
     progress: Progress | None = None,
+    until: float | None = None,
 ) -> dict[str, ExecutedFunctions]:
-    """What trainings enter, by name: all from one process, which forks for each."""
+    """What trainings enter, by name: all from one process, which forks for each.
+
+    Of those that were not run until a time, nothing is known.
+    """
     if not trainings:
         return {}
     with TemporaryDirectory(prefix="rlregress-entered-") as made:
@@ -276,7 +293,9 @@ def executed_functions(
         }
         path.write_text(json.dumps(request), encoding="utf-8")
         command = recording_processes.start("entering", side, path)
-        child_processes.follow(command, side.environment(), made, lambda _: _advance(progress))
+        child_processes.follow(
+            command, side.environment(), made, lambda _: _advance(progress), until
+        )
         return {str(job["name"]): _executed(Path(str(job["output"]))) for job in jobs}
 
 
@@ -293,18 +312,33 @@ def _executed(path: Path) -> ExecutedFunctions:
         return ExecutedFunctions()
 
 
-def _script(training: Training, side: Side, path: Path, lines: Noted) -> Trace:
-    """A new trace of a script, in a process of its own."""
+#: seconds in which a script that is stopped writes its trace.
+_WRITING = 20.0
+
+
+def _script(training: Training, side: Side, path: Path, lines: Noted, until: float | None) -> Trace:
+    """A new trace of a script, in a process of its own; up to a time, if it has not ended by then.
+
+    Raises:
+        OutOfTime: no trace was written by then, or not that of all steps that are to be compared.
+    """
     part = path.with_suffix(".part")
+    job = {**training.job, "lines": lines, "until": until}
     try:
-        new = recording_processes.record({**training.job, "lines": lines}, part, side)
+        new = recording_processes.record(job, part, side, until and until + _WRITING)
+    except child_processes.OutOfTime:
+        raise
     except recording_processes.Killed as error:
         return _killed(training, error.signal, error.last_words)
     except UserError as error:
         # such as a fault that does not fit: the others go on
         return trace_reader.failed(str(error))
-    part.replace(path)
-    return new
+    steps = int(job.get("cut", 0))
+    if not new.header.get("stopped"):
+        part.replace(path)
+    elif steps:
+        raise child_processes.OutOfTime(f"the script was ended before step {steps}")
+    return compared_trainings.cut(new, steps) if steps else new
 
 
 def _killed(training: Training, signal: str, message: str) -> Trace:
@@ -345,8 +379,11 @@ def _batch(
         for t in trainings
     ]
 
+    tried = set()
+
     def ended(line: str) -> None:
         name, _, _ = line.partition("\t")
+        tried.add(name)
         part = Path(f"{paths[name]}.part")
         if part.is_file():
             part.replace(paths[name])
@@ -354,14 +391,16 @@ def _batch(
 
     with TemporaryDirectory(prefix="rlregress-trace-") as made:
         path = Path(made) / "jobs.json"
-        path.write_text(json.dumps({"jobs": jobs, "until": until}), encoding="utf-8")
-        process = child_processes.follow(
-            recording_processes.start("batch", side, path), side.environment(), made, ended
-        )
+        path.write_text(json.dumps({"jobs": jobs}), encoding="utf-8")
+        command = recording_processes.start("batch", side, path)
+        process = child_processes.follow(command, side.environment(), made, ended, until)
+    late = child_processes.is_over(until)
     for name, output in paths.items():
         error_file = Path(f"{output}.part.error")
         if output.is_file():
             traces[name] = trace_reader.load(output)
+        elif late and name not in tried:
+            Path(f"{output}.part").unlink(missing_ok=True)
         elif error_file.is_file():
             text = error_file.read_text(encoding="utf-8", errors="replace")
             killed = _ENDED.search(text)
@@ -370,7 +409,7 @@ def _batch(
                 if killed is not None and killed.group(1) in error_origin.SIGNALS
                 else trace_reader.failed(text)
             )
-        elif process.returncode or until is None or time.time() <= until:
+        else:
             traces[name] = trace_reader.failed(
                 f"the process ended with status {process.returncode}: "
                 f"{child_processes.last_words(process.stderr)}"

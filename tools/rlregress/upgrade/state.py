@@ -37,9 +37,9 @@ def state(prepared: Prepared, adapters: Sequence[Adapter]) -> str:
     """What decides what a side does: its content, and the environment below it."""
     parts = [prepared.how, prepared.requested.key]
     parts += [f"{name}=={v}" for name, v in sorted(versions(prepared).items())]
-    if prepared.requested.environment is not None:
+    if (folder := prepared.requested.user_environment) is not None:
         # it may have been changed in place, at the same version
-        parts += _stamps(prepared.requested.environment)
+        parts += _stamps(folder)
     elif prepared.how != "environment":
         # a changed copy on the path, or a checkout, has the version of the one it was made from
         for adapter in adapters:
@@ -49,7 +49,7 @@ def state(prepared: Prepared, adapters: Sequence[Adapter]) -> str:
 
 def same_surroundings(a: Prepared, b: Prepared, adapter: Adapter) -> bool:
     """Whether everything but the code under test is known to be the same on both sides."""
-    if any(side.requested.environment is not None for side in (a, b)):
+    if a.requested.user_environment != b.requested.user_environment:
         # the same versions may have been changed in place
         return False
     tested = {canonicalize_name(name) for name in (*adapter.modules, *adapter.packages)} - {"torch"}

@@ -10,7 +10,19 @@ from typing import Any
 
 from rlregress.model import differences as model
 from rlregress.model.option import NAMES, NUMBER, PATH, option
+from rlregress.tracing.child_processes import Deadline
 from rlregress.upgrade import cached_folders
+
+#: stage -> share of the time for comparing at which it ends; old files get the rest. A script that
+#: has no end is recorded until its own share is over; its repetition takes as long.
+SHARES = {
+    "details": 0.2,
+    "selection": 0.3,
+    "script": 0.4,
+    "traces": 0.5,
+    "causes": 0.75,
+    "calls": 0.9,
+}
 
 
 @dataclass(frozen=True)
@@ -35,9 +47,9 @@ class Options:
         loader: a file with a function that loads it; None: the framework does.
         observations, environment: what the agent in it is shown.
         lend: distributions that both sides have, although only one version installs them.
-        minutes: after which nothing more is begun; 0: there is no limit. Of them, a half is for
-            traces, a quarter for causes, and the rest for direct calls.
+        minutes: after which everything that runs is ended; 0: there is no limit. See ``SHARES``.
         begun: when, in seconds since the epoch.
+        compared_from: when both versions were there, of whose remaining time stages get shares.
         keep: answers of a side are those of an earlier gate of this session; of what is reached
             only functions are noted.
     """
@@ -100,12 +112,21 @@ class Options:
     )
     script: Mapping[str, Any] | None = None
     minutes: float = option(
-        0.0, "--minutes", "Begin nothing new after so many.", metavar="M", least=0.0
+        0.0, "--minutes", "End all that runs after so many.", metavar="M", least=0.0
     )
     begun: float = field(default_factory=time.time)
+    compared_from: float = 0.0
     keep: Path | None = None
     say: Callable[[str], None] = field(default=cached_folders.silent)
 
-    def until(self, share: float) -> float | None:
-        """The time at which a share of the minutes is over; None: there is no limit."""
-        return self.begun + 60 * self.minutes * share if self.minutes else None
+    def until(self, stage: str) -> float | None:
+        """The time at which a stage ends; None: there is no limit."""
+        if not self.minutes:
+            return None
+        begun = self.compared_from or self.begun
+        return begun + (self.deadline.at - begun) * SHARES[stage]
+
+    @property
+    def deadline(self) -> Deadline:
+        """When all that runs is ended."""
+        return Deadline(self.minutes, self.begun)

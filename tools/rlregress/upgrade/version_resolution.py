@@ -25,11 +25,12 @@ from rlregress.upgrade import (
     distribution_metadata,
     installed,
     installer,
+    interpreters,
     known_good_pins,
     wheels,
 )
 from rlregress.upgrade.known_good_pins import name_of
-from rlregress.upgrade.requested import Requested
+from rlregress.upgrade.requested import Requested, python_in
 
 #: a requirement that holds nowhere takes a package out of the resolution.
 _NEVER = "python_version < '0'"
@@ -45,16 +46,21 @@ class Resolved:
         tools: versions of what builds a package that is published as source only.
         pinned: names of what the user asks for: of these the very release stands on the side, of
             the others whatever is installed in that version.
+        base: name -> version of the environment that it stands on; None: this one.
     """
 
     rows: Mapping[str, str]
     notes: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     pinned: Sequence[str] = ()
+    base: Mapping[str, str] | None = None
 
     @property
     def moved(self) -> list[str]:
         """What is not installed in this version."""
+        if self.base is not None:
+            here = {f"{name}=={version}" for name, version in self.base.items()}
+            return [row for _, row in sorted(self.rows.items()) if row not in here]
         return [
             row
             for name, row in sorted(self.rows.items())
@@ -74,6 +80,9 @@ class Problem:
         held: packages that stay as they are installed.
         complete: nothing below is seen: an environment of its own.
         python: its interpreter; empty: the one that runs this.
+        base: name -> version of what is in an environment of the user's, which it is installed into
+            as pip would: what is there is kept unless something forbids it. None: it stands on the
+            packages of this one.
     """
 
     pins: tuple[str, ...]
@@ -85,6 +94,7 @@ class Problem:
     fixed: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     python: str = ""
+    base: Mapping[str, str] | None = None
 
     @property
     def exact(self) -> dict[str, str]:
@@ -102,15 +112,21 @@ class Problem:
         out = {*self.held, *self.fixed}
         needed = [*free, *self.own]
         build = self.defaults.build
-        compiled = _compiled(needed, out, constraints, build, self.text, self.python)
+        there = installed.pins() if self.base is None else _rows(self.base)
+        compiled = _compiled(needed, out, constraints, build, self.text, self.python, there)
         kept = {name_of(row): row for row in rows if name_of(row) in self.fixed}
         pinned = sorted(map(name_of, self.pins))
-        return Resolved({**compiled, **kept}, self.notes, self.defaults.build, pinned)
+        rows_ = {**compiled, **kept}
+        return Resolved(rows_, self.notes, self.defaults.build, pinned, self.base)
 
     @property
     def text(self) -> str:
         """In words."""
         return " ".join([*self.pins, *self.defaults.rows])
+
+
+def _rows(versions_: Mapping[str, str]) -> list[str]:
+    return [f"{name}=={version}" for name, version in versions_.items() if name != "python"]
 
 
 def versions(rows: Iterable[str]) -> dict[str, str]:
@@ -130,6 +146,10 @@ def another_torch(side: Requested) -> bool:
 
 def problem(side: Requested, adapters: Sequence[Adapter], complete: bool) -> Problem:
     """What is to be resolved for a side that pins something."""
+    if side.base is not None:
+        python = python_in(side.base)
+        there = interpreters.distributions(python)
+        return Problem(side.requirements, lock=bool(side.lock), python=python, base=there)
     defaults = (
         known_good_pins.defaults(side.requirements)
         if side.lock is None
@@ -258,12 +278,14 @@ def _compiled(
     tools: Sequence[str],
     requested: str,
     python: str,
+    there: Iterable[str],
 ) -> dict[str, str]:
     """What the resolver finds: name -> row.
 
     Args:
         out: packages that are left out of the resolution.
         constraints: ranges that hold for what is found.
+        there: what is installed, as ``name==version``: it is kept where it fits.
     """
     with TemporaryDirectory(prefix="rlregress-resolve-") as name:
         folder = Path(name)
@@ -273,7 +295,7 @@ def _compiled(
         build = wheels.written(folder / "build.txt", tools)
         # what a file holds already is kept where it fits
         compiled = folder / "found.txt"
-        wheels.written(compiled, installed.pins())
+        wheels.written(compiled, list(there))
         command = [
             "pip",
             "compile",

@@ -8,12 +8,16 @@ import shutil
 import signal
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
+from rlregress import frameworks
+from rlregress.bisect import symptoms
 from rlregress.cli import commands
 from rlregress.errors import UserError
-from rlregress.upgrade import cached_folders, requested
+from rlregress.tracing.recording_processes import current
+from rlregress.upgrade import cached_folders, requested, side_fingerprints
 from tools.tests.nightly import every
 
 FAULT, COUNT = 137, 200
@@ -437,3 +441,18 @@ def test_the_release_that_changed_a_default_is_named_and_once_more_without_a_net
     assert run("--default", "td3 minibatch_size")[:2] == first[:2]
     every = run("--all", "--default", "td3 minibatch_size")[1]
     assert [(s["old"], s["new"]) for s in every["steps"]] == [("2.2.1", "2.3.0")]
+
+
+@pytest.mark.parametrize("name", ["td3 batch_size", "td3 minibatch_size"])
+def test_a_framework_s_own_name_of_a_default_is_accepted(name, tmp_path, warm_python):
+    """Of each algorithm that has it, as the name that all frameworks share."""
+    adapter, kept = frameworks.get("sb3"), tmp_path / "answers.json"
+    answered = side_fingerprints.fingerprint(current("installed"), kept, adapter, [])
+    here = SimpleNamespace(fingerprint=lambda _: answered)
+    assert set(symptoms.default(adapter, name).value(here).values()) == {"256"}
+
+
+def test_an_algorithm_that_is_none_is_refused_before_a_version_is_made():
+    """With the nearest one."""
+    with pytest.raises(UserError, match="'td33' is no algorithm that is compared here; .*'td3'"):
+        symptoms.default(frameworks.get("sb3"), "td33 batch_size")

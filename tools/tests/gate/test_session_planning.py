@@ -115,7 +115,7 @@ def test_a_plan_of_a_decided_session_has_nothing_left_to_train(chosen, trained, 
     assert {cell.name: cell.done for cell in then.cells} == runs
     for cell in then.cells:
         assert f"  {cell.name}: decided ({runs[cell.name]} runs done)" in listed
-    assert "every cell is decided: a gate trains no more, and judges" in listed
+    assert "every cell is decided: a check trains no more, and judges" in listed
     assert not any("core-minutes" in line or "makespan" in line for line in listed)
     assert listed[-1].endswith(": sequential, which has begun, detects it")
 

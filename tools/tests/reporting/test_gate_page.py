@@ -331,7 +331,7 @@ def test_a_suite_that_is_broken_stands_before_what_holds():
 def test_an_error_rate_is_given_where_returns_were_judged(night):
     """Of formulas and behaviour alone there is none."""
     _, text, report = night()
-    assert "at most 5% of such gates" in stands_alone(text).texts("footer")[0]
+    assert "at most 5% of such checks" in stands_alone(text).texts("footer")[0]
     assert "Error rate" in (report / "summary.md").read_text()
     result = result_of(simulated.of_details("no detail", "sb3"))
     page = stands_alone(gate_page.page(result))

@@ -109,5 +109,5 @@ def test_what_a_gate_said_is_told_with_its_cost():
         "COULD NOT JUDGE a sac gone: there is no a/sac.py"
     ]
     assert faults_text.summary(RETURNS, [found, missed, broken]) == (
-        "1 of 3 gates ended in regressed, 14 CPU minutes in all; 1 could not judge"
+        "1 of 3 checks ended in regressed, 14 CPU minutes in all; 1 could not judge"
     )

@@ -5,12 +5,9 @@ from __future__ import annotations
 import os
 import re
 import signal
-import subprocess
-import sys
 import threading
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -235,28 +232,6 @@ def test_a_worker_that_is_killed_leaves_the_run_undone(job, tmp_path):
     assert "SIGKILL" in str(raised[0])
     assert store.find(long) is None
     assert not store.path(long).exists()
-
-
-def test_a_worker_whose_launcher_has_died_already_ends():
-    """Before it could ask to be ended with it: nobody waits for what it would train."""
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    program = (
-        "import os, signal, sys, time; from rlregress.inside.worker import end_with_parent;"
-        "end_with_parent(signal.SIGKILL, int(sys.argv[1])); print('goes on')"
-    )
-
-    def started_by(process: int) -> subprocess.CompletedProcess[bytes]:
-        command = [sys.executable, "-c", program, str(process)]
-        return subprocess.run(
-            command, env=worker_launch.environment(), capture_output=True, check=False
-        )
-
-    while "Z" not in Path(f"/proc/{gone.pid}/stat").read_text():
-        time.sleep(0.01)
-    assert started_by(gone.pid).returncode == -signal.SIGKILL
-    gone.wait()
-    assert started_by(gone.pid).returncode == -signal.SIGKILL
-    assert started_by(os.getpid()).stdout == b"goes on\n"
 
 
 def test_an_unpinned_worker_keeps_the_machine_default():

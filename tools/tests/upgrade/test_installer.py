@@ -64,12 +64,15 @@ def test_without_a_network_the_sentence_says_so(tmp_path, monkeypatch):
 
 
 def test_the_installer_asks_where_pip_is_configured_to_ask(tmp_path, monkeypatch):
-    """Indexes and folders of pip's configuration hold for the sides as well."""
+    """Indexes and folders hold for the sides as well; its variables win over its files."""
     script = tmp_path / "pip.py"
     script.write_text(
         "print(\"global.index-url='https://a.example/simple'\")\n"
         "print(\"install.find-links='/x /y'\")\n"
         "print(\":env:.extra-index-url='https://b.example/simple'\")\n"
+        "print(\"global.extra-index-url='https://c.example/simple'\")\n"
+        "print(\"download.index-url='https://d.example/simple'\")\n"
+        "print(\"global.no-index='false'\")\n"
         "print(\"global.timeout='9'\")\n"
     )
     monkeypatch.setattr(installer, "PIP", (sys.executable, str(script)))

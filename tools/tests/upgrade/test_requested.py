@@ -263,3 +263,50 @@ def test_what_is_installed_here_is_its_release():
     """Control: the copies that the tests run with are as their installer wrote them."""
     assert installed.is_release(f"gymnasium=={VERSION}")
     assert installed.why_no_release("numpy") == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("environment.yml", "name: x\n", "pip freeze"),
+        ("pyproject.toml", "[project]\n", "uv export --no-hashes"),
+        ("Pipfile.lock", "{}", "pipenv requirements"),
+        ("uv.lock", "[[package]]\n", "uv export --no-hashes"),
+        ("poetry.lock", "[[package]]\n", "poetry export"),
+    ],
+)
+def test_a_file_that_pip_does_not_install_from_comes_with_the_command_that_exports_it(
+    name, text, message, tmp_path
+):
+    """The sentence names the file, what was expected, and what writes that."""
+    (tmp_path / name).write_text(text)
+    with pytest.raises(UserError, match=f"{name} is of a format .* requirements.txt: .*{message}"):
+        requested.parse(str(tmp_path / name))
+
+
+@pytest.mark.parametrize("name", ["nothere.txt", "poetry.lock", "environment.yml"])
+def test_a_file_that_is_not_there_is_no_package(name, tmp_path, monkeypatch):
+    """Nobody means a package that is called so."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match=f"'{name}' is no folder and no file"):
+        requested.parse(name)
+
+
+def test_a_mark_of_byte_order_is_no_part_of_a_requirement(tmp_path):
+    """An editor of another system puts it at the beginning of a file."""
+    (tmp_path / "pins.txt").write_text("numpy==2.0.0\n", encoding="utf-8-sig")
+    assert requested.parse(str(tmp_path / "pins.txt")).requirements == ("numpy==2.0.0",)
+
+
+def test_an_empty_folder_is_named_itself(tmp_path):
+    """Not the other version."""
+    sides = requested.parse("installed"), requested.parse(str(tmp_path))
+    with pytest.raises(UserError, match=f"the folder {tmp_path} holds no framework"):
+        affected.adapters(*sides, affected.packages(*sides))
+
+
+@pytest.mark.parametrize("name", ["SB3", "stable_baselines3", "Stable-Baselines3"])
+def test_another_spelling_of_a_framework_is_answered_with_its_name(name):
+    """Its package, its import name and its title."""
+    with pytest.raises(UserError, match=f"'{name}' is named 'sb3' here"):
+        frameworks.get(name)

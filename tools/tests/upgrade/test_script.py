@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -62,11 +63,13 @@ def judge(tmp_path, monkeypatch):
     """Judge two trees by a script; the exit code and the report."""
     monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "cache"))
 
-    def judged(a, b, text=SCRIPT):
+    def judged(a, b, text=SCRIPT, minutes=0.0):
         script = tmp_path / "train.py"
         script.write_text(text, encoding="utf-8")
         job = jobs.of_script(script, [], [], 0)
-        code = upgrade_command.judge(Options(a, b, tmp_path / "report", script=job))
+        code = upgrade_command.judge(
+            Options(a, b, tmp_path / "report", script=job, minutes=minutes)
+        )
         found = json.loads((tmp_path / "report" / "upgrade.json").read_text())
         return code, found, (tmp_path / "report" / "upgrade.md").read_text()
 
@@ -214,6 +217,41 @@ def test_what_could_not_be_judged_is_not_gone_on_with(judge, tree, tmp_path):
         judge(a, b, text)
     steps.write_text("go")
     assert judge(a, b, text)[1]["verdict"] == "unchanged"
+
+
+def endless(text):
+    """The script again and again."""
+    assert text.rstrip().endswith("main()")
+    return text.rstrip() + "\nwhile True:\n    main()\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "word"),
+    [("** 2", "** (1 + 1)", "equal"), (".mean()", ".mean() * 2", "diverged")],
+)
+def test_a_script_without_an_end_is_compared_up_to_a_common_step(judge, tree, old, new, word):
+    """Within the minutes and a fifth; what comes after the step is listed first, as not checked."""
+    begun = time.time()
+    code, found, text = judge(tree("a"), tree("b", old, new), endless(SCRIPT), minutes=1)
+    assert time.time() - begun < 60 * 1.2
+    assert found["script"]["train.py"]["verdict"] == word
+    assert code == (3 if word == "diverged" else 0)
+    assert found["verdict"] == ("changed" if word == "diverged" else "partly checked")
+    (cut, *_) = found["not_done_in_time"]
+    assert re.fullmatch(
+        r"train.py after \d+ environment steps; --steps .*: --minutes 1 were over", cut
+    )
+    assert text.index(cut) < text.index("entries:")
+
+
+def test_a_script_that_does_not_train_in_time_is_not_compared(judge, tree):
+    """Also where it neither steps nor ends: there is a verdict, and it acquits nothing."""
+    begun = time.time()
+    text = "import learner, time\nwhile True:\n    time.sleep(9)\n"
+    code, found, _ = judge(tree("a"), tree("b", "** 2", "** 3"), text, minutes=0.6)
+    assert time.time() - begun < 36 * 1.2
+    assert (code, found["verdict"]) == (2, "could not judge")
+    assert "--minutes 0.6 were over" in found["not_done_in_time"][0]
 
 
 def test_a_gate_that_is_ended_takes_its_trainings_with_it(tree, tmp_path):

@@ -9,6 +9,7 @@ import importlib.metadata
 import importlib.util
 import json
 import subprocess
+import venv
 import zipfile
 from pathlib import Path
 
@@ -612,3 +613,97 @@ def test_kept_answers_are_of_a_side_that_hides_the_same(dropped):
     assert state.state(without, ()) != state.state(lent, ())
     assert "x" not in state.versions(without)
     assert state.versions(lent)["x"] == "1"
+
+
+# -- an environment of the user's ------------------------------------------------------------------
+
+
+@pytest.fixture
+def mine(tmp_path):
+    """An environment of the user's with a=8, below=1.0 and an unrelated package."""
+    folder = tmp_path / "mine"
+    venv.create(folder, with_pip=False)
+    (site,) = folder.glob("lib/python*/site-packages")
+    for name, version in (("a", "8"), ("below", "1.0"), ("apart", "1.0")):
+        with zipfile.ZipFile(wheel(tmp_path, name, version)) as file:
+            file.extractall(site)
+    return folder
+
+
+def beside(environment, text):
+    """The environment, and what it would be with another version installed into it."""
+    a, b = requested.on_environment(requested.parse(str(environment)), requested.parse(text))
+    one, other = with_versions(a, b, [], cached_folders.silent)
+    return [side_environments.prepared(side, []) for side in (one, other)]
+
+
+def versions_found(side, *names):
+    """What an interpreter of a side imports."""
+    code = (
+        "import importlib, sys; print([importlib.import_module(n).VERSION for n in sys.argv[1:]])"
+    )
+    command, environment = [side.side.python, "-c", code, *names], side.side.environment()
+    return subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+def test_a_version_beside_an_environment_is_what_pip_would_install_there(publish, base, mine):
+    """What is there stays unless something forbids it, whatever this library stands on."""
+    base("below", "3.0")
+    for version in ("1.0", "2.0", "3.0"):
+        publish("below", version)
+    publish("a", "9", "below")
+    old, new = beside(mine, "a==9")
+    assert versions_found(old, "a", "below", "apart") == "['8', '1.0', '1.0']"
+    assert versions_found(new, "a", "below", "apart") == "['9', '1.0', '1.0']"
+    assert (new.how, new.further) == ("overlay on your environment", ())
+
+
+def test_what_moves_besides_in_an_environment_is_said(publish, mine):
+    """By its version there, not by the one that this library stands on."""
+    for version in ("1.0", "2.0"):
+        publish("below", version)
+    publish("new", "1")
+    publish("a", "9", "below>=2", "new")
+    _, new = beside(mine, "a==9")
+    assert versions_found(new, "a", "below", "apart") == "['9', '2.0', '1.0']"
+    assert new.lines[1] == "  with below 2.0 instead of 1.0, new 1"
+
+
+def test_a_working_tree_beside_an_environment_stands_on_it(mine, tmp_path):
+    """Its own package is the tree's, all others are those of the environment."""
+    (tmp_path / "tree" / "a").mkdir(parents=True)
+    (tmp_path / "tree" / "a" / "__init__.py").write_text("VERSION = 'tree'\n")
+    _, new = beside(mine, str(tmp_path / "tree"))
+    assert versions_found(new, "a", "below") == "['tree', '1.0']"
+
+
+@pytest.mark.parametrize(
+    ("variable", "found"),
+    [("PIP_CONSTRAINT", "1.5"), ("pip.conf", "1.5"), ("PIP_NO_INDEX", "2.0")],
+)
+def test_settings_of_pip_hold_where_it_would_install(
+    variable, found, publish, mine, tmp_path, monkeypatch
+):
+    """Those of its variables, and of the file in the environment, which no other pip reads."""
+    for version in ("1.5", "2.0"):
+        publish("below", version)
+    publish("a", "9", "below>1.0")
+    for name in ("UV_FIND_LINKS", "UV_DEFAULT_INDEX"):
+        monkeypatch.delenv(name)
+    # as an index it has nothing, which is no error only where none is asked
+    index = "file:///nowhere" if variable == "PIP_NO_INDEX" else (tmp_path / "empty").as_uri()
+    monkeypatch.setenv("PIP_INDEX_URL", index)
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
+    limits = tmp_path / "limits.txt"
+    limits.write_text("below<2\n")
+    values = {"PIP_CONSTRAINT": str(limits), "PIP_NO_INDEX": "1"}
+    if variable in values:
+        monkeypatch.setenv(variable, values[variable])
+    else:
+        (mine / variable).write_text(f"[global]\nconstraint = {limits}\n")
+    installer._as_pip.cache_clear()
+    _, new = beside(mine, "a==9")
+    assert versions_found(new, "a", "below") == f"['9', '{found}']"
+    installer._as_pip.cache_clear()

@@ -85,7 +85,7 @@ def page(result: GateResult) -> str:
     if result.error_rate is not None:
         closing = (
             "If nothing changed, returns or critics of some framework are called regressed in at "
-            f"most {words.rate(result.error_rate)} of such gates."
+            f"most {words.rate(result.error_rate)} of such checks."
         )
     return pages.page(facts(result), cards(result), sections, result.notes, closing)
 

@@ -235,12 +235,12 @@ def folders(given: Iterable[Path]) -> list[Path]:
     found: dict[Path, None] = {}
     for folder in given:
         if not folder.is_dir():
-            raise UserError(f"{folder} is no folder; expected the reports of gates")
+            raise UserError(f"{folder} is no folder; expected the reports of checks")
         there = below(folder)
         found.update(dict.fromkeys(there))
         if not there:
             raise UserError(
-                f"{folder} holds no report of a gate ({FILE} or verdict.json), nor does a folder "
+                f"{folder} holds no report of a check ({FILE} or verdict.json), nor does a folder "
                 "below it; name the folder of --report, or one that holds many of them"
             )
     return list(found)

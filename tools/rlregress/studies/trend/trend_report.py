@@ -28,7 +28,7 @@ _THROUGHPUT = {
     "peak memory": "peak memory",
 }
 _COLUMNS = ("judged", "nights", "runs", "level", "changes", "would detect", "steps per CPU s",
-            "gates", "verdict")  # fmt: skip
+            "checks", "verdict")  # fmt: skip
 
 
 def date(trend: Trend, night: int) -> str:

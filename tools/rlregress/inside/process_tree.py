@@ -1,0 +1,205 @@
+"""No process outlives the command that started it, however that command ends.
+
+Run as a file, ``python process_tree.py PARENT COMMAND...`` supervises a command: it passes signals
+on, adopts whatever the command leaves behind, ends that, and then ends as the command did. It ends
+everything if its parent dies. Linux only; elsewhere commands run unsupervised. Standard library
+alone, Python 3.9 syntax: it is imported inside foreign environments, too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import resource
+import signal
+import sys
+import time
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Collection,
+    Iterator,
+    List,
+    NoReturn,
+    Optional,
+    Sequence,
+    Set,
+)
+
+if TYPE_CHECKING:  # a supervisor starts in a twentieth of a second without it
+    import subprocess
+
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_LINUX = sys.platform == "linux"
+#: seconds after which a process that goes on after SIGTERM is killed.
+_GRACE = 2.0
+#: a supervisor that gets it kills everything that it supervises.
+KILL_TREE = signal.SIGUSR2
+#: a supervisor gets it when its parent dies, or only the thread that started it.
+_PARENT_DIED = signal.SIGURG
+#: signals that a supervisor passes on.
+_PASSED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1)
+
+
+def supervised(command: Sequence[str], parent: int = 0) -> List[str]:
+    """Return the command that supervises another one.
+
+    Args:
+        parent: the process whose end ends the command; 0: this one.
+    """
+    if not _LINUX:
+        return list(command)
+    return [sys.executable, "-IS", __file__, str(parent or os.getpid()), *command]
+
+
+def kill_tree(process: subprocess.Popen[Any]) -> None:
+    """Kill a supervised process and all that it has started."""
+    process.send_signal(KILL_TREE if _LINUX else signal.SIGKILL)
+
+
+def run(
+    command: Sequence[str], timeout: Optional[float] = None, **options: Any
+) -> subprocess.CompletedProcess[str]:
+    """Run a supervised command to its end; kill all of it where the wait for it ends first.
+
+    Args:
+        timeout: seconds after which that is, with ``subprocess.TimeoutExpired``.
+        options: of ``subprocess.Popen``.
+    """
+    import subprocess
+
+    text = {"text": True, "stdin": subprocess.DEVNULL, **options}
+    with subprocess.Popen(supervised(command), **text) as process:
+        try:
+            output, errors = process.communicate(timeout=timeout)
+        except BaseException:
+            kill_tree(process)
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, output, errors)
+
+
+def end_with_parent(by: signal.Signals = signal.SIGTERM, parent: int = 0) -> None:
+    """Ask Linux to end this process when the one that started it dies, however it dies.
+
+    Args:
+        by: the signal that ends it.
+        parent: the process that has started this one: it may have died already. 0: not known.
+    """
+    if _LINUX:
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, by)
+        if parent and _state(parent)[0] in "ZX":
+            os.kill(os.getpid(), by)
+
+
+@contextlib.contextmanager
+def children_ended() -> Iterator[None]:
+    """End, with the block, every process that was started in it, at whatever depth."""
+    if not _LINUX:
+        yield
+        return
+    before = _children()
+    # what a child leaves behind becomes a child of this process
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    try:
+        yield
+    finally:
+        _end_children(before)
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 0)
+
+
+def _state(process: int) -> List[str]:
+    """State and parent of a process, from its line in ``/proc``."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as file:
+            text = file.read()
+    except OSError:
+        return ["X", "0"]
+    return text.rpartition(")")[2].split()[:2]
+
+
+def _children() -> Set[int]:
+    own = str(os.getpid())
+    every = (int(name) for name in os.listdir("/proc") if name.isdecimal())
+    return {process for process in every if _state(process)[1] == own}
+
+
+def _end_children(spared: Collection[int] = (), grace: float = _GRACE) -> None:
+    """End the children of this process, and theirs, which become its own as their parents end."""
+    asked: Set[int] = set()
+    end = time.monotonic() + grace
+    while left := _children() - set(spared):
+        for child in left:
+            late = time.monotonic() > end
+            if late or child not in asked:
+                asked.add(child)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(child, signal.SIGKILL if late else signal.SIGTERM)
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(child, os.WNOHANG)
+        time.sleep(0.01)
+
+
+def _supervise(parent: int, command: List[str]) -> NoReturn:
+    """Run a command to its end, then end what it has left behind; exit as it did."""
+    awaited = {*_PASSED, KILL_TREE, _PARENT_DIED, signal.SIGCHLD}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, awaited)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    libc = ctypes.CDLL(None)
+    libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    libc.prctl(_PR_SET_PDEATHSIG, _PARENT_DIED)
+    own = os.getpid()
+    child = os.fork()
+    if not child:
+        end_with_parent(signal.SIGKILL, own)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        _execute(command)
+    ended = status = 0
+    while ended != child:
+        got = signal.sigwaitinfo(awaited) if os.getppid() == parent else None
+        if got is None or got.si_signo == KILL_TREE or os.getppid() != parent:
+            _end_children(grace=0.0)
+            _end_as(signal.SIGKILL)
+        if got.si_signo in _PASSED and got.si_pid:
+            # one of the terminal, which has no sender, reaches the command by itself
+            _pass_on(got.si_signo, child)
+        ended = -1
+        while ended not in (0, child):
+            ended, status = os.waitpid(-1, os.WNOHANG)
+    _end_children()
+    _end_as(status)
+
+
+def _pass_on(number: int, child: int) -> None:
+    """Send a signal to the command; to its whole group if this process leads one."""
+    if os.getpgrp() != os.getpid():
+        os.kill(child, number)
+        return
+    os.killpg(0, number)
+    # it is in the group, too
+    signal.sigtimedwait([number], 0)
+
+
+def _execute(command: List[str]) -> NoReturn:
+    try:
+        os.execvp(command[0], command)
+    except OSError as error:
+        sys.stderr.write(f"{command[0]}: {error.strerror}\n")
+        sys.stderr.flush()
+        os._exit(127)
+
+
+def _end_as(status: int) -> NoReturn:
+    """End this process as another one has ended."""
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if number != signal.SIGKILL:
+            signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    os._exit(os.WEXITSTATUS(status))
+
+
+if __name__ == "__main__":
+    _supervise(int(sys.argv[1]), sys.argv[2:])

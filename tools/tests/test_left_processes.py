@@ -1,0 +1,61 @@
+"""No command leaves a process behind, whether it ends by itself or is ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tools.tests.left_processes import processes_with
+from tools.tests.nightly import every
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it takes Linux")
+
+#: starts a process with a session of its own, which nobody awaits, and trains.
+SCRIPT = """
+import subprocess, sys, time
+import gymnasium, torch
+
+command = [sys.executable, "-c", "import time; time.sleep(900)"]
+subprocess.Popen(command, start_new_session=True)
+environment = gymnasium.make("CartPole-v1")
+environment.reset(seed=1)
+environment.step(0)
+parameter = torch.nn.Parameter(torch.ones(1))
+optimizer = torch.optim.SGD([parameter], lr=0.1)
+parameter.sum().backward()
+optimizer.step()
+print("TRAINED", flush=True)
+time.sleep({seconds})
+"""
+
+
+@pytest.mark.parametrize("number", every(2, [None, signal.SIGTERM, signal.SIGINT, signal.SIGKILL]))
+def test_no_process_outlives_a_command(number, tmp_path):
+    """Also where a script has started one that nobody awaits."""
+    mark = f"rlregress-left-{os.getpid()}-{time.monotonic_ns()}"
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT.format(seconds=600 if number else 0))
+    words = ["trace", str(script), "-o", str(tmp_path / "one.trace")]
+    variables = {**os.environ, "MARK": mark}
+    with subprocess.Popen(
+        [sys.executable, "-m", "rlregress", *words],
+        env=variables,
+        stdout=subprocess.DEVNULL,
+        # the shell of a background may ignore interrupts
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as process:
+        if number is not None:
+            end = time.monotonic() + 120
+            while len(processes_with(mark)) < 4 and time.monotonic() < end:
+                time.sleep(0.1)
+            process.send_signal(number)
+        process.wait()
+    end = time.monotonic() + (10 if number == signal.SIGKILL else 0)
+    while (left := processes_with(mark)) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert left == []
