@@ -15,7 +15,7 @@ from packaging.utils import canonicalize_name
 
 from rlregress import files
 from rlregress.cli import ci_annotations, output
-from rlregress.cli.check import Brief
+from rlregress.cli.check import Brief, Verbose
 from rlregress.cli.options import (
     Inconclusive,
     Packages,
@@ -35,6 +35,7 @@ from rlregress.model.verdict import INCONCLUSIVE
 from rlregress.reporting import (
     ci_formats,
     harmless,
+    screen,
     short_summary,
     upgrade_data,
     upgrade_findings,
@@ -70,6 +71,7 @@ def upgrade(
     steps: Steps = 0,
     inconclusive: Inconclusive = "code",
     in_brief: Brief = False,
+    verbose: Verbose = False,
 ) -> None:
     """Example:
 
@@ -106,14 +108,16 @@ def upgrade(
         script=job,
         say=typer.echo,
     )
-    raise typer.Exit(judge(options, in_brief, inconclusive))
+    raise typer.Exit(judge(options, in_brief, inconclusive, verbose))
 
 
-def judge(options: Options, in_brief: bool = False, inconclusive: str = "code") -> int:
+def judge(
+    options: Options, in_brief: bool = False, inconclusive: str = "code", verbose: bool = False
+) -> int:
     """Judge an upgrade, print and write its report; the exit code.
 
     Args:
-        in_brief: print five lines in place of the report.
+        in_brief: print five lines in place of a screen; ``verbose``: the whole report.
         inconclusive: exit code of that verdict: "code", "pass" or "fail".
     """
     # the last report stays until there is another
@@ -131,10 +135,16 @@ def judge(options: Options, in_brief: bool = False, inconclusive: str = "code") 
             options.say(line)
         return _exit_code(result, inconclusive)
     options.say("")
-    report, *script, verdict = upgrade_text.last_lines(result, options.report)
-    steps = [f"next: {step}" for step in short_summary.steps(upgrade_page.cards(result, facts))]
-    for line in (*upgrade_text.lines(result), report, *steps, *script, verdict):
-        options.say(line)
+    cards, width = upgrade_page.cards(result, facts), output.width()
+    if verbose:
+        report, *script, verdict = upgrade_text.last_lines(result, options.report)
+        steps = [f"next: {step}" for step in short_summary.steps(cards)]
+        for line in (*upgrade_text.lines(result), report, *steps, *script, verdict):
+            options.say(line)
+    else:
+        report, *script, verdict = upgrade_text.last_lines(result, options.report, width)
+        closing = [(line, "") for line in (report, *screen.next_steps(cards, width), *script)]
+        output.show(screen.lines(cards, [*closing, (verdict, result.verdict)], width), options.say)
     return _exit_code(result, inconclusive)
 
 
