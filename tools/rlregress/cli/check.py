@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from rlregress import report_files
-from rlregress.cli import ci_annotations, output
+from rlregress.cli import ci_annotations, output, window
 from rlregress.cli.options import (
     Inconclusive,
     check_inconclusive,
@@ -72,8 +72,8 @@ def judge(options: GateOptions, in_brief: bool = False, verbose: bool = False) -
             typer.echo(line)
         return result.exit_code
     typer.echo("")
-    width, words = output.width(), [outcome.verdict for outcome in result.outcomes]
+    width, words = window.width(), [outcome.verdict for outcome in result.outcomes]
     closing = [(line, "") for line in (report, *screen.next_steps(cards, width))]
     closing += zip(verdicts, words, strict=True)
-    output.show(screen.lines(cards, closing, width), typer.echo)
+    window.show(screen.lines(cards, closing, width), typer.echo)
     return result.exit_code

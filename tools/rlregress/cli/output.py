@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any, TextIO
 
-from rich.console import Console
-from rich.text import Text
-
 from rlregress.errors import UserError
-from rlregress.reporting import harmless, screen
+from rlregress.reporting import harmless
 
 #: exit code of a command whose reader went away before it had a verdict: that of SIGPIPE in a shell
 READER_GONE = 141
@@ -116,21 +113,6 @@ def streams() -> Iterator[None]:
 def unfiltered() -> TextIO:
     """Standard output for text that is harmless already and steers what shows it."""
     return getattr(sys.stdout, "unfiltered", sys.stdout)
-
-
-def width() -> int:
-    """Columns of a line: those of the window, and no more than can be read with ease."""
-    return min(Console().width, screen.WIDEST)
-
-
-def show(lines: Iterable[Text], say: Callable[[str], object]) -> None:
-    """Print the lines of a screen, in colour where the terminal has colours."""
-    console = Console(highlight=False, soft_wrap=True)
-    with console.capture() as captured:
-        for line in lines:
-            console.print(line)
-    for text in captured.get().splitlines():
-        say(text)
 
 
 def next_steps(steps: Iterable[str]) -> None:

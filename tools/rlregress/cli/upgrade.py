@@ -14,7 +14,7 @@ import typer
 from packaging.utils import canonicalize_name
 
 from rlregress import files
-from rlregress.cli import ci_annotations, output
+from rlregress.cli import ci_annotations, output, window
 from rlregress.cli.check import Brief, Verbose
 from rlregress.cli.options import (
     Inconclusive,
@@ -135,7 +135,7 @@ def judge(
             options.say(line)
         return _exit_code(result, inconclusive)
     options.say("")
-    cards, width = upgrade_page.cards(result, facts), output.width()
+    cards, width = upgrade_page.cards(result, facts), window.width()
     if verbose:
         report, *script, verdict = upgrade_text.last_lines(result, options.report)
         steps = [f"next: {step}" for step in short_summary.steps(cards)]
@@ -144,7 +144,7 @@ def judge(
     else:
         report, *script, verdict = upgrade_text.last_lines(result, options.report, width)
         closing = [(line, "") for line in (report, *screen.next_steps(cards, width), *script)]
-        output.show(screen.lines(cards, [*closing, (verdict, result.verdict)], width), options.say)
+        window.show(screen.lines(cards, [*closing, (verdict, result.verdict)], width), options.say)
     return _exit_code(result, inconclusive)
 
 

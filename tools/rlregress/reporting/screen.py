@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from io import StringIO
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
@@ -162,9 +163,12 @@ def _wrapped(
         indent: of the first line; ``hanging``: of the others, by default the same.
     """
     after = indent if hanging is None else hanging
-    console = Console(width=width, file=StringIO())
     # what is escaped is longer: before lines are broken
-    found = Text(harmless.line(text), style=style).wrap(console, max(width - after, 1))
+    safe = harmless.line(text)
+    # a sentence of one line has no others
+    room = max(width - (indent if cell_len(safe) <= width - indent else after), 1)
+    words = [_broken(word, room) for word in safe.split(" ")]
+    found = Text(" ".join(words), style=style).wrap(Console(width=width, file=StringIO()), room)
     kept = list(found) if len(found) <= most else list(found)[: most - 1]
     if len(kept) < len(found):
         kept.append(Text(f"and {len(found) - len(kept)} more lines, on the page"))
@@ -172,3 +176,13 @@ def _wrapped(
         line.rstrip()
         line.pad_left(after if number else indent)
     return kept
+
+
+def _broken(word: str, room: int) -> str:
+    """Return a word, with line breaks between the folders of a path that has no room."""
+    lines = [""]
+    for folder in re.findall("[^/]*/|[^/]+", word) if len(word) > room else [word]:
+        if lines[-1] and len(lines[-1] + folder) > room:
+            lines.append("")
+        lines[-1] += folder
+    return "\n".join(lines)

@@ -17,7 +17,6 @@ from rlregress import __version__
 from rlregress.model.code import Hunk, Pair
 from rlregress.model.tones import BAD, NOTHING, OF_VERDICT, SIGNS
 
-
 #: how ``first`` counts the sentences that it leaves out
 _LEFT_OUT = re.compile(r"and (\d+) more")
 

@@ -1,4 +1,4 @@
-"""The first screen of an upgrade: its verdict, each culprit with its lines, and all else counted."""
+"""The first screen of an upgrade: its verdict, each culprit with its lines, the rest counted."""
 
 from __future__ import annotations
 
