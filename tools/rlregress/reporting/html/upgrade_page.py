@@ -99,7 +99,7 @@ def _card(result: Upgrade, of: OfFramework) -> Card:
         f"{of.title}: {', '.join(moved) or 'the same versions'}",
         Badge(judgement.verdict),
         # of the only part it is that of the whole
-        judgement.reason if judgement.headline != result.judgement.headline else "",
+        judgement.first_reason if judgement.headline != result.judgement.headline else "",
         pages.first(_not_judged(of), _LISTED),
         pages.first([*_changed(of), *_moved_physics(result)], _LISTED),
         pages.first(_matters(of), _LISTED),
@@ -251,7 +251,7 @@ def _script_card(result: Upgrade, of: OfScript) -> Card:
     held = of.held
     text = str(held) if isinstance(held, NotTraced) else held.word
     own = of.judgement.part_of(result.verdict)
-    sentence = f"{text[0].upper()}{text[1:]}. {own.headline}"
+    sentence = f"{text[0].upper()}{text[1:]}. {own.first_reason}"
     return Card(held.name, Badge(own.verdict), sentence, share=own.share)
 
 
