@@ -14,8 +14,9 @@ _LISTED = 8
 def of_inventory(found: Inventory) -> list[str]:
     """Names that are gone or incompatible, and packages that are no longer installed."""
     broken = [change for change in found.public if change.breaks and not change.incidental]
-    lost = [f"{name} {old}" for name, (old, new) in found.versions.items() if old and not new]
-    lost += [f"{name} {found.versions[name][0]}" for name in found.lost if found.versions[name][1]]
+    gone = (name for name, (old, new) in found.versions.items() if old and not new)
+    # those that the packages required come before what only these required
+    lost = [f"{name} {found.versions[name][0]}" for name in dict.fromkeys((*found.lost, *gone))]
     return [
         *_listed("gone or incompatible", (change.summary for change in broken)),
         *_listed("no longer installed", [", ".join(lost)] if lost else []),
