@@ -303,7 +303,7 @@ def test_the_last_lines_say_what_to_do_next(night, capsys):
     """The report, the next step, the verdict; the same step as on the page."""
     night({HOPPER: 0.5})
     lines = capsys.readouterr().out.splitlines()
-    report = next(number for number, line in enumerate(lines) if line.startswith("report: "))
+    report = next(number for number, line in enumerate(lines) if line.startswith("report:"))
     following = next(n for n, line in enumerate(lines) if line.startswith("next: "))
     verdict = next(n for n, line in enumerate(lines) if line.startswith("verdict sb3: regressed"))
     assert report < following < verdict
