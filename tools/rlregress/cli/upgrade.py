@@ -77,9 +77,9 @@ def upgrade(
 
     rlregress upgrade stable-baselines3==2.8.0 stable-baselines3==2.9.2
 
-    Lists all that differs, traces trainings and loads old files on both versions, names culprits.
-    What follows -- goes to --script. Exit code 0: unchanged, partly checked, close, improved and
-    the like, 1: regressed, or the new version fails, 2: could not judge, 3: changed, inconclusive.
+    Lists all that differs, traces trainings on both versions, names culprits.
+    What follows -- goes to --script. Exit code 0: unchanged and the like, 1: the
+    new one is worse or fails, 2: could not judge, 3: changed, inconclusive.
     """
     check_inconclusive(inconclusive)
     if len(versions) > 2:

@@ -25,6 +25,8 @@ _BY_NAME = {
 }  # fmt: skip
 #: files that may name what is called.
 _SETTINGS = (".yaml", ".yml", ".json", ".toml", ".cfg", ".ini")
+#: bytes of such a file; a larger one holds data.
+_LARGEST = 2_000_000
 #: folders of packages that are not the user's own.
 _INSTALLED = {"site-packages", "dist-packages"}
 
@@ -80,11 +82,25 @@ def unused(
         imported: folders and files of everything that the script imported.
         compared: folders of the compared packages, in the old version.
     """
+    try:
+        return _unused(names, script, found, imported, compared)
+    except (OSError, *UNREADABLE):
+        return frozenset()
+
+
+def _unused(
+    names: Iterable[str],
+    script: Path,
+    found: ScriptNames,
+    imported: Iterable[str],
+    compared: Iterable[str],
+) -> frozenset[str]:
     own = [script.parent / file for file in found.files]
     texts = [path.read_bytes() for path in own]
     if found.unread or any(_puts_names_together(ast.parse(text)) for text in texts):
         return frozenset()
-    texts += [p.read_bytes() for p in script.parent.iterdir() if p.suffix in _SETTINGS]
+    settings = [p for p in script.parent.iterdir() if p.suffix in _SETTINGS and p.is_file()]
+    texts += [path.read_bytes() for path in settings if path.stat().st_size < _LARGEST]
     roots = {Path(folder) for folder in compared}
     modules = [root.stem.encode() for root in roots]
     for folder in {Path(place) for place in imported} - {*own}:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from rlregress.model import differences as model
-from rlregress.model.upgrade_result import OfScript
+from rlregress.model.upgrade_result import OfScript, ScriptNames
 from rlregress.reporting.html import upgrade_page
 from rlregress.upgrade import entries, names_in_script
 from rlregress.upgrade.inventory import Inventory
@@ -145,6 +145,15 @@ def test_a_name_that_is_written_nowhere_does_not_count(written, texts):
 def test_a_class_is_used_by_its_heirs_and_an_operator_without_a_word(written, name, used):
     """Its parameters are those of what derives from it, under any other name of that."""
     assert written(name, script="import frame\nframe.Mine()") == used
+
+
+def test_what_cannot_be_read_may_use_every_name(tmp_path):
+    """A file that is gone since the script imported it leaves all names in the verdict."""
+    (tmp_path / "train.py").write_text("")
+    found = ScriptNames(files=("train.py", "gone.py"))
+    assert not names_in_script.unused([READ], tmp_path / "train.py", found, [], [])
+    (tmp_path / "gone.py").write_text("")
+    assert names_in_script.unused([READ], tmp_path / "train.py", found, [], []) == {READ}
 
 
 def test_a_name_that_the_script_does_not_use_is_listed_and_has_no_effect():
