@@ -41,9 +41,9 @@ class _List:
     def lines(self, most: int) -> list[Text]:
         """Return the first items, and how many more there are."""
         left = len(self.items) - most + self.left_out
-        shown = [line for item in self.items[:most] for line in item]
+        listed = [line for item in self.items[:most] for line in item]
         rest = [Text(f"    and {left} more, on the page")] if left else []
-        return [Text(f"  {self.title}"), *shown, *rest]
+        return [Text(f"  {self.title}"), *listed, *rest]
 
 
 def lines(
@@ -58,17 +58,17 @@ def lines(
             with the verdict that gives it its colour, or "".
         width: columns of the window.
     """
-    shown = [card for card in cards if card.badge.word not in (HOLDS, FORMULAS_HOLD)]
+    visible = [card for card in cards if card.badge.word not in (HOLDS, FORMULAS_HOLD)]
     last: list[Text] = []
     for most in (_SENTENCE, 3, 2):
         if not last or len(last) > LINES // 2:
             last = [Text("")]
             for text, word in closing:
                 last += _wrapped(text, width, 0, 4, _COLOURS[Badge(word).of], most)
-    heads = [_head(card, width) for card in shown]
+    heads = [_head(card, width) for card in visible]
     while sum(map(len, heads)) > LINES - len(last):
         heads.pop()
-    lists = [_lists(card, width) for card in shown[: len(heads)]]
+    lists = [_lists(card, width) for card in visible[: len(heads)]]
     room = LINES - len(last) - sum(map(len, heads))
     counts = _counts([own for of_card in lists for own in of_card], room)
     body: list[Text] = []

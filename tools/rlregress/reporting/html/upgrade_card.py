@@ -206,10 +206,10 @@ def _lines(kind: str, state: str, group: Sequence[Entry]) -> list[str]:
 
 def _line(entry: Entry) -> str:
     """What an entry is, and why it is in its state."""
-    said = entry.summary if entry.summary != "changed" else ""
+    summary = entry.summary if entry.summary != "changed" else ""
     fails = entry.state if entry.state == model.NEW_FAILS else ""
     standing = f"({entry.standing})" if entry.standing else ""
-    text = " ".join(filter(None, (said, standing)))
+    text = " ".join(filter(None, (summary, standing)))
     why = leading(entry.reason, _LONGEST)
     return ": ".join(filter(None, (_name(entry), fails, text, why)))
 
