@@ -66,7 +66,7 @@ def lines(
             for text, word in closing:
                 last += _wrapped(text, width, 0, 4, _COLOURS[Badge(word).of], most)
     heads = [_head(card, width) for card in visible]
-    while sum(map(len, heads)) > LINES - len(last):
+    while heads and sum(map(len, heads)) > LINES - len(last):
         heads.pop()
     lists = [_lists(card, width) for card in visible[: len(heads)]]
     room = LINES - len(last) - sum(map(len, heads))

@@ -139,6 +139,14 @@ def test_what_has_no_room_is_counted():
     assert set(kept.values()) == {0}
 
 
+def test_more_verdicts_than_lines_leave_the_last_ones():
+    """A check of many copies ends in their verdicts, whatever else there was."""
+    card = Card("title", Badge("regressed"), "Worse.", [], ["a detail"])
+    closing = [(f"verdict copy{number}: regressed", "regressed") for number in range(60)]
+    lines = [line.plain for line in screen.lines([card], closing, 80)]
+    assert lines == [text for text, _ in closing[-screen.LINES :]]
+
+
 def test_what_holds_has_no_more_than_its_verdict():
     """Its notes are on the page: a reader looks for what does not hold."""
     holding = Card("sb3", Badge("holds"), "Fine.", ["Returns of SAC."], ["kl: inconclusive"])
