@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from rlregress import report_files
-from rlregress.cli import ci_annotations, output
+from rlregress.cli import ci_annotations, output, window
 from rlregress.cli.options import (
     Inconclusive,
     check_inconclusive,
@@ -17,16 +17,20 @@ from rlregress.cli.options import (
 )
 from rlregress.gate import gate_run
 from rlregress.gate_options import GateOptions
-from rlregress.reporting import gate_findings, gate_report, short_summary
+from rlregress.reporting import gate_findings, gate_report, screen, short_summary
 from rlregress.reporting.html import gate_page
 from rlregress.studies.trend import nightly_reports
 
 Brief = Annotated[bool, typer.Option("--brief", help="End in five lines, for a chat or a mail.")]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Print the whole report.")]
 
 
 @takes(GateOptions, budget="")
 def check(
-    options: GateOptions, inconclusive: Inconclusive = "code", in_brief: Brief = False
+    options: GateOptions,
+    inconclusive: Inconclusive = "code",
+    in_brief: Brief = False,
+    verbose: Verbose = False,
 ) -> None:
     """Example:
 
@@ -37,14 +41,15 @@ def check(
     report.html (a page), summary.md, verdict.json, evidence.json and junit.xml.
     """
     check_inconclusive(inconclusive)
-    raise typer.Exit(gate_code(judge(with_budget(options), in_brief), inconclusive))
+    code = judge(with_budget(options), in_brief, verbose)
+    raise typer.Exit(gate_code(code, inconclusive))
 
 
-def judge(options: GateOptions, in_brief: bool = False) -> int:
-    """Judge the installed frameworks; writes the report, prints the summary; the exit code.
+def judge(options: GateOptions, in_brief: bool = False, verbose: bool = False) -> int:
+    """Judge the installed frameworks, write the report and print a screen; the exit code.
 
     Args:
-        in_brief: print five lines in place of the summary.
+        in_brief: print five lines in place of a screen; ``verbose``: the whole summary.
     """
     with gate_run.new_report(options) as new:
         result = nightly_reports.with_earlier(gate_run.judge(new, typer.echo), options.report)
@@ -55,15 +60,20 @@ def judge(options: GateOptions, in_brief: bool = False) -> int:
     ci_annotations.annotate(gate_findings.findings(result, ci_annotations.top()))
     ci_annotations.summarise(text)
     cards = gate_page.cards(result)
+    page = options.report / "report.html"
     if in_brief:
-        page = str(options.report / "report.html")
-        for line in short_summary.lines(gate_page.facts(result), cards, page):
+        for line in short_summary.lines(gate_page.facts(result), cards, str(page)):
             typer.echo(line)
         return result.exit_code
-    typer.echo("\n" + text)
-    written = [name for name in gate_run.REPORT_FILES if (options.report / name).exists()]
-    typer.echo(f"report: {options.report} ({', '.join(written)})")
-    output.next_steps(short_summary.steps(cards))
-    for line in gate_report.verdict_lines(result):
-        typer.echo(line)
+    report, verdicts = f"report: {page}", gate_report.verdict_lines(result)
+    if verbose:
+        steps = [f"next: {step}" for step in short_summary.steps(cards)]
+        for line in (f"\n{text}", report, *steps, *verdicts):
+            typer.echo(line)
+        return result.exit_code
+    typer.echo("")
+    width, words = window.width(), [outcome.verdict for outcome in result.outcomes]
+    closing = [(line, "") for line in (report, *screen.next_steps(cards, width))]
+    closing += zip(verdicts, words, strict=True)
+    window.show(screen.lines(cards, closing, width), typer.echo)
     return result.exit_code

@@ -14,8 +14,8 @@ import typer
 from packaging.utils import canonicalize_name
 
 from rlregress import files
-from rlregress.cli import ci_annotations, output
-from rlregress.cli.check import Brief
+from rlregress.cli import ci_annotations, output, window
+from rlregress.cli.check import Brief, Verbose
 from rlregress.cli.options import (
     Inconclusive,
     Packages,
@@ -36,6 +36,7 @@ from rlregress.progress import kept_alive
 from rlregress.reporting import (
     ci_formats,
     harmless,
+    screen,
     short_summary,
     upgrade_data,
     upgrade_findings,
@@ -55,8 +56,6 @@ Versions = Annotated[
         show_default=False,
     ),
 ]
-#: what to do next is printed in up to so many lines.
-_STEPS = 3
 #: words of --scenario that are no names.
 _SCENARIOS = {"all": None, "none": ()}
 
@@ -73,15 +72,16 @@ def upgrade(
     steps: Steps = 0,
     inconclusive: Inconclusive = "code",
     in_brief: Brief = False,
+    verbose: Verbose = False,
 ) -> None:
     """Example:
 
     rlregress upgrade stable-baselines3==2.8.0 stable-baselines3==2.9.2
 
-    Lists what differs, traces trainings, loads old files, names culprits. After --: arguments of
-    --script. Also --no-old-files, --both-ways, and for --checkpoint --loader, --observations,
-    --environment. Exit code 0: unchanged, partly checked, close, improved and the like, 1:
-    regressed, or the new version fails, 2: could not judge, 3: changed, inconclusive.
+    Lists all that differs, traces trainings, loads old files, names culprits. What follows --
+    goes to --script. Also --no-old-files, --both-ways, and for --checkpoint --loader,
+    --observations, --environment. Exit code 0: unchanged and the like, 1: the new one is worse or
+    fails, 2: could not judge, 3: changed, inconclusive.
     """
     check_inconclusive(inconclusive)
     if len(versions) > 2:
@@ -110,14 +110,16 @@ def upgrade(
         script=job,
         say=typer.echo,
     )
-    raise typer.Exit(judge(options, in_brief, inconclusive))
+    raise typer.Exit(judge(options, in_brief, inconclusive, verbose))
 
 
-def judge(options: Options, in_brief: bool = False, inconclusive: str = "code") -> int:
+def judge(
+    options: Options, in_brief: bool = False, inconclusive: str = "code", verbose: bool = False
+) -> int:
     """Judge an upgrade, print and write its report; the exit code.
 
     Args:
-        in_brief: print five lines in place of the report.
+        in_brief: print five lines in place of a screen; ``verbose``: the whole report.
         inconclusive: exit code of that verdict: "code", "pass" or "fail".
     """
     # the last report stays until there is another
@@ -137,11 +139,16 @@ def judge(options: Options, in_brief: bool = False, inconclusive: str = "code") 
             options.say(line)
         return _exit_code(result, inconclusive)
     options.say("")
-    cards = upgrade_page.cards(result, facts)
-    report, *script, verdict = upgrade_text.last_lines(result, options.report)
-    steps = [f"next: {step}" for step in short_summary.steps(cards, _STEPS)]
-    for line in (*upgrade_text.lines(result), report, *steps, *script, verdict):
-        options.say(line)
+    cards, width = upgrade_page.cards(result, facts), window.width()
+    if verbose:
+        report, *script, verdict = upgrade_text.last_lines(result, options.report)
+        steps = [f"next: {step}" for step in short_summary.steps(cards, screen.STEPS)]
+        for line in (*upgrade_text.lines(result), report, *steps, *script, verdict):
+            options.say(line)
+    else:
+        report, *script, verdict = upgrade_text.last_lines(result, options.report, width)
+        closing = [(line, "") for line in (report, *screen.next_steps(cards, width), *script)]
+        window.show(screen.lines(cards, [*closing, (verdict, result.verdict)], width), options.say)
     return _exit_code(result, inconclusive)
 
 

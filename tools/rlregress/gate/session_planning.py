@@ -12,6 +12,7 @@ from rlregress.gate.judging import EVERY, course_of, needed
 from rlregress.gate.proposals import proposals
 from rlregress.gate.session import Session, open_session
 from rlregress.model.planned_session import CellPlan, Gate, Makespan, SessionPlan
+from rlregress.model.quantities import RETURNS, quantity_of
 from rlregress.training.budgets import budget
 from rlregress.training.cell import Cell
 from rlregress.verdicts.rules import Rules
@@ -64,15 +65,22 @@ def plan(
     )
 
 
-def _detects(session: Session, gates: Sequence[Gate]) -> dict[str, dict[str, float | None]]:
-    """Framework -> algorithm -> the smallest drop that the chosen gate would detect in it."""
-    found: dict[str, dict[str, float | None]] = {}
+def _detects(
+    session: Session, gates: Sequence[Gate]
+) -> dict[str, dict[str, tuple[float | None, float | None]]]:
+    """Framework -> algorithm -> the smallest drops that the chosen gate would detect in it.
+
+    The first is of the returns of training or evaluation, the second of evaluation alone.
+    """
+    found: dict[str, dict[str, tuple[float | None, float | None]]] = {}
     for gate in (each for each in gates if each.chosen):
         drops = {**gate.cells, **gate.groups}
         for cell in session.stored:
             own = (f"{cell.group} ", f"{cell.group}-")
-            of = [drop for name, drop in drops.items() if drop and f"{name} ".startswith(own)]
-            found.setdefault(cell.framework, {})[cell.algorithm] = min(of, default=None)
+            of = {name: d for name, d in drops.items() if d and f"{name} ".startswith(own)}
+            alone = [drop for name, drop in of.items() if quantity_of(name) is RETURNS]
+            smallest = min(of.values(), default=None), min(alone, default=None)
+            found.setdefault(cell.framework, {})[cell.algorithm] = smallest
     return found
 
 

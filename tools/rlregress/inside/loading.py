@@ -53,16 +53,23 @@ def loaded(places: Places) -> dict[str, list[str]]:
 
     ``imported``: modules and executed scripts; ``opened``: files that were read and are not
     Python; ``distributions_imported``: top-level modules beside the standard library and this
-    suite.
+    suite; ``folders_imported``: where these lie.
     """
     modules = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    names = {name.partition(".")[0] for name in list(sys.modules)} - _not_installed()
     return {
         "imported": _named({*_run, *(file for file in modules if file)}, places),
         "opened": _named(_read, places),
-        "distributions_imported": sorted(
-            {name.partition(".")[0] for name in list(sys.modules)} - _not_installed()
-        ),
+        "distributions_imported": sorted(names),
+        "folders_imported": sorted({place for name in names for place in _places(name)}),
     }
+
+
+def _places(name: str) -> list[str]:
+    """Folders of a package, or the file of a module."""
+    module = sys.modules.get(name)
+    file = getattr(module, "__file__", None)
+    return [os.path.abspath(str(p)) for p in getattr(module, "__path__", [file] if file else [])]
 
 
 def _named(files: set[str], places: Places) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 #: how a piece differs; of ``WORDING`` the code does the same, of ``MOVED`` it is in another file.
@@ -122,7 +122,17 @@ class Hunk:
     links: tuple[str, str] = ("", "")
 
     @property
+    def differing(self) -> list[Pair]:
+        """The rows that differ, without those around them."""
+        return [row for group in self.groups for row in group if not row.same]
+
+    @property
     def first_line(self) -> int | None:
         """Number of the first line of the second version that the first one does not have."""
-        rows = [row for group in self.groups for row in group if not row.same]
-        return next((row.b[0] for row in rows if row.b is not None), None)
+        return next((row.b[0] for row in self.differing if row.b is not None), None)
+
+    def shortened(self, most: int) -> Hunk:
+        """Return the first rows that differ, without those around them."""
+        rows = self.differing
+        left_out = self.left_out + len(rows[most:])
+        return replace(self, groups=(tuple(rows[:most]),) if rows else (), left_out=left_out)

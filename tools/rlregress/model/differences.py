@@ -272,6 +272,12 @@ class Judgement:
         """The headline where the verdict is there already."""
         return self.headline.removeprefix(self.verdict).removeprefix(": ")
 
+    @property
+    def first_reason(self) -> str:
+        """The first sentence of the reason, which is the worst that is known."""
+        first, more, _ = self.reason.partition(". ")
+        return f"{first}." if more else first
+
     def part_of(self, whole: str) -> Judgement:
         """The same of a part: that it is unchanged says nothing while the whole is not.
 
@@ -437,7 +443,7 @@ def _differences(counted: Sequence[Entry]) -> list[tuple[str, list[str]]]:
         ("Saved files load alike, then training differs", alike),
         ("No longer installed", _lost(counted)),
         ("Requirements", [entry.summary for entry in counted if entry.kind == REQUIREMENT
-                          and entry.state == DIFFERS and not entry.summary.startswith(GONE)]),
+                          and entry.state == DIFFERS and not is_gone(entry)]),
         ("New warnings", _of(counted, (WARNING,), (LOGS,))),
         ("Differ by rounding only", _of(counted, (TRAINING, SCRIPT), (CLOSE,))),
         ("Repaired", _of(counted, (TRAINING, SCRIPT), (OLD_FAILED,))),
@@ -445,9 +451,14 @@ def _differences(counted: Sequence[Entry]) -> list[tuple[str, list[str]]]:
     return [(title, names) for title, names in rows if names]
 
 
+def is_gone(entry: Entry) -> bool:
+    """Whether the new version no longer installs a requirement."""
+    return entry.kind == REQUIREMENT and entry.summary.startswith(GONE)
+
+
 def _lost(counted: Sequence[Entry]) -> list[str]:
     """Packages that are gone: those that were required, before what only these required."""
-    required = [e.name for e in counted if e.kind == REQUIREMENT and e.summary.startswith(GONE)]
+    required = [e.name for e in counted if is_gone(e)]
     return [*required, *_of(counted, (PACKAGE,), (DIFFERS,))]
 
 

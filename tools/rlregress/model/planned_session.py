@@ -116,8 +116,8 @@ class SessionPlan:
         not_judged: cells with stored runs -> what they are not judged by beside returns -> why.
         excluded: what is left out and why, a line for each framework, algorithm and set.
         wanted: which gate sees the drop that was asked for; empty if none was.
-        detects: framework -> algorithm -> the smallest drop that the chosen gate would detect, as a
-            share of the stored mean; None: none.
+        detects: framework -> algorithm -> the smallest drops that the chosen gate would detect, as
+            shares of the stored mean: of training or evaluation, and of evaluation; None: none.
     """
 
     description: str
@@ -133,7 +133,9 @@ class SessionPlan:
     not_judged: Mapping[str, Mapping[str, str]]
     excluded: tuple[str, ...]
     wanted: tuple[Wanted, ...]
-    detects: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
+    detects: Mapping[str, Mapping[str, tuple[float | None, float | None]]] = field(
+        default_factory=dict
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

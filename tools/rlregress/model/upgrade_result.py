@@ -658,11 +658,13 @@ class ScriptNames:
 
     Attributes:
         files: that were read, the script first; ``unread``: that could not be.
+        unused: names that are written neither there nor in anything that the script imported.
     """
 
     files: tuple[str, ...]
     unread: tuple[str, ...] = ()
     lines: tuple[NamedLine, ...] = ()
+    unused: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True)

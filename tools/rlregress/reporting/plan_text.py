@@ -38,15 +38,20 @@ def answer(plan: SessionPlan, processes: int, tests: float) -> list[str]:
     if not plan.detects:
         return [*made, "No returns are judged: it would detect what formulas and behaviour show."]
     made.append(
-        "It would detect (80 % power) a drop of training or evaluation returns of at least:"
+        "It would detect (80 % power) a drop of training or evaluation returns (of evaluation "
+        "alone) of at least:"
     )
     for framework, algorithms in plan.detects.items():
         drops = (
-            f"{name} {'none' if drop is None else percent(drop)}"
-            for name, drop in algorithms.items()
+            f"{name} {_drop(either)} ({_drop(alone)})"
+            for name, (either, alone) in algorithms.items()
         )
         made.append(f"  {framework}: {', '.join(drops)}")
     return made
+
+
+def _drop(share: float | None) -> str:
+    return "none" if share is None else percent(share)
 
 
 def _minutes(minutes: float) -> str:
@@ -143,7 +148,7 @@ def _table(gates: tuple[Gate, ...]) -> list[str]:
 
 def _drops(of_gates: list[Mapping[str, float | None]], name: str) -> list[str]:
     drops = [of[name] for of in of_gates]
-    return ["none" if drop is None else percent(drop) for drop in drops]
+    return [_drop(drop) for drop in drops]
 
 
 def _proposed(wanted: Wanted, begun: bool) -> list[str]:

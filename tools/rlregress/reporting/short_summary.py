@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
-from rlregress.reporting.html.page import Card, Facts
+from rlregress.reporting.html.page import Card, Facts, Step, with_rest
 
-#: how a card ends that does not show everything
-_REST = re.compile(r"and (\d+) more, below")
 #: characters of one line, beyond which it ends in an ellipsis
 _MOST = 280
 
@@ -30,20 +27,24 @@ def lines(facts: Facts, cards: Sequence[Card], report: str) -> list[str]:
 
 
 def steps(cards: Sequence[Card], most: int = 1) -> list[str]:
+    """What to do next, in words, with the command."""
+    return [f"{step.text} {step.command}".strip() for step in first_steps(cards, most)]
+
+
+def first_steps(cards: Sequence[Card], most: int = 1) -> list[Step]:
     """What to do next, the first steps of each card; once if it is the same."""
-    text = (f"{step.text} {step.command}".strip() for card in cards for step in card.steps[:most])
-    return list(dict.fromkeys(text))
+    return list(dict.fromkeys(step for card in cards for step in card.steps[:most]))
 
 
 def _of(cards: Sequence[Card], several: bool, name: str) -> str:
     """The first sentence of each card, the worst first, and how many more there are."""
     sentences: list[str] = []
     for card in cards:
-        given: Sequence[str] = getattr(card, name)
+        given, left_out = with_rest(getattr(card, name))
+        if name == "changed":
+            given = [culprit.title for culprit in card.culprits] + given
         if given:
-            # the last item of a card may itself count the rest
-            rest_ = _REST.fullmatch(given[-1])
-            more = len(given) - 1 + (int(rest_[1]) - 1 if rest_ else 0)
+            more = len(given) - 1 + left_out
             rest = f" (and {more} more)" if more else ""
             title = f"{card.title.partition(' (')[0]}: " if several else ""
             sentences.append(f"{title}{given[0].rstrip('.')}{rest}")

@@ -94,14 +94,22 @@ def lines(result: Upgrade) -> list[str]:
     return [line for n, line in enumerate(text) if line or n == 0 or text[n - 1]]
 
 
-def last_lines(result: Upgrade, folder: Path) -> list[str]:
-    """Where the report is, what became of the user's script if there is one, and the verdict."""
+def last_lines(result: Upgrade, folder: Path, width: int | None = None) -> list[str]:
+    """Where the report is, what became of the user's script if there is one, and the verdict.
+
+    Args:
+        width: columns that the verdict has; None: it gives all reasons.
+    """
     held = result.script.held if result.script is not None else None
     script = f" {held.name}: {held.word}" if isinstance(held, Traced) else f": {held}"
+    head = f"verdict {result.a.text} -> {result.b.text}: "
+    first = f"{result.verdict}: {result.judgement.first_reason}"
+    reasons = [headline(result), *([first, result.verdict] if width is not None else [])]
+    fitting = (reason for reason in reasons if len(head + reason) <= (width or len(head + reason)))
     return [
-        f"report: {folder} (upgrade.html, upgrade.md and upgrade.json, which list every entry)",
+        f"report: {folder / 'upgrade.html'}",
         *([f"your script{script}"] if held is not None else []),
-        f"verdict {result.a.text} -> {result.b.text}: {headline(result)}",
+        head + next(fitting, reasons[-1]),
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -38,6 +39,19 @@ def shortened(name: str) -> str:
 def counted(count: int, noun: str) -> str:
     """``1 detail``, ``3 details``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def leading(text: str, most: int) -> str:
+    """Return the first clauses of a text, as many as have room; all of it if it is short enough.
+
+    Args:
+        most: characters that there is room for.
+    """
+    one_line = " ".join(text.split())
+    if len(one_line) <= most:
+        return one_line
+    ends = [end.start() for end in re.finditer(r"[.;:,] ", one_line) if 0 < end.start() <= most]
+    return one_line[: ends[-1]] if ends else ""
 
 
 def critic(measured: Mapping[str, Any] | None) -> str:

@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -45,6 +45,7 @@ from rlregress.upgrade import (
     costs,
     coverage,
     direct_calls,
+    early_answers,
     entries,
     interpreters,
     mutation_test,
@@ -149,7 +150,8 @@ def _judged_upgrade(
     _check(a, b)
     progress.begin("listing what differs")
     found = inventory(pair, a, b)
-    options.say(found.summary)
+    for line in (found.summary, *early_answers.of_inventory(found)):
+        options.say(line)
     options = replace(options, compared_from=time.time())
     script = None
     if options.script is not None:
@@ -325,20 +327,26 @@ def _compared(
         played = sides.run("physics", side_physics.played) if pair.moves_physics else None
         progress.begin("probing details on both versions")
         results = [(old.result(), new.result()) for old, new in prints]
+        owned = [
+            _Own(adapter, found, prints_, script is None)
+            for adapter, prints_ in zip(adapters, results, strict=True)
+        ]
+        # before anything trains: what differs is known here
+        for line in (line for own in owned for line in own.answers):
+            options.say(line)
         chosen, one_sided = _trainings(adapters, results, options)
         chosen = [
             [training.noting(found.others(adapter.modules)) for training in trainings]
             for adapter, trainings in zip(adapters, chosen, strict=True)
         ]
         of_frameworks: list[OfFramework] = []
-        of_each = zip(adapters, results, chosen, one_sided, left_out, strict=True)
-        for adapter, prints_, trainings, one_sided_, names_left_out in of_each:
-            same = state.same_surroundings(a, b, adapter)
-            own = _Own(adapter, found, script is None)
-            of, executed = _framework(sides, own, prints_, trainings, same, found, options)
-            extra = tuple(entries.of_one_sided(one_sided_, adapter.full_name))
-            built_in = [name for side in prints_ for name in side.algorithms]
-            lacks = not_checked.sentences(adapter, options, names_left_out, built_in)
+        of_each = zip(owned, chosen, one_sided, left_out, strict=True)
+        for own, trainings, one_sided_, names_left_out in of_each:
+            same = state.same_surroundings(a, b, own.adapter)
+            of, executed = _framework(sides, own, trainings, same, found, options)
+            extra = tuple(entries.of_one_sided(one_sided_, own.adapter.full_name))
+            built_in = [name for side in own.prints for name in side.algorithms]
+            lacks = not_checked.sentences(own.adapter, options, names_left_out, built_in)
             of_frameworks.append(
                 replace(of, entries=(*of.entries, *extra), not_checked=tuple(lacks))
             )
@@ -361,7 +369,9 @@ def _compared(
                 f"physics: {sum(m.moves for m in moved)} of {len(moved)} environments differ"
             )
     unowned = [] if script is not None else _unowned(adapters, found)
-    of_others = _entries_of_others(found, unowned, _together(ran), moved)
+    names = of_script.names if of_script is not None else None
+    unused = names.unused if names is not None else frozenset()
+    of_others = _entries_of_others(found, unowned, _together(ran), moved, unused)
     coverage_ = options.min_coverage
     if coverage_ is None:
         # a script is one program: that it runs little of a release is no fault of either
@@ -448,7 +458,11 @@ def _together(ran: Sequence[_Executed]) -> _Executed:
 
 
 def _entries_of_others(
-    found: Inventory, pieces: Sequence[Changed], ran: _Executed, moved: Sequence[Moved]
+    found: Inventory,
+    pieces: Sequence[Changed],
+    ran: _Executed,
+    moved: Sequence[Moved],
+    unused: Collection[str],
 ) -> list[Entry]:
     """Entries that belong to no framework: metadata, packages, files, environments."""
     used = {
@@ -460,7 +474,7 @@ def _entries_of_others(
     return [
         *_entries_of(executions, ran, found),
         *entries.of_distributions(entries.of_files(found, ran.checks, used), found.parts),
-        *entries.of_metadata(found),
+        *entries.of_metadata(found, unused),
         *entries.of_packages(found, ran.checks, packages),
         *entries.of_environments(moved),
     ]
@@ -480,15 +494,36 @@ class _Own:
     """What of the list of differences belongs to one framework.
 
     Args:
+        prints: what its probes gave on both versions.
         code: whether pieces of code do; those of a script's gate belong to the script.
     """
 
-    def __init__(self, adapter: Adapter, found: Inventory, code: bool = True) -> None:
-        self.adapter = adapter
+    def __init__(
+        self,
+        adapter: Adapter,
+        found: Inventory,
+        prints: tuple[Fingerprint, Fingerprint],
+        code: bool = True,
+    ) -> None:
+        self.adapter, self.prints = adapter, prints
+        versions = [side.versions.get(adapter.packages[0], "") for side in prints]
+        later = attribution.of_other_versions(adapter, *versions)
+        self.details = side_fingerprints.compared(*prints, later)
+        self.defaults = tuple(side_fingerprints.changed_defaults(*prints))
         self.pieces = [piece for piece in found.pieces if code and _owns(adapter, piece)]
         others = _unowned([adapter], found) if code else []
         #: those that its trainings may run, too: of packages that are no framework's.
         self.differing = [piece for piece in (*self.pieces, *others) if piece.counts]
+
+    @property
+    def answers(self) -> list[str]:
+        """What its probes say, in words."""
+        details = self.details
+        return [
+            f"{self.adapter.full_name}: {details.probed} of {details.all} details probed on both "
+            f"versions, {len(details.changed)} differ; {len(self.defaults)} changed defaults",
+            *early_answers.of_probes(details.changed, self.defaults),
+        ]
 
 
 def _owns(adapter: Adapter, piece: Changed) -> bool:
@@ -564,23 +599,14 @@ def _of_scenarios(adapter: Adapter, options: Options) -> list[scenario_files.Sce
 def _framework(
     sides: Sides,
     own: _Own,
-    pair: tuple[Fingerprint, Fingerprint],
     trainings: Sequence[Training],
     same_surroundings: bool,
     found: Inventory,
     options: Options,
 ) -> tuple[OfFramework, _Executed]:
     """What fingerprints and traces of one framework say, and what its trainings executed."""
-    adapter = own.adapter
-    one, other = pair
-    versions = [side.versions.get(adapter.packages[0], "") for side in pair]
-    later = attribution.of_other_versions(adapter, *versions)
-    details = side_fingerprints.compared(one, other, later)
-    defaults = tuple(side_fingerprints.changed_defaults(one, other))
-    options.say(
-        f"{adapter.full_name}: {details.probed} of {details.all} details probed on both versions, "
-        f"{len(details.changed)} differ; {len(defaults)} changed defaults"
-    )
+    adapter, details, defaults = own.adapter, own.details, own.defaults
+    one, other = own.prints
     late = sum(detail.why == LATE for detail in details.not_probed)
     if late:
         note_cut(f"{late} of {details.all} details of {adapter.full_name}")
@@ -600,7 +626,7 @@ def _framework(
     searched = [training for training in held if training.name not in of]
     found_ = recordings.causes_of(sides, searched, trainings, differing, found.pieces, options)
     causes_ = {**found_, **{name: found_[cause] for name, cause in of.items() if cause in found_}}
-    probed = _probed(pair)
+    probed = _probed(own.prints)
     executions = coverage.piece_executions(own.pieces, traces, probed, found.folders("new"), same)
     # of what is close, or differs in logs, a culprit may do more than round, or no more than that
     diverged = [
@@ -622,7 +648,8 @@ def _framework(
     # of the others it is not known which of the changed functions they could do without
     evident = [check for check in checks if check.name not in of]
     changed = {(d.id, d.scope): d for d in details.changed}
-    standing = {key: attribution.standing(adapter, d, versions[1]) for key, d in changed.items()}
+    version = other.versions.get(adapter.packages[0], "")
+    standing = {key: attribution.standing(adapter, d, version) for key, d in changed.items()}
     evident += entries.of_details(details, standing, name)
     ran = _Executed(traces=traces, same=same, checks=entries.evidence(evident, found_))
     proof = None
@@ -757,6 +784,12 @@ def _script(
     executed_lines = recordings.lines_of(b)
     broken = {change.name for change in found.public if change.breaks and change.kind != "unread"}
     path = Path((options.script or {})["script"])
+    names = names_in_script.gone(path, broken, sides) if broken else None
+    if names is not None and isinstance(held, Traced) and held.crash is None:
+        # what ended in an error may not have imported everything
+        places = {place for of in (held.a, held.b) for place in of.header["folders_imported"]}
+        old = found.folders("old")
+        names = replace(names, unused=names_in_script.unused(broken, path, names, places, old))
     differences = attribution.differences(causes_.values(), (), (), executions, executed_lines)
     made = OfScript(
         held=held,
@@ -770,7 +803,7 @@ def _script(
         differences=differences,
         proof=proof,
         hunks=attribution.side_by_side(differences, executed_lines),
-        names=names_in_script.gone(path, broken, sides) if broken else None,
+        names=names,
         costs=costs_,
     )
     return made, ran

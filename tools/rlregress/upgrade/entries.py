@@ -552,12 +552,22 @@ def of_files(
     return entries
 
 
-def of_metadata(inventory: Inventory) -> list[Entry]:
-    """Public names, warnings and requirements: what is declared needs no run to differ."""
+_UNAFFECTED = "callers of the old version are not affected"
+#: why a name that is gone has no effect on a script.
+_UNUSED = "neither the script nor anything that it imports uses the name"
+
+
+def of_metadata(inventory: Inventory, unused: Collection[str] = ()) -> list[Entry]:
+    """Public names, warnings and requirements: what is declared needs no run to differ.
+
+    Args:
+        unused: names that the script of this upgrade does not use.
+    """
     entries = []
     # a path that a module had only because it imported the name comes last
     for public in sorted(inventory.public, key=lambda change: change.incidental):
-        kind, state = model.PUBLIC, model.DIFFERS if public.breaks else model.NO_EFFECT
+        breaks = public.breaks and public.name not in unused
+        kind, state = model.PUBLIC, model.DIFFERS if breaks else model.NO_EFFECT
         if public.kind == "deprecated":
             kind, state = model.WARNING, model.LOGS
         elif public.kind == "unread":
@@ -565,7 +575,7 @@ def of_metadata(inventory: Inventory) -> list[Entry]:
         entries.append(
             Entry(
                 kind=kind, name=public.name, summary=public.summary, state=state,
-                reason="" if public.breaks else "callers of the old version are not affected",
+                reason="" if breaks else _UNUSED if public.breaks else _UNAFFECTED,
                 file=public.file, line=public.line,
                 content=f"{public.kind} {public.old} -> {public.new} {public.summary}",
             )

@@ -8,13 +8,15 @@ known: of its attributes those count whose name is gone.
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import contextlib
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from rlregress.errors import UserError
 from rlregress.model.upgrade_result import NamedLine, ScriptNames
-from rlregress.source import UNREADABLE
+from rlregress.source import UNREADABLE, below
 from rlregress.tracing.recording_processes import Side
 from rlregress.upgrade import side_process, state
 from rlregress.upgrade.sides import Sides
@@ -22,6 +24,19 @@ from rlregress.upgrade.sides import Sides
 #: dotted path -> "is", what it is, or "error", why there is no such thing; of one version.
 Imported = Mapping[str, Mapping[str, str]]
 _WORKER = "rlregress.inside.importable_names"
+#: what is a word of a name.
+_WORD = re.compile(rb"\w+")
+#: functions that are given a name as text -> the place of that argument.
+_BY_NAME = {
+    "getattr": 1, "attrgetter": 0, "methodcaller": 0, "eval": 0, "exec": 0, "__import__": 0,
+    "import_module": 0,
+}  # fmt: skip
+#: files that may name what is called.
+_SETTINGS = (".yaml", ".yml", ".json", ".toml", ".cfg", ".ini")
+#: bytes of such a file; a larger one holds data.
+_LARGEST = 2_000_000
+#: folders of packages that are not the user's own.
+_INSTALLED = {"site-packages", "dist-packages"}
 
 
 def gone(script: Path, names: Collection[str], sides: Sides) -> ScriptNames:
@@ -109,6 +124,100 @@ def search(script: Path, names: Collection[str]) -> ScriptNames:
             if imported.relative_to(folder).as_posix() not in known:
                 left.append(imported)
     return ScriptNames(files=tuple(files), unread=tuple(unread), lines=tuple(lines))
+
+
+def unused(
+    names: Iterable[str],
+    script: Path,
+    found: ScriptNames,
+    imported: Iterable[str],
+    compared: Iterable[str],
+) -> frozenset[str]:
+    """Return the names that cannot be used: no word for them is written in anything that ran.
+
+    Read are the script, the files beside it that it imports, the settings in its folder, and all
+    packages that it imported. An installed package that never names the compared ones has nothing
+    of theirs. Where a file cannot be read, or the script puts names together, none is unused.
+
+    Args:
+        found: what ``search`` has read.
+        imported: folders and files of everything that the script imported.
+        compared: folders of the compared packages, in the old version.
+    """
+    try:
+        return _unused(names, script, found, imported, compared)
+    except (OSError, *UNREADABLE):
+        return frozenset()
+
+
+def _unused(
+    names: Iterable[str],
+    script: Path,
+    found: ScriptNames,
+    imported: Iterable[str],
+    compared: Iterable[str],
+) -> frozenset[str]:
+    own = [script.parent / file for file in found.files]
+    texts = [path.read_bytes() for path in own]
+    if found.unread or any(_puts_names_together(ast.parse(text)) for text in texts):
+        return frozenset()
+    settings = [p for p in script.parent.iterdir() if p.suffix in _SETTINGS and p.is_file()]
+    texts += [path.read_bytes() for path in settings if path.stat().st_size < _LARGEST]
+    roots = {Path(folder) for folder in compared}
+    modules = [root.stem.encode() for root in roots]
+    for folder in {Path(place) for place in imported} - {*own}:
+        if folder.name not in {root.name for root in roots}:
+            files = [path.read_bytes() for path in below(folder) if path.suffix == ".py"]
+            foreign = _INSTALLED & {*folder.parts}
+            if not foreign or any(module in text for text in files for module in modules):
+                texts += files
+    heirs = _heirs(path for root in roots for path in below(root) if path.suffix == ".py")
+    written = set(_WORD.findall(b"\n".join(texts)))
+    every = {name: _words(name, heirs) for name in names}
+    return frozenset(name for name, words in every.items() if words and not words & written)
+
+
+def _words(name: str, heirs: Mapping[str, set[str]]) -> set[bytes]:
+    """Words by which a caller uses a public name; none: by an operator, without a word."""
+    *before, last = name.split(".")
+    if last == "__init__":
+        classes = left = {before[-1]}
+        while left := {heir for of in left for heir in heirs.get(of, ())} - classes:
+            classes = classes | left
+        return {word.encode() for word in classes}
+    return set() if last.startswith("__") else {last.encode()}
+
+
+def _heirs(files: Iterable[Path]) -> dict[str, set[str]]:
+    """Class -> those that derive from it, and its other names."""
+    found: dict[str, set[str]] = {}
+    for path in files:
+        with contextlib.suppress(*UNREADABLE):
+            for node in ast.walk(ast.parse(path.read_bytes())):
+                names: list[str] = []
+                bases: list[ast.expr] = []
+                if isinstance(node, ast.ClassDef):
+                    names, bases = [node.name], node.bases
+                elif isinstance(node, ast.Assign):
+                    names = [of.id for of in node.targets if isinstance(of, ast.Name)]
+                    bases = [node.value]
+                for base in bases:
+                    of = base.value if isinstance(base, ast.Subscript) else base
+                    known = of.attr if isinstance(of, ast.Attribute) else getattr(of, "id", "")
+                    found.setdefault(known, set()).update(names)
+    return found
+
+
+def _puts_names_together(tree: ast.Module) -> bool:
+    """Whether a source reads an attribute, or runs code, whose name is no constant in it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else None
+            called = node.func.id if isinstance(node.func, ast.Name) else called
+            given = node.args[_BY_NAME[called] :] if called in _BY_NAME else []
+            if not all(isinstance(argument, ast.Constant) for argument in given[:1]):
+                return True
+    return False
 
 
 def _is(name: str, dotted: str) -> bool:

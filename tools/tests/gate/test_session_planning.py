@@ -12,6 +12,7 @@ from rlregress.gate import session_planning
 from rlregress.gate.cell_selection import Selection
 from rlregress.gate.session import open_session
 from rlregress.inside import run_record
+from rlregress.model.quantities import percent
 from rlregress.reporting import plan_text
 from tools.tests.nightly import every
 
@@ -130,6 +131,18 @@ def test_a_plan_says_how_many_minutes_are_for_what(session, tmp_path, tests, min
     first = plan_text.answer(planned, 1, tests)[0]
     assert first.startswith("At least ")
     assert re.search(rf" with one process: {minutes} for tests, \d+ to \d+ minutes for tra", first)
+
+
+def test_a_plan_tells_evaluations_from_trainings(session, tmp_path):
+    """The smaller drop may be one of training returns alone; each is that of the gate's table."""
+    planned = session_planning.plan(SELECTION, 2, str(tmp_path))
+    (gate,) = [gate for gate in planned.gates if gate.chosen]
+    either, alone = planned.detects["sb3"]["ppo"]
+    drops = {name: drop for name, drop in {**gate.cells, **gate.groups}.items() if drop}
+    assert either == min(drops.values())
+    assert alone == min(drop for name, drop in drops.items() if not name.endswith("training"))
+    line = plan_text.answer(planned, 1, 60.0)[-1]
+    assert line.startswith(f"  sb3: ppo {percent(either)} ({percent(alone)})")
 
 
 def test_a_plan_without_trainings_says_so(chosen, trained, tmp_path):

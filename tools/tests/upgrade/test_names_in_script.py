@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rlregress.inside import importable_names
-from rlregress.model.upgrade_result import OfScript
+from rlregress.model import differences as model
+from rlregress.model.upgrade_result import OfScript, ScriptNames
 from rlregress.reporting.html import upgrade_page
-from rlregress.upgrade import names_in_script
+from rlregress.upgrade import entries, names_in_script
+from rlregress.upgrade.inventory import Inventory
+from rlregress.upgrade.public_names import PublicChange
 
 from .test_result import FACTS, GONE, of, traced, upgrade
 
@@ -124,6 +129,99 @@ def test_files_beside_the_script_that_it_imports_are_read(tmp_path):
     }  # fmt: skip
     assert found.unread == ("broken.py",)
     assert [(of.file, of.line) for of in found.lines] == [("other.py", 2), ("pack/three.py", 1)]
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Whether a name may be used, by the script and what it imports: file -> text.
+
+    Files below ``site-packages`` are those of installed packages.
+    """
+
+    def used(name, script="", settings="", **texts):
+        frame = tmp_path / "site-packages" / "frame"
+        frame.mkdir(parents=True, exist_ok=True)
+        (frame / "__init__.py").write_text(
+            "class Base: ...\nclass PPO(Base): ...\nMine = PPO\nclass Idle: ..."
+        )
+        (tmp_path / "train.py").write_text(script)
+        (tmp_path / "config.yaml").write_text(settings)
+        places = [frame]
+        for module, text in texts.items():
+            places.append(tmp_path / module.replace("installed", "site-packages/installed"))
+            places[-1].mkdir(exist_ok=True)
+            (places[-1] / "__init__.py").write_text(text)
+        found = names_in_script.search(tmp_path / "train.py", {name})
+        unused = names_in_script.unused(
+            [name], tmp_path / "train.py", found, map(str, places), [str(frame)]
+        )
+        return name not in unused
+
+    return used
+
+
+USED = {
+    "an import": {"script": "from frame.logger import read_csv"},
+    "an attribute of whatever": {"script": "def f(x):\n    x.read_csv()"},
+    "a text": {"script": "getattr(x, 'read_csv')"},
+    "a name that is put together": {"script": "getattr(x, 'read_' + kind)"},
+    "a module that is named as the script runs": {"script": "importlib.import_module(name)()"},
+    "settings beside the script": {"settings": "_target_: frame.logger.read_csv"},
+    "a folder of the user": {"mine": "x.read_csv()"},
+    "an installed package that names the framework": {
+        "installed_zoo": "import frame\nframe.logger.read_csv()"},
+    "a file that cannot be read": {"script": "import broken", "broken": "def"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", USED)
+def test_a_name_that_may_be_used_counts(written, case):
+    """Wherever it is written, by the user or by a package that uses the framework."""
+    assert written(READ, **USED[case])
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        {"script": "import frame\nframe.PPO()\ngetattr(x, 'learn')"},
+        {"installed_pandas": "def read_csv(): ..."},
+    ],
+    ids=["the script", "a package that has nothing of the framework"],
+)
+def test_a_name_that_is_written_nowhere_does_not_count(written, texts):
+    """Another package's name is another."""
+    assert not written(READ, **texts)
+
+
+@pytest.mark.parametrize(
+    ("name", "used"),
+    [
+        ("frame.PPO.__init__", True),
+        ("frame.Base.__init__", True),
+        ("frame.Idle.__init__", False),
+        ("frame.Idle.__call__", True),
+    ],
+)
+def test_a_class_is_used_by_its_heirs_and_an_operator_without_a_word(written, name, used):
+    """Its parameters are those of what derives from it, under any other name of that."""
+    assert written(name, script="import frame\nframe.Mine()") == used
+
+
+def test_what_cannot_be_read_may_use_every_name(tmp_path):
+    """A file that is gone since the script imported it leaves all names in the verdict."""
+    (tmp_path / "train.py").write_text("")
+    found = ScriptNames(files=("train.py", "gone.py"))
+    assert not names_in_script.unused([READ], tmp_path / "train.py", found, [], [])
+    (tmp_path / "gone.py").write_text("")
+    assert names_in_script.unused([READ], tmp_path / "train.py", found, [], []) == {READ}
+
+
+def test_a_name_that_the_script_does_not_use_is_listed_and_has_no_effect():
+    """The release notes are long; exit code 3 is for what a user has to change."""
+    change = PublicChange(kind="gone", name=READ, file="f.py", line=1, summary="s", breaks=True)
+    found = Inventory(public=(change, replace(change, name=MODULE)))
+    states = {e.name: e.state for e in entries.of_metadata(found, frozenset([READ]))}
+    assert states == {READ: model.NO_EFFECT, MODULE: model.DIFFERS}
 
 
 def _steps(names):

@@ -115,6 +115,15 @@ def test_a_script_is_searched_for_what_is_gone(judge, tree, tmp_path):
     assert step in (tmp_path / "report" / "upgrade.html").read_text()
 
 
+@pytest.mark.parametrize(("more", "code"), [("", 0), ("print(learner.spare)\n", 3)])
+def test_a_name_that_is_gone_counts_where_the_script_uses_it(judge, tree, more, code):
+    """It is listed in either case."""
+    text = SCRIPT + (f"\n\ndef idle():\n    {more}" if more else "")
+    ended, found, _ = judge(tree("a"), tree("b", "def spare", "def other"), text)
+    (state,) = [e["state"] for e in found["entries"] if e["name"] == "learner.spare"]
+    assert (ended, state) == (code, "differs" if more else "no effect")
+
+
 @pytest.mark.nightly
 def test_a_crash_on_one_side_only_is_said(judge, tree):
     """What the training broke off with, and on which side: it does not do the same."""

@@ -174,18 +174,19 @@ def test_the_last_lines_say_what_to_do_next(monkeypatch, tmp_path, in_brief):
     monkeypatch.setattr(upgrade_command.cascade, "run", lambda options: upgrade(CHANGED))
     monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
     lines: list[str] = []
-    options = Options("a==1", "b==2", tmp_path, say=lines.append)
+    monkeypatch.chdir(tmp_path)
+    options = Options("a==1", "b==2", Path("report"), say=lines.append)
     assert upgrade_command.judge(options, in_brief) == 1
     step = "Read the lines that changed, and report them upstream."
     if in_brief:
         assert len(lines) == 5
         assert lines[0] == "a==1 → installed: regressed"
         assert lines[3] == f"Next: {step}"
-        assert lines[4].endswith(str(tmp_path / "upgrade.html"))
+        assert lines[4].endswith("report/upgrade.html")
     else:
         (first,) = [n for n, line in enumerate(lines) if line.startswith("report: ")]
         report, *following, verdict = lines[first:]
-        assert report.startswith(f"report: {tmp_path} (upgrade.html")
+        assert report == "report: report/upgrade.html"
         assert following[0] == f"next: {step}"
         assert all(line.startswith("next: ") for line in following)
         assert verdict.startswith("verdict ")

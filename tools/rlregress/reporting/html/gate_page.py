@@ -173,11 +173,11 @@ def _changed(result: GateResult, outcome: FrameworkOutcome) -> Iterable[str]:
         wanted, found = variant_words(*deviation.documented), variant_words(*deviation.found)
         yield f"{deviation.id} [{deviation.scope}]: documented: {wanted}, found: {found}"
     others = [f for f in outcome.failures if "detail" not in f and "verdict" not in f]
-    if others:
-        first = others[0]["test"].rpartition("::")[2]
-        besides = "more " if deviations else ""
-        plural = "s" if len(others) > 1 else ""
-        yield f"{len(others)} {besides}test{plural} failed, the first: {first}"
+    for group in grouped_failures.together(others, lambda failure: str(failure["message"])):
+        names = [failure["test"].rpartition("::")[2] for failure in group]
+        alike = grouped_failures.others(names)
+        why = "; ".join(filter(None, (words.leading(_line(group[0]["message"]), 200), alike)))
+        yield f"{names[0]} failed: {why}"
     for name, verdict in sorted(outcome.verdicts.items()):
         if verdict["verdict"] in (REGRESSED, IMPROVED, MOVED):
             yield f"{name}: {verdict['verdict']}, {_moved(name, verdict)}"

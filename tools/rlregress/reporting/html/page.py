@@ -17,6 +17,9 @@ from rlregress import __version__
 from rlregress.model.code import Hunk, Pair
 from rlregress.model.tones import BAD, NOTHING, OF_VERDICT, SIGNS
 
+#: how ``first`` counts the sentences that it leaves out
+_LEFT_OUT = re.compile(r"and (\d+) more")
+
 
 @dataclass(frozen=True)
 class Badge:
@@ -152,14 +155,31 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Culprit:
+    """A change of code, with what differs by it.
+
+    Attributes:
+        title: the function, with file and line.
+        effects: what differs by it, in words.
+        source: its lines that differ; None: they are not recorded.
+    """
+
+    title: str
+    effects: Sequence[str]
+    source: SourcePair | None = None
+
+
+@dataclass(frozen=True)
 class Card:
     """What the first screen says of one framework, or of one upgrade.
 
     Attributes:
         not_judged: reported before anything that is not worse.
-        changed, matters: what changed, and whether it matters.
+        culprits: changes of code, each with what differs by it; ``changed``: what else changed.
+        matters: whether it matters.
         heading: of what changed.
         share: how much of what was to be checked was, in words; empty: all of it.
+        wide: it takes the whole width of the page.
     """
 
     title: str
@@ -171,6 +191,8 @@ class Card:
     steps: Sequence[Step] = ()
     heading: str = "What changed"
     share: str = ""
+    culprits: Sequence[Culprit] = ()
+    wide: bool = False
 
     @property
     def fault_first(self) -> bool:
@@ -181,8 +203,14 @@ class Card:
 def first(texts: Iterable[str], most: int) -> list[str]:
     """The first sentences of a card, and how many more there are below."""
     every = list(texts)
-    rest = len(every) - most
-    return every[:most] + ([f"and {rest} more, below"] if rest > 0 else [])
+    left = len(every) - most
+    return every[:most] + ([f"and {left} more"] if left > 0 else [])
+
+
+def with_rest(texts: Sequence[str]) -> tuple[list[str], int]:
+    """The sentences that ``first`` has kept, and how many it has left out."""
+    counted = _LEFT_OUT.fullmatch(texts[-1]) if texts else None
+    return (list(texts[:-1]), int(counted[1])) if counted else (list(texts), 0)
 
 
 @dataclass(frozen=True)

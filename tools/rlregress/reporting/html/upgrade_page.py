@@ -6,7 +6,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from textwrap import shorten
+from dataclasses import replace
 
 from rlregress.model import differences as model
 from rlregress.model import tones
@@ -29,7 +29,7 @@ from rlregress.model.upgrade_result import (
 from rlregress.model.verdict import COULD_NOT_JUDGE, INCONCLUSIVE, REGRESSED
 from rlregress.reporting import causes_text, upgrade_text
 from rlregress.reporting.html import page as pages
-from rlregress.reporting.html import returns_page, traces_page
+from rlregress.reporting.html import returns_page, traces_page, upgrade_card
 from rlregress.reporting.html.page import (
     Badge,
     Card,
@@ -45,8 +45,6 @@ from rlregress.reporting.html.page import (
 from rlregress.reporting.words import counted
 
 _LISTED = 5
-#: characters of an entry on a card; the section below has all of it
-_LONGEST = 130
 #: passages of changed code that are shown
 _HUNKS = 40
 #: options that choose among trainings
@@ -55,7 +53,7 @@ _STANDING = {DOCUMENTED: tones.GOOD, VIOLATED: tones.BAD, UNDOCUMENTED: tones.OT
 
 
 def cards(result: Upgrade, facts: Facts) -> list[Card]:
-    """The first screen: the upgrade, then each framework and the script, the worst first."""
+    """The first screen: the upgrade, then its parts, the worst first, if there are several."""
     parts: list[OfFramework | OfScript] = [*result.frameworks]
     parts += [result.script] if result.script is not None else []
     parts.sort(key=lambda of: model.ORDER.index(of.verdict))
@@ -63,7 +61,13 @@ def cards(result: Upgrade, facts: Facts) -> list[Card]:
         _card(result, of) if isinstance(of, OfFramework) else _script_card(result, of)
         for of in parts
     ]
-    return [_whole(result, facts.command), *made]
+    whole = upgrade_card.card(result, _steps(result, facts.command))
+    if len(made) > 1 or not made:
+        return [whole, *made]
+    (only,) = made
+    untrained = [line for of in result.frameworks for line in _untrained(of)]
+    not_judged = [*untrained, *whole.not_judged]
+    return [replace(whole, title=only.title, matters=only.matters, not_judged=not_judged)]
 
 
 def page(result: Upgrade, facts: Facts) -> str:
@@ -87,26 +91,6 @@ def title(result: Upgrade) -> str:
 # -- the first screen ------------------------------------------------------------------------------
 
 
-def _whole(result: Upgrade, command: str) -> Card:
-    return Card(
-        "The upgrade",
-        Badge(result.verdict),
-        result.judgement.reason,
-        pages.first(_named(result, model.INCOMPLETE), _LISTED),
-        pages.first(_named(result, model.DIFFERENT), _LISTED),
-        (),
-        _steps(result, command),
-        share=result.judgement.share,
-    )
-
-
-def _named(result: Upgrade, states: Sequence[str]) -> Iterable[str]:
-    own = [entry for entry in result.entries if entry.state in states]
-    own.sort(key=lambda entry: model.ORDER.index(entry.verdict))
-    lines = (upgrade_text.entry_line(entry).replace("`", "") for entry in own)
-    return (shorten(line, _LONGEST, placeholder=" ...") for line in lines)
-
-
 def _card(result: Upgrade, of: OfFramework) -> Card:
     one, other = of.versions
     moved = [f"{name} {one.get(name)} → {v}" for name, v in other.items() if one.get(name) != v]
@@ -115,7 +99,7 @@ def _card(result: Upgrade, of: OfFramework) -> Card:
         f"{of.title}: {', '.join(moved) or 'the same versions'}",
         Badge(judgement.verdict),
         # of the only part it is that of the whole
-        judgement.reason if judgement.headline != result.judgement.headline else "",
+        judgement.first_reason if judgement.headline != result.judgement.headline else "",
         pages.first(_not_judged(of), _LISTED),
         pages.first([*_changed(of), *_moved_physics(result)], _LISTED),
         pages.first(_matters(of), _LISTED),
@@ -124,12 +108,7 @@ def _card(result: Upgrade, of: OfFramework) -> Card:
 
 
 def _not_judged(of: OfFramework) -> Iterable[str]:
-    trained = [] if of.returns is None else of.to_train
-    algorithms = sorted({t.algorithm for t in of.traced} | {n.partition(" ")[0]
-                                                            for n in of.same_code})  # fmt: skip
-    others = [name.upper() for name in algorithms if name not in trained or name not in of.stored]
-    if others and of.diverged:
-        yield f"Returns of {', '.join(others)}: not trained."
+    yield from _untrained(of)
     if of.unexecuted:
         pieces = counted(len(of.unexecuted), "changed piece")
         yield f"{pieces} of code of which no change was executed and compared."
@@ -138,6 +117,16 @@ def _not_judged(of: OfFramework) -> Iterable[str]:
     if of.unread:
         yield f"Defaults that could not be read: {len(of.unread)}."
     yield from of.not_checked
+
+
+def _untrained(of: OfFramework) -> Iterable[str]:
+    """Algorithms whose returns nothing judged, where a training differs."""
+    trained = [] if of.returns is None else of.to_train
+    algorithms = sorted({t.algorithm for t in of.traced} | {n.partition(" ")[0]
+                                                            for n in of.same_code})  # fmt: skip
+    others = [name.upper() for name in algorithms if name not in trained or name not in of.stored]
+    if others and of.diverged:
+        yield f"Returns of {', '.join(others)}: not trained."
 
 
 def _changed(of: OfFramework) -> Iterable[str]:
@@ -292,7 +281,7 @@ def _script_card(result: Upgrade, of: OfScript) -> Card:
     held = of.held
     text = str(held) if isinstance(held, NotTraced) else held.word
     own = of.judgement.part_of(result.verdict)
-    sentence = f"{text[0].upper()}{text[1:]}. {own.headline}"
+    sentence = f"{text[0].upper()}{text[1:]}. {own.first_reason}"
     return Card(held.name, Badge(own.verdict), sentence, share=own.share)
 
 

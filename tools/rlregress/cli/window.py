@@ -1,0 +1,25 @@
+"""The window of the terminal: how wide it is, and a screen in its colours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from rich.console import Console
+from rich.text import Text
+
+from rlregress.reporting import screen
+
+
+def width() -> int:
+    """Return the columns of the window, as many as can be read with ease."""
+    return min(Console().width, screen.WIDEST)
+
+
+def show(lines: Iterable[Text], say: Callable[[str], object]) -> None:
+    """Print the lines of a screen, in colour where the terminal has colours."""
+    console = Console(highlight=False, soft_wrap=True)
+    with console.capture() as captured:
+        for line in lines:
+            console.print(line)
+    for text in captured.get().splitlines():
+        say(text)

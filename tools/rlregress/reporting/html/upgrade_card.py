@@ -1,0 +1,241 @@
+"""The first screen of an upgrade: its verdict, each culprit with its lines, the rest counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from rlregress.model import differences as model
+from rlregress.model import explain
+from rlregress.model.code import Changed, Hunk
+from rlregress.model.differences import Entry
+from rlregress.model.recorded_traces import Traced
+from rlregress.model.upgrade_result import (
+    Cause,
+    ChangedDetail,
+    OfFramework,
+    OfScript,
+    Upgrade,
+    findings,
+)
+from rlregress.reporting import upgrade_text
+from rlregress.reporting.html import page as pages
+from rlregress.reporting.html import traces_page
+from rlregress.reporting.html.page import Badge, Card, Culprit, SourcePair, Step
+from rlregress.reporting.words import counted, leading
+
+#: entries of one kind that are listed, and of what was not checked.
+_LISTED, _UNCHECKED = 4, 3
+#: rows of source of one culprit.
+_ROWS = 3
+#: characters of a reason: the page below has all of it.
+_LONGEST = 160
+#: what was not checked, by how much it may matter.
+_KINDS = (
+    model.SCRIPT, model.TRAINING, model.RETURNS, model.FUNCTION, model.SAVED, model.DETAIL,
+    model.DEFAULT, model.ENVIRONMENT, model.CLASS, model.PUBLIC, model.REQUIREMENT, model.PACKAGE,
+    model.MODULE, model.FILE, model.WARNING,
+)  # fmt: skip
+#: kind -> what entries that differ have in common; each entry of any other kind is one line.
+_JOINED = {
+    model.PUBLIC: "{} gone or incompatible",
+    model.WARNING: "{} new",
+    model.PACKAGE: "{} no longer installed",
+}
+_STATES = {
+    model.DIFFERS: "{} in what differs",
+    model.BEYOND: "{} different on arguments that no training gave",
+    model.LOGS: "{} different in logs only",
+    model.CLOSE: "{} different by rounding only",
+    model.OLD_FAILED: "{} repaired",
+}
+
+
+def card(result: Upgrade, steps: Sequence[Step]) -> Card:
+    """Return the card of the whole upgrade."""
+    changes = list(_changes(result))
+    explained = {key for change in changes for key in change.entries}
+    rest = [e for e in result.entries if e.counts and (e.framework, e.name) not in explained]
+    return Card(
+        "The upgrade",
+        Badge(result.verdict),
+        result.judgement.first_reason,
+        _not_checked([entry for entry in result.entries if entry.counts]),
+        [*_differing(rest), *_accepted(result.entries)],
+        steps=steps,
+        share=result.judgement.share,
+        culprits=[change.culprit() for change in changes],
+        wide=True,
+    )
+
+
+# -- culprits --------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Change:
+    """A changed function, and what differs by it.
+
+    Attributes:
+        trainings: each with its cause; empty: it is the culprit of none.
+        details: those whose probes run it.
+        call: what differs if it is called directly; empty: nothing.
+    """
+
+    function: Changed
+    framework: str
+    hunk: Hunk | None = None
+    trainings: list[tuple[Traced, Cause]] = field(default_factory=list)
+    details: list[ChangedDetail] = field(default_factory=list)
+    call: str = ""
+
+    @property
+    def entries(self) -> Iterator[tuple[str, str]]:
+        """Framework and name of the entries that it explains."""
+        names = [traced.name for traced, _ in self.trainings]
+        names += [f"{detail.id} [{detail.scope}]" for detail in self.details]
+        names.append(" ".join(self.function.key))
+        return ((self.framework, name) for name in names)
+
+    def culprit(self) -> Culprit:
+        """Return it as a card shows it."""
+        function, hunk = self.function, self.hunk
+        line = (hunk and hunk.first_line) or int(function.place.rpartition(":")[2])
+        effects = [*self._trainings(), *map(_detail, self.details), *filter(None, [self.call])]
+        source = None
+        if hunk is not None and hunk.differing:
+            source = SourcePair(hunk.shortened(_ROWS), traces_page.SIDES)
+        return Culprit(f"{function.name}, {function.file}:{line}", effects, source)
+
+    def _trainings(self) -> Iterator[str]:
+        groups: dict[tuple[str, str], list[Traced]] = {}
+        for traced, cause in self.trainings:
+            groups.setdefault((_how(cause), _differs(traced)), []).append(traced)
+        for (how, differs), group in groups.items():
+            names = upgrade_text.some([traced.name for traced in group], 3)
+            first = group[0].comparison.first
+            meaning = explain.divergence(first)[0].partition(": ")[2] if first else ""
+            because = f" ({meaning})" if meaning else ""
+            yield f"{names} {differs}{because}; {how}"
+
+
+def _how(cause: Cause) -> str:
+    """How sure it is that the first function of a cause is the culprit."""
+    if cause.alone is not None:
+        return "with its old code, the new version trains as the old one does"
+    if cause.movers:
+        return "with its old code, the training changes"
+    return "the first difference is in it"
+
+
+def _differs(traced: Traced) -> str:
+    return "differs by rounding only" if traced.comparison.verdict == "close" else traced.word
+
+
+def _detail(detail: ChangedDetail) -> str:
+    return f"{detail.id} [{detail.scope}]: {detail.words}"
+
+
+def _changes(result: Upgrade) -> Iterator[_Change]:
+    """Changed functions by which something differs; those of most trainings first."""
+    parts: list[OfFramework | OfScript] = [*result.frameworks]
+    parts += [result.script] if result.script is not None else []
+    every: list[_Change] = []
+    for of in parts:
+        changes: dict[Changed, _Change] = {}
+        name = of.name if isinstance(of, OfFramework) else ""
+
+        def change(
+            function: Changed,
+            of: OfFramework | OfScript = of,
+            name: str = name,
+            changes: dict[Changed, _Change] = changes,
+        ) -> _Change:
+            return changes.setdefault(function, _Change(function, name, of.hunks.get(function)))
+
+        held = of.traced if isinstance(of, OfFramework) else [of.held]
+        for traced in held:
+            cause = of.causes.get(traced.name)
+            if isinstance(traced, Traced) and cause is not None and cause.functions:
+                change(cause.functions[0]).trainings.append((traced, cause))
+        if isinstance(of, OfFramework):
+            ran = [execution.function for execution in of.executions]
+            for finding in findings(of.details.changed, ran):
+                # of several changed functions that a probe runs, the culprit of a training
+                below = [f for f in finding.functions if f in changes] or [*finding.functions]
+                if below:
+                    change(below[0]).details.extend(finding.details)
+        for execution in of.executions:
+            if execution.calls is not None and execution.calls.arguments:
+                change(execution.function).call = leading(str(execution.calls), _LONGEST)
+        every += changes.values()
+    return iter(sorted(every, key=lambda change: -len(change.trainings)))
+
+
+# -- everything else -------------------------------------------------------------------------------
+
+
+def _differing(entries: Iterable[Entry]) -> list[str]:
+    """What differs and has no culprit, the worst first, one line for what is of one kind."""
+    own = [entry for entry in entries if entry.state in model.DIFFERENT]
+    own.sort(key=lambda entry: model.ORDER.index(entry.verdict))
+    groups: dict[tuple[str, str], list[Entry]] = {}
+    for entry in own:
+        groups.setdefault((_kind(entry), entry.state), []).append(entry)
+    return [line for (kind, state), group in groups.items() for line in _lines(kind, state, group)]
+
+
+def _kind(entry: Entry) -> str:
+    """Its kind: a requirement that is no longer installed is a package."""
+    gone = entry.kind == model.REQUIREMENT and model.is_gone(entry)
+    return model.PACKAGE if gone else entry.kind
+
+
+def _lines(kind: str, state: str, group: Sequence[Entry]) -> list[str]:
+    what = _JOINED.get(kind) or (
+        _STATES.get(state) if kind in (*model.CODE, model.TRAINING, model.SCRIPT) else None
+    )
+    names = list(dict.fromkeys(entry.short for entry in group))
+    if what is not None and not (state == model.DIFFERS and group[0].reason):
+        text = what.format(counted(len(names), kind).replace("bodys", "bodies"))
+        return [f"{text}: {upgrade_text.some(names, _LISTED)}"]
+    lines = [_line(entry) for entry in group[:_LISTED]]
+    left = len(group) - _LISTED
+    return lines + ([f"{left} more of kind {kind}"] if left > 0 else [])
+
+
+def _line(entry: Entry) -> str:
+    """What an entry is, and why it is in its state."""
+    summary = entry.summary if entry.summary != "changed" else ""
+    fails = entry.state if entry.state == model.NEW_FAILS else ""
+    standing = f"({entry.standing})" if entry.standing else ""
+    text = " ".join(filter(None, (summary, standing)))
+    why = leading(entry.reason, _LONGEST)
+    return ": ".join(filter(None, (_name(entry), fails, text, why)))
+
+
+def _name(entry: Entry) -> str:
+    place = f", {entry.file}:{entry.line}" if entry.kind in model.CODE and entry.line else ""
+    return f"{entry.kind} {entry.short}{place}"
+
+
+def _accepted(entries: Iterable[Entry]) -> list[str]:
+    names = [entry.short for entry in entries if entry.accepted]
+    return [f"{len(names)} accepted: {upgrade_text.some(names, _LISTED)}"] if names else []
+
+
+def _not_checked(entries: Iterable[Entry]) -> list[str]:
+    """What nothing executed and compared: what may matter most, and how much more there is."""
+    own = [entry for entry in entries if entry.state in model.UNCHECKED]
+    # what ran in part is more likely to be used than what never did
+    own.sort(key=lambda entry: (_KINDS.index(entry.kind), not entry.by))
+    return pages.first([_unchecked(entry) for entry in own], _UNCHECKED)
+
+
+def _unchecked(entry: Entry) -> str:
+    line = _line(entry)
+    if line != _name(entry):
+        return line
+    # what would execute it, without the file and the condition
+    hint = entry.notes[0].partition(" (")[0] if entry.notes else ""
+    return "; ".join(filter(None, (f"{line}: {entry.state}", hint)))

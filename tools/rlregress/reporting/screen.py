@@ -1,0 +1,190 @@
+"""A report on one screen of a terminal: few lines, and none longer than the window."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from io import StringIO
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from rlregress.model import tones
+from rlregress.model.verdict import FORMULAS_HOLD, HOLDS
+from rlregress.reporting import harmless, short_summary
+from rlregress.reporting.html.page import Badge, Card, Culprit, with_rest
+
+#: lines of a screen.
+LINES = 40
+#: columns of a line, also in a wider window: longer ones are hard to read.
+WIDEST = 100
+#: steps of each card that are named.
+STEPS = 3
+#: lines that one sentence may take.
+_SENTENCE = 5
+_COLOURS = {
+    tones.GOOD: "green", tones.BAD: "red", tones.UNSURE: "yellow", tones.OTHER: "cyan",
+    tones.NOTHING: "",
+}  # fmt: skip
+#: lists of a card, by importance.
+_LISTS = (("And also", "changed"), ("Not judged", "not_judged"), ("Does it matter", "matters"))
+
+
+@dataclass(frozen=True)
+class _List:
+    """Sentences of a card under one title, each as its lines."""
+
+    title: str
+    items: Sequence[Sequence[Text]]
+    left_out: int
+
+    def lines(self, most: int) -> list[Text]:
+        """Return the first items, and how many more there are."""
+        left = len(self.items) - most + self.left_out
+        listed = [line for item in self.items[:most] for line in item]
+        rest = [Text(f"    and {left} more, on the page")] if left else []
+        return [Text(f"  {self.title}"), *listed, *rest]
+
+
+def lines(
+    cards: Sequence[Card], closing: Sequence[tuple[str, str]], width: int = WIDEST
+) -> list[Text]:
+    """Return the lines of a screen: what each card says first, then as much as has room.
+
+    What has no room is counted. A card that holds has nothing but its verdict, which is closing.
+
+    Args:
+        closing: the last sentences, where the report is, what to do next, and the verdict; each
+            with the verdict that gives it its colour, or "".
+        width: columns of the window.
+    """
+    visible = [card for card in cards if card.badge.word not in (HOLDS, FORMULAS_HOLD)]
+    last: list[Text] = []
+    for most in (_SENTENCE, 3, 2):
+        if not last or len(last) > LINES // 2:
+            last = [Text("")]
+            for text, word in closing:
+                last += _wrapped(text, width, 0, 4, _COLOURS[Badge(word).of], most)
+    heads = [_head(card, width) for card in visible]
+    while heads and sum(map(len, heads)) > LINES - len(last):
+        heads.pop()
+    lists = [_lists(card, width) for card in visible[: len(heads)]]
+    room = LINES - len(last) - sum(map(len, heads))
+    counts = _counts([own for of_card in lists for own in of_card], room)
+    body: list[Text] = []
+    for head, of_card in zip(heads, lists, strict=True):
+        body += head
+        for own in of_card:
+            body += own.lines(count) if (count := next(counts)) is not None else []
+    return [*body, *last][-LINES:]
+
+
+def next_steps(cards: Sequence[Card], width: int) -> list[str]:
+    """Return what to do next; a command that does not fit goes on as a shell reads it."""
+    lines: list[str] = []
+    for step in short_summary.first_steps(cards, STEPS):
+        whole = f"next: {step.text} {step.command}".strip()
+        if not step.command or len(whole) <= width:
+            lines.append(whole)
+            continue
+        lines += [f"next: {step.text}", ""]
+        # a word in quotes may hold spaces
+        for word in re.findall(r"(?:'[^']*'|\S)+", step.command):
+            if lines[-1] and len(f"{lines[-1]} {word} \\") > width:
+                lines[-1] += " \\"
+                lines.append("")
+            lines[-1] = f"{lines[-1]} {word}".strip()
+    return lines
+
+
+def _counts(lists: Sequence[_List], room: int) -> Iterator[int | None]:
+    """How many items of each list have room: every list gets one before any gets two.
+
+    None: there is no room for its title.
+    """
+    kept = list(lists)
+    while kept and sum(len(own.lines(0)) for own in kept) > room:
+        kept.pop()
+    counts = [0] * len(kept)
+    longest = max((len(own.items) for own in kept), default=0)
+    for number in range(longest):
+        for place, own in enumerate(kept):
+            more = [*counts]
+            more[place] = number + 1
+            used = sum(len(o.lines(n)) for o, n in zip(kept, more, strict=True))
+            if counts[place] == number < len(own.items) and used <= room:
+                counts = more
+    return iter([*counts, *[None] * (len(lists) - len(kept))])
+
+
+def _head(card: Card, width: int) -> list[Text]:
+    verdict = ": ".join(filter(None, (card.badge.word, card.sentence)))
+    share = _wrapped(card.share, width, 2) if card.share else []
+    colour = _COLOURS[card.badge.of]
+    return [*_wrapped(card.title, width), *_wrapped(verdict, width, 2, 4, colour), *share]
+
+
+def _lists(card: Card, width: int) -> list[_List]:
+    culprits = [_culprit(culprit, width) for culprit in card.culprits]
+    found = [_List(card.heading, culprits, 0)]
+    for title, name in _LISTS:
+        texts, left_out = with_rest(getattr(card, name))
+        items = [_wrapped(f"- {text}", width, 4, 6) for text in texts]
+        heading = card.heading if name == "changed" and not culprits else title
+        found.append(_List(heading, items, left_out))
+    return [own for own in found if own.items]
+
+
+def _culprit(culprit: Culprit, width: int) -> list[Text]:
+    found = _wrapped(culprit.title, width, 4, 6)
+    hunk = culprit.source.hunk if culprit.source is not None else None
+    if hunk is not None:
+        # the old lines of a change stand before the new ones
+        for mark, style, side in (("-", "red", "a"), ("+", "green", "b")):
+            for row in hunk.differing:
+                if (line := getattr(row, side)) is not None:
+                    found += _wrapped(f"{mark} {line[1].strip()}", width, 8, 10, style)
+        if hunk.left_out:
+            found.append(Text(f"        and {hunk.left_out} more rows"))
+    return found + [line for text in culprit.effects for line in _wrapped(text, width, 6)]
+
+
+def _wrapped(
+    text: str,
+    width: int,
+    indent: int = 0,
+    hanging: int | None = None,
+    style: str = "",
+    most: int = _SENTENCE,
+) -> list[Text]:
+    """Return the lines of a sentence, broken between words; what is far too long is counted.
+
+    Args:
+        indent: of the first line; ``hanging``: of the others, by default the same.
+    """
+    after = indent if hanging is None else hanging
+    # what is escaped is longer: before lines are broken
+    safe = harmless.line(text)
+    # a sentence of one line has no others
+    room = max(width - (indent if cell_len(safe) <= width - indent else after), 1)
+    words = [_broken(word, room) for word in safe.split(" ")]
+    found = Text(" ".join(words), style=style).wrap(Console(width=width, file=StringIO()), room)
+    kept = list(found) if len(found) <= most else list(found)[: most - 1]
+    if len(kept) < len(found):
+        kept.append(Text(f"and {len(found) - len(kept)} more lines, on the page"))
+    for number, line in enumerate(kept):
+        line.rstrip()
+        line.pad_left(after if number else indent)
+    return kept
+
+
+def _broken(word: str, room: int) -> str:
+    """Return a word, with line breaks between the folders of a path that has no room."""
+    lines = [""]
+    for folder in re.findall("[^/]*/|[^/]+", word) if len(word) > room else [word]:
+        if lines[-1] and len(lines[-1] + folder) > room:
+            lines.append("")
+        lines[-1] += folder
+    return "\n".join(lines)

@@ -1,0 +1,50 @@
+"""What differs is printed when it is known: before a training, with old and new."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rlregress.upgrade import early_answers
+from rlregress.upgrade.inventory import Inventory
+from rlregress.upgrade.public_names import PublicChange
+
+from .test_result import BATCH, SCALE
+
+GONE = PublicChange(
+    kind="gone", name="frame.f", file="f.py", line=1, summary="frame.f is gone", breaks=True
+)
+
+
+def test_names_and_packages_that_are_gone_are_printed():
+    """A package with its old version, those that were required first; each name once."""
+    new = replace(GONE, kind="new", name="frame.g", summary="frame.g is new", breaks=False)
+    found = Inventory(
+        public=(GONE, GONE, new, replace(GONE, summary="frame.f is gone too", incidental=True)),
+        versions={"a": ("1", "2"), "b": ("1", ""), "c": ("", "2"), "z": ("3", "")},
+        lost=("z",),
+    )
+    assert early_answers.of_inventory(found) == [
+        "  gone or incompatible: frame.f is gone",
+        "  no longer installed: z 3, b 1",
+    ]
+
+
+def test_what_probes_find_is_printed_with_old_and_new():
+    """Details and defaults."""
+    assert early_answers.of_probes([SCALE], [BATCH]) == [
+        f"  differs: sac.critic_loss.scale [library]: {SCALE.words}",
+        "  another default: td3 [library] `batch`: 100 -> 256",
+    ]
+
+
+def test_more_than_a_few_are_counted():
+    """A release may remove hundreds of names."""
+    public = tuple(replace(GONE, summary=f"name {number} is gone") for number in range(30))
+    *listed, rest = early_answers.of_inventory(Inventory(public=public))
+    assert len(listed) < 10
+    assert rest == f"  gone or incompatible: and {30 - len(listed)} more"
+
+
+def test_nothing_is_printed_where_nothing_differs():
+    """Not even a heading."""
+    assert early_answers.of_inventory(Inventory()) == early_answers.of_probes([], []) == []
