@@ -25,7 +25,7 @@ _WORKER = "rlregress.inside.importable_names"
 
 
 def gone(script: Path, names: Collection[str], sides: Sides) -> ScriptNames:
-    """Return the lines that name what is gone or incompatible: both versions are asked to import.
+    """Return the lines that name what is gone or incompatible, as imports in both versions show.
 
     Args:
         names: dotted paths of public names that are gone or incompatible.
