@@ -1,4 +1,4 @@
-"""Imports dotted names as a script would, and tells what each is: one process, one version.
+"""Imports dotted names as a script would, and reports what each is, in one version.
 
 Runs inside foreign and old environments: standard library only, Python 3.9 syntax.
 """
@@ -36,7 +36,7 @@ def resolve(name: str) -> Any:
 def described(name: str) -> Dict[str, str]:
     """Return ``is``, which is the same for two paths to one thing; or ``error``, why there is none.
 
-    Numbers and texts have no name of their own: their path is the only one.
+    Numbers and texts have no qualified name: their path stands for them.
     """
     try:
         found = resolve(name)

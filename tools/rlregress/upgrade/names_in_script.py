@@ -40,7 +40,7 @@ _INSTALLED = {"site-packages", "dist-packages"}
 
 
 def gone(script: Path, names: Collection[str], sides: Sides) -> ScriptNames:
-    """Return the lines that name what is gone or incompatible: both versions are asked to import.
+    """Return the lines that name what is gone or incompatible, as imports in both versions show.
 
     Args:
         names: dotted paths of public names that are gone or incompatible.

@@ -280,7 +280,7 @@ RAN = {
 
 @pytest.mark.parametrize("case", RAN)
 def test_nothing_that_ran_is_said_not_to_have_run(case):
-    """Where nothing was compared, the first sentence tells what ran from what did not."""
+    """Where nothing was compared, the first sentence separates what ran from what did not."""
     state, by, reason, ran = RAN[case]
     one = Entry(kind=model.FUNCTION, name="f.py f", package="f", state=state, by=by, reason=reason)
     judgement = judge([one])

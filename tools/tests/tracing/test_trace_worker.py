@@ -180,7 +180,7 @@ def test_a_package_in_the_repository_of_the_script_is_traced(recorded, tmp_path)
 
 
 def test_a_package_below_the_traced_ones_can_have_its_old_code(recorded, tmp_path):
-    """A method that is gone there is put back, so that what needs it runs."""
+    """A method that is gone there is reverted, so that what needs it runs."""
     package = tmp_path / "package_below"
     package.mkdir()
     (package / "__init__.py").write_text("class Wrapper:\n  x = 1\n", encoding="utf-8")
