@@ -575,7 +575,7 @@ CASES = {
     ),
     "a listed name that nothing defines": (
         "__all__ = ['f']",
-        "__all__ = ['f']\n\n",
+        "__all__ = ['f']\n\n_x = 1",
         [
             entry(
                 "unread",
@@ -696,6 +696,7 @@ _EDITS = [
     ('return "a"', 'return "b"', True),
     ("        y = x + 1\n", "        y = x\n        y += 1\n", True),
     ("LIMIT = 3", "LIMIT = 4", False),
+    ("LIMIT = 3", "def __getattr__(name):\n    return 3", False),
     ("rate = 0.1", "rate = 0.2", False),
     ("depth=2", "depth=3", False),
     ("self.size = size", "self.width = size", False),
