@@ -126,13 +126,13 @@ def _children() -> Set[int]:
 
 def _end_children(spared: Collection[int] = (), grace: float = _GRACE) -> None:
     """End the children of this process, and theirs, which become its own as their parents end."""
-    asked: Set[int] = set()
+    notified: Set[int] = set()
     end = time.monotonic() + grace
     while left := _children() - set(spared):
         for child in left:
             late = time.monotonic() > end
-            if late or child not in asked:
-                asked.add(child)
+            if late or child not in notified:
+                notified.add(child)
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(child, signal.SIGKILL if late else signal.SIGTERM)
             with contextlib.suppress(ChildProcessError):
