@@ -121,7 +121,8 @@ def _counts(lists: Sequence[_List], room: int) -> Iterator[int | None]:
 
 def _head(card: Card, width: int) -> list[Text]:
     verdict = ": ".join(filter(None, (card.badge.word, card.sentence)))
-    share = _wrapped(card.share, width, 2) if card.share else []
+    twice = card.share in card.sentence
+    share = [] if twice else _wrapped(card.share, width, 2)
     colour = _COLOURS[card.badge.of]
     return [*_wrapped(card.title, width), *_wrapped(verdict, width, 2, 4, colour), *share]
 
