@@ -254,12 +254,12 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
     # calls that are generated are others in each version, and so is what they write
     is_compared = not plain and "calls" not in (job.get("scenario") or {}).get("features", {})
     written = WrittenFiles(job["output"])
-    with contextlib.ExitStack() as entered:
-        entered.enter_context(recorder)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(recorder)
         if noted is not False:
-            entered.enter_context(lines)
+            stack.enter_context(lines)
         if is_compared:
-            entered.enter_context(written)
+            stack.enter_context(written)
             written.install(recorder)
         if noted:
             activity.install(recorder)

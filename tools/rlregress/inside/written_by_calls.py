@@ -3,7 +3,7 @@
 Runs inside foreign and old environments: standard library, NumPy and torch only, Python 3.9 syntax.
 
 Every file that the process has open becomes one file in memory, the sink. Files that a call makes
-lie in a folder of their own, where it finds them again. What else would change something outside of
+lie in a separate folder, where it finds them again. What else would change something outside of
 the process is refused: such a call is not compared.
 """
 

@@ -279,7 +279,7 @@ def _of_value(name: str, value: Any) -> Iterator[Item]:
 
 def _of_tensorboard(content: bytes) -> Iterator[Item]:
     """Source: tensorflow/core/util/event.proto, and lib/io/record_writer.h for the records."""
-    place, seen = 0, {}  # type: int, Dict[str, int]
+    place, counts = 0, {}  # type: int, Dict[str, int]
     while place + 12 <= len(content):
         (length,) = struct.unpack_from("<Q", content, place)
         record = content[place + 12 : place + 12 + length]
@@ -288,14 +288,14 @@ def _of_tensorboard(content: bytes) -> Iterator[Item]:
         step = next((value for number, value in fields if number == 2), 0)
         for _, summary in (field for field in fields if field[0] == 5):
             for _, value in _fields(summary):
-                yield from _of_summary(_fields(value), step, seen)
+                yield from _of_summary(_fields(value), step, counts)
 
 
-def _of_summary(fields: List[Tuple[int, Any]], step: int, seen: Dict[str, int]) -> Iterator[Item]:
+def _of_summary(fields: List[Tuple[int, Any]], step: int, counts: Dict[str, int]) -> Iterator[Item]:
     tag = b"".join(value for number, value in fields if number == 1).decode()
     name = f"{tag}, step {step}"
-    seen[name] = seen.get(name, 0) + 1
-    name += f" (again, {seen[name]})" if seen[name] > 1 else ""
+    counts[name] = counts.get(name, 0) + 1
+    name += f" (again, {counts[name]})" if counts[name] > 1 else ""
     if is_time(tag):
         return
     for number, value in fields:
@@ -367,5 +367,5 @@ def _of_words(text: str) -> Any:
     digest = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
     numbers = [float(number) for number in _NUMBERS.findall(text[:_LONG])]
     _, norm, values, shadow = events.parts_of([np.array(numbers)])
-    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
-    return [digest, norm if numbers else None, values, shadow, shown]
+    excerpt = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    return [digest, norm if numbers else None, values, shadow, excerpt]

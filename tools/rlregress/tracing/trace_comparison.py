@@ -433,7 +433,7 @@ def _with_incidental(
     limit = CLOSE if found.verdict == "equal" else GROWN
     first = rounded = None
     for x, y in _by_name(a, b, whole=kind == "module"):
-        part, gap = ("", math.inf) if x is None or y is None else _worst(x, y, kind)
+        part, gap = ("", math.inf) if x is None or y is None else _worst(x, y, kind, limit)
         here = Divergence(kind=INCIDENTAL[kind], part=part, a=x, b=y, before=())
         if gap > limit:
             first = first or here
@@ -447,15 +447,15 @@ def _with_incidental(
     return replace(found, compared=count, equal=found.equal + len(a))
 
 
-def _worst(x: Event, y: Event, kind: str) -> tuple[str, float]:
+def _worst(x: Event, y: Event, kind: str, limit: float) -> tuple[str, float]:
     """Return the first part that differs; of what is written, the first beyond rounding."""
     if kind not in WRITTEN:
         return event_difference(x, y)
     # a line that only one version has is a difference, too
     differing = event_differences(x, y)
     differing += [(name, math.inf) for name in y.parts if name not in x.parts]
-    beyond = [found for found in differing if found[1] > GROWN]
-    return (beyond or sorted(differing, key=lambda found: -found[1]) or [("", 0.0)])[0]
+    beyond = [found for found in differing if found[1] > limit]
+    return (beyond or differing or [("", 0.0)])[0]
 
 
 def _by_name(

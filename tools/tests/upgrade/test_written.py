@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from rlregress import frameworks
-from rlregress.model import explain
+from rlregress.model import differences, explain
+from rlregress.model.recorded_traces import LOST, Event, Part, Trace
 from rlregress.tracing import jobs, recording_processes
 from rlregress.tracing.recording_processes import Side
 from rlregress.tracing.trace_comparison import compare, without_unsteady
+from rlregress.upgrade import compared_trainings, entries
 
 pytestmark = pytest.mark.usefixtures("warm_python")
 
@@ -74,3 +76,31 @@ def test_a_fault_in_what_is_written_is_named_and_a_rewrite_is_not(kind, row, pla
     else:
         assert found.trains_the_same
         assert explain.written(found.first).startswith(row["finds"])
+
+
+def trace(**parts):
+    """A trace of one step and of a file, which consists of some parts."""
+    step = Event(index=0, kind="step", name="E", file="", line=0, function="", parts={})
+    made = {n: Part(digest=text, norm=None, values=(), text=text) for n, text in parts.items()}
+    file = replace(step, index=1, kind="file", name="x.csv", parts=made)
+    header = {"failure": "", "error": {}, "seeded": [], "lines": {}}
+    return Trace(header=header, events=(step, file))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "again", "state", "reason"),
+    [
+        ({"row": "a"}, {"row": "b"}, ("a", "b"), differences.DIFFERS, "x.csv, row: a -> b"),
+        ({"row": "a"}, {"row": "b"}, ("c", "d"), differences.ONE_WAY, ""),
+        ({LOST: "large"}, {LOST: "large"}, None, differences.NOT_COMPARED, "x.csv: large"),
+    ],
+)
+def test_what_is_written_decides_the_entry_of_its_training(old, new, again, state, reason):
+    """It differs with file, place and values; a file that is not compared is not the same."""
+    repetitions = again and tuple(trace(row=text) for text in again)
+    held = compared_trainings.compared("x", trace(**old), trace(**new), lambda _: repetitions)
+    entry = entries.of_traced(held, "sb3")
+    assert entry.state == state
+    assert reason in entry.reason
+    assert held.repeats
+    assert bool(state == differences.ONE_WAY) is any("not compared" in note for note in held.notes)
