@@ -211,6 +211,10 @@ def _kind(value: Any, inside: bool = False) -> Any:
         return kind, str(value.dtype), tuple(min(int(size), 2) for size in value.shape)
     if inside:
         return kind
+    if hasattr(type(value), "batch_size") and hasattr(type(value), "keys"):
+        return kind, *(
+            (str(key), _kind(value.get(key), True)) for key in list(value.keys())[:_PARTS]
+        )
     if isinstance(value, (list, tuple)):
         return kind, min(len(value), 2), *(_kind(item, True) for item in value[:_PARTS])
     if isinstance(value, dict):
@@ -318,7 +322,7 @@ class _Examiner:
         old = _code(made(other_code), other_code, arguments, defaults, code)
         old = old._replace(bound=bound, differing=differing[0])
         new = new._replace(differing=differing[1])
-        names = _all_read(other_code, arguments)
+        names = _all_read(code if self._mutant else other_code, arguments)
         if self._mutant:
             old, new = new, old
         known = set(_NAME.findall(text))

@@ -179,7 +179,7 @@ def test_frameworks_do_not_lose_what_they_hold_in_buffers(package, kind, method,
     assert found["given"] is False
     assert "self." in found["differs"]["arguments"]
     same = examined(old, old, seconds=5.0, **arguments)
-    assert same["touched"] > 10
+    assert same["touched"]
 
 
 def _named(held, x):
@@ -223,9 +223,8 @@ def _only_with(held, x):
 def test_repetitions_count_that_change_what_the_lines_read(line, function, touched):
     """A repetition that changes something else is no evidence on a line."""
     found = examined(function, function, seconds=1.0, lines=[line], held=Scaled(), x=[1.0])
-    assert found["same"] > 5
-    assert (found["touched"] > 5) is touched
-    assert touched or not found["touched"]
+    assert found["same"] > 1
+    assert bool(found["touched"]) is touched
 
 
 def test_a_line_that_reads_nothing_need_only_run():
