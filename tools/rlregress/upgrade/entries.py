@@ -424,12 +424,19 @@ def _piece(
         by=tuple(by),
         reason=reason,
         notes=() if state in model.WITHOUT_EFFECT else tuple(notes or execution.hints),
-        share=execution.share if state == model.IN_PART else 1.0,
+        share=_share(execution) if state == model.IN_PART else 1.0,
         culprit=any(function in cause.movers for cause in causes if cause is not None),
         file=function.file,
         line=own.first,
         content="\n".join(piece.whole if piece else "" for piece in (function.a, function.b)),
     )
+
+
+def _share(execution: PieceExecution) -> float:
+    """Return the share of its changed statements that counts as checked."""
+    calls = execution.calls
+    # where no changed argument reaches them, that nothing differs says nothing
+    return 0.0 if calls is not None and calls.captured and not calls.touched else execution.share
 
 
 def _by_calls(execution: PieceExecution, state: str, reason: str) -> tuple[str, str]:
@@ -442,9 +449,9 @@ def _by_calls(execution: PieceExecution, state: str, reason: str) -> tuple[str, 
         return (model.DIFFERS if calls.given else model.BEYOND), str(calls)
     if calls.close and state in model.EXECUTED_SAME:
         state = model.CLOSE
-    elif calls.captured and not calls.touched and state in model.EXECUTED_SAME:
-        # that nothing differs where nothing is changed says no more than one training does
-        state = model.NOT_COMPARED
+    elif not calls.touched and state in model.EXECUTED_SAME:
+        # a training alone met one case of many: fewer calls never make more of it
+        state = model.IN_PART
     return state, reason or str(calls)
 
 

@@ -367,7 +367,8 @@ def test_a_verdict_on_returns_settles_what_differs():
     [
         (None, model.SAME),
         (Calls(captured=2, same=40, touched=9), model.SAME),
-        (Calls(captured=2, same=40), model.NOT_COMPARED),
+        (Calls(captured=2, same=40), model.IN_PART),
+        (Calls(why="a call takes longer than 6 s"), model.IN_PART),
         (Calls(captured=2, same=39, close=1, touched=1), model.CLOSE),
         (Calls(captured=2, same=40, arguments="x 0", path="the result"), model.BEYOND),
     ],
@@ -378,7 +379,9 @@ def test_repetitions_that_change_nothing_of_what_differs_are_no_evidence(calls, 
     execution = PieceExecution(function=piece("f", "framework"), trainings=("sac",), calls=calls)
     (entry,) = entries.of_pieces([execution], entries.evidence(checks, {}), (), ())
     assert entry.state == state
-    if calls is not None and not calls.arguments:
+    if calls is not None and calls.captured and not calls.arguments:
         assert f"{calls.touched or 'none'} of 40 changed" in entry.reason
-    if state == model.NOT_COMPARED:
-        assert judge([*checks, entry]).exit_code
+    if state == model.IN_PART:
+        judgement = judge([*checks, entry])
+        assert judgement.verdict == model.PARTLY
+        assert judgement.exit_code == (2 if calls.captured else 0)
