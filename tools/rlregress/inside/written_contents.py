@@ -351,8 +351,7 @@ def parts_of(found: Iterator[Item]) -> Dict[str, Any]:
         if not isinstance(value, np.ndarray):
             added = {name: _of_words(value if kind == "text" else f"{kind} {value!r}")}
         else:
-            types = events.in_words(f"{kind} {'x'.join(map(str, value.shape))}")
-            added = {f"{name}, type": types, name: events.part(value)}
+            added = {f"{name}, type": events.in_words(kind), name: events.part(value)}
         if len(parts) < _KEPT:
             parts.update(added)
         else:
@@ -366,6 +365,6 @@ def _of_words(text: str) -> Any:
     """Return a part that is words, with the numbers in them: they may round."""
     digest = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
     numbers = [float(number) for number in _NUMBERS.findall(text[:_LONG])]
-    _, norm, values, shadow = events.parts_of([np.array(numbers)])
+    _, norm, values, shadow, _, _ = events.parts_of([np.array(numbers)])
     excerpt = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
-    return [digest, norm if numbers else None, values, shadow, excerpt]
+    return [digest, norm if numbers else None, values, shadow, excerpt, ""]

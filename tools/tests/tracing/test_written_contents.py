@@ -24,7 +24,7 @@ def items(name, content):
 
 def part(text):
     """The part of a text, as a reader has it."""
-    digest, norm, values, shadow, shown = written_contents._of_words(text)
+    digest, norm, values, shadow, shown, _ = written_contents._of_words(text)
     kept = tuple(shadow or ())
     return Part(digest=digest, norm=norm, values=tuple(values), shadow=kept, text=shown)
 
@@ -115,16 +115,16 @@ def test_arrays_tensors_and_pickles_are_compared_by_their_values():
     """Type and numbers of each, whatever the file around them."""
     array = np.arange(4, dtype=np.uint8)
     for name, content, path, kind in (
-        ("x.npz", packed(save=np.savez, a=array), "a.npy: array", "uint8"),
-        ("x.pt", packed(a=torch.arange(4.0)), "value['a']", "float32 tensor"),
-        ("x.pkl", pickle.dumps({"a": array}), "value['a']", "uint8"),
-        ("x.pkl.gz", gzip.compress(pickle.dumps({"a": array})), "value['a']", "uint8"),
+        ("x.npz", packed(save=np.savez, a=array), "a.npy: array", "uint8 array 4"),
+        ("x.pt", packed(a=torch.arange(4.0)), "value['a']", "float32 tensor 4"),
+        ("x.pkl", pickle.dumps({"a": array}), "value['a']", "uint8 array 4"),
+        ("x.pkl.gz", gzip.compress(pickle.dumps({"a": array})), "value['a']", "uint8 array 4"),
     ):
         found = items(name, content)
         assert found[path][0] == kind, name
         assert found[path][1].tolist() == [0, 1, 2, 3]
     parts = written_contents.parts_of(iter([("a", ("float32", np.float32([1.5])))]))
-    assert parts["a, type"][4] == "float32 1"
+    assert parts["a, type"][4] == "float32"
 
 
 def test_events_of_tensorboard_are_compared_by_name_and_step(tmp_path):
