@@ -200,7 +200,7 @@ TRACE = [
     {"schema": SCHEMA, "failure": "", "seeded": ["numpy"], "lines": {"a.py": [[1], [1, 2]]},
      "elsewhere": [{"what": "thread", "class": "C", "file": "a.py", "line": 1, "instead": ""}]},
     {"kind": "step", "name": "env", "at": [*_PLACE, [_PLACE]],
-     "parts": {"action": ["ab", 1.0, [1.0, "nan"], None]}},
+     "parts": {"action": ["ab", 1.0, [1.0, "nan"], None, "", "float32 array 2"]}},
     {"kind": "output", "name": "net", "at": None,
      "parts": {"types": ["cd", None, [], None, "x int"], "value": ["ef", 2.0, [1.0], [1.0, 2.0]]}},
     {"kind": "optimizer", "name": "Adam 1", "at": [*_PLACE, []],

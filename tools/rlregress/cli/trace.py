@@ -60,9 +60,9 @@ def diff(
 
     rlregress diff before.trace after.trace
 
-    Compares two traces, and prints where they differ first. A training may have ended in an error:
-    it is compared up to there, then the errors are. Exit code 0: equal to the bit or up to
-    rounding, 1: diverged, 2: a trace cannot be read.
+    Prints where two traces differ first. A training may have ended in an error: it is compared
+    up to there, then the errors are. Exit code 0: equal to the bit or up to rounding,
+    1: diverged, 2: a trace cannot be read.
     """
     raise typer.Exit(compared(old, new))
 

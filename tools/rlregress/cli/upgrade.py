@@ -78,10 +78,9 @@ def upgrade(
 
     rlregress upgrade stable-baselines3==2.8.0 stable-baselines3==2.9.2
 
-    Lists all that differs, traces trainings, loads old files, names culprits. What follows --
-    goes to --script. Also --no-old-files, --both-ways, and for --checkpoint --loader,
-    --observations, --environment. Exit code 0: unchanged and the like, 1: the new one is worse or
-    fails, 2: could not judge, 3: changed, inconclusive.
+    Lists what differs, traces trainings, names culprits. What follows -- goes to --script. Also
+    --no-old-files, --both-ways; --loader, --observations, --environment of a --checkpoint. Exit
+    code 0: unchanged and the like, 1: worse or fails, 2: could not judge, 3: changed.
     """
     check_inconclusive(inconclusive)
     if len(versions) > 2:

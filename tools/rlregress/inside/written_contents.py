@@ -33,7 +33,7 @@ COMPARED = {
     "text, JSON": "each line",
     "`*.csv`": "each row and column, with its quotes",
     "npy, npz": "each array: numbers, type and shape",
-    "zip, as of Stable-Baselines3": "each part, of whatever type",
+    "zip, as of a saved agent": "each part, of whatever type",
     "torch, pickle": "each value, once the process that wrote the file has loaded it",
     "TensorBoard": "each value, with its name and step",
     "gzip": "what is packed",
@@ -82,7 +82,7 @@ _UNSTEADY = re.compile(
 #: a cell of a table, with its quotes, and what ends it.
 _CELL = re.compile(r'((?:"(?:[^"]|"")*"|[^,\r\n])*)(,|\r?\n|\r|\Z)')
 #: parts of a file of Stable-Baselines3 that say where it was written.
-_SYSTEM = ("_stable_baselines3_version", "system_info.txt")
+_SYSTEM = re.compile(r"_\w+_version|system_info\.txt")
 #: lines longer than this are not searched for what is masked.
 _LONG = 20_000
 #: levels of archives in archives.
@@ -241,15 +241,15 @@ def _of_zip(content: bytes, depth: int) -> Iterator[Item]:
             yield from _of_torch(content)
             return
         for name in names:
-            if name in _SYSTEM:
+            if _SYSTEM.fullmatch(name):
                 continue
             inner = archive.read(name)
-            found = _of_sb3(inner) if name == "data" else items(name, inner, depth + 1)
+            found = _of_settings(inner) if name == "data" else items(name, inner, depth + 1)
             for where, leaf in found:
                 yield f"{name}: {where}", leaf
 
 
-def _of_sb3(content: bytes) -> Iterator[Item]:
+def _of_settings(content: bytes) -> Iterator[Item]:
     for name, value in json.loads(content).items():
         packed = value.get(":serialized:") if isinstance(value, dict) else None
         if packed is not None:

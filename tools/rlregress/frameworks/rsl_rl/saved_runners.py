@@ -67,9 +67,9 @@ def _load(algorithm: Mapping[str, Any], make_env: Callable[..., Any], folder: st
 
 
 def _acts(runner: Any) -> Dict[str, Any]:
-    shown = np.random.default_rng(0).normal(size=(8, runner.env.num_obs))
+    observations = np.random.default_rng(0).normal(size=(8, runner.env.num_obs))
     agent = training.trained(runner, 0, {})
-    return {"deterministic actions": agent.policy(shown), "values": agent.value(shown)}
+    return {"deterministic actions": agent.policy(observations), "values": agent.value(observations)}
 
 
 def _state(runner: Any) -> Iterator[Item]:

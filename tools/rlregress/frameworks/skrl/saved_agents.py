@@ -46,11 +46,11 @@ def _load(kind: str, make_env: Callable[..., Any], folder: str) -> Training:
 
 def _state(made: Training) -> Iterator[Item]:
     load, agent = type(made.agent).load, training.trained(made, 0, {})
-    shown = np.random.default_rng(0).normal(size=(8, 3))
+    observations = np.random.default_rng(0).normal(size=(8, 3))
     yield "parameters", dict(agent.parameters), load
     yield "preprocessors", _preprocessors(made), load
-    yield "deterministic actions", agent.policy(shown), load
-    yield "values", agent.value(shown), load
+    yield "deterministic actions", agent.policy(observations), load
+    yield "values", agent.value(observations), load
 
 
 def _preprocessors(made: Training) -> Dict[str, Any]:

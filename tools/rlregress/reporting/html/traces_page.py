@@ -85,8 +85,8 @@ def _values(traced: Traced) -> Table:
         if event is None:
             rows.append([side, "the trace has ended", "", ""])
             continue
-        shown = explain.value(event, first.part, bool(first.types))
-        rows.append([side, explain.event(event), first.part, shown])
+        observed = explain.value(event, first.part, bool(first.types))
+        rows.append([side, explain.event(event), first.part, observed])
     before = [["both, before", explain.event(event), "", ""] for event in first.before]
     return Table(("", "event", "what differs", "value"), before + rows)
 
