@@ -46,7 +46,7 @@ MASKED = (
     "durations such as `0.2 s`, dates, times of day, seconds since 1970",
     "temporary folders, the working directory, the folders of the packages, the host",
     "addresses, UUIDs, `pid 123`, numbers of lines of Python files",
-    "versions and system information in files of Stable-Baselines3, and dates in a zip",
+    "files `_..._version` and `system_info.txt` in a zip, and its dates",
     "progress bars, and warnings of Python and torch",
 )
 
