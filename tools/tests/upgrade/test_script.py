@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
@@ -23,6 +22,7 @@ from rlregress.upgrade import affected, cached_folders, cascade, sides
 from rlregress.upgrade.compared_trainings import Training, script_training
 from rlregress.upgrade.requested import parse
 from rlregress.upgrade.upgrade_options import Options
+from tools.tests.left_processes import processes_with
 
 from ..tracing.scripts import TRAINING, changed
 
@@ -277,11 +277,11 @@ def test_a_gate_that_is_ended_takes_its_trainings_with_it(tree, tmp_path):
         cached_folders.CACHE_VARIABLE: str(tmp_path / "cache"),
     }
     with subprocess.Popen(command, env=environment, cwd=tmp_path) as process:
-        _until(lambda: log.is_file() and len(log.read_text().split()) == 2)
+        # the recording of the other version waits until the log is free
+        _until(lambda: log.is_file() and log.read_text().split())
         process.terminate()
         assert process.wait(timeout=20) == 143
-    pids = [int(word) for word in log.read_text().split()]
-    _until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids))
+    _until(lambda: not processes_with(str(tmp_path / "cache")))
 
 
 def _until(condition, seconds=60):

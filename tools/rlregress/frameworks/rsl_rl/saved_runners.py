@@ -69,7 +69,8 @@ def _load(algorithm: Mapping[str, Any], make_env: Callable[..., Any], folder: st
 def _acts(runner: Any) -> Dict[str, Any]:
     observations = np.random.default_rng(0).normal(size=(8, runner.env.num_obs))
     agent = training.trained(runner, 0, {})
-    return {"deterministic actions": agent.policy(observations), "values": agent.value(observations)}
+    actions, values = agent.policy(observations), agent.value(observations)
+    return {"deterministic actions": actions, "values": values}
 
 
 def _state(runner: Any) -> Iterator[Item]:
