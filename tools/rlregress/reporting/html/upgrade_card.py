@@ -115,6 +115,7 @@ class _Change:
             names = upgrade_text.some([traced.name for traced in group], 3)
             first = group[0].comparison.first
             meaning = explain.divergence(first)[0].partition(": ")[2] if first else ""
+            meaning += f": {where}" if first and (where := explain.written(first)) else ""
             because = f" ({meaning})" if meaning else ""
             yield f"{names} {differs}{because}; {how}"
 
