@@ -47,8 +47,9 @@ def silent(_: str) -> None:
 def check() -> None:
     """Raise UserError unless the cache can be written: before anything is measured for it."""
     try:
-        cache().mkdir(parents=True, exist_ok=True)
-        with NamedTemporaryFile(dir=cache(), prefix=".writable-"):
+        # where there is none yet, none is made
+        folder = next(path for path in (cache(), *cache().parents) if path.exists())
+        with NamedTemporaryFile(dir=folder, prefix=".writable-"):
             pass
     except OSError as error:
         raise UserError(cache_not_written(error)) from None

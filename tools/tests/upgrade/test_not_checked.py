@@ -147,7 +147,7 @@ def test_a_script_is_answered_before_details_are_probed(tmp_path, monkeypatch):
         order.append("script")
         return None, _executed("stable_baselines3/sac/sac.py")
 
-    def fingerprint(side: Side, kept: Path, adapter: Adapter, details: object) -> Fingerprint:
+    def fingerprint(side: Side, kept: Path, *_: object) -> Fingerprint:
         order.append(kept.stem)
         raise UserError("enough")
 

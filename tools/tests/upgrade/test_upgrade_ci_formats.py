@@ -12,7 +12,7 @@ import pytest
 
 from rlregress.cli import upgrade as upgrade_command
 from rlregress.model.differences import DOCUMENTED, VIOLATED
-from rlregress.reporting import ci_formats, upgrade_findings
+from rlregress.reporting import ci_formats, screen, upgrade_findings
 from rlregress.reporting.upgrade_findings import ERROR, NOTICE, WARNING, Finding, PinnedRepository
 from rlregress.upgrade.upgrade_options import Options
 
@@ -188,5 +188,5 @@ def test_the_last_lines_say_what_to_do_next(monkeypatch, tmp_path, in_brief):
         report, *following, verdict = lines[first:]
         assert report == "report: report/upgrade.html"
         assert following[0] == f"next: {step}"
-        assert all(line.startswith("next: ") for line in following)
+        assert sum(line.startswith("next: ") for line in following) <= screen.STEPS
         assert verdict.startswith("verdict ")

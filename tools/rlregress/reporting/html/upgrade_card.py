@@ -227,7 +227,7 @@ def _accepted(entries: Iterable[Entry]) -> list[str]:
 
 def _not_checked(entries: Iterable[Entry]) -> list[str]:
     """What nothing executed and compared: what may matter most, and how much more there is."""
-    own = [entry for entry in entries if entry.state in model.UNCHECKED]
+    own = [entry for entry in entries if entry.state in model.INCOMPLETE]
     # what ran in part is more likely to be used than what never did
     own.sort(key=lambda entry: (_KINDS.index(entry.kind), not entry.by))
     return pages.first([_unchecked(entry) for entry in own], _UNCHECKED)
