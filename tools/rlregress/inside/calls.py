@@ -34,7 +34,15 @@ import types
 from typing import Any, Callable, Collection, Dict, List, Optional, Sequence, Set, Tuple
 
 from rlregress import source
-from rlregress.inside import batch, bindings, events, swap, trace_worker, written_by_calls
+from rlregress.inside import (
+    batch,
+    bindings,
+    events,
+    leaves,
+    swap,
+    trace_worker,
+    written_by_calls,
+)
 from rlregress.inside.copies import NoCopy
 from rlregress.inside.handed_locals import NamesRead, names_read
 from rlregress.inside.methods import Defaults, Misfit
@@ -207,14 +215,14 @@ def _kind(value: Any, inside: bool = False) -> Any:
     kind = type(value).__qualname__
     if value is None or isinstance(value, (bool, str)):
         return kind, value
+    # a batch has a shape and a type as well, but what it holds tells more
+    if leaves.is_batch(value) and not inside:
+        keys = sorted(value.keys(), key=str)[:_PARTS]
+        return kind, *((str(key), _kind(value.get(key), True)) for key in keys)
     if hasattr(type(value), "dtype") and hasattr(type(value), "shape"):
         return kind, str(value.dtype), tuple(min(int(size), 2) for size in value.shape)
     if inside:
         return kind
-    if hasattr(type(value), "batch_size") and hasattr(type(value), "keys"):
-        return kind, *(
-            (str(key), _kind(value.get(key), True)) for key in list(value.keys())[:_PARTS]
-        )
     if isinstance(value, (list, tuple)):
         return kind, min(len(value), 2), *(_kind(item, True) for item in value[:_PARTS])
     if isinstance(value, dict):
@@ -479,7 +487,7 @@ def _all_read(code: types.CodeType, arguments: Dict[str, Any]) -> Set[str]:
     With those of methods and properties that it names, of its arguments and of what these hold, and
     of modules that it calls.
     """
-    from rlregress.inside import leaves, values_read
+    from rlregress.inside import values_read
 
     names = values_read.names_read(code)
     objects = list(arguments.values())
