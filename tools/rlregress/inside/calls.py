@@ -71,7 +71,8 @@ class Capture:
         functions: file below its root, and qualified name.
         examine: called in a child of this process with the function, its frame, whose arguments are
             as they were given, CPU seconds, and paths through it that need no further call; returns
-            what is to be known of the call, with its ``path``; ``known``: it is such a path.
+            what is to be known of the call, with its ``path``; ``known``: it is such a path;
+            ``raises``: the old code raises on its arguments.
         seconds: of CPU time for the first call of each; later ones get a part of it.
 
     Attributes:
@@ -120,11 +121,13 @@ class Capture:
             except Exception as error:  # the training goes on, whatever happens here
                 found = {"why": f"no process could be made for it: {error}"}
             captured.copies += 1
+            # what one call raises on its arguments, others need not
+            raises = found.pop("raises", False)
             if not found.pop("known", False):
-                captured.examined += 1
+                captured.examined += not raises
                 paths.add(found.pop("path", ""))
                 self.found.append({"file": function[0], "name": function[1], **found})
-            if "why" in found or "differs" in found:
+            if "differs" in found or ("why" in found and not raises):
                 self._known[id(code)] = None
         if captured.is_enough():
             self._known[id(code)] = None

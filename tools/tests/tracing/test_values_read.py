@@ -299,6 +299,17 @@ def test_batches_are_captured_by_their_entries(modes):
     assert any("differs" in found for found in capture.found)
 
 
+def test_a_call_that_raises_keeps_no_other_from_being_repeated(modes):
+    """The first call that runs is repeated, after twenty that raise."""
+    module, captured = modes
+    with captured("padded", '"x"', '"mask"') as capture:
+        for _ in range(20):
+            with pytest.raises(KeyError):
+                module.padded({})
+        module.padded({"x": torch.ones(2), "mask": torch.zeros(2)})
+    assert "differs" in capture.found[-1]
+
+
 def test_mutants_are_called_with_what_their_original_reads_changed(modes):
     """A mutant that drops an attribute of 1 differs once the attribute is changed."""
     module, captured = modes
