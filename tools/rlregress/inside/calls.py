@@ -34,7 +34,15 @@ import types
 from typing import Any, Callable, Collection, Dict, List, Optional, Sequence, Set, Tuple
 
 from rlregress import source
-from rlregress.inside import batch, bindings, events, swap, trace_worker, written_by_calls
+from rlregress.inside import (
+    batch,
+    bindings,
+    events,
+    leaves,
+    swap,
+    trace_worker,
+    written_by_calls,
+)
 from rlregress.inside.copies import NoCopy
 from rlregress.inside.handed_locals import NamesRead, names_read
 from rlregress.inside.methods import Defaults, Misfit
@@ -63,7 +71,8 @@ class Capture:
         functions: file below its root, and qualified name.
         examine: called in a child of this process with the function, its frame, whose arguments are
             as they were given, CPU seconds, and paths through it that need no further call; returns
-            what is to be known of the call, with its ``path``; ``known``: it is such a path.
+            what is to be known of the call, with its ``path``; ``known``: it is such a path;
+            ``raises``: the old code raises on its arguments.
         seconds: of CPU time for the first call of each; later ones get a part of it.
 
     Attributes:
@@ -112,11 +121,13 @@ class Capture:
             except Exception as error:  # the training goes on, whatever happens here
                 found = {"why": f"no process could be made for it: {error}"}
             captured.copies += 1
+            # what one call raises on its arguments, others need not
+            raises = found.pop("raises", False)
             if not found.pop("known", False):
-                captured.examined += 1
+                captured.examined += not raises
                 paths.add(found.pop("path", ""))
                 self.found.append({"file": function[0], "name": function[1], **found})
-            if "why" in found or "differs" in found:
+            if "differs" in found or ("why" in found and not raises):
                 self._known[id(code)] = None
         if captured.is_enough():
             self._known[id(code)] = None
@@ -207,14 +218,14 @@ def _kind(value: Any, inside: bool = False) -> Any:
     kind = type(value).__qualname__
     if value is None or isinstance(value, (bool, str)):
         return kind, value
+    # a batch has a shape and a type as well, but what it holds tells more
+    if leaves.is_batch(value) and not inside:
+        keys = sorted(value.keys(), key=str)[:_PARTS]
+        return kind, *((str(key), _kind(value.get(key), True)) for key in keys)
     if hasattr(type(value), "dtype") and hasattr(type(value), "shape"):
         return kind, str(value.dtype), tuple(min(int(size), 2) for size in value.shape)
     if inside:
         return kind
-    if hasattr(type(value), "batch_size") and hasattr(type(value), "keys"):
-        return kind, *(
-            (str(key), _kind(value.get(key), True)) for key in list(value.keys())[:_PARTS]
-        )
     if isinstance(value, (list, tuple)):
         return kind, min(len(value), 2), *(_kind(item, True) for item in value[:_PARTS])
     if isinstance(value, dict):
@@ -479,7 +490,7 @@ def _all_read(code: types.CodeType, arguments: Dict[str, Any]) -> Set[str]:
     With those of methods and properties that it names, of its arguments and of what these hold, and
     of modules that it calls.
     """
-    from rlregress.inside import leaves, values_read
+    from rlregress.inside import values_read
 
     names = values_read.names_read(code)
     objects = list(arguments.values())

@@ -230,7 +230,8 @@ class Call:
             How many repetitions were the ``same``, ``close`` and ``skipped``; how many of the first
             two ``touched`` the statements that differ; ``differs``: the smallest argument for which
             they differ; ``given``: on those that a training gave; ``why`` nothing could be
-            compared. ``path``: the statements that differ and ran; ``known``: it is a known path.
+            compared; ``raises``: as the old code raises on the given arguments. ``path``: the
+            statements that differ and ran; ``known``: it is a known path.
         """
         counts: Dict[str, Any] = {SAME: 0, CLOSE: 0, "skipped": 0, "touched": 0}
         begun = time.process_time()
@@ -242,6 +243,7 @@ class Call:
                 return {
                     **counts,
                     "why": f"the old code raises {old.error_text} on the given arguments",
+                    "raises": not old.refused,
                 }
             again = self._run(self.old)
             self._again = again.values

@@ -248,47 +248,83 @@ def stepped(batch, masks=None):
     if batch.sum() > 3:
         return batch * 2.0
     return batch * 3.0
+
+
+def padded(batch):
+    return batch["x"] * batch.get("mask", 1.0)
+
+
+def scaled(held, x):
+    return x * held.factor
 """
 
 
 @pytest.fixture
-def stepped(tmp_path, monkeypatch):
-    """A function that works in several ways, and what is captured of it where one is faulty."""
+def modes(tmp_path, monkeypatch):
+    """Functions that work in several ways, and what is captured of one with a fault in it."""
     name = f"modes_{tmp_path.name}"
     (tmp_path / f"{name}.py").write_text(MODES)
     monkeypatch.syspath_prepend(str(tmp_path))
     module = importlib.import_module(name)
 
-    def captured(old, new):
-        changes = [
-            {"file": f"{name}.py", "functions": ["stepped"], "text": MODES.replace(old, new)}
-        ]
+    def captured(function, old, new, mutant=False):
+        changes = [{"file": f"{name}.py", "functions": [function], "text": MODES.replace(old, new)}]
         root = str(tmp_path / f"{name}.py")
-        return Capture(Places([root]), [(f"{name}.py", "stepped")],
-                       _Examiner(changes, {}, [root]), 0.5)  # fmt: skip
+        return Capture(Places([root]), [(f"{name}.py", function)],
+                       _Examiner(changes, {}, [root], mutant), 0.5)  # fmt: skip
 
-    yield module.stepped, captured
+    yield module, captured
     sys.modules.pop(name)
     sys.settrace(None)
 
 
-def test_each_way_in_which_a_function_is_called_is_captured(stepped):
+def test_each_way_in_which_a_function_is_called_is_captured(modes):
     """Padded sequences that come long after single steps are repeated, too."""
-    function, captured = stepped
-    with captured("batch * 2.0", "batch * 2.5") as capture:
+    module, captured = modes
+    with captured("stepped", "batch * 2.0", "batch * 2.5") as capture:
         for _ in range(30):
-            function(torch.ones(1))
-        function(torch.ones(4, 1), torch.ones(4, 1))
+            module.stepped(torch.ones(1))
+        module.stepped(torch.ones(4, 1), torch.ones(4, 1))
     assert any("differs" in found for found in capture.found)
 
 
-def test_another_path_through_the_lines_is_captured(stepped):
+def test_batches_are_captured_by_their_entries(modes):
+    """A batch with a mask that comes long after others of its size is repeated, too."""
+    made = pytest.importorskip("tensordict").TensorDict
+    module, captured = modes
+    with captured("padded", '"mask", 1.0', '"masks", 1.0') as capture:
+        for _ in range(30):
+            module.padded(made({"x": torch.ones(4)}, [4]))
+        module.padded(made({"x": torch.ones(4), "mask": torch.zeros(4)}, [4]))
+    assert any("differs" in found for found in capture.found)
+
+
+def test_a_call_that_raises_keeps_no_other_from_being_repeated(modes):
+    """The first call that runs is repeated, after twenty that raise."""
+    module, captured = modes
+    with captured("padded", '"x"', '"mask"') as capture:
+        for _ in range(20):
+            with pytest.raises(KeyError):
+                module.padded({})
+        module.padded({"x": torch.ones(2), "mask": torch.zeros(2)})
+    assert "differs" in capture.found[-1]
+
+
+def test_mutants_are_called_with_what_their_original_reads_changed(modes):
+    """A mutant that drops an attribute of 1 differs once the attribute is changed."""
+    module, captured = modes
+    with captured("scaled", "x * held.factor", "x", mutant=True) as capture:
+        module.scaled(Options(), torch.ones(2))
+    assert [found["differs"]["arguments"].split()[0] for found in capture.found] == ["held.factor"]
+
+
+def test_another_path_through_the_lines_is_captured(modes):
     """The second call with arguments of one kind is repeated if it goes another way."""
-    function, captured = stepped
+    module, captured = modes
     for way, count in ((3.0, 2), (1.0, 1)):
-        with captured("batch.sum() > 3", "not batch.sum() <= 3") as capture:
+        with captured("stepped", "batch.sum() > 3", "not batch.sum() <= 3") as capture:
             for factor in (1.0, way):
-                function(torch.full((4,), factor / 2), torch.ones(4))
+                module.stepped(torch.full((4,), factor / 2), torch.ones(4))
         assert len(capture.found) == count
 
 
