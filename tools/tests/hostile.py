@@ -202,9 +202,10 @@ TRACE = [
     {"kind": "step", "name": "env", "at": [*_PLACE, [_PLACE]],
      "parts": {"action": ["ab", 1.0, [1.0, "nan"], None, "", "float32 array 2"]}},
     {"kind": "output", "name": "net", "at": None,
-     "parts": {"types": ["cd", None, [], None, "x int"], "value": ["ef", 2.0, [1.0], [1.0, 2.0]]}},
+     "parts": {"types": ["cd", None, [], None, "x int", ""],
+               "value": ["ef", 2.0, [1.0], [1.0, 2.0], "", "float64 array 5"]}},
     {"kind": "optimizer", "name": "Adam 1", "at": [*_PLACE, []],
-     "parts": {"parameters": ["ab", 1.0, [1.0], [1.0, 2.0]]}},
+     "parts": {"parameters": ["ab", 1.0, [1.0], [1.0, 2.0], "", "float32 tensor 5"]}},
 ]  # fmt: skip
 
 

@@ -205,7 +205,9 @@ def _work(job: Job, attempt: Attempt, pinned: bool) -> None:
             _stop(process)
             raise
     if code < 0 and code not in _CRASHES:
-        by, superseded = -code, attempt.lease.lost
+        # the supervisor dies of it that is killed before it has begun
+        by = signal.SIGKILL if -code == process_tree.KILL_TREE else -code
+        superseded = attempt.lease.lost
         name = signal.Signals(by).name if by in set(signal.Signals) else f"signal {by}"
         why = (
             "another attempt took it over"
