@@ -33,6 +33,8 @@ import traceback
 import types
 from typing import Any, Callable, Collection, Dict, List, Optional, Sequence, Set, Tuple
 
+import torch
+
 from rlregress import source
 from rlregress.inside import (
     batch,
@@ -205,7 +207,7 @@ def _release(frame: Any, event: str, _: Any) -> Any:
 
 
 def _signature(frame: Any) -> Tuple[Any, ...]:
-    """Types, shapes and flags of the arguments of a call, and flags of its objects."""
+    """Types, shapes, devices and flags of the arguments of a call, and those of its objects."""
     held = frame.f_locals
     try:
         return tuple(_kind(held[name]) for name in _parameters(frame.f_code) if name in held)
@@ -223,7 +225,8 @@ def _kind(value: Any, inside: bool = False) -> Any:
         keys = sorted(value.keys(), key=str)[:_PARTS]
         return kind, *((str(key), _kind(value.get(key), True)) for key in keys)
     if hasattr(type(value), "dtype") and hasattr(type(value), "shape"):
-        return kind, str(value.dtype), tuple(min(int(size), 2) for size in value.shape)
+        sizes = tuple(min(int(size), 2) for size in value.shape)
+        return kind, str(value.dtype), str(getattr(value, "device", "")), sizes
     if inside:
         return kind
     if isinstance(value, (list, tuple)):
@@ -231,7 +234,7 @@ def _kind(value: Any, inside: bool = False) -> Any:
     if isinstance(value, dict):
         return kind, *((str(key), _kind(value[key], True)) for key in list(value)[:_PARTS])
     flags = getattr(value, "__dict__", {}).items()
-    return kind, *((name, flag) for name, flag in flags if isinstance(flag, bool))
+    return kind, *((name, flag) for name, flag in flags if isinstance(flag, (bool, torch.device)))
 
 
 _RESUMED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
@@ -277,7 +280,7 @@ class _Examiner:
     def __call__(
         self, function: _Function, frame: Any, seconds: float, paths: Collection[str]
     ) -> Dict[str, Any]:
-        # torch is imported by now, and only where something is captured
+        # only where something is captured
         from rlregress.inside import perturbed, values_read
         from rlregress.inside.repeat import Call
 

@@ -299,15 +299,24 @@ def test_batches_are_captured_by_their_entries(modes):
     assert any("differs" in found for found in capture.found)
 
 
-def test_a_call_that_raises_keeps_no_other_from_being_repeated(modes):
-    """The first call that runs is repeated, after twenty that raise."""
+def test_calls_that_raise_keep_no_other_from_being_repeated(modes):
+    """The first call on a device with numbers is repeated, after 30 that raise without."""
     module, captured = modes
-    with captured("padded", '"x"', '"mask"') as capture:
-        for _ in range(20):
-            with pytest.raises(KeyError):
-                module.padded({})
-        module.padded({"x": torch.ones(2), "mask": torch.zeros(2)})
+    with captured("stepped", "batch * 2.0", "batch * 2.5") as capture:
+        for _ in range(30):
+            with pytest.raises((RuntimeError, NotImplementedError)):
+                module.stepped(torch.ones(4, device="meta"), torch.ones(1))
+        module.stepped(torch.ones(4), torch.ones(1))
     assert "differs" in capture.found[-1]
+
+
+def test_objects_on_another_device_are_of_another_kind(modes):
+    """The first call with an object on another device is repeated, whatever its path."""
+    module, captured = modes
+    with captured("scaled", "x * held.factor", "held.factor * x") as capture:
+        for device in ("cpu", "meta"):
+            module.scaled(SimpleNamespace(factor=1.0, device=torch.device(device)), torch.ones(2))
+    assert len(capture.found) == 2
 
 
 def test_mutants_are_called_with_what_their_original_reads_changed(modes):
