@@ -234,6 +234,7 @@ def endless(text):
     return text.rstrip() + "\nwhile True:\n    main()\n"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("old", "new", "word"),
     [("** 2", "** (1 + 1)", "equal"), (".mean()", ".mean() * 2", "diverged")],
