@@ -145,36 +145,26 @@ def unused(
         compared: folders of the compared packages, in the old version.
     """
     try:
-        return _unused(names, script, found, imported, compared)
+        own = [script.parent / file for file in found.files]
+        texts = [path.read_bytes() for path in own]
+        if found.unread or any(_puts_names_together(ast.parse(text)) for text in texts):
+            return frozenset()
+        settings = [p for p in script.parent.iterdir() if p.suffix in _SETTINGS and p.is_file()]
+        texts += [path.read_bytes() for path in settings if path.stat().st_size < _LARGEST]
+        roots = {Path(folder) for folder in compared}
+        modules = [root.stem.encode() for root in roots]
+        for folder in {Path(place) for place in imported} - {*own}:
+            if folder.name not in {root.name for root in roots}:
+                files = [path.read_bytes() for path in below(folder) if path.suffix == ".py"]
+                foreign = _INSTALLED & {*folder.parts}
+                if not foreign or any(module in text for text in files for module in modules):
+                    texts += files
+        heirs = _heirs(path for root in roots for path in below(root) if path.suffix == ".py")
+        written = set(_WORD.findall(b"\n".join(texts)))
+        every = {name: _words(name, heirs) for name in names}
+        return frozenset(name for name, words in every.items() if words and not words & written)
     except (OSError, *UNREADABLE):
         return frozenset()
-
-
-def _unused(
-    names: Iterable[str],
-    script: Path,
-    found: ScriptNames,
-    imported: Iterable[str],
-    compared: Iterable[str],
-) -> frozenset[str]:
-    own = [script.parent / file for file in found.files]
-    texts = [path.read_bytes() for path in own]
-    if found.unread or any(_puts_names_together(ast.parse(text)) for text in texts):
-        return frozenset()
-    settings = [p for p in script.parent.iterdir() if p.suffix in _SETTINGS and p.is_file()]
-    texts += [path.read_bytes() for path in settings if path.stat().st_size < _LARGEST]
-    roots = {Path(folder) for folder in compared}
-    modules = [root.stem.encode() for root in roots]
-    for folder in {Path(place) for place in imported} - {*own}:
-        if folder.name not in {root.name for root in roots}:
-            files = [path.read_bytes() for path in below(folder) if path.suffix == ".py"]
-            foreign = _INSTALLED & {*folder.parts}
-            if not foreign or any(module in text for text in files for module in modules):
-                texts += files
-    heirs = _heirs(path for root in roots for path in below(root) if path.suffix == ".py")
-    written = set(_WORD.findall(b"\n".join(texts)))
-    every = {name: _words(name, heirs) for name in names}
-    return frozenset(name for name, words in every.items() if words and not words & written)
 
 
 def _words(name: str, heirs: Mapping[str, set[str]]) -> set[bytes]:
