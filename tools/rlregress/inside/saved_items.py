@@ -52,7 +52,7 @@ def _items(name: str, value: Any, depth: int) -> Iterator[Tuple[str, str, List[A
 def _size(value: Any) -> List[Any]:
     if not leaves.is_array(value) or isinstance(value, np.ndarray) and value.dtype.kind != "f":
         return []
-    _, norm, first, projections = events.parts_of([events.as_array(value)])
+    _, norm, first, projections = events.parts_of([events.as_array(value)])[:4]
     return [norm, *(projections or first)]
 
 

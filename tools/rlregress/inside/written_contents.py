@@ -366,6 +366,6 @@ def _of_words(text: str) -> Any:
     """Return a part that is words, with the numbers in them: they may round."""
     digest = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
     numbers = [float(number) for number in _NUMBERS.findall(text[:_LONG])]
-    _, norm, values, shadow = events.parts_of([np.array(numbers)])
+    _, norm, values, shadow = events.parts_of([np.array(numbers)])[:4]
     excerpt = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
-    return [digest, norm if numbers else None, values, shadow, excerpt]
+    return [digest, norm if numbers else None, values, shadow, excerpt, ""]
