@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from rlregress import source
+from rlregress import progress, source
 from rlregress.faults import mutation
 from rlregress.frameworks.base import Adapter
 from rlregress.model.code import REMOVED
@@ -104,6 +104,7 @@ def seed(
             for name in result.trainings[begin:end]
         ]
         jobs = [_job(trainings[name], seeded[n].fault, n) for n, name in left]
+        progress.begin("recording trainings with faults", len(jobs))
         after = record(jobs)
         for (n, name), job in zip(left, jobs, strict=True):
             if not seeded[n].detected_by and not seeded[n].misfit:
