@@ -28,7 +28,7 @@ _QUIET = 15.0
 #: parts of a stage after which its own pace counts: the first begin with imports.
 _FIRST = 4
 #: stored seconds that have to be measured here before the time left is reported.
-_ENOUGH = 5.0
+_ENOUGH = 1.0
 
 Seconds = Annotated[float, Field(gt=0)]
 

@@ -403,6 +403,7 @@ def _compared(
         frameworks=tuple(of_frameworks),
         physics=tuple(moved),
         script=of_script,
+        file=options.checkpoint.name if options.checkpoint is not None else "",
         other_packages=tuple(of_others),
         pinned=pair.pinned,
         min_coverage=coverage_,

@@ -20,6 +20,7 @@ from rlregress.model.code import REMOVED
 from rlregress.model.fault_results import Mutant, Seeded
 from rlregress.model.recorded_traces import Trace
 from rlregress.model.upgrade_result import Calls, MutationTest, PieceExecution
+from rlregress.tracing.child_processes import note_cut
 from rlregress.tracing.recording_processes import current
 from rlregress.tracing.trace_comparison import compare
 from rlregress.upgrade import cached_folders, compared_trainings, direct_calls
@@ -107,7 +108,9 @@ def seed(
         progress.begin("recording trainings with faults", len(jobs))
         after = record(jobs)
         for (n, name), job in zip(left, jobs, strict=True):
-            if not seeded[n].detected_by and not seeded[n].misfit:
+            if job.name not in after:
+                note_cut("recordings of trainings with faults: these faults count as not detected")
+            elif not seeded[n].detected_by and not seeded[n].misfit:
                 seeded[n] = _tried(seeded[n], name, traces[name], after[job.name])
         detected = sum(bool(result.detected_by) for result in seeded.values())
         say(f"{detected} of {len(seeded)} faults seen, each in at most {min(end, most)} trainings")
