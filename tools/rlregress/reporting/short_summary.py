@@ -56,11 +56,9 @@ def _of(cards: Sequence[Card], several: bool, name: str) -> list[str]:
 def _line(title: str, sentences: Sequence[str]) -> str:
     """As many whole sentences as have room, one at least, and how many more there are."""
     texts = [" ".join(text.split()).rstrip(".") for text in sentences]
-    room = len(texts)
-    while (
-        room > 1
-        and len(f"{title}: {'; '.join(texts[:room])}; and {len(texts) - room} more.") > _MOST
-    ):
-        room -= 1
-    rest = [f"and {len(texts) - room} more"] if room < len(texts) else []
-    return f"{title}: {'; '.join([*texts[:room], *rest]) or 'nothing'}."
+    for room in range(len(texts), 0, -1):
+        rest = [f"and {len(texts) - room} more"] if room < len(texts) else []
+        line = f"{title}: {'; '.join([*texts[:room], *rest])}."
+        if len(line) <= _MOST or room == 1:
+            return line
+    return f"{title}: nothing."

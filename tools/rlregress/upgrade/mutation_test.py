@@ -109,7 +109,9 @@ def seed(
         after = record(jobs)
         for (n, name), job in zip(left, jobs, strict=True):
             if job.name not in after:
-                note_cut("recordings of trainings with faults: these faults count as not detected")
+                # neither detected nor missed
+                cut = note_cut("recordings of trainings with faults")
+                seeded[n] = replace(seeded[n], misfit=cut)
             elif not seeded[n].detected_by and not seeded[n].misfit:
                 seeded[n] = _tried(seeded[n], name, traces[name], after[job.name])
         detected = sum(bool(result.detected_by) for result in seeded.values())

@@ -259,7 +259,8 @@ def causes_of(
     if parted and differing:
         of = "a training differ" if len(parted) == 1 else f"{len(parted)} trainings differ"
         options.say(f"looking for the functions that make {of}")
-    progress.begin(expected_stages.CULPRITS)
+    if parted:
+        progress.begin(expected_stages.CULPRITS)
     found = culprit_search.causes(
         parted,
         by_name,
