@@ -33,7 +33,7 @@ with progress.kept_alive(print) as say:
 def clock(monkeypatch):
     """The time in seconds, which tests move; a part of each stage takes a stored second."""
     now = [0.0]
-    stored = Durations(1.0, 1.0, 2.0, {name: 1.0 for name in ("one", "two", "three")})
+    stored = Durations(1.0, 1.0, 2.0, dict.fromkeys(("one", "two", "three"), 1.0))
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
     monkeypatch.setattr(progress, "stored_durations", lambda: stored)
     return now

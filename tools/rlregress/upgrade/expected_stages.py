@@ -28,8 +28,9 @@ _RUN_CHANGED = 0.5
 _MANY = 5
 #: turns of a search for culprits, each in a process of its own.
 _TURNS = 3
-#: times as long as a script takes, its calls are captured and repeated.
-_CALLED = 3
+#: times as long as a script takes when all that it executes is noted: it is recorded again without
+#: that; its calls are captured and repeated.
+_AGAIN, _CALLED = 0.7, 3.0
 #: trainings that stand for all that diverge at the same place, at most.
 _STAND_FOR_ALL = 8
 
@@ -75,7 +76,7 @@ def of_trainings(frameworks: Iterable[tuple[int, int, bool]], options: Options) 
         recorded = recorded if differing or options.every else 0
         stand = min(recorded, _STAND_FOR_ALL) if differs or differing >= _MANY else 0
         stages += [
-            Stage(SELECTION, 0 if options.every else trainings, at_once, starts=2),
+            Stage(SELECTION, 0 if options.every else trainings, at_once),
             Stage(RECORDING, 2 * recorded, at_once, both),
             Stage(REPETITION, 2 * stand, at_once, both),
             Stage(CULPRITS, count_reverted(stand, differing), at_once, starts=_TURNS),
@@ -93,8 +94,8 @@ def of_script(seconds: float, differing: int, differs: bool, options: Options) -
     """
     at_once, reverted = options.at_once, count_reverted(1, differing)
     return [
-        Stage(REPETITION, 2 * differs, at_once, seconds=seconds),
-        Stage(CULPRITS, differs * reverted, at_once, seconds=seconds),
+        Stage(REPETITION, 2 * differs, at_once, seconds=_AGAIN * seconds),
+        Stage(CULPRITS, differs * reverted, at_once, seconds=_AGAIN * seconds),
         Stage(CALLS, bool(differing), seconds=_CALLED * seconds),
         *of_details([catalogue.all_details()], options),
     ]
