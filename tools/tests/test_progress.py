@@ -1,4 +1,4 @@
-"""How far a command is: in place on a terminal, a line a minute elsewhere, with all that follows."""
+"""How far a command is: in place on a terminal, a line a minute elsewhere."""
 
 from __future__ import annotations
 
