@@ -1,112 +1,316 @@
-"""How much of something long is done, how long the rest may take, and that it goes on.
+"""How far a command is, and how long the rest may take.
 
-Every ten seconds where somebody looks on, once a minute in a file or a pipe.
+A command names its stages, and how many parts it expects of each. ``baselines/durations.toml`` has
+seconds of a part; what this machine has taken so far corrects them. A terminal shows one line, in
+place. Elsewhere there is a line a minute, and one where a stage begins after a silence.
 """
 
 from __future__ import annotations
 
+import functools
+import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Annotated, TextIO
+
+from pydantic import Field
+
+from rlregress import datafiles, suite
 
 #: seconds between two lines, on a terminal and elsewhere.
-ON_TERMINAL, ELSEWHERE = 10.0, 60.0
-#: parts after which the time that is left can be told: the first begin with imports.
+ON_TERMINAL, ELSEWHERE = 1.0, 60.0
+#: seconds of silence after which a stage that begins is named.
+_QUIET = 15.0
+#: parts of a stage after which its own pace counts: the first begin with imports.
 _FIRST = 4
+#: stored seconds that have to be measured here before the time left is reported.
+_ENOUGH = 1.0
+
+Seconds = Annotated[float, Field(gt=0)]
 
 
-class Pace:
-    """When the next line is due; one thread at a time."""
+@dataclass(frozen=True)
+class Durations:
+    """Stored seconds: of a test of each tier, of a start, and of a part of each stage."""
 
-    def __init__(self) -> None:
-        self.begun = self._reported = time.monotonic()
-        self._patience = ON_TERMINAL if sys.stdout.isatty() else ELSEWHERE
+    unit: Seconds
+    behavior: Seconds
+    start: Seconds
+    stages: Mapping[str, Seconds]
 
-    def due(self) -> bool:
-        """Whether a line is due now; the next one then is so much later."""
-        now = time.monotonic()
-        if now - self._reported < self._patience:
-            return False
-        self._reported = now
-        return True
+    def of_test(self, tier: str) -> float:
+        """Seconds of a test of a tier."""
+        return {"unit": self.unit, "behavior": self.behavior}[tier]
 
 
-class Progress:
-    """Counts what is done; safe to be told from several threads.
+@functools.cache
+def stored_durations() -> Durations:
+    """What ``baselines/durations.toml`` holds; UserError if it is damaged."""
+    durations: Durations = datafiles.read(suite.baselines() / "durations.toml", Durations)
+    return durations
 
-    Args:
-        total: how many parts there are.
-        say: is given the lines.
-        what: the parts, in words.
-        first: so many have to be done before the time that is left is told.
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage of a command.
+
+    Attributes:
+        parts: how many there are, or are expected.
+        at_once: how many of them run at a time.
+        starts: how often a process starts, one after the other, that imports a framework.
+        seconds: of a part, if it was measured here; None: as stored.
     """
 
-    def __init__(
-        self, total: int, say: Callable[[str], None], what: str, first: int = _FIRST
-    ) -> None:
-        self._total, self._say, self._what, self._first = total, say, what, first
-        self._done = 0
-        # when the first part was done: what was before it, such as imports, is not repeated
-        self._first_done, self._at_first = 0.0, 0
-        self._pace = Pace()
+    name: str
+    parts: float = 1.0
+    at_once: int = 1
+    starts: float = 1.0
+    seconds: float | None = None
+
+    @property
+    def stored(self) -> float | None:
+        """Stored seconds of the whole stage; None: nothing is stored."""
+        durations = stored_durations()
+        seconds = durations.stages.get(self.name)
+        return None if seconds is None else seconds * self._rounds + durations.start * self.starts
+
+    def expected(self, slowness: float) -> float | None:
+        """Seconds of the whole stage on a machine so many times slower; None: not known."""
+        if self.seconds is not None:
+            return self.seconds * self._rounds
+        return None if self.stored is None else self.stored * slowness
+
+    @property
+    def _rounds(self) -> float:
+        return self.parts / max(min(self.at_once, self.parts), 1.0)
+
+
+class Estimate:
+    """What a command has done, and what is expected to follow; safe for several threads."""
+
+    def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._following: list[Stage] = []
+        #: seconds here, and as stored, of what was measured of the stages that have ended
+        self._measured = (0.0, 0.0)
+        self._enter(Stage(""), counted=False)
+        self.begun = self._last
+
+    def _enter(self, stage: Stage, counted: bool) -> None:
+        self._stage, self._counted, self._done = stage, counted, 0.0
+        self._last = self._stage_begun = time.monotonic()
+        # when its first parts were done: what was before, such as imports, is not repeated
+        self._first, self._at_first = self._last, 0.0
+
+    @property
+    def stage(self) -> str:
+        """The name of the stage that goes on."""
+        return self._stage.name
+
+    def expect(self, stages: Sequence[Stage]) -> None:
+        """Expect these stages, in this order, in place of those that were expected."""
+        with self._lock:
+            self._following = [stage for stage in stages if stage.parts]
+
+    def change(self, name: str, parts: float, seconds: float | None = None) -> None:
+        """Expect so many parts of the next stage of this name; see ``Stage``."""
+        with self._lock:
+            self._following = [
+                replace(stage, parts=parts, seconds=seconds) if stage.name == name else stage
+                for stage in self._following
+            ]
+
+    def restart(self) -> None:
+        """Note that the time so far was another stage's, which ran in place of the present one."""
+        with self._lock:
+            self._last = self._stage_begun = time.monotonic()
+
+    def begin(self, name: str, parts: int = 0) -> None:
+        """Begin a stage; those that were expected before it are over.
+
+        Args:
+            parts: how many there are; 0: as many as were expected.
+        """
+        with self._lock:
+            self._measured = self._measured_until(time.monotonic())
+            names = [stage.name for stage in self._following]
+            # what nothing expected starts no process that measures a framework
+            stage = Stage(name, starts=0)
+            if name in names:
+                number = names.index(name)
+                stage, self._following = self._following[number], self._following[number + 1 :]
+            self._enter(replace(stage, parts=parts or stage.parts), counted=parts > 0)
 
     def done(self, count: int = 1, kept: bool = False) -> None:
-        """So many more are there; ``kept``: they were there before, and took no time."""
+        """Note that so many parts are done; ``kept``: they were there before, and took no time."""
         with self._lock:
             if kept:
-                self._total -= count
+                self._stage = replace(self._stage, parts=self._stage.parts - count)
                 return
-            if not self._done:
-                self._first_done, self._at_first = time.monotonic(), count
+            self._last = time.monotonic()
             self._done += count
-            if self._done < self._first or not self._pace.due():
-                return
-            later = self._done - self._at_first
-            since = self._first_done if later else self._pace.begun
-            each = (time.monotonic() - since) / (later or self._done)
-            left = about(each * (self._total - self._done))
-            self._say(f"{self._what}: {self._done} of {self._total}, {left} left")
+            if self._done == count:
+                self._first, self._at_first = self._last, self._done
+
+    def seconds_left(self) -> float | None:
+        """Seconds that the rest is expected to take; None: too little is known."""
+        with self._lock:
+            now = time.monotonic()
+            own_pace = self._own_pace()
+            measured, stored = self._measured_until(now if own_pace else self._stage_begun)
+            if stored < _ENOUGH and own_pace is None:
+                return None
+            slowness = measured / stored if stored else 1.0
+            following = [stage.expected(slowness) for stage in self._following]
+            present = self._present(now, own_pace, slowness)
+            if present is None:
+                return None
+            known = [seconds for seconds in following if seconds is not None]
+            return present + sum(known) if len(known) == len(following) else None
+
+    def _own_pace(self) -> float | None:
+        """Seconds between two parts of the present stage; None: too few are done."""
+        if self._done < _FIRST or not self._done - self._at_first:
+            return None
+        return (self._last - self._first) / (self._done - self._at_first)
+
+    def _measured_until(self, now: float) -> tuple[float, float]:
+        """What was measured of stages, here and as stored, with that of the present one."""
+        seconds, stored = self._measured
+        of_stage, pace = self._stage.stored, self._own_pace()
+        if of_stage is None or self._stage.seconds is not None:
+            return self._measured
+        if pace is not None:
+            parts = self._done - self._at_first
+            return seconds + pace * parts, stored + of_stage * parts / self._stage.parts
+        if self._done:
+            whole = of_stage * self._done / self._stage.parts
+            return seconds + self._last - self._stage_begun, stored + whole
+        if now == self._stage_begun or self._counted:
+            return self._measured
+        return seconds + now - self._stage_begun, stored + of_stage
+
+    def _present(self, now: float, own_pace: float | None, slowness: float) -> float | None:
+        """Seconds that the present stage still takes; None: not known."""
+        expected = self._stage.expected(slowness)
+        pace = own_pace
+        if pace is None and expected is not None:
+            pace = expected / self._stage.parts if self._stage.parts else 0.0
+        if pace is None:
+            return None if self._stage.name else 0.0
+        left = self._stage.parts - self._done
+        if not self._counted:
+            # more than was expected may follow
+            left = max(left, self._done / 4)
+        since = now - self._last
+        return max(left * pace - since, since / 4) if left > 0 else 0.0
+
+    def line(self) -> str:
+        """What is done of what, and how long the rest may take; "" before the first stage."""
+        if not self.stage:
+            return ""
+        parts = f": {self._done:.0f} of {self._stage.parts:.0f}" if self._counted else ""
+        left = self.seconds_left()
+        if left is None:
+            return f"{self.stage}{parts}{',' if parts else ':'} {so_far(self.begun)}"
+        return f"{self.stage}{parts}{',' if parts else ':'} {about(left)} left"
 
 
-#: what is done now, in words.
-_doing = ""
+_estimate = Estimate()
 
 
-def begin(what: str) -> None:
-    """Note what is done from now on; it is named where nothing else is said for long."""
-    global _doing
-    _doing = what
+def expect(stages: Sequence[Stage]) -> None:
+    """As ``Estimate.expect``, of the command that runs; so are the others."""
+    _estimate.expect(stages)
+
+
+def change(name: str, parts: float, seconds: float | None = None) -> None:
+    """As ``Estimate.change``."""
+    _estimate.change(name, parts, seconds)
+
+
+def restart() -> None:
+    """As ``Estimate.restart``."""
+    _estimate.restart()
+
+
+def begin(name: str, parts: int = 0) -> None:
+    """As ``Estimate.begin``."""
+    _estimate.begin(name, parts)
+
+
+def done(count: int = 1, kept: bool = False) -> None:
+    """As ``Estimate.done``."""
+    _estimate.done(count, kept)
 
 
 @contextmanager
-def kept_alive(say: Callable[[str], None]) -> Iterator[Callable[[str], None]]:
-    """Say what is done, and for how long, whenever nothing was said for a while.
+def kept_alive(
+    say: Callable[[str], None],
+    line: Callable[[], str] | None = None,
+    stream: TextIO | None = None,
+) -> Iterator[Callable[[str], None]]:
+    """Show how far the command is: in place on a terminal, now and then elsewhere.
+
+    Args:
+        line: what is shown; None: the line of what ``begin`` and ``done`` note from here on.
+        stream: where it is shown; None: the standard output.
 
     Yields:
-        What the lines of the command are to be given to.
+        What the other lines of the command are to be given to.
     """
-    patience = ON_TERMINAL if sys.stdout.isatty() else ELSEWHERE
-    begun = last = time.monotonic()
-    ended = threading.Event()
+    global _estimate
+    before, _estimate = _estimate, Estimate()
+    estimate = _estimate
+    current = line or estimate.line
+    stream = stream or sys.stdout
+    terminal = stream.isatty()
+    last, named = time.monotonic(), ""
+    lock, ended = threading.Lock(), threading.Event()
 
-    def pass_on(line: str) -> None:
+    def clear() -> None:
+        if terminal:
+            stream.write("\r\x1b[K")
+            stream.flush()
+
+    def pass_on(text: str) -> None:
         nonlocal last
-        last = time.monotonic()
-        say(line)
+        with lock:
+            last = time.monotonic()
+            clear()
+            say(text)
 
     def watch() -> None:
-        while not ended.wait(max(last + patience - time.monotonic(), 0.05)):
-            if _doing and time.monotonic() - last >= patience:
-                pass_on(f"{_doing}: {about(time.monotonic() - begun)} in all so far")
+        nonlocal named
+        while not ended.wait(min(ON_TERMINAL, ELSEWHERE / 4)):
+            text, silent = current(), time.monotonic() - last
+            if terminal and text:
+                with lock:
+                    clear()
+                    stream.write(text[: shutil.get_terminal_size().columns - 1])
+                    stream.flush()
+            elif text and (silent >= ELSEWHERE or (silent >= _QUIET and named != estimate.stage)):
+                named = estimate.stage
+                pass_on(text)
 
-    threading.Thread(target=watch, daemon=True).start()
+    watching = threading.Thread(target=watch, daemon=True)
+    watching.start()
     try:
         yield pass_on
     finally:
         ended.set()
+        watching.join()
+        clear()
+        _estimate = before
+
+
+def so_far(begun: float) -> str:
+    """How long something has taken since it began, by ``time.monotonic``, in words."""
+    return f"{about(time.monotonic() - begun)} so far"
 
 
 def about(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""How far something is: often where somebody looks on, seldom in a file or a pipe."""
+"""How far a command is: in place on a terminal, a line a minute elsewhere."""
 
 from __future__ import annotations
 
@@ -12,98 +12,147 @@ import time
 import pytest
 
 from rlregress import progress
-from rlregress.progress import Progress
+from rlregress.progress import Durations, Estimate, Stage
 
-#: forty parts of 0.05 s; a line every 0.2 s on a terminal, every 1.5 s elsewhere.
+#: forty parts of 0.05 s; in place every 0.1 s on a terminal, a line every 0.8 s elsewhere.
 WORK = """
 import time
 from rlregress import progress
-progress.ON_TERMINAL, progress.ELSEWHERE = 0.2, 1.5
-counted = progress.Progress(40, print, "parts")
-for _ in range(40):
-    time.sleep(0.05)
-    counted.done()
+progress.ON_TERMINAL, progress.ELSEWHERE = 0.1, 0.8
+with progress.kept_alive(print) as say:
+    progress.begin("parts", 40)
+    for number in range(40):
+        time.sleep(0.05)
+        progress.done()
+        if number == 30:
+            say("a result")
 """
 
 
-def lines_of(terminal):
-    """What the work prints to a pseudo-terminal, or to a pipe."""
+@pytest.fixture
+def clock(monkeypatch):
+    """The time in seconds, which tests move; a part of each stage takes a stored second."""
+    now = [0.0]
+    stored = Durations(1.0, 1.0, 2.0, dict.fromkeys(("one", "two", "three"), 1.0))
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(progress, "stored_durations", lambda: stored)
+    return now
+
+
+def printed(terminal):
+    """What the work writes to a pseudo-terminal, or to a pipe."""
     command = [sys.executable, "-u", "-c", WORK]
     if not terminal:
-        ended = subprocess.run(command, capture_output=True, text=True, check=True)
-        return ended.stdout.splitlines()
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
     ours, theirs = pty.openpty()
     with subprocess.Popen(command, stdout=theirs) as process:
         process.wait()
     os.close(theirs)
     text = os.read(ours, 100_000).decode()
     os.close(ours)
-    return text.split("\r\n")[:-1]
+    return text
 
 
-@pytest.mark.parametrize(("terminal", "least", "most"), [(True, 5, 10), (False, 1, 2)])
-def test_a_terminal_is_told_often_and_a_pipe_seldom(terminal, least, most):
-    """Each line says how much is done, of how much, and how long the rest takes."""
-    lines = lines_of(terminal)
-    assert least <= len(lines) <= most
+def test_a_terminal_shows_one_line_in_place():
+    """It is cleared before a result is printed, and when the command ends."""
+    text = printed(terminal=True)
+    shown = text.split("\r\x1b[K")
+    assert shown[-1] == ""
+    assert "a result\r\n" in shown
+    rows = [line for line in shown if line.startswith("parts: ")]
+    assert len(rows) >= 10
+    assert text.count("\n") == 1
+
+
+def test_a_pipe_has_a_line_now_and_then():
+    """Each says how much is done, of how much, and how long the rest takes."""
+    lines = printed(terminal=False).splitlines()
     rows = [re.fullmatch(r"parts: (\d+) of 40, about (\d+) s left", line) for line in lines]
-    assert all(rows)
-    done = [int(row[1]) for row in rows]
-    assert done == sorted(done)
-    assert int(rows[-1][2]) <= int(rows[0][2])
+    assert lines.count("a result") == 1
+    assert 1 <= sum(row is not None for row in rows) <= 3
 
 
-def test_the_time_left_is_measured_on_the_way(monkeypatch):
-    """Half of it in 300 s leaves 300 s; what was there before took none of the time."""
-    now, text = [0.0], []
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
-    counted = Progress(110, text.append, "parts")
-    counted.done(10, kept=True)
-    for step in range(50):
-        now[0] = 6.0 * (step + 1)
-        counted.done()
-    assert text[0] == "parts: 10 of 100, about 9 min left"
-    assert text[-1] == "parts: 50 of 100, about 5 min left"
-    assert len(text) == 5
-
-
-def test_what_comes_before_the_first_part_is_not_repeated(monkeypatch):
-    """Imports of 300 s before a hundred parts of 1 s leave less than a hundred seconds."""
-    now, text = [300.0], []
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
-    counted = Progress(100, text.append, "parts")
-    now[0] = 600.0
-    for _ in range(50):
-        counted.done()
-        now[0] += 1.0
-    assert text[0] == "parts: 4 of 100, about 96 s left"
-
-
-def test_a_command_that_says_nothing_says_what_it_does(monkeypatch):
-    """Once for each while in which it said nothing else."""
+def test_a_command_that_prints_nothing_reports_what_it_does(monkeypatch):
+    """Once for each while in which it printed nothing else."""
     monkeypatch.setattr(progress, "ELSEWHERE", 0.4)
     monkeypatch.setattr(progress.sys.stdout, "isatty", lambda: False)
     text = []
-    progress.begin("probing")
     with progress.kept_alive(text.append) as say:
+        progress.begin("unknown work")
         time.sleep(1.0)
         for _ in range(5):
             say("a line")
             time.sleep(0.1)
-    assert text[0].startswith("probing: about ")
+    assert text[0].startswith("unknown work: about ")
+    assert text[0].endswith(" so far")
     assert text.count("a line") == 5
     assert 1 <= len(text) - 5 <= 3
 
 
-def test_nothing_is_foretold_from_the_first_parts(monkeypatch):
-    """They begin with imports."""
-    now, text = [0.0], []
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
-    counted = Progress(10, text.append, "parts")
-    for _ in range(3):
-        now[0] += 100.0
-        counted.done()
-    assert text == []
-    now[0] += 100.0
-    counted.done()
-    assert text == ["parts: 4 of 10, about 10 min left"]
+def test_what_follows_counts(clock):
+    """A stage of 4 s with a start of 2 s, half as fast as stored, and 20 s of further ones."""
+    estimate = Estimate()
+    estimate.expect([Stage("one", 4), Stage("two", 6), Stage("three", 4, at_once=2, starts=0)])
+    estimate.begin("one")
+    clock[0] = 12.0
+    estimate.begin("two", 6)
+    assert estimate.seconds_left() == pytest.approx(2 * (6 + 2) + 2 * 2)
+    clock[0] = 17.0
+    assert estimate.seconds_left() == pytest.approx(2 * (6 + 2) + 2 * 2 - 5)
+
+
+def test_a_stage_has_its_own_pace_once_parts_are_done(clock):
+    """What was before its first part is not repeated: ten parts of 3 s after a start of 50 s."""
+    estimate = Estimate()
+    estimate.expect([Stage("one", 20)])
+    estimate.begin("one", 20)
+    for number in range(10):
+        clock[0] = 50.0 + 3 * number
+        estimate.done()
+    assert estimate.seconds_left() == pytest.approx(30.0)
+    estimate.done(kept=True)
+    assert estimate.seconds_left() == pytest.approx(27.0)
+
+
+def test_no_time_is_left_unknown_silently(clock):
+    """Of a stage without stored seconds the line reports how long the command has taken."""
+    estimate = Estimate()
+    estimate.expect([Stage("one"), Stage("unknown")])
+    estimate.begin("one")
+    clock[0] = 10.0
+    assert estimate.line() == "one: about 10 s so far"
+    estimate.begin("unknown")
+    assert estimate.seconds_left() is None
+
+
+def test_seconds_that_were_measured_here_take_the_place_of_stored_ones(clock):
+    """A script of 100 s is recorded again in 100 s, however slow the machine was before."""
+    estimate = Estimate()
+    estimate.begin("one", 1)
+    clock[0] = 60.0
+    estimate.done()
+    estimate.expect([Stage("two", 2, at_once=2, seconds=100.0)])
+    estimate.begin("unknown")
+    estimate.begin("two", 2)
+    assert estimate.seconds_left() == pytest.approx(100.0)
+
+
+def test_a_search_that_takes_longer_than_expected_goes_on(clock):
+    """A quarter of what it has taken is expected to follow, and never nothing."""
+    estimate = Estimate()
+    estimate.expect([Stage("one", 10)])
+    estimate.begin("one")
+    for number in range(40):
+        clock[0] = number + 1.0
+        estimate.done()
+    assert estimate.seconds_left() == pytest.approx(10.0)
+
+
+def test_a_stage_that_is_skipped_is_over_when_a_later_one_begins(clock):
+    """Nothing diverged, so that no culprit was looked for."""
+    estimate = Estimate()
+    estimate.expect([Stage("one", 4), Stage("two", 1000), Stage("three", 1)])
+    estimate.begin("one")
+    clock[0] = 6.0
+    estimate.begin("three")
+    assert estimate.seconds_left() == pytest.approx(3.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from uuid import uuid4
 
 from packaging.version import Version
 
+from rlregress import progress
 from rlregress.bisect import bisection, explanation, versions
 from rlregress.bisect.bisection import NEW, OLD, SKIPPED, Step
 from rlregress.bisect.symptoms import NOT_THERE, Checked, Symptom, Value
@@ -32,6 +34,10 @@ from rlregress.upgrade import (
 )
 from rlregress.upgrade.requested import Requested
 from rlregress.upgrade.resolved import ResolvedSide
+
+#: releases between two versions, before they are listed.
+_RELEASES = 16
+_EXPLAINING = "explaining the step"
 
 
 @dataclass(frozen=True)
@@ -204,6 +210,7 @@ class Search:
             except UserError as error:
                 self.skipped[name] = str(error)
                 self.say(f"{name}: skipped, {error}")
+            progress.done()
         return self.values.get(name)
 
     def answer(self, candidate: Candidate) -> str:
@@ -349,6 +356,7 @@ def of_releases(
         )
 
     python = ends[1].python
+    _expect_checks(2, _RELEASES)
 
     def world(pins: Pins) -> Candidate:
         # the packages that stay are named once, with the ends
@@ -375,6 +383,7 @@ def of_releases(
             known = versions.releases(package, old[package], new[package], dates, python)
             row = [world({**rest, package: release}) for release in known]
             count += len(row)
+            _expect_checks(0, len(row))
             if not search.begin(row[0] if search.value(row[0]) else world(old), row[-1]):
                 continue
             for step in _steps(search, row, every):
@@ -386,6 +395,12 @@ def of_releases(
                 # the next package is searched beside the release that was found of this one
                 rest[package] = steps[-1].new
         return _ended(search, replace(result, steps=tuple(steps), together=needed), count)
+
+
+def _expect_checks(ends: int, count: int) -> None:
+    """Expect that versions are halved down to one step, which is then explained."""
+    progress.begin("checking versions", ends + math.ceil(math.log2(max(count - 1, 1))))
+    progress.expect([progress.Stage(_EXPLAINING)])
 
 
 def _check_environments(
@@ -474,6 +489,7 @@ def of_commits(
             numbers = {name: number for number, (name, _) in enumerate(history)}
             row = [candidate(name) for name, _ in history]
             count += len(row)
+            _expect_checks(2, len(row))
             differ = search.begin(row[0], row[-1])
             if result is None:
                 result = _result(search, *ends, row[0], row[-1])
@@ -584,6 +600,7 @@ def _explained(
         apart = f"the old one was checked with {rows[0]}, the new one with {rows[1]}"
         found = replace(found, apart=f"{apart}: what differs may be of that")
     search.say(f"explaining {found.old} -> {found.new}")
+    progress.begin(_EXPLAINING)
     sides = [candidate.requested() for candidate in (old, new)]
     if not {old.text, new.text} & search.apart.keys():
         sides = [search.with_shared(side) for side in sides]

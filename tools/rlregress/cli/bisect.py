@@ -20,6 +20,7 @@ from rlregress.errors import UserError
 from rlregress.files import absolute
 from rlregress.frameworks.base import Adapter
 from rlregress.inside.run_record import check_writable, write_atomically
+from rlregress.progress import kept_alive
 from rlregress.reporting import bisect_text
 from rlregress.tracing import jobs
 from rlregress.upgrade import affected, cached_folders, interpreters, requested, revisions
@@ -126,20 +127,21 @@ def bisect(
             return symptoms.default(adapters[0], default)
         return symptoms.trace(adapters[0], algorithm, scenario)
 
-    if repository is not None:
-        result = search.of_commits(
-            symptom(),
-            repository,
-            (old, new),
-            adapters,
-            typer.echo,
-            first_parent,
-            requested.parse(pins, python).requirements if pins else (),
-            python,
-        )
-    else:
-        assert ends is not None
-        result = search.of_releases(symptom(), ends, adapters, typer.echo, every)
+    with kept_alive(typer.echo) as say:
+        if repository is not None:
+            result = search.of_commits(
+                symptom(),
+                repository,
+                (old, new),
+                adapters,
+                say,
+                first_parent,
+                requested.parse(pins, python).requirements if pins else (),
+                python,
+            )
+        else:
+            assert ends is not None
+            result = search.of_releases(symptom(), ends, adapters, say, every)
     text = json.dumps(bisect_text.as_json(result), indent=1) + "\n"
     folder.mkdir(parents=True, exist_ok=True)
     write_atomically(folder / "bisect.json", text)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rlregress import frameworks
+from rlregress import frameworks, progress
 from rlregress.cli import html_option, output, waiting
 from rlregress.cli.html_option import Page
 from rlregress.cli.options import Algorithms, Frameworks, Html, Workers, as_typed
@@ -26,6 +26,7 @@ from rlregress.model.fault_results import (
     Fault,
     FaultResult,
 )
+from rlregress.progress import kept_alive
 from rlregress.reporting import faults_text, next_steps, power_page
 from rlregress.reporting.html import faults_page
 from rlregress.selftest import generated_faults, tier_power
@@ -44,13 +45,15 @@ def run_instrument(
     """
     instrument = INSTRUMENTS[name]
     say = typer.echo if name == OPTIONS else waiting.say
-    progress = waiting.progress(len(faults), instrument.counted)
     results: list[FaultResult] = []
-    for result in instrument.run(faults, workers, say, **further):
-        results.append(result)
-        typer.echo("\n".join(faults_text.lines(name, result)))
+    with kept_alive(say) as shown:
         if instrument.counted:
-            progress.done()
+            progress.begin(instrument.counted, len(faults))
+        for result in instrument.run(faults, workers, shown, **further):
+            results.append(result)
+            typer.echo("\n".join(faults_text.lines(name, result)))
+            if instrument.counted:
+                progress.done()
     summary = faults_text.summary(name, results)
     typer.echo(summary)
     rows = [faults_page.row(name, result) for result in results]
@@ -63,13 +66,12 @@ def run_instrument(
 def _tiers(of: Sequence[str], count: int, draw: int, workers: int, missed: bool) -> bool:
     """Draw faults, or take those that no tier detected; run the tiers; whether they suffice."""
     adapters = map(frameworks.get, of)
-    if missed:
-        draws = (tier_power.probe_again(adapter, workers, typer.echo) for adapter in adapters)
-        results = [drawn for each in draws for drawn in each]
-    else:
-        results = [
-            tier_power.judge(adapter, count, draw, workers, typer.echo) for adapter in adapters
-        ]
+    with kept_alive(typer.echo) as say:
+        if missed:
+            draws = (tier_power.probe_again(adapter, workers, say) for adapter in adapters)
+            results = [drawn for each in draws for drawn in each]
+        else:
+            results = [tier_power.judge(adapter, count, draw, workers, say) for adapter in adapters]
     typer.echo(power_page.page(results, generated_faults.explained()))
     typer.echo(power_page.summary(results))
     return tier_power.enough(results)

@@ -168,7 +168,10 @@ def _command(options: Options) -> str:
 
 def _brief(result: Upgrade, folder: Path, facts: Facts) -> list[str]:
     return short_summary.lines(
-        facts, upgrade_page.cards(result, facts), str(folder / "upgrade.html")
+        facts,
+        upgrade_page.cards(result, facts),
+        str(folder / "upgrade.html"),
+        upgrade_text.of_own_files(result),
     )
 
 

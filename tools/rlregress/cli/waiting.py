@@ -6,19 +6,14 @@ from collections.abc import Sequence
 
 import typer
 
+from rlregress import progress
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import probe_counts
-from rlregress.progress import Progress
 
 
 def say(line: str) -> None:
     """Print a line on the error output."""
     typer.echo(line, err=True)
-
-
-def progress(total: int, what: str, first: int = 4) -> Progress:
-    """Counts what is done; see ``Progress``."""
-    return Progress(total, say, what, first)
 
 
 def probe_all(adapters: Sequence[Adapter]) -> None:
@@ -28,5 +23,6 @@ def probe_all(adapters: Sequence[Adapter]) -> None:
     """
     total = sum(len(adapter.probes()) for adapter in adapters)
     say(f"asking {', '.join(adapter.full_name for adapter in adapters)} for {total} details")
-    counted = progress(total, "details asked")
-    probe_counts.everything(adapters, counted.done)
+    with progress.kept_alive(say):
+        progress.begin("probing details", total)
+        probe_counts.everything(adapters, progress.done)

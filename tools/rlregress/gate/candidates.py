@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from rlregress.gate.judging import (
-    expected_new_runs,
+    expected_seconds,
     smallest_common_drop,
     smallest_visible_drop,
 )
@@ -44,9 +44,7 @@ def _gate(session: Session, looks: Looks, groups: Mapping[Quantity, Sequence[str
         groups=_of_groups(session, looks, RETURNS, groups)
         | _of_groups(session, looks, TRAINING, groups),
         critics=_critics(session, looks, groups),
-        expected=sum(
-            expected_new_runs(session, cell, looks) * of_run for cell, of_run in seconds.items()
-        ),
+        expected=expected_seconds(session, looks),
         most=sum(looks.most * of_run for of_run in seconds.values()),
     )
 

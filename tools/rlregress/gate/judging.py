@@ -216,6 +216,45 @@ def _stored(session: Session, cell: Cell, quantity: Quantity) -> np.ndarray:
     return numbers[np.isfinite(numbers)]
 
 
+def expected_seconds(session: Session, looks: Looks) -> float:
+    """CPU seconds of a session on average if nothing changed, looks after the first included."""
+    return sum(
+        expected_new_runs(session, cell, looks) * session.estimated_seconds(cell)
+        for cell in session.cells
+    )
+
+
+def awaited_runs(session: Session) -> dict[Cell, int]:
+    """How many runs of each cell its next look waits for; 0 where all is decided."""
+    until = dict.fromkeys(session.cells, session.looks.seeds[0])
+    if session.stored:
+        course = course_of(session)
+        for cell in session.stored:
+            if course.undecided.intersection(of.named(cell.id) for of in EVERY):
+                until[cell] = max(until[cell], needed(course, cell))
+            else:
+                until[cell] = 0
+    return until
+
+
+def seconds_to_do(session: Session, measured: Sequence[tuple[str, float]]) -> float:
+    """Seconds of the runs without a record, one after the other.
+
+    Those of the next looks, and those that later ones are expected to take.
+
+    Args:
+        measured: as of ``Session.seconds_of_runs``.
+    """
+    until, seconds = awaited_runs(session), session.seconds_of_runs(measured)
+    first = session.looks.seeds[0]
+    later = sum(
+        max(expected_new_runs(session, cell, session.looks) - first, 0.0) * seconds[cell]
+        for cell in session.stored
+        if until[cell] == first < session.looks.most
+    )
+    return later + sum(of_run for _, of_run in session.lengths_to_do(measured, until))
+
+
 def expected_new_runs(session: Session, cell: Cell, looks: Looks) -> float:
     """New runs of a cell on average, if nothing changed."""
     if cell not in session.stored or len(looks.seeds) == 1:

@@ -264,22 +264,14 @@ class Session:
             if stored is not None and stored["status"] == FINISHED
         ]
 
-    def seconds_to_do(self, measured: Sequence[tuple[str, float]]) -> float:
-        """Seconds of the runs of the first look that have no record yet, one after the other."""
-        return sum(seconds for _, seconds in self.lengths_to_do(measured))
-
-    def lengths_to_do(
-        self, measured: Sequence[tuple[str, float]], until: Mapping[Cell, int] | None = None
-    ) -> list[tuple[Job, float]]:
-        """The runs of the next look that have no record yet, with the seconds of each.
+    def seconds_of_runs(self, measured: Sequence[tuple[str, float]]) -> dict[Cell, float]:
+        """Seconds that a run of each cell takes here.
 
         The CPU seconds of the stored runs, times how much longer runs take here: those of the same
-        framework and algorithm where some are measured, else all that are. Later looks are left
-        out: how many runs they take is known when that one is over.
+        framework and algorithm where some are measured, else all that are.
 
         Args:
             measured: id of the cell and wall-clock seconds of runs of this session.
-            until: runs of each cell in all that the next look waits for; None: the first look.
         """
         cells = {cell.id: cell for cell in self.cells}
         estimated: defaultdict[str, float] = defaultdict(float)
@@ -290,17 +282,26 @@ class Session:
                     estimated[of] += self.estimated_seconds(cells[id])
                     taken[of] += seconds
         longer = {of: taken[of] / estimated[of] for of in estimated}
+        return {
+            cell: self.estimated_seconds(cell) * longer.get(cell.group, longer.get(_ALL, 1.0))
+            for cell in self.cells
+        }
+
+    def lengths_to_do(
+        self, measured: Sequence[tuple[str, float]], until: Mapping[Cell, int] | None = None
+    ) -> list[tuple[Job, float]]:
+        """The runs of the next look that have no record yet, with the seconds of each.
+
+        Later looks are left out: how many runs they take is known when that one is over.
+
+        Args:
+            measured: as of ``seconds_of_runs``.
+            until: runs of each cell in all that the next look waits for; None: the first look.
+        """
+        seconds = self.seconds_of_runs(measured)
         counts = until or dict.fromkeys(self.cells, self.looks.seeds[0])
         first = [job for cell, count in counts.items() for job in self._jobs[cell][:count]]
-        return [
-            (
-                job,
-                self.estimated_seconds(job.cell)
-                * longer.get(job.cell.group, longer.get(_ALL, 1.0)),
-            )
-            for job in first
-            if not self.store.path(job).exists()
-        ]
+        return [(job, seconds[job.cell]) for job in first if not self.store.path(job).exists()]
 
     @property
     def size(self) -> int:

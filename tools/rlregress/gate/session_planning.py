@@ -8,7 +8,7 @@ from rlregress.errors import UserError
 from rlregress.gate import baseline_runs, schedule
 from rlregress.gate.candidates import candidates
 from rlregress.gate.cell_selection import Selection, excluded
-from rlregress.gate.judging import EVERY, course_of, needed
+from rlregress.gate.judging import awaited_runs
 from rlregress.gate.proposals import proposals
 from rlregress.gate.session import Session, open_session
 from rlregress.model.planned_session import CellPlan, Gate, Makespan, SessionPlan
@@ -42,7 +42,7 @@ def plan(
             "calls a smaller drop regressed, however sure it is (docs/statistics.md, Floor)"
         )
     session = open_session(selection, seeds, store, one_look=one_look)
-    until = _until(session)
+    until = awaited_runs(session)
     gates = candidates(session) if session.stored else ()
     measured = session.measured_in_store()
     cells = tuple(_cell(session, cell, until[cell]) for cell in session.cells)
@@ -113,16 +113,3 @@ def _cell(session: Session, cell: Cell, until: int) -> CellPlan:
         seconds=session.estimated_seconds(cell),
         banded=cell in session.bands,
     )
-
-
-def _until(session: Session) -> dict[Cell, int]:
-    """How many runs of each cell its next look waits for; 0 where all is decided."""
-    until = dict.fromkeys(session.cells, session.looks.seeds[0])
-    if session.stored:
-        course = course_of(session)
-        for cell in session.stored:
-            if course.undecided.intersection(of.named(cell.id) for of in EVERY):
-                until[cell] = max(until[cell], needed(course, cell))
-            else:
-                until[cell] = 0
-    return until

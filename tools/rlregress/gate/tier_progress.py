@@ -7,15 +7,12 @@ import subprocess
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import Field
-
-from rlregress import datafiles, evidence, suite
+from rlregress import evidence, suite
 from rlregress.errors import UserError
-from rlregress.progress import Pace, about
+from rlregress.progress import Durations, about, so_far, stored_durations
 from rlregress.tracing.child_processes import last_words
 from rlregress.training import worker_launch
 
@@ -25,26 +22,6 @@ TITLES = {"unit": "formulas", "behavior": "behaviour"}
 SUITE = "the suite itself"
 #: tests after which the own times of this session correct the recorded ones; the first import.
 _FIRST = 30
-
-Seconds = Annotated[float, Field(gt=0)]
-
-
-@dataclass(frozen=True)
-class Durations:
-    """Seconds that a test takes, as recorded, by tier."""
-
-    unit: Seconds
-    behavior: Seconds
-
-    def of(self, tier: str) -> float:
-        """Seconds of a test of a tier."""
-        return {"unit": self.unit, "behavior": self.behavior}[tier]
-
-
-def recorded() -> Durations:
-    """What ``baselines/durations.toml`` says; UserError if it is damaged."""
-    durations: Durations = datafiles.read(suite.baselines() / "durations.toml", Durations)
-    return durations
 
 
 @functools.cache
@@ -68,8 +45,8 @@ def seconds_of_tests(command: tuple[str, ...]) -> float:
         )
     tests = [line for line in found.stdout.splitlines() if "::" in line]
     tiers = Counter(evidence.tier_of(test) for test in tests)
-    durations = recorded()
-    return sum(number * durations.of(tier) for tier, number in tiers.items() if tier in TITLES)
+    durations = stored_durations()
+    return sum(number * durations.of_test(tier) for tier, number in tiers.items() if tier in TITLES)
 
 
 def _last(framework: str) -> tuple[bool, str]:
@@ -83,8 +60,8 @@ class TiersProgress:
     Args:
         durations: seconds of a test, as recorded.
         processes: how many share the work.
-        runs: ended trainings, how many there are at most, and seconds that those of the first look
-            still take.
+        runs: ended trainings, how many there are at most, seconds that the others are expected to
+            take, and whether some of this session were measured.
         say: is given the lines.
         started: when the session began, by ``time.monotonic``; None: now.
     """
@@ -93,7 +70,7 @@ class TiersProgress:
         self,
         durations: Durations,
         processes: int,
-        runs: Callable[[], tuple[int, int, float]],
+        runs: Callable[[], tuple[int, int, float, bool]],
         say: Callable[[str], None],
         started: float | None = None,
     ) -> None:
@@ -104,13 +81,16 @@ class TiersProgress:
         self._all: Counter[str] = Counter()
         self._done: Counter[str] = Counter()
         self._taken = self._expected = 0.0
-        self._pace = Pace()
+        #: when this was computed, and seconds that were left then; None: not known yet
+        self._left: tuple[float, float] | None = None
+        self._ended = ""
 
     def begun(self, tests: Iterable[str]) -> None:
         """All tests are known, by their node ids; a second process knows the same."""
         if not self._all:
             tiers = [evidence.tier_of(test) for test in tests]
             self._all = Counter(tier for tier in tiers if tier in TITLES)
+            self._look()
             self._say(self.line())
 
     def done(self, entry: Mapping[str, Any]) -> None:
@@ -119,12 +99,11 @@ class TiersProgress:
         if tier in TITLES:
             self._done[tier] += 1
             self._taken += entry["seconds"]
-            self._expected += self._durations.of(tier)
+            self._expected += self._durations.of_test(tier)
             self._outcomes[tier, entry.get("framework", "")][entry["outcome"]] += 1
             if self._done[tier] == self._all[tier]:
                 self._say(self._result(tier))
-        if self._pace.due():
-            self._say(self.line())
+        self._look()
 
     def _result(self, tier: str) -> str:
         """What the tests of a tier come to, by framework; it is known before the trainings end."""
@@ -138,18 +117,27 @@ class TiersProgress:
         seconds = time.monotonic() - self._started
         return f"{TITLES[tier]} after {seconds:.0f} s: {'; '.join(parts)}"
 
+    def _look(self) -> None:
+        """Look how far everything is, and how many seconds the rest is expected to take."""
+        ended, most, seconds, measured = self._runs()
+        self._ended = f"trainings {ended} of at most {most}" if most else ""
+        tested = sum(self._done.values()) >= _FIRST
+        longer = self._taken / self._expected if tested else 1.0
+        tests = sum(
+            longer * self._durations.of_test(tier) * max(number - self._done[tier], 0)
+            for tier, number in self._all.items()
+        )
+        seconds = (seconds if measured else longer * seconds) + tests
+        # from stored seconds alone it is not known how fast this machine is
+        known = tested or measured or not self._all
+        self._left = (time.monotonic(), seconds / self._processes) if known else None
+
     def line(self) -> str:
         """What is done of what, and how long the rest may take."""
-        ended, most, seconds = self._runs()
         parts = [f"{TITLES[tier]} {self._done[tier]} of {n}" for tier, n in self._all.items()]
-        if most:
-            parts.append(f"trainings {ended} of at most {most}")
-        longer = 1.0
-        if sum(self._done.values()) >= _FIRST:
-            longer = self._taken / self._expected
-        for tier, number in self._all.items():
-            seconds += longer * self._durations.of(tier) * max(number - self._done[tier], 0)
-        left = f"{about(seconds / self._processes)} left"
-        if most and seconds < 1:
-            left = "cells that the first look leaves in doubt go on"
-        return f"{', '.join(parts)}; {left}"
+        parts += [self._ended] if self._ended else []
+        if self._left is None:
+            return f"{', '.join(parts) or 'collecting the tests'}; {so_far(self._started)}"
+        looked, seconds = self._left
+        since = time.monotonic() - looked
+        return f"{', '.join(parts)}; {about(max(seconds - since, since / 4))} left"

@@ -67,6 +67,7 @@ def kind(user: Dict[str, Any], adapter: Adapter) -> FileKind:
                 _episode(agent, act, user["environment"], n) for n in range(_EPISODES)
             ])  # fmt: skip
             acting = act or type(agent).predict
+            yield f"mean return of episodes 1 to {_EPISODES}", float(played[:, 0].mean()), acting
             yield "returns of episodes", played[:, 0], acting
             yield "lengths of episodes", played[:, 1], acting
 

@@ -47,6 +47,8 @@ class LoadedFile:
         function: of the framework, where the first item comes from.
         own_error: the version that wrote it cannot write, load or use it.
         error: the other version cannot load or use it.
+        played: what its agent reached in the episodes that it played with both versions, in words;
+            empty: it played none.
         unsupported: why the version that wrote it has no such file; empty: it has.
     """
 
@@ -65,6 +67,7 @@ class LoadedFile:
     own_error: LoadError | None = None
     error: LoadError | None = None
     unsupported: str = ""
+    played: str = ""
 
     @property
     def words(self) -> str:

@@ -708,6 +708,7 @@ class Upgrade:
         pinned: packages that are pinned otherwise on the two sides.
         differing: package -> versions on both sides, of all that differ and are on both.
         script: what was traced instead of the built-in trainings.
+        file: name of the user's file that both versions loaded; empty: there is none.
         other_packages: entries of no framework and no script: metadata, packages, environments.
         one_way: branches, clamps and masks that the traces of the new version took one way only.
         stale: lines of the file of accepted entries that match nothing.
@@ -721,6 +722,7 @@ class Upgrade:
     frameworks: tuple[OfFramework, ...]
     physics: tuple[Moved, ...] = ()
     script: OfScript | None = None
+    file: str = ""
     other_packages: tuple[Entry, ...] = ()
     pinned: frozenset[str] = frozenset()
     differing: Mapping[str, tuple[str, str]] = field(default_factory=dict)

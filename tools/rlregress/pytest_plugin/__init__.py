@@ -24,14 +24,14 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from rlregress import evidence as evidence_file
-from rlregress import frameworks, missing_packages, suite
+from rlregress import frameworks, missing_packages, progress, suite
 from rlregress.details import catalogue, requested_names
 from rlregress.details.implementation import Implementation, documented, implementations
 from rlregress.errors import UserError, nearest, refuse_empty, warn_in_words
@@ -62,6 +62,7 @@ _COLLECTED = pytest.StashKey[list[dict[str, Any]]]()
 _STARTED = pytest.StashKey[float]()
 _SELECTABLE = pytest.StashKey[set[str]]()
 _TIERS: pytest.StashKey[TiersProgress] = pytest.StashKey()
+_SHOWN = pytest.StashKey[ExitStack]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -89,6 +90,8 @@ def pytest_configure(config: pytest.Config) -> None:
         sys.path.insert(0, str(suite.root()))
     config.stash[_COLLECTED] = []
     config.stash[_STARTED] = time.monotonic()
+    config.stash[_SHOWN] = shown = ExitStack()
+    config.add_cleanup(shown.close)
     warn_in_words()
     shift_seeds(config.getoption("--random-seed"))
     if not config.getoption("--unpinned"):
@@ -399,15 +402,18 @@ def _say_how_far(config: pytest.Config, tests: Sequence[str]) -> None:
         return
     trains = any(evidence_file.tier_of(test) == "performance" for test in tests)
     if _TIERS not in config.stash:
-        from rlregress.gate.tier_progress import TiersProgress, recorded
+        from rlregress.gate.tier_progress import TiersProgress
 
-        config.stash[_TIERS] = TiersProgress(
-            recorded(),
+        tiers = config.stash[_TIERS] = TiersProgress(
+            progress.stored_durations(),
             _processes(config),
-            lambda: _runs(config) if trains else (0, 0, 0.0),
+            lambda: _runs(config) if trains else (0, 0, 0.0, False),
             lambda line: _write_line(config, line),
             config.stash[_STARTED],
         )
+        stream = config.get_terminal_writer()._file
+        shown = progress.kept_alive(lambda line: _write_line(config, line), tiers.line, stream)
+        config.stash[_SHOWN].enter_context(shown)
     config.stash[_TIERS].begun(tests)
 
 
@@ -415,11 +421,14 @@ def _processes(config: pytest.Config) -> int:
     return getattr(config.option, "numprocesses", None) or 1
 
 
-def _runs(config: pytest.Config) -> tuple[int, int, float]:
-    """Ended trainings, how many there are at most, seconds that those of the first look take."""
+def _runs(config: pytest.Config) -> tuple[int, int, float, bool]:
+    """Ended trainings, how many there are at most, and seconds of the others; see its reader."""
+    from rlregress.gate import judging
+
     session, entries = session_of(config), config.stash[_COLLECTED]
-    left = session.seconds_to_do(evidence_file.measured(entries))
-    return sum("record" in entry for entry in entries), session.size, left
+    measured = evidence_file.measured(entries)
+    left = judging.seconds_to_do(session, measured)
+    return sum("record" in entry for entry in entries), session.size, left, bool(measured)
 
 
 def _write_line(config: pytest.Config, line: str) -> None:
@@ -543,7 +552,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if _TIERS in config.stash:
         config.stash[_TIERS].done(entry)
     if "record" in entry and not _is_xdist_worker():
-        done, most, left = _runs(config)
+        done, most, left, _ = _runs(config)
         _write_line(config, terminal.training_line(entry, done, most, left / _processes(config)))
 
 

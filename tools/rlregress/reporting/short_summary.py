@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from rlregress.reporting.html.page import Card, Facts, Step, with_rest
 
-#: characters of one line, beyond which it ends in an ellipsis
+#: characters of one line, beyond which sentences are counted and not printed.
 _MOST = 280
 
 
-def lines(facts: Facts, cards: Sequence[Card], report: str) -> list[str]:
+def lines(facts: Facts, cards: Sequence[Card], report: str, own: Sequence[str] = ()) -> list[str]:
     """Verdict, what was not judged, what changed, what to do, and where more stands.
 
     Args:
         report: where the page is.
+        own: what became of the user's own script or file, one line each.
     """
     several = len(cards) > 1
     return [
-        _short(facts.title),
-        _short(f"Not judged: {_of(cards, several, 'not_judged') or 'nothing.'}"),
-        _short(f"What changed: {_of(cards, several, 'changed') or 'nothing.'}"),
-        _short(f"Next: {'; '.join(steps(cards)) or 'nothing.'}"),
-        _short(f"{facts.started}, {facts.duration}, {facts.machine}: {report}"),
+        facts.title,
+        *own,
+        _line("Not judged", _of(cards, several, "not_judged")),
+        _line("What changed", _of(cards, several, "changed")),
+        _line("Next", steps(cards)),
+        f"{facts.started}, {facts.duration}, {facts.machine}: {report}",
     ]
 
 
@@ -36,7 +38,7 @@ def first_steps(cards: Sequence[Card], most: int = 1) -> list[Step]:
     return list(dict.fromkeys(step for card in cards for step in card.steps[:most]))
 
 
-def _of(cards: Sequence[Card], several: bool, name: str) -> str:
+def _of(cards: Sequence[Card], several: bool, name: str) -> list[str]:
     """The first sentence of each card, the worst first, and how many more there are."""
     sentences: list[str] = []
     for card in cards:
@@ -48,14 +50,15 @@ def _of(cards: Sequence[Card], several: bool, name: str) -> str:
             rest = f" (and {more} more)" if more else ""
             title = f"{card.title.partition(' (')[0]}: " if several else ""
             sentences.append(f"{title}{given[0].rstrip('.')}{rest}")
-    return _joined(sentences)
+    return sentences
 
 
-def _joined(texts: Iterable[str]) -> str:
-    text = "; ".join(texts)
-    return f"{text}." if text else ""
-
-
-def _short(text: str) -> str:
-    one_line = " ".join(text.split())
-    return one_line if len(one_line) <= _MOST else f"{one_line[: _MOST - 1]}…"
+def _line(title: str, sentences: Sequence[str]) -> str:
+    """As many whole sentences as have room, one at least, and how many more there are."""
+    texts = [" ".join(text.split()).rstrip(".") for text in sentences]
+    for room in range(len(texts), 0, -1):
+        rest = [f"and {len(texts) - room} more"] if room < len(texts) else []
+        line = f"{title}: {'; '.join([*texts[:room], *rest])}."
+        if len(line) <= _MOST or room == 1:
+            return line
+    return f"{title}: nothing."

@@ -100,16 +100,28 @@ def last_lines(result: Upgrade, folder: Path, width: int | None = None) -> list[
     Args:
         width: columns that the verdict has; None: it gives all reasons.
     """
-    held = result.script.held if result.script is not None else None
-    script = f" {held.name}: {held.word}" if isinstance(held, Traced) else f": {held}"
     head = f"verdict {result.a.text} -> {result.b.text}: "
     first = f"{result.verdict}: {result.judgement.first_reason}"
     reasons = [headline(result), *([first, result.verdict] if width is not None else [])]
     fitting = (reason for reason in reasons if len(head + reason) <= (width or len(head + reason)))
     return [
         f"report: {folder / 'upgrade.html'}",
-        *([f"your script{script}"] if held is not None else []),
+        *of_own_files(result),
         head + next(fitting, reasons[-1]),
+    ]
+
+
+def of_own_files(result: Upgrade) -> list[str]:
+    """What became of the user's script, or of the user's file and the episodes of its agent."""
+    if result.script is not None:
+        held = result.script.held
+        script = f" {held.name}: {held.word}" if isinstance(held, Traced) else f": {held}"
+        return [f"your script{script}"]
+    return [
+        f"your file {entry.name}: {entry.state}: {entry.reason}; "
+        f"{'; '.join(entry.notes) or 'it played no episodes, as --environment names none'}"
+        for entry in result.entries
+        if entry.kind == model.SAVED and entry.name == result.file
     ]
 
 

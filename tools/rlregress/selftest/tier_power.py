@@ -20,7 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from rlregress import suite
+from rlregress import progress, suite
 from rlregress.errors import UserError
 from rlregress.faults import injection
 from rlregress.frameworks.base import Adapter
@@ -35,7 +35,6 @@ from rlregress.model.fault_results import (
     Mutant,
     Outcome,
 )
-from rlregress.progress import Progress
 from rlregress.selftest import behavior_coverage, generated_faults, instruments, probe_server
 from rlregress.training import worker_launch
 from rlregress.upgrade import mutation_test, state
@@ -181,7 +180,7 @@ _Answer = tuple[int, str, bool]
 
 
 def _unit(adapter: Adapter, faults: Mapping[int, Fault], workers: int, say: Say) -> list[_Answer]:
-    progress = Progress(len(faults), say, "faults probed")
+    progress.begin("probing faults", len(faults))
     answers = []
     results = probe_server.probe(adapter.name, list(faults.values()), workers) if faults else ()
     for result in results:
@@ -221,7 +220,7 @@ def _behaving(
     if not faults:
         return
     executed = _executed_lines(adapter)
-    progress = Progress(len(faults), say, "faults given to behaviour tests", first=1)
+    progress.begin("giving faults to tests of behaviour", len(faults))
     with ThreadPoolExecutor(workers) as pool:
         jobs = [
             (number, pool.submit(_red, fault, _files_at(fault, executed)))

@@ -47,6 +47,7 @@ from rlregress.upgrade import (
     direct_calls,
     early_answers,
     entries,
+    expected_stages,
     interpreters,
     mutation_test,
     names_in_script,
@@ -142,13 +143,13 @@ def _judged_upgrade(
     Raises:
         OutOfTime: the minutes were over before anything could be compared.
     """
-    progress.begin("making both versions")
+    progress.begin(expected_stages.MAKING)
     pair = resolve(*wanted, pinned, adapters, options.say)
     a, b = side_environments.prepare(pair, options.say, options.lend)
     for line in (*a.lines, *b.lines):
         options.say(line)
     _check(a, b)
-    progress.begin("listing what differs")
+    progress.begin(expected_stages.LISTING)
     found = inventory(pair, a, b)
     for line in (found.summary, *early_answers.of_inventory(found)):
         options.say(line)
@@ -298,6 +299,17 @@ def _compared(
             of_script, executed = _script(sides, script.noting(found.others(())), found, options)
             ran.append(executed)
         left_out = [_left_out(adapter, ran, options) for adapter in adapters]
+        asked = [_details(names, options) for names in left_out]
+        files_of = adapters if options.loads_files else ()
+        counts = [expected_stages.count_trainings(adapter, options) for adapter in adapters]
+        differing = sum(piece.counts for piece in found.pieces)
+        progress.expect(
+            [
+                *expected_stages.of_details(asked, options),
+                *expected_stages.of_trainings([(n, differing, False) for n in counts], options),
+                *expected_stages.of_files(files_of, options),
+            ]
+        )
         prints = [
             sides.run(
                 "-".join([adapter.full_name, "details" if details else "no-details", *names]),
@@ -306,26 +318,10 @@ def _compared(
                 details,
                 options.until("details"),
             )
-            for adapter, names in zip(adapters, left_out, strict=True)
-            for details in [_details(names, options)]
+            for adapter, names, details in zip(adapters, left_out, asked, strict=True)
         ]
-        # where answers are kept for other pairs, files of one version belong to several of them
-        load = options.files and options.keep is None and not options.only_scenarios
-        loading = [
-            (
-                side_files.compared,
-                adapter,
-                options.algorithms,
-                options.both_ways,
-                _user_file(options) if adapter is adapters[0] else None,
-            )
-            for adapter in adapters
-            if load and script is None
-        ]
-        # in limited time, trainings come first
-        saved = [sides.between(*task) for task in loading if not options.minutes]
         played = sides.run("physics", side_physics.played) if pair.moves_physics else None
-        progress.begin("probing details on both versions")
+        progress.begin(expected_stages.DETAILS)
         results = [(old.result(), new.result()) for old, new in prints]
         owned = [
             _Own(adapter, found, prints_, script is None)
@@ -341,7 +337,22 @@ def _compared(
         ]
         of_frameworks: list[OfFramework] = []
         of_each = zip(owned, chosen, one_sided, left_out, strict=True)
-        for own, trainings, one_sided_, names_left_out in of_each:
+        following = [
+            (len(trainings), len(own.differing), bool(own.details.changed))
+            for own, trainings in zip(owned, chosen, strict=True)
+        ]
+        for number, (own, trainings, one_sided_, names_left_out) in enumerate(of_each):
+            to_train = [
+                *(of.to_train for of in of_frameworks),
+                *(own.algorithms_that_differ for own in owned[number:]),
+            ]
+            progress.expect(
+                [
+                    *expected_stages.of_trainings(following[number:], options),
+                    *expected_stages.of_files(files_of, options),
+                    *expected_stages.of_returns(adapters, to_train, options),
+                ]
+            )
             same = state.same_surroundings(a, b, own.adapter)
             of, executed = _framework(sides, own, trainings, same, found, options)
             extra = tuple(entries.of_one_sided(one_sided_, own.adapter.full_name))
@@ -351,8 +362,18 @@ def _compared(
                 replace(of, entries=(*of.entries, *extra), not_checked=tuple(lacks))
             )
             ran.append(executed)
-        progress.begin("loading old files")
-        saved = saved or [sides.between(*task) for task in loading]
+        # last: where time is limited, trainings come first
+        progress.begin(expected_stages.FILES)
+        saved = [
+            sides.between(
+                side_files.compared,
+                adapter,
+                options.algorithms,
+                options.both_ways,
+                _user_file(options) if adapter is adapters[0] else None,
+            )
+            for adapter in files_of
+        ]
         for number, task in enumerate(saved):
             of = of_frameworks[number]
             files = entries.of_saved(task.result(), of.name)
@@ -382,6 +403,7 @@ def _compared(
         frameworks=tuple(of_frameworks),
         physics=tuple(moved),
         script=of_script,
+        file=options.checkpoint.name if options.checkpoint is not None else "",
         other_packages=tuple(of_others),
         pinned=pair.pinned,
         min_coverage=coverage_,
@@ -514,6 +536,11 @@ class _Own:
         others = _unowned([adapter], found) if code else []
         #: those that its trainings may run, too: of packages that are no framework's.
         self.differing = [piece for piece in (*self.pieces, *others) if piece.counts]
+
+    @property
+    def algorithms_that_differ(self) -> list[str]:
+        """Algorithms whose details differ: their trainings are expected to diverge."""
+        return sorted({detail.id.partition(".")[0] for detail in self.details.changed})
 
     @property
     def answers(self) -> list[str]:
@@ -728,10 +755,11 @@ def _mutation_test(
 def _script(
     sides: Sides, script: Training, found: Inventory, options: Options
 ) -> tuple[OfScript, _Executed]:
-    progress.begin(f"recording {script.name} on both versions")
+    progress.begin(f"recording {script.name} on both versions", 2)
     a, b = sides.record([script], {"A": True, "B": True}, until=options.until("script"))
-    steps = None
+    steps, seconds = None, 0.0
     if script.name in a and script.name in b:
+        seconds = max(t[script.name].header.get("wall_seconds", 0.0) for t in (a, b))
         steps = compared_trainings.common_steps(a[script.name], b[script.name])
     if steps:
         options.say(
@@ -743,8 +771,15 @@ def _script(
     elif steps == 0:
         a, b = {}, {}
 
+    differing = [piece for piece in found.pieces if piece.counts]
+
+    def expect(differs: bool) -> None:
+        progress.expect(expected_stages.of_script(seconds, len(differing), differs, options))
+
     def again(comparison: Comparison) -> tuple[Trace, Trace] | None:
+        expect(True)
         options.say("recording the script again, to see whether it repeats itself")
+        progress.begin(expected_stages.REPETITION, 2)
         named = compared_trainings.naming(script, comparison)
         one, other = sides.record([named], again=True, until=options.until("causes"))
         if script.name in one and script.name in other:
@@ -754,13 +789,13 @@ def _script(
 
     held: Traced | NotTraced
     if script.name in a and script.name in b:
+        expect(False)
         held = compared_trainings.compared(script.name, a[script.name], b[script.name], again)
     else:
         note_cut(f"{script.name}; --steps records fewer environment steps")
         held = compared_trainings.too_late(script, options.minutes)
     word = held.word if isinstance(held, Traced) else "could not be compared"
     options.say(f"script {script.name}: {word}")
-    differing = [piece for piece in found.pieces if piece.counts]
     causes_: dict[str, Cause] = {}
     if isinstance(held, Traced):
         check = entries.of_traced(held, "", model.SCRIPT)
@@ -815,7 +850,7 @@ def _judged(
     names = of.to_train
     if not options.returns or not names:
         return of
-    progress.begin("training, to judge returns")
+    progress.begin(expected_stages.RETURNS)
     if is_over():
         note_cut(f"returns of {', '.join(names)}")
         return of

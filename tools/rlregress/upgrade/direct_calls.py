@@ -15,10 +15,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from rlregress import progress
 from rlregress.model.code import BODY, CHANGED, MODULE, Changed
 from rlregress.model.recorded_traces import Trace, Traced
 from rlregress.model.upgrade_result import Calls, Cause, PieceExecution
-from rlregress.progress import Progress, begin
 from rlregress.tracing import child_processes, recording_processes
 from rlregress.tracing.recording_processes import Side
 from rlregress.upgrade.compared_trainings import Training
@@ -89,12 +89,12 @@ def called(
     job = {"changes": change_of(differing), "folders": list(folders), "seconds": seconds,
              "uses": _as_jobs(uses)}  # fmt: skip
 
-    def work(part: Sequence[Training], side: Side, progress: Progress) -> dict[str, Any]:
-        return _answers(part, side, progress, functions, job, until)
+    def work(part: Sequence[Training], side: Side) -> dict[str, Any]:
+        return _answers(part, side, functions, job, until)
 
     capturing = [by_name[name] for name in functions]
-    begin("repeating calls of changed functions")
-    answers = sides.on("B", capturing, work, "calls repeated with both versions")
+    progress.begin("repeating calls of changed functions", len(capturing))
+    answers = sides.on("B", capturing, work)
     found: dict[_Key, list[Mapping[str, Any]]] = {}
     for name in functions:
         for call in answers.get(name, {}).get("calls", ()):
@@ -173,10 +173,11 @@ def of_mutants(
                  for t in trainings}  # fmt: skip
     job = {"changes": [], "folders": list(folders), "seconds": _MOST}
 
-    def work(part: Sequence[Training], side: Side, progress: Progress) -> dict[str, Any]:
-        return _answers(part, side, progress, functions, job)
+    def work(part: Sequence[Training], side: Side) -> dict[str, Any]:
+        return _answers(part, side, functions, job)
 
-    answers = sides.on("B", trainings, work, "calls repeated with and without a fault")
+    progress.begin("repeating calls of functions with faults", len(trainings))
+    answers = sides.on("B", trainings, work)
     return {name: _of(answer.get("calls", ())) for name, answer in answers.items()}
 
 
@@ -219,7 +220,6 @@ def chosen(names: Sequence[str], traces: Mapping[str, Trace]) -> list[str]:
 def _answers(
     trainings: Sequence[Training],
     side: Side,
-    progress: Progress,
     functions: Mapping[str, Sequence[Sequence[str]]],
     requested: Mapping[str, Any],
     until: float | None = None,

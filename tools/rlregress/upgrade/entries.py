@@ -264,6 +264,8 @@ def _saved(file: LoadedFile, framework: str) -> Entry:
     state, reason = _saved_state(file)
     gaps = ", ".join(dict.fromkeys(path.partition("[")[0] for path in file.unstable))
     notes = [f"not compared, as it does not repeat itself: {gaps}"] if gaps else []
+    if file.played:
+        notes.append(file.played)
     if file.trusted:
         notes.append("loaded with TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD=1, which its own version needs")
     return Entry(

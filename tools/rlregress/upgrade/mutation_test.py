@@ -13,13 +13,14 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from rlregress import source
+from rlregress import progress, source
 from rlregress.faults import mutation
 from rlregress.frameworks.base import Adapter
 from rlregress.model.code import REMOVED
 from rlregress.model.fault_results import Mutant, Seeded
 from rlregress.model.recorded_traces import Trace
 from rlregress.model.upgrade_result import Calls, MutationTest, PieceExecution
+from rlregress.tracing.child_processes import note_cut
 from rlregress.tracing.recording_processes import current
 from rlregress.tracing.trace_comparison import compare
 from rlregress.upgrade import cached_folders, compared_trainings, direct_calls
@@ -104,9 +105,14 @@ def seed(
             for name in result.trainings[begin:end]
         ]
         jobs = [_job(trainings[name], seeded[n].fault, n) for n, name in left]
+        progress.begin("recording trainings with faults", len(jobs))
         after = record(jobs)
         for (n, name), job in zip(left, jobs, strict=True):
-            if not seeded[n].detected_by and not seeded[n].misfit:
+            if job.name not in after:
+                # neither detected nor missed
+                cut = note_cut("recordings of trainings with faults")
+                seeded[n] = replace(seeded[n], misfit=cut)
+            elif not seeded[n].detected_by and not seeded[n].misfit:
                 seeded[n] = _tried(seeded[n], name, traces[name], after[job.name])
         detected = sum(bool(result.detected_by) for result in seeded.values())
         say(f"{detected} of {len(seeded)} faults seen, each in at most {min(end, most)} trainings")

@@ -8,18 +8,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from rlregress import progress
 from rlregress.frameworks.base import Adapter
 from rlregress.model.code import Changed
 from rlregress.model.explain import Repeated
 from rlregress.model.recorded_traces import Comparison, NotTraced, Trace, Traced
 from rlregress.model.upgrade_result import Cause
-from rlregress.progress import begin
 from rlregress.tracing import rounding
 from rlregress.tracing.child_processes import is_over, note_cut
 from rlregress.upgrade import (
     compared_trainings,
     culprit_search,
     diverging_groups,
+    expected_stages,
     training_selection,
 )
 from rlregress.upgrade.compared_trainings import Training
@@ -68,7 +69,7 @@ def same_code(
         return SameCode()
     if triggers.functions:
         files = sorted({function.file for function in differing})
-        begin("looking which trainings run changed code")
+        progress.begin(expected_stages.SELECTION, len(trainings))
         until = options.until("selection")
         executed = sides.entering(trainings, triggers, found.folders("new"), files, until)
     else:
@@ -118,7 +119,7 @@ def compared(
     """
     if not trainings:
         return [], [], ({}, {}), {}
-    begin("recording trainings on both versions")
+    progress.begin(expected_stages.RECORDING, 2 * len(trainings))
     a, b = sides.record(trainings, lines, until=options.until("traces"))
     late = [training for training in trainings if training.name not in a or training.name not in b]
     trainings = [training for training in trainings if training not in late]
@@ -133,12 +134,17 @@ def compared(
     of = diverging_groups.representatives(
         diverging, (a, b), {traced_training.key for traced_training in differing}
     )
+    stand_for_all = len(set(of.values()))
+    progress.change(
+        expected_stages.CULPRITS, expected_stages.count_reverted(stand_for_all, len(differing))
+    )
     again: dict[str, tuple[Repeated, Repeated]] = {}
     wanted = [training for training in trainings if of.get(training.name) == training.name]
     while wanted:
         options.say(
             f"recording {len(wanted)} trainings again, to see whether they repeat themselves"
         )
+        progress.begin(expected_stages.REPETITION, 2 * len(wanted))
         one, other = sides.record(
             [compared_trainings.naming(t, once[t.name]) for t in wanted],
             again=True,
@@ -215,6 +221,7 @@ def _measured(
     if not copies:
         return {}
     options.say(f"measuring rounding: {rounding.COPIES} copies of {len(copies)} trainings")
+    progress.begin("measuring rounding", sum(map(len, copies.values())))
     recorded = sides.record_once(
         "A",
         [traced_training for each_of in copies.values() for traced_training in each_of],
@@ -252,7 +259,8 @@ def causes_of(
     if parted and differing:
         of = "a training differ" if len(parted) == 1 else f"{len(parted)} trainings differ"
         options.say(f"looking for the functions that make {of}")
-    begin("looking for culprits")
+    if parted:
+        progress.begin(expected_stages.CULPRITS)
     found = culprit_search.causes(
         parted,
         by_name,

@@ -10,7 +10,7 @@ from typing import Any
 
 from rlregress import files
 from rlregress.frameworks.base import Adapter
-from rlregress.gate import baseline_runs, gate_run, outcome, report_data
+from rlregress.gate import baseline_runs, gate_run, judging, outcome, report_data
 from rlregress.gate_options import GateOptions
 from rlregress.model.quantities import ONE_SIDED, RETURNS, quantity_of
 from rlregress.model.upgrade_result import ReturnsVerdict
@@ -27,6 +27,19 @@ def stored(adapter: Adapter) -> set[str]:
         for known in baseline_runs.every()
         if known.cell.framework == adapter.name and known.cell.budget == "short"
     }
+
+
+def expected_seconds(adapter: Adapter, algorithms: Sequence[str], one_look: bool) -> float:
+    """CPU seconds that the trainings of algorithms take on average, all looks included."""
+    chosen = [name for name in algorithms if name in stored(adapter)]
+    if not chosen:
+        return 0.0
+    session = gate_run.session_of(_options(GateOptions(one_look=one_look), adapter, chosen))
+    return judging.expected_seconds(session, session.looks)
+
+
+def _options(options: GateOptions, adapter: Adapter, algorithms: Sequence[str]) -> GateOptions:
+    return replace(options, frameworks=adapter.name, algorithms=",".join(algorithms), cells="all")
 
 
 def judge(
@@ -51,13 +64,7 @@ def judge(
     if not chosen:
         return None
     report = options.report
-    options = replace(
-        options,
-        report=files.absolute(report),
-        frameworks=adapter.name,
-        algorithms=",".join(chosen),
-        cells="all",
-    )
+    options = _options(replace(options, report=files.absolute(report)), adapter, chosen)
     entries = gate_run.returns_alone(sides[1].python, options, sides[1].environment())
     if isinstance(entries, str):
         return ReturnsVerdict(verdict=COULD_NOT_JUDGE, lines=(entries,), report=report)

@@ -27,9 +27,10 @@ WORKER = "rlregress.inside.saved_files_worker"
 MISSING: tuple[str, list[Any]] = ("missing", [])
 #: items that are computed from what was loaded.
 _COMPUTED = (
-    "deterministic actions", "sampled actions", "values", "target values", "losses", "next update",
-    "continued training", "returns of episodes", "lengths of episodes", "observations", "rewards",
-    "statistics after steps", "rows after more of them",
+    "mean return of episodes", "deterministic actions", "sampled actions", "values",
+    "target values", "losses", "next update", "continued training", "returns of episodes",
+    "lengths of episodes", "observations", "rewards", "statistics after steps",
+    "rows after more of them",
 )  # fmt: skip
 #: relative size of a first difference that may be one of rounding, after a conjugate gradient of
 #: 32-bit numbers at most, and of what it grows to.
@@ -190,6 +191,9 @@ def _difference(
         "unstable": tuple(row[0] for row in own[0] if repeated.get(row[0]) != row[1]),
         "differing": len(differing),
     }
+    for path, words, *_ in rows:
+        if path.startswith("mean return of episodes"):
+            made["played"] = f"{path}: {words} -> {found.get(path, MISSING)[0]}"
     if differing:
         path, words, number, _ = differing[0]
         gaps = [_gap(row, found.get(row[0], MISSING)) for row in differing]

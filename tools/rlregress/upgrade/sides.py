@@ -13,11 +13,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from rlregress import frameworks
+from rlregress import frameworks, progress
 from rlregress.errors import UserError
 from rlregress.inside import error_origin
 from rlregress.model.recorded_traces import Trace
-from rlregress.progress import Progress
 from rlregress.tracing import child_processes, recording_processes, trace_reader
 from rlregress.tracing.recording_processes import Side
 from rlregress.upgrade import cached_folders, compared_trainings
@@ -90,7 +89,6 @@ class Sides:
             again: record each once more.
             until: the time at which they are ended; what is not recorded by then is left out.
         """
-        progress = Progress(len(trainings) * len(self._sides), self._say, "traces")
         mark = "-2" if again else ""
         tasks: dict[str, list[Future[dict[str, Trace]]]] = {"A": [], "B": []}
         parts = [(start, number) for number in range(2) for start in range(self._workers)]
@@ -103,9 +101,7 @@ class Sides:
             label, side, folder = "AB"[number], self._sides[number], self._folders[number]
             part = trainings[start :: self._workers]
             noted = lines.get(label, False)
-            task = self._pool.submit(
-                recorded, part, side, folder, mark, noted, progress, ends[number]
-            )
+            task = self._pool.submit(recorded, part, side, folder, mark, noted, True, ends[number])
             tasks[label].append(task)
         a, b = (
             {
@@ -152,27 +148,21 @@ class Sides:
         """Traces on one side alone that are not kept, such as those of a fault, as ``record``."""
         with TemporaryDirectory(prefix="rlregress-trace-") as folder:
 
-            def work(part: Sequence[Training], side: Side, progress: Progress) -> dict[str, Trace]:
-                return recorded(part, side, Path(folder), "", lines, progress, until)
+            def work(part: Sequence[Training], side: Side) -> dict[str, Trace]:
+                return recorded(part, side, Path(folder), "", lines, True, until)
 
-            return self.on(label, trainings, work, "traces")
+            return self.on(label, trainings, work)
 
     def on(
         self,
         label: str,
         trainings: Sequence[Training],
         work: Callable[..., dict[str, Any]],
-        what: str,
     ) -> dict[str, Any]:
-        """What ``work(trainings, side, progress)`` returns of all trainings on a side, by name.
-
-        Args:
-            what: is counted, in words.
-        """
+        """What ``work(trainings, side)`` returns of all trainings on a side, by name."""
         side = self._sides["AB".index(label)]
-        progress = Progress(len(trainings), self._say, what)
         tasks = [
-            self._pool.submit(work, trainings[n :: self._workers], side, progress)
+            self._pool.submit(work, trainings[n :: self._workers], side)
             for n in range(self._workers)
         ]
         return {name: other_trace for task in tasks for name, other_trace in task.result().items()}
@@ -193,12 +183,10 @@ class Sides:
             files: of which it is noted what is entered, beside those of what tells.
         """
 
-        def work(
-            part: Sequence[Training], side: Side, progress: Progress
-        ) -> dict[str, ExecutedFunctions]:
-            return executed_functions(part, side, triggers, folders, files, progress, until)
+        def work(part: Sequence[Training], side: Side) -> dict[str, ExecutedFunctions]:
+            return executed_functions(part, side, triggers, folders, files, until)
 
-        return self.on("B", trainings, work, "code that is run")
+        return self.on("B", trainings, work)
 
 
 def _patience(failed: Trace) -> int:
@@ -212,7 +200,7 @@ def recorded(
     folder: Path,
     mark: str = "",
     lines: Noted = False,
-    progress: Progress | None = None,
+    counted: bool = False,
     until: float | None = None,
 ) -> dict[str, Trace]:
     """Traces by name: those that an interrupted gate has left in a folder, and new ones.
@@ -220,6 +208,7 @@ def recorded(
     Args:
         mark: goes into the names of the files.
         lines: what is noted of the code that is reached.
+        counted: they are parts of the stage that goes on; see ``progress``.
         until: the time at which they are ended; a script is recorded up to it.
     """
     traces: dict[str, Trace] = {}
@@ -228,7 +217,7 @@ def recorded(
         if path.is_file():
             try:
                 traces[training.name] = trace_reader.load(path)
-                _advance(progress, kept=True)
+                _advance(counted, kept=True)
             except UserError:
                 path.unlink()
     missing = [training for training in trainings if training.name not in traces]
@@ -237,10 +226,10 @@ def recorded(
         with suppress(child_processes.OutOfTime):
             path = path_of(training, folder, mark)
             traces[training.name] = _script(training, side, path, lines, until)
-        _advance(progress)
+        _advance(counted)
     batch = [training for training in missing if training not in scripts]
     if batch:
-        traces.update(_batch(batch, side, folder, mark, lines, progress, until))
+        traces.update(_batch(batch, side, folder, mark, lines, counted, until))
     return traces
 
 
@@ -270,7 +259,6 @@ def executed_functions(
     triggers: Triggers,
     folders: Sequence[str],
     files: Sequence[str] = (),
-    progress: Progress | None = None,
     until: float | None = None,
 ) -> dict[str, ExecutedFunctions]:
     """What trainings enter, by name: all from one process, which forks for each.
@@ -293,9 +281,7 @@ def executed_functions(
         }
         path.write_text(json.dumps(request), encoding="utf-8")
         command = recording_processes.start("entering", side, path)
-        child_processes.follow(
-            command, side.environment(), made, lambda _: _advance(progress), until
-        )
+        child_processes.follow(command, side.environment(), made, lambda _: progress.done(), until)
         return {str(job["name"]): _executed(Path(str(job["output"]))) for job in jobs}
 
 
@@ -351,8 +337,8 @@ def _killed(training: Training, signal: str, message: str) -> Trace:
     return trace_reader.failed(text, error_origin.of_signal(signal, message, script, packages))
 
 
-def _advance(progress: Progress | None, kept: bool = False) -> None:
-    if progress is not None:
+def _advance(counted: bool, kept: bool = False) -> None:
+    if counted:
         progress.done(kept=kept)
 
 
@@ -367,7 +353,7 @@ def _batch(
     folder: Path,
     mark: str,
     lines: Noted,
-    progress: Progress | None,
+    counted: bool,
     until: float | None,
 ) -> dict[str, Trace]:
     """New traces, all from one process, which forks for each."""
@@ -387,7 +373,7 @@ def _batch(
         part = Path(f"{paths[name]}.part")
         if part.is_file():
             part.replace(paths[name])
-        _advance(progress)
+        _advance(counted)
 
     with TemporaryDirectory(prefix="rlregress-trace-") as made:
         path = Path(made) / "jobs.json"

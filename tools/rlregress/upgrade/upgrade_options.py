@@ -127,6 +127,18 @@ class Options:
         return begun + (self.deadline.at - begun) * SHARES[stage]
 
     @property
+    def loads_files(self) -> bool:
+        """Whether old files are loaded."""
+        # where answers are kept for other pairs, files of one version belong to several of them
+        kept = self.keep is not None
+        return self.files and not (kept or self.only_scenarios or self.script is not None)
+
+    @property
+    def at_once(self) -> int:
+        """How many processes measure at a time."""
+        return self.workers or 2
+
+    @property
     def deadline(self) -> Deadline:
         """When all that runs is ended."""
         return Deadline(self.minutes, self.begun)

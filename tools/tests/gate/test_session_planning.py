@@ -10,6 +10,7 @@ import pytest
 from rlregress import evidence, suite
 from rlregress.gate import session_planning
 from rlregress.gate.cell_selection import Selection
+from rlregress.gate.judging import expected_new_runs, seconds_to_do
 from rlregress.gate.session import open_session
 from rlregress.inside import run_record
 from rlregress.model.quantities import percent
@@ -44,7 +45,7 @@ def test_without_a_measurement_the_stored_runs_tell(session):
     estimates = of(session, "sb3-ppo") | of(session, "sb3-sac")
     assert len(estimates) == 3
     assert min(estimates.values()) > 0
-    assert session.seconds_to_do([]) == pytest.approx(2 * sum(estimates.values()))
+    assert seconds_to_do(session, []) == pytest.approx(2 * sum(estimates.values()))
 
 
 def test_runs_of_the_same_algorithm_correct_the_estimate(session):
@@ -53,7 +54,7 @@ def test_runs_of_the_same_algorithm_correct_the_estimate(session):
     one, [(of_sac, seconds)] = next(iter(ppo.items())), sac.items()
     measured = [(one[0], 3 * one[1]), (of_sac, 2 * seconds)]
     expected = 2 * (3 * sum(ppo.values()) + 2 * seconds)
-    assert session.seconds_to_do(measured) == pytest.approx(expected)
+    assert seconds_to_do(session, measured) == pytest.approx(expected)
 
 
 def test_runs_of_others_correct_what_has_none_of_its_own(session):
@@ -65,7 +66,20 @@ def test_runs_of_others_correct_what_has_none_of_its_own(session):
         (max(ppo, key=ppo.__getitem__), 3 * longest),
     ]
     expected = 2 * 2 * (sum(ppo.values()) + sum(sac.values()))
-    assert session.seconds_to_do(measured) == pytest.approx(expected)
+    assert seconds_to_do(session, measured) == pytest.approx(expected)
+
+
+def test_further_looks_count_as_far_as_they_are_expected(tmp_path):
+    """Before the first look is over; without stored runs to judge by there is none."""
+    several = open_session(SELECTION, 0, str(tmp_path))
+    first = sum(of_run for _, of_run in several.lengths_to_do([]))
+    further = {
+        cell: expected_new_runs(several, cell, several.looks) - several.looks.seeds[0]
+        for cell in several.cells
+    }
+    assert max(further.values()) > 0
+    expected = sum(runs * several.estimated_seconds(cell) for cell, runs in further.items())
+    assert seconds_to_do(several, []) == pytest.approx(first + expected)
 
 
 def _write(session, cell, seconds, status="finished"):

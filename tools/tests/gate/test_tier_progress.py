@@ -8,8 +8,10 @@ import sys
 
 import pytest
 
-from rlregress import progress, suite
-from rlregress.gate.tier_progress import Durations, TiersProgress
+from rlregress import suite
+from rlregress.gate import tier_progress
+from rlregress.gate.tier_progress import TiersProgress
+from rlregress.progress import Durations
 from rlregress.training import worker_launch
 
 TESTS = [
@@ -25,39 +27,57 @@ def ended(tier, seconds=0.0, outcome="passed", framework="sb3"):
 
 
 @pytest.fixture
-def said(monkeypatch):
-    """The lines, each as soon as there is something to say."""
-    monkeypatch.setattr(progress.Pace, "due", lambda self: True)
+def said():
+    """The lines, in a list."""
     return []
 
 
-def counted(message, processes=1, runs=(0, 0, 0.0)):
+def counted(message, processes=1, runs=(0, 0, 0.0, False)):
     """Formulas take 1 s, behaviour 10 s, as recorded."""
-    return TiersProgress(Durations(1.0, 10.0), processes, lambda: runs, message.append)
+    return TiersProgress(Durations(1.0, 10.0, 1.0, {}), processes, lambda: runs, message.append)
 
 
 def test_every_tier_is_told_from_the_start(said):
     """What there is, the trainings with the most there can be, and the seconds of all of them."""
-    counted(said, 2, (3, 40, 140.0)).begun(TESTS)
+    counted(said, 2, (3, 40, 140.0, True)).begun(TESTS)
     assert said == [
         "formulas 0 of 60, behaviour 0 of 20, trainings 3 of at most 40; about 3 min left"
     ]
 
 
+def test_no_time_is_foretold_before_this_machine_is_measured(said):
+    """Stored seconds alone do not tell how fast it is; tests that ended, or a training, do."""
+    progress_ = counted(said, 1, (0, 40, 1000.0, False))
+    progress_.begun(TESTS)
+    assert said == [
+        "formulas 0 of 60, behaviour 0 of 20, trainings 0 of at most 40; about 0 s so far"
+    ]
+    for _ in range(30):
+        progress_.done(ended("unit", 3.0))
+    # three times as long: 30 formulas, 200 s of behaviour and 1000 s of trainings
+    assert progress_.line().endswith("about 61 min left")
+
+
+def test_the_time_left_goes_down_between_tests(said, monkeypatch):
+    """A training of minutes is under way, and no test ends."""
+    now = [0.0]
+    monkeypatch.setattr(tier_progress.time, "monotonic", lambda: now[0])
+    progress_ = counted(said, 1, (3, 40, 200.0, True))
+    progress_.begun(TESTS[-1:])
+    assert progress_.line().endswith("about 3 min left")
+    now[0] = 150.0
+    assert progress_.line().endswith("about 50 s left")
+    now[0] = 400.0
+    assert progress_.line().endswith("about 2 min left")
+
+
 def test_a_tier_without_tests_is_left_out(said):
     """A session of formulas alone tells of formulas alone."""
-    counted(said).begun(TESTS[:60])
-    assert said == ["formulas 0 of 60; about 60 s left"]
-
-
-def test_after_the_first_look_no_time_is_told(said):
-    """How many runs the cells in doubt get is not known; that they get some is said."""
-    counted(said, 2, (35, 140, 0.0)).begun(TESTS[-1:])
-    counted(said, 2, (34, 140, 30.0)).begun(TESTS[-1:])
-    assert said == [
-        "trainings 35 of at most 140; cells that the first look leaves in doubt go on",
-        "trainings 34 of at most 140; about 15 s left",
-    ]
+    progress_ = counted(said)
+    progress_.begun(TESTS[:60])
+    for _ in range(30):
+        progress_.done(ended("unit", 1.0))
+    assert progress_.line() == "formulas 30 of 60; about 30 s left"
 
 
 def test_two_workers_know_the_same_tests(said):
@@ -73,15 +93,14 @@ def test_what_tests_take_here_corrects_what_was_recorded(said):
     progress_ = counted(said)
     progress_.begun(TESTS[:80])
     progress_.done(ended("unit", 30.0))
-    assert said[-1] == "formulas 1 of 60, behaviour 0 of 20; about 4 min left"
     for _ in range(28):
         progress_.done(ended("unit", 1.0))
-    assert said[-1] == "formulas 29 of 60, behaviour 0 of 20; about 4 min left"
+    assert progress_.line() == "formulas 29 of 60, behaviour 0 of 20; about 0 s so far"
     progress_.done(ended("unit", 2.0))
     # 60 s for 30 tests of 1 s: twice 30 s of formulas and 200 s of behaviour
-    assert said[-1] == "formulas 30 of 60, behaviour 0 of 20; about 8 min left"
+    assert progress_.line() == "formulas 30 of 60, behaviour 0 of 20; about 8 min left"
     progress_.done(ended("performance", 100.0))
-    assert said[-1] == "formulas 30 of 60, behaviour 0 of 20; about 8 min left"
+    assert progress_.line() == "formulas 30 of 60, behaviour 0 of 20; about 8 min left"
 
 
 @pytest.mark.parametrize("workers", ["0", pytest.param("1", marks=pytest.mark.nightly)])
@@ -106,7 +125,7 @@ def test_a_session_says_how_far_it_is(workers):
         check=False,
     )
     lines = [line for line in ran.stdout.splitlines() if line and "node" not in line]
-    number = re.fullmatch(r"formulas 0 of (\d+); about \d+ s left", lines[0])
+    number = re.fullmatch(r"formulas 0 of (\d+); about \d+ s so far", lines[0])
     assert number, ran.stdout
     assert re.fullmatch(rf"formulas after \d+ s: sb3 passed {number[1]} tests", lines[1])
     assert lines[2].startswith("sb3: ")
@@ -129,4 +148,4 @@ def test_a_tier_is_reported_when_its_last_test_ends(said):
     ]
     for _ in range(20):
         progress_.done(ended("behavior"))
-    assert said[-2].startswith("behaviour after 0 s: sb3 passed 20 tests")
+    assert said[-1].startswith("behaviour after 0 s: sb3 passed 20 tests")

@@ -13,6 +13,7 @@ from rlregress.cli import upgrade as upgrade_command
 from rlregress.model import differences as model
 from rlregress.model.code import CHANGED, Changed, Function
 from rlregress.model.differences import DOCUMENTED, VIOLATED, Entry
+from rlregress.model.loaded_files import LoadedFile
 from rlregress.model.recorded_traces import (
     Comparison,
     Crash,
@@ -331,6 +332,40 @@ def test_what_became_of_the_script_stands_just_before_the_verdict(held, line, tm
     _, *found, _ = upgrade_text.last_lines(upgrade(of(), script=OfScript(held=held)), tmp_path)
     assert found == [line]
     assert len(upgrade_text.last_lines(upgrade(of(traced())), tmp_path)) == 2
+
+
+def test_what_became_of_the_users_file_stands_just_before_the_verdict(tmp_path):
+    """It is named with its state and the returns of its episodes, also in brief."""
+    played = "mean return of episodes 1 to 20: 21.5 -> 20.5"
+    loaded = LoadedFile(name="mine.zip", compared=9, differing=1, item="x", played=played)
+    other = LoadedFile(name="ppo model", compared=9, played=played)
+    made = upgrade(of(), other_packages=entries.of_saved([loaded, other], "sb3"), file="mine.zip")
+    _, line, _ = upgrade_text.last_lines(made, tmp_path)
+    assert line.startswith("your file mine.zip: differs")
+    assert line.endswith(played)
+    brief = upgrade_command._brief(made, tmp_path, FACTS)
+    assert line in brief
+
+
+def test_no_sentence_of_the_brief_report_is_cut():
+    """What has no room is counted; a single long step is printed whole."""
+    changed = [f"the function {n} {'does something else ' * 5}" for n in range(4)]
+    command = f"rlregress trace {'--long ' * 60}end"
+    card = Card("The upgrade", Badge("changed"), "", changed=changed, steps=[Step("Run", command)])
+    lines = short_summary.lines(FACTS, [card], "page")
+    assert lines[3] == f"Next: Run {command}."
+    assert "…" not in "".join(lines)
+
+
+def test_what_time_did_not_allow_comes_first_on_the_page(tmp_path):
+    """Before all other entries of the page and of its first screen."""
+    cut = "3 of 9 trainings of sb3: --minutes 5 were over"
+    made = upgrade(of(PARTED), cut=(cut,))
+    upgrade_command.write(made, tmp_path, FACTS)
+    page = (tmp_path / "upgrade.html").read_text()
+    assert cut in page
+    assert upgrade_page.cards(made, FACTS)[0].not_judged[0] == cut
+    assert page.index('id="cut"') < page.index('id="entries"')
 
 
 def whole_report(result_, folder):

@@ -60,7 +60,7 @@ def card(result: Upgrade, steps: Sequence[Step]) -> Card:
         "The upgrade",
         Badge(result.verdict),
         result.judgement.first_reason,
-        _not_checked([entry for entry in result.entries if entry.counts]),
+        [*result.cut, *_not_checked([entry for entry in result.entries if entry.counts])],
         [*_differing(rest), *_accepted(result.entries)],
         steps=steps,
         share=result.judgement.share,

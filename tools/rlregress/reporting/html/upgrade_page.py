@@ -72,7 +72,7 @@ def cards(result: Upgrade, facts: Facts) -> list[Card]:
 
 def page(result: Upgrade, facts: Facts) -> str:
     """The page of an upgrade."""
-    sections = [_entries(result)]
+    sections = [*_cut(result), _entries(result)]
     for of in result.frameworks:
         name = of.title if len(result.frameworks) > 1 else ""
         sections += _framework(result, of, name, facts.command)
@@ -494,6 +494,13 @@ def _costs(result: Upgrade) -> Section:
     head = ("training", "CPU time, new over old (95 % interval)", "turns", "memory in MiB")
     lead = "A hint: rlregress check --throughput measures many runs."
     return Section("costs", "Time and memory", lead, [Table(head, rows)] if rows else [])
+
+
+def _cut(result: Upgrade) -> Iterable[Section]:
+    """What was not checked because time was over; nothing if there was enough."""
+    if result.cut:
+        lead = "The command ended what ran when its minutes were over; give it more with --minutes."
+        yield Section("cut", "Not checked in time", lead, [list(result.cut)])
 
 
 def _not_executed(result: Upgrade) -> Section:

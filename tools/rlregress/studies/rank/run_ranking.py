@@ -12,11 +12,10 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import AfterValidator, Field
 
-from rlregress import datafiles, frameworks
+from rlregress import datafiles, frameworks, progress
 from rlregress.datafiles import Number, Text, expected
 from rlregress.errors import UserError, nearest
 from rlregress.gate import baseline_runs
-from rlregress.progress import Progress
 from rlregress.studies.rank import adastop
 from rlregress.studies.rank.adastop import AdastopPlan
 from rlregress.studies.rank.ranking_result import Decision, Ranking, Standing, TaskRanking
@@ -346,8 +345,9 @@ def rank(
         places += [(task, name) for name in sorted(of_task)]
         samples += [np.array(of_task[name]) for _, name in places[start:]]
         pairs += itertools.combinations(range(start, len(places)), 2)
-    done = Progress(len(pairs), say, "pairs that may be decided").done
-    compared = adastop.compare(samples, pairs, plan, done)
+    with progress.kept_alive(say):
+        progress.begin("deciding pairs", len(pairs))
+        compared = adastop.compare(samples, pairs, plan, progress.done)
 
     looked = len(compared.looks)
     decided: dict[str, list[Decision]] = {task: [] for task in returns}

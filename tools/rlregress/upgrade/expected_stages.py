@@ -1,0 +1,133 @@
+"""What an upgrade is expected to do: its stages in order, from what is known so far."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from rlregress.details import catalogue
+from rlregress.details.catalogue import Detail
+from rlregress.frameworks.base import Adapter
+from rlregress.progress import Stage
+from rlregress.upgrade import culprit_search, return_gate, scenario_files
+from rlregress.upgrade.upgrade_options import Options
+
+#: stages with stored seconds; see ``baselines/durations.toml``.
+MAKING, LISTING = "making both versions", "listing what differs"
+DETAILS = "probing details on both versions"
+SELECTION = "looking which trainings run changed code"
+RECORDING = "recording trainings on both versions"
+REPETITION = "recording trainings again, to see whether they repeat themselves"
+CULPRITS = "looking for culprits"
+CALLS = "repeating calls of changed functions"
+FILES = "loading old files"
+RETURNS = "training, to judge returns"
+#: share of many trainings that run code by which two releases differ.
+_RUN_CHANGED = 0.5
+#: changed functions from which some training is expected to diverge, before any detail differs.
+_MANY = 5
+#: turns of a search for culprits, each in a process of its own.
+_TURNS = 3
+#: times as long as a script takes when all that it executes is noted: it is recorded again without
+#: that; its calls are captured and repeated.
+_AGAIN, _CALLED = 0.7, 3.0
+#: trainings that stand for all that diverge at the same place, at most.
+_STAND_FOR_ALL = 8
+
+
+def count_trainings(adapter: Adapter, options: Options) -> int:
+    """Return how many trainings the options choose, before a version says what it has."""
+    if options.script is not None:
+        return 0
+    try:
+        titles = list(scenario_files.jobs(adapter))
+    except Exception:  # foreign code of a framework that need not be installed here
+        return 0
+    named = [title.partition(" ") for title in titles]
+    return sum(
+        (not options.algorithms or algorithm in options.algorithms)
+        and (
+            options.scenarios is None or scenario in options.scenarios
+            if scenario
+            else not options.only_scenarios
+        )
+        for algorithm, _, scenario in named
+    )
+
+
+def of_details(asked: Sequence[Sequence[Detail]], options: Options) -> list[Stage]:
+    """Return the probing of details, those of each framework on both versions."""
+    at_once = max(min(2 * len(asked), options.at_once), 1)
+    count = sum(map(len, asked))
+    return [Stage(DETAILS, 2 * count, at_once, starts=2 * len(asked) / at_once if count else 0)]
+
+
+def of_trainings(frameworks: Iterable[tuple[int, int, bool]], options: Options) -> list[Stage]:
+    """Return the stages of the trainings of frameworks.
+
+    Args:
+        frameworks: of each, how many trainings are chosen, how many changed functions they may
+            run, and whether a detail is known to differ.
+    """
+    at_once, both = options.at_once, 2 / min(options.at_once, 2)
+    stages: list[Stage] = []
+    for trainings, differing, differs in frameworks:
+        recorded = trainings if trainings < _MANY else math.ceil(_RUN_CHANGED * trainings)
+        recorded = recorded if differing or options.every else 0
+        stand = min(recorded, _STAND_FOR_ALL) if differs or differing >= _MANY else 0
+        stages += [
+            Stage(SELECTION, 0 if options.every else trainings, at_once),
+            Stage(RECORDING, 2 * recorded, at_once, both),
+            Stage(REPETITION, 2 * stand, at_once, both),
+            Stage(CULPRITS, count_reverted(stand, differing), at_once, starts=_TURNS),
+            Stage(CALLS, min(recorded, 2 * differing), at_once),
+        ]
+    return stages
+
+
+def of_script(seconds: float, differing: int, differs: bool, options: Options) -> list[Stage]:
+    """Return what follows when a script is recorded, which took so many seconds.
+
+    Args:
+        differing: how many changed functions there are.
+        differs: the script does not do the same with both versions.
+    """
+    at_once, reverted = options.at_once, count_reverted(1, differing)
+    return [
+        Stage(REPETITION, 2 * differs, at_once, seconds=_AGAIN * seconds),
+        Stage(CULPRITS, differs * reverted, at_once, seconds=_AGAIN * seconds),
+        Stage(CALLS, bool(differing), seconds=_CALLED * seconds),
+        *of_details([catalogue.all_details()], options),
+    ]
+
+
+def of_files(adapters: Iterable[Adapter], options: Options) -> list[Stage]:
+    """Return the loading of old files: each algorithm of a framework trains, saves and loads."""
+    every = [{*adapter.algorithms, *adapter.behavior_only} for adapter in adapters]
+    chosen = [names.intersection(options.algorithms or names) for names in every]
+    at_once = min(len(every), options.at_once)
+    return [Stage(FILES, sum(map(len, chosen)), at_once, starts=2)]
+
+
+def of_returns(
+    adapters: Sequence[Adapter], algorithms: Sequence[Sequence[str]], options: Options
+) -> list[Stage]:
+    """Return the trainings that judge returns, of some algorithms of each framework."""
+    if not options.returns:
+        return []
+    seconds = [
+        return_gate.expected_seconds(adapter, names, options.one_look)
+        for adapter, names in zip(adapters, algorithms, strict=True)
+    ]
+    return [Stage(RETURNS, sum(seconds), options.at_once)]
+
+
+def count_reverted(trainings: int, functions: int) -> int:
+    """Return how many recordings with reverted functions a search is expected to take.
+
+    The first trainings are halved down to single functions; the others begin with what these found.
+    """
+    if not functions:
+        return 0
+    first = min(trainings, culprit_search.WAVE)
+    return first * (1 + 2 * math.ceil(math.log2(functions))) + 2 * (trainings - first)
