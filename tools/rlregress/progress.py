@@ -55,7 +55,7 @@ def stored_durations() -> Durations:
 
 
 @dataclass(frozen=True)
-class Stage:
+class CommandStage:
     """A stage of a command.
 
     Attributes:
@@ -94,13 +94,13 @@ class Estimate:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._following: list[Stage] = []
+        self._following: list[CommandStage] = []
         #: seconds here, and as stored, of what was measured of the stages that have ended
         self._measured = (0.0, 0.0)
-        self._enter(Stage(""), counted=False)
+        self._enter(CommandStage(""), counted=False)
         self.begun = self._last
 
-    def _enter(self, stage: Stage, counted: bool) -> None:
+    def _enter(self, stage: CommandStage, counted: bool) -> None:
         self._stage, self._counted, self._done = stage, counted, 0.0
         self._last = self._stage_begun = time.monotonic()
         # when its first parts were done: what was before, such as imports, is not repeated
@@ -111,13 +111,13 @@ class Estimate:
         """The name of the stage that goes on."""
         return self._stage.name
 
-    def expect(self, stages: Sequence[Stage]) -> None:
+    def expect(self, stages: Sequence[CommandStage]) -> None:
         """Expect these stages, in this order, in place of those that were expected."""
         with self._lock:
             self._following = [stage for stage in stages if stage.parts]
 
     def change(self, name: str, parts: float, seconds: float | None = None) -> None:
-        """Expect so many parts of the next stage of this name; see ``Stage``."""
+        """Expect so many parts of the next stage of this name; see ``CommandStage``."""
         with self._lock:
             self._following = [
                 replace(stage, parts=parts, seconds=seconds) if stage.name == name else stage
@@ -139,7 +139,7 @@ class Estimate:
             self._measured = self._measured_until(time.monotonic())
             names = [stage.name for stage in self._following]
             # what nothing expected starts no process that measures a framework
-            stage = Stage(name, starts=0)
+            stage = CommandStage(name, starts=0)
             if name in names:
                 number = names.index(name)
                 stage, self._following = self._following[number], self._following[number + 1 :]
@@ -223,7 +223,7 @@ class Estimate:
 _estimate = Estimate()
 
 
-def expect(stages: Sequence[Stage]) -> None:
+def expect(stages: Sequence[CommandStage]) -> None:
     """As ``Estimate.expect``, of the command that runs; so are the others."""
     _estimate.expect(stages)
 

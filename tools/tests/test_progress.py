@@ -12,7 +12,7 @@ import time
 import pytest
 
 from rlregress import progress
-from rlregress.progress import Durations, Estimate, Stage
+from rlregress.progress import CommandStage, Durations, Estimate
 
 #: forty parts of 0.05 s; in place every 0.1 s on a terminal, a line every 0.8 s elsewhere.
 WORK = """
@@ -92,7 +92,13 @@ def test_a_command_that_prints_nothing_reports_what_it_does(monkeypatch):
 def test_what_follows_counts(clock):
     """A stage of 4 s with a start of 2 s, half as fast as stored, and 20 s of further ones."""
     estimate = Estimate()
-    estimate.expect([Stage("one", 4), Stage("two", 6), Stage("three", 4, at_once=2, starts=0)])
+    estimate.expect(
+        [
+            CommandStage("one", 4),
+            CommandStage("two", 6),
+            CommandStage("three", 4, at_once=2, starts=0),
+        ]
+    )
     estimate.begin("one")
     clock[0] = 12.0
     estimate.begin("two", 6)
@@ -104,7 +110,7 @@ def test_what_follows_counts(clock):
 def test_a_stage_has_its_own_pace_once_parts_are_done(clock):
     """What was before its first part is not repeated: ten parts of 3 s after a start of 50 s."""
     estimate = Estimate()
-    estimate.expect([Stage("one", 20)])
+    estimate.expect([CommandStage("one", 20)])
     estimate.begin("one", 20)
     for number in range(10):
         clock[0] = 50.0 + 3 * number
@@ -117,7 +123,7 @@ def test_a_stage_has_its_own_pace_once_parts_are_done(clock):
 def test_no_time_is_left_unknown_silently(clock):
     """Of a stage without stored seconds the line reports how long the command has taken."""
     estimate = Estimate()
-    estimate.expect([Stage("one"), Stage("unknown")])
+    estimate.expect([CommandStage("one"), CommandStage("unknown")])
     estimate.begin("one")
     clock[0] = 10.0
     assert estimate.line() == "one: about 10 s so far"
@@ -131,7 +137,7 @@ def test_seconds_that_were_measured_here_take_the_place_of_stored_ones(clock):
     estimate.begin("one", 1)
     clock[0] = 60.0
     estimate.done()
-    estimate.expect([Stage("two", 2, at_once=2, seconds=100.0)])
+    estimate.expect([CommandStage("two", 2, at_once=2, seconds=100.0)])
     estimate.begin("unknown")
     estimate.begin("two", 2)
     assert estimate.seconds_left() == pytest.approx(100.0)
@@ -140,7 +146,7 @@ def test_seconds_that_were_measured_here_take_the_place_of_stored_ones(clock):
 def test_a_search_that_takes_longer_than_expected_goes_on(clock):
     """A quarter of what it has taken is expected to follow, and never nothing."""
     estimate = Estimate()
-    estimate.expect([Stage("one", 10)])
+    estimate.expect([CommandStage("one", 10)])
     estimate.begin("one")
     for number in range(40):
         clock[0] = number + 1.0
@@ -151,7 +157,7 @@ def test_a_search_that_takes_longer_than_expected_goes_on(clock):
 def test_a_stage_that_is_skipped_is_over_when_a_later_one_begins(clock):
     """Nothing diverged, so that no culprit was looked for."""
     estimate = Estimate()
-    estimate.expect([Stage("one", 4), Stage("two", 1000), Stage("three", 1)])
+    estimate.expect([CommandStage("one", 4), CommandStage("two", 1000), CommandStage("three", 1)])
     estimate.begin("one")
     clock[0] = 6.0
     estimate.begin("three")

@@ -400,7 +400,7 @@ def of_releases(
 def _expect_checks(ends: int, count: int) -> None:
     """Expect that versions are halved down to one step, which is then explained."""
     progress.begin("checking versions", ends + math.ceil(math.log2(max(count - 1, 1))))
-    progress.expect([progress.Stage(_EXPLAINING)])
+    progress.expect([progress.CommandStage(_EXPLAINING)])
 
 
 def _check_environments(

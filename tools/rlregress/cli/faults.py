@@ -46,10 +46,10 @@ def run_instrument(
     instrument = INSTRUMENTS[name]
     say = typer.echo if name == OPTIONS else waiting.say
     results: list[FaultResult] = []
-    with kept_alive(say) as shown:
+    with kept_alive(say) as print_line:
         if instrument.counted:
             progress.begin(instrument.counted, len(faults))
-        for result in instrument.run(faults, workers, shown, **further):
+        for result in instrument.run(faults, workers, print_line, **further):
             results.append(result)
             typer.echo("\n".join(faults_text.lines(name, result)))
             if instrument.counted:

@@ -62,7 +62,7 @@ _COLLECTED = pytest.StashKey[list[dict[str, Any]]]()
 _STARTED = pytest.StashKey[float]()
 _SELECTABLE = pytest.StashKey[set[str]]()
 _TIERS: pytest.StashKey[TiersProgress] = pytest.StashKey()
-_SHOWN = pytest.StashKey[ExitStack]()
+_PROGRESS = pytest.StashKey[ExitStack]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -90,8 +90,8 @@ def pytest_configure(config: pytest.Config) -> None:
         sys.path.insert(0, str(suite.root()))
     config.stash[_COLLECTED] = []
     config.stash[_STARTED] = time.monotonic()
-    config.stash[_SHOWN] = shown = ExitStack()
-    config.add_cleanup(shown.close)
+    config.stash[_PROGRESS] = displays = ExitStack()
+    config.add_cleanup(displays.close)
     warn_in_words()
     shift_seeds(config.getoption("--random-seed"))
     if not config.getoption("--unpinned"):
@@ -412,8 +412,8 @@ def _say_how_far(config: pytest.Config, tests: Sequence[str]) -> None:
             config.stash[_STARTED],
         )
         stream = config.get_terminal_writer()._file
-        shown = progress.kept_alive(lambda line: _write_line(config, line), tiers.line, stream)
-        config.stash[_SHOWN].enter_context(shown)
+        displayed = progress.kept_alive(lambda line: _write_line(config, line), tiers.line, stream)
+        config.stash[_PROGRESS].enter_context(displayed)
     config.stash[_TIERS].begun(tests)
 
 

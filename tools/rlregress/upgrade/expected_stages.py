@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from rlregress.details import catalogue
 from rlregress.details.catalogue import Detail
 from rlregress.frameworks.base import Adapter
-from rlregress.progress import Stage
+from rlregress.progress import CommandStage
 from rlregress.upgrade import culprit_search, return_gate, scenario_files
 from rlregress.upgrade.upgrade_options import Options
 
@@ -55,14 +55,18 @@ def count_trainings(adapter: Adapter, options: Options) -> int:
     )
 
 
-def of_details(asked: Sequence[Sequence[Detail]], options: Options) -> list[Stage]:
+def of_details(chosen: Sequence[Sequence[Detail]], options: Options) -> list[CommandStage]:
     """Return the probing of details, those of each framework on both versions."""
-    at_once = max(min(2 * len(asked), options.at_once), 1)
-    count = sum(map(len, asked))
-    return [Stage(DETAILS, 2 * count, at_once, starts=2 * len(asked) / at_once if count else 0)]
+    at_once = max(min(2 * len(chosen), options.at_once), 1)
+    count = sum(map(len, chosen))
+    return [
+        CommandStage(DETAILS, 2 * count, at_once, starts=2 * len(chosen) / at_once if count else 0)
+    ]
 
 
-def of_trainings(frameworks: Iterable[tuple[int, int, bool]], options: Options) -> list[Stage]:
+def of_trainings(
+    frameworks: Iterable[tuple[int, int, bool]], options: Options
+) -> list[CommandStage]:
     """Return the stages of the trainings of frameworks.
 
     Args:
@@ -70,22 +74,24 @@ def of_trainings(frameworks: Iterable[tuple[int, int, bool]], options: Options) 
             run, and whether a detail is known to differ.
     """
     at_once, both = options.at_once, 2 / min(options.at_once, 2)
-    stages: list[Stage] = []
+    stages: list[CommandStage] = []
     for trainings, differing, differs in frameworks:
         recorded = trainings if trainings < _MANY else math.ceil(_RUN_CHANGED * trainings)
         recorded = recorded if differing or options.every else 0
         stand = min(recorded, _STAND_FOR_ALL) if differs or differing >= _MANY else 0
         stages += [
-            Stage(SELECTION, 0 if options.every else trainings, at_once),
-            Stage(RECORDING, 2 * recorded, at_once, both),
-            Stage(REPETITION, 2 * stand, at_once, both),
-            Stage(CULPRITS, count_reverted(stand, differing), at_once, starts=_TURNS),
-            Stage(CALLS, min(recorded, 2 * differing), at_once),
+            CommandStage(SELECTION, 0 if options.every else trainings, at_once),
+            CommandStage(RECORDING, 2 * recorded, at_once, both),
+            CommandStage(REPETITION, 2 * stand, at_once, both),
+            CommandStage(CULPRITS, count_reverted(stand, differing), at_once, starts=_TURNS),
+            CommandStage(CALLS, min(recorded, 2 * differing), at_once),
         ]
     return stages
 
 
-def of_script(seconds: float, differing: int, differs: bool, options: Options) -> list[Stage]:
+def of_script(
+    seconds: float, differing: int, differs: bool, options: Options
+) -> list[CommandStage]:
     """Return what follows when a script is recorded, which took so many seconds.
 
     Args:
@@ -94,24 +100,24 @@ def of_script(seconds: float, differing: int, differs: bool, options: Options) -
     """
     at_once, reverted = options.at_once, count_reverted(1, differing)
     return [
-        Stage(REPETITION, 2 * differs, at_once, seconds=_AGAIN * seconds),
-        Stage(CULPRITS, differs * reverted, at_once, seconds=_AGAIN * seconds),
-        Stage(CALLS, bool(differing), seconds=_CALLED * seconds),
+        CommandStage(REPETITION, 2 * differs, at_once, seconds=_AGAIN * seconds),
+        CommandStage(CULPRITS, differs * reverted, at_once, seconds=_AGAIN * seconds),
+        CommandStage(CALLS, bool(differing), seconds=_CALLED * seconds),
         *of_details([catalogue.all_details()], options),
     ]
 
 
-def of_files(adapters: Iterable[Adapter], options: Options) -> list[Stage]:
+def of_files(adapters: Iterable[Adapter], options: Options) -> list[CommandStage]:
     """Return the loading of old files: each algorithm of a framework trains, saves and loads."""
     every = [{*adapter.algorithms, *adapter.behavior_only} for adapter in adapters]
     chosen = [names.intersection(options.algorithms or names) for names in every]
     at_once = min(len(every), options.at_once)
-    return [Stage(FILES, sum(map(len, chosen)), at_once, starts=2)]
+    return [CommandStage(FILES, sum(map(len, chosen)), at_once, starts=2)]
 
 
 def of_returns(
     adapters: Sequence[Adapter], algorithms: Sequence[Sequence[str]], options: Options
-) -> list[Stage]:
+) -> list[CommandStage]:
     """Return the trainings that judge returns, of some algorithms of each framework."""
     if not options.returns:
         return []
@@ -119,7 +125,7 @@ def of_returns(
         return_gate.expected_seconds(adapter, names, options.one_look)
         for adapter, names in zip(adapters, algorithms, strict=True)
     ]
-    return [Stage(RETURNS, sum(seconds), options.at_once)]
+    return [CommandStage(RETURNS, sum(seconds), options.at_once)]
 
 
 def count_reverted(trainings: int, functions: int) -> int:

@@ -45,7 +45,7 @@ from rlregress.model.upgrade_result import (
 )
 from rlregress.reporting import short_summary, upgrade_data, upgrade_text
 from rlregress.reporting.html import upgrade_page
-from rlregress.reporting.html.page import Facts
+from rlregress.reporting.html.page import Badge, Card, Facts, Step
 from rlregress.tracing.recording_processes import Side
 from rlregress.upgrade import (
     attribution,

@@ -66,7 +66,8 @@ def cards(result: Upgrade, facts: Facts) -> list[Card]:
         return [whole, *made]
     (only,) = made
     untrained = [line for of in result.frameworks for line in _untrained(of)]
-    not_judged = [*untrained, *whole.not_judged]
+    cut = len(result.cut)  # first on the card, and so here
+    not_judged = [*whole.not_judged[:cut], *untrained, *whole.not_judged[cut:]]
     return [replace(whole, title=only.title, matters=only.matters, not_judged=not_judged)]
 
 
