@@ -299,13 +299,13 @@ def _compared(
             of_script, executed = _script(sides, script.noting(found.others(())), found, options)
             ran.append(executed)
         left_out = [_left_out(adapter, ran, options) for adapter in adapters]
-        chosen = [_details(names, options) for names in left_out]
+        probed = [_details(names, options) for names in left_out]
         files_of = adapters if options.loads_files else ()
         counts = [expected_stages.count_trainings(adapter, options) for adapter in adapters]
         differing = sum(piece.counts for piece in found.pieces)
         progress.expect(
             [
-                *expected_stages.of_details(chosen, options),
+                *expected_stages.of_details(probed, options),
                 *expected_stages.of_trainings([(n, differing, False) for n in counts], options),
                 *expected_stages.of_files(files_of, options),
             ]
@@ -318,7 +318,7 @@ def _compared(
                 details,
                 options.until("details"),
             )
-            for adapter, names, details in zip(adapters, left_out, chosen, strict=True)
+            for adapter, names, details in zip(adapters, left_out, probed, strict=True)
         ]
         played = sides.run("physics", side_physics.played) if pair.moves_physics else None
         progress.begin(expected_stages.DETAILS)
