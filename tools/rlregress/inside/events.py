@@ -111,6 +111,11 @@ def part(value: Any, typed: Any = None) -> Part:
     return _with_types(_numbers(value), types_of(value if typed is None else typed))
 
 
+def part_of_type(value: Any, types: str) -> Part:
+    """Return digest and numbers of an array, with types that are known in words."""
+    return _with_types(_numbers(value), types)
+
+
 def _is_number(value: Any) -> bool:
     return isinstance(value, (bool, int, float, np.number, np.bool_))
 

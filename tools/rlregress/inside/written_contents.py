@@ -351,7 +351,7 @@ def parts_of(found: Iterator[Item]) -> Dict[str, Any]:
         if not isinstance(value, np.ndarray):
             added = {name: _of_words(value if kind == "text" else f"{kind} {value!r}")}
         else:
-            added = {f"{name}, type": events.in_words(kind), name: events.part(value)}
+            added = {name: events.part_of_type(value, kind)}
         if len(parts) < _KEPT:
             parts.update(added)
         else:

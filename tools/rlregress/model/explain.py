@@ -243,7 +243,8 @@ def written(first: Divergence) -> str:
     if first.a is None or first.b is None:
         which = SHORT["A" if first.b is None else "B"]
         return f"only the {which} version writes {name}"
-    old, new = (value(side, first.part) or "nothing" for side in (first.a, first.b))
+    types = bool(first.types)
+    old, new = (value(side, first.part, types) or "nothing" for side in (first.a, first.b))
     return f"{name}, {first.part}: {old} -> {new}"
 
 
