@@ -198,7 +198,7 @@ def not_current(page: str) -> list[str]:
 
 
 def test_the_tables_of_the_documentation_are_those_of_the_data():
-    """docs/compare.md has each detail that differs, with the variants documented of its versions."""
+    """docs/compare.md has each detail that differs, with the documented variants."""
     page = PAGE.read_text(encoding="utf-8")
     assert page.count("\n| `") > 40
     assert not_current(page) == []
