@@ -2,7 +2,7 @@
 
 ``baselines/behavior/questions.yaml`` says of each question for which algorithms it is handled,
 which deviate knowingly, and to which it does not apply. ``python -m tests_behavior.questions``
-prints ``docs/behavior.md``, the table of it.
+prints the table of it, which is a page of the site.
 """
 
 from __future__ import annotations
@@ -18,9 +18,6 @@ from pydantic import Field
 from rlregress import datafiles, suite
 from rlregress.datafiles import Text
 from rlregress.errors import UserError, nearest
-
-#: where the table stands
-PAGE = "docs/behavior.md"
 
 
 @dataclass(frozen=True)
@@ -140,7 +137,7 @@ def page() -> str:
         "- —: the question does not apply.",
         "",
         "`python -m tests_behavior.questions` prints this page from",
-        "`baselines/behavior/questions.yaml`. A test keeps it current.",
+        "`baselines/behavior/questions.yaml`.",
         "",
         *_heading(names),
     ]

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import html
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from written import Pages
 
-from rlregress import frameworks
+from rlregress import frameworks, suite
 from rlregress.details import catalogue, expectations
 from rlregress.details.catalogue import Detail
 from rlregress.details.expectations import Expectation
 from rlregress.details.implementation import expectations_path
 from rlregress.faults import fault_tables
 from rlregress.frameworks.base import Adapter
+from rlregress.gate.comparison import compare_documented
 from rlregress.model.fault_results import (
     BEHAVIOR,
     DETAILS,
@@ -24,7 +26,7 @@ from rlregress.model.fault_results import (
     TRACES,
     Fault,
 )
-from rlregress.reporting import histories_text, tables
+from rlregress.reporting import comparison_text, histories_text, tables
 from rlregress.upgrade import known_changes, release_histories
 
 
@@ -58,6 +60,24 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[st
 
 def _anchor(id: str) -> str:
     return id.replace(".", "")
+
+
+def comparison() -> str:
+    """The comparison of all frameworks that are installed, by what is documented of them."""
+    own = {adapter.name for adapter in _adapters()}
+    installed = [adapter for adapter in frameworks.installed() if adapter.name in own]
+    documented = compare_documented({each.full_name: each.version() for each in installed})
+    return comparison_text.markdown(
+        documented, "What is documented of these versions; `pytest tests_unit` asserts it"
+    )
+
+
+def behavior() -> str:
+    """The answers to the questions of ``tests_behavior``."""
+    sys.path.insert(0, str(suite.root()))
+    from tests_behavior import questions
+
+    return questions.page()
 
 
 def details() -> Pages:

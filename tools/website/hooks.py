@@ -30,7 +30,8 @@ _LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#\s]*)(#[^)\s]*)?\)")
 @cache
 def _made() -> Sections:
     return {
-        "Frameworks side by side": written.comparison(_text(DOCS / "comparison.md")),
+        "Frameworks side by side": written.comparison(from_data.comparison()),
+        "Behaviour": {"behavior.md": ("Question by question", from_data.behavior())},
         "Details": from_data.details(),
         "What sources say": written.claims(_text(DOCS / "claims.md")),
         "Real releases": from_data.histories(),

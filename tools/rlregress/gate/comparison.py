@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from rlregress.details import catalogue
+from rlregress import suite
+from rlregress.details import catalogue, expectations
 from rlregress.details.implementation import absent as absent_from
 from rlregress.details.implementation import implementations
 from rlregress.errors import UserError
@@ -73,4 +74,37 @@ def compare(
         if answered:
             rows.append(Row(detail=detail, answers=answered, absent=absent))
     versions = {a.full_name: a.version() for a in adapters}
+    return Comparison(versions=versions, rows=tuple(rows))
+
+
+def compare_documented(versions: Mapping[str, str]) -> Comparison:
+    """Return what is documented of frameworks; nothing is probed.
+
+    Args:
+        versions: name of a framework, or of a copy as in name@version -> version of its package.
+    """
+    folder = suite.baselines() / "details"
+    known = {
+        name: expectations.for_version(expectations.load(folder / name.partition("@")[0]), version)
+        for name, version in versions.items()
+    }
+    rows = []
+    for detail in catalogue.all_details():
+        answers = {
+            name: tuple(
+                FoundVariant(
+                    scope=scope,
+                    variant=entry.variant,
+                    meaning=detail.variants[entry.variant].meaning,
+                    deviation=entry.deviation,
+                    place=None,
+                )
+                for (id, scope), entry in sorted(entries.items())
+                if id == detail.id
+            )
+            for name, entries in known.items()
+        }
+        answered = {name: given for name, given in answers.items() if given}
+        if answered:
+            rows.append(Row(detail=detail, answers=answered, absent={}))
     return Comparison(versions=versions, rows=tuple(rows))

@@ -115,15 +115,18 @@ def counts(comparison: Comparison) -> str:
     return f"{len(comparison.different)} details differ, {others}"
 
 
-def markdown(comparison: Comparison) -> str:
-    """The comparison as a page: what differs by family, each difference in full, two tables."""
+PROBED = "Every answer was probed on the code; a line is the one that decides the detail"
+
+
+def markdown(comparison: Comparison, basis: str = PROBED) -> str:
+    """The comparison as a page: what differs by family, each difference in full, two tables.
+
+    Args:
+        basis: what the answers rest on, in one sentence.
+    """
     titles = [titled(name, version) for name, version in comparison.versions.items()]
     lines = [f"# {' against '.join(titles)}", ""]
-    lines += [
-        f"{counts(comparison)}. Every answer was probed on the code; a line is the one that "
-        "decides the detail.",
-        "",
-    ]
+    lines += [f"{counts(comparison)}. {basis}.", ""]
     lines += _at_a_glance(comparison)
     for row in comparison.different:
         lines += _section(row)
@@ -173,10 +176,23 @@ def _at_a_glance(comparison: Comparison) -> list[str]:
         lines += [f"### {family}", "", *tables.head("detail", *names)]
         for row in rows:
             anchor = re.sub(r"[^\w\- ]", "", row.detail.id)
-            cells = [_answer(row.answers.get(name, ())) for name in names]
-            lines.append(tables.row(f"[`{row.detail.id}`](#{anchor})", *cells))
+            lines.append(_variants_row(row, names, f"[`{row.detail.id}`](#{anchor})"))
         lines.append("")
     return lines
+
+
+def family_table(comparison: Comparison, family: str) -> list[str]:
+    """Return the details of a family that differ as a table: one column for each framework."""
+    names = list(comparison.versions)
+    rows = [row for row in comparison.different if row.detail.family == family]
+    return [
+        *tables.head("detail", *names),
+        *(_variants_row(row, names, f"`{row.detail.id}`") for row in rows),
+    ]
+
+
+def _variants_row(row: Row, names: Iterable[str], title: str) -> str:
+    return tables.row(title, *(_answer(row.answers.get(name, ())) for name in names))
 
 
 def _differing(rows: Iterable[Row], pair: tuple[str, str]) -> str:

@@ -86,13 +86,6 @@ def test_every_question_that_tests_name_is_in_the_file():
                 assert any(id.startswith(start) for id in known), path.name
 
 
-def test_the_page_is_current():
-    """``docs/behavior.md`` is what the questions print."""
-    page = (suite.root() / questions.PAGE).read_text("utf-8")
-    text = f"write it with: python -m tests_behavior.questions > {questions.PAGE}"
-    assert page == questions.page(), text
-
-
 def test_the_page_says_what_is_answered(written):
     """A row for each question, a mark for each algorithm, deviation and reason in words."""
     written(GOOD)

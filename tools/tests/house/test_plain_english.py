@@ -16,7 +16,7 @@ from .test_language import DATA, phrases_in
 #: words of a sentence on a page: on average, and at most
 AVERAGE, LONGEST = 18, 32
 #: quotations of sources, and texts of the catalogue joined to tables by a command
-QUOTED = {"claims.md", "comparison.md", "comparison-cleanrl.md"}
+QUOTED = {"claims.md"}
 _PHRASES = [*DATA["phrases"], *DATA["page_phrases"]]
 #: an end of a sentence: not the dot of an initial ("A. Zeller") or of "et al."
 _END = re.compile(r"(?<![ (][A-Z]\.)(?<! al\.)(?<=[.!?])[)\"']*\s+(?=[(\"']?[A-Z0-9])")
