@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from rlregress import files
-from rlregress.cli import output
+from rlregress.cli import golden, output
 from rlregress.cli.options import Packages, Steps
 from rlregress.cli.parsing import script_arguments
 from rlregress.details.requested_names import names
@@ -37,6 +37,10 @@ def trace(
     target: Annotated[
         str, typer.Option("-o", "--output", metavar="FILE", help="The trace; run.trace.")
     ] = "run.trace",
+    golden_file: Annotated[
+        str,
+        typer.Option("--golden", metavar="FILE", help="A small text file to commit instead."),
+    ] = "",
 ) -> None:
     """Example:
 
@@ -49,22 +53,36 @@ def trace(
     path = None if script is None else Path(script)
     given = script_arguments(context)
     job = jobs.job(path, given, framework, algorithm, names("--package", package), steps)
-    raise typer.Exit(record(job, Path(target)))
+    if not golden_file:
+        raise typer.Exit(record(job, Path(target)))
+    if path is None:
+        raise UserError("--golden records a script; name it in place of --framework")
+    raise typer.Exit(golden.record(job, path, Path(golden_file)))
 
 
 def diff(
     old: Annotated[Path, typer.Argument(metavar="OLD", show_default=False)],
-    new: Annotated[Path, typer.Argument(metavar="NEW", show_default=False)],
+    new: Annotated[Path | None, typer.Argument(metavar="[NEW]", show_default=False)] = None,
+    script: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Record it again; OLD is its golden file."),
+    ] = None,
 ) -> None:
     """Example:
 
     rlregress diff before.trace after.trace
 
     Prints where two traces differ first. A training may have ended in an error: it is compared
-    up to there, then the errors are. Exit code 0: equal to the bit or up to rounding,
-    1: diverged, 2: a trace cannot be read.
+    up to there, then the errors are. With --script, OLD is a golden file, and the script is
+    recorded again. Exit code 0: equal to the bit, or traces up to rounding, 1: diverged, 2: not
+    comparable, 3: the script does not repeat itself.
     """
-    raise typer.Exit(compared(old, new))
+    if (new is None) == (script is None):
+        raise UserError(
+            "expected either NEW, a second trace, or --script, the script of a golden file; found "
+            f"{'neither' if new is None else 'both'}"
+        )
+    raise typer.Exit(golden.compare(old, script) if script else compared(old, new or old))
 
 
 def record(job: Mapping[str, Any], path: Path) -> int:
@@ -75,10 +93,7 @@ def record(job: Mapping[str, Any], path: Path) -> int:
     check_file(path, "the trace")
     repeated = record_twice(job, path, current("installed"))
     if repeated.trace.failure:
-        raise UserError(
-            f"the training ended in an error after {len(repeated.trace.events)} events: "
-            f"{repeated.trace.ending}; what came before is in {path}"
-        )
+        raise UserError(f"{explain.early_end(repeated.trace)}; what came before is in {path}")
     output.decided()
     for line in traces_text.recorded(repeated, path, path.stat().st_size):
         typer.echo(line)

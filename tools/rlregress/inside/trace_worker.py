@@ -297,6 +297,8 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
         "not_offered": unsupported,
         "misfits": misfits,
         "stopped": bool(stopped),
+        "arithmetic": "native",
+        "seeds": recorder.seeds,
         "seeded": recorder.seeded,
         "folders": [os.path.abspath(root) for root in roots if os.path.isdir(root)],
         "elsewhere": recorder.elsewhere,

@@ -89,6 +89,11 @@ def current(label: str) -> Side:
     return Side(label, paths=current_paths())
 
 
+def portable() -> Side:
+    """The environment of this process, in the arithmetic that all processors have."""
+    return current("installed")
+
+
 class Killed(UserError):
     """A signal ended the process of a recording.
 
@@ -150,9 +155,15 @@ def record_twice(job: Mapping[str, Any], output: Path, side: Side) -> Repeated:
     """
     first = record(job, output, side)
     check_trained(first, side.label)
+    repeated = repeat(job, first, side)
+    if repeated.trace.unsteady:
+        trace_reader.rewrite_header(output, repeated.trace)
+    return repeated
+
+
+def repeat(job: Mapping[str, Any], first: Trace, side: Side) -> Repeated:
+    """Record again what was recorded, and compare the two."""
     with TemporaryDirectory(prefix="rlregress-trace-") as folder:
         again = record(job, Path(folder) / "again.trace", side)
     first = without_unsteady(first, again)
-    if first.unsteady:
-        trace_reader.rewrite_header(output, first)
     return Repeated(trace=first, with_itself=compare(first, again), repetition=again)

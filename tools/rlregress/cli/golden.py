@@ -1,0 +1,72 @@
+"""Golden files of scripts: ``rlregress trace --golden`` and ``rlregress diff --script``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import typer
+
+from rlregress.cli import output
+from rlregress.errors import UserError
+from rlregress.inside.run_record import check_file
+from rlregress.model import explain
+from rlregress.reporting import next_steps, traces_text
+from rlregress.tracing import golden, jobs, recording_processes
+
+
+def record(job: Mapping[str, Any], script: Path, path: Path) -> int:
+    """Record a script twice and write its golden file; 3 if it does not repeat itself."""
+    check_file(path, "the golden file")
+    side = recording_processes.portable()
+    with TemporaryDirectory(prefix="rlregress-golden-") as folder:
+        repeated = recording_processes.record_twice(job, Path(folder) / "run.trace", side)
+    if repeated.trace.failure:
+        raise UserError(f"{explain.early_end(repeated.trace)}; no golden file is written")
+    lines = [f"no golden file is written to {path}"]
+    if repeated.repeats:
+        golden.write(path, repeated.trace)
+        written = golden.load(path)
+        single, blocks = len(written.events), len(written.blocks)
+        lines = traces_text.golden_file(repeated.trace, single, blocks, path)
+    output.decided()
+    for line in [*repeated.lines(), *lines]:
+        typer.echo(line)
+    output.next_steps([next_steps.after_golden(path, script, repeated.repeats)])
+    return 0 if repeated.repeats else 3
+
+
+def compare(path: Path, script: Path) -> int:
+    """Record a script again and compare it with a golden file; 1 if it differs.
+
+    Raises:
+        UserError: it differs, and this machine has other arithmetic than the file.
+    """
+    old = golden.load(path)
+    job = jobs.of_script(script, old.arguments, old.packages, old.steps)
+    side = recording_processes.portable()
+    with TemporaryDirectory(prefix="rlregress-golden-") as folder:
+        trace = recording_processes.record(job, Path(folder) / "run.trace", side)
+        if not trace.begun:
+            recording_processes.check_trained(trace, side.label)
+            raise UserError(f"{explain.early_end(trace)}; nothing is compared")
+        result = golden.differences(old, trace)
+        arithmetic = trace.header["arithmetic"]
+        if not result.is_same and arithmetic != old.arithmetic:
+            raise UserError(
+                f"not comparable: {path} was recorded with the arithmetic {old.arithmetic}, and "
+                f"this machine has {arithmetic}; compare on a machine that has the former"
+            )
+        repeated = None if result.is_same else recording_processes.repeat(job, trace, side)
+    if repeated is not None and not repeated.repeats:
+        lines, code, step = repeated.lines(), 3, next_steps.after_trace(path, repeats=False)
+    else:
+        lines, code = traces_text.golden_difference(result, trace), int(not result.is_same)
+        step = next_steps.after_golden_difference(result, path, script, old.arguments)
+    output.decided()
+    for line in lines:
+        typer.echo(line)
+    output.next_steps([step])
+    return code
