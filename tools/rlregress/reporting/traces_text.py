@@ -48,8 +48,10 @@ def golden_difference(result: GoldenResult, trace: Trace) -> list[str]:
     elif result.block is not None:
         lines = _block(result.block, comparison.equal)
     else:
-        lines = [f"differs after {comparison.equal} equal events of {result.length}"]
-        lines += explain.divergence(comparison.first) if comparison.first else []
+        first = comparison.first
+        at = result.length if first is None or first.a is None else first.a.index + 1
+        lines = [f"differs at event {at} of {result.length}"]
+        lines += explain.divergence(first) if first is not None else []
     for label, side in (("A", "golden file"), ("B", "new recording")):
         extra = [event for of, event in comparison.extra if of == label]
         if extra:

@@ -322,7 +322,7 @@ def _sources(trace: Trace) -> dict[str, str]:
         for name in trace.header["imported"]
     }
     # modules beside the script that belong to no package
-    for place in map(Path, trace.header["folders_imported"]):
+    for place in map(Path, {*trace.header["folders_imported"]} - {*trace.header["folders"]}):
         if script.parent in place.parents and "site-packages" not in place.parts:
             modules = below(place) if place.is_dir() else [place]
             found |= {str(m.relative_to(script.parent)): m for m in modules if m.suffix == ".py"}
