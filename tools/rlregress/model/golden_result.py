@@ -34,7 +34,7 @@ class GoldenResult:
         failure: the error that ended the new recording, in words.
         checkpoints: events after the first difference whose values are known, old and new.
         versions: package -> its old and new version, where they differ; empty: not imported.
-        sources: files of the script and the library whose content differs.
+        sources: files of the script and the library that differ, and their functions that do.
         seeds: what is seeded -> the script's old and new seed, where they differ.
     """
 
@@ -44,7 +44,7 @@ class GoldenResult:
     failure: str
     checkpoints: Sequence[tuple[Event, Event]]
     versions: Mapping[str, tuple[str, str]]
-    sources: Sequence[str]
+    sources: Mapping[str, Sequence[str]]
     seeds: Mapping[str, tuple[str, str]]
 
     @property

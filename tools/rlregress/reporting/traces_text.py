@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from rlregress.model import explain
@@ -55,21 +56,29 @@ def golden_difference(result: GoldenResult, trace: Trace) -> list[str]:
     for label, side in (("A", "golden file"), ("B", "new recording")):
         extra = [event for of, event in comparison.extra if of == label]
         if extra:
-            first = explain.event(extra[0])
-            lines.append(f"only the {side} has {len(extra)} events, the first: {first}")
+            begin = explain.event(extra[0])
+            lines.append(f"only the {side} has {len(extra)} events, the first: {begin}")
     if result.failure:
         lines.append(f"the new recording ended in {result.failure}")
     lines += [line for pair in result.checkpoints[:_LISTED] for line in _checkpoint(*pair)]
     moved = [_pair(name, *pair) for name, pair in result.versions.items()]
     lines.append(f"packages that moved: {', '.join(moved) or 'none'}")
-    sources = list(result.sources)
-    more = f" and {len(sources) - _LISTED} more" if len(sources) > _LISTED else ""
-    listed = ", ".join(sources[:_LISTED]) or "none"
-    lines.append(f"files of script and library that moved: {listed}{more}")
+    sources = [f"  {name}{_functions(functions)}" for name, functions in result.sources.items()]
+    lines.append(f"files of script and library that moved: {len(sources) or 'none'}")
+    lines += _first_few(sources, "  and {} more")
     if result.seeds:
         seeds = [_pair(name, *pair) for name, pair in result.seeds.items()]
         lines.append(f"seeds of the script that moved: {', '.join(seeds)}")
     return lines
+
+
+def _functions(functions: Sequence[str]) -> str:
+    return f": {'; '.join(_first_few(functions, 'and {} more'))}" if functions else ""
+
+
+def _first_few(entries: Sequence[str], more: str) -> list[str]:
+    left = len(entries) - _LISTED
+    return [*entries[:_LISTED], *([more.format(left)] if left > 0 else [])]
 
 
 def _block(block: Block, equal: int) -> list[str]:

@@ -16,6 +16,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from itertools import islice, starmap, zip_longest
 from pathlib import Path
 from typing import Annotated, Any
@@ -28,7 +29,7 @@ from rlregress.errors import UserError
 from rlregress.inside.run_record import checksum, write_atomically
 from rlregress.model.golden_result import Block, GoldenResult
 from rlregress.model.recorded_traces import Divergence, Event, Part, Trace
-from rlregress.source import below
+from rlregress.source import Function, below, of_file
 from rlregress.tracing import trace_reader
 from rlregress.tracing.trace_comparison import WRITTEN, compare
 
@@ -41,8 +42,8 @@ _FIRST, _CHECKPOINTS = 20, 10
 _DECISIVE = ("reset", "step", "backward", "optimizer", "final")
 #: share of the room for events that the single ones get where not all fit.
 _SINGLE = 0.75
-#: characters of a digest: of a part or a file, and of a block.
-_DIGEST, _BLOCK = 8, 16
+#: characters of a digest: of a part or a file, of a block, and of a function.
+_DIGEST, _BLOCK, _FUNCTION = 8, 16, 4
 #: bytes of the checksum and of the names of what is listed.
 _FRAME = 200
 _REMEDY = "record it again with: rlregress trace SCRIPT --golden FILE"
@@ -89,7 +90,7 @@ class Golden:
         steps: environment steps that are recorded; 0: all.
         seeds: what the script seeds -> its seed.
         seeded: what the tracer seeded because the script had not.
-        sources: file of the script or the library -> digest of its content.
+        sources: file of the script or the library -> its digest, and those of its functions.
         length: events of the whole training.
         events: of the first ones, number of the site and a digest for each part.
         block: how many steps and updates a block joins.
@@ -107,7 +108,7 @@ class Golden:
     seeds: Mapping[Line, Line]
     seeded: tuple[Line, ...]
     versions: Mapping[Line, Line]
-    sources: Mapping[Line, Line]
+    sources: Mapping[Line, str]
     length: Count
     sites: tuple[Site, ...]
     events: tuple[Annotated[str, Field(pattern=r"^\d{1,6}( [0-9a-f]{8})*$")], ...]
@@ -200,7 +201,7 @@ def _content(trace: Trace) -> dict[str, Any]:
         "seeds": trace.header["seeds"],
         "seeded": trace.header["seeded"],
         "versions": _versions(trace),
-        "sources": _sources(trace),
+        "sources": {name: _source(path) for name, path in _source_files(trace).items()},
         "length": len(events),
         "values": values,
     }
@@ -313,24 +314,69 @@ def _versions(trace: Trace) -> dict[str, str]:
     return {"python": trace.header["versions"]["python"], **versions}
 
 
-def _sources(trace: Trace) -> dict[str, str]:
-    """Return digests of the files of the script and the library that the training imported."""
+def _source_files(trace: Trace) -> dict[str, Path]:
+    """Return the files of the script and the library that the training imported."""
     script = Path(trace.header["job"]["script"])
-    roots = [script.parent, *(Path(folder).parent for folder in trace.header["folders"])]
+    roots = {root.name: root for root in [*map(Path, trace.header["folders"]), script]}
     found = {
-        name: next((root / name for root in roots if (root / name).is_file()), None)
+        name: roots[root].parent / name
         for name in trace.header["imported"]
+        if (root := name.partition("/")[0]) in roots
     }
     # modules beside the script that belong to no package
     for place in map(Path, {*trace.header["folders_imported"]} - {*trace.header["folders"]}):
         if script.parent in place.parents and "site-packages" not in place.parts:
-            modules = below(place) if place.is_dir() else [place]
-            found |= {str(m.relative_to(script.parent)): m for m in modules if m.suffix == ".py"}
-    return {
-        name: hashlib.sha256(path.read_bytes()).hexdigest()[:_DIGEST]
-        for name, path in sorted(found.items())
-        if path is not None
-    }
+            found |= {str(m.relative_to(script.parent)): m for m in below(place)}
+    return {name: path for name, path in sorted(found.items()) if path.suffix == ".py"}
+
+
+def _digest_of(content: bytes, length: int) -> str:
+    return hashlib.sha256(content).hexdigest()[:length]
+
+
+def _source(path: Path) -> str:
+    """Return digests of a file and of its functions."""
+    functions = "".join(digest for _, digest in _functions(path))
+    return f"{_digest_of(path.read_bytes(), _DIGEST)} {functions}"
+
+
+def _functions(path: Path) -> list[tuple[Function, str]]:
+    """Return the functions of a source file, each with a digest of its lines."""
+    source, lines = of_file(str(path)), path.read_bytes().splitlines()
+    return [
+        (of, _digest_of(b"\n".join(lines[of.first - 1 : of.last]), _FUNCTION))
+        for of in (source.functions if source is not None else ())
+    ]
+
+
+def _changed_functions(old: str, path: Path) -> list[str]:
+    """Return the innermost functions of a file that its old digests do not have."""
+    new = _functions(path)
+    pieces = [old[at : at + _FUNCTION] for at in range(0, len(old), _FUNCTION)]
+    matcher = SequenceMatcher(None, pieces, [digest for _, digest in new], autojunk=False)
+    changed = [
+        of
+        for kind, _, _, first, last in matcher.get_opcodes()
+        for of, _ in new[first:last]
+        if kind != "equal"
+    ]
+    return [
+        f"{of.name}, lines {of.first} to {of.last}"
+        for of in changed
+        if not any(inner.name.startswith(f"{of.name}.") for inner in changed)
+    ]
+
+
+def _changed_sources(golden: Golden, trace: Trace) -> dict[str, list[str]]:
+    """Return the files that differ, and their functions that do."""
+    new, changed = _source_files(trace), dict[str, list[str]]()
+    for name in dict.fromkeys([*golden.sources, *new]):
+        digest, _, functions = golden.sources.get(name, "").partition(" ")
+        if name not in new:
+            changed[name] = []
+        elif _digest_of(new[name].read_bytes(), _DIGEST) != digest:
+            changed[name] = _changed_functions(functions, new[name])
+    return changed
 
 
 # -- reading and comparing -----------------------------------------------------------------------
@@ -385,7 +431,7 @@ def differences(golden: Golden, trace: Trace) -> GoldenResult:
         failure=trace.ending if trace.failure else "",
         checkpoints=_differing_checkpoints(golden, events, after),
         versions=_moved(golden.versions, _versions(trace)),
-        sources=list(_moved(golden.sources, _sources(trace))),
+        sources=_changed_sources(golden, trace),
         seeds=_moved(golden.seeds, trace.header["seeds"]),
     )
 

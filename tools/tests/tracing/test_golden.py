@@ -50,7 +50,7 @@ def test_a_script_is_the_same_as_in_its_own_golden_file(kept):
     path, trace = kept
     result = golden.differences(golden.load(path), trace)
     assert result.is_same
-    assert (result.versions, result.sources, result.seeds) == ({}, [], {})
+    assert (result.versions, result.sources, result.seeds) == ({}, {}, {})
     assert traces_text.golden_difference(result, trace)[0].startswith("same to the bit: 20 env")
     assert path.stat().st_size < 40_000
 
@@ -90,7 +90,7 @@ def test_a_changed_line_is_found(kept, recorded, old, new, kind, function):
     first = result.comparison.first
     assert not result.is_same
     assert (first.kind, first.a.function) == (kind, function)
-    assert result.sources == ["train.py"]
+    assert list(result.sources) == ["train.py"]
     text = "\n".join(traces_text.golden_difference(result, trace))
     assert f"differs at event {first.a.index + 1} of {len(trace.events)}" in text
     assert first.a.place in text
