@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
+from pathlib import Path
 
+import gymnasium
 import pytest
+import torch
 
 from rlregress.inside.run_record import checksum
 from rlregress.reporting import traces_text
+from rlregress.source import of_file
 from rlregress.tracing import golden
 
 from .scripts import TRAINING, changed
@@ -138,37 +143,34 @@ def test_a_training_that_ends_earlier_or_later_differs(kept, recorded):
     assert "ended in OSError: full" in "\n".join(traces_text.golden_difference(result, failing))
 
 
-@pytest.mark.parametrize("room", [200_000, 32_000])
-def test_a_long_script_fits(recorded, tmp_path, monkeypatch, room):
-    """Whatever a script does, its file has at most the bytes that it may have."""
-    monkeypatch.setattr(golden, "LARGEST", room)
-    text = changed(("range(20)", "range(400)"))
-    trace = recorded(text)
-    # as long as a training of half a day
-    copies = 100 if room == 200_000 else 1
+def test_a_long_script_fits(recorded, tmp_path):
+    """The file of a training of 10 000 updates has at most 200 kB, and repeats itself."""
+    trace = recorded(changed(("range(20)", "range(100)")))
+    copies = 100
     events = [event for event in trace.events if event.kind != "final"] * copies
     trace = replace(trace, events=tuple(replace(e, index=n) for n, e in enumerate(events)))
     path = tmp_path / "long.golden"
     golden.write(path, trace)
-    assert 0.8 * room < path.stat().st_size <= room
+    assert 160_000 < path.stat().st_size <= 200_000
     loaded = golden.load(path)
-    assert loaded.block > 1 or copies == 1
+    assert loaded.block > 1
+    assert len(loaded.events) > 2000
     assert golden.differences(loaded, trace).is_same
 
 
 def test_a_late_difference_is_found_in_its_block(recorded, tmp_path, monkeypatch):
     """After the events with a digest each, the first block that differs is named."""
-    monkeypatch.setattr(golden, "LARGEST", 34_000)
-    trace = recorded(changed(("range(20)", "range(400)")))
+    monkeypatch.setattr(golden, "LARGEST", 30_000)
+    trace = recorded(changed(("range(20)", "range(100)")))
     path = tmp_path / "long.golden"
     golden.write(path, trace)
     loaded = golden.load(path)
     late = recorded(
-        changed(("range(20)", "range(400)"), ("(1 - step / 40)", "(1 - step / 40 + (step > 390))"))
+        changed(("range(20)", "range(100)"), ("(1 - step / 40)", "(1 - step / 40 + (step > 90))"))
     )
     result = golden.differences(loaded, late)
     decisive = [e for e in late.events if e.kind in golden._DECISIVE]
-    changes = [n for n, e in enumerate(decisive) if e.kind == "optimizer"][391]
+    changes = [n for n, e in enumerate(decisive) if e.kind == "optimizer"][91]
     assert result.comparison.verdict == "equal"
     assert result.block.start <= changes < result.block.stop
     assert result.block.stop - result.block.start == loaded.block
@@ -178,3 +180,143 @@ def test_a_late_difference_is_found_in_its_block(recorded, tmp_path, monkeypatch
     for other in (replace(trace, events=trace.events[:-9]),
                   replace(trace, events=(*trace.events, *trace.events[-9:]))):  # fmt: skip
         assert not golden.differences(loaded, other).is_same
+
+
+def test_changed_functions_of_the_library_are_named(recorded, tmp_path, monkeypatch):
+    """The function with a changed line is named where the first difference is elsewhere."""
+    package = tmp_path / "learner" / "__init__.py"
+    package.parent.mkdir()
+    package.write_text(LIBRARY)
+    monkeypatch.syspath_prepend(tmp_path)
+    path = tmp_path / "train.golden"
+    golden.write(path, recorded(SCRIPT, packages=["learner"]))
+    # as on another machine: the old text is not there any more
+    package.write_text(LIBRARY.replace("def double", "# moved\ndef double").replace("2).", "4)."))
+    monkeypatch.delitem(sys.modules, "learner")
+    of_file.cache_clear()
+    trace = recorded(SCRIPT, packages=["learner"])
+    result = golden.differences(golden.load(path), trace)
+    assert result.sources == {"learner/__init__.py": ["loss, lines 7 to 8"]}
+    assert (result.comparison.first.kind, result.comparison.first.a.function) == ("loss", "main")
+
+
+def test_packages_and_seeds_that_moved_are_named(kept):
+    """Other versions, packages that only one recording imports, and other seeds are listed."""
+    path, trace = kept
+    versions = json.loads(path.read_text())["versions"]
+    del versions["gymnasium"]
+    edited(path, versions={**versions, "torch": "1.13.1", "gone": "2.0"},
+           seeds={"torch's generator": "5"})  # fmt: skip
+    text = traces_text.golden_difference(golden.differences(golden.load(path), trace), trace)
+    (packages,) = (line for line in text if line.startswith("packages that moved: "))
+    for moved in (f"torch 1.13.1 -> {torch.__version__}", "gone 2.0 -> not imported",
+                  f"gymnasium not imported -> {gymnasium.__version__}"):  # fmt: skip
+        assert moved in packages
+    assert "torch's generator 5 -> 1" in text[-1]
+
+
+def _cut(text):
+    return text[: len(text) // 2]
+
+
+def _edited(text):
+    return text.replace('"length": ', '"length": 1', 1)
+
+
+def _of_another_schema(text):
+    return json.dumps({**json.loads(text), "schema": 9, "more": 1})
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (_cut, "is not valid JSON"),
+        (lambda _: "", "is not valid JSON"),
+        (lambda _: "[]", "expected a table"),
+        (_edited, "was changed after it was recorded: its checksum differs"),
+        (_of_another_schema, "schema = 9; expected 1"),
+        (lambda text: text.replace('"steps"', '"step"'), "unknown key 'step'"),
+        (lambda text: text.replace('"events": [', '"events": ["999 00000000",'), "among the"),
+        (lambda text: text.replace('"torch"', '"to\x1brch"'), "is not valid JSON"),
+        (lambda text: text + " " * 200_000, "more than 200000"),
+        (lambda _: "\udcff", "is not text, as golden files are"),
+    ],
+    ids=["cut", "empty", "list", "edited", "schema", "key", "site", "control", "large", "bytes"],
+)
+def test_a_damaged_golden_file(kept, command, damage, message):
+    """A file that is not as it was recorded is refused in one sentence that names it."""
+    path, _ = kept
+    path.write_bytes(damage(path.read_text()).encode(errors="surrogateescape"))
+    code, _, error = command("diff", str(path), "--script", str(path.with_suffix(".py")))
+    assert code == 2
+    assert error.count("\n") == 1
+    for words in (str(path), message, "record it again with: rlregress trace"):
+        assert words in error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("diff", "{file}", "--script", "{folder}/none.py"), "there is no script"),
+        (("diff", "{file}", "--script", "{folder}"), "is a folder; expected a Python file"),
+        (("diff", "{folder}/none", "--script", "{script}"), "there is no golden file"),
+        (("diff", "{folder}", "--script", "{script}"), "it is a folder, not a file"),
+        (("diff", "{file}"), "expected either NEW, a second trace, or --script"),
+        (("diff", "{file}", "{file}", "--script", "{script}"), "golden file; found both"),
+        (("diff", "{file}", "{file}"), "it is not compressed with gzip, as traces are"),
+        (("trace", "{script}", "--golden", "{folder}"), "is a folder"),
+        (("trace", "--framework", "sb3", "--algorithm", "ppo", "--golden", "{folder}/new"),
+         "--golden records a script"),
+    ],
+)  # fmt: skip
+def test_names_that_lead_nowhere(kept, command, arguments, message):
+    """A missing script or file, and options that exclude each other, are one sentence each."""
+    path, _ = kept
+    places = {"file": path, "folder": path.parent, "script": path.with_suffix(".py")}
+    code, _, error = command(*(argument.format(**places) for argument in arguments))
+    assert (code, error.count("\n")) == (2, 1)
+    assert message in error
+
+
+def test_a_script_that_does_not_repeat_itself_is_refused(command, tmp_path):
+    """No golden file is written of it, and the exit code is 3."""
+    script, path = tmp_path / "train.py", tmp_path / "train.golden"
+    script.write_text(changed(("torch.manual_seed(1)", "torch.seed()")))
+    code, out, error = command("trace", str(script), "--golden", str(path))
+    assert (code, error) == (3, "")
+    assert "does not repeat itself, because of the initialisation of the networks" in out
+    assert f"no golden file is written to {path}" in out
+    assert not path.exists()
+
+
+@pytest.mark.nightly
+def test_a_golden_file_on_the_command_line(command, tmp_path, monkeypatch):
+    """The exit code says whether a script is the same, differs, or could not be compared."""
+    monkeypatch.chdir(tmp_path)
+    script = Path("train.py")
+    script.write_text(TRAINING)
+    assert command("trace", "train.py", "--golden", "train.golden", "--steps", "12")[0] == 0
+    compare = ("diff", "train.golden", "--script", "train.py")
+    code, out, error = command(*compare)
+    assert (code, error) == (0, "")
+    assert out.startswith("same to the bit: 12 environment steps")
+    script.write_text(changed((".mean()\n", ".mean() * 2\n")))
+    code, out, _ = command(*compare)
+    assert code == 1
+    assert out.startswith("differs at event ")
+    assert "train.py: loss_of, lines" in out
+    assert "next: Read what changed in these files" in out
+    script.write_text(changed(("torch.manual_seed(1)", "torch.seed()")))
+    code, out, _ = command(*compare)
+    assert code == 3
+    assert "does not repeat itself" in out
+    script.write_text("import nowhere\n")
+    code, _, error = command(*compare)
+    assert code == 2
+    assert "No module named 'nowhere'" in error
+    script.write_text(changed((".mean()\n", ".mean() * 2\n")))
+    edited(Path("train.golden"), arithmetic="of another machine")
+    code, out, error = command(*compare)
+    assert (code, out) == (2, "")
+    assert "not comparable: train.golden was recorded with the arithmetic of another m" in error
+    assert "differs" not in error
