@@ -11,6 +11,7 @@ import typer
 
 from rlregress.cli import output
 from rlregress.errors import UserError
+from rlregress.inside.arithmetic import explain_native
 from rlregress.inside.run_record import check_file
 from rlregress.model import explain
 from rlregress.reporting import next_steps, traces_text
@@ -20,11 +21,17 @@ from rlregress.tracing import golden, jobs, recording_processes
 def record(job: Mapping[str, Any], script: Path, path: Path) -> int:
     """Record a script twice and write its golden file; 3 if it does not repeat itself."""
     check_file(path, "the golden file")
-    side = recording_processes.portable()
+    side = recording_processes.current("installed", portable=True)
     with TemporaryDirectory(prefix="rlregress-golden-") as folder:
         repeated = recording_processes.record_twice(job, Path(folder) / "run.trace", side)
     if repeated.trace.failure:
         raise UserError(f"{explain.early_end(repeated.trace)}; no golden file is written")
+    native = explain_native(repeated.trace.header["arithmetic"])
+    if native:
+        raise UserError(
+            f"no golden file is written, as other machines would compute otherwise: {native}; keep "
+            "a trace for this machine with -o"
+        )
     lines = [f"no golden file is written to {path}"]
     if repeated.repeats:
         golden.write(path, repeated.trace)
@@ -46,19 +53,20 @@ def compare(path: Path, script: Path) -> int:
     """
     old = golden.load(path)
     job = jobs.of_script(script, old.arguments, old.packages, old.steps)
-    side = recording_processes.portable()
+    side = recording_processes.current("installed", portable=True)
     with TemporaryDirectory(prefix="rlregress-golden-") as folder:
         trace = recording_processes.record(job, Path(folder) / "run.trace", side)
         if not trace.begun:
             recording_processes.check_trained(trace, side.label)
             raise UserError(f"{explain.early_end(trace)}; nothing is compared")
         result = golden.differences(old, trace)
-        arithmetic = trace.header["arithmetic"]
-        if not result.is_same and arithmetic != old.arithmetic:
-            raise UserError(
-                f"not comparable: {path} was recorded with the arithmetic {old.arithmetic}, and "
-                f"this machine has {arithmetic}; compare on a machine that has the former"
-            )
+        for what, report in (("this machine", trace.header["arithmetic"]), (path, old.arithmetic)):
+            native = explain_native(report)
+            if native and not result.is_same:
+                raise UserError(
+                    f"not comparable: {what} has other arithmetic than the portable one "
+                    f"({native}); compare on an x86-64 processor with AVX2, with one thread"
+                )
         repeated = None if result.is_same else recording_processes.repeat(job, trace, side)
     if repeated is not None and not repeated.repeats:
         lines, code, step = repeated.lines(), 3, next_steps.after_trace(path, repeats=False)

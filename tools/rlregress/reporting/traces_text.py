@@ -36,7 +36,6 @@ def golden_file(trace: Trace, single: int, blocks: int, output: Path) -> list[st
     return [
         f"{output}: {explain.counts(trace)}{joined if blocks else ''}, "
         f"{output.stat().st_size / 1024:.0f} KiB",
-        f"arithmetic: {trace.header['arithmetic']}",
         "it repeats itself to the bit; what it prints or writes to files is not compared",
     ]
 

@@ -88,6 +88,7 @@ class Golden:
     Attributes:
         script: the name of its file.
         steps: environment steps that are recorded; 0: all.
+        arithmetic: what the libraries reported; see ``inside.arithmetic``.
         seeds: what the script seeds -> its seed.
         seeded: what the tracer seeded because the script had not.
         sources: file of the script or the library -> its digest, and those of its functions.
@@ -104,7 +105,7 @@ class Golden:
     arguments: tuple[str, ...]
     packages: tuple[Line, ...]
     steps: Natural
-    arithmetic: Line
+    arithmetic: Mapping[Line, Line]
     seeds: Mapping[Line, Line]
     seeded: tuple[Line, ...]
     versions: Mapping[Line, Line]

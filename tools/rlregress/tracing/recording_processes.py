@@ -82,14 +82,9 @@ def start(module: str, side: Side, job: Path) -> list[str]:
     return [side.python, "-c", _START.format(module=module), str(job)]
 
 
-def current(label: str) -> Side:
-    """The environment of this process."""
-    return Side(label, paths=current_paths())
-
-
-def portable() -> Side:
-    """The environment of this process, in the arithmetic that all processors have."""
-    return current("installed")
+def current(label: str, portable: bool = False) -> Side:
+    """The environment of this process, or the same in portable arithmetic."""
+    return Side(label, paths=current_paths(), portable=portable)
 
 
 class Killed(UserError):
@@ -121,6 +116,7 @@ def record(job: Mapping[str, Any], output: Path, side: Side, until: float | None
     with TemporaryDirectory(prefix="rlregress-trace-") as folder:
         path = Path(folder) / "job.json"
         whole = {**job, "output": os.path.realpath(output), "first": len(side.paths)}
+        whole["portable"] = side.portable
         path.write_text(json.dumps(whole), encoding="utf-8")
         ended = child_processes.call(
             start("trace_worker", side, path),
