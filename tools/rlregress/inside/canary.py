@@ -18,40 +18,10 @@ import torch
 from torch.nn import functional
 
 _FUNCTIONS = (
-   
+    "exp", "log", "log2", "log10", "log1p", "expm1", "sqrt", "rsqrt", "reciprocal", "sin", "cos",
+    "tan", "tanh", "sigmoid", "erf", "erfinv", "asin", "acos", "atan", "sinh", "cosh", "asinh",
+    "lgamma", "digamma", "softplus", "gelu", "silu", "elu", "selu", "mish", "logsigmoid",
 )  # fmt: skip
-    "exp",
-    "log",
-    "log2",
-    "log10",
-    "log1p",
-    "expm1",
-    "sqrt",
-    "rsqrt",
-    "reciprocal",
-    "sin",
-    "cos",
-    "tan",
-    "tanh",
-    "sigmoid",
-    "erf",
-    "erfinv",
-    "asin",
-    "acos",
-    "atan",
-    "sinh",
-    "cosh",
-    "asinh",
-    "lgamma",
-    "digamma",
-    "softplus",
-    "gelu",
-    "silu",
-    "elu",
-    "selu",
-    "mish",
-    "logsigmoid",
-]
 _POSITIVE = ("log", "log2", "log10", "sqrt", "rsqrt", "reciprocal", "lgamma", "digamma")
 
 
