@@ -14,6 +14,7 @@ from rlregress.errors import UserError
 from rlregress.inside.arithmetic import explain_native
 from rlregress.inside.run_record import check_file
 from rlregress.model import explain
+from rlregress.model.recorded_traces import Trace
 from rlregress.reporting import next_steps, traces_text
 from rlregress.tracing import golden, jobs, recording_processes
 
@@ -26,7 +27,7 @@ def record(job: Mapping[str, Any], script: Path, path: Path) -> int:
         repeated = recording_processes.record_twice(job, Path(folder) / "run.trace", side)
     if repeated.trace.failure:
         raise UserError(f"{explain.early_end(repeated.trace)}; no golden file is written")
-    native = explain_native(repeated.trace.header["arithmetic"])
+    native = _explain_native(repeated.trace)
     if native:
         raise UserError(
             f"no golden file is written, as other machines would compute otherwise: {native}; keep "
@@ -60,8 +61,8 @@ def compare(path: Path, script: Path) -> int:
             recording_processes.check_trained(trace, side.label)
             raise UserError(f"{explain.early_end(trace)}; nothing is compared")
         result = golden.differences(old, trace)
-        for what, report in (("this machine", trace.header["arithmetic"]), (path, old.arithmetic)):
-            native = explain_native(report)
+        reasons = (("this machine", _explain_native(trace)), (path, explain_native(old.arithmetic)))
+        for what, native in reasons:
             if native and not result.is_same:
                 raise UserError(
                     f"not comparable: {what} has other arithmetic than the portable one "
@@ -78,3 +79,10 @@ def compare(path: Path, script: Path) -> int:
         typer.echo(line)
     output.next_steps([step])
     return code
+
+
+def _explain_native(trace: Trace) -> str:
+    """Return why other machines would compute a training otherwise; empty if they would not."""
+    if trace.header["gpu"]:
+        return "a GPU was used, expected the CPU"
+    return explain_native(trace.header["arithmetic"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -287,6 +288,28 @@ def test_a_script_that_does_not_repeat_itself_is_refused(command, tmp_path):
     assert "does not repeat itself, because of the initialisation of the networks" in out
     assert f"no golden file is written to {path}" in out
     assert not path.exists()
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(shutil.which("qemu-x86_64") is None, reason="qemu-user is not installed")
+def test_another_processor_has_the_same_bits(command, tmp_path, monkeypatch):
+    """PPO of Stable-Baselines3 is the same to the bit on an emulated Haswell."""
+    pytest.importorskip("stable_baselines3")
+    script, path = tmp_path / "train.py", tmp_path / "train.golden"
+    script.write_text(
+        "from stable_baselines3 import PPO\n"
+        "settings = {'n_steps': 128, 'batch_size': 64, 'n_epochs': 4, 'seed': 7}\n"
+        "PPO('MlpPolicy', 'Pendulum-v1', **settings).learn(256)\n"
+    )
+    assert command("trace", str(script), "--golden", str(path))[0] == 0
+    emulated = tmp_path / "python"
+    python = Path(sys.prefix) / "bin" / "python"
+    emulated.write_text(f'#!/bin/sh\nexec qemu-x86_64 -cpu Haswell {python} "$@"\n')
+    emulated.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(emulated))
+    code, out, error = command("diff", str(path), "--script", str(script))
+    assert (code, error) == (0, "")
+    assert out.startswith("same to the bit: 256 environment steps")
 
 
 @pytest.mark.nightly
