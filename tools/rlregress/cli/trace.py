@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from rlregress import files
-from rlregress.cli import golden, output
+from rlregress.cli import golden_commands, output
 from rlregress.cli.options import Packages, Steps
 from rlregress.cli.parsing import script_arguments
 from rlregress.details.requested_names import names
@@ -57,7 +57,7 @@ def trace(
         raise typer.Exit(record(job, Path(target)))
     if path is None:
         raise UserError("--golden records a script; name it in place of --framework")
-    raise typer.Exit(golden.record(job, path, Path(golden_file)))
+    raise typer.Exit(golden_commands.record(job, path, Path(golden_file)))
 
 
 def diff(
@@ -82,7 +82,7 @@ def diff(
             "expected either NEW, a second trace, or --script, the script of a golden file; found "
             f"{'neither' if new is None else 'both'}"
         )
-    raise typer.Exit(golden.compare(old, script) if script else compared(old, new or old))
+    raise typer.Exit(golden_commands.compare(old, script) if script else compared(old, new or old))
 
 
 def record(job: Mapping[str, Any], path: Path) -> int:
