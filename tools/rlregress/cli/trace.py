@@ -22,6 +22,9 @@ from rlregress.tracing import jobs, trace_reader
 from rlregress.tracing.recording_processes import current, record_twice
 from rlregress.upgrade import compared_trainings
 
+#: the file of a trace that is given no other.
+_TRACE = "run.trace"
+
 
 def trace(
     context: typer.Context,
@@ -36,7 +39,7 @@ def trace(
     steps: Steps = 0,
     target: Annotated[
         str, typer.Option("-o", "--output", metavar="FILE", help="The trace; run.trace.")
-    ] = "run.trace",
+    ] = _TRACE,
     golden_file: Annotated[
         str,
         typer.Option("--golden", metavar="FILE", help="A small text file to commit instead."),
@@ -55,8 +58,9 @@ def trace(
     job = jobs.job(path, given, framework, algorithm, names("--package", package), steps)
     if not golden_file:
         raise typer.Exit(record(job, Path(target)))
-    if path is None:
-        raise UserError("--golden records a script; name it in place of --framework")
+    if path is None or target != _TRACE:
+        what = "--framework" if path is None else "--output"
+        raise UserError(f"--golden records a script to its own file; leave {what} out")
     raise typer.Exit(golden_commands.record(job, path, Path(golden_file)))
 
 

@@ -311,7 +311,7 @@ def _versions(trace: Trace) -> dict[str, str]:
     """Return the versions of Python and of all distributions that the training imported."""
     owners = importlib.metadata.packages_distributions()
     names = {name for top in trace.header["distributions_imported"] for name in owners.get(top, ())}
-    versions = {name: importlib.metadata.version(name) for name in sorted(names, key=str.lower)}
+    versions = {name: str(importlib.metadata.version(name)) for name in sorted(names)}
     return {"python": trace.header["versions"]["python"], **versions}
 
 

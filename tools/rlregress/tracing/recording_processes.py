@@ -116,7 +116,8 @@ def record(job: Mapping[str, Any], output: Path, side: Side, until: float | None
     with TemporaryDirectory(prefix="rlregress-trace-") as folder:
         path = Path(folder) / "job.json"
         whole = {**job, "output": os.path.realpath(output), "first": len(side.paths)}
-        whole["portable"] = side.portable
+        if side.portable:
+            whole["portable"] = True
         path.write_text(json.dumps(whole), encoding="utf-8")
         ended = child_processes.call(
             start("trace_worker", side, path),

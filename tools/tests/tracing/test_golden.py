@@ -267,7 +267,8 @@ def test_a_damaged_golden_file(kept, command, damage, message):
         (("diff", "{file}", "{file}"), "it is not compressed with gzip, as traces are"),
         (("trace", "{script}", "--golden", "{folder}"), "is a folder"),
         (("trace", "--framework", "sb3", "--algorithm", "ppo", "--golden", "{folder}/new"),
-         "--golden records a script"),
+         "--golden records a script to its own file; leave --framework out"),
+        (("trace", "{script}", "--golden", "{folder}/new", "-o", "x"), "leave --output out"),
     ],
 )  # fmt: skip
 def test_names_that_lead_nowhere(kept, command, arguments, message):
