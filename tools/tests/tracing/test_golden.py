@@ -33,15 +33,19 @@ def loss(given, wanted):
 SCRIPT = "import learner\n" + changed(
     ("    return ((given - wanted) ** 2).mean()", "    return learner.loss(given, wanted)")
 )
+#: the trace of ``kept``, recorded once.
+_TRACE = []
 
 
 @pytest.fixture
 def kept(recorded, tmp_path):
     """The golden file of a training of twenty steps, and its trace."""
-    trace = recorded(TRAINING)
+    if not _TRACE:
+        _TRACE.append(recorded(TRAINING))
     path = tmp_path / "train.golden"
-    golden.write(path, trace)
-    return path, trace
+    path.with_suffix(".py").write_text(TRAINING)
+    golden.write(path, _TRACE[0])
+    return path, _TRACE[0]
 
 
 def edited(path, **values):
