@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from rlregress import files
-from rlregress.cli import output
+from rlregress.cli import golden_commands, output
 from rlregress.cli.options import Packages, Steps
 from rlregress.cli.parsing import script_arguments
 from rlregress.details.requested_names import names
@@ -21,6 +21,9 @@ from rlregress.reporting import next_steps, traces_text
 from rlregress.tracing import jobs, trace_reader
 from rlregress.tracing.recording_processes import current, record_twice
 from rlregress.upgrade import compared_trainings
+
+#: the file of a trace that is given no other.
+_TRACE = "run.trace"
 
 
 def trace(
@@ -36,7 +39,11 @@ def trace(
     steps: Steps = 0,
     target: Annotated[
         str, typer.Option("-o", "--output", metavar="FILE", help="The trace; run.trace.")
-    ] = "run.trace",
+    ] = _TRACE,
+    golden_file: Annotated[
+        str,
+        typer.Option("--golden", metavar="FILE", help="A small text file to commit instead."),
+    ] = "",
 ) -> None:
     """Example:
 
@@ -49,22 +56,37 @@ def trace(
     path = None if script is None else Path(script)
     given = script_arguments(context)
     job = jobs.job(path, given, framework, algorithm, names("--package", package), steps)
-    raise typer.Exit(record(job, Path(target)))
+    if not golden_file:
+        raise typer.Exit(record(job, Path(target)))
+    if path is None or target != _TRACE:
+        what = "--framework" if path is None else "--output"
+        raise UserError(f"--golden records a script to its own file; leave {what} out")
+    raise typer.Exit(golden_commands.record(job, path, Path(golden_file)))
 
 
 def diff(
     old: Annotated[Path, typer.Argument(metavar="OLD", show_default=False)],
-    new: Annotated[Path, typer.Argument(metavar="NEW", show_default=False)],
+    new: Annotated[Path | None, typer.Argument(metavar="[NEW]", show_default=False)] = None,
+    script: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Record it again; OLD is its golden file."),
+    ] = None,
 ) -> None:
     """Example:
 
     rlregress diff before.trace after.trace
 
     Prints where two traces differ first. A training may have ended in an error: it is compared
-    up to there, then the errors are. Exit code 0: equal to the bit or up to rounding,
-    1: diverged, 2: a trace cannot be read.
+    up to there, then the errors are. With --script, OLD is a golden file, and the script is
+    recorded again. Exit code 0: equal to the bit, or traces up to rounding, 1: diverged, 2: not
+    comparable, 3: the script does not repeat itself.
     """
-    raise typer.Exit(compared(old, new))
+    if (new is None) == (script is None):
+        raise UserError(
+            "expected either NEW, a second trace, or --script, the script of a golden file; found "
+            f"{'neither' if new is None else 'both'}"
+        )
+    raise typer.Exit(golden_commands.compare(old, script) if script else compared(old, new or old))
 
 
 def record(job: Mapping[str, Any], path: Path) -> int:
@@ -75,10 +97,7 @@ def record(job: Mapping[str, Any], path: Path) -> int:
     check_file(path, "the trace")
     repeated = record_twice(job, path, current("installed"))
     if repeated.trace.failure:
-        raise UserError(
-            f"the training ended in an error after {len(repeated.trace.events)} events: "
-            f"{repeated.trace.ending}; what came before is in {path}"
-        )
+        raise UserError(f"{explain.early_end(repeated.trace)}; what came before is in {path}")
     output.decided()
     for line in traces_text.recorded(repeated, path, path.stat().st_size):
         typer.echo(line)

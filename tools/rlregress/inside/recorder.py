@@ -98,6 +98,7 @@ class Recorder:
 
     Attributes:
         events: in order.
+        seeds: the first seed that the script gives to each generator.
         seeded: what the tracer seeded because the script had not.
         steps_left: environment steps until ``Stop``; 0: never.
         environment_events: how many resets and steps of environments there were.
@@ -112,6 +113,7 @@ class Recorder:
         moved: Optional[Tuple[int, int]] = None,
     ) -> None:
         self.events: List[Event] = []
+        self.seeds: Dict[str, str] = {}
         self.seeded: List[str] = []
         self.places = places
         self._calls = _Calls()

@@ -15,6 +15,8 @@ from rlregress.frameworks.framework_errors import through
 
 #: given to whatever the script does not seed; no script's own, so that a lost seed shows.
 SEED = 1_234_567
+#: characters of a script's seed that are kept: it may be an array.
+_LONGEST = 100
 
 
 def _states() -> Dict[str, Any]:
@@ -34,11 +36,12 @@ def install(recorder: Any) -> None:
     torch.manual_seed(SEED)
     begun, left = _states(), set(_states())
 
-    def used(what: str) -> None:
+    def used(what: str, seed: Any) -> None:
         # a script that draws the seed itself, too
         if what in left and _states()[what] != begun[what]:
             recorder.unseeded(what)
         left.discard(what)
+        recorder.seeds.setdefault(what, " ".join(str(seed).split())[:_LONGEST])
 
     def note() -> None:
         states = _states()
@@ -74,7 +77,7 @@ def _seeding(original: Callable[..., Any], used: Any, what: str) -> Callable[...
         if not given or given[0] is None:
             # asked for a seed of the clock: one of the tracer's
             return through(original, SEED)
-        used(what)
+        used(what, given[0])
         return through(original, *arguments, **options)
 
     return seeding

@@ -14,9 +14,10 @@ the path of modules that go before its folder), or ``framework``, ``algorithm`` 
 built-in training, with ``scenario`` if it is one of ``baselines/scenarios``. ``timed``: of a
 ``plain`` one, whether its memories are ``large``, ``after``, a file that it waits for, and
 ``until``, how long. ``named``: numbers of events that get what they consist of by name. ``unit``:
-number of the event whose numbers are moved by one unit in the last place, and a seed. ``moved``:
-further importable packages that differ, of which it is noted what is executed. ``swap`` puts other
-code into functions first; see ``inside.swap``.
+number of the event whose numbers are moved by one unit in the last place, and a seed. ``portable``:
+whether to report the arithmetic that the process was started with. ``moved``: further importable
+packages that differ, of which it is noted what is executed. ``swap`` puts other code into functions
+first; see ``inside.swap``.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ import torch
 from rlregress import missing_packages
 from rlregress.frameworks import memory_sizes
 from rlregress.frameworks.base import Unsupported
-from rlregress.inside import error_origin, events, loading, swap
+from rlregress.inside import arithmetic, error_origin, events, loading, swap
 from rlregress.inside.activity import Activity
 from rlregress.inside.lines import Lines
 from rlregress.inside.recorder import Recorder, Stop
@@ -297,6 +298,9 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
         "not_offered": unsupported,
         "misfits": misfits,
         "stopped": bool(stopped),
+        # at the end: a script may have chosen another number of threads
+        "arithmetic": arithmetic.report_arithmetic() if job.get("portable") else {},
+        "seeds": recorder.seeds,
         "seeded": recorder.seeded,
         "folders": [os.path.abspath(root) for root in roots if os.path.isdir(root)],
         "elsewhere": recorder.elsewhere,

@@ -160,6 +160,11 @@ def counts(trace: Trace) -> str:
     return ", ".join(f"{trace.count(kind)} {plural}" for kind, plural in kinds)
 
 
+def early_end(trace: Trace) -> str:
+    """After how many events an error ended a training, and which error."""
+    return f"the training ended in an error after {len(trace.events)} events: {trace.ending}"
+
+
 def elsewhere(trace: Trace) -> list[str]:
     """What a training does in other threads and processes, and how to run it in one."""
     return [_elsewhere(row) for row in trace.elsewhere]

@@ -6,6 +6,8 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
+from rlregress.model.golden_result import GoldenResult
+
 
 def _quoted(given: str | Path) -> str:
     """As a shell takes it: a command is there to be copied."""
@@ -53,6 +55,39 @@ def after_diff(diverged: bool) -> str:
     if diverged:
         return "See which change of the framework does it: rlregress upgrade OLD NEW"
     return "Nothing: both have the same results."
+
+
+def after_golden(output: Path, script: Path | str, repeats: bool) -> str:
+    """After recording a golden file."""
+    if not repeats:
+        return after_trace(output, repeats=False)
+    return (
+        "Commit it, and compare on any machine: rlregress diff "
+        f"{_quoted(output)} --script {_quoted(script)}"
+    )
+
+
+def after_golden_difference(
+    result: GoldenResult, output: Path, script: Path, arguments: Sequence[str]
+) -> str:
+    """After comparing a script, run with arguments, with its golden file."""
+    if result.is_same:
+        return "Nothing: the script has the same results."
+    given = "".join(f" {word}" for word in ("--", *map(_quoted, arguments))) if arguments else ""
+    old = [
+        f"{name}=={pair[0]}"
+        for name, pair in result.versions.items()
+        if name != "python" and all(pair)
+    ]
+    if old:
+        return (
+            "See which change of the packages does it: rlregress upgrade "
+            f"{_quoted(' '.join(old))} installed --script {_quoted(script)}{given}"
+        )
+    return (
+        "Read what changed in these files; if it is meant, record again: rlregress trace "
+        f"{_quoted(script)} --golden {_quoted(output)}{given}"
+    )
 
 
 def after_faults(unexpected: Sequence[str]) -> str:

@@ -1,11 +1,17 @@
-"""``rlregress trace``: what was recorded, in words."""
+"""``rlregress trace``, and golden files: what was recorded, and what differs, in words."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from rlregress.model import explain
 from rlregress.model.explain import Repeated
+from rlregress.model.golden_result import Block, GoldenResult
+from rlregress.model.recorded_traces import Event, Trace
+
+#: checkpoints and files that are listed.
+_LISTED = 5
 
 
 def recorded(repeated: Repeated, output: Path, size: int) -> list[str]:
@@ -17,3 +23,80 @@ def recorded(repeated: Repeated, output: Path, size: int) -> list[str]:
         *repeated.lines(),
         "it repeats itself to the bit" if repeated.repeats else "it proves nothing",
     ]
+
+
+def golden_file(trace: Trace, single: int, blocks: int, output: Path) -> list[str]:
+    """What a golden file holds.
+
+    Args:
+        single: events that have a digest each.
+        blocks: digests of those that are joined.
+    """
+    joined = f", the steps and updates after the first {single} joined in {blocks} blocks"
+    return [
+        f"{output}: {explain.counts(trace)}{joined if blocks else ''}, "
+        f"{output.stat().st_size / 1024:.0f} KiB",
+        "it repeats itself to the bit; what it prints or writes to files is not compared",
+    ]
+
+
+def golden_difference(result: GoldenResult, trace: Trace) -> list[str]:
+    """Whether a script is the same as in its golden file, or where it differs first."""
+    comparison = result.comparison
+    if result.is_same:
+        lines = [f"same to the bit: {explain.counts(trace)}"]
+    elif result.block is not None:
+        lines = _block(result.block, comparison.equal)
+    else:
+        first = comparison.first
+        at = result.length if first is None or first.a is None else first.a.index + 1
+        lines = [f"differs at event {at} of {result.length}"]
+        lines += explain.divergence(first) if first is not None else []
+    for label, side in (("A", "golden file"), ("B", "new recording")):
+        extra = [event for of, event in comparison.extra if of == label]
+        if extra:
+            begin = explain.event(extra[0])
+            lines.append(f"only the {side} has {len(extra)} events, the first: {begin}")
+    if result.failure:
+        lines.append(f"the new recording ended in {result.failure}")
+    lines += [line for pair in result.checkpoints[:_LISTED] for line in _checkpoint(*pair)]
+    moved = [_pair(name, *pair) for name, pair in result.versions.items()]
+    lines.append(f"packages that moved: {', '.join(moved) or 'none'}")
+    sources = [f"  {name}{_functions(functions)}" for name, functions in result.sources.items()]
+    lines.append(f"files of script and library that moved: {len(sources) or 'none'}")
+    lines += _first_few(sources, "  and {} more")
+    if result.seeds:
+        seeds = [_pair(name, *pair) for name, pair in result.seeds.items()]
+        lines.append(f"seeds of the script that moved: {', '.join(seeds)}")
+    return lines
+
+
+def _functions(functions: Sequence[str]) -> str:
+    return f": {'; '.join(_first_few(functions, 'and {} more'))}" if functions else ""
+
+
+def _first_few(entries: Sequence[str], more: str) -> list[str]:
+    left = len(entries) - _LISTED
+    return [*entries[:_LISTED], *([more.format(left)] if left > 0 else [])]
+
+
+def _block(block: Block, equal: int) -> list[str]:
+    lines = [
+        f"differs in steps and updates {block.start + 1} to {block.stop}, which have one digest; "
+        f"all before are the same, {equal} events one by one"
+    ]
+    for name, event in (("first", block.first), ("last", block.last)):
+        lines.append(
+            f"  the {name}, new: {explain.event(event) if event else 'the trace has ended'}"
+        )
+    return lines
+
+
+def _checkpoint(old: Event, new: Event) -> list[str]:
+    parts = [name for name, part in old.parts.items() if part.digest != new.parts[name].digest]
+    values = [f"{name} {explain.value(old, name)} -> {explain.value(new, name)}" for name in parts]
+    return [f"later, {explain.event(old)}: {'; '.join(values)}"]
+
+
+def _pair(name: str, old: str, new: str) -> str:
+    return f"{name} {old or 'not imported'} -> {new or 'not imported'}"

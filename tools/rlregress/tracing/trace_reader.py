@@ -78,7 +78,9 @@ def _is_part(value: Sequence[Any]) -> bool:
 
 
 _Place = tuple[Line, Natural, Line]
-_Part = Annotated[
+#: where an event comes from; None: from outside of the traced code.
+At = tuple[Line, Natural, Line, tuple[_Place, ...]] | None
+PartRow = Annotated[
     list[Any], expected("digest, norm, first values, projections, words and types", _is_part)
 ]
 
@@ -89,9 +91,9 @@ class _Row:
 
     kind: Annotated[str, one_of(KINDS)]
     name: Line
-    at: tuple[Line, Natural, Line, tuple[_Place, ...]] | None
-    parts: Mapping[str, _Part]
-    named: Mapping[Line, _Part] = field(default_factory=dict)
+    at: At
+    parts: Mapping[str, PartRow]
+    named: Mapping[Line, PartRow] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,27 +190,34 @@ def _event_of(index: int, text: bytes, path: Path) -> Event:
 
 
 def _event(index: int, row: _Row) -> Event:
-    file, line, function, callers = row.at or ("", 0, "", ())
     order = CAUSAL.get(row.kind, tuple(row.parts))
-    parts = {name: _part(*row.parts[name]) for name in order if name in row.parts}
+    parts = {name: part_of(*row.parts[name]) for name in order if name in row.parts}
+    made = event_of(index, row.kind, row.name, row.at, parts)
+    named = {name: part_of(*part) for name, part in row.named.items()}
+    return replace(made, named=named) if named else made
+
+
+def event_of(index: int, kind: str, name: str, at: At, parts: Mapping[str, Part]) -> Event:
+    """Return an event of what a file has of it."""
+    file, line, function, callers = at or ("", 0, "", ())
     made = Event(
         index=index,
-        kind=row.kind,
-        name=row.name,
+        kind=kind,
+        name=name,
         file=file,
         line=line,
         function=function,
         parts=parts,
         callers=tuple(Place(file=f, line=n, function=name) for f, n, name in callers),
-        named={name: _part(*part) for name, part in row.named.items()},
     )
     error = made.is_answer and "value" in parts and parts["value"].types == RAISED
     return replace(made, error=parts["value"].text) if error else made
 
 
-def _part(
+def part_of(
     digest: str, norm: Any, values: list[Any], shadow: list[Any] | None, text: str, types: str
 ) -> Part:
+    """Return a part of the six values that a file has of it."""
     return Part(
         digest=digest,
         norm=None if norm is None else float(norm),

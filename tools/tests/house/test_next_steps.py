@@ -21,6 +21,7 @@ STEPS = [
     after.after_study(),
     after.after_trace(FOLDER / "a.trace", repeats=True),
     after.after_diff(diverged=True),
+    after.after_golden(FOLDER / "a.golden", "train.py", repeats=True),
     after.after_histories(["sb3"]),
     after.after_launch(FOLDER),
     after.after_verify(FOLDER, wrong=False, damaged=True, missing=False),

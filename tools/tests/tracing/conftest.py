@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 
 import pytest
 
@@ -14,3 +15,30 @@ def _no_garbage() -> None:
     import torch._dynamo  # noqa: F401
 
     gc.freeze()
+
+
+@pytest.fixture
+def recorded(tmp_path, monkeypatch):
+    """Record a script with a text as the process of a recording does, but in this one."""
+
+    import torch
+
+    from rlregress.inside import trace_worker
+    from rlregress.tracing import trace_reader
+
+    def recorded(text: str, name: str = "train", **job):
+        script = tmp_path / f"{name}.py"
+        script.write_text(text, encoding="utf-8")
+        output = tmp_path / f"{name}.trace"
+        monkeypatch.setattr(sys, "argv", [])
+        monkeypatch.setattr(sys, "path", list(sys.path))
+        monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+        threads = torch.get_num_threads()
+        request = {"script": str(script), "arguments": [], "packages": [], "steps": 0, **job}
+        try:
+            trace_worker.record({**request, "output": str(output)})
+        finally:
+            torch.set_num_threads(threads)
+        return trace_reader.load(output)
+
+    return recorded

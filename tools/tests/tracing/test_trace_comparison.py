@@ -225,7 +225,7 @@ def test_an_exchange_deep_in_an_array_is_no_rounding():
     array = np.arange(1.0, 101.0)
     other = array.copy()
     other[[60, 80]] = other[[80, 60]]
-    a, b = (trace_reader._part(*events.part(x)) for x in (array, other))
+    a, b = (trace_reader.part_of(*events.part(x)) for x in (array, other))
     assert difference(a, b) > 1e-2
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,37 +11,14 @@ import torch
 from rlregress import cli
 from rlregress.cli import trace as traces_command
 from rlregress.errors import UserError
-from rlregress.inside import trace_worker
 from rlregress.model import explain
 from rlregress.model.explain import Repeated
-from rlregress.tracing import child_processes, recording_processes, trace_reader
+from rlregress.tracing import child_processes, recording_processes
 from rlregress.tracing.trace_comparison import compare
 
 from .scripts import TRAINING, changed
 
 pytestmark = pytest.mark.usefixtures("warm_python")
-
-
-@pytest.fixture
-def recorded(tmp_path, monkeypatch):
-    """Record a script with a text as the process of a recording does, but in this one."""
-
-    def recorded(text: str, name: str = "train", **job):
-        script = tmp_path / f"{name}.py"
-        script.write_text(text, encoding="utf-8")
-        output = tmp_path / f"{name}.trace"
-        monkeypatch.setattr(sys, "argv", [])
-        monkeypatch.setattr(sys, "path", list(sys.path))
-        monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
-        threads = torch.get_num_threads()
-        request = {"script": str(script), "arguments": [], "packages": [], **job}
-        try:
-            trace_worker.record({**request, "output": str(output)})
-        finally:
-            torch.set_num_threads(threads)
-        return trace_reader.load(output)
-
-    return recorded
 
 
 @pytest.mark.nightly

@@ -1,0 +1,88 @@
+"""Golden files of scripts: ``rlregress trace --golden`` and ``rlregress diff --script``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import typer
+
+from rlregress.cli import output
+from rlregress.errors import UserError
+from rlregress.inside.arithmetic import explain_native
+from rlregress.inside.run_record import check_file
+from rlregress.model import explain
+from rlregress.model.recorded_traces import Trace
+from rlregress.reporting import next_steps, traces_text
+from rlregress.tracing import golden, jobs, recording_processes
+
+
+def record(job: Mapping[str, Any], script: Path, path: Path) -> int:
+    """Record a script twice and write its golden file; 3 if it does not repeat itself."""
+    check_file(path, "the golden file")
+    side = recording_processes.current("installed", portable=True)
+    with TemporaryDirectory(prefix="rlregress-golden-") as folder:
+        repeated = recording_processes.record_twice(job, Path(folder) / "run.trace", side)
+    if repeated.trace.failure:
+        raise UserError(f"{explain.early_end(repeated.trace)}; no golden file is written")
+    native = _explain_native(repeated.trace)
+    if native:
+        raise UserError(
+            f"no golden file is written, as other machines would compute otherwise: {native}; keep "
+            "a trace for this machine with -o"
+        )
+    lines = [f"no golden file is written to {path}"]
+    if repeated.repeats:
+        golden.write(path, repeated.trace)
+        written = golden.load(path)
+        single, blocks = len(written.events), len(written.blocks)
+        lines = traces_text.golden_file(repeated.trace, single, blocks, path)
+    output.decided()
+    for line in [*repeated.lines(), *lines]:
+        typer.echo(line)
+    output.next_steps([next_steps.after_golden(path, script, repeated.repeats)])
+    return 0 if repeated.repeats else 3
+
+
+def compare(path: Path, script: Path) -> int:
+    """Record a script again and compare it with a golden file; 1 if it differs.
+
+    Raises:
+        UserError: it differs, and this machine has other arithmetic than the file.
+    """
+    old = golden.load(path)
+    job = jobs.of_script(script, old.arguments, old.packages, old.steps)
+    side = recording_processes.current("installed", portable=True)
+    with TemporaryDirectory(prefix="rlregress-golden-") as folder:
+        trace = recording_processes.record(job, Path(folder) / "run.trace", side)
+        if not trace.begun:
+            recording_processes.check_trained(trace, side.label)
+            raise UserError(f"{explain.early_end(trace)}; nothing is compared")
+        result = golden.differences(old, trace)
+        reasons = (("this machine", _explain_native(trace)), (path, explain_native(old.arithmetic)))
+        for what, native in reasons:
+            if native and not result.is_same:
+                raise UserError(
+                    f"not comparable: {what} has other arithmetic than the portable one "
+                    f"({native}); compare on an x86-64 processor with AVX2, with one thread"
+                )
+        repeated = None if result.is_same else recording_processes.repeat(job, trace, side)
+    if repeated is not None and not repeated.repeats:
+        lines, code, step = repeated.lines(), 3, next_steps.after_trace(path, repeats=False)
+    else:
+        lines, code = traces_text.golden_difference(result, trace), int(not result.is_same)
+        step = next_steps.after_golden_difference(result, path, script, old.arguments)
+    output.decided()
+    for line in lines:
+        typer.echo(line)
+    output.next_steps([step])
+    return code
+
+
+def _explain_native(trace: Trace) -> str:
+    """Return why other machines would compute a training otherwise; empty if they would not."""
+    if trace.header["gpu"]:
+        return "a GPU was used, expected the CPU"
+    return explain_native(trace.header["arithmetic"])
