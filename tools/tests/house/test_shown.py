@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -42,8 +44,8 @@ def test_the_pages_are_read():
     assert ("README.md", "rlregress check") in listed
     github = "rlregress upgrade old.txt new.txt --no-returns --report upgrade"
     assert ("docs/github-actions.md", github) in listed
-    assert ("docs/scripts.md", "rlregress diff a.trace b.trace") in listed
-    assert ("docs/upgrades.md", "rlregress selftest histories --show") in listed
+    assert ("docs/upgrading.md", "rlregress diff before.trace after.trace") in listed
+    assert ("docs/evidence.md", "rlregress selftest histories --show") in listed
     assert len(TEXTS) > 100
 
 
@@ -170,12 +172,20 @@ def test_an_output_is_as_it_is_kept(block):
 @pytest.mark.nightly
 @pytest.mark.usefixtures("warm_python")
 @pytest.mark.parametrize("block", FAULTY, ids=lambda block: f"{block.page}:{block.line}")
-def test_an_output_is_that_of_a_fault(block):
+def test_an_output_is_that_of_a_fault(block, tmp_path):
     """With the fault in a copy of the framework, the command says what the page shows."""
     text, _, name = block.output_of.partition(" with the fault ")
     program, *words = Command("", 0, text, False).words()
     [fault] = fault_tables.chosen(DETAILS, ["sb3"], [name])
-    ended = injection.run_injected(fault, ["-m", program, *words, "-p", "no:cacheprovider"])
+    if "branch" in words:
+        with injection.injected(fault) as variables:
+            copy = variables["PYTHONPATH"].split(os.pathsep)[0]
+            shutil.copytree(copy, tmp_path / "branch", symlinks=False)
+        ended = subprocess.run(
+            [sys.executable, "-m", program, *words], cwd=tmp_path, capture_output=True, text=True
+        )
+    else:
+        ended = injection.run_injected(fault, ["-m", program, *words, "-p", "no:cacheprovider"])
     assert ended.returncode == 1, ended.stdout[-2000:] + ended.stderr[-2000:]
     assert not_said(block, ended.stdout) == ""
 
