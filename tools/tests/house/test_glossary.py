@@ -30,6 +30,14 @@ def test_a_verdict_has_its_exit_code():
     }
 
 
+def test_a_state_has_one_entry():
+    """Every state of an entry is explained once, in the order of the reports."""
+    table = (DOCS / "evidence.md").read_text("utf-8").partition("\n## States\n")[2]
+    rows = table.partition("\n## ")[0].splitlines()
+    states = [row.split("|")[1].strip() for row in rows if row.startswith("| ")]
+    assert states == ["state", *differences.STATES]
+
+
 def test_a_word_has_one_meaning():
     """No word of the glossary is explained twice."""
     rows = (DOCS / "glossary.md").read_text("utf-8").splitlines()
