@@ -11,7 +11,7 @@ from rlregress.cli import commands
 from rlregress.reporting import tables
 
 PAGE = suite.root() / "docs" / "commands.md"
-START, END = "<!-- from the help -->\n", "<!-- end -->"
+START, END = "<!-- help of every command -->\n", "<!-- end -->"
 
 
 def table() -> str:

@@ -25,8 +25,7 @@ def test_a_verdict_has_its_exit_code():
     codes = dict(_VERDICT.findall((DOCS / "evidence.md").read_text("utf-8")))
     fails = differences.ORDER[: differences.ORDER.index(differences.FAIL_ON) + 1]
     assert {word: int(codes[word][0]) for word in differences.ORDER} == {
-        word: differences._CODES.get(word, 3) if word in fails else 0
-        for word in differences.ORDER
+        word: differences._CODES.get(word, 3) if word in fails else 0 for word in differences.ORDER
     }
 
 
