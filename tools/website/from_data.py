@@ -183,7 +183,7 @@ def histories() -> Pages:
             f"# {title}: every release against the one before",
             "",
             f"`rlregress selftest histories --show --framework {name}` prints the counts and the "
-            "pairs; how it works: [upgrades](../upgrade-evidence.md#real-histories).",
+            "pairs; how it works: [upgrades](../evidence.md#real-histories).",
             *counts,
             "## Pairs",
             "",
@@ -229,8 +229,8 @@ def faults() -> Pages:
         "A test that has never failed proves nothing. These mistakes are made in copies of the "
         "frameworks, one line at a time, to test whether they are detected. How many are: "
         "[by returns](statistics.md#verdicts-on-injected-faults), "
-        "[under options](upgrade-evidence.md#faults-under-options), "
-        "[of real releases](upgrade-evidence.md#real-histories). "
+        "[under options](evidence.md#injected-faults), "
+        "[of real releases](evidence.md#real-histories). "
         "To add one, see [adding a fault](adding-a-fault.md).",
         "",
         *_table(

@@ -28,7 +28,7 @@ import torch
 
 from rlregress.inside import events, leaves
 
-#: kind of content -> what of it is compared. A table of docs/upgrade-evidence.md is made of these.
+#: kind of content -> what of it is compared. A table of docs/evidence.md is made of these.
 COMPARED = {
     "text, JSON": "each line",
     "`*.csv`": "each row and column, with its quotes",

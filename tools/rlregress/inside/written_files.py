@@ -24,7 +24,7 @@ from rlregress.inside import written_contents
 from rlregress.inside.events import Event, in_words
 from rlregress.model.recorded_traces import LOST
 
-#: what is compared beside the contents, and what is not. docs/upgrade-evidence.md shows both.
+#: what is compared beside the contents, and what is not. docs/evidence.md shows both.
 COMPARED = {
     "files": "name, how often it was written anew, content at each time",
     "standard output and error": "each line, of the process and of those that it starts",

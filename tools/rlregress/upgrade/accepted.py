@@ -52,7 +52,7 @@ def load(path: Path | None) -> tuple[Accepted, ...]:
     if not path.is_file():
         raise UserError(
             f"there is no file of accepted entries {path}; expected a TOML file with [[accepted]] "
-            "entries of key, name and note, see docs/upgrade-reference.md"
+            "entries of key, name and note, see docs/upgrading.md"
         )
     content: _File = datafiles.read(path, _File)
     twice = [

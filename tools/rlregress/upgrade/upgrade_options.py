@@ -87,7 +87,7 @@ class Options:
     returns: bool = option(True, "--returns", "Train what diverged, and judge its returns.")
     one_look: bool = option(False, "--single-look", "Judge returns once.")
     checkpoint: Path | None = option(
-        None, "--checkpoint", "Load this file, too: docs/old-files.md.", kind=PATH, metavar="FILE"
+        None, "--checkpoint", "Load this file, too: docs/upgrading.md.", kind=PATH, metavar="FILE"
     )
     loader: Path | None = option(
         None, "--loader", "Has load(path), for --checkpoint.", kind=PATH, metavar="FILE",

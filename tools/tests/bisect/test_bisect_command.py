@@ -417,7 +417,7 @@ def test_a_revision_is_a_version(tmp_path, monkeypatch):
 def test_the_release_that_changed_a_default_is_named_and_once_more_without_a_network(
     tmp_path, monkeypatch, capsys
 ):
-    """Published releases, among them one that was taken back; docs/bisect.md shows the answer."""
+    """Published releases, among them one that was taken back; docs/upgrading.md shows it."""
     monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "cache"))
 
     def run(*words):

@@ -44,8 +44,8 @@ def test_the_pages_are_read():
     assert ("README.md", "rlregress check") in listed
     github = "rlregress upgrade old.txt new.txt --no-returns --report upgrade"
     assert ("docs/github-actions.md", github) in listed
-    assert ("docs/scripts.md", "rlregress diff a.trace b.trace") in listed
-    assert ("docs/upgrades.md", "rlregress selftest histories --show") in listed
+    assert ("docs/upgrading.md", "rlregress diff before.trace after.trace") in listed
+    assert ("docs/evidence.md", "rlregress selftest histories --show") in listed
     assert len(TEXTS) > 100
 
 

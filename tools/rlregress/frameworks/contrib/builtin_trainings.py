@@ -33,7 +33,7 @@ _FEATURES: Mapping[str, Any] = {
     "evaluation_copies": 2,
     "report": ["evaluations", "rates"],
 }
-#: of policies that do not load what they save (docs/old-files.md), or hold code of the user's.
+#: of policies that do not load what they save (docs/findings.md), or hold code of the user's.
 _WITHOUT_POLICY = {name: given for name, given in _FEATURES.items() if name != "policy_again"}
 _GSDE = {"use_sde": True, "sde_sample_freq": 4, "use_sde_at_warmup": True}
 _SMALL = {"net_arch": [16, 16]}
