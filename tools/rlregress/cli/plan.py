@@ -55,7 +55,7 @@ def show(options: GateOptions, must_detect: float | None = None) -> None:
     for line in plan_text.lines(planned, workers):
         typer.echo(line)
     study = cell_selection.is_study(chosen.cells)
-    name, more = ("runs launch", ", as docs/cluster.md shows") if study else ("check", "")
+    name, more = ("runs launch", ", as docs/running.md shows") if study else ("check", "")
     if not planned.wanted:
         output.next_steps([f"{gate_run.repeat_command(options, name)}{more}"])
         return

@@ -93,7 +93,7 @@ def after_golden_difference(
 def after_faults(unexpected: Sequence[str]) -> str:
     """After injecting faults: those not detected as expected, or not probed."""
     if unexpected:
-        return f"Read the result of {unexpected[0]}, and docs/adding-a-fault.md"
+        return f"Read the result of {unexpected[0]}, and docs/power.md"
     return "Nothing: all is as expected."
 
 

@@ -42,8 +42,8 @@ def test_the_pages_are_read():
     """Commands are found in blocks, in workflows, behind variables, and in sentences."""
     listed = {(command.page, command.text) for command in COMMANDS}
     assert ("README.md", "rlregress check") in listed
-    github = "rlregress upgrade old.txt new.txt --no-returns --report upgrade"
-    assert ("docs/github-actions.md", github) in listed
+    github = "rlregress upgrade old.txt requirements.txt --no-returns --report upgrade"
+    assert ("docs/ci.md", github) in listed
     assert ("docs/upgrading.md", "rlregress diff before.trace after.trace") in listed
     assert ("docs/evidence.md", "rlregress selftest histories --show") in listed
     assert len(TEXTS) > 100

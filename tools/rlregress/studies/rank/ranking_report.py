@@ -26,7 +26,7 @@ _COLOURS = {GREATER: "#b3cde3", SMALLER: "#fbb4ae", NOT_SEPARATED: "lightgray", 
 _MOST_SIGNS = 40
 #: what the symbols say
 LEGEND = "row against column: > better, < worse, ~ not separated, ? undecided"
-_SHARED = " (pairs that share an implementation: measured, not exact, see docs/ranking.md)"
+_SHARED = " (pairs that share an implementation: measured, not exact)"
 
 
 def letter(number: int) -> str:
