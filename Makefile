@@ -1,7 +1,7 @@
 # `make check` and `make test` need only a Python (>= 3.11, with venv): each makes the virtual
 # environment first, and again when the packaging or the constraints change.
 .DELETE_ON_ERROR:
-.PHONY: help venv check gate test nightly lint site clean
+.PHONY: help venv check test nightly lint site clean
 
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -36,8 +36,7 @@ help:
 	@echo
 	@echo "PYTHON=<interpreter>  VENV=<folder>  JOBS=<processes>  ARGS=<arguments of check>"
 
-# gate: its former name
-check gate: $(INSTALLED)
+check: $(INSTALLED)
 	$(BIN)/rlregress check $(ARGS)
 
 test: $(INSTALLED)

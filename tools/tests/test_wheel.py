@@ -180,25 +180,25 @@ def _files(environment: Path) -> set[Path]:
     [
         (["details", "ppo.value_clip"], "ppo.value_clip"),
         (["plan"], "CPU minutes at most"),
-        (["probe", "--framework", "sb3"], "sac.critic_loss.scale"),
+        (["details", "--installed", "--framework", "sb3"], "sac.critic_loss.scale"),
         (["compare", "sb3", "torchrl"], "sac.critic_loss.scale"),
         (
-            ["gate", "--framework", "sb3", "--algorithm", "td3", "--budget", "smoke"]
+            ["check", "--framework", "sb3", "--algorithm", "td3", "--budget", "smoke"]
             + ["--seeds", "1", "-n", "2", "--report", "report"],
             "report: ",
         ),
     ],
-    ids=["details", "plan", "probe", "compare", "gate"],
+    ids=["details", "plan", "installed", "compare", "check"],
 )
 def test_commands_work_in_an_empty_folder(environment, tmp_path, arguments, value):
     """Every command answers from the wheel alone, and writes nothing into it."""
     before = _files(environment)
     # a training of the smoke budget says nothing of returns
-    code = EXIT_CODES[INCONCLUSIVE] if arguments[0] == "gate" else 0
+    code = EXIT_CODES[INCONCLUSIVE] if arguments[0] == "check" else 0
     ended = _call([environment / "bin" / "rlregress", *arguments], tmp_path, code=code)
     assert value in ended.stdout
     assert _files(environment) == before
-    if arguments[0] == "gate":
+    if arguments[0] == "check":
         verdict = json.loads((tmp_path / "report" / "verdict.json").read_text())
         assert not verdict["unjudged"]
         tests = verdict["frameworks"]["sb3"]["tests"]
@@ -212,7 +212,7 @@ def test_commands_work_in_an_empty_folder(environment, tmp_path, arguments, valu
 @pytest.mark.nightly
 def test_two_sides_are_judged_from_a_wheel(environment, tmp_path):
     """An upgrade: both sides are asked, each by the library of the wheel."""
-    command = ["gate", "--from", "stable-baselines3==2.8.0", "--to", "installed", "--no-returns"]
+    command = ["upgrade", "stable-baselines3==2.8.0", "installed", "--no-returns"]
     before = _files(environment)
     program = environment / "bin" / "rlregress"
     ended = subprocess.run(

@@ -16,7 +16,6 @@ from rlregress import frameworks, missing_packages
 from rlregress.cli import commands, output, parsing
 from rlregress.errors import UserError, warn_in_words
 from rlregress.inside import checkpoint, process_tree
-from rlregress.model import option
 from rlregress.reporting import harmless
 from rlregress.tracing import child_processes
 
@@ -77,16 +76,6 @@ def _take_common(arguments: list[str]) -> list[str]:
     return left
 
 
-def _as_today(arguments: list[str]) -> list[str]:
-    """Arguments with the commands and options of before under their names of today."""
-    words = commands.current(arguments)
-    if words[:1] == ["test"]:
-        # pytest knows its former options itself
-        return words
-    end = words.index("--") if "--" in words else len(words)
-    return [*option.renamed(words[:end]), *words[end:]]
-
-
 def _prepare() -> None:
     """What of this process's surroundings the libraries below do not bear."""
     try:
@@ -111,7 +100,7 @@ def _run() -> int:
     # a shell that completes waits, and its words are not in the arguments
     if _COMPLETING not in os.environ:
         _prepare()
-        sys.argv[1:] = _as_today(_take_common(sys.argv[1:]))
+        sys.argv[1:] = _take_common(sys.argv[1:])
     try:
         code = commands.program(prog_name="rlregress", standalone_mode=False)
     except parsing.UsageError as error:

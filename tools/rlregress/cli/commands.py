@@ -1,8 +1,8 @@
-"""All commands, in the order of the help; and those of before, which go on working."""
+"""All commands, in the order of the help."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
@@ -35,14 +35,14 @@ ROWS: tuple[Row, ...] = tuple(
     for name, function, line in (
         ("check", "check:check", "Is what is installed as documented, and does it still learn?"),
         ("upgrade", "upgrade:upgrade", "From OLD to NEW: what changed, where, does it matter?"),
-        ("bisect", "bisect:bisect", "Which release or commit, and which function, changed it?"),
-        ("test", "run_tests:test", "Run the tests by pytest, from any folder."),
         ("compare", "compare:compare", "Where do frameworks differ from each other?"),
         (
             "details",
             "details:details",
             "The catalogue of implementation details, and what is installed.",
         ),
+        ("bisect", "bisect:bisect", "Which release or commit, and which function, changed it?"),
+        ("test", "run_tests:test", "Run the tests by pytest, from any folder."),
         ("trace", "trace:trace", "Record what a training does, event by event."),
         ("diff", "trace:diff", "Where do two traces differ first?"),
         ("plan", "plan:plan", "What would a check cost, and what would it detect?"),
@@ -74,52 +74,6 @@ ROWS: tuple[Row, ...] = tuple(
         ),
     )
 )
-
-#: command of before -> the words that do the same now. ``gate`` is two commands, see ``current``.
-FORMER: Mapping[str, tuple[str, ...]] = {
-    "probe": ("details", "--installed"),
-    "claims": ("study", "claims"),
-    "determinism": ("study", "determinism"),
-    "rank": ("study", "rank"),
-    "record": ("baseline", "record"),
-    "throughput": ("baseline", "throughput"),
-    "launch": ("runs", "launch"),
-    "run": ("runs", "run"),
-    "status": ("runs", "status"),
-    "watch": ("runs", "status", "--watch"),
-    "verify": ("runs", "verify"),
-    "merge": ("runs", "merge"),
-    "faults": ("selftest", "faults"),
-    "histories": ("selftest", "histories"),
-    "version": ("--version",),
-}
-
-
-def current(words: Sequence[str]) -> list[str]:
-    """A command line in the commands of today."""
-    name, rest = (words[0], list(words[1:])) if words else ("", [])
-    if name == "gate":
-        return _of_gate(rest)
-    if name == "study" and not (rest and (rest[0] == "--help" or not rest[0].startswith("-"))):
-        return ["study", "thesis", *rest]
-    return [*FORMER.get(name, (name,) if words else ()), *rest]
-
-
-def _of_gate(words: list[str]) -> list[str]:
-    """``gate --from OLD --to NEW`` is ``upgrade OLD NEW``; without either it is ``check``."""
-    end = words.index("--") if "--" in words else len(words)
-    given, left = {}, []
-    rest = iter(words[:end])
-    for word in rest:
-        option, equals, value = word.partition("=")
-        if option in ("--from", "--to"):
-            given[option] = value if equals else next(rest, "")
-        else:
-            left.append(word)
-    if not given:
-        return ["check", *words]
-    versions = [given.get(option, "installed") for option in ("--from", "--to")]
-    return ["upgrade", *versions, *left, *words[end:]]
 
 
 def _show_versions(wanted: bool) -> None:

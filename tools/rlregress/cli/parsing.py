@@ -15,7 +15,6 @@ from typer.main import get_command
 from rlregress import frameworks
 from rlregress.cli import drawing
 from rlregress.errors import UserError, refuse_empty
-from rlregress.model import option as options
 
 #: what the parser raises; typer brings its own copy of click along, or takes the installed one
 UsageError: Any = typer.BadParameter.__mro__[1]
@@ -147,7 +146,6 @@ def others_that_take(option: str) -> list[str]:
     """Commands that take an option which one does not."""
     from rlregress.cli.commands import ROWS
 
-    option = options.FORMER.get(option, option)
     return [f"rlregress {row.name}" for row in ROWS if not row.raw and option in _flags(row)]
 
 

@@ -52,9 +52,9 @@ def test_a_path_in_a_command_is_one_word_of_it(name):
 @pytest.mark.parametrize(
     ("arguments", "code", "step"),
     [
-        (["study"], 0, after.after_study()),
-        (["histories", "--show", "--framework", "sb3"], 0, after.after_histories([])),
-        (["verify", "--store", "."], 0, "Judge by them: rlregress check --store {here}"),
+        (["study", "thesis"], 0, after.after_study()),
+        (["selftest", "histories", "--show", "--framework", "sb3"], 0, after.after_histories([])),
+        (["runs", "verify", "--store", "."], 0, "Judge by them: rlregress check --store {here}"),
     ],
 )
 def test_a_command_ends_in_its_next_step(command, monkeypatch, tmp_path, arguments, code, step):
@@ -75,6 +75,6 @@ def test_data_for_programs_has_no_next_step(command):
     ended, printed, _ = command("compare", "cleanrl@0.4.8", "sb3")
     assert ended == 0
     assert "next: Read those of the algorithm that you use" in printed
-    ended, printed, _ = command("probe", "--framework", "sb3")
+    ended, printed, _ = command("details", "--installed", "--framework", "sb3")
     assert ended == 0
     assert printed.splitlines()[-1] == f"next: {after.after_probe([])}"

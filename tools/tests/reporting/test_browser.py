@@ -108,7 +108,10 @@ def page(request, night, tmp_path, monkeypatch, command) -> Path:
     if request.param == "could not judge":
         return night(without="gae.")[2] / "report.html"
     if request.param == "rank":
-        assert command("rank", "--algorithm", "ppo", "--report", str(tmp_path))[0] in (0, 3)
+        assert command("study", "rank", "--algorithm", "ppo", "--report", str(tmp_path))[0] in (
+            0,
+            3,
+        )
         return tmp_path / "rank.html"
     if request.param == "determinism":
         made.write_text(determinism())

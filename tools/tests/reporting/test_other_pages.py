@@ -214,7 +214,7 @@ def test_a_ranking_has_a_page_with_every_decision(command, tmp_path):
             for seed in range(10)]  # fmt: skip
     csv = tmp_path / "runs.csv"
     csv.write_text("\n".join(["implementation,environment,seed,return", *rows]))
-    code, text, error = command("rank", str(csv), "--report", str(tmp_path))
+    code, text, error = command("study", "rank", str(csv), "--report", str(tmp_path))
     assert code == 0, error
     assert "(rank.html, rank.json, rank.svg)" in text
     page = stands_alone((tmp_path / "rank.html").read_text())

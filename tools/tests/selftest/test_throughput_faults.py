@@ -88,6 +88,6 @@ def test_a_fault_without_stored_processes_says_how_to_measure_them(fault, monkey
 
 def test_faults_are_measured_one_after_another(command):
     """More workers than one are refused: each would slow the others down."""
-    code, _, error = command("faults", "--throughput", "--workers", "2")
+    code, _, error = command("selftest", "faults", "--throughput", "--workers", "2")
     assert (code, len(error.strip().splitlines())) == (2, 1)
     assert "expected 1 with --throughput" in error

@@ -218,7 +218,7 @@ def test_a_damaged_csv_is_one_sentence(command, tmp_path, text, parts):
     """The sentence names the file, the line and what was expected; the exit code is 2."""
     path = tmp_path / "r.csv"
     path.write_text(text)
-    code, _, error = command("rank", path)
+    code, _, error = command("study", "rank", path)
     assert code == 2
     assert error.startswith("rlregress: ")
     assert len(error.strip().splitlines()) == 1
@@ -248,7 +248,7 @@ def test_a_wrong_command_line_is_one_sentence(command, tmp_path, three, argument
     write_csv(
         tmp_path / "r.csv", [(r.implementation, r.task, r.seed, r.final_return) for r in three]
     )
-    code, _, error = command("rank", *arguments)
+    code, _, error = command("study", "rank", *arguments)
     assert (code, len(error.strip().splitlines())) == (2, 1)
     assert part in error
 
@@ -257,7 +257,7 @@ def test_the_command_ranks_a_csv_and_writes_json(command, tmp_path, three):
     """Exit code 0, the table on the screen, and the same decisions in rank.json."""
     rows = [(r.implementation, r.task, r.seed, r.final_return) for r in three]
     path = write_csv(tmp_path / "r.csv", rows[::-1])
-    code, text, _ = command("rank", path)
+    code, text, _ = command("study", "rank", path)
     assert code == 0
     assert "3 pairs in 1 task: 2 separated" in text
     kept = json.loads((tmp_path / "report" / "rank.json").read_text())
@@ -278,7 +278,7 @@ def test_a_ranking_that_needs_more_runs_ends_with_3(command, tmp_path, three):
     """Exit code 3: the data cannot tell yet, and the next look is named."""
     rows = [(r.implementation, r.task, r.seed, r.final_return) for r in three]
     write_csv(tmp_path / "r.csv", rows)
-    code, text, _ = command("rank", "r.csv", "--looks", "3")
+    code, text, _ = command("study", "rank", "r.csv", "--looks", "3")
     assert code == 3
     assert "next look at Hopper-v4: more runs of" in text
 
@@ -303,7 +303,7 @@ def test_stored_runs_are_compared_only_under_one_budget():
 def test_the_command_ranks_stored_runs(command):
     """Without a CSV the frameworks are ranked by baselines/returns."""
     environment = baseline_runs.every()[0].cell.environment
-    code, value, error = command("rank", "--environment", environment)
+    code, value, error = command("study", "rank", "--environment", environment)
     assert code == 0, error
     assert f"{environment} (" in value
 
@@ -335,7 +335,7 @@ def test_two_versions_in_one_store_are_two_implementations(command, store):
     runs_of_both = of_records(run_ranking.records(store))
     names = {run.implementation for run in runs_of_both}
     assert {name.partition(" (")[2] for name in names} == {"package 1.0)", "package 2.0)"}
-    code, text, error = command("rank", "--store", store)
+    code, text, error = command("study", "rank", "--store", store)
     assert code == 0, error
     assert "1 pair" in text
     assert "1 separated" in text
@@ -345,7 +345,9 @@ def test_two_versions_in_one_store_are_two_implementations(command, store):
 def test_a_name_without_any_run_in_a_store_is_refused(command, store, names):
     """It is not left out in silence beside others that have runs."""
     algorithm = baseline_runs.every()[0].cell.algorithm
-    code, _, error = command("rank", "--store", store, "--algorithm", names.format(algorithm))
+    code, _, error = command(
+        "study", "rank", "--store", store, "--algorithm", names.format(algorithm)
+    )
     assert (code, len(error.strip().splitlines())) == (2, 1)
     assert f"has no runs of algorithm 'foo'; known: {algorithm}" in error
 
@@ -357,17 +359,19 @@ def test_what_was_asked_and_has_no_runs_is_said_first(command, monkeypatch):
     ]
     monkeypatch.setattr(baseline_runs, "every", lambda: every)
     requested = "--framework sb3,cleanrl,torchrl --algorithm ppo --environment HalfCheetah-v4"
-    code, text, error = command("rank", *requested.split())
+    code, text, error = command("study", "rank", *requested.split())
     assert code == 0, error
     assert text.splitlines()[0].endswith("of budget 'short' of cleanrl ppo HalfCheetah-v4")
-    assert "has no runs" not in command("rank", *requested.replace("cleanrl,", "").split())[1]
+    assert (
+        "has no runs" not in command("study", "rank", *requested.replace("cleanrl,", "").split())[1]
+    )
 
 
 def test_a_damaged_record_is_one_sentence(command, store):
     """A record whose content does not match its checksum is not ranked."""
     path = next(store.glob("*/*.json"))
     path.write_text(path.read_text().replace('"seed": 0', '"seed": 7'))
-    code, _, error = command("rank", "--store", store)
+    code, _, error = command("study", "rank", "--store", store)
     assert (code, len(error.strip().splitlines())) == (2, 1)
     assert "does not match its checksum" in error
 
@@ -389,7 +393,7 @@ def test_a_sealed_record_of_another_run_is_one_sentence(command, store, change, 
     content = run_record.read(path)
     change(content["job"])
     run_record.write(path, content)
-    code, _, error = command("rank", "--store", store)
+    code, _, error = command("study", "rank", "--store", store)
     assert (code, len(error.strip().splitlines())) == (2, 1)
     assert str(path) in error
     assert message in error
@@ -405,7 +409,7 @@ def test_a_cell_that_may_not_be_read_is_not_left_out(command, store, monkeypatch
         return listdir(folder)
 
     monkeypatch.setattr(os, "listdir", closed)
-    code, _, error = command("rank", "--store", store)
+    code, _, error = command("study", "rank", "--store", store)
     assert (code, len(error.strip().splitlines())) == (2, 1)
     assert f"{cell} cannot be read: Permission denied" in error
 
@@ -437,7 +441,7 @@ def test_a_report_is_written_as_a_whole_or_not_at_all(command, tmp_path, three):
     rows = [(r.implementation, r.task, r.seed, r.final_return) for r in three]
     write_csv(tmp_path / "r.csv", rows)
     (tmp_path / "report" / "rank.svg").mkdir(parents=True)
-    code, _, error = command("rank", "r.csv")
+    code, _, error = command("study", "rank", "r.csv")
     assert (code, len(error.strip().splitlines())) == (2, 1)
     assert "rank.svg is a folder, expected a file of the report; remove it" in error
     assert [path.name for path in (tmp_path / "report").iterdir()] == ["rank.svg"]
@@ -457,7 +461,7 @@ def test_odd_names_are_ranked_whatever_the_windows_are_called(tmp_path):
     path = tmp_path / "odd.csv"
     path.write_text("\n".join(["implementation,environment,seed,return", *rows]))
     ended = subprocess.run(
-        [sys.executable, "-m", "rlregress", "rank", path, "--report", tmp_path / "report"],
+        [sys.executable, "-m", "rlregress", "study", "rank", path, "--report", tmp_path / "report"],
         env={**os.environ, "MPLBACKEND": "none-of-them"},
         capture_output=True,
         text=True,
