@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from rlregress import suite
+from rlregress import __version__, suite
 from rlregress.model.verdict import EXIT_CODES, INCONCLUSIVE
 from rlregress.upgrade import installer
 
@@ -24,6 +24,11 @@ BUILDS = "hatchling comes with: pip install -e .[dev]"
 TAKEN = ("pyproject.toml", "conftest.py", "baselines/", "tests_unit/", "tests_behavior/",
          "tests_performance/")  # fmt: skip
 LIBRARY = "tools/rlregress/"
+#: package -> the data that it alone reads, and that its own wheel holds
+OWN_DATA = {
+    "rlregress_studies": r"baselines/claims/",
+    "rlregress_power": r"baselines/(faults/(generated|explained)|histories/\w+\.results\.json)",
+}
 
 
 def _call(
@@ -53,15 +58,71 @@ def _in_git() -> list[str]:
 
 
 def test_a_wheel_takes_all_tests_and_data():
-    """Every file of the library, the tests and the baselines goes into a wheel, and no other."""
-    wheel = pytest.importorskip("hatchling.builders.wheel", reason=BUILDS)
+    """The library, the tests and the baselines go into a wheel, but for data of other packages."""
     files = _in_git()
     expected = {name.removeprefix("tools/") for name in files if name.startswith(LIBRARY)}
-    expected |= {f"rlregress/suite/{name}" for name in files if name.startswith(TAKEN)}
-    builder = wheel.WheelBuilder(str(suite.root()))
+    others = re.compile("|".join(OWN_DATA.values()))
+    taken = [name for name in files if name.startswith(TAKEN) and not others.match(name)]
+    expected |= {f"rlregress/suite/{name}" for name in taken}
+    assert _in_wheel(suite.root()) == expected
+
+
+@pytest.mark.parametrize("package", OWN_DATA)
+def test_a_further_package_takes_its_code_and_the_data_that_it_alone_reads(package):
+    """Its tests stay in the checkout; every file of data is in one wheel."""
+    files, folder = _in_git(), f"tools/{package}/"
+    code = [name for name in files if name.startswith(folder) and name.endswith(".py")]
+    expected = {name.removeprefix("tools/") for name in code if "/tests/" not in name}
+    expected |= {f"{package}/{name}" for name in files if re.match(OWN_DATA[package], name)}
+    assert _in_wheel(suite.root() / folder) == expected
+
+
+def test_versions_of_all_packages_are_one():
+    """A further package uses functions of the core that no version promises."""
+    for package in OWN_DATA:
+        text = (suite.root() / "tools" / package / "pyproject.toml").read_text(encoding="utf-8")
+        project = tomllib.loads(text)["project"]
+        assert project["version"] == __version__
+        assert project["dependencies"] == [f"rlregress=={__version__}"]
+
+
+def test_commands_of_a_package_that_is_not_installed_say_what_to_install():
+    """Its folder can be imported all the same: installed entry points are asked."""
+    program = (
+        "import sys\n"
+        "from rlregress.frameworks import installed_metadata\n"
+        "find = installed_metadata.entry_points\n"
+        "installed_metadata.entry_points = lambda group: (\n"
+        "    {} if group == 'rlregress.commands' else find(group))\n"
+        "from rlregress import cli\n"
+        "import rlregress_studies, rlregress_power\n"
+        "sys.argv = ['rlregress', *sys.argv[1:]]\n"
+        "cli.main()\n"
+    )
+
+    def ended(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", program, *words]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    for words, package in ((["study", "rank", "x.csv"], "studies"), (["selftest"], "power")):
+        missing = ended(*words)
+        assert (missing.returncode, missing.stdout) == (2, "")
+        assert missing.stderr == (
+            f"rlregress: 'rlregress {words[0]}' is in the package rlregress-{package}, which is "
+            "not installed; install it from a clone of rlregress: pip install "
+            f"./tools/rlregress_{package}\n"
+        )
+    assert not {"study", "selftest"} & {line.strip().partition(" ")[0] for line in
+                                        ended("--help").stdout.splitlines()}  # fmt: skip
+
+
+def _in_wheel(project: Path) -> set[str]:
+    """The files that the wheel of a project would hold, its own metadata apart."""
+    wheel = pytest.importorskip("hatchling.builders.wheel", reason=BUILDS)
+    builder = wheel.WheelBuilder(str(project))
     forced = builder.recurse_forced_files(builder.config.get_force_include())
     taken = [*builder.recurse_selected_project_files(), *forced]
-    assert {file.distribution_path for file in taken} == expected
+    return {file.distribution_path for file in taken}
 
 
 @pytest.fixture

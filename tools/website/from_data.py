@@ -24,8 +24,9 @@ from rlregress.model.fault_results import (
     TRACES,
     Fault,
 )
-from rlregress.reporting import histories_text, tables
-from rlregress.upgrade import known_changes, release_histories
+from rlregress.reporting import tables
+from rlregress.upgrade import known_changes
+from rlregress_power import histories_text, release_histories
 
 
 def _adapters() -> list[Adapter]:

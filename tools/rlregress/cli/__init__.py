@@ -19,24 +19,11 @@ from rlregress.inside import checkpoint, process_tree
 from rlregress.reporting import harmless
 from rlregress.tracing import child_processes
 
-#: command -> what is kept of it when it is interrupted; of the others nothing is.
-_KEPT = {
-    "check": "finished trainings and traces are kept, and the same command continues from there",
-    "upgrade": "finished trainings and traces are kept, and the same command continues from there",
-    "bisect": "measured versions are kept, and the same command continues from there",
-    "baseline throughput": "stored processes are kept, and the same command continues from "
-    "there, or begins again with --replace",
-    "study determinism": "finished trainings are kept, and the same command continues from there",
-    "baseline record": "finished runs are kept, and the same command continues from there",
-    "runs launch": "finished runs are kept, and the same command continues from there",
-    "selftest histories": "judged pairs are kept, and the same command continues from there",
-}
-
 
 def _interrupted(words: list[str]) -> str:
-    names = (" ".join(words[:count]) for count in (1, 2))
-    kept = next((_KEPT[name] for name in names if name in _KEPT), "nothing is kept; start it again")
-    return f"interrupted; {kept}"
+    names = [" ".join(words[:count]) for count in (1, 2)]
+    kept = next((row.kept for row in commands.ROWS if row.name in names and row.kept), "")
+    return f"interrupted; {kept or 'nothing is kept; start it again'}"
 
 
 #: set by the shell that asks for completions
@@ -104,8 +91,8 @@ def _run() -> int:
     try:
         code = commands.program(prog_name="rlregress", standalone_mode=False)
     except parsing.UsageError as error:
-        if not sys.argv[1:]:
-            # the help, which is what one gets who asks for nothing
+        if type(error).__name__ == "NoArgsIsHelpError":
+            # nothing follows the name of the program or of a group of commands
             error.show()
             return 2
         raise UserError(parsing.sentence(error)) from None

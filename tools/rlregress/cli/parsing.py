@@ -29,8 +29,9 @@ class Row:
 
     Attributes:
         name: as it is typed, such as "runs launch".
-        function: module of this package and name of the function that does it.
+        function: module and name of the function that does it, as an entry point has them.
         line: what it is for, in the list of commands.
+        kept: what is kept of it when it is interrupted, as a sentence; empty: nothing.
         takes_script: whether what follows "--" are the arguments of a script.
         raw: whether another program reads its arguments.
     """
@@ -38,16 +39,24 @@ class Row:
     name: str
     function: str
     line: str
+    kept: str = ""
     takes_script: bool = False
     raw: bool = False
 
     def load(self) -> Callable[..., Any]:
         """The function, with what it needs imported."""
         module, _, name = self.function.partition(":")
-        found: Callable[..., Any] = getattr(
-            importlib.import_module(f"rlregress.cli.{module}"), name
-        )
+        found: Callable[..., Any] = getattr(importlib.import_module(module), name)
         return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommandGroup:
+    """Commands with the same first word, as a package brings them."""
+
+    name: str
+    line: str
+    rows: tuple[Row, ...]
 
 
 class Command(TyperCommand):

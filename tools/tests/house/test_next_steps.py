@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from rlregress.reporting import next_steps as after
+from rlregress_power.cli import histories
+from rlregress_studies.cli import claims, rank
 
 from .command_lines import why_not_understood
 from .page_contents import Command
@@ -17,14 +19,14 @@ FOLDER = Path("runs")
 STEPS = [
     after.after_probe(["sac.critic_loss.scale sb3 library"]),
     after.after_probe([]),
-    after.after_claims(["one"]),
-    after.after_study(),
     after.after_trace(FOLDER / "a.trace", repeats=True),
     after.after_diff(diverged=True),
-    after.after_histories(["sb3"]),
     after.after_launch(FOLDER),
     after.after_verify(FOLDER, wrong=False, damaged=True, missing=False),
     after.after_verify(FOLDER, wrong=False, damaged=False, missing=False),
+    claims.after_claims(["one"]),
+    rank.after_study(),
+    histories.after_histories(["sb3"]),
 ]
 
 
@@ -52,8 +54,12 @@ def test_a_path_in_a_command_is_one_word_of_it(name):
 @pytest.mark.parametrize(
     ("arguments", "code", "step"),
     [
-        (["study", "thesis"], 0, after.after_study()),
-        (["selftest", "histories", "--show", "--framework", "sb3"], 0, after.after_histories([])),
+        (["study", "thesis"], 0, rank.after_study()),
+        (
+            ["selftest", "histories", "--show", "--framework", "sb3"],
+            0,
+            histories.after_histories([]),
+        ),
         (["runs", "verify", "--store", "."], 0, "Judge by them: rlregress check --store {here}"),
     ],
 )
