@@ -98,9 +98,13 @@ def test_a_branch_with_another_loss_is_found_and_explained(
     assert [row.partition(",title")[0] for row in annotated] == [
         f"::error file={FILE},line={changed}", f"::warning file={FILE},line={changed}",
     ]  # fmt: skip
-    (detail, trace) = json.loads((tmp_path / "report" / "upgrade-code-quality.json").read_text())
-    assert detail["check_name"] == "detail sac.critic_loss.scale"
-    assert trace["location"] == {"path": FILE, "lines": {"begin": changed}}
+    (run,) = json.loads((tmp_path / "report" / "upgrade.sarif").read_text())["runs"]
+    detail, trace = run["results"]
+    assert detail["ruleId"] == "detail sac.critic_loss.scale"
+    (location,) = trace["locations"]
+    place = location["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == FILE
+    assert place["region"] == {"startLine": changed}
 
 
 @pytest.mark.nightly
