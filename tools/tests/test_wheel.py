@@ -86,34 +86,50 @@ def test_versions_of_all_packages_are_one():
         assert project["dependencies"] == [f"rlregress=={__version__}"]
 
 
-def test_commands_of_a_package_that_is_not_installed_say_what_to_install():
-    """Its folder can be imported all the same: installed entry points are asked."""
-    program = (
-        "import sys\n"
-        "from rlregress.frameworks import installed_metadata\n"
-        "find = installed_metadata.entry_points\n"
-        "installed_metadata.entry_points = lambda group: (\n"
-        "    {} if group == 'rlregress.commands' else find(group))\n"
-        "from rlregress import cli\n"
-        "import rlregress_studies, rlregress_power\n"
-        "sys.argv = ['rlregress', *sys.argv[1:]]\n"
-        "cli.main()\n"
-    )
+#: the program in an installation that has only some entry points
+_WITH_ENTRY_POINTS = """
+import sys
+from importlib.metadata import EntryPoint
+from rlregress.frameworks import installed_metadata
+find, given = installed_metadata.entry_points, eval(sys.argv.pop(1))
+points = {name: EntryPoint(name, value, "rlregress.commands") for name, value in given.items()}
+installed_metadata.entry_points = lambda group: (
+    points if group == "rlregress.commands" else find(group))
+import rlregress_studies, rlregress_power
+from rlregress import cli
+cli.main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("points", "words", "reason"),
+    [
+        ({}, ["study", "rank", "x.csv"], "which is not installed"),
+        ({}, ["selftest"], "which is not installed"),
+        (
+            {"study": "rlregress_studies.gone:STUDY"},
+            ["study", "--help"],
+            "which cannot be imported (No module named 'rlregress_studies.gone')",
+        ),
+    ],
+)
+def test_commands_of_a_missing_package_say_what_to_install(points, words, reason):
+    """Entry points are asked: the folders of a clone can be imported all the same."""
 
     def ended(*words: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-c", program, *words]
+        command = [sys.executable, "-c", _WITH_ENTRY_POINTS, repr(points), *words]
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
-    for words, package in ((["study", "rank", "x.csv"], "studies"), (["selftest"], "power")):
-        missing = ended(*words)
-        assert (missing.returncode, missing.stdout) == (2, "")
-        assert missing.stderr == (
-            f"rlregress: 'rlregress {words[0]}' is in the package rlregress-{package}, which is "
-            "not installed; install it from a clone of rlregress: pip install "
-            f"./tools/rlregress_{package}\n"
-        )
-    assert not {"study", "selftest"} & {line.strip().partition(" ")[0] for line in
-                                        ended("--help").stdout.splitlines()}  # fmt: skip
+    package = {"study": "studies", "selftest": "power"}[words[0]]
+    missing = ended(*words)
+    assert (missing.returncode, missing.stdout) == (2, "")
+    assert missing.stderr == (
+        f"rlregress: 'rlregress {words[0]}' is in the package rlregress-{package}, {reason}; "
+        f"install it from a clone of rlregress: pip install ./tools/rlregress_{package}\n"
+    )
+    listed = ended("--help").stdout
+    assert "  trend " in listed
+    assert f"  {words[0]} " not in listed
 
 
 def _in_wheel(project: Path) -> set[str]:
@@ -233,6 +249,38 @@ def _files(environment: Path) -> set[Path]:
     """What is installed; what Python has compiled is its own business."""
     [package] = environment.glob("lib/python*/site-packages/rlregress")
     return {path for path in package.rglob("*") if "__pycache__" not in path.parts}
+
+
+@pytest.mark.nightly
+def test_further_packages_work_from_wheels(environment, tmp_path):
+    """Without them their commands say what to install; with them they read their wheels' data."""
+    program, python = environment / "bin" / "rlregress", environment / "bin" / "python"
+    (tmp_path / "runs.csv").write_text(
+        "implementation,environment,seed,return\n"
+        + "".join(f"{name},X,{seed},{seed}\n" for name in "ab" for seed in range(5))
+    )
+    commands = (
+        (["study", "rank", "runs.csv"], "1 not separated", 0),
+        (
+            ["selftest", "histories", "--show", "--framework", "sb3"],
+            "pairs of neighbouring releases",
+            0,
+        ),
+        (["selftest", "faults", "--tiers", "--show", "--framework", "skrl"], "| skrl ", 0),
+    )
+    for words, _, _ in commands:
+        assert "install it from a clone" in _call([program, *words], tmp_path, code=2).stderr
+    tools = {"PYTHONPATH": os.environ.get("PYTHONPATH", "")}
+    for package in OWN_DATA:
+        build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path]
+        _call(build, suite.root() / "tools" / package, tools)
+    wheels = sorted(tmp_path.glob("*.whl"))
+    _call([*PIP, "--python", python, "install", "--no-deps", "--no-index", *wheels], tmp_path)
+    try:
+        for words, value, code in commands:
+            assert value in _call([program, *words], tmp_path, code=code).stdout
+    finally:
+        _call([*PIP, "--python", python, "uninstall", "-y", *OWN_DATA], tmp_path)
 
 
 @pytest.mark.nightly

@@ -67,16 +67,24 @@ _CORE: tuple[Row, ...] = (
 )  # fmt: skip
 
 
-def _installed_groups() -> list[CommandGroup]:
-    """The groups of commands that installed packages bring.
+def _installed_groups() -> tuple[list[CommandGroup], dict[str, str]]:
+    """The groups of commands that installed packages bring, and why others cannot be used.
 
     Entry points are asked, not imports: a clone can import the folders of all its packages.
     """
     points = installed_metadata.entry_points(ENTRY_POINT_GROUP)
-    return [points[name].load() for name in sorted(points, key=[*PACKAGES, *points].index)]
+    groups: list[CommandGroup] = []
+    missing = {name: "is not installed" for name in PACKAGES if name not in points}
+    for name in sorted(points, key=[*PACKAGES, *points].index):
+        try:
+            groups.append(points[name].load())
+        except ImportError as error:
+            # the commands of the core work all the same
+            missing[name] = f"cannot be imported ({error})"
+    return groups, missing
 
 
-_INSTALLED = _installed_groups()
+_INSTALLED, _MISSING = _installed_groups()
 ROWS: tuple[Row, ...] = (*_CORE, *(row for group in _INSTALLED for row in group.rows))
 GROUPS: Mapping[str, str] = {
     "runs": "Train by the hundred: launch, run, status, verify, merge.",
@@ -85,14 +93,17 @@ GROUPS: Mapping[str, str] = {
 }
 
 
-class _NotInstalled(TyperCommand):
-    """Stands for the commands of a package that is not installed, and says how to install it."""
+class _Missing(TyperCommand):
+    """Stands for the commands of a package that cannot be used, and says how to install it."""
 
     def make_context(self, *_given: Any, **_more: Any) -> Any:
-        package = PACKAGES[str(self.name)]
+        name = str(self.name)
+        if name not in PACKAGES:
+            raise UserError(f"'rlregress {name}' {_MISSING[name]}; install its package again")
+        package = PACKAGES[name]
         raise UserError(
-            f"'rlregress {self.name}' is in the package {package}, which is not installed; install "
-            f"it from a clone of rlregress: pip install ./tools/{package.replace('-', '_')}"
+            f"'rlregress {name}' is in the package {package}, which {_MISSING[name]}; install it "
+            f"from a clone of rlregress: pip install ./tools/{package.replace('-', '_')}"
         )
 
 
@@ -137,7 +148,7 @@ def _made() -> TyperGroup:
     made = get_command(app)
     assert isinstance(made, TyperGroup)
     made.commands = {
-        **{name: _NotInstalled(name=name, hidden=True) for name in PACKAGES if name not in GROUPS},
+        **{name: _Missing(name=name, hidden=True) for name in _MISSING},
         **dict(_below("")),
     }
     return made
