@@ -38,13 +38,12 @@ def measure(
     check_writable(folder, "the report")
     adapters = requested_names.adapters(frameworks)
     starts = Starts(partial(discrete.make, plan.environment, training=False), plan.protocol)
-    kept = determinism_study.Kept(folder / "runs")
     found, drawn, absent = {}, {}, {}
     try:
         for adapter in adapters:
             name = f"{adapter.title} {adapter.label}".rstrip()
             try:
-                runs = determinism_study.every(adapter, plan, starts, kept, typer.echo)
+                runs = determinism_study.every(adapter, plan, starts, folder / "runs", typer.echo)
             except Unsupported as error:
                 absent[name] = str(error)
                 continue

@@ -171,52 +171,28 @@ def train(
     return found
 
 
-class Kept:
-    """Trainings that were done before, in a folder: who starts again does only what is missing."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def _path(self, adapter: Adapter, plan: DeterminismPlan, member: Member) -> Path:
-        decides = {
-            "framework": adapter.full_name,
-            "versions": dict(adapter.versions()),
-            "digests": dict(adapter.digests()),
-            "plan": {k: v for k, v in asdict(plan).items() if k not in ("runs", "groups")},
-            "hyperparameters": plan.hyperparameters,
-            "member": asdict(member),
-        }
-        digest = hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:24]
-        return self._folder / f"{adapter.full_name.replace('@', '-')}-{digest}.json"
-
-    def get(
-        self, adapter: Adapter, plan: DeterminismPlan, member: Member
-    ) -> list[Checkpoint] | None:
-        """The training, if it was done."""
-        path = self._path(adapter, plan, member)
-        if not path.is_file():
-            return None
-        remedy = "remove the file: the training is then done again"
-        content: list[Checkpoint] = datafiles.read(path, list[Checkpoint], remedy)
-        return content
-
-    def put(
-        self, adapter: Adapter, plan: DeterminismPlan, member: Member, found: Sequence[Checkpoint]
-    ) -> None:
-        """Keep a training that is done."""
-        self._folder.mkdir(parents=True, exist_ok=True)
-        text = json.dumps([asdict(outcome) for outcome in found], indent=1) + "\n"
-        write_atomically(self._path(adapter, plan, member), text)
+def _path(folder: Path, adapter: Adapter, plan: DeterminismPlan, member: Member) -> Path:
+    """Return where a training is kept, so that who starts again does only what is missing."""
+    decides = {
+        "framework": adapter.full_name,
+        "versions": dict(adapter.versions()),
+        "digests": dict(adapter.digests()),
+        "plan": {k: v for k, v in asdict(plan).items() if k not in ("runs", "groups")},
+        "hyperparameters": plan.hyperparameters,
+        "member": asdict(member),
+    }
+    digest = hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:24]
+    return folder / f"{adapter.full_name.replace('@', '-')}-{digest}.json"
 
 
 def every(
     adapter: Adapter,
     plan: DeterminismPlan,
     starts: Starts,
-    kept: Kept,
+    folder: Path,
     say: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Runs]:
-    """The trainings of all groups of a framework, group -> trainings.
+    """The trainings of all groups of a framework, group -> trainings; those in a folder are done.
 
     Raises:
         Unsupported: the framework has no DQN here.
@@ -226,11 +202,16 @@ def every(
     for group in plan.groups:
         runs = []
         for number, member in enumerate(members(group, plan.runs)):
-            found = kept.get(adapter, plan, member)
-            if found is None:
+            path = _path(folder, adapter, plan, member)
+            if path.is_file():
+                remedy = "remove the file: the training is then done again"
+                found = datafiles.read(path, list[Checkpoint], remedy)
+            else:
                 began = time.monotonic()
                 found = train(adapter, plan, member, starts)
-                kept.put(adapter, plan, member, found)
+                folder.mkdir(parents=True, exist_ok=True)
+                text = json.dumps([asdict(outcome) for outcome in found], indent=1)
+                write_atomically(path, text + "\n")
                 took = time.monotonic() - began
                 after = f"; about {took * (left - 1):.0f} s left" if left > 1 else ""
                 say(f"{adapter.title}, {group}: {number + 1} of {plan.runs} in {took:.0f} s{after}")
