@@ -1,11 +1,13 @@
 # `make check` and `make test` need only a Python (>= 3.11, with venv): each makes the virtual
 # environment first, and again when the packaging or the constraints change.
 .DELETE_ON_ERROR:
-.PHONY: help venv check gate test nightly lint site clean
+.PHONY: help venv check test nightly lint site clean
 
 VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+# with rlregress_studies and rlregress_power, which no user needs to judge frameworks
+ALL := $(VENV)/.installed-all
 
 # PYTHON=/path/to/python overrides the search. The order prefers the version that the baselines
 # were recorded with.
@@ -22,7 +24,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 # Neighbouring tests go to one process, which shares what it has asked and trained.
 TESTS = $(BIN)/python -m pytest -n $(JOBS) --dist worksteal \
-	tests_unit tests_behavior tools/tests tests_performance --budget smoke
+	tests_unit tests_behavior tools/tests tools/rlregress_studies/tests tools/rlregress_power/tests \
+	tests_performance --budget smoke
 TEST_COMMAND = $(TESTS) -m "not nightly"
 
 help:
@@ -36,17 +39,16 @@ help:
 	@echo
 	@echo "PYTHON=<interpreter>  VENV=<folder>  JOBS=<processes>  ARGS=<arguments of check>"
 
-# gate: its former name
-check gate: $(INSTALLED)
+check: $(INSTALLED)
 	$(BIN)/rlregress check $(ARGS)
 
-test: $(INSTALLED)
+test: $(ALL)
 	$(TEST_COMMAND)
 
-nightly: $(INSTALLED)
+nightly: $(ALL)
 	$(TESTS)
 
-lint: $(INSTALLED)
+lint: $(ALL)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -54,14 +56,19 @@ lint: $(INSTALLED)
 
 # Not --quiet, which hides warnings from --strict. The variable silences a note: Material for MkDocs
 # is maintained until May 2027, and Zensical follows it.
-site: $(INSTALLED)
+site: $(ALL)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict \
 	  --config-file tools/website/mkdocs.yml
 	@echo "read it: $(BIN)/python -m http.server -d build/site -b 127.0.0.1"
 
-venv: $(INSTALLED)
+venv: $(ALL)
 
-$(INSTALLED): pyproject.toml constraints.txt
+PYPROJECTS := pyproject.toml tools/rlregress_studies/pyproject.toml tools/rlregress_power/pyproject.toml
+# In one command with the core, whose name no index knows.
+$(INSTALLED): PACKAGES := -e '.[dev]'
+$(ALL): PACKAGES := -e '.[dev]' -e tools/rlregress_studies -e tools/rlregress_power
+
+$(INSTALLED) $(ALL): $(PYPROJECTS) constraints.txt
 	@python=; \
 	for candidate in $(PYTHON); do \
 	  if $$candidate -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' \
@@ -74,7 +81,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	fi; \
 	echo "making $(VENV) with $$($$python --version)"; \
 	$$python -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(PACKAGES)
 # Scripts that are read and asked, never imported as a package: their own dependencies are of 2020.
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps cleanrl==0.4.8
 	@touch $@

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 
 from rlregress import frameworks, suite
-from rlregress.details import catalogue, expectations
+from rlregress.details import catalogue, expectations, hyperparameter_names, source_index
 from rlregress.details.implementation import absent, stated
+
+#: what has to be answered for every framework that the thesis compares: the numbered lists and the
+#: boxes.
+EVERYWHERE = ("ppo32.", "tricks.", "thesis.box")
 
 
 def test_every_detail_is_documented():
@@ -57,3 +63,47 @@ def test_every_probe_is_documented(framework):
     version = framework.version()
     missing = expectations.missing(stated(framework), set(framework.probes()), version)
     assert not missing, f"nothing is documented of {missing} at version {version}"
+
+
+@cache
+def _items():
+    return source_index.load(suite.baselines() / "sources")
+
+
+def _skip_without_them(framework):
+    if not any(hyperparameter_names.cells(framework.name)):
+        pytest.skip(f"{framework.title} is none of the frameworks that the thesis compares")
+
+
+def test_every_item_of_the_numbered_lists_is_there():
+    """The index holds 11 + 8 + 10 + 3 details of PPO, 11 tricks and 7 boxes."""
+    ids = {item.id for item in _items()}
+    lengths = {"ppo32.general": 11, "ppo32.mujoco": 8, "ppo32.atari": 10, "ppo32.auxiliary": 3}
+    wanted = {f"{group}.{n}" for group, last in lengths.items() for n in range(1, last + 1)}
+    wanted |= {f"tricks.{n}" for n in range(1, 12)} | {f"thesis.box{n}" for n in range(1, 8)}
+    assert wanted - ids == set()
+
+
+def test_every_item_is_asked_by_details_that_exist():
+    """A detail that the index names is in the catalogue."""
+    known = {detail.id for detail in catalogue.all_details()}
+    assert source_index.without_answer(_items(), known, ("",)) == []
+
+
+@pytest.mark.parametrize(
+    "folder", sorted(path.name for path in (suite.baselines() / "details").iterdir())
+)
+def test_every_box_detail_and_trick_is_documented(folder):
+    """What a box, one of the 32 details or a trick asks is documented for every framework."""
+    _skip_without_them(frameworks.get(folder))
+    entries = expectations.load(suite.baselines() / "details" / folder)
+    documented = {entry.id for entry in entries}
+    assert source_index.without_answer(_items(), documented, EVERYWHERE) == []
+
+
+@pytest.mark.usefixtures("of_this_suite")
+def test_every_box_detail_and_trick_is_probed(framework):
+    """What a box, one of the 32 details or a trick asks is probed, and not left out as absent."""
+    _skip_without_them(framework)
+    probed = {detail for detail, _ in framework.probes()}
+    assert source_index.without_answer(_items(), probed, EVERYWHERE) == []

@@ -40,11 +40,7 @@ def judged(result: GateResult, entries: Sequence[dict[str, Any]], folder: Path, 
     comment = ci_formats.comment(ci_formats.GATE, in_brief, text)
     write_atomically(folder / "comment.md", comment)
     found = gate_findings.findings(result, top)
-    for name, data in (
-        ("code-quality.json", ci_formats.code_quality(found)),
-        ("gate.sarif", ci_formats.sarif(found)),
-    ):
-        write_atomically(folder / name, json.dumps(data, indent=1) + "\n")
+    write_atomically(folder / "gate.sarif", json.dumps(ci_formats.sarif(found), indent=1) + "\n")
     return text
 
 

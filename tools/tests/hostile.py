@@ -229,19 +229,24 @@ def _sound(folder: Path, name: str, content: bytes) -> None:
     path.write_bytes(content)
 
 
-_OF_STORE = ("status --store {folder}", "verify --store {folder}", "merge {folder} -o {out}")
+_OF_STORE = (
+    "runs status --store {folder}",
+    "runs verify --store {folder}",
+    "runs merge {folder} -o {out}",
+)
 _OF_NIGHTS = ("trend {folder} --report {out}",)
-_OF_MANIFEST = ("status --manifest {file} --store {out}", "verify --manifest {file} --store {out}",
-                "run --manifest {file} --index 0 --store {out}",
-                "launch --manifest {file} --store {out}")  # fmt: skip
+_OF_MANIFEST = ("runs status --manifest {file} --store {out}",
+                "runs verify --manifest {file} --store {out}",
+                "runs run --manifest {file} --index 0 --store {out}",
+                "runs launch --manifest {file} --store {out}")  # fmt: skip
 _HELD = f"{JOB.name}.lease"
 _CSV_ROWS = [["implementation", "environment", "seed", "return"]] + [
     [name, "Env", seed, seed + more] for name, more in (("A", 0.0), ("B", 9.0)) for seed in range(5)
 ]
 FORMATS = (
     Format("record", RECORD, sealed, f"{JOB.name}.json",
-           (*_OF_STORE, "rank --store {folder} --budget smoke --report {out}",
-            "watch --store {folder}")),
+           (*_OF_STORE, "study rank --store {folder} --budget smoke --report {out}",
+            "runs status --watch --store {folder}")),
     Format("lease", HOLDER, _json, _HELD, _OF_STORE[:2]),
     Format("progress", {"steps": 5, "total_steps": 9, "wall_seconds": 1.0}, _json,
            f"{JOB.name}.attempts/host-1-ab/record.progress", _OF_STORE[:1],
@@ -264,19 +269,21 @@ FORMATS = (
     Format("verdict", VERDICT, _json, "0/verdict.json", _OF_NIGHTS,
            lambda folder: _sound(folder, "0/evidence.json", _json(EVIDENCE))),
     Format("trace", TRACE, _trace, "run.trace", ("diff {file} {file}",)),
-    Format("CSV", _CSV_ROWS, _csv, "runs.csv", ("rank {file} --report {out}",)),
+    Format("CSV", _CSV_ROWS, _csv, "runs.csv", ("study rank {file} --report {out}",)),
     Format("accepted entries",
            {"accepted": [{"key": "0123456789abcdef", "name": "x", "note": "y"}]}, _toml,
-           "accepted.toml", ("gate --from {package}==0.0.1 --accepted {file} --report {out}",)),
+           "accepted.toml",
+           ("upgrade {package}==0.0.1 installed --accepted {file} --report {out}",)),
     Format("lock file", "numpy==1.26.4\n{package}==0.0.1\n",
            lambda text: str(text).encode("utf-8", "surrogatepass"), "lock.txt",
-           ("gate --from {file} --report {out}",)),
+           ("upgrade {file} installed --report {out}",)),
     Format("hyperparameters", {"ppo": {"discount": 0.9, "learning_rate": 1e-3}}, _yaml,
            "baselines/hyperparameters/sb3.yaml", ("plan --framework sb3 --budget smoke",)),
     Format("budgets", None, _toml, "baselines/budgets.toml", ("plan --framework sb3",)),
     Format("stored runs", None, _toml, "baselines/returns/sb3-ppo-Hopper-v4-short.toml",
-           ("plan --framework sb3 --algorithm ppo --environment Hopper-v4", "rank --report {out}",
-            "study --report {out}")),
+           ("plan --framework sb3 --algorithm ppo --environment Hopper-v4",
+            "study rank --report {out}",
+            "study thesis --report {out}")),
 )  # fmt: skip
 
 

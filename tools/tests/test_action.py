@@ -158,7 +158,7 @@ def test_the_container_holds_what_a_wheel_is_made_of():
     """Every file that pyproject.toml builds a wheel from is copied into the image."""
     project = tomllib.loads((suite.root() / "pyproject.toml").read_text())
     wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
-    needed = {*wheel["packages"], *wheel["force-include"], *project["project"]["license-files"]}
+    needed = {*wheel["only-include"], *wheel["force-include"], *project["project"]["license-files"]}
     needed |= {project["project"]["readme"]}
     copied = set()
     for line in (suite.root() / ".ci" / "Containerfile").read_text().splitlines():

@@ -62,21 +62,21 @@ def stored():
     return next(found for found in baseline_runs.every() if found.cell == cell)
 
 
-@pytest.mark.parametrize("name", ["gate", "plan", "probe"])
+@pytest.mark.parametrize("name", ["check", "plan", "details --installed"])
 def test_unknown_framework(command, name):
     """An unknown framework is named beside the known ones."""
-    code, _, error = command(name, "--framework", "sb33")
+    code, _, error = command(*name.split(), "--framework", "sb33")
     assert_one_sentence(code, error, "unknown framework 'sb33'", *frameworks.names())
 
 
-@pytest.mark.parametrize("name", ["gate", "plan"])
+@pytest.mark.parametrize("name", ["check", "plan"])
 def test_unknown_budget(command, name):
     """An unknown budget is named beside the nearest and the known ones."""
     code, _, error = command(name, "--budget", "shrt")
     assert_one_sentence(code, error, "unknown budget 'shrt'", "did you mean 'short'?", "full")
 
 
-@pytest.mark.parametrize("name", ["gate", "plan"])
+@pytest.mark.parametrize("name", ["check", "plan"])
 def test_unknown_environment(command, name):
     """An environment that gymnasium does not know is named."""
     code, _, error = command(name, "--budget", "smoke", "--environment", "Hoper-v4")
@@ -89,7 +89,7 @@ def test_unknown_algorithm(command):
     assert_one_sentence(code, error, "'trpo'", "ppo")
 
 
-@pytest.mark.parametrize("name", ["gate", "plan"])
+@pytest.mark.parametrize("name", ["check", "plan"])
 def test_unknown_hyperparameters(command, name):
     """A hyperparameter set that does not exist is named beside those that do."""
     code, _, error = command(name, "--hyperparameters", "orignal")
@@ -98,11 +98,12 @@ def test_unknown_hyperparameters(command, name):
     )
 
 
-@pytest.mark.parametrize("name", ["gate", "plan", "record"])
+@pytest.mark.parametrize("name", ["check", "plan", "baseline record"])
 def test_hyperparameters_that_a_framework_cannot_take(command, name):
     """What a framework cannot be set to is named before anything is trained."""
     code, _, error = command(
-        name, "--framework", "sb3", "--algorithm", "sac", "--environment", "InvertedPendulum-v4",
+        *name.split(), "--framework", "sb3", "--algorithm", "sac", "--environment",
+        "InvertedPendulum-v4",
         "--hyperparameters", "cleanrl", "--budget", "smoke",
     )  # fmt: skip
     assert_one_sentence(code, error, "SAC cannot be set to", "policy_delay is 1")
@@ -162,7 +163,7 @@ def test_a_drop_within_the_floor(command):
 
 def test_unknown_option_value(command):
     """A value that an option does not have is named beside those that it has."""
-    code, _, error = command("gate", "--inconclusive", "maybe")
+    code, _, error = command("check", "--inconclusive", "maybe")
     assert_one_sentence(code, error, "'maybe'", "pass or fail")
 
 
@@ -211,7 +212,7 @@ def test_stored_runs_are_not_overwritten_by_fewer(command, copied_suite, stored,
     """Recording two seeds over more stored ones is refused before anything is trained."""
     cell = stored.cell
     code, _, error = command(
-        "record", "--framework", cell.framework, "--algorithm", cell.algorithm,
+        "baseline", "record", "--framework", cell.framework, "--algorithm", cell.algorithm,
         "--environment", cell.environment, "--seeds", "2", "--store", str(tmp_path / "runs"),
     )  # fmt: skip
     assert_one_sentence(code, error, f"{cell.id}.toml", "--replace")
@@ -238,7 +239,8 @@ def test_a_recording_of_which_every_run_failed_stores_nothing(
     path = copied_suite / "baselines" / "returns" / "sb3-ppo-Hopper-v4-short.toml"
     before = path.read_text()
     code, out, error = command(
-        "record", "--framework", "sb3", "--algorithm", "ppo", "--environment", "Hopper-v4",
+        "baseline", "record", "--framework", "sb3", "--algorithm", "ppo", "--environment",
+        "Hopper-v4",
         "--seeds", "2", "--replace", "--store", str(tmp_path / "runs"),
     )  # fmt: skip
     assert_one_sentence(code, error, "no run of sb3-ppo-Hopper-v4-short ended well")
@@ -249,7 +251,14 @@ def test_a_recording_of_which_every_run_failed_stores_nothing(
 def test_a_recording_of_a_copy(command):
     """Runs are recorded of what is installed."""
     code, _, error = command(
-        "record", "--framework", "sb3@2.8.0", "--algorithm", "ppo", "--environment", "Hopper-v4"
+        "baseline",
+        "record",
+        "--framework",
+        "sb3@2.8.0",
+        "--algorithm",
+        "ppo",
+        "--environment",
+        "Hopper-v4",
     )
     assert_one_sentence(code, error, "--framework is 'sb3@2.8.0'", "expected 'sb3'")
 
@@ -280,7 +289,7 @@ def test_missing_package(tmp_path):
     )
     library = Path(cli.__file__).parents[2]
     ended = subprocess.run(
-        [sys.executable, "-m", "rlregress", "gate", "--framework", "absent"],
+        [sys.executable, "-m", "rlregress", "check", "--framework", "absent"],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(library)])},
         capture_output=True,
         text=True,
@@ -356,7 +365,7 @@ def test_text_that_cannot_be_shown_is_refused(command):
     assert_one_sentence(code, error, "is not UTF-8")
 
 
-@pytest.mark.parametrize("name", ["gate", "plan"])
+@pytest.mark.parametrize("name", ["check", "plan"])
 def test_too_many_seeds(command, name):
     """More new runs of a cell than anybody means are refused."""
     code, _, error = command(name, "--seeds", "100000")
@@ -375,14 +384,16 @@ def test_too_many_seeds(command, name):
 )
 def test_a_number_of_the_gate_that_makes_no_sense(command, option, value, message):
     """The option whose number is wrong is named, not all of them together."""
-    code, _, error = command("gate", option, value)
+    code, _, error = command("check", option, value)
     assert_one_sentence(code, error, message)
 
 
-@pytest.mark.parametrize("name", ["gate", "launch"])
+@pytest.mark.parametrize("name", ["check", "runs launch"])
 def test_seeds_that_no_framework_takes(command, name, tmp_path):
     """Runs that are launched and runs that are gated have the same limit."""
-    code, _, error = command(name, "--first-seed", "202611252300", "--store", str(tmp_path / "x"))
+    code, _, error = command(
+        *name.split(), "--first-seed", "202611252300", "--store", str(tmp_path / "x")
+    )
     assert_one_sentence(code, error, "--first-seed is 202611252300, expected ", "to 2000000000")
 
 
@@ -397,7 +408,8 @@ def test_a_day_that_is_none(command, tmp_path, given):
 def test_a_recording_of_too_few_or_too_many_seeds(command, seeds):
     """Stored runs are some, and have the seeds below those of new runs."""
     code, _, error = command(
-        "record", "--framework", "sb3", "--algorithm", "ppo", "--environment", "Hopper-v4",
+        "baseline", "record", "--framework", "sb3", "--algorithm", "ppo", "--environment",
+        "Hopper-v4",
         "--seeds", seeds,
     )  # fmt: skip
     assert_one_sentence(code, error, f"--seeds is {seeds}, expected 2 to 1000 stored runs")
@@ -406,7 +418,7 @@ def test_a_recording_of_too_few_or_too_many_seeds(command, seeds):
 @pytest.mark.parametrize("options", [(), ("--traced",), ("--optional",)])
 def test_an_unknown_fault(command, options):
     """An unknown fault is answered with near names, not with a folder."""
-    code, _, error = command("faults", *options, "--only", "nope")
+    code, _, error = command("selftest", "faults", *options, "--only", "nope")
     assert_one_sentence(code, error, "unknown fault 'nope'; ", " are known, such as '")
     assert "baselines" not in error
 
@@ -438,7 +450,9 @@ def test_details_are_found_by_words(command, words):
 
 def test_probed_details_are_chosen(command):
     """``--detail`` takes ids and beginnings of ids, as pytest's does."""
-    code, output, error = command("probe", "--framework", "sb3", "--detail", "sac.critic_loss")
+    code, output, error = command(
+        "details", "--installed", "--framework", "sb3", "--detail", "sac.critic_loss"
+    )
     assert (code, error) == (0, "")
     assert "sac.critic_loss.scale" in output
     assert "sac.actor" not in output
@@ -446,7 +460,9 @@ def test_probed_details_are_chosen(command):
 
 def test_a_detail_that_no_framework_is_asked(command):
     """A detail of what a framework does not have is no empty table."""
-    code, output, error = command("probe", "--framework", "sb3", "--detail", "gae.kernel")
+    code, output, error = command(
+        "details", "--installed", "--framework", "sb3", "--detail", "gae.kernel"
+    )
     assert_one_sentence(code, error, "no framework here has one of these details: ")
     assert not output
 
@@ -462,28 +478,58 @@ def test_an_unknown_detail(command):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--no-returns",), "rlregress check takes no --no-returns; 'rlregress upgrade' does"),
-        (("--trace-all", "--mutants", "3"), "takes no --trace-all; 'rlregress upgrade' does"),
         (
-            ("--script", "train.py"),
+            (
+                "check",
+                "--no-returns",
+            ),
+            "rlregress check takes no --no-returns; 'rlregress upgrade' does",
+        ),
+        (
+            ("check", "--trace-all", "--mutants", "3"),
+            "takes no --trace-all; 'rlregress upgrade' does",
+        ),
+        (
+            ("check", "--script", "train.py"),
             "rlregress check takes no --script; rlregress upgrade and rlregress bisect do",
         ),
-        (("--from", "installed", "--cells", "all"), "rlregress upgrade takes no --cells; "),
-        (("--to", "installed", "--budget", "short"), "rlregress upgrade takes no --budget; "),
-        (("--no-such",), "No such option: --no-such; see rlregress check --help"),
-        (("--cells",), "Option '--cells' requires an argument"),
-        (("--to", "installed", "--framework"), "Option '--framework' requires an argument"),
-        (("train.py",), "unexpected extra argument(s) (train.py); see rlregress check --help"),
-        (("--to", "installed", "--", "--seed", "1"), "'--seed 1' would be arguments of a script"),
-        (("--budget", "smoke", "--cells", "all"), "--cells chooses among stored runs"),
-        (("--cells", "all", "--environment", "Hopper-v4"), "give one of them"),
-        (("--cells", "thesis", "--algorithm", "ppo,foo"), "unknown algorithm 'foo'"),
+        (("upgrade", "installed", "--cells", "all"), "rlregress upgrade takes no --cells; "),
+        (("upgrade", "installed", "--budget", "short"), "rlregress upgrade takes no --budget; "),
+        (("upgrade", "installed", "--framework"), "Option '--framework' requires an argument"),
+        (
+            ("upgrade", "installed", "--", "--seed", "1"),
+            "'--seed 1' would be arguments of a script",
+        ),
+        (
+            (
+                "check",
+                "--no-such",
+            ),
+            "No such option: --no-such; see rlregress check --help",
+        ),
+        (
+            (
+                "check",
+                "--cells",
+            ),
+            "Option '--cells' requires an argument",
+        ),
+        (
+            (
+                "check",
+                "train.py",
+            ),
+            "unexpected extra argument(s) (train.py); see rlregress check --help",
+        ),
+        (("check", "--budget", "smoke", "--cells", "all"), "--cells chooses among stored runs"),
+        (("check", "--cells", "all", "--environment", "Hopper-v4"), "give one of them"),
+        (("check", "--cells", "thesis", "--algorithm", "ppo,foo"), "unknown algorithm 'foo'"),
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )
 def test_options_that_do_not_go_together(command, arguments, message):
     """An option that would have no effect is refused, not ignored."""
-    code, _, error = command("gate", *arguments)
+    code, _, error = command(*arguments)
     assert_one_sentence(code, error, message)
 
 
@@ -539,14 +585,14 @@ def test_traces_without_events(command, tmp_path):
 @pytest.mark.parametrize("given", [("--only", "2.0.0"), ("--scenario", "gsde")])
 def test_histories_shown_and_judged(command, given):
     """An option that would be ignored is refused."""
-    code, _, error = command("histories", "--show", *given)
+    code, _, error = command("selftest", "histories", "--show", *given)
     text = "--only and --scenario say what to judge, and --show judges nothing"
     assert_one_sentence(code, error, text)
 
 
 def test_histories_added_to_without_a_pair(command):
     """Scenarios alone add to what was judged, and it has to be said to which pairs."""
-    code, _, error = command("histories", "--scenario", "gsde")
+    code, _, error = command("selftest", "histories", "--scenario", "gsde")
     assert_one_sentence(code, error, "--scenario adds to the results of pairs that were judged")
 
 
@@ -564,9 +610,9 @@ def test_a_gate_without_a_default(command, copied_suite):
         (("trace", "--framework", "sb3", "--algorithm", "ppo", "-o", "{file}/x"), "no folder"),
         (("trace", "--framework", "sb3", "--algorithm", "ppo", "-o", "{folder}"), "is a folder"),
         (("trace", "--framework", "sb3", "--algorithm", "ppo", "-o", "/proc/x.trace"), "/proc"),
-        (("gate", "--report", "{file}"), "the report cannot be written to"),
-        (("gate", "--from", "installed", "--report", "{file}"), "the report cannot be written to"),
-        (("gate", "--store", "{file}"), "cannot be a folder of run records: "),
+        (("check", "--report", "{file}"), "the report cannot be written to"),
+        (("upgrade", "installed", "--report", "{file}"), "the report cannot be written to"),
+        (("check", "--store", "{file}"), "cannot be a folder of run records: "),
     ],
     ids=lambda value: "" if isinstance(value, str) else value[0],
 )
@@ -590,7 +636,8 @@ def test_a_baseline_that_cannot_be_written(command, copied_suite, tmp_path, monk
     (copied_suite / "baselines" / "returns").write_text("")
     monkeypatch.setattr(recording.worker_launch, "run_all", _not_to_be_called)
     code, _, error = command(
-        "record", "--framework", "sb3", "--algorithm", "ppo", "--environment", "Hopper-v4",
+        "baseline", "record", "--framework", "sb3", "--algorithm", "ppo", "--environment",
+        "Hopper-v4",
         "--store", str(tmp_path / "runs"),
     )  # fmt: skip
     assert_one_sentence(code, error, "stored runs cannot be written to")
@@ -610,11 +657,10 @@ def test_a_plan_changes_no_file(command, stored, tmp_path, monkeypatch):
 
 def test_the_version(command):
     """``--version`` prints the version of the suite, and those of the frameworks."""
-    for words in (("--version",), ("version",)):
-        code, out, error = command(*words)
-        assert (code, error) == (0, "")
-        assert out.startswith(f"rlregress {__version__}\n")
-        assert "sb3: stable-baselines3 " in out
+    code, out, error = command("--version")
+    assert (code, error) == (0, "")
+    assert out.startswith(f"rlregress {__version__}\n")
+    assert "sb3: stable-baselines3 " in out
 
 
 @pytest.mark.parametrize("row", commands.ROWS, ids=lambda row: row.name)
@@ -635,11 +681,11 @@ def test_the_help_of_a_command_fits_a_screen_and_begins_with_an_example(command,
     ("name", "message"),
     [
         (
-            "gate",
+            "check",
             "finished trainings and traces are kept, and the same command continues from there",
         ),
-        ("record", "finished runs are kept, and the same command continues from there"),
-        ("probe", "nothing is kept; start it again"),
+        ("baseline record", "finished runs are kept, and the same command continues from there"),
+        ("details --installed", "nothing is kept; start it again"),
     ],
 )
 def test_an_interrupt_says_what_is_kept(tmp_path, name, message):
@@ -661,8 +707,8 @@ def test_an_interrupt_says_what_is_kept(tmp_path, name, message):
     )
     options = ["--framework", "sb3", "--algorithm", "ppo", "--environment", "Hopper-v4"]
     ended = subprocess.run(
-        [sys.executable, str(tmp_path / "interrupted.py"), name]
-        + (options if name == "record" else []),
+        [sys.executable, str(tmp_path / "interrupted.py"), *name.split()]
+        + (options if name == "baseline record" else []),
         env={**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[2])},
         capture_output=True,
         text=True,
@@ -746,7 +792,7 @@ def test_a_wrong_threshold_of_an_upgrade(command, tmp_path, monkeypatch, option,
     monkeypatch.setattr(resolved, "with_versions", _not_to_be_called)
     package = frameworks.get("sb3").packages[0]
     code, _, error = command(
-        "gate", "--from", f"{package}==0.0.1", option, given, "--report", str(tmp_path)
+        "upgrade", f"{package}==0.0.1", "installed", option, given, "--report", str(tmp_path)
     )
     assert_one_sentence(code, error, message)
 
@@ -763,7 +809,7 @@ def test_a_wrong_name_of_an_upgrade(command, tmp_path, monkeypatch, option, mess
     monkeypatch.setattr(resolved, "with_versions", _not_to_be_called)
     package = frameworks.get("sb3").packages[0]
     code, _, error = command(
-        "gate", "--from", f"{package}==0.0.1", option, "nope", "--report", str(tmp_path)
+        "upgrade", f"{package}==0.0.1", "installed", option, "nope", "--report", str(tmp_path)
     )
     assert_one_sentence(code, error, message)
 
@@ -771,14 +817,15 @@ def test_a_wrong_name_of_an_upgrade(command, tmp_path, monkeypatch, option, mess
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("faults --returns --framework sb3 --algorithm zzz", "no fault of algorithm 'zzz'"),
-        ("faults --returns --framework sb3 --only zzz", "unknown fault 'zzz'"),
-        ("faults --returns --framework sb3 --algorithm ppo --only td3_discount_0.9",
+        ("selftest faults --returns --framework sb3 --algorithm zzz",
+         "no fault of algorithm 'zzz'"),
+        ("selftest faults --returns --framework sb3 --only zzz", "unknown fault 'zzz'"),
+        ("selftest faults --returns --framework sb3 --algorithm ppo --only td3_discount_0.9",
          "no fault is left of sb3, ppo, td3_discount_0.9"),
-        ("throughput --framework sb3,zzz", "no throughput is stored of 'zzz'"),
-        ("throughput --framework sb3 --algorithm zzz", "no throughput is stored of 'zzz'"),
-        ("rank --budget tiny", "unknown budget 'tiny'"),
-        ("rank --store runs --framework zzz", "unknown framework 'zzz'"),
+        ("baseline throughput --framework sb3,zzz", "no throughput is stored of 'zzz'"),
+        ("baseline throughput --framework sb3 --algorithm zzz", "no throughput is stored of 'zzz'"),
+        ("study rank --budget tiny", "unknown budget 'tiny'"),
+        ("study rank --store runs --framework zzz", "unknown framework 'zzz'"),
     ],
 )  # fmt: skip
 def test_commands_of_returns_name_what_is_wrong(command, words, message):
@@ -794,7 +841,7 @@ def test_returns_too_large_to_be_compared(command, tmp_path):
     (tmp_path / "runs.csv").write_text(
         "\n".join(["implementation,environment,seed,return", *lines])
     )
-    code, _, error = command("rank", str(tmp_path / "runs.csv"))
+    code, _, error = command("study", "rank", str(tmp_path / "runs.csv"))
     assert_one_sentence(code, error, "the return 1e+200 of A on X with seed 0 is too large")
 
 

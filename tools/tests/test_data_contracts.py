@@ -29,8 +29,8 @@ import yaml
 from rlregress import datafiles, suite
 from rlregress.errors import UserError, nearest
 from rlregress.faults import fault_tables
-from rlregress.studies.determinism.determinism_study import Checkpoint
 from rlregress.upgrade import scenario_files
+from rlregress_studies.determinism.determinism_study import Checkpoint
 
 from . import hostile
 
@@ -69,8 +69,14 @@ def _made() -> dict[str, Any]:
 
 def _found() -> dict[str, Any]:
     found, made = {}, _made()
-    for package, above in (("tools/rlregress", "tools"), ("tests_behavior", ".")):
+    packages = ("rlregress", "rlregress_studies", "rlregress_power")
+    for package, above in (
+        *((f"tools/{name}", "tools") for name in packages),
+        ("tests_behavior", "."),
+    ):
         for path in sorted((suite.root() / package).rglob("*.py")):
+            if "tests" in path.relative_to(suite.root() / package).parts:
+                continue
             text = path.read_text(encoding="utf-8")
             if "datafiles." not in text:
                 continue

@@ -41,7 +41,7 @@ def store_with(folder: Path, *damaged: str) -> str:
 
 @pytest.mark.parametrize(
     ("command", "code"),
-    every(3, [("status", 0), ("details", output.READER_GONE), ("verify", 1)]),
+    every(3, [("runs status", 0), ("details", output.READER_GONE), ("runs verify", 1)]),
 )
 def test_a_reader_that_goes_away_is_no_error(tmp_path, command, code):
     """The command ends silently: with its exit code if that is known, else as SIGPIPE ends one."""
@@ -49,7 +49,7 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path, command, code):
     reading, writing = os.pipe()
     os.close(reading)
     given = [] if command == "details" else ["--store", store]
-    ended = started(command, *given, stdout=writing)
+    ended = started(*command.split(), *given, stdout=writing)
     os.close(writing)
     assert (ended.returncode, ended.stderr) == (code, "")
 
@@ -63,8 +63,8 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path, command, code):
             ["--help"],
             ["plan", "--help"],
             ["details"],
-            ["status", "--store", "{}"],
-            ["verify", "--store", "{}"],
+            ["runs", "status", "--store", "{}"],
+            ["runs", "verify", "--store", "{}"],
             ["plan", "--framework", "sb3"],
         ],
     ),
@@ -90,7 +90,7 @@ def test_an_output_without_room_is_said(given, tmp_path):
             ("--version", ">&-", 0),
             ("--version", "2>&-", 0),
             ("nonsense", ">&- 2>&-", 2),
-            ("verify --store runs", ">&- 2>&-", 1),
+            ("runs verify --store runs", ">&- 2>&-", 1),
             ("nonsense", "2>/dev/full", 2),
         ],
     ),
@@ -110,11 +110,11 @@ def test_streams_that_are_closed_are_those_of_nobody(given, closed, code, tmp_pa
     every(
         3,
         [
-            ("CLEANRL_HOME", ["version"]),
-            ("RLREGRESS_CACHE", ["gate", "--from", "stable-baselines3==0.0.1"]),
-            ("GITHUB_WORKSPACE", ["status"]),
-            ("MPLCONFIGDIR", ["status"]),
-            ("XDG_CONFIG_HOME", ["status"]),
+            ("CLEANRL_HOME", ["--version"]),
+            ("RLREGRESS_CACHE", ["upgrade", "stable-baselines3==0.0.1", "installed"]),
+            ("GITHUB_WORKSPACE", ["runs", "status"]),
+            ("MPLCONFIGDIR", ["runs", "status"]),
+            ("XDG_CONFIG_HOME", ["runs", "status"]),
         ],
     ),
 )
@@ -122,14 +122,14 @@ def test_a_variable_that_names_a_loop_of_links_is_no_error_of_the_suite(name, gi
     """Nor is one that says something else than how wide a terminal is."""
     loop = tmp_path / "loop"
     loop.symlink_to(loop)
-    more = ["--store", store_with(tmp_path / "runs")] if given == ["status"] else []
+    more = ["--store", store_with(tmp_path / "runs")] if given == ["runs", "status"] else []
     widths = {"COLUMNS": "9" * 11, "TERMINAL_WIDTH": "wide", "MPLBACKEND": "agg"}
     ended = started(
         *given, *more, stdout=subprocess.PIPE, env={**os.environ, **widths, name: str(loop)}
     )
     assert "Traceback" not in ended.stderr
     assert "error of the suite" not in ended.stderr
-    assert ended.returncode == (2 if given[0] == "gate" else 0)
+    assert ended.returncode == (2 if given[0] == "upgrade" else 0)
     listed = started("--help", stdout=subprocess.PIPE, env={**os.environ, **widths})
     assert (listed.returncode, listed.stderr) == (0, "")
 
@@ -176,7 +176,7 @@ def test_a_user_without_a_name_is_given_one(command, monkeypatch, tmp_path):
 
     monkeypatch.delenv("USER", raising=False)
     monkeypatch.setattr(getpass, "getuser", unknown)
-    code, _, error = command("status", "--store", store_with(tmp_path / "runs"))
+    code, _, error = command("runs", "status", "--store", store_with(tmp_path / "runs"))
     assert (code, error) == (0, "")
     assert getpass.getuser() == f"uid-{os.getuid()}"
     monkeypatch.delenv("USER")
@@ -188,7 +188,7 @@ def test_what_a_file_holds_is_shown_and_not_obeyed(command, tmp_path):
     store_with(store, "1000-abc")
     (store / "cell" / "1000-abc.failed").write_text("::error::y\n::error::z\x1b[2J")
     for name in ("status", "verify"):
-        _, text, error = command(name, "--store", str(store))
+        _, text, error = command("runs", name, "--store", str(store))
         assert "\x1b" not in text + error
         assert not any(line.lstrip().startswith("::") for line in (text + error).splitlines())
 

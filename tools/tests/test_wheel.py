@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from rlregress import suite
+from rlregress import __version__, suite
 from rlregress.model.verdict import EXIT_CODES, INCONCLUSIVE
 from rlregress.upgrade import installer
 
@@ -24,6 +24,11 @@ BUILDS = "hatchling comes with: pip install -e .[dev]"
 TAKEN = ("pyproject.toml", "conftest.py", "baselines/", "tests_unit/", "tests_behavior/",
          "tests_performance/")  # fmt: skip
 LIBRARY = "tools/rlregress/"
+#: package -> the data that it alone reads, and that its own wheel holds
+OWN_DATA = {
+    "rlregress_studies": r"baselines/claims/",
+    "rlregress_power": r"baselines/(faults/(generated|explained)|histories/\w+\.results\.json)",
+}
 
 
 def _call(
@@ -53,15 +58,87 @@ def _in_git() -> list[str]:
 
 
 def test_a_wheel_takes_all_tests_and_data():
-    """Every file of the library, the tests and the baselines goes into a wheel, and no other."""
-    wheel = pytest.importorskip("hatchling.builders.wheel", reason=BUILDS)
+    """The library, the tests and the baselines go into a wheel, but for data of other packages."""
     files = _in_git()
     expected = {name.removeprefix("tools/") for name in files if name.startswith(LIBRARY)}
-    expected |= {f"rlregress/suite/{name}" for name in files if name.startswith(TAKEN)}
-    builder = wheel.WheelBuilder(str(suite.root()))
+    others = re.compile("|".join(OWN_DATA.values()))
+    taken = [name for name in files if name.startswith(TAKEN) and not others.match(name)]
+    expected |= {f"rlregress/suite/{name}" for name in taken}
+    assert _in_wheel(suite.root()) == expected
+
+
+@pytest.mark.parametrize("package", OWN_DATA)
+def test_a_further_package_takes_its_code_and_the_data_that_it_alone_reads(package):
+    """Its tests stay in the checkout; every file of data is in one wheel."""
+    files, folder = _in_git(), f"tools/{package}/"
+    code = [name for name in files if name.startswith(folder) and name.endswith(".py")]
+    expected = {name.removeprefix("tools/") for name in code if "/tests/" not in name}
+    expected |= {f"{package}/{name}" for name in files if re.match(OWN_DATA[package], name)}
+    assert _in_wheel(suite.root() / folder) == expected
+
+
+def test_versions_of_all_packages_are_one():
+    """A further package uses functions of the core that no version promises."""
+    for package in OWN_DATA:
+        text = (suite.root() / "tools" / package / "pyproject.toml").read_text(encoding="utf-8")
+        project = tomllib.loads(text)["project"]
+        assert project["version"] == __version__
+        assert project["dependencies"] == [f"rlregress=={__version__}"]
+
+
+#: the program in an installation that has only some entry points
+_WITH_ENTRY_POINTS = """
+import sys
+from importlib.metadata import EntryPoint
+from rlregress.frameworks import installed_metadata
+find, given = installed_metadata.entry_points, eval(sys.argv.pop(1))
+points = {name: EntryPoint(name, value, "rlregress.commands") for name, value in given.items()}
+installed_metadata.entry_points = lambda group: (
+    points if group == "rlregress.commands" else find(group))
+import rlregress_studies, rlregress_power
+from rlregress import cli
+cli.main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("points", "words", "reason"),
+    [
+        ({}, ["study", "rank", "x.csv"], "which is not installed"),
+        ({}, ["selftest"], "which is not installed"),
+        (
+            {"study": "rlregress_studies.gone:STUDY"},
+            ["study", "--help"],
+            "which cannot be imported (No module named 'rlregress_studies.gone')",
+        ),
+    ],
+)
+def test_commands_of_a_missing_package_say_what_to_install(points, words, reason):
+    """Entry points are asked: the folders of a clone can be imported all the same."""
+
+    def ended(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", _WITH_ENTRY_POINTS, repr(points), *words]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    package = {"study": "studies", "selftest": "power"}[words[0]]
+    missing = ended(*words)
+    assert (missing.returncode, missing.stdout) == (2, "")
+    assert missing.stderr == (
+        f"rlregress: 'rlregress {words[0]}' is in the package rlregress-{package}, {reason}; "
+        f"install it from a clone of rlregress: pip install ./tools/rlregress_{package}\n"
+    )
+    listed = ended("--help").stdout
+    assert "  trend " in listed
+    assert f"  {words[0]} " not in listed
+
+
+def _in_wheel(project: Path) -> set[str]:
+    """The files that the wheel of a project would hold, its own metadata apart."""
+    wheel = pytest.importorskip("hatchling.builders.wheel", reason=BUILDS)
+    builder = wheel.WheelBuilder(str(project))
     forced = builder.recurse_forced_files(builder.config.get_force_include())
     taken = [*builder.recurse_selected_project_files(), *forced]
-    assert {file.distribution_path for file in taken} == expected
+    return {file.distribution_path for file in taken}
 
 
 @pytest.fixture
@@ -175,30 +252,62 @@ def _files(environment: Path) -> set[Path]:
 
 
 @pytest.mark.nightly
+def test_further_packages_work_from_wheels(environment, tmp_path):
+    """Without them their commands say what to install; with them they read their wheels' data."""
+    program, python = environment / "bin" / "rlregress", environment / "bin" / "python"
+    (tmp_path / "runs.csv").write_text(
+        "implementation,environment,seed,return\n"
+        + "".join(f"{name},X,{seed},{seed}\n" for name in "ab" for seed in range(5))
+    )
+    commands = (
+        (["study", "rank", "runs.csv"], "1 not separated", 0),
+        (
+            ["selftest", "histories", "--show", "--framework", "sb3"],
+            "pairs of neighbouring releases",
+            0,
+        ),
+        (["selftest", "faults", "--tiers", "--show", "--framework", "skrl"], "| skrl ", 0),
+    )
+    for words, _, _ in commands:
+        assert "install it from a clone" in _call([program, *words], tmp_path, code=2).stderr
+    tools = {"PYTHONPATH": os.environ.get("PYTHONPATH", "")}
+    for package in OWN_DATA:
+        build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path]
+        _call(build, suite.root() / "tools" / package, tools)
+    wheels = sorted(tmp_path.glob("*.whl"))
+    _call([*PIP, "--python", python, "install", "--no-deps", "--no-index", *wheels], tmp_path)
+    try:
+        for words, value, code in commands:
+            assert value in _call([program, *words], tmp_path, code=code).stdout
+    finally:
+        _call([*PIP, "--python", python, "uninstall", "-y", *OWN_DATA], tmp_path)
+
+
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("arguments", "value"),
     [
         (["details", "ppo.value_clip"], "ppo.value_clip"),
         (["plan"], "CPU minutes at most"),
-        (["probe", "--framework", "sb3"], "sac.critic_loss.scale"),
+        (["details", "--installed", "--framework", "sb3"], "sac.critic_loss.scale"),
         (["compare", "sb3", "torchrl"], "sac.critic_loss.scale"),
         (
-            ["gate", "--framework", "sb3", "--algorithm", "td3", "--budget", "smoke"]
+            ["check", "--framework", "sb3", "--algorithm", "td3", "--budget", "smoke"]
             + ["--seeds", "1", "-n", "2", "--report", "report"],
             "report: ",
         ),
     ],
-    ids=["details", "plan", "probe", "compare", "gate"],
+    ids=["details", "plan", "installed", "compare", "check"],
 )
 def test_commands_work_in_an_empty_folder(environment, tmp_path, arguments, value):
     """Every command answers from the wheel alone, and writes nothing into it."""
     before = _files(environment)
     # a training of the smoke budget says nothing of returns
-    code = EXIT_CODES[INCONCLUSIVE] if arguments[0] == "gate" else 0
+    code = EXIT_CODES[INCONCLUSIVE] if arguments[0] == "check" else 0
     ended = _call([environment / "bin" / "rlregress", *arguments], tmp_path, code=code)
     assert value in ended.stdout
     assert _files(environment) == before
-    if arguments[0] == "gate":
+    if arguments[0] == "check":
         verdict = json.loads((tmp_path / "report" / "verdict.json").read_text())
         assert not verdict["unjudged"]
         tests = verdict["frameworks"]["sb3"]["tests"]
@@ -212,7 +321,7 @@ def test_commands_work_in_an_empty_folder(environment, tmp_path, arguments, valu
 @pytest.mark.nightly
 def test_two_sides_are_judged_from_a_wheel(environment, tmp_path):
     """An upgrade: both sides are asked, each by the library of the wheel."""
-    command = ["gate", "--from", "stable-baselines3==2.8.0", "--to", "installed", "--no-returns"]
+    command = ["upgrade", "stable-baselines3==2.8.0", "installed", "--no-returns"]
     before = _files(environment)
     program = environment / "bin" / "rlregress"
     ended = subprocess.run(

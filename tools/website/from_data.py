@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -14,6 +15,7 @@ from rlregress.details import catalogue, expectations
 from rlregress.details.catalogue import Detail
 from rlregress.details.expectations import Expectation
 from rlregress.details.implementation import expectations_path
+from rlregress.errors import UserError
 from rlregress.faults import fault_tables
 from rlregress.frameworks.base import Adapter
 from rlregress.gate.comparison import compare_documented
@@ -26,8 +28,9 @@ from rlregress.model.fault_results import (
     TRACES,
     Fault,
 )
-from rlregress.reporting import comparison_text, histories_text, tables
-from rlregress.upgrade import known_changes, release_histories
+from rlregress.reporting import comparison_text, tables
+from rlregress.upgrade import known_changes
+from rlregress_power import histories_text, release_histories
 
 
 def _adapters() -> list[Adapter]:
@@ -70,6 +73,15 @@ def comparison() -> str:
     return comparison_text.markdown(
         documented, "What is documented of these versions; `pytest tests_unit` asserts it"
     )
+
+
+def claims() -> str:
+    """What sources say, each claim probed, as ``rlregress study claims`` prints it."""
+    command = [sys.executable, "-m", "rlregress", "study", "claims", "--markdown"]
+    ended = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    if not ended.stdout.startswith("# "):
+        raise UserError(f"'{' '.join(command[1:])}' printed no page; run it to see why")
+    return ended.stdout
 
 
 def behavior() -> str:

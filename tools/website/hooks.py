@@ -33,7 +33,7 @@ def _made() -> Sections:
         "Frameworks side by side": written.comparison(from_data.comparison()),
         "Behaviour": {"behavior.md": ("Question by question", from_data.behavior())},
         "Details": from_data.details(),
-        "What sources say": written.claims(_text(DOCS / "claims.md")),
+        "What sources say": written.claims(from_data.claims()),
         "Real releases": from_data.histories(),
         "Injected faults": from_data.faults(),
     }

@@ -24,7 +24,6 @@ from rlregress.upgrade import (
     inventory,
     known_changes,
     public_tree,
-    release_histories,
     resolved,
     side_environments,
     side_fingerprints,
@@ -176,7 +175,7 @@ def _of_default(
 
 def _defining(paths: Collection[str], pieces: Iterable[Changed]) -> list[Changed]:
     """Pieces of code that define what some dotted paths stand for, or a part of it."""
-    named = [(piece, release_histories.qualified(f"{piece.file} {piece.name}")) for piece in pieces]
+    named = [(piece, known_changes.qualified(f"{piece.file} {piece.name}")) for piece in pieces]
     return [
         piece for piece, own in named if any(f"{own}.".startswith(f"{path}.") for path in paths)
     ]

@@ -16,28 +16,14 @@ from rlregress import frameworks, missing_packages
 from rlregress.cli import commands, output, parsing
 from rlregress.errors import UserError, warn_in_words
 from rlregress.inside import checkpoint, process_tree
-from rlregress.model import option
 from rlregress.reporting import harmless
 from rlregress.tracing import child_processes
 
-#: command -> what is kept of it when it is interrupted; of the others nothing is.
-_KEPT = {
-    "check": "finished trainings and traces are kept, and the same command continues from there",
-    "upgrade": "finished trainings and traces are kept, and the same command continues from there",
-    "bisect": "measured versions are kept, and the same command continues from there",
-    "baseline throughput": "stored processes are kept, and the same command continues from "
-    "there, or begins again with --replace",
-    "study determinism": "finished trainings are kept, and the same command continues from there",
-    "baseline record": "finished runs are kept, and the same command continues from there",
-    "runs launch": "finished runs are kept, and the same command continues from there",
-    "selftest histories": "judged pairs are kept, and the same command continues from there",
-}
-
 
 def _interrupted(words: list[str]) -> str:
-    names = (" ".join(words[:count]) for count in (1, 2))
-    kept = next((_KEPT[name] for name in names if name in _KEPT), "nothing is kept; start it again")
-    return f"interrupted; {kept}"
+    names = [" ".join(words[:count]) for count in (1, 2)]
+    kept = next((row.kept for row in commands.ROWS if row.name in names and row.kept), "")
+    return f"interrupted; {kept or 'nothing is kept; start it again'}"
 
 
 #: set by the shell that asks for completions
@@ -77,16 +63,6 @@ def _take_common(arguments: list[str]) -> list[str]:
     return left
 
 
-def _as_today(arguments: list[str]) -> list[str]:
-    """Arguments with the commands and options of before under their names of today."""
-    words = commands.current(arguments)
-    if words[:1] == ["test"]:
-        # pytest knows its former options itself
-        return words
-    end = words.index("--") if "--" in words else len(words)
-    return [*option.renamed(words[:end]), *words[end:]]
-
-
 def _prepare() -> None:
     """What of this process's surroundings the libraries below do not bear."""
     try:
@@ -111,12 +87,12 @@ def _run() -> int:
     # a shell that completes waits, and its words are not in the arguments
     if _COMPLETING not in os.environ:
         _prepare()
-        sys.argv[1:] = _as_today(_take_common(sys.argv[1:]))
+        sys.argv[1:] = _take_common(sys.argv[1:])
     try:
         code = commands.program(prog_name="rlregress", standalone_mode=False)
     except parsing.UsageError as error:
-        if not sys.argv[1:]:
-            # the help, which is what one gets who asks for nothing
+        if type(error).__name__ == "NoArgsIsHelpError":
+            # nothing follows the name of the program or of a group of commands
             error.show()
             return 2
         raise UserError(parsing.sentence(error)) from None

@@ -1,125 +1,110 @@
-"""All commands, in the order of the help; and those of before, which go on working."""
+"""All commands, in the order of the help."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from rlregress import __version__, frameworks
-from rlregress.cli.parsing import Lazy, Row
+from rlregress.cli.parsing import CommandGroup, Lazy, Row
 from rlregress.errors import UserError
+from rlregress.frameworks import installed_metadata
 
+#: packages of this project that bring commands: group -> name of the distribution.
+PACKAGES: Mapping[str, str] = {"study": "rlregress-studies", "selftest": "rlregress-power"}
+ENTRY_POINT_GROUP = "rlregress.commands"
+
+_RUNS_KEPT = "finished runs are kept, and the same command continues from there"
+_TRACES_KEPT = "finished trainings and traces are kept, and the same command continues from there"
+
+
+def _row(name: str, function: str, line: str, **more: Any) -> Row:
+    return Row(name=name, function=f"rlregress.cli.{function}", line=line, **more)
+
+
+_CORE: tuple[Row, ...] = (
+    _row(
+        "check", "check:check", "Is what is installed as documented, and does it still learn?",
+        kept=_TRACES_KEPT,
+    ),
+    _row(
+        "upgrade", "upgrade:upgrade", "From OLD to NEW: what changed, where, does it matter?",
+        kept=_TRACES_KEPT, takes_script=True,
+    ),
+    _row("compare", "compare:compare", "Where do frameworks differ from each other?"),
+    _row(
+        "details", "details:details",
+        "The catalogue of implementation details, and what is installed.",
+    ),
+    _row(
+        "bisect", "bisect:bisect", "Which release or commit, and which function, changed it?",
+        kept="measured versions are kept, and the same command continues from there",
+        takes_script=True,
+    ),
+    _row("test", "run_tests:test", "Run the tests by pytest, from any folder.", raw=True),
+    _row(
+        "trace", "trace:trace", "Record what a training does, event by event.", takes_script=True
+    ),
+    _row("diff", "trace:diff", "Where do two traces differ first?"),
+    _row("plan", "plan:plan", "What would a check cost, and what would it detect?"),
+    _row("runs launch", "runs:launch", "Start the runs that are not done.", kept=_RUNS_KEPT),
+    _row("runs run", "runs:run", "Do one run of a manifest, as a scheduler does."),
+    _row("runs status", "runs:status", "What is done, running, stuck, failed?"),
+    _row("runs verify", "runs:verify", "Read every record of a store."),
+    _row("runs merge", "runs:merge", "Bring several stores into one."),
+    _row("baseline record", "baseline:record", "Train cells and store returns.", kept=_RUNS_KEPT),
+    _row(
+        "baseline throughput", "baseline:throughput",
+        "How fast are trainings? --record measures it.",
+        kept="stored processes are kept, and the same command continues from there, or begins "
+        "again with --replace",
+    ),
+    _row("trend", "trend:trend", "Over many nightly reports: what changed, and when?"),
+)  # fmt: skip
+
+
+def _installed_groups() -> tuple[list[CommandGroup], dict[str, str]]:
+    """The groups of commands that installed packages bring, and why others cannot be used.
+
+    Entry points are asked, not imports: a clone can import the folders of all its packages.
+    """
+    points = installed_metadata.entry_points(ENTRY_POINT_GROUP)
+    groups: list[CommandGroup] = []
+    missing = {name: "is not installed" for name in PACKAGES if name not in points}
+    for name in sorted(points, key=[*PACKAGES, *points].index):
+        try:
+            groups.append(points[name].load())
+        except ImportError as error:
+            # the commands of the core work all the same
+            missing[name] = f"cannot be imported ({error})"
+    return groups, missing
+
+
+_INSTALLED, _MISSING = _installed_groups()
+ROWS: tuple[Row, ...] = (*_CORE, *(row for group in _INSTALLED for row in group.rows))
 GROUPS: Mapping[str, str] = {
     "runs": "Train by the hundred: launch, run, status, verify, merge.",
     "baseline": "Record what later runs are judged by: record, throughput.",
-    "study": "Rank, thesis, determinism, claims.",
-    "selftest": "What does this suite detect itself? faults, histories.",
-}
-
-#: commands that take a script, and what follows ``--`` as its arguments.
-_TAKE_SCRIPTS = ("upgrade", "bisect", "trace")
-#: commands whose words are read by another program.
-_RAW = ("test",)
-ROWS: tuple[Row, ...] = tuple(
-    Row(
-        name=name,
-        function=function,
-        line=line,
-        takes_script=name in _TAKE_SCRIPTS,
-        raw=name in _RAW,
-    )
-    for name, function, line in (
-        ("check", "check:check", "Is what is installed as documented, and does it still learn?"),
-        ("upgrade", "upgrade:upgrade", "From OLD to NEW: what changed, where, does it matter?"),
-        ("bisect", "bisect:bisect", "Which release or commit, and which function, changed it?"),
-        ("test", "run_tests:test", "Run the tests by pytest, from any folder."),
-        ("compare", "compare:compare", "Where do frameworks differ from each other?"),
-        (
-            "details",
-            "details:details",
-            "The catalogue of implementation details, and what is installed.",
-        ),
-        ("trace", "trace:trace", "Record what a training does, event by event."),
-        ("diff", "trace:diff", "Where do two traces differ first?"),
-        ("plan", "plan:plan", "What would a check cost, and what would it detect?"),
-        ("runs launch", "runs:launch", "Start the runs that are not done."),
-        ("runs run", "runs:run", "Do one run of a manifest, as a scheduler does."),
-        ("runs status", "runs:status", "What is done, running, stuck, failed?"),
-        ("runs verify", "runs:verify", "Read every record of a store."),
-        ("runs merge", "runs:merge", "Bring several stores into one."),
-        ("baseline record", "baseline:record", "Train cells and store returns."),
-        (
-            "baseline throughput",
-            "baseline:throughput",
-            "How fast are trainings? --record measures it.",
-        ),
-        ("study rank", "rank:rank", "Which implementations differ? AdaStop."),
-        ("study thesis", "rank:thesis", "The thesis' three questions."),
-        (
-            "study determinism",
-            "determinism:determinism",
-            "What does each source of chance do to DQN?",
-        ),
-        ("study claims", "claims:claims", "Is what papers and blogs say true?"),
-        ("trend", "trend:trend", "Over many nightly reports: what changed, and when?"),
-        ("selftest faults", "faults:faults", "Inject known faults: is each of them detected?"),
-        (
-            "selftest histories",
-            "histories:histories",
-            "Judge real releases whose changes are known.",
-        ),
-    )
-)
-
-#: command of before -> the words that do the same now. ``gate`` is two commands, see ``current``.
-FORMER: Mapping[str, tuple[str, ...]] = {
-    "probe": ("details", "--installed"),
-    "claims": ("study", "claims"),
-    "determinism": ("study", "determinism"),
-    "rank": ("study", "rank"),
-    "record": ("baseline", "record"),
-    "throughput": ("baseline", "throughput"),
-    "launch": ("runs", "launch"),
-    "run": ("runs", "run"),
-    "status": ("runs", "status"),
-    "watch": ("runs", "status", "--watch"),
-    "verify": ("runs", "verify"),
-    "merge": ("runs", "merge"),
-    "faults": ("selftest", "faults"),
-    "histories": ("selftest", "histories"),
-    "version": ("--version",),
+    **{group.name: group.line for group in _INSTALLED},
 }
 
 
-def current(words: Sequence[str]) -> list[str]:
-    """A command line in the commands of today."""
-    name, rest = (words[0], list(words[1:])) if words else ("", [])
-    if name == "gate":
-        return _of_gate(rest)
-    if name == "study" and not (rest and (rest[0] == "--help" or not rest[0].startswith("-"))):
-        return ["study", "thesis", *rest]
-    return [*FORMER.get(name, (name,) if words else ()), *rest]
+class _Missing(TyperCommand):
+    """Stands for the commands of a package that cannot be used, and says how to install it."""
 
-
-def _of_gate(words: list[str]) -> list[str]:
-    """``gate --from OLD --to NEW`` is ``upgrade OLD NEW``; without either it is ``check``."""
-    end = words.index("--") if "--" in words else len(words)
-    given, left = {}, []
-    rest = iter(words[:end])
-    for word in rest:
-        option, equals, value = word.partition("=")
-        if option in ("--from", "--to"):
-            given[option] = value if equals else next(rest, "")
-        else:
-            left.append(word)
-    if not given:
-        return ["check", *words]
-    versions = [given.get(option, "installed") for option in ("--from", "--to")]
-    return ["upgrade", *versions, *left, *words[end:]]
+    def make_context(self, *_given: Any, **_more: Any) -> Any:
+        name = str(self.name)
+        if name not in PACKAGES:
+            raise UserError(f"'rlregress {name}' {_MISSING[name]}; install its package again")
+        package = PACKAGES[name]
+        raise UserError(
+            f"'rlregress {name}' is in the package {package}, which {_MISSING[name]}; install it "
+            f"from a clone of rlregress: pip install ./tools/{package.replace('-', '_')}"
+        )
 
 
 def _show_versions(wanted: bool) -> None:
@@ -162,7 +147,10 @@ def _made() -> TyperGroup:
     app.callback()(_every_command)
     made = get_command(app)
     assert isinstance(made, TyperGroup)
-    made.commands = dict(_below(""))
+    made.commands = {
+        **{name: _Missing(name=name, hidden=True) for name in _MISSING},
+        **dict(_below("")),
+    }
     return made
 
 

@@ -11,14 +11,13 @@ import typer
 from rlregress import suite
 from rlregress.cli import complete, output, waiting
 from rlregress.cli.options import Frameworks
-from rlregress.details import catalogue, requested_names
+from rlregress.details import catalogue, requested_names, source_index
 from rlregress.details.implementation import absent, documented
 from rlregress.details.requested_names import names
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import installed_fingerprints, probe_counts
 from rlregress.reporting import details_text, next_steps
-from rlregress.studies.claims import source_index
 
 Details = Annotated[
     str | None,

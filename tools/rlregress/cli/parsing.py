@@ -15,7 +15,6 @@ from typer.main import get_command
 from rlregress import frameworks
 from rlregress.cli import drawing
 from rlregress.errors import UserError, refuse_empty
-from rlregress.model import option as options
 
 #: what the parser raises; typer brings its own copy of click along, or takes the installed one
 UsageError: Any = typer.BadParameter.__mro__[1]
@@ -30,8 +29,9 @@ class Row:
 
     Attributes:
         name: as it is typed, such as "runs launch".
-        function: module of this package and name of the function that does it.
+        function: module and name of the function that does it, as an entry point has them.
         line: what it is for, in the list of commands.
+        kept: what is kept of it when it is interrupted, as a sentence; empty: nothing.
         takes_script: whether what follows "--" are the arguments of a script.
         raw: whether another program reads its arguments.
     """
@@ -39,16 +39,24 @@ class Row:
     name: str
     function: str
     line: str
+    kept: str = ""
     takes_script: bool = False
     raw: bool = False
 
     def load(self) -> Callable[..., Any]:
         """The function, with what it needs imported."""
         module, _, name = self.function.partition(":")
-        found: Callable[..., Any] = getattr(
-            importlib.import_module(f"rlregress.cli.{module}"), name
-        )
+        found: Callable[..., Any] = getattr(importlib.import_module(module), name)
         return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommandGroup:
+    """Commands with the same first word, as a package brings them."""
+
+    name: str
+    line: str
+    rows: tuple[Row, ...]
 
 
 class Command(TyperCommand):
@@ -147,7 +155,6 @@ def others_that_take(option: str) -> list[str]:
     """Commands that take an option which one does not."""
     from rlregress.cli.commands import ROWS
 
-    option = options.FORMER.get(option, option)
     return [f"rlregress {row.name}" for row in ROWS if not row.raw and option in _flags(row)]
 
 

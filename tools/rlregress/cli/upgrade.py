@@ -192,7 +192,7 @@ def _repository(result: Upgrade) -> upgrade_findings.PinnedRepository:
 def write(result: Upgrade, folder: Path, facts: Facts) -> None:
     """Write the page, the text and the data of a report, and what hosts of code show of it.
 
-    That is the summary where GitHub shows it, the text of a comment, and GitLab's formats.
+    That is the summary where GitHub shows it, the text of a comment, SARIF and JUnit.
 
     Args:
         facts: when, where and how it was judged.
@@ -209,11 +209,8 @@ def write(result: Upgrade, folder: Path, facts: Facts) -> None:
         comment = ci_formats.comment(ci_formats.UPGRADE, _brief(result, folder, facts), text)
         write_atomically(folder / "upgrade-comment.md", comment)
         write_atomically(folder / "upgrade.xml", ci_formats.junit(result, facts.seconds))
-        for name, plain in (
-            ("upgrade-code-quality.json", ci_formats.code_quality(found)),
-            ("upgrade.sarif", ci_formats.sarif(found)),
-        ):
-            write_atomically(folder / name, json.dumps(plain, indent=1) + "\n")
+        sarif = json.dumps(ci_formats.sarif(found), indent=1) + "\n"
+        write_atomically(folder / "upgrade.sarif", sarif)
         ci_annotations.summarise(text)
     except OSError as error:
         raise UserError(f"the report cannot be written to {folder}: {error}") from None

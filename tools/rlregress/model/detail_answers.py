@@ -212,7 +212,7 @@ class Missing:
 
 @dataclass(frozen=True, kw_only=True)
 class Item:
-    """One thing that a source names; see ``studies/claims/source_index.py``."""
+    """One thing that a source names; see ``details/source_index.py``."""
 
     id: str
     place: str

@@ -6,7 +6,7 @@ words, the field for its type and default.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -86,23 +86,3 @@ def written(declared: Option, value: Any) -> list[str]:
 def off(declared: Option) -> str:
     """The flag that switches off what is on by default."""
     return f"--no-{declared.flag.removeprefix('--')}"
-
-
-#: options of before -> what they are called now; they go on working, and no help lists them.
-FORMER: Mapping[str, str] = {
-    "--asked": "--min-coverage",
-    "--fixed": "--single-look",
-    "--every-training": "--trace-all",
-    "--how-far": "--progress",
-    "--prove": "--mutants",
-    "--must-see": "--must-detect",
-}
-
-
-def renamed(words: Sequence[str]) -> list[str]:
-    """A command line with the options of before under their names of today."""
-    made = []
-    for word in words:
-        name, equals, value = word.partition("=")
-        made.append(f"{FORMER.get(name, name)}{equals}{value}")
-    return made

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
 import pytest
@@ -40,7 +39,7 @@ def add(parser: pytest.Parser) -> None:
             how["action"] = "store_true"
         else:
             how |= {"type": type(default) if default is not None else str, "metavar": each.metavar}
-        _add(group, each.flag, **how)
+        group.addoption(each.flag, **how)
     group.addoption(
         "--detail",
         metavar="IDS",
@@ -62,8 +61,7 @@ def add(parser: pytest.Parser) -> None:
                 default="",
                 help=f"folder of a checkout of {adapter.title} (default: {adapter.checkout})",
             )
-    _add(
-        group,
+    group.addoption(
         "--progress",
         action="store_true",
         help="say now and then how far each tier is, in place of a letter for each test",
@@ -80,13 +78,3 @@ def add(parser: pytest.Parser) -> None:
 def _help(text: str, default: Any, usual: Any) -> str:
     text = f"{text[0].lower()}{text[1:].rstrip('.')}"
     return text if default == usual else f"{text} ({default})"
-
-
-def _add(group: Any, flag: str, **how: Any) -> None:
-    """An option, and its former names, which no help lists."""
-    group.addoption(flag, **how)
-    of = flag.removeprefix("--").replace("-", "_")
-    for former, now in option.FORMER.items():
-        if now == flag:
-            hidden = {**how, "help": argparse.SUPPRESS, "dest": of}
-            group.addoption(former, **hidden)

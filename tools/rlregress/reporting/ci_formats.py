@@ -1,9 +1,8 @@
-"""What hosts of code show of a verdict: annotations, comments and summaries, and code quality.
+"""What hosts of code show of a verdict: annotations, comments and summaries.
 
 GitHub: "Workflow commands" (at most 10 annotations of a kind for each step), "Adding a job
-summary" (1 MiB for each step), the length of a comment (65 536 characters). GitLab: "Code Quality",
-report format (``description``, ``check_name``, ``fingerprint``, ``severity``, ``location``), and
-"Unit test reports".
+summary" (1 MiB for each step), the length of a comment (65 536 characters). GitLab: "Unit test
+reports".
 """
 
 from __future__ import annotations
@@ -21,8 +20,6 @@ from rlregress.model.verdict import REGRESSED
 from rlregress.reporting import harmless
 from rlregress.reporting.upgrade_findings import ERROR, LEVELS, NOTICE, WARNING, Finding
 
-#: level -> GitLab's severity
-_SEVERITIES = {ERROR: "major", WARNING: "minor", NOTICE: "info"}
 #: level -> that of SARIF
 _SARIF_LEVELS = {ERROR: "error", WARNING: "warning", NOTICE: "note"}
 #: annotations of one kind that GitHub shows for one step
@@ -51,21 +48,6 @@ def annotated(found: Sequence[Finding]) -> list[str]:
 def _annotation(finding: Finding) -> str:
     place = {"file": finding.file, "line": str(finding.line)} if finding.file else {}
     return harmless.workflow(finding.level, {**place, "title": finding.title}, finding.message)
-
-
-def code_quality(found: Sequence[Finding]) -> list[dict[str, Any]]:
-    """GitLab's report, of what has a place in the repository."""
-    return [
-        {
-            "description": f"{finding.title}: {finding.message}",
-            "check_name": finding.check,
-            "fingerprint": _fingerprint(finding),
-            "severity": _SEVERITIES[finding.level],
-            "location": {"path": finding.file, "lines": {"begin": finding.line}},
-        }
-        for finding in found
-        if finding.file
-    ]
 
 
 def _fingerprint(finding: Finding) -> str:

@@ -22,21 +22,6 @@ def after_probe(differing: Sequence[str]) -> str:
     return "Judge behaviour and returns too: rlregress check"
 
 
-def after_claims(differing: Sequence[str]) -> str:
-    """After claims of which these have another verdict than the recorded one."""
-    if differing:
-        return (
-            "Find out whether the sentence or its probe is wrong now, then record the verdict in "
-            "baselines/claims and write the page: rlregress study claims --write"
-        )
-    return "Nothing: every verdict is the recorded one."
-
-
-def after_study() -> str:
-    """After the answers to the thesis' questions."""
-    return "See what it costs to train the study again: rlregress plan --cells thesis"
-
-
 def after_trace(output: Path, repeats: bool) -> str:
     """After recording a trace twice."""
     if repeats:
@@ -88,21 +73,6 @@ def after_golden_difference(
         "Read what changed in these files; if it is meant, record again: rlregress trace "
         f"{_quoted(script)} --golden {_quoted(output)}{given}"
     )
-
-
-def after_faults(unexpected: Sequence[str]) -> str:
-    """After injecting faults: those not detected as expected, or not probed."""
-    if unexpected:
-        return f"Read the result of {unexpected[0]}, and docs/power.md"
-    return "Nothing: all is as expected."
-
-
-def after_histories(unjudged: Sequence[str]) -> str:
-    """After the tables of frameworks, of which these have pairs without a result."""
-    if unjudged:
-        name = _quoted(unjudged[0])
-        return f"Judge the rest, which takes hours: rlregress selftest histories --framework {name}"
-    return "Nothing: every pair of releases is judged."
 
 
 def after_launch(store: Path) -> str:

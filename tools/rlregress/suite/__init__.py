@@ -10,6 +10,7 @@ import functools
 import hashlib
 import os
 from pathlib import Path
+from types import ModuleType
 
 from rlregress import files
 from rlregress.errors import UserError
@@ -39,6 +40,15 @@ def _root(current: str) -> Path:
 def baselines() -> Path:
     """The folder of expectations."""
     return root() / "baselines"
+
+
+def data_of(package: ModuleType, name: str) -> Path:
+    """Return a folder of data that only a further package reads.
+
+    Its wheel holds the folder; in a checkout it is one of the baselines.
+    """
+    in_wheel = Path(package.__path__[0]) / "baselines" / name
+    return in_wheel if in_wheel.is_dir() else baselines() / name
 
 
 def installed() -> bool:

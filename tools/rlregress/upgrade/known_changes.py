@@ -203,3 +203,11 @@ def _check_order(where: str, before: str, release: str, published: Sequence[str]
             f"{where}: key 'before' is '{before}', expected '{published[place - 1]}', the release "
             f"that was published before {release}"
         )
+
+
+def qualified(function: str) -> str:
+    """Of "package/file.py Kind.name" the name as Python has it; a class takes its parameters."""
+    file, _, name = function.partition(" ")
+    module = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    own = name.removeprefix("<class> ").removesuffix(".__init__")
+    return f"{module}.{own}"

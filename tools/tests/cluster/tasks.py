@@ -20,7 +20,15 @@ from .slurm_daemons import until
 def launched(manifest: Manifest, store: Store, *more: str) -> str:
     """``rlregress runs launch --slurm``; what it said."""
     text = rlregress(
-        *("launch", "--slurm", "--manifest", str(manifest.path), "--store", str(store.folder)),
+        *(
+            "runs",
+            "launch",
+            "--slurm",
+            "--manifest",
+            str(manifest.path),
+            "--store",
+            str(store.folder),
+        ),
         *("--sbatch", "mem=100M", *more),
     )
     assert text.returncode == 0, text.stderr

@@ -34,7 +34,16 @@ def test_what_is_launched_is_what_a_gate_judges(tmp_path):
 
 def test_a_launch_without_a_scheduler_lists_the_runs(command, tmp_path):
     """It says where, how many, and how another scheduler starts one; launched again it is equal."""
-    options = ("launch", "--budget", "smoke", "--framework", "sb3", "--store", str(tmp_path))
+    options = (
+        "runs",
+        "launch",
+        "--budget",
+        "smoke",
+        "--framework",
+        "sb3",
+        "--store",
+        str(tmp_path),
+    )
     code, text, error = command(*options)
     assert (code, error) == (0, "")
     (path,) = (tmp_path / "manifests").iterdir()
@@ -48,7 +57,9 @@ def test_a_dry_run_prints_scripts_and_submits_nothing(command, tmp_path, monkeyp
     """Also where there is no Slurm, with arrays of the usual size."""
     monkeypatch.setenv("PATH", "")
     options = ("--budget", "smoke", "--framework", "sb3", "--store", str(tmp_path))
-    code, text, error = command("launch", "--slurm", "--dry-run", "--sbatch", "account=x", *options)
+    code, text, error = command(
+        "runs", "launch", "--slurm", "--dry-run", "--sbatch", "account=x", *options
+    )
     assert (code, error) == (0, "")
     assert "arrays are split at 1001, the usual size" in text
     assert text.count("#SBATCH --account=x\n") == text.count("#!/bin/bash\n") > 0
@@ -58,30 +69,48 @@ def test_a_dry_run_prints_scripts_and_submits_nothing(command, tmp_path, monkeyp
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("launch", "--local", "--slurm"), "--local and --slurm both do the runs"),
-        (("launch", "--dry-run"), "only --slurm takes --dry-run"),
-        (("launch", "--local", "--max", "3"), "only --slurm takes --max"),
-        (("launch", "--slurm", "-j", "3"), "only --local takes -j"),
-        (("launch", "--local", "--wait"), "only --waves takes --wait"),
-        (("launch", "--waves"), "--waves does runs; say where with --local or --slurm"),
-        (("launch", "--waves", "--local", "--manifest", "x"), "does not take --manifest"),
-        (("launch", "--waves", "--local", "--inconclusive", "x"), "expected code, pass or fail"),
-        (("launch", "--waves", "--local", "--first-seed", "3"), "--first-seed is 3, expected 1000"),
-        (("launch", "--manifest", "x", "--cells", "all"), "does not take --cells"),
-        (("launch", "--slurm", "--before", "/none"), "--before is '/none', which cannot be read"),
-        (("launch", "--seeds", "2000"), "--seeds is 2000, expected up to 1000"),
-        (("launch", "--first-seed", "-1"), "--first-seed is -1, expected 0 to 2000000000"),
-        (("launch", "--first-seed", "202611252300"), "expected 0 to 2000000000"),
-        (("run", "--manifest", "/none", "--index", "0"), "the manifest /none cannot be read"),
-        (("run", "--manifest", "/", "--index", "0"), "it is a folder, not a file; expected a file"),
-        (("run", "--manifest", "/dev/zero", "--index", "0"), "it is a device, not a file"),
-        (("status", "--manifest", "/dev/zero", "--store", "/"), "it is a device, not a file"),
-        (("launch", "--slurm", "--before", "/dev/zero"), "it is a device, not a file"),
-        (("run", "--manifest", "", "--index", "0"), "--manifest is empty"),
-        (("status", "--store", "/none"), "there is no folder /none"),
-        (("verify", "--store", "/none"), "there is no folder /none"),
-        (("watch", "--store", "/none"), "there is no folder /none"),
-        (("merge", "/none", "-o", "/tmp/x"), "there is no folder /none"),
+        (("runs", "launch", "--local", "--slurm"), "--local and --slurm both do the runs"),
+        (("runs", "launch", "--dry-run"), "only --slurm takes --dry-run"),
+        (("runs", "launch", "--local", "--max", "3"), "only --slurm takes --max"),
+        (("runs", "launch", "--slurm", "-j", "3"), "only --local takes -j"),
+        (("runs", "launch", "--local", "--wait"), "only --waves takes --wait"),
+        (("runs", "launch", "--waves"), "--waves does runs; say where with --local or --slurm"),
+        (("runs", "launch", "--waves", "--local", "--manifest", "x"), "does not take --manifest"),
+        (
+            ("runs", "launch", "--waves", "--local", "--inconclusive", "x"),
+            "expected code, pass or fail",
+        ),
+        (
+            ("runs", "launch", "--waves", "--local", "--first-seed", "3"),
+            "--first-seed is 3, expected 1000",
+        ),
+        (("runs", "launch", "--manifest", "x", "--cells", "all"), "does not take --cells"),
+        (
+            ("runs", "launch", "--slurm", "--before", "/none"),
+            "--before is '/none', which cannot be read",
+        ),
+        (("runs", "launch", "--seeds", "2000"), "--seeds is 2000, expected up to 1000"),
+        (("runs", "launch", "--first-seed", "-1"), "--first-seed is -1, expected 0 to 2000000000"),
+        (("runs", "launch", "--first-seed", "202611252300"), "expected 0 to 2000000000"),
+        (
+            ("runs", "run", "--manifest", "/none", "--index", "0"),
+            "the manifest /none cannot be read",
+        ),
+        (
+            ("runs", "run", "--manifest", "/", "--index", "0"),
+            "it is a folder, not a file; expected a file",
+        ),
+        (("runs", "run", "--manifest", "/dev/zero", "--index", "0"), "it is a device, not a file"),
+        (
+            ("runs", "status", "--manifest", "/dev/zero", "--store", "/"),
+            "it is a device, not a file",
+        ),
+        (("runs", "launch", "--slurm", "--before", "/dev/zero"), "it is a device, not a file"),
+        (("runs", "run", "--manifest", "", "--index", "0"), "--manifest is empty"),
+        (("runs", "status", "--store", "/none"), "there is no folder /none"),
+        (("runs", "verify", "--store", "/none"), "there is no folder /none"),
+        (("runs", "status", "--watch", "--store", "/none"), "there is no folder /none"),
+        (("runs", "merge", "/none", "-o", "/tmp/x"), "there is no folder /none"),
     ],
 )
 def test_what_is_wrong_is_one_sentence(command, options, message):
@@ -100,23 +129,23 @@ def test_a_store_is_looked_at_and_checked(command, tmp_path):
     of = listed(store, every)
     store.path(every[0]).parent.mkdir()
     store.path(every[0]).write_text("{")
-    code, text, _ = command("status", "--store", str(tmp_path))
+    code, text, _ = command("runs", "status", "--store", str(tmp_path))
     assert (code, text.splitlines()[1].split()) == (0, ["sb3-sac", "1", *"----", "1", "2"])
     assert "nothing is running: launch again" in text
-    code, text, _ = command("verify", "--store", str(tmp_path))
+    code, text, _ = command("runs", "verify", "--store", str(tmp_path))
     assert code == 1
     assert text.startswith(f"wrong: the run record {store.path(every[0])} is damaged")
     assert "0 records are whole" in text
     assert "verify --set-aside" in text
-    code, text, _ = command("verify", "--set-aside", "--store", str(tmp_path))
+    code, text, _ = command("runs", "verify", "--set-aside", "--store", str(tmp_path))
     assert code == 1
     assert f"set aside: {store.path(every[0]).with_suffix('.damaged')}" in text
-    _, text, _ = command("launch", "--manifest", str(of.path), "--store", str(tmp_path))
+    _, text, _ = command("runs", "launch", "--manifest", str(of.path), "--store", str(tmp_path))
     assert "2 runs, 2 of them to do" in text
-    assert command("verify", "--store", str(tmp_path))[0] == 0
+    assert command("runs", "verify", "--store", str(tmp_path))[0] == 0
     store.path(every[0]).write_text("{")
-    assert command("watch", "--store", str(tmp_path / "none"))[0] == 2
-    assert command("merge", str(tmp_path), "-o", str(tmp_path / "all"))[0] == 1
+    assert command("runs", "status", "--watch", "--store", str(tmp_path / "none"))[0] == 2
+    assert command("runs", "merge", str(tmp_path), "-o", str(tmp_path / "all"))[0] == 1
 
 
 def test_a_watch_ends_when_nothing_is_left(command, tmp_path):
@@ -126,7 +155,7 @@ def test_a_watch_ends_when_nothing_is_left(command, tmp_path):
     listed(store, [job])
     store.path(job).parent.mkdir()
     store.path(job).write_text("{}")
-    code, text, _ = command("watch", "--store", str(tmp_path))
+    code, text, _ = command("runs", "status", "--watch", "--store", str(tmp_path))
     assert code == 0
     assert "nothing is left to do" in text
 
@@ -141,7 +170,16 @@ def test_what_a_watch_shows_is_harmless(tmp_path, terminal):
     store.path(job).write_text("{}")
     store.path(job).with_suffix(".failed").write_text("bad \x1b]0;title\x07 \x1b[2J\n")
     reader, writer = pty.openpty() if terminal else os.pipe()
-    command = [sys.executable, "-m", "rlregress", "watch", "--store", str(tmp_path)]
+    command = [
+        sys.executable,
+        "-m",
+        "rlregress",
+        "runs",
+        "status",
+        "--watch",
+        "--store",
+        str(tmp_path),
+    ]
     process = subprocess.Popen(command, env=worker_launch.environment(), stdout=writer)
     os.close(writer)
     text = b""

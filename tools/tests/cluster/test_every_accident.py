@@ -237,7 +237,17 @@ def test_one_machine_killed_three_times_comes_to_the_same(store, tmp_path):
     on_slurm = store.contents().done
     assert len(on_slurm) == len(runs), "Slurm has not done them"
     here = Store(tmp_path / "runs")
-    launch = ["launch", "--local", "-j", "2", "--manifest", str(path), "--store", str(here.folder)]
+    launch = [
+        "runs",
+        "launch",
+        "--local",
+        "-j",
+        "2",
+        "--manifest",
+        str(path),
+        "--store",
+        str(here.folder),
+    ]
     moments = sorted(random.sample(range(1, len(runs)), 3))
     print(f"killed after {', '.join(map(str, moments))} of {len(runs)} runs")
     for moment in moments:

@@ -130,7 +130,7 @@ def check(store: Store, runs: set[str]) -> None:
 
 def launched_here(store: Store, manifest: Manifest, workers: int) -> subprocess.Popen[bytes]:
     """``launch --local``, which goes on; what it says is in a file of the store."""
-    command = [sys.executable, "-m", "rlregress", "launch", "--local", "-j", str(workers)]
+    command = [sys.executable, "-m", "rlregress", "runs", "launch", "--local", "-j", str(workers)]
     with open(store.folder / "said", "ab") as text:
         return subprocess.Popen(
             [*command, "--manifest", str(manifest.path), "--store", str(store.folder)],

@@ -52,7 +52,7 @@ def test_runs_of_a_launch_with_another_version_are_done_with_it(tree, tmp_path):
 
 def test_a_script_of_slurm_tells_its_tasks_where_the_version_is(tree, tmp_path):
     """As it is for this command."""
-    dry = ("launch", "--slurm", "--dry-run", "--with", str(tree), *RUNS)
+    dry = ("runs", "launch", "--slurm", "--dry-run", "--with", str(tree), *RUNS)
     printed = rlregress(*dry, "--store", str(tmp_path), PATH="")
     assert printed.returncode == 0, printed.stderr
     (paths,) = re.findall("^export PYTHONPATH=(.*)$", printed.stdout, re.MULTILINE)
@@ -72,7 +72,9 @@ def test_a_script_of_slurm_tells_its_tasks_where_the_version_is(tree, tmp_path):
 def test_versions_that_are_none_are_refused(versions, reason, tmp_path, command):
     """In one sentence, before anything is written."""
     store = tmp_path / "store"
-    code, printed, error = command("launch", "--with", versions, *RUNS, "--store", str(store))
+    code, printed, error = command(
+        "runs", "launch", "--with", versions, *RUNS, "--store", str(store)
+    )
     assert (code, printed) == (2, "")
     assert reason in error
     assert error.count("\n") == 1
@@ -86,7 +88,7 @@ def test_environments_that_others_may_write_are_not_used(which, tmp_path, comman
     store = tmp_path / "store"
     (store / "environments").mkdir(parents=True)
     folder = store / which
-    given = ("launch", "--with", "stable-baselines3==0.0.1", *RUNS, "--store", str(store))
+    given = ("runs", "launch", "--with", "stable-baselines3==0.0.1", *RUNS, "--store", str(store))
     folder.chmod(0o777)
     code, _, error = command(*given)
     assert (code, error.count("\n")) == (2, 1)

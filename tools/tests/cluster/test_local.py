@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("warm_python")
 
 def launched(store: Store, manifest, workers: int = 2) -> subprocess.Popen[str]:
     """A launch of a manifest."""
-    command = [sys.executable, "-m", "rlregress", "launch", "--local", "-j", str(workers)]
+    command = [sys.executable, "-m", "rlregress", "runs", "launch", "--local", "-j", str(workers)]
     return subprocess.Popen(
         [*command, "--manifest", str(manifest.path), "--store", str(store.folder)],
         env=worker_launch.environment(),

@@ -75,7 +75,16 @@ def test_a_store_that_can_only_be_read_is_looked_at(store):
     with pytest.raises(subprocess.TimeoutExpired):
         # until all is done
         subprocess.run(
-            [sys.executable, "-m", "rlregress", "watch", "--store", str(store.folder)],
+            [
+                sys.executable,
+                "-m",
+                "rlregress",
+                "runs",
+                "status",
+                "--watch",
+                "--store",
+                str(store.folder),
+            ],
             env=worker_launch.environment(),
             preexec_fn=_as_others,
             timeout=5,
@@ -88,13 +97,13 @@ def test_a_store_that_can_only_be_read_is_looked_at(store):
     every(
         7,
         [
-            ["gate", "--budget", "smoke", "--framework", "sb3", "--store", "{store}"],
-            ["run", "--manifest", "{manifest}", "--index", "1", "--store", "{store}"],
-            ["launch", "--local", "--manifest", "{manifest}", "--store", "{store}"],
-            ["launch", "--slurm", "--manifest", "{manifest}", "--store", "{store}"],
-            ["launch", "--budget", "smoke", "--framework", "sb3", "--store", "{store}"],
-            ["verify", "--set-aside", "--store", "{store}"],
-            ["merge", "{store}", "-o", "{store}"],
+            ["check", "--budget", "smoke", "--framework", "sb3", "--store", "{store}"],
+            ["runs", "run", "--manifest", "{manifest}", "--index", "1", "--store", "{store}"],
+            ["runs", "launch", "--local", "--manifest", "{manifest}", "--store", "{store}"],
+            ["runs", "launch", "--slurm", "--manifest", "{manifest}", "--store", "{store}"],
+            ["runs", "launch", "--budget", "smoke", "--framework", "sb3", "--store", "{store}"],
+            ["runs", "verify", "--set-aside", "--store", "{store}"],
+            ["runs", "merge", "{store}", "-o", "{store}"],
         ],
         lambda arguments: " ".join(arguments[:2]),
     ),
@@ -103,7 +112,7 @@ def test_what_writes_to_it_is_refused(store, tmp_path, arguments):
     """In one sentence that names it, before anything is trained."""
     (manifest,) = (store.folder / "manifests").iterdir()
     given = [argument.format(manifest=manifest, store=store.folder) for argument in arguments]
-    if given[0] == "gate":
+    if given[0] == "check":
         given += ["--report", str(tmp_path / "report")]
     error = called(*given)
     assert error.returncode == 2, error.stdout

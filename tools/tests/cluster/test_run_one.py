@@ -317,7 +317,7 @@ def test_a_run_of_other_versions_is_not_done(store):
     (job,) = jobs([0])
     other = replace(job, versions={**job.versions, "numpy": "1.0"})
     text = rlregress(
-        *("run", "--manifest", str(listed(store, [other]).path), "--index", "0"),
+        *("runs", "run", "--manifest", str(listed(store, [other]).path), "--index", "0"),
         *("--store", str(store.folder)),
     )
     assert text.returncode == 2

@@ -161,7 +161,7 @@ def test_a_store_may_lie_anywhere(ask, tmp_path):
     assert sorted(finished) == ["0", "1", "2", "3"]
     error = Store(tmp_path / "a\\b")
     text = rlregress(
-        *("launch", "--slurm", "--manifest", str(manifest.path)),
+        *("runs", "launch", "--slurm", "--manifest", str(manifest.path)),
         *("--store", str(error.folder)),
     )
     assert text.returncode == 2

@@ -9,10 +9,8 @@ import tomllib
 from dataclasses import replace
 
 import pytest
-import typer
 
 from rlregress import frameworks, suite
-from rlregress.cli import faults as commands
 from rlregress.details import catalogue
 from rlregress.errors import UserError
 from rlregress.faults import fault_tables, injection
@@ -173,20 +171,6 @@ def test_an_unknown_fault_is_named():
     name = fault_tables.chosen(DETAILS, INSTALLED, [])[0].name
     with pytest.raises(UserError, match=f"did you mean .*{name}"):
         fault_tables.chosen(DETAILS, INSTALLED, [name[:-1]])
-
-
-def test_a_framework_with_several_copies_is_seeded_once(monkeypatch):
-    """Faults are seeded once, however many copies of their framework there are."""
-    requested = []
-    copies = [frameworks.get("sb3"), frameworks.get("sb3"), frameworks.get("torchrl")]
-    monkeypatch.setattr(frameworks, "installed", lambda: copies)
-    monkeypatch.setattr(
-        commands, "run_instrument", lambda _, faults, *rest: requested.extend(faults) or True
-    )
-    with pytest.raises(typer.Exit):
-        commands.faults()
-    assert {fault.framework for fault in requested} == {"sb3", "torchrl"}
-    assert len(set(requested)) == len(requested)
 
 
 @pytest.mark.parametrize("name", [TRACES, OPTIONS, BEHAVIOR, RETURNS, THROUGHPUT])

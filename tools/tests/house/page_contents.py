@@ -18,8 +18,6 @@ from rlregress import suite
 ROOT = suite.root()
 #: every page that a reader opens
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-#: written whole by a command, and held to it by tests of their own
-WRITTEN = {"claims.md"}
 #: how a block is said to be the output of a command, or a part of it
 _OUTPUT = re.compile(r"<!-- output of (.+?) -->")
 _STARTS = r"(?:rlregress|pytest|make|python)"

@@ -11,7 +11,8 @@ from typing import Any
 
 from rlregress import suite
 
-LIBRARY = suite.root() / "tools" / "rlregress"
+TOOLS = suite.root() / "tools"
+PACKAGES = ("rlregress", "rlregress_studies", "rlregress_power")
 DATA: dict[str, Any] = tomllib.loads((Path(__file__).parent / "language.toml").read_text("utf-8"))
 WORDS = frozenset(DATA["identifiers"])
 EXCEPTIONS = {(entry["word"], name) for entry in DATA["exception"] for name in entry["files"]}
@@ -75,9 +76,11 @@ def avoided(text: str, name: str = "") -> list[str]:
 
 def test_the_library_has_no_word_to_avoid():
     """Identifiers are exact; strings are those that a user may read."""
-    paths = sorted(LIBRARY.rglob("*.py"))
-    names = {path: path.relative_to(LIBRARY).as_posix() for path in paths}
+    found = [path for package in PACKAGES for path in sorted((TOOLS / package).rglob("*.py"))]
+    names = {path: path.relative_to(TOOLS).as_posix() for path in found}
+    paths = [path for path in found if "/tests/" not in names[path]]
     found = [row for path in paths for row in avoided(path.read_text("utf-8"), names[path])]
+    assert {names[path].partition("/")[0] for path in paths} == set(PACKAGES)
     assert len(paths) > 100
     assert found == []
 
@@ -99,6 +102,6 @@ def test_exceptions_are_few_and_have_reasons():
     for entry in DATA["exception"]:
         assert entry["reason"]
         for name in entry["files"]:
-            tree = ast.parse((LIBRARY / name).read_text("utf-8"))
+            tree = ast.parse((TOOLS / name).read_text("utf-8"))
             words = {word for _, word in identifiers(tree)}
             assert entry["word"] in words, f"{name} has no {entry['word']}: drop the exception"

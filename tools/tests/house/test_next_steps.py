@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from rlregress.reporting import next_steps as after
+from rlregress_power.cli import histories
+from rlregress_studies.cli import claims, rank
 
 from .command_lines import why_not_understood
 from .page_contents import Command
@@ -17,15 +19,15 @@ FOLDER = Path("runs")
 STEPS = [
     after.after_probe(["sac.critic_loss.scale sb3 library"]),
     after.after_probe([]),
-    after.after_claims(["one"]),
-    after.after_study(),
     after.after_trace(FOLDER / "a.trace", repeats=True),
     after.after_diff(diverged=True),
     after.after_golden(FOLDER / "a.golden", "train.py", repeats=True),
-    after.after_histories(["sb3"]),
     after.after_launch(FOLDER),
     after.after_verify(FOLDER, wrong=False, damaged=True, missing=False),
     after.after_verify(FOLDER, wrong=False, damaged=False, missing=False),
+    claims.after_claims(["one"]),
+    rank.after_study(),
+    histories.after_histories(["sb3"]),
 ]
 
 
@@ -53,9 +55,13 @@ def test_a_path_in_a_command_is_one_word_of_it(name):
 @pytest.mark.parametrize(
     ("arguments", "code", "step"),
     [
-        (["study"], 0, after.after_study()),
-        (["histories", "--show", "--framework", "sb3"], 0, after.after_histories([])),
-        (["verify", "--store", "."], 0, "Judge by them: rlregress check --store {here}"),
+        (["study", "thesis"], 0, rank.after_study()),
+        (
+            ["selftest", "histories", "--show", "--framework", "sb3"],
+            0,
+            histories.after_histories([]),
+        ),
+        (["runs", "verify", "--store", "."], 0, "Judge by them: rlregress check --store {here}"),
     ],
 )
 def test_a_command_ends_in_its_next_step(command, monkeypatch, tmp_path, arguments, code, step):
@@ -76,6 +82,6 @@ def test_data_for_programs_has_no_next_step(command):
     ended, printed, _ = command("compare", "cleanrl@0.4.8", "sb3")
     assert ended == 0
     assert "next: Read those of the algorithm that you use" in printed
-    ended, printed, _ = command("probe", "--framework", "sb3")
+    ended, printed, _ = command("details", "--installed", "--framework", "sb3")
     assert ended == 0
     assert printed.splitlines()[-1] == f"next: {after.after_probe([])}"

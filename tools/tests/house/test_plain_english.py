@@ -15,8 +15,6 @@ from .test_language import DATA, phrases_in
 
 #: words of a sentence on a page: on average, and at most
 AVERAGE, LONGEST = 18, 32
-#: quotations of sources, and texts of the catalogue joined to tables by a command
-QUOTED = {"claims.md"}
 _PHRASES = [*DATA["phrases"], *DATA["page_phrases"]]
 #: an end of a sentence: not the dot of an initial ("A. Zeller") or of "et al."
 _END = re.compile(r"(?<![ (][A-Z]\.)(?<! al\.)(?<=[.!?])[)\"']*\s+(?=[(\"']?[A-Z0-9])")
@@ -65,7 +63,7 @@ def faults(text: str) -> list[str]:
 
 @pytest.mark.parametrize(
     "page",
-    [page for page in PAGES if page.name not in QUOTED],
+    PAGES,
     ids=lambda page: str(page.relative_to(page_contents.ROOT)),
 )
 def test_a_page_is_plain_english(page: Path):

@@ -23,12 +23,7 @@ from .page_contents import PAGES, Block, Command
 
 COMMANDS = [command for page in PAGES for command in page_contents.commands(page)]
 TEXTS = sorted({command.text for command in COMMANDS})
-BLOCKS = [
-    block
-    for page in PAGES
-    if page.name not in page_contents.WRITTEN
-    for block in page_contents.blocks(page)
-]
+BLOCKS = [block for page in PAGES for block in page_contents.blocks(page)]
 DATA: dict[str, list[dict[str, Any]]] = tomllib.loads(
     (Path(__file__).parent / "shown.toml").read_text("utf-8")
 )
@@ -156,17 +151,7 @@ def test_a_shown_command_runs(text, command, tmp_path, monkeypatch):
     ] == []
 
 
-KEPT_IN = [block for block in BLOCKS if " kept in " in block.output_of]
 FAULTY = [block for block in BLOCKS if " with the fault " in block.output_of]
-
-
-@pytest.mark.parametrize("block", KEPT_IN, ids=lambda block: f"{block.page}:{block.line}")
-def test_an_output_is_as_it_is_kept(block):
-    """A part of a page that a command writes is a part of that page."""
-    text, _, page = block.output_of.partition(" kept in ")
-    assert page.rpartition("/")[2] in page_contents.WRITTEN
-    assert text in TEXTS
-    assert not_said(block, (page_contents.ROOT / page).read_text("utf-8")) == ""
 
 
 @pytest.mark.nightly
@@ -192,7 +177,6 @@ def test_an_output_is_that_of_a_fault(block, tmp_path):
 
 def test_the_outputs_are_read():
     """Each way to say whose output a block is, is used."""
-    assert KEPT_IN
     assert FAULTY
     assert any(block.output_of in RUN for block in BLOCKS)
 

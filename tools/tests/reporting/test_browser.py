@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from rlregress.model.fault_results import DETAILS, Fault
-from rlregress.reporting.html import faults_page, upgrade_page
-from rlregress.selftest import probe_server
+from rlregress.reporting.html import upgrade_page
+from rlregress_power import faults_page, probe_server
 
 from ..gate.stored import with_returns_alone
 from ..studies import night_files
@@ -21,7 +21,7 @@ from ..upgrade import test_result as upgrades
 from . import browser, simulated
 from .browser import Browser
 from .test_gate_page import CRITIC_DETAIL, HOPPER, failed
-from .test_other_pages import FACTS, determinism, parted  # noqa: F401 (a fixture)
+from .test_other_pages import FACTS, parted  # noqa: F401 (a fixture)
 
 pytestmark = [
     pytest.mark.nightly,
@@ -88,7 +88,7 @@ def opened() -> Iterator[Browser]:
 @pytest.fixture(
     params=[
         "unchanged", "regressed", "inconclusive", "could not judge", "upgrade", "partial upgrade",
-        "unchanged upgrade", "rank", "compare", "faults", "trend", "determinism",
+        "unchanged upgrade", "rank", "compare", "faults", "trend",
     ]
 )  # fmt: skip
 def page(request, night, tmp_path, monkeypatch, command) -> Path:
@@ -108,11 +108,9 @@ def page(request, night, tmp_path, monkeypatch, command) -> Path:
     if request.param == "could not judge":
         return night(without="gae.")[2] / "report.html"
     if request.param == "rank":
-        assert command("rank", "--algorithm", "ppo", "--report", str(tmp_path))[0] in (0, 3)
+        code, _, error = command("study", "rank", "--algorithm", "ppo", "--report", str(tmp_path))
+        assert code in (0, 3), error
         return tmp_path / "rank.html"
-    if request.param == "determinism":
-        made.write_text(determinism())
-        return made
     if request.param == "trend":
         folder = night_files.written(
             tmp_path / "nights", night_files.nights(40, 4, drop=0.3, begin=25)

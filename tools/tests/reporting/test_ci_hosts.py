@@ -49,15 +49,6 @@ def test_a_detail_is_annotated_at_its_line(on_github, night, capsys):
     assert on_github.read_text() == (report / "summary.md").read_text()
 
 
-def test_gitlab_is_given_what_has_a_line(on_github, night):
-    """One entry of code quality: the detail, at its line."""
-    _, _, report = night({HOPPER: 0.5}, more=[CRITIC, failed("it broke")])
-    (row,) = json.loads((report / "code-quality.json").read_text())
-    assert row["check_name"] == f"detail {CRITIC_DETAIL}"
-    assert row["severity"] == "major"
-    assert row["location"] == {"path": SAC, "lines": {"begin": HALVING}}
-
-
 def test_code_scanning_is_given_everything(on_github, night):
     """What has a place stands at its line; a rule for each check; a finding is known again."""
     _, _, report = night({HOPPER: 0.5}, more=[CRITIC, failed("it broke")])
@@ -91,11 +82,12 @@ def test_a_comment_has_the_verdict_and_folds_the_report(night):
 
 
 def test_an_unchanged_night_annotates_nothing(on_github, night, capsys):
-    """Nor is anything of poor quality; the summary stands all the same."""
+    """Code scanning gets no finding, and the summary is written."""
     code, _, report = night()
     assert code == 0
     assert "::" not in [line[:2] for line in capsys.readouterr().out.splitlines()]
-    assert json.loads((report / "code-quality.json").read_text()) == []
+    (run,) = json.loads((report / "gate.sarif").read_text())["runs"]
+    assert run["results"] == []
     assert "sb3: holds" in on_github.read_text()
 
 

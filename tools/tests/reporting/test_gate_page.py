@@ -257,7 +257,7 @@ def test_a_report_is_written_whole_or_not_at_all(night, monkeypatch):
     _, _, report = night()
     before = {path.name: path.read_bytes() for path in report.iterdir()}
     written = {"report.html", "summary.md", "verdict.json", "night.json"}
-    written |= {"comment.md", "code-quality.json", "gate.sarif"}
+    written |= {"comment.md", "gate.sarif"}
     assert {*written, "evidence.json", "junit.xml"} == set(before)
 
     def ends(options):

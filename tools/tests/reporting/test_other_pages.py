@@ -1,8 +1,7 @@
-"""Pages of upgrades, rankings, comparisons and injected faults."""
+"""Pages of upgrades and comparisons."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -11,15 +10,11 @@ from rlregress.gate.source_diff import hunk
 from rlregress.model import differences as model
 from rlregress.model import tones
 from rlregress.model.differences import VIOLATED, Entry
-from rlregress.model.fault_results import DETAILS, RETURNS, Fault, FaultResult
 from rlregress.model.recorded_traces import Growth
 from rlregress.model.upgrade_result import Cause
 from rlregress.reporting import words
-from rlregress.reporting.html import faults_page, upgrade_page
+from rlregress.reporting.html import upgrade_page
 from rlregress.reporting.html.page import Facts, Step
-from rlregress.selftest import probe_server
-from rlregress.studies.determinism import determinism_report
-from rlregress.studies.determinism.chance import Spread
 from rlregress.upgrade import return_gate
 
 from ..upgrade import test_result as upgrades
@@ -208,60 +203,11 @@ def test_lines_that_only_one_side_has_are_told_from_those_that_changed():
     assert listed.left_out == 0
 
 
-def test_a_ranking_has_a_page_with_every_decision(command, tmp_path):
-    """Words beside the signs, every run that was looked at, the command as it was typed."""
-    rows = [f"{name},Hopper-v4,{seed},{mean + seed}" for name, mean in (("a", 0), ("b<i>", 500))
-            for seed in range(10)]  # fmt: skip
-    csv = tmp_path / "runs.csv"
-    csv.write_text("\n".join(["implementation,environment,seed,return", *rows]))
-    code, text, error = command("rank", str(csv), "--report", str(tmp_path))
-    assert code == 0, error
-    assert "(rank.html, rank.json, rank.svg)" in text
-    page = stands_alone((tmp_path / "rank.html").read_text())
-    (card,) = page.texts("article", "card")
-    assert "1 of 1 pairs separated" in card
-    assert "b<i> has the largest mean, 502, beyond chance." in card
-    assert "> better" in page.texts("table")[0]
-    assert "b<i> 504" in page.texts("table")[1]
-    assert f"rlregress study rank {csv}" in page.texts("header")[0]
-    assert json.loads((tmp_path / "rank.json").read_text())
-
-
-def test_faults_that_were_not_seen_come_first():
-    """The change of each is shown line by line; what could not be probed is not called unseen."""
-    fault = Fault(
-        name="a_fault", file="a.py", old="x = 0.5 * y", new="x = 1.0 * y",
-        turns=("sac.actor_loss",), finds="other",
-    )  # fmt: skip
-    found = probe_server.result(fault, {"sac.actor_loss": {"library": "other"}})
-    unseen = probe_server.result(replace(fault, name="unseen"), {})
-    broken = probe_server.result(replace(fault, name="broken"), {"": {"": "it ended"}})
-    rows = [faults_page.row(DETAILS, each) for each in (found, unseen, broken)]
-    page = stands_alone(faults_page.page(rows, "1 of 3 were seen", FACTS))
-    assert page.texts("h2")[1:] == ["Not as expected", "Could not be probed", "As expected"]
-    wrong, unasked = page.texts("article", "finding")
-    assert "unseen ✕ not as expected" in wrong
-    assert "broken – could not be probed" in unasked
-    assert page.texts("del")[0] == "0.5"
-    assert "a_fault a.py x = 0.5 * y → x = 1.0 * y" in page.texts("table")[0]
-    assert "1 of 3 not as expected" in page.texts("article", "card")[0]
-
-
-def test_an_unchanged_framework_that_did_not_fall_is_as_expected():
-    """Gates on returns without a fault are right where they do not say regressed."""
-    none = Fault(name="unchanged 1", framework="sb3", algorithm="ppo")
-    judged = FaultResult(fault=none, detected=True, runs=15, cpu_minutes=2.0)
-    rows = [faults_page.row(RETURNS, judged)]
-    page = stands_alone(faults_page.page(rows, "0 of 1 fell", FACTS))
-    assert "not regressed" in page.texts("section")[0]
-    assert "15 runs, 2.0 CPU minutes" in page.texts("section")[0]
-
-
-@pytest.mark.parametrize("name", ["compare", "faults"])
+@pytest.mark.parametrize("name", ["compare", "selftest faults"])
 def test_a_page_that_cannot_be_written_is_said_before_anything_is_started(command, tmp_path, name):
     """A folder is no file: one sentence, and nothing is asked."""
     given = ("sb3", "torchrl") if name == "compare" else ("--framework", "sb3")
-    code, text, error = command(name, *given, "--html", str(tmp_path))
+    code, text, error = command(*name.split(), *given, "--html", str(tmp_path))
     assert (code, text) == (2, "")
     assert f"the page cannot be written to {tmp_path}: it is a folder, not a file" in error
 
@@ -272,56 +218,3 @@ def test_every_verdict_has_a_sign_of_its_own_tone():
 
     for word in {*model.ORDER, *summary.MEANING}:
         assert word in tones.OF_VERDICT
-
-
-STEPS = [50, 100]
-HELD = Spread(
-    runs=3,
-    parted=None,
-    distinct=1,
-    steps=STEPS,
-    score_mean=[1.0, 2.0],
-    score_deviation=[0.0, 0.0],
-    value_mean=[3.0, 4.0],
-    value_deviation=[0.0, 0.0],
-)
-VARIED = Spread(
-    runs=3,
-    parted=100,
-    distinct=3,
-    steps=STEPS,
-    score_mean=[1.0, 7.5],
-    score_deviation=[0.0, 0.25],
-    value_mean=[3.0, 9.25],
-    value_deviation=[0.0, 0.5],
-)
-
-
-def determinism(wrong=()) -> str:
-    """The page of two frameworks, one of which was not checked."""
-    groups = {"deterministic": HELD, "exploration": VARIED}
-    sources = {"One": {"exploration": "numpy.random"}}
-    absent = {"Other": "no DQN"}
-    return determinism_report.page({"One": groups}, sources, absent, {"One": wrong}, FACTS)
-
-
-def test_chance_is_told_for_each_source_with_its_numbers():
-    """Whether weights differ, from when on, and score and maximum Q of every checkpoint."""
-    page = stands_alone(determinism())
-    (card,) = page.texts("article", "card")
-    assert "everything held: identical." in card
-    assert "exploration varied: 3 different, from step 100 on." in card
-    assert "Nothing: go on." in card
-    assert len(page.texts("figure")) == 4
-    assert "100 7.5 0.25" in page.texts("tr")
-    assert "100 9.25 0.5" in page.texts("tr")
-    assert "exploration: numpy.random" in page.texts("li")
-    assert "Other was not checked: no DQN" in " ".join(page.texts("body"))
-
-
-def test_chance_that_nobody_seeded_is_said_first():
-    """What is not as it has to be comes before what was measured."""
-    (card,) = stands_alone(determinism(["it moves by itself"])).texts("article", "card")
-    assert "not as it has to be" in card
-    assert card.index("it moves by itself") < card.index("everything held")
-    assert "Find what draws without a seed." in card

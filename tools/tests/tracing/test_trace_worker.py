@@ -258,5 +258,5 @@ def test_a_trace_that_cannot_be_written_is_refused_before_the_training(tmp_path)
 
 def test_what_follows_two_dashes_belongs_to_the_script():
     """An option of ours among them is the script's own."""
-    given = ["gate", "--script", "x.py", "--", "--cleanrl", "folder"]
+    given = ["upgrade", "--script", "x.py", "--", "--cleanrl", "folder"]
     assert cli._take_common(given) == given

@@ -22,7 +22,7 @@ load_results(folder)
 
 def test_only_an_upgrade_lends(command):
     """Without a second version there is nobody to lend anything to."""
-    code, _, error = command("gate", "--lend", "pandas")
+    code, _, error = command("check", "--lend", "pandas")
     assert code == 2
     assert "rlregress check takes no --lend; 'rlregress upgrade' does" in error
 
@@ -41,8 +41,8 @@ def test_a_script_fails_as_in_a_fresh_environment(
     """
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train.py").write_text(SCRIPT, encoding="utf-8")
-    sides = ["--from", "stable-baselines3==2.8.0", "--to", "stable-baselines3==2.9.2"]
-    code, text, error = command("gate", *sides, "--script", "train.py", *lend)
+    sides = ["stable-baselines3==2.8.0", "stable-baselines3==2.9.2"]
+    code, text, error = command("upgrade", *sides, "--script", "train.py", *lend)
     assert code == ends, error
     report = json.loads((tmp_path / "report" / "upgrade.json").read_text(encoding="utf-8"))
     assert report["script"]["train.py"]["verdict"] == verdict

@@ -602,7 +602,7 @@ def test_a_report_stays_until_there_is_another(tmp_path, monkeypatch):
         upgrade_command.judge(Options("a", "b", tmp_path))
     assert (tmp_path / "upgrade.md").read_text() == before
     names = [
-        "upgrade-code-quality.json", "upgrade-comment.md", "upgrade.html", "upgrade.json",
+        "upgrade-comment.md", "upgrade.html", "upgrade.json",
         "upgrade.md", "upgrade.sarif", "upgrade.xml",
     ]  # fmt: skip
     assert sorted(path.name for path in tmp_path.iterdir()) == names

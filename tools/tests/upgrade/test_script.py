@@ -270,7 +270,7 @@ def test_a_gate_that_is_ended_takes_its_trainings_with_it(tree, tmp_path):
     script.write_text(
         f"import os, time\nprint(os.getpid(), file=open({str(log)!r}, 'a'))\ntime.sleep(120)\n"
     )
-    command = [sys.executable, "-m", "rlregress", "gate", "--from", tree("a"), "--to"]
+    command = [sys.executable, "-m", "rlregress", "upgrade", tree("a")]
     command += [tree("b", "** 2", "** 3"), "--script", str(script), "--report", str(tmp_path / "r")]
     environment = {
         **os.environ,

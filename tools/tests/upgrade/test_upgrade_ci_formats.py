@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -21,10 +20,6 @@ from .test_result import BATCH, FACTS, SCALE, judged, lost, missing, of, traced,
 PARTED = traced("sac", "diverged")
 CHANGED = of(PARTED, lost(), changed=[SCALE], not_probed=missing(2), defaults=(BATCH,),
              standing=VIOLATED, returns=judged("regressed"))  # fmt: skip
-#: GitLab, "Code Quality", report format: key -> its type; every one is required.
-QUALITY = {"description": str, "check_name": str, "fingerprint": str, "severity": str,
-           "location": dict}  # fmt: skip
-SEVERITIES = {"info", "minor", "major", "critical", "blocker"}
 #: GitHub, "Workflow commands": a command with properties, and its data.
 COMMAND = re.compile(r"::(error|warning|notice)( \w+=[^,:\r\n]*(,\w+=[^,:\r\n]*)*)?::[^\r\n]*")
 
@@ -75,24 +70,16 @@ def test_no_more_annotations_than_are_shown(count, listed):
         assert lines[-1].endswith(f"::{count - 9} more are in the report")
 
 
-def test_the_code_quality_report_is_what_gitlab_reads():
-    """All keys, a known severity, a path below the repository, no fingerprint twice."""
-    repository = PinnedRepository(Path("/nowhere"), "requirements/locked.txt", {"package": 4})
-    found = upgrade_findings.findings(upgrade(CHANGED), repository)
-    rows = json.loads(json.dumps(ci_formats.code_quality(found)))
-    assert len(rows) == len(found) == 4
-    for row in rows:
-        assert {key: type(value) for key, value in row.items()} == QUALITY
-        assert row["severity"] in SEVERITIES
-        assert row["location"] == {"path": "requirements/locked.txt", "lines": {"begin": 4}}
-    assert len({row["fingerprint"] for row in rows}) == 4
-    # what has no place cannot be shown
-    assert (
-        ci_formats.code_quality(
-            upgrade_findings.findings(upgrade(CHANGED), PinnedRepository(Path("/x")))
-        )
-        == []
-    )
+def test_code_scanning_is_given_the_pin_of_what_has_no_other_line():
+    """A finding stands at its package's pin, and without one it has no place."""
+    pinned = PinnedRepository(Path("/nowhere"), "requirements/locked.txt", {"package": 4})
+    (run,) = ci_formats.sarif(upgrade_findings.findings(upgrade(CHANGED), pinned))["runs"]
+    places = [place["physicalLocation"] for row in run["results"] for place in row["locations"]]
+    assert [place["artifactLocation"]["uri"] for place in places] == ["requirements/locked.txt"] * 4
+    assert [place["region"] for place in places] == [{"startLine": 4}] * 4
+    assert len({row["partialFingerprints"]["rlregress/v1"] for row in run["results"]}) == 4
+    bare = upgrade_findings.findings(upgrade(CHANGED), PinnedRepository(Path("/x")))
+    assert [row["locations"] for row in ci_formats.sarif(bare)["runs"][0]["results"]] == [[]] * 4
 
 
 def test_a_pin_is_found_in_the_lock_file(tmp_path, monkeypatch):

@@ -98,9 +98,13 @@ def test_a_branch_with_another_loss_is_found_and_explained(
     assert [row.partition(",title")[0] for row in annotated] == [
         f"::error file={FILE},line={changed}", f"::warning file={FILE},line={changed}",
     ]  # fmt: skip
-    (detail, trace) = json.loads((tmp_path / "report" / "upgrade-code-quality.json").read_text())
-    assert detail["check_name"] == "detail sac.critic_loss.scale"
-    assert trace["location"] == {"path": FILE, "lines": {"begin": changed}}
+    (run,) = json.loads((tmp_path / "report" / "upgrade.sarif").read_text())["runs"]
+    detail, trace = run["results"]
+    assert detail["ruleId"] == "detail sac.critic_loss.scale"
+    (location,) = trace["locations"]
+    place = location["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == FILE
+    assert place["region"] == {"startLine": changed}
 
 
 @pytest.mark.nightly
@@ -254,17 +258,17 @@ def test_an_interpreter_that_does_not_run_is_one_sentence(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--from", "gymnasium>=1"], "not pinned to one version"),
-        (["--from", "no/such/tree"], "no folder and no file"),
-        (["--from", "typer==0.1.0"], "concerns no framework"),
-        (["--from", "installed"], "old and new are both the installed version"),
+        (["gymnasium>=1", "installed"], "not pinned to one version"),
+        (["no/such/tree", "installed"], "no folder and no file"),
+        (["typer==0.1.0", "installed"], "concerns no framework"),
+        (["installed", "installed"], "old and new are both the installed version"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_two(
     cache, tmp_path, monkeypatch, capsys, arguments, message
 ):
     """What cannot be judged is said in one sentence; nothing is made in the cache."""
-    command = ["rlregress", "gate", *arguments, "--report", str(tmp_path / "report")]
+    command = ["rlregress", "upgrade", *arguments, "--report", str(tmp_path / "report")]
     monkeypatch.setattr(sys, "argv", command)
     handler = signal.getsignal(signal.SIGTERM)
     try:

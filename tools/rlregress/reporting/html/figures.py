@@ -232,35 +232,6 @@ def _standings(axes: Axes, rows: Mapping[str, Sequence[float]]) -> None:
     axes.set_xlabel("return")
 
 
-def level_shifts(
-    steps: Sequence[int],
-    means: Sequence[float],
-    deviations: Sequence[float],
-    span: tuple[float, float],
-    axis: str,
-    name: str,
-    label: str,
-) -> Markup:
-    """A mean over environment steps, with its deviation around it.
-
-    Args:
-        span: of the upright axis, the same in figures that are compared.
-    """
-    low, high = (np.asarray(means) + sign * np.asarray(deviations) for sign in (-1, 1))
-
-    def draw(axes: Axes) -> None:
-        axes.fill_between(steps, low, high, color=svg.NEW, alpha=0.25, lw=0)
-        axes.plot(steps, means, color=svg.INK, lw=1.8, marker="o", markersize=3)
-        axes.set_xlabel("environment steps")
-        axes.set_ylabel(axis)
-        axes.locator_params(nbins=4)
-        axes.margins(x=0.03)
-        margin = 0.05 * (span[1] - span[0])
-        axes.set_ylim(span[0] - margin, span[1] + margin)
-
-    return svg.drawn(draw, name, label, _WIDTH, 160.0, (60, 14, 36, 8))
-
-
 @dataclass(frozen=True)
 class Nights:
     """A history over nights.

@@ -1,0 +1,25 @@
+"""The commands ``rlregress selftest ...``."""
+
+from __future__ import annotations
+
+from rlregress.cli.parsing import CommandGroup, Row
+
+_HERE = "rlregress_power.cli"
+
+SELFTEST = CommandGroup(
+    name="selftest",
+    line="What does this suite detect itself? faults, histories.",
+    rows=(
+        Row(
+            name="selftest faults",
+            function=f"{_HERE}.faults:faults",
+            line="Inject known faults: is each of them detected?",
+        ),
+        Row(
+            name="selftest histories",
+            function=f"{_HERE}.histories:histories",
+            line="Judge real releases whose changes are known.",
+            kept="judged pairs are kept, and the same command continues from there",
+        ),
+    ),
+)

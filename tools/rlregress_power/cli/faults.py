@@ -1,0 +1,200 @@
+"""``rlregress selftest faults``: inject known faults, and print which are detected."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from rlregress import frameworks, progress
+from rlregress.cli import html_option, output, waiting
+from rlregress.cli.html_option import Page
+from rlregress.cli.options import Algorithms, Frameworks, Html, Workers, as_typed
+from rlregress.details import requested_names
+from rlregress.details.requested_names import names
+from rlregress.errors import UserError
+from rlregress.faults import fault_tables
+from rlregress.model.fault_results import (
+    BEHAVIOR,
+    DETAILS,
+    OPTIONS,
+    RETURNS,
+    THROUGHPUT,
+    TRACES,
+    Fault,
+    FaultResult,
+)
+from rlregress.progress import kept_alive
+from rlregress_power import faults_page, faults_text, generated_faults, power_page, tier_power
+from rlregress_power.instruments import INSTRUMENTS
+
+_TIERS = "tiers"
+
+
+def run_instrument(
+    name: str, faults: Sequence[Fault], workers: int, page: Page, **further: Any
+) -> bool:
+    """Inject, run what has to detect each fault, and print; whether enough are detected.
+
+    Args:
+        further: cells and gates, of the instrument of returns.
+    """
+    instrument = INSTRUMENTS[name]
+    say = typer.echo if name == OPTIONS else waiting.say
+    results: list[FaultResult] = []
+    with kept_alive(say) as print_line:
+        if instrument.counted:
+            progress.begin(instrument.counted, len(faults))
+        for result in instrument.run(faults, workers, print_line, **further):
+            results.append(result)
+            typer.echo("\n".join(faults_text.lines(name, result)))
+            if instrument.counted:
+                progress.done()
+    summary = faults_text.summary(name, results)
+    typer.echo(summary)
+    rows = [faults_page.row(name, result) for result in results]
+    page.write(faults_page.TITLE, lambda facts: faults_page.page(rows, summary, facts))
+    unexpected = [row.name for row in rows if not row.right]
+    output.next_steps([after_faults(unexpected)])
+    return instrument.enough(results)
+
+
+def _tiers(of: Sequence[str], count: int, draw: int, workers: int, missed: bool) -> bool:
+    """Draw faults, or take those that no tier detected; run the tiers; whether they suffice."""
+    adapters = map(frameworks.get, of)
+    with kept_alive(typer.echo) as say:
+        if missed:
+            draws = (tier_power.probe_again(adapter, workers, say) for adapter in adapters)
+            results = [drawn for each in draws for drawn in each]
+        else:
+            results = [tier_power.judge(adapter, count, draw, workers, say) for adapter in adapters]
+    typer.echo(power_page.page(results, generated_faults.explained()))
+    typer.echo(power_page.summary(results))
+    return tier_power.enough(results)
+
+
+def _recorded_tiers(of: Sequence[str]) -> bool:
+    """Print the page of what was judged before, of some or all frameworks; whether it suffices."""
+    results = [kept for kept in generated_faults.kept() if not of or kept.framework in of]
+    if not results:
+        named = f" of {', '.join(of)}" if of else ""
+        raise UserError(
+            f"no generated faults{named} were judged yet; run rlregress selftest faults --tiers "
+            "without --show"
+        )
+    typer.echo(power_page.page(results, generated_faults.explained()), nl=False)
+    return tier_power.enough(results)
+
+
+def faults(
+    framework: Frameworks = None,
+    only: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="Of faults; default: all.")
+    ] = None,
+    workers: Workers = 0,
+    traced: Annotated[bool, typer.Option("--traced", help="By traces of short trainings.")] = False,
+    optional: Annotated[
+        bool,
+        typer.Option("--optional", help="Those under an option, by traces."),
+    ] = False,
+    behavior: Annotated[
+        bool,
+        typer.Option("--behavior", help="Those of several environments, by tests."),
+    ] = False,
+    returns: Annotated[
+        bool, typer.Option("--returns", help="Those of learning, by trainings.")
+    ] = False,
+    throughput: Annotated[
+        bool,
+        typer.Option("--throughput", help="Those of time or memory, by measuring."),
+    ] = False,
+    algorithm: Algorithms = None,
+    unchanged: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="GATES",
+            show_default=False,
+            help="Of --returns: judge so often without a fault.",
+        ),
+    ] = 0,
+    cells: Annotated[
+        str, typer.Option(metavar="CELLS", show_default=False, help="Of --returns; all.")
+    ] = "all",
+    tiers: Annotated[
+        bool,
+        typer.Option("--tiers", help="Mutants drawn at random, by every tier."),
+    ] = False,
+    count: Annotated[int, typer.Option(min=1, metavar="N", help="Of --tiers: how many.")] = 150,
+    draw: Annotated[int, typer.Option(min=0, metavar="SEED", help="Of --tiers: of the lot.")] = 0,
+    show: Annotated[bool, typer.Option("--show", help="Of --tiers: print what is kept.")] = False,
+    missed: Annotated[
+        bool,
+        typer.Option("--missed", help="Of --tiers: again what no tier detected."),
+    ] = False,
+    html: Html = "",
+) -> None:
+    """Example:
+
+    rlregress selftest faults --framework sb3 --traced
+
+    Injects known faults into copies of the frameworks, and prints whether the probes detect each.
+    Exit code 0: enough are detected (all; of --traced and --optional nine in ten; of --tiers 95 %),
+    and of --unchanged no gate reports a regression; 1: not so; 2: a name is unknown.
+    """
+    # of several copies of a framework, the one that its name alone means
+    chosen = requested_names.adapters(names("--framework", framework))
+    adapters = list(dict.fromkeys(adapter.name for adapter in chosen))
+    given = {
+        TRACES: traced, OPTIONS: optional, BEHAVIOR: behavior, THROUGHPUT: throughput,
+        RETURNS: returns, _TIERS: tiers,
+    }  # fmt: skip
+    instruments = [name for name, wanted in given.items() if wanted]
+    if not returns and (algorithm is not None or unchanged or cells != "all"):
+        raise UserError(
+            "--algorithm, --cells and --unchanged go with --returns; give it, or leave them out"
+        )
+    if len(instruments) > 1:
+        named = " and ".join(f"--{name}" for name in instruments)
+        raise UserError(f"{named} are catalogues of faults; name one of them")
+    if not tiers and (count != 150 or draw or show or missed):
+        raise UserError(
+            "--count, --draw, --show and --missed go with --tiers; give it, or leave them out"
+        )
+    if show and (count != 150 or draw):
+        raise UserError("--show prints all kept draws; leave out --count and --draw")
+    if missed and (count != 150 or draw or show):
+        raise UserError("--missed is about all kept draws; leave out --count, --draw and --show")
+    processes = workers or os.cpu_count() or 1
+    if tiers:
+        if only or html:
+            raise UserError(
+                "--tiers draws its faults and prints Markdown; leave out --only, --html"
+            )
+        enough = (
+            _recorded_tiers(names("--framework", framework))
+            if show
+            else _tiers(adapters, count, draw, processes, missed)
+        )
+        raise typer.Exit(0 if enough else 1)
+    page = html_option.begin(html, as_typed())
+    if throughput and workers > 1:
+        raise UserError(
+            f"--workers is {workers}, expected 1 with --throughput: what is measured beside itself "
+            "is slower; leave it out"
+        )
+    instrument = instruments[0] if instruments else DETAILS
+    algorithms = names("--algorithm", algorithm) if returns else ()
+    injected = fault_tables.chosen(instrument, adapters, names("--only", only), algorithms)
+    further = {"cells": cells, "gates": unchanged} if returns else {}
+    enough = run_instrument(instrument, injected, processes, page, **further)
+    raise typer.Exit(0 if enough else 1)
+
+
+def after_faults(unexpected: Sequence[str]) -> str:
+    """After injecting faults: those not detected as expected, or not probed."""
+    if unexpected:
+        return f"Read the result of {unexpected[0]}, and docs/power.md"
+    return "Nothing: all is as expected."

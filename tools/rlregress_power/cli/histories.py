@@ -1,0 +1,131 @@
+"""``rlregress selftest histories``: every release against the one before."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any
+
+import typer
+
+from rlregress import frameworks
+from rlregress.cli import output
+from rlregress.cli.options import Workers
+from rlregress.details.requested_names import names
+from rlregress.errors import UserError
+from rlregress.inside.run_record import write_atomically
+from rlregress.reporting import upgrade_data
+from rlregress.upgrade import cached_folders, cascade, known_changes
+from rlregress.upgrade.known_changes import ReleasePair
+from rlregress.upgrade.upgrade_options import Options
+from rlregress_power import histories_text, release_histories
+
+
+def histories(
+    framework: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="Default: all that have a history.")
+    ] = None,
+    only: Annotated[
+        str | None,
+        typer.Option(
+            help="Releases to judge against the one before, comma-separated; default: all that "
+            "have no result."
+        ),
+    ] = None,
+    scenario: Annotated[
+        str | None,
+        typer.Option(
+            help="Names of scenarios to trace alone, comma-separated; what they name is added to "
+            "the results of --only."
+        ),
+    ] = None,
+    show: Annotated[
+        bool, typer.Option("--show", help="Print what is kept; judge nothing.")
+    ] = False,
+    workers: Workers = 2,
+) -> None:
+    """Example:
+
+    rlregress selftest histories --show
+
+    Judges every pair of neighbouring releases, and counts what is known to have changed. Takes
+    hours; every judged pair is kept in baselines/histories, and the same command goes on from
+    there. Exit code 0, or 2 if a name is unknown.
+    """
+    if show and (only is not None or scenario is not None):
+        raise UserError(
+            "--only and --scenario say what to judge, and --show judges nothing; leave it out"
+        )
+    if scenario is not None and only is None:
+        raise UserError(
+            "--scenario adds to the results of pairs that were judged; say which with --only"
+        )
+    chosen = names("--framework", framework) or list(known_changes.known())
+    if not show:
+        judge_histories(chosen, names("--only", only), names("--scenario", scenario), workers)
+    show_histories(chosen)
+
+
+def judge_histories(
+    names: Sequence[str], only: Sequence[str], scenarios: Sequence[str], workers: int
+) -> None:
+    """Judge what has no result yet, framework after framework, and say what came of each pair.
+
+    Args:
+        scenarios: trace these alone, and add what they name to the results.
+    """
+    for name in names:
+        judge = _judge_pair(name, scenarios, workers)
+        for row in release_histories.run(name, judge, only, typer.echo, further=bool(scenarios)):
+            for line in histories_text.pair_lines(row):
+                typer.echo(line)
+
+
+def _judge_pair(
+    name: str, scenarios: Sequence[str], workers: int
+) -> Callable[[ReleasePair], Mapping[str, Any]]:
+    package = frameworks.get(name).packages[0]
+    kept = cached_folders.cache() / "histories"
+
+    def judge(pair: ReleasePair) -> Mapping[str, Any]:
+        options = Options(
+            a=" ".join([f"{package}=={pair.before}", *pair.requires]),
+            b=" ".join([f"{package}=={pair.release}", *pair.requires]),
+            report=kept / "report",
+            frameworks=[name],
+            scenarios=scenarios or None,
+            only_scenarios=bool(scenarios),
+            returns=False,
+            workers=workers,
+            keep=kept,
+            say=lambda line: typer.echo(f"  {line}"),
+        )
+        report = upgrade_data.as_json(cascade.run(options))
+        mark = "-scenarios" if scenarios else ""
+        path = kept / f"{name}-{pair.release}{mark}.json"
+        write_atomically(path, json.dumps(report, indent=1))
+        return report
+
+    return judge
+
+
+def show_histories(names: Sequence[str]) -> None:
+    """Print what is kept of the histories of frameworks."""
+    unjudged: list[str] = []
+    for name in names:
+        published = len(known_changes.pairs(name))
+        rows = release_histories.load(name)
+        for line in histories_text.lines(frameworks.get(name).title, published, rows):
+            typer.echo(line)
+        if len(rows) < published:
+            unjudged.append(name)
+    output.next_steps([after_histories(unjudged)])
+
+
+def after_histories(unjudged: Sequence[str]) -> str:
+    """After the tables of frameworks, of which these have pairs without a result."""
+    if unjudged:
+        name = shlex.quote(unjudged[0])
+        return f"Judge the rest, which takes hours: rlregress selftest histories --framework {name}"
+    return "Nothing: every pair of releases is judged."

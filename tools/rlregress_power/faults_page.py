@@ -1,0 +1,127 @@
+"""``faults --html``: injected faults, and whether they were detected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rlregress.model import tones
+from rlregress.model.code import Hunk, Pair
+from rlregress.model.fault_results import RETURNS, TRACES, FaultResult
+from rlregress.reporting.html import page as pages
+from rlregress.reporting.html import returns_page
+from rlregress.reporting.html.page import (
+    Badge,
+    Card,
+    Facts,
+    Finding,
+    Quoted,
+    Section,
+    SourcePair,
+    Step,
+    Table,
+)
+from rlregress_power import faults_text
+
+TITLE = "Injected faults"
+_SIDES = ("as it is", "with the fault")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One fault.
+
+    Attributes:
+        right: whether it was detected as it should be; None: it could not be probed.
+        text: what is reported about it.
+        word: of one that is as it should be.
+        verdicts: whether its verdicts have a table.
+    """
+
+    result: FaultResult
+    right: bool | None
+    text: str
+    word: str = "detected"
+    verdicts: bool = False
+
+    @property
+    def name(self) -> str:
+        """The fault's title."""
+        return self.result.fault.title
+
+    @property
+    def badge(self) -> Badge:
+        """In one word or two."""
+        if self.right is None:
+            return Badge("could not be probed", tones.NOTHING)
+        return Badge(self.word, tones.GOOD) if self.right else Badge("not as expected", tones.BAD)
+
+
+def row(instrument: str, result: FaultResult) -> Row:
+    """What an instrument reports about one fault."""
+    right = result.in_place if instrument == TRACES else result.detected
+    known = None if result.trouble else right
+    if instrument != RETURNS:
+        return Row(result, known, "\n".join(faults_text.lines(instrument, result)))
+    word = "regressed" if result.regressed else "not regressed"
+    text = result.trouble or faults_text.cost(result)
+    return Row(result, known, text, word, verdicts=bool(result.verdicts))
+
+
+def page(rows: Sequence[Row], summary: str, facts: Facts) -> str:
+    """The page of injected faults: what was not detected comes first."""
+    wrong = [row for row in rows if row.right is False]
+    unasked = [row for row in rows if row.right is None]
+    right = [row for row in rows if row.right]
+    if wrong:
+        badge = Badge(f"{len(wrong)} of {len(rows)} not as expected", tones.BAD)
+    elif unasked or not rows:
+        badge = Badge(f"{len(unasked)} of {len(rows)} could not be probed", tones.NOTHING)
+    else:
+        badge = Badge("all as expected", tones.GOOD)
+    steps = [Step("Read the results below.")] if wrong or unasked else []
+    card = Card(
+        TITLE,
+        badge,
+        f"{summary[0].upper()}{summary[1:]}.",
+        [row.name for row in unasked[:5]],
+        [row.name for row in wrong[:5]],
+        [],
+        steps,
+        "Not as expected",
+    )
+    table = Table(
+        ("", "fault", "file", "change", "result"),
+        [[row.badge, row.name, row.result.fault.file, _change(row), row.text] for row in right],
+    )
+    own = [row for row in right if row.verdicts]
+    sections = [
+        Section("wrong", "Not as expected", "", [_finding(row) for row in wrong]),
+        Section("unasked", "Could not be probed", "", [_finding(row) for row in unasked]),
+        Section("seen", "As expected", "", [table] if right and not own else []),
+        Section("judged", "As expected", "", [_finding(row) for row in own]),
+    ]
+    return pages.page(facts, [card], sections)
+
+
+def _change(row: Row) -> str:
+    fault = row.result.fault
+    return f"{fault.old.strip()} → {fault.new.strip() or 'nothing'}" if fault.file else ""
+
+
+def _finding(row: Row) -> Finding:
+    fault = row.result.fault
+    parts: list[object] = []
+    if fault.file:
+        old, new = fault.old.splitlines() or [""], fault.new.splitlines() or [""]
+        most = max(len(old), len(new))
+        pairs = [Pair(a=_line(old, at), b=_line(new, at)) for at in range(most)]
+        parts.append(SourcePair(Hunk(title=fault.file, groups=(tuple(pairs),)), _SIDES))
+    if row.verdicts:
+        parts.append(returns_page.table(row.result.verdicts))
+    parts.append(Quoted(row.text))
+    return Finding(row.name, row.badge, (), (), parts)
+
+
+def _line(lines: Sequence[str], at: int) -> tuple[int, str] | None:
+    return (at + 1, lines[at]) if at < len(lines) else None

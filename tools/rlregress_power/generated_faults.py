@@ -1,0 +1,192 @@
+"""Faults that operators generate from a framework's own code, drawn by lot and not picked by hand.
+
+``baselines/faults/generated.toml`` names the files; every function of them can be given every fault
+of ``faults.mutation``. What the tiers of the suite say of those that are drawn is kept beside it.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import random
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+import rlregress_power
+from rlregress import datafiles, suite
+from rlregress.datafiles import Text, one_of
+from rlregress.errors import UserError
+from rlregress.faults import mutation
+from rlregress.frameworks.base import Adapter
+from rlregress.inside.run_record import write_atomically
+from rlregress.model.fault_results import (
+    GAP,
+    KINDS,
+    Drawn,
+    Explained,
+    Fault,
+    Mutant,
+    Outcome,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Explained(Explained):
+    framework: Text
+    fault: Text
+    kind: Annotated[str, one_of(KINDS)]
+    why: Text
+
+
+@dataclass(frozen=True)
+class _Scope:
+    files: Annotated[tuple[Text, ...], Field(min_length=1)]
+
+
+@dataclass(frozen=True)
+class _Explanations:
+    fault: tuple[_Explained, ...] = ()
+
+
+def _folder() -> Path:
+    return suite.data_of(rlregress_power, "faults")
+
+
+def scope(framework: str) -> tuple[str, ...]:
+    """Patterns of the files whose functions are given faults.
+
+    Raises:
+        UserError: none are named for this framework.
+    """
+    path = _folder() / "generated.toml"
+    scopes: Mapping[str, _Scope] = datafiles.read(path, Mapping[str, _Scope])
+    if framework not in scopes:
+        raise UserError(
+            f"no files of {framework} are named to generate faults from; known: "
+            f"{', '.join(sorted(scopes))}; name some in {path}"
+        )
+    return scopes[framework].files
+
+
+def drawn(adapter: Adapter, count: int, draw: int) -> tuple[list[Mutant], int]:
+    """``count`` faults of the functions in scope by lot, and how many places there are for one.
+
+    Every place is as likely as every other. One whose syntax tree is that of the sound file is no
+    fault.
+    """
+    texts = {name: path.read_text(encoding="utf-8") for name, path in _files(adapter).items()}
+    places = [
+        (file, function, edit)
+        for file, text in sorted(texts.items())
+        for function, edit in mutation.edits(text)
+    ]
+    random.Random(draw).shuffle(places)
+    made: list[Mutant] = []
+    for file, function, edit in places:
+        if len(made) == count:
+            break
+        fault = mutation.mutant(file, function, edit, texts[file])
+        if fault is not None and _tree(fault.text) != _tree(texts[file]):
+            made.append(fault)
+    return sorted(made, key=lambda item: (item.file, item.line, item.new)), len(places)
+
+
+def _tree(text: str) -> str:
+    return ast.dump(ast.parse(text))
+
+
+def _files(adapter: Adapter) -> dict[str, Path]:
+    patterns = scope(adapter.name)
+    found = {}
+    for folder in map(Path, adapter.code_folders()):
+        for path in folder.rglob("*.py"):
+            name = path.relative_to(folder.parent).as_posix()
+            if any(fnmatchcase(name, pattern) for pattern in patterns):
+                found[name] = path
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in found):
+            raise UserError(
+                f"'{pattern}' names no file of {adapter.full_name} {adapter.version()}; change it "
+                f"in {_folder() / 'generated.toml'}"
+            )
+    return found
+
+
+def outcome(fault: Mutant) -> Outcome:
+    """A fault that no tier was asked about."""
+    return Outcome(
+        file=fault.file,
+        function=fault.function,
+        line=fault.line,
+        operator=fault.operator,
+        old=fault.old,
+        new=fault.new,
+        said={},
+    )
+
+
+def as_fault(fault: Mutant, framework: str, sound: str, name: str) -> Fault:
+    """The same, to be injected; ``sound``: the file without it."""
+    above = "".join(row + "\n" for row in sound.split("\n")[: fault.line - 1])
+    occurrence = above.count(fault.old) + 1
+    return Fault(
+        framework=framework,
+        name=name,
+        file=fault.file,
+        old=fault.old,
+        new=fault.new,
+        occurrence=occurrence,
+    )
+
+
+def path_of(framework: str, draw: int) -> Path:
+    """Where the results are kept."""
+    return _folder() / "generated" / f"{framework}-draw-{draw}.json"
+
+
+def load(framework: str, draw: int) -> Drawn | None:
+    """The kept results; None if there are none."""
+    path = path_of(framework, draw)
+    return _read(path) if path.is_file() else None
+
+
+def kept() -> list[Drawn]:
+    """All kept results, by framework and draw."""
+    every = [_read(path) for path in (_folder() / "generated").glob("*.json")]
+    return sorted(every, key=lambda item: (item.framework, item.draw))
+
+
+def _read(path: Path) -> Drawn:
+    remedy = "remove the file and run rlregress selftest faults --tiers again"
+    content: Drawn = datafiles.read(path, Drawn, remedy)
+    return content
+
+
+def keep(results: Drawn) -> None:
+    """Write the results in place of those before."""
+    path = path_of(results.framework, results.draw)
+    path.parent.mkdir(exist_ok=True)
+    write_atomically(path, json.dumps(asdict(results), indent=1) + "\n")
+
+
+def misses(of: Drawn, explained: Mapping[tuple[str, str], Explained]) -> list[Outcome]:
+    """Faults that no tier saw when they were drawn and that are not explained as no fault."""
+    return [
+        fault
+        for fault in of.faults
+        if not fault.detected_by
+        and ((why := explained.get((of.framework, fault.name))) is None or why.kind == GAP)
+    ]
+
+
+def explained() -> dict[tuple[str, str], Explained]:
+    """(framework, fault) -> why no tier sees it, of those that somebody has looked at."""
+    content: _Explanations = datafiles.read(_folder() / "explained.toml", _Explanations)
+    return {
+        (explanation.framework, explanation.fault): explanation for explanation in content.fault
+    }

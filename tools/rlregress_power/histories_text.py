@@ -1,0 +1,62 @@
+"""``rlregress selftest histories``: what the gate said of real releases, as a table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from rlregress.reporting import tables
+from rlregress_power.judged_releases import OUTCOMES, JudgedPair
+
+
+def pair_lines(row: JudgedPair) -> Iterator[str]:
+    """What came of one pair of releases."""
+    yield f"{row.before} -> {row.release}: {row.headline} ({row.seconds:.0f} s)"
+    for change in row.changes:
+        by = f": {change.by}" if change.by else ""
+        yield f"  {change.outcome}: {change.id}{by}"
+
+
+def lines(title: str, published: int, rows: Sequence[JudgedPair]) -> list[str]:
+    """The table of a framework.
+
+    Args:
+        published: how many pairs of neighbouring releases there are.
+        rows: those of them that were judged.
+    """
+    return [
+        f"## {title}",
+        "",
+        f"{len(rows)} of {published} pairs of neighbouring releases judged.",
+        "",
+        *_counts(rows),
+        "",
+        *(line for row in rows for line in _row(row)),
+        "",
+    ]
+
+
+def _counts(rows: Sequence[JudgedPair]) -> list[str]:
+    counted = Counter(change.outcome for row in rows for change in row.changes)
+    total = sum(counted.values())
+    if not total:
+        return ["No change in scope was judged."]
+    text = tables.head("changes in scope", "", "share")
+    text += [tables.row(name, counted[name], f"{counted[name] / total:.0%}") for name in OUTCOMES]
+    later = sum(change.later for row in rows for change in row.changes)
+    if later:
+        text += [
+            "",
+            f"Of those with the cause, {later} were named later, by upgrades with a few scenarios.",
+        ]
+    healthy = [row for row in rows if row.healthy]
+    red = [row for row in healthy if row.red]
+    text += ["", f"Pairs without a known change: {len(healthy)}, called changed: {len(red)}."]
+    return text
+
+
+def _row(row: JudgedPair) -> Iterator[str]:
+    yield f"- {row.before} -> {row.release}: {row.headline} ({row.seconds:.0f} s)"
+    for change in row.changes:
+        by = f" (`{change.by}`)" if change.by else ""
+        yield f"  - {change.outcome}: {change.id}{by}"

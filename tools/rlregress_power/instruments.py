@@ -1,0 +1,301 @@
+"""The instruments of the suite, measured: does each detect the known faults of its table?
+
+Each is a function that injects faults, runs what has to detect them, and yields a result for each.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from rlregress import frameworks, source, suite
+from rlregress.errors import UserError
+from rlregress.faults import injection
+from rlregress.gate import stored_throughput
+from rlregress.model.fault_results import (
+    BEHAVIOR,
+    DETAILS,
+    OPTIONS,
+    RETURNS,
+    THROUGHPUT,
+    TRACES,
+    Fault,
+    FaultResult,
+    Mutant,
+    Seeded,
+)
+from rlregress.model.recorded_traces import Comparison, Event, Trace
+from rlregress.model.verdict import REGRESSED
+from rlregress.tracing import recording_processes
+from rlregress.tracing.child_processes import last_words
+from rlregress.tracing.recording_processes import Side
+from rlregress.tracing.trace_comparison import compare
+from rlregress.upgrade import mutation_test
+from rlregress.upgrade.cached_folders import Say
+from rlregress_power import probe_server, return_gates
+
+
+@dataclass(frozen=True, kw_only=True)
+class Instrument:
+    """One way to detect faults.
+
+    Attributes:
+        run: yields the result of each fault; of ``workers`` processes, with messages to ``say``.
+        counted: what is counted while it runs; empty: nothing.
+        share: of the faults that has to be detected.
+        in_place: whether that share has to be found in the right place as well.
+    """
+
+    run: Callable[..., Iterator[FaultResult]]
+    counted: str = ""
+    share: float = 1.0
+    in_place: bool = False
+
+    def enough(self, results: Sequence[FaultResult]) -> bool:
+        """Whether enough of the faults that fit the installed version are detected."""
+        fitting = [result for result in results if result.fits]
+        found = [result for result in fitting if result.detected]
+        right = [result for result in fitting if result.in_place or not self.in_place]
+        least = self.share * len(fitting)
+        return min(len(found), len(right)) >= least and bool(fitting or not results)
+
+
+def _by_framework(faults: Sequence[Fault]) -> Mapping[str, list[Fault]]:
+    names = dict.fromkeys(fault.framework for fault in faults)
+    return {name: [fault for fault in faults if fault.framework == name] for name in names}
+
+
+def _by_probes(faults: Sequence[Fault], workers: int, say: Say) -> Iterator[FaultResult]:
+    for name, of in _by_framework(faults).items():
+        say(f"{name}: {len(of)} faults; first, which probe reaches which line")
+        yield from probe_server.probe(name, of, workers)
+
+
+def _by_traces(faults: Sequence[Fault], workers: int, say: Say) -> Iterator[FaultResult]:
+    """Trace the installed code once per algorithm, then every changed copy."""
+    with (
+        TemporaryDirectory(prefix="rlregress-traced-") as name,
+        ThreadPoolExecutor(workers) as pool,
+    ):
+        folder = Path(name)
+        trainings = sorted({(fault.framework, fault.algorithm) for fault in faults})
+        traces = pool.map(lambda training: _unchanged(training[0], training[1], folder), trainings)
+        originals = dict(zip(trainings, traces, strict=True))
+        yield from pool.map(
+            lambda fault: _traced(fault, originals[fault.framework, fault.algorithm], folder),
+            faults,
+        )
+
+
+def _record(framework: str, algorithm: str, output: Path, side: Side) -> Trace:
+    job = {"framework": framework, "algorithm": algorithm, "seed": 0}
+    return recording_processes.record(job, output, side)
+
+
+def _unchanged(framework: str, algorithm: str, folder: Path) -> Trace:
+    output = folder / f"{framework}-{algorithm}.trace"
+    recorded = _record(framework, algorithm, output, recording_processes.current("installed"))
+    if recorded.failure:
+        raise UserError(
+            f"the built-in training of {algorithm} ended in an error without any fault: "
+            f"{last_words(recorded.failure)}"
+        )
+    return recorded
+
+
+def _traced(fault: Fault, original: Trace, folder: Path) -> FaultResult:
+    with injection.injected(fault) as environment:
+        paths = tuple(environment["PYTHONPATH"].split(os.pathsep))
+        side = Side(fault.name, paths=paths, variables=environment)
+        output = folder / f"{fault.framework}-{fault.name}.trace"
+        changed = _record(fault.framework, fault.algorithm, output, side)
+    output.unlink()
+    found = compare(original, changed)
+    events = _first(found)
+    diverged = found.verdict == "diverged"
+    kind = found.first.kind if found.first is not None else ""
+    places = {f"{event.file} {event.function}" for event in events}
+    return FaultResult(
+        fault=fault,
+        detected=diverged,
+        by={kind: f"{events[0].place} {events[0].function}"} if events else {},
+        in_place=diverged and bool(places & set(fault.turns)),
+        named=_named(events, fault.file, _function(fault)),
+        verdict=found.verdict,
+        failure=last_words(changed.failure) if changed.failure else "",
+    )
+
+
+def _first(found: Comparison) -> list[Event]:
+    """The event of the first difference on either side, the changed one first."""
+    if found.first is None:
+        return []
+    return [event for event in (found.first.b, found.first.a) if event is not None]
+
+
+def _named(events: Sequence[Event], file: str, function: str) -> bool:
+    frames = [(event.file, event.function) for event in events]
+    frames += [(caller.file, caller.function) for event in events for caller in event.callers]
+    return (file, function) in frames
+
+
+def _function(fault: Fault) -> str:
+    """The innermost function around a fault; "" if the fault does not fit."""
+    place = injection.fault_line(fault)
+    if place is None:
+        return ""
+    path, line = place
+    functions = source.parse(path.read_text(encoding="utf-8")).functions
+    around = [function for function in functions if function.first <= line <= function.last]
+    inner = max(around, key=lambda function: function.first, default=None)
+    return inner.name.rpartition(".")[2] if inner is not None else "<module>"
+
+
+def _by_scenarios(faults: Sequence[Fault], workers: int, say: Say) -> Iterator[FaultResult]:
+    """Trace every training of the installed code, and again with each fault that it runs."""
+    for name, of in _by_framework(faults).items():
+        mutants = {fault: made for fault in of if (made := _mutant(fault)) is not None}
+        every = list(mutants.values())
+        seeded = mutation_test.seed_installed(frameworks.get(name), every, workers, say)
+        by_fault = dict(zip(mutants, seeded, strict=True))
+        yield from (_under_option(fault, by_fault.get(fault)) for fault in of)
+
+
+def _mutant(fault: Fault) -> Mutant | None:
+    """The changed file; None if the fault does not fit this version, or is in no function."""
+    path = frameworks.get(fault.framework).locate(fault.file)
+    if path is None:
+        return None
+    text = path.read_text(encoding="utf-8")
+    changed = source.replaced(text, fault.old, fault.new, fault.occurrence)
+    if changed is None:
+        return None
+    if fault.function not in {function.name for function in source.parse(text).functions}:
+        return None
+    # the first line that differs, as the fragment may begin above it
+    same = next((n for n, (x, y) in enumerate(zip(text, changed, strict=False)) if x != y), 0)
+    return Mutant(
+        file=fault.file,
+        function=fault.function,
+        line=text[:same].count("\n") + 1,
+        operator=fault.option,
+        old=fault.old,
+        new=fault.new,
+        text=changed,
+    )
+
+
+def _under_option(fault: Fault, seeded: Seeded | None) -> FaultResult:
+    if seeded is None:
+        return FaultResult(fault=fault, fits=False, trouble="does not fit this version")
+    found = seeded.comparison
+    last = fault.function.rpartition(".")[2]
+    in_place = found is not None and _named(_first(found), fault.file, last)
+    how = "an error" if found is None else "in place" if in_place else "found"
+    return FaultResult(
+        fault=fault,
+        detected=bool(seeded.detected_by),
+        by={seeded.detected_by: how} if seeded.detected_by else {},
+        in_place=in_place,
+        executed=len(seeded.trainings),
+        trouble=f"not seeded: {seeded.misfit}" if seeded.misfit else "",
+    )
+
+
+def _by_tests(faults: Sequence[Fault], workers: int, say: Say) -> Iterator[FaultResult]:
+    with ThreadPoolExecutor(workers) as pool:
+        yield from pool.map(_tested, faults)
+
+
+def pytest_command(framework: str, paths: Sequence[str], *arguments: str) -> list[str]:
+    """Arguments of Python that run tests of a framework."""
+    return [
+        *suite.pytest_arguments(*paths), "-q", "-p", "no:cacheprovider", "-p", "no:xdist",
+        "--framework", framework, *arguments,
+    ]  # fmt: skip
+
+
+def run_tests(
+    fault: Fault, paths: Sequence[str], *arguments: str, patience: float | None = None
+) -> tuple[list[dict[str, Any]] | None, str]:
+    """Run tests on a copy with a fault.
+
+    Returns:
+        What is recorded of each test, None if nothing is; and why the tests did not run, or "".
+
+    Raises:
+        subprocess.TimeoutExpired: they took longer than ``patience`` seconds.
+    """
+    with TemporaryDirectory(prefix="rlregress-behavior-") as folder:
+        evidence = Path(folder) / "evidence.json"
+        command = pytest_command(fault.framework, paths, *arguments, "--evidence", str(evidence))
+        ended = injection.run_injected(fault, command, patience)
+        entries = json.loads(evidence.read_text("utf-8"))["tests"] if evidence.is_file() else None
+    ran = ended.returncode in (0, 1) and entries
+    output = ended.stdout + ended.stderr
+    return entries, "" if ran else f"the tests did not run: {output[-500:]}"
+
+
+def _tested(fault: Fault) -> FaultResult:
+    if injection.fault_line(fault) is None:
+        trouble = f"does not fit this version of {fault.framework}"
+        return FaultResult(fault=fault, trouble=trouble)
+    paths = [f"tests_behavior/{name}" for name in fault.turns]
+    entries, trouble = run_tests(fault, paths, "--algorithm", fault.algorithm)
+    failed: dict[str, str] = {}
+    for entry in entries or ():
+        if entry["outcome"] == "failed":
+            # of several environments or settings: it has failed if it has for one
+            name = entry["test"].partition("/")[2].partition("[")[0]
+            lines = entry["message"].splitlines()
+            failed[name] = "; ".join(filter(None, [failed.get(name), lines[0] if lines else ""]))
+    return behavior_result(fault, failed, trouble)
+
+
+def behavior_result(fault: Fault, failed: Mapping[str, str], trouble: str = "") -> FaultResult:
+    """The result of tests; ``failed``: test -> the first line of its message.
+
+    Detected, if all named tests have failed, one of them with the expected words.
+    """
+    words = [failed.get(name) for name in fault.turns]
+    detected = None not in words and any(fault.finds in (line or "") for line in words)
+    return FaultResult(fault=fault, detected=detected, by=failed, trouble=trouble)
+
+
+def _by_throughput(faults: Sequence[Fault], workers: int, say: Say) -> Iterator[FaultResult]:
+    """Measure a copy with each fault, one at a time, against the stored processes."""
+    for fault in faults:
+        of = fault.framework, fault.algorithm
+        try:
+            if stored_throughput.stored(*of) is None:
+                raise UserError(
+                    f"no throughput of {' '.join(of)} is stored; measure it with: "
+                    f"{stored_throughput.how_to_record(fault.framework)}"
+                )
+            with injection.injected(fault) as environment:
+                measured = stored_throughput.Measured([of], 0.05, environment)
+                verdicts = {name: asdict(each) for name, each in measured.verdicts(*of).items()}
+        except UserError as error:
+            yield FaultResult(fault=fault, trouble=str(error))
+        else:
+            detected = any(
+                name in fault.turns and verdict["verdict"] == REGRESSED
+                for name, verdict in verdicts.items()
+            )
+            yield FaultResult(fault=fault, detected=detected, verdicts=verdicts)
+
+
+INSTRUMENTS: Mapping[str, Instrument] = {
+    DETAILS: Instrument(run=_by_probes, counted="faults probed"),
+    TRACES: Instrument(run=_by_traces, counted="faults traced", share=0.9, in_place=True),
+    OPTIONS: Instrument(run=_by_scenarios, share=0.9),
+    BEHAVIOR: Instrument(run=_by_tests, counted="faults given to behaviour tests"),
+    RETURNS: Instrument(run=return_gates.judge),
+    THROUGHPUT: Instrument(run=_by_throughput),
+}

@@ -1,0 +1,158 @@
+"""``rlregress selftest faults --tiers --show``: which tier of the suite detects faults that operators generated."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from rlregress.model.fault_results import GAP, KINDS, TIERS, Drawn, Explained, Outcome
+from rlregress.reporting import tables
+
+_OPERATORS = (
+    "dropped statement", "constant", "swapped argument", "comparison", "operand", "operator",
+    "condition", "sign", "bound",
+)  # fmt: skip
+_NOT_RUN, _RUN = "not detected, on a line that nothing runs", "not detected, although run"
+
+
+def page(results: Sequence[Drawn], explained: Mapping[tuple[str, str], Explained]) -> str:
+    """The whole page; ``explained``: (framework, fault) -> why nothing detects it."""
+    parts = [_HEAD.strip(), "", *_shares(results, explained), "", *_by_operator(results)]
+    for of in results:
+        parts += ["", *_unseen(of, explained)]
+    return "\n".join(parts) + "\n"
+
+
+_HEAD = """
+# What the suite would miss
+
+Faults were drawn at random, injected one at a time, and counted: detected or not. This page is the
+output of `rlregress selftest faults --tiers --show`.
+
+**The faults.** `rlregress selftest faults --tiers` draws single-line faults from everything that
+the operators of mutation testing can change in a framework's functions
+([files](../baselines/faults/generated.toml)). The operators: a dropped statement, a constant,
+swapped arguments, a comparison, an operand, an operator, a condition, a sign, a bound. Nobody
+picked or left out a fault.
+
+**The tiers.** Each fault is put into a copy of the framework. Four tiers are tried in this order:
+
+- **unit**: the probes of the details, as `tests_unit` asserts them;
+- **trace**: the trainings and scenarios that an upgrade records;
+- **calls**, for faults that neither detects: direct calls of the function, with and without the
+  fault;
+- **behavior**, for the rest: the files of `tests_behavior` that run the line.
+
+A fault is detected if a detail is no longer as documented, a trace diverges, a call differs, a test
+fails, or the framework ends in an error. Returns are not checked. `none` in the column of direct
+calls means that the draw is older than they are.
+
+**Which draw measures the tests.** Some tests were written after somebody had read what a draw
+missed. Such a draw flatters them. The last draw of a framework, made after the last change of the
+tests, measures them. `--missed` tries later tests on faults that no tier detected at first. The
+last column adds what these detect: it shows only whether the gaps were closed.
+
+**Why a fault was not detected.** *Equivalent*: no run can tell it from the original. *Logging
+only*: it changes what is printed or logged. *Out of scope*: it is not about training or
+evaluation. *Gap*: the suite should have detected it. Gaps count as misses, and so do
+faults without an explanation.
+"""
+
+
+def _explanation(
+    of: Drawn, fault: Outcome, explained: Mapping[tuple[str, str], Explained]
+) -> Explained | None:
+    return explained.get((of.framework, fault.name)) if not fault.detected_by else None
+
+
+def _shares(
+    results: Sequence[Drawn], explained: Mapping[tuple[str, str], Explained]
+) -> Iterable[str]:
+    head = [
+        "framework", "draw", "date", "drawn", "of", "unit", "trace", "detected by either",
+        "direct calls, of the rest", "behavior, of the rest", "detected by any", *KINDS[:-1],
+        "detected of those that count", "with what is detected since",
+    ]  # fmt: skip
+    rows = []
+    for of in results:
+        version = next(iter(of.versions.values()), "")
+        named = [f"{of.framework} {version}".strip(), str(of.draw), of.date]
+        rows.append([*named, *_share(str(of.of), [of], explained)])
+    if len(results) > 1:
+        rows.append(["all", "", "", *_share("", results, explained)])
+    return [*tables.head(*head, numbers=len(head) - 1), *(tables.row(*row) for row in rows)]
+
+
+def _share(
+    places: str, results: Sequence[Drawn], explained: Mapping[tuple[str, str], Explained]
+) -> list[str]:
+    faults = [fault for of in results for fault in of.faults]
+    whys = [_explanation(of, fault, explained) for of in results for fault in of.faults]
+    kinds = Counter(why.kind for why in whys if why is not None)
+    detected = sum(bool(fault.detected_by) for fault in faults)
+    since = sum(bool(fault.detected_later_by) for fault in faults)
+    counted = len(faults) - sum(kinds[kind] for kind in KINDS if kind != GAP)
+    either = [fault for fault in faults if fault.detected_by in TIERS[:2]]
+    return [
+        str(len(faults)), places, *(_detected_of_probed(faults, tier) for tier in TIERS[:2]),
+        _part(len(either), len(faults)), *(_detected_of_probed(faults, tier) for tier in TIERS[2:]),
+        _part(detected, len(faults)),
+        *(str(kinds[kind]) for kind in KINDS if kind != GAP), _part(detected, counted),
+        _part(detected + since, counted)
+        if any(of.asked_again for of in results)
+        else "not checked",
+    ]  # fmt: skip
+
+
+def _detected_of_probed(faults: Sequence[Outcome], tier: str) -> str:
+    """How many a tier detects, of those that it was tried on."""
+    tried = [fault for fault in faults if tier in fault.said]
+    return _part(sum(bool(fault.said[tier]) for fault in tried), len(tried))
+
+
+def _part(part: int, whole: int) -> str:
+    return f"{part} of {whole} ({part / whole:.0%})" if whole else "none"
+
+
+def _by_operator(results: Sequence[Drawn]) -> Iterable[str]:
+    faults = [fault for of in results for fault in of.faults]
+    names = [name for name in _OPERATORS if any(fault.operator == name for fault in faults)]
+    names += sorted({fault.operator for fault in faults} - set(names))
+    rows = []
+    for name in names:
+        of = [fault for fault in faults if fault.operator == name]
+        first = Counter(fault.detected_by for fault in of)
+        rows.append([
+            name, str(len(of)), *(str(first[tier]) for tier in TIERS),
+            str(sum(not fault.detected_by and fault.run for fault in of)),
+            str(sum(not fault.detected_by and not fault.run for fault in of)),
+        ])  # fmt: skip
+    head = ["operator", "faults", *(f"first detected by {tier}" for tier in TIERS), _RUN, _NOT_RUN]
+    return [*tables.head(*head, numbers=len(head) - 1), *(tables.row(*row) for row in rows)]
+
+
+def _unseen(of: Drawn, explained: Mapping[tuple[str, str], Explained]) -> Iterable[str]:
+    yield f"## Not detected: {of.framework}, draw {of.draw}"
+    for title, run in ((_RUN, True), (_NOT_RUN, False)):
+        chosen = [fault for fault in of.faults if not fault.detected_by and fault.run == run]
+        yield from ("", f"### {title.capitalize()}: {len(chosen)}", "")
+        for missed in chosen:
+            why = _explanation(of, missed, explained)
+            text = f" **{why.kind.capitalize()}**: {why.why}" if why is not None else ""
+            text += (
+                f" Detected on {of.asked_again} by {missed.detected_later_by}."
+                if missed.detected_later_by
+                else ""
+            )
+            yield (
+                f"- `{missed.file}:{missed.line}` `{missed.function}` ({missed.operator}): "
+                f"`{missed.old}` -> `{missed.new}`.{text}"
+            )
+
+
+def summary(results: Sequence[Drawn]) -> str:
+    """One line."""
+    faults = [fault for of in results for fault in of.faults]
+    detected = sum(bool(fault.detected_by) for fault in faults)
+    text = f"{', '.join(TIERS[:-1])} or {TIERS[-1]}"
+    return f"of the generated faults {_part(detected, len(faults))} are detected by {text}"

@@ -1,0 +1,229 @@
+"""Probe hundreds of faults: ``python -m rlregress_power.probe_server``.
+
+One process measures which probe reaches which line. A second one imports everything that is not
+under test and forks a child for each fault, which imports the framework's changed copy and asks the
+details that the change can move. A job is a line of JSON on the standard input, its answer a line
+on the standard output.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import traceback
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rlregress.errors import UserError
+from rlregress.faults.injection import fault_line, injected
+from rlregress.inside import process_tree
+from rlregress.model.detail_answers import variant_words
+from rlregress.model.fault_results import Fault, FaultResult
+from rlregress.training import worker_launch
+
+_MODULE = "rlregress_power.probe_server"
+#: seconds after which a process that asks with a fault in place is ended: some faults never end.
+PATIENCE = 300
+
+
+def probe(framework: str, faults: Sequence[Fault], workers: int) -> Iterator[FaultResult]:
+    """What the probes report about each fault, in the order in which they end."""
+    measured = subprocess.run(
+        process_tree.supervised(
+            [sys.executable, "-W", "ignore", "-m", _MODULE, "measure", framework]
+        ),
+        input=json.dumps([fault.__dict__ for fault in faults]),
+        env=worker_launch.environment(),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    plan = json.loads(measured.stdout.splitlines()[-1])
+    command = [sys.executable, "-W", "ignore", "-m", _MODULE, "serve", framework, str(workers)]
+    serving = subprocess.Popen(
+        process_tree.supervised(command),
+        env=worker_launch.environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert serving.stdin is not None
+    assert serving.stdout is not None
+    serving.stdin.write(json.dumps(plan) + "\n")
+    serving.stdin.close()
+    by_name = {fault.name: fault for fault in faults}
+    for line in serving.stdout:
+        answer = json.loads(line)
+        yield result(by_name[answer["name"]], answer["changed"], len(answer["asked"]))
+    serving.wait()
+
+
+def result(
+    fault: Fault, changed: Mapping[str, Mapping[str, str]], executed: int = 0
+) -> FaultResult:
+    """The result of probes.
+
+    Detected, if exactly the details of the fault moved, the main ones to the named variant.
+
+    Args:
+        changed: detail -> scope -> variant found (or why none was), of the details that moved; of
+            the detail "" what ended the process.
+        executed: how many probes ran: all that can be moved by the fault.
+    """
+    detected = set(changed) == {*fault.turns, *fault.also}
+    if detected and fault.finds:
+        detected = all(
+            set(fault.scopes) & set(changed[detail])
+            and all(
+                changed[detail].get(scope, fault.finds) == fault.finds for scope in fault.scopes
+            )
+            for detail in fault.turns
+        )
+    return FaultResult(
+        fault=fault,
+        detected=detected,
+        by={
+            id: ", ".join(
+                f"{variant_words(variant)} [{scope}]" for scope, variant in scopes.items()
+            )
+            for id, scopes in sorted(changed.items())
+            if id
+        },
+        executed=executed,
+        trouble=changed.get("", {}).get("", "").strip(),
+    )
+
+
+def _fault(fields: Mapping[str, Any]) -> Fault:
+    """A fault that came through JSON."""
+    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}
+    return Fault(**values)
+
+
+def _measure(framework: str) -> None:
+    """Print the plan: what to import first, and of each fault which probes to ask."""
+    from rlregress import frameworks
+    from rlregress_power import probe_coverage
+
+    adapter = frameworks.get(framework)
+    executed = probe_coverage.measure(adapter)
+    jobs = []
+    for fields in json.load(sys.stdin):
+        fault = _fault(fields)
+        place = fault_line(fault)
+        probes = None
+        if place is not None:
+            probes = probe_coverage.probes_at(executed, *place, script=not adapter.modules)
+        if probes is not None:
+            named = {*fault.turns, *fault.also}
+            probes |= {probe for probe in adapter.probes() if probe[0] in named}
+        jobs.append({"fault": fields, "probes": None if probes is None else sorted(probes)})
+    plan = {"modules": probe_coverage.foreign_modules(adapter), "jobs": jobs}
+    print(json.dumps(plan), flush=True)
+
+
+def _serve(framework: str, workers: int) -> None:
+    """Read the plan, fork a child for each fault, print the answers."""
+    plan = json.loads(sys.stdin.readline())
+    for name in plan["modules"]:
+        try:
+            importlib.import_module(name)
+        except Exception:  # what cannot be imported by itself is imported where it is needed
+            sys.modules.pop(name, None)
+    import torch
+
+    from rlregress.details import implementation  # noqa: F401
+
+    torch.set_num_threads(1)
+    running: dict[int, tuple[int, str]] = {}
+    for job in plan["jobs"]:
+        if len(running) >= workers:
+            _one_ended(running)
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(reading)
+            _child(framework, job, writing)
+        os.close(writing)
+        running[child] = reading, job["fault"]["name"]
+    while running:
+        _one_ended(running)
+
+
+def _one_ended(running: dict[int, tuple[int, str]]) -> None:
+    # an answer may be longer than a pipe holds: read before waiting
+    import select
+
+    ready, _, _ = select.select([reading for reading, _ in running.values()], [], [])
+    child = next(pid for pid, (reading, _) in running.items() if reading == ready[0])
+    reading, name = running.pop(child)
+    with os.fdopen(reading, encoding="utf-8") as answer:
+        output = answer.read().strip()
+    _, status = os.waitpid(child, 0)
+    if not output:
+        ended = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"status {status}"
+        why = f"the process ended by {ended}" + (f" after {PATIENCE} s" if status == 14 else "")
+        output = json.dumps({"name": name, "changed": {"": {"": why}}, "asked": []})
+    print(output, flush=True)
+
+
+def _child(framework: str, job: Mapping[str, Any], writing: int) -> None:
+    """Ask with the fault in place; never returns."""
+    signal.alarm(PATIENCE)
+    fields = job["fault"]
+    fault = _fault(fields)
+    probes = None if job["probes"] is None else {tuple(probe) for probe in job["probes"]}
+    changed: dict[str, dict[str, str]] = {}
+    probed: list[str] = []
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        os.dup2(1, 2)
+        warnings.simplefilter("ignore")
+        with injected(fault) as environment:
+            os.environ.update(environment)
+            sys.path[:0] = environment["PYTHONPATH"].split(os.pathsep)[:1]
+            importlib.invalidate_caches()
+            changed, probed = probe_faults(framework, probes)
+    except UserError as error:
+        changed = {"": {"": str(error)}}
+    except BaseException:
+        changed = {"": {"": traceback.format_exc(limit=-2)}}
+    with os.fdopen(writing, "w", encoding="utf-8") as answer:
+        answer.write(json.dumps({"name": fault.name, "changed": changed, "asked": probed}))
+    os._exit(0)
+
+
+def probe_faults(
+    framework: str, probes: set[tuple[str, str]] | None
+) -> tuple[dict[str, dict[str, str]], list[str]]:
+    """Details that are not as documented, of some probes or of all; and those that were asked."""
+    from rlregress import frameworks
+    from rlregress.details import catalogue
+    from rlregress.details.fingerprint import run_probe
+    from rlregress.details.implementation import documented
+
+    adapter = frameworks.get(framework)
+    known = documented(adapter)
+    changed: dict[str, dict[str, str]] = {}
+    names = []
+    for (id, scope), probe in adapter.probes().items():
+        if probes is not None and (id, scope) not in probes:
+            continue
+        names.append(f"{id} {scope}")
+        probed = run_probe(catalogue.get(id), probe)
+        entry = known.get((id, scope))
+        if entry is None or probed.variant != entry.variant:
+            changed.setdefault(id, {})[scope] = probed.found
+    return changed, names
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "measure":
+        _measure(sys.argv[2])
+    else:
+        _serve(sys.argv[2], int(sys.argv[3]))

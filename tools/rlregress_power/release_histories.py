@@ -1,0 +1,215 @@
+"""The gate held against real histories: every pair of neighbouring releases, with what changed.
+
+What each release changed is data, written down from changelogs and sources without the gate
+(``baselines/histories/<framework>.toml``). The gate judges every pair; what it says is kept, pair
+by pair, and counted. A release is asked and traced once, for the pair before it and the one after.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import rlregress_power
+from rlregress import datafiles, suite
+from rlregress.errors import UserError
+from rlregress.inside.run_record import write_atomically
+from rlregress.model.differences import INCOMPLETE, NEW_FAILS, OLD_FAILED
+from rlregress.model.verdict import COULD_NOT_JUDGE
+from rlregress.upgrade import cached_folders, known_changes
+from rlregress.upgrade.known_changes import Change, ReleasePair
+from rlregress_power.judged_releases import (
+    CAUSE,
+    FLAGGED,
+    MISSED,
+    NOT_JUDGED,
+    RED,
+    UNREACHED,
+    JudgedChange,
+    JudgedPair,
+)
+
+#: judges a pair of releases: the report as plain data.
+Judge = Callable[[ReleasePair], Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class _Results:
+    pairs: tuple[JudgedPair, ...]
+
+
+def path_of(framework: str) -> Path:
+    """Where the results of a framework are kept."""
+    return suite.data_of(rlregress_power, "histories") / f"{framework}.results.json"
+
+
+def load(framework: str) -> tuple[JudgedPair, ...]:
+    """The kept results; none if nothing was judged yet."""
+    path = path_of(framework)
+    if not path.is_file():
+        return ()
+    remedy = "remove the file and run rlregress selftest histories again"
+    content: _Results = datafiles.read(path, _Results, remedy)
+    return content.pairs
+
+
+def run(
+    framework: str,
+    judge: Judge,
+    only: Sequence[str] = (),
+    say: cached_folders.Say = cached_folders.silent,
+    further: bool = False,
+) -> Iterator[JudgedPair]:
+    """Judge every pair that has no result yet, and keep what was said after each.
+
+    Args:
+        only: releases whose pair with the one before is judged, also if it has a result.
+        further: ``judge`` asks some scenarios alone: what it names is added to the results of
+            pairs that were judged.
+
+    Raises:
+        UserError: a release that is not published, or, with ``further``, that has no result.
+    """
+    pairs = known_changes.pairs(framework)
+    known = {pair.release for pair in pairs}
+    for name in only:
+        if name not in known:
+            raise UserError(
+                f"'{name}' is no release of {framework} with one before it; known: "
+                f"{', '.join(pair.release for pair in pairs)}"
+            )
+    suite.checkout("judging histories")
+    results = {row.release: row for row in load(framework)}
+    left = [p for p in pairs if (p.release in only if only else p.release not in results)]
+    for pair in left if further else ():
+        if pair.release not in results:
+            raise UserError(
+                f"{framework} {pair.before} -> {pair.release} has no result to add to; judge "
+                "the pair first, without --scenario"
+            )
+    # the newest first: those that users are about to make
+    chosen = left[::-1]
+    for number, pair in enumerate(chosen, start=1):
+        say(f"[{number}/{len(chosen)}] {framework} {pair.before} -> {pair.release}")
+        begun = time.monotonic()
+        try:
+            data: Mapping[str, Any] = judge(pair)
+        except UserError as error:
+            if further:
+                # what is there stays as it is
+                raise
+            data = {"verdict": COULD_NOT_JUDGE, "headline": f"could not judge: {error}"}
+        result = judged(pair, data, time.monotonic() - begun)
+        if further:
+            result = with_named(results[pair.release], result)
+        results[pair.release] = result
+        _keep(framework, [results[p.release] for p in pairs if p.release in results])
+        yield result
+
+
+def _keep(framework: str, rows: Sequence[JudgedPair]) -> None:
+    pairs = [asdict(row) for row in rows]
+    for change in itertools.chain.from_iterable(pair["changes"] for pair in pairs):
+        if not change["later"]:
+            del change["later"]
+    text = json.dumps({"pairs": pairs}, indent=1)
+    write_atomically(path_of(framework), text + "\n")
+
+
+def judged(pair: ReleasePair, data: Mapping[str, Any], seconds: float) -> JudgedPair:
+    """What a report says of the changes of a pair."""
+    return JudgedPair(
+        before=pair.before,
+        release=pair.release,
+        verdict=str(data["verdict"]),
+        headline=str(data["headline"]),
+        seconds=round(seconds, 1),
+        changes=tuple(_judged_change(change, data) for change in pair.in_scope),
+    )
+
+
+def with_named(kept: JudgedPair, further: JudgedPair) -> JudgedPair:
+    """What is kept of a pair, with the causes that a gate of some scenarios alone has named."""
+    named = {change.id: change for change in further.changes if change.outcome == CAUSE}
+    changes = tuple(
+        replace(named[change.id], later=True)
+        if change.outcome != CAUSE and change.id in named
+        else change
+        for change in kept.changes
+    )
+    return replace(kept, changes=changes)
+
+
+def _judged_change(change: Change, data: Mapping[str, Any]) -> JudgedChange:
+    frameworks = list(data.get("frameworks", {}).values())
+    for of in frameworks:
+        by = _named(change, of)
+        if by:
+            return JudgedChange(id=change.id, outcome=CAUSE, by=by)
+    for row in data.get("entries", ()):
+        # of a training that only one of the two can do
+        if row["state"] in (NEW_FAILS, OLD_FAILED) and row["name"] in change.functions:
+            return JudgedChange(id=change.id, outcome=CAUSE, by=f"{row['state']}: {row['name']}")
+    if data["verdict"] in RED and any(_diverges(change, of) for of in frameworks):
+        return JudgedChange(id=change.id, outcome=FLAGGED)
+    for row in data.get("entries", ()):
+        if row["state"] in INCOMPLETE and row["name"] in change.functions:
+            return JudgedChange(id=change.id, outcome=UNREACHED, by=row["name"])
+    judged_ = frameworks and data["verdict"] != COULD_NOT_JUDGE
+    return JudgedChange(id=change.id, outcome=MISSED if judged_ else NOT_JUDGED)
+
+
+def _named(change: Change, of: Mapping[str, Any]) -> str:
+    """What in the report names the change, and nothing that lies elsewhere beside it."""
+    for name, trace in of["traces"].items():
+        cause = trace["cause"] or {}
+        named = [
+            cause.get("alone"),
+            *cause.get("moving", ()),
+            *cause.get("together", ()),
+            *cause.get("place", ()),
+            *cause.get("new", ()),
+        ]
+        still = set(cause.get("still", ()))
+        for function in named:
+            if _lies_in(function, change) and function not in still:
+                return f"{name}: {function}"
+    for default in of["defaults"]:
+        if _is_default(change, default):
+            return f"{default['owner']} {default['name']}: {default['a']} -> {default['b']}"
+    for detail in of["details"]:
+        # a detail with several functions below it says of none of them that it is the cause
+        alone = detail["functions"][0] if len(detail["functions"]) == 1 else ""
+        if detail["id"] in change.details or alone in change.functions:
+            return f"{detail['id']}: {detail['a']} -> {detail['b']}"
+    return ""
+
+
+def _lies_in(function: str | None, change: Change) -> bool:
+    """Whether it is a function that the change names, or one that is defined within such a one."""
+    return function is not None and any(
+        function == named or function.startswith(f"{named}.") for named in change.functions
+    )
+
+
+def _is_default(change: Change, default: Mapping[str, str]) -> bool:
+    for row in change.defaults:
+        algorithm, _, name = row.partition(" ")
+        owner = default["owner"].lower().rpartition(".")[2]
+        if owner.startswith(algorithm) and default["name"] == name:
+            return True
+    # a parameter of a function that the change names
+    return default["owner"] in {known_changes.qualified(function) for function in change.functions}
+
+
+def _diverges(change: Change, of: Mapping[str, Any]) -> bool:
+    """Whether a training of one of its algorithms, or a detail that enters it, differs."""
+    return any(set(detail["functions"]) & set(change.functions) for detail in of["details"]) or any(
+        trace["verdict"] != "equal" and change.concerns(name)
+        for name, trace in of["traces"].items()
+    )

@@ -1,0 +1,107 @@
+"""Behaviour tests can turn red: a fault between environments fails the test that names it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rlregress import frameworks, suite
+from rlregress.faults import fault_tables, injection
+from rlregress.frameworks.base import Adapter
+from rlregress.model.fault_results import BEHAVIOR, Fault
+from rlregress_power import faults_text, instruments
+
+pytestmark = pytest.mark.usefixtures("warm_python")
+
+INSTALLED = sorted(
+    {adapter.name for adapter in frameworks.installed() if adapter.expectations() is None}
+)
+FAULTS = fault_tables.chosen(BEHAVIOR, INSTALLED, [])
+LISTED = [
+    pytest.param(
+        fault,
+        id=f"{fault.framework}-{fault.algorithm}-{fault.name}",
+        marks=() if fault.essential else pytest.mark.nightly,
+    )
+    for fault in FAULTS
+]
+
+
+def fits(fault):
+    """Whether the line is in the copy of the framework that is installed."""
+    return injection.fault_line(fault) is not None
+
+
+def seed(fault):
+    """The result of one fault, and the line that reports it."""
+    (result,) = instruments.INSTRUMENTS[BEHAVIOR].run([fault], 1, print)
+    (line,) = faults_text.lines(BEHAVIOR, result)
+    return result, line
+
+
+@pytest.mark.parametrize("fault", LISTED)
+def test_a_seeded_fault_turns_its_behaviour_test_red(fault):
+    """The named tests of ``tests_behavior`` fail on the copy, with the expected words."""
+    adapter = frameworks.get(fault.framework)
+    if fault.algorithm not in (*adapter.algorithms, *adapter.behavior_only) or not fits(fault):
+        pytest.skip(f"the fault was chosen on another copy of {fault.framework}")
+    result, line = seed(fault)
+    assert result.detected, line
+
+
+def test_faults_name_algorithms_and_tests_that_there_are():
+    """Each fault is of a known framework, and turns a function of a file of behaviour tests."""
+    for fault in fault_tables.load(BEHAVIOR, frameworks.names()):
+        for name in fault.turns:
+            file, _, function = name.partition("::")
+            text = (suite.root() / "tests_behavior" / file).read_text(encoding="utf-8")
+            assert f"\ndef {function}(" in text, fault.name
+
+
+def test_a_fault_that_changes_nothing_is_not_detected():
+    """Control: if the line is put in the place of itself, no test fails, and the report says so."""
+    fault = next(fault for fault in FAULTS if fault.essential and fits(fault))
+    result, line = seed(replace(fault, new=fault.old))
+    assert (result.by, result.trouble, result.detected) == ({}, "", False)
+    assert "NOT AS EXPECTED" in line
+    assert "no test failed (expected: test_" in line
+
+
+FAULT = Fault(
+    framework="sb3", algorithm="ppo", name="n", file="a/b.py", old="x", new="y",
+    turns=("t.py::a", "t.py::b"), finds="wrong",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("failed", "detected"),
+    [
+        ({"t.py::a": "", "t.py::b": "it is wrong here"}, True),
+        ({"t.py::a": "wrong", "t.py::b": "", "t.py::c": ""}, True),
+        ({"t.py::a": "wrong"}, False),
+        ({"t.py::a": "", "t.py::b": ""}, False),
+        ({}, False),
+    ],
+)
+def test_all_named_tests_have_to_fail_with_the_words(failed, detected):
+    """One that does not fail, or other words in all of them, is not what was expected."""
+    result = instruments.behavior_result(FAULT, failed)
+    assert result.detected is detected
+    total = faults_text.summary(BEHAVIOR, [result])
+    assert total == f"{int(detected)} of 1 injected faults made their behaviour tests fail"
+
+
+def test_a_fault_of_another_version_is_not_seeded(monkeypatch):
+    """The report says that the line is not there, and nothing is detected."""
+
+    class Without(Adapter):
+        """A framework none of whose files is here."""
+
+        def locate(self, file):
+            return None
+
+    monkeypatch.setattr(frameworks, "get", lambda name: Without())
+    result, line = seed(FAULT)
+    assert not result.detected
+    assert line == f"{'NOT INJECTED':<16}sb3 ppo n: does not fit this version of sb3"

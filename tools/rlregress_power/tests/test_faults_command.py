@@ -1,0 +1,61 @@
+"""The command that injects faults, and its page."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import typer
+
+from rlregress import frameworks
+from rlregress.model.fault_results import DETAILS, RETURNS, Fault, FaultResult
+from rlregress.reporting.html.page import Facts
+from rlregress_power import faults_page, probe_server
+from rlregress_power.cli import faults as commands
+from tools.tests.reporting.test_gate_page import stands_alone
+
+FACTS = Facts("a title", "today", 90.0, "a machine", "rlregress selftest faults")
+
+
+def test_a_framework_with_several_copies_is_seeded_once(monkeypatch):
+    """Faults are seeded once, however many copies of their framework there are."""
+    requested = []
+    copies = [frameworks.get("sb3"), frameworks.get("sb3"), frameworks.get("torchrl")]
+    monkeypatch.setattr(frameworks, "installed", lambda: copies)
+    monkeypatch.setattr(
+        commands, "run_instrument", lambda _, faults, *rest: requested.extend(faults) or True
+    )
+    with pytest.raises(typer.Exit):
+        commands.faults()
+    assert {fault.framework for fault in requested} == {"sb3", "torchrl"}
+    assert len(set(requested)) == len(requested)
+
+
+def test_faults_that_were_not_seen_come_first():
+    """The change of each is shown line by line; what could not be probed is not called unseen."""
+    fault = Fault(
+        name="a_fault", file="a.py", old="x = 0.5 * y", new="x = 1.0 * y",
+        turns=("sac.actor_loss",), finds="other",
+    )  # fmt: skip
+    found = probe_server.result(fault, {"sac.actor_loss": {"library": "other"}})
+    unseen = probe_server.result(replace(fault, name="unseen"), {})
+    broken = probe_server.result(replace(fault, name="broken"), {"": {"": "it ended"}})
+    rows = [faults_page.row(DETAILS, each) for each in (found, unseen, broken)]
+    page = stands_alone(faults_page.page(rows, "1 of 3 were seen", FACTS))
+    assert page.texts("h2")[1:] == ["Not as expected", "Could not be probed", "As expected"]
+    wrong, unasked = page.texts("article", "finding")
+    assert "unseen ✕ not as expected" in wrong
+    assert "broken – could not be probed" in unasked
+    assert page.texts("del")[0] == "0.5"
+    assert "a_fault a.py x = 0.5 * y → x = 1.0 * y" in page.texts("table")[0]
+    assert "1 of 3 not as expected" in page.texts("article", "card")[0]
+
+
+def test_an_unchanged_framework_that_did_not_fall_is_as_expected():
+    """Gates on returns without a fault are right where they do not say regressed."""
+    none = Fault(name="unchanged 1", framework="sb3", algorithm="ppo")
+    judged = FaultResult(fault=none, detected=True, runs=15, cpu_minutes=2.0)
+    rows = [faults_page.row(RETURNS, judged)]
+    page = stands_alone(faults_page.page(rows, "0 of 1 fell", FACTS))
+    assert "not regressed" in page.texts("section")[0]
+    assert "15 runs, 2.0 CPU minutes" in page.texts("section")[0]

@@ -1,0 +1,280 @@
+"""Faults drawn by lot from a framework's code, and the page of what sees them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+from dataclasses import replace
+
+import pytest
+
+from rlregress import frameworks, source, suite
+from rlregress.errors import UserError
+from rlregress.faults import mutation
+from rlregress.model.fault_results import (
+    BEHAVIOR,
+    CALLS,
+    EQUIVALENT,
+    GAP,
+    TIERS,
+    TRACE,
+    UNIT,
+    Drawn,
+    Explained,
+    Outcome,
+)
+from rlregress.upgrade import state
+from rlregress_power import generated_faults, power_page, probe_server, tier_power
+
+KEPT = generated_faults.kept()
+
+
+def faults_of(name, count, draw):
+    """Faults of a framework by lot, and how many places there are."""
+    return generated_faults.drawn(frameworks.get(name), count, draw)
+
+
+@pytest.mark.parametrize("name", ["sb3", pytest.param("torchrl", marks=pytest.mark.nightly)])
+def test_a_lot_is_drawn_from_all_files_and_can_be_drawn_again(name):
+    """The same seed draws the same faults, another one others, of more than ten files."""
+    first, of = faults_of(name, 60, 0)
+    assert first == faults_of(name, 60, 0)[0]
+    assert first != faults_of(name, 60, 1)[0]
+    assert len(first) == 60 < of
+    assert len({each.file for each in first}) > 10
+    assert len({each.operator for each in first}) > 5
+
+
+def test_the_seeder_makes_the_drawn_fault_and_no_other():
+    """What the seeder of probes writes is the drawn file, also of lines that stand there twice."""
+    adapter = frameworks.get("sb3")
+    for number, fault in enumerate(faults_of("sb3", 60, 2)[0]):
+        sound = adapter.locate(fault.file).read_text(encoding="utf-8")
+        made = generated_faults.as_fault(fault, "sb3", sound, str(number))
+        assert source.replaced(sound, made.old, made.new, made.occurrence) == fault.text
+
+
+def test_the_second_of_two_equal_lines_is_meant():
+    """The line of the fault decides, not the first that looks alike."""
+    text = "def f(x):\n    x += 1\n    x += 1\n    return x\n"
+    (fault,) = [
+        missed
+        for missed in mutation.faults("m.py", "f", 1, 4, text)
+        if (missed.line, missed.operator) == (3, "constant")
+    ]
+    made = generated_faults.as_fault(fault, "sb3", text, "f")
+    assert made.occurrence == 2
+    assert source.replaced(text, made.old, made.new, 2) == fault.text
+    assert source.replaced(text, made.old, made.new, 1) != fault.text
+
+
+def test_edits_of_a_file_are_those_of_its_functions():
+    """Each place once, under the innermost function; statements of the module have none."""
+    text = "y = 1 + 1\n\n\ndef f(x):\n    def g(z):\n        return z + 1\n    return g(x) * 2\n"
+    named = {(name, edit.line, edit.operator) for name, edit in mutation.edits(text)}
+    assert named == {
+        ("f.g", 6, "operator"), ("f.g", 6, "operand"), ("f.g", 6, "constant"),
+        ("f", 7, "operator"), ("f", 7, "operand"), ("f", 7, "constant"),
+    }  # fmt: skip
+
+
+def test_a_framework_without_files_is_refused():
+    """One sentence says where to name them."""
+    with pytest.raises(
+        UserError,
+        match=r"no files of cleanrl .* known: contrib, rsl_rl, sb3, skrl, torchrl; name some",
+    ):
+        generated_faults.scope("cleanrl")
+
+
+def test_a_pattern_without_a_file_is_refused(monkeypatch):
+    """A file that a release has moved is not left out in silence."""
+    monkeypatch.setattr(generated_faults, "scope", lambda name: ("stable_baselines3/gone/*.py",))
+    with pytest.raises(UserError, match=r"'stable_baselines3/gone/\*.py' names no file"):
+        faults_of("sb3", 1, 0)
+
+
+def test_a_process_that_a_fault_keeps_busy_is_ended_and_told(capfd):
+    """A fork without an answer is one that the fault ended, not an error of the suite."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(1)
+        while True:
+            pass
+    os.close(writing)
+    running = {child: (reading, "never ends")}
+    probe_server._one_ended(running)
+    values = json.loads(capfd.readouterr().out)
+    assert values["name"] == "never ends"
+    assert values["changed"][""][""].startswith("the process ended by signal 14 after ")
+    assert running == {}
+
+
+def outcome(line, message, run=True, operator="sign"):
+    """A fault of one line, and what the tiers said of it."""
+    return Outcome(
+        file="m.py",
+        function="f",
+        line=line,
+        operator=operator,
+        old="x",
+        new="-x",
+        said=message,
+        run=run,
+    )
+
+
+SEEN = outcome(1, {UNIT: "sac.critic_loss.scale", TRACE: ""})
+BY_TEST = outcome(2, {UNIT: "", TRACE: "", BEHAVIOR: "tests_behavior/test_counts.py::test_it"})
+UNSEEN = outcome(3, {UNIT: "", TRACE: "", BEHAVIOR: ""})
+NOT_RUN = outcome(4, {UNIT: "", TRACE: "", BEHAVIOR: ""}, run=False, operator="bound")
+DRAWN = Drawn(
+    framework="sb3",
+    versions={"stable-baselines3": "9.9.9"},
+    of=40,
+    draw=0,
+    faults=(SEEN, BY_TEST, UNSEEN, NOT_RUN),
+    date="2026-11-24",
+)
+
+
+def explain(monkeypatch, *rows):
+    """Let these faults of one framework be explained so."""
+    known = {
+        ("sb3", fault.name): Explained(framework="sb3", fault=fault.name, kind=kind, why=why)
+        for fault, kind, why in rows
+    }
+    monkeypatch.setattr(generated_faults, "explained", lambda: known)
+    return known
+
+
+def test_only_what_is_explained_as_no_fault_is_left_out(monkeypatch):
+    """A gap counts as a miss, as does what nobody has looked at; an equivalent one does not."""
+    explain(monkeypatch)
+    assert tier_power.shares(DRAWN) == (2, 4)
+    explain(monkeypatch, (UNSEEN, EQUIVALENT, "x is 0"), (NOT_RUN, GAP, "no test has two rows"))
+    assert tier_power.shares(DRAWN) == (2, 3)
+    # what a tier has seen was no equivalent one, whatever somebody wrote
+    explain(monkeypatch, (SEEN, EQUIVALENT, "wrong"))
+    assert tier_power.shares(DRAWN) == (2, 4)
+    assert not tier_power.enough([DRAWN])
+    assert tier_power.enough([replace(DRAWN, faults=(SEEN, BY_TEST))])
+
+
+def test_the_page_names_what_nothing_sees(monkeypatch, snapshot):
+    """Shares by tier and by operator, and each miss with its explanation."""
+    known = explain(monkeypatch, (UNSEEN, EQUIVALENT, "x is 0"))
+    snapshot("one-draw.md", power_page.page([DRAWN], known))
+
+
+def test_several_draws_are_counted_together(monkeypatch, snapshot):
+    """Beside each of them; one alone has no sum."""
+    again = replace(DRAWN, draw=1, faults=(SEEN, UNSEEN))
+    known = explain(monkeypatch, (UNSEEN, EQUIVALENT, "x is 0"))
+    snapshot("two-draws.md", power_page.page([DRAWN, again], known))
+
+
+def no_number(number):
+    """No fault is seen."""
+    return ""
+
+
+def answering(monkeypatch, folder, found):
+    """Let tiers answer ``found[tier](number)``; what they are asked, in order."""
+    requested = []
+
+    def query(tier):
+        def answered(adapter, faults, workers, say):
+            requested.append((tier, len(faults)))
+            return [(number, found[tier](number), True) for number in faults]
+
+        return answered
+
+    monkeypatch.setattr(generated_faults, "_folder", lambda: folder)
+    monkeypatch.setattr(
+        generated_faults, "scope", lambda name: ("stable_baselines3/common/noise.py",)
+    )
+    for tier, name in (
+        (UNIT, "_unit"), (TRACE, "_traced"), (CALLS, "_called"), (BEHAVIOR, "_behaving"),
+    ):  # fmt: skip
+        monkeypatch.setattr(tier_power, name, query(tier))
+    return requested
+
+
+def test_what_other_tests_said_is_asked_again(monkeypatch, tmp_path):
+    """Kept answers hold for the tests that gave them; another test may see what none has seen."""
+    adapter = frameworks.get("sb3")
+    requested = answering(
+        monkeypatch,
+        tmp_path,
+        {UNIT: no_number, TRACE: no_number, CALLS: no_number, BEHAVIOR: lambda number: "a test"},
+    )
+
+    def judge():
+        requested.clear()
+        tier_power.judge(adapter, 3, 0, 1, lambda message: None)
+        return list(requested)
+
+    every = [(tier, 3) for tier in TIERS]
+    assert judge() == every
+    assert judge() == [(tier, 0) for tier in TIERS]
+    monkeypatch.setattr(state, "tests_digest", lambda: "other tests")
+    assert judge() == every
+    assert [(each.draw, each.tests) for each in generated_faults.kept()] == [(0, "other tests")]
+
+
+def test_what_no_tier_saw_is_asked_again_of_later_tests(monkeypatch, tmp_path):
+    """What counts alone, of every draw; the answers of its day stay, and their share."""
+    adapter = frameworks.get("sb3")
+    first = {tier: lambda number: "a detail" * (number == 0) for tier in TIERS}
+    requested = answering(monkeypatch, tmp_path, first)
+    explain(monkeypatch)
+    drawn = tier_power.judge(adapter, 4, 0, 1, lambda message: None)
+    unseen = [fault for fault in drawn.faults if not fault.detected_by]
+    assert len(unseen) == 3
+    explain(monkeypatch, (unseen[0], EQUIVALENT, "x is 0"))
+    assert tier_power.shares(drawn) == (1, 3)
+    requested = answering(
+        monkeypatch, tmp_path, {**first, TRACE: lambda number: "a training" * (number == 1)}
+    )
+    (again,) = tier_power.probe_again(adapter, 1, lambda message: None)
+    assert requested == [(UNIT, 2), (TRACE, 2), (CALLS, 0), (BEHAVIOR, 0)]
+    assert [fault.said for fault in again.faults] == [fault.said for fault in drawn.faults]
+    assert generated_faults.kept() == [again]
+    # the first of the two was seen by probes as number 0, the second by traces as number 1
+    assert [fault.detected_later_by for fault in again.faults if fault.again] == [UNIT, TRACE]
+    assert tier_power.shares(again) == (3, 3)
+    page = power_page.page([again], generated_faults.explained())
+    assert "| 1 of 3 (33%) | 3 of 3 (100%) |" in page
+    assert f"Detected on {again.asked_again} by {TRACE}." in page
+
+
+def test_nothing_can_be_asked_again_before_it_was_drawn(monkeypatch, tmp_path):
+    """One sentence that says what to run first."""
+    monkeypatch.setattr(generated_faults, "_folder", lambda: tmp_path)
+    with pytest.raises(UserError, match=r"^no faults were drawn from sb3 .* yet; run rlregress"):
+        tier_power.probe_again(frameworks.get("sb3"), 1, lambda message: None)
+
+
+def test_the_table_of_the_documentation_has_the_last_draw_of_each_framework():
+    """docs/power.md has rows that the command prints, of every framework from which was drawn."""
+    text = (suite.root() / "docs" / "power.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if re.match(r"\| \w+ [\d.]+ \| \d+ \|", line)]
+    printed = power_page.page(KEPT, generated_faults.explained()).splitlines()
+    last = {
+        name: max(of.draw for of in KEPT if of.framework == name)
+        for name in {of.framework for of in KEPT}
+    }
+    assert [row for row in rows if row not in printed] == []
+    assert {(row.split()[1], int(row.split()[4])) for row in rows} == set(last.items())
+
+
+def test_explanations_are_of_kept_faults_that_nothing_sees():
+    """None is left of a fault that is seen, or that was never drawn."""
+    unseen = {
+        (of.framework, fault.name) for of in KEPT for fault in of.faults if not fault.detected_by
+    }
+    assert set(generated_faults.explained()) <= unseen

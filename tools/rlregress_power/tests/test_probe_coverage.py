@@ -1,0 +1,59 @@
+"""Which probes a seeded fault can move: those that reach its statement, or all of them."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from rlregress_power import probe_coverage
+
+TEXT = textwrap.dedent(
+    """\
+    LIMIT = 3
+
+    class Agent:
+        kind = "a"
+
+        def act(self, x, scale=2):
+            if x:
+                y = (
+                    x * scale
+                )
+                return y
+            return 0
+    """
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        (1, None),  # a constant of the module
+        (4, None),  # an attribute of a class
+        (6, None),  # the default of an argument
+        (9, range(8, 11)),  # a statement of several lines
+        (12, range(12, 13)),
+    ],
+)
+def test_statement_of_a_line(line, found):
+    """Only what stands in the body of a function runs when the function does."""
+    assert probe_coverage.statement(TEXT, line) == found
+
+
+def test_cells_are_those_that_reach_the_statement(tmp_path):
+    """A probe that does not run the changed statement runs the same code as before."""
+    path = tmp_path / "agent.py"
+    path.write_text(TEXT)
+    executed = {
+        str(path.resolve()): {
+            ("one", "library"): frozenset({7, 8, 11}),
+            ("other", "library"): frozenset({7, 12}),
+        }
+    }
+    assert probe_coverage.probes_at(executed, path, 9) == {("one", "library")}
+    assert probe_coverage.probes_at(executed, path, 12) == {("other", "library")}
+    assert probe_coverage.probes_at(executed, path, 1) is None
+    assert probe_coverage.probes_at(executed, path, 1, script=True) == set(), "no probe reaches it"
+    assert probe_coverage.probes_at({}, path, 9) == set()
+    assert probe_coverage.probes_at({}, path, 9, script=True) is None

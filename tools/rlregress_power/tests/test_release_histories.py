@@ -1,0 +1,337 @@
+"""What the gate says of real histories: what becomes of a known change, and what is kept."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rlregress import suite
+from rlregress.errors import UserError
+from rlregress.model.differences import NEVER, NEW_FAILS, NOT_COMPARED, OLD_FAILED, ONE_WAY
+from rlregress.upgrade.known_changes import Change, ReleasePair
+from rlregress_power import release_histories
+from rlregress_power.judged_releases import (
+    CAUSE,
+    FLAGGED,
+    MISSED,
+    NOT_JUDGED,
+    UNREACHED,
+    JudgedChange,
+    JudgedPair,
+)
+
+FILE = "package/sac.py"
+TRAIN, OTHER = f"{FILE} SAC.train", f"{FILE} SAC.other"
+
+
+def change(**given):
+    """A change of SAC's training."""
+    fields = {
+        "id": "x", "release": "2", "before": "1", "algorithms": ("sac",), "what": "w",
+        "kind": "fix", "scope": "in", "source": "s", "functions": (TRAIN,), **given,
+    }  # fmt: skip
+    return Change(**fields)
+
+
+def report(verdict="changed", details=(), defaults=(), traces=None, entries=()):
+    """A report of one framework."""
+    of = {
+        "details": list(details),
+        "defaults": list(defaults),
+        "traces": traces or {},
+    }
+    frameworks = {"x": of}
+    return {
+        "verdict": verdict, "headline": verdict, "frameworks": frameworks, "entries": list(entries)
+    }  # fmt: skip
+
+
+def detail(id="sac.scale", *functions):
+    """A detail that is not the same."""
+    return {"id": id, "a": "half", "b": "none", "functions": list(functions)}
+
+
+def default(owner="sac [library]", name="batch"):
+    """A default that is another one."""
+    return {"owner": owner, "name": name, "a": "100", "b": "256"}
+
+
+def trained(name="sac", verdict="diverged", **cause):
+    """A training on both sides, and what makes it part."""
+    return {name: {"verdict": verdict, "cause": cause or None}}
+
+
+def entry(state, name="SAC.train"):
+    """A function that differs, in a state."""
+    return {"name": f"{FILE} {name}", "state": state}
+
+
+def seen(data, of=None):
+    """What became of one change."""
+    of = of or change()
+    (only,) = release_histories.judged(ReleasePair("1", "2", (of,)), data, 1.0).changes
+    assert only.id == of.id
+    return only.outcome, only.by
+
+
+NAMED = {
+    "by its detail": (
+        report(details=[detail()]), change(details=("sac.scale",)), "sac.scale: half -> none"),
+    "by a detail whose probe enters its function and no other that differs": (
+        report(details=[detail("y", TRAIN)]), change(), "y: half -> none"),
+    "by a training, though a detail differs beside it": (
+        report(details=[detail("y", TRAIN)], traces=trained(alone=TRAIN)), change(),
+        f"sac: {TRAIN}"),
+    "by its default": (
+        report(defaults=[default()]), change(defaults=("sac batch",)),
+        "sac [library] batch: 100 -> 256"),
+    "by a default of a class": (
+        report(defaults=[default("package.sac.SACConfig")]), change(defaults=("sac batch",)),
+        "package.sac.SACConfig batch: 100 -> 256"),
+    "by a parameter of a class whose constructor it names": (
+        report(defaults=[default("package.sac.SAC", "x")]),
+        change(functions=(TRAIN, f"{FILE} SAC.__init__")), "package.sac.SAC x: 100 -> 256"),
+    "by a parameter of a function that it names": (
+        report(defaults=[default("package.train", "x")]),
+        change(functions=("package/__init__.py train",)), "package.train x: 100 -> 256"),
+    "by the only function that moves a training": (
+        report(traces=trained("td3 gsde", alone=TRAIN)), change(), f"td3 gsde: {TRAIN}"),
+    "by a function that is defined within it": (
+        report(traces=trained(alone=f"{TRAIN}.halved")), change(), f"sac: {TRAIN}.halved"),
+    "by one of several that move it": (
+        report(traces=trained(alone=None, moving=[OTHER, TRAIN])), change(), f"sac: {TRAIN}"),
+    "by the function where the traces part": (
+        report(traces=trained(alone=None, place=[TRAIN], still=[OTHER])), change(),
+        f"sac: {TRAIN}"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", NAMED)
+def test_a_change_that_is_named_is_flagged_with_the_cause(case):
+    """By any of what moves, and it is said by what."""
+    data, of, by = NAMED[case]
+    assert seen(data, of) == (CAUSE, by)
+
+
+NOT_NAMED = {
+    "another detail": (report(details=[detail("y", OTHER)]), change(details=("sac.scale",))),
+    "another default": (
+        report(defaults=[default(name="rate")]), change(defaults=("sac batch",))),
+    "a default of another algorithm": (
+        report(defaults=[default("td3 [library]")]), change(defaults=("sac batch",))),
+    "a default of another function": (
+        report(defaults=[default("package.sac.SAC.learn", "x")]), change()),
+    "a default of another file": (
+        report(defaults=[default("package.td3.SAC.train", "x")]), change()),
+    "another function": (report(traces=trained(verdict="equal", alone=OTHER)), change()),
+    "a function whose name begins alike": (
+        report(traces=trained(verdict="equal", alone=f"{TRAIN}er")), change()),
+    "a function that was shown to do nothing": (
+        report(traces=trained(verdict="equal", place=[TRAIN], still=[TRAIN])), change()),
+    "no cause": (report(traces=trained(verdict="equal")), change()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", NOT_NAMED)
+def test_what_else_moves_does_not_name_a_change(case):
+    """It is missed where nothing of it moves."""
+    data, of = NOT_NAMED[case]
+    assert seen(data, of) == (MISSED, "")
+
+
+@pytest.mark.parametrize(
+    ("data", "algorithms", "outcome"),
+    [
+        (report(traces=trained()), ("sac",), FLAGGED),
+        (report(traces=trained("sac gsde")), ("td3", "sac"), FLAGGED),
+        (report(traces=trained("td3")), ("all",), FLAGGED),
+        (report("regressed", traces=trained()), ("sac",), FLAGGED),
+        (report(details=[detail("y", OTHER, TRAIN)]), ("sac",), FLAGGED),
+        (report(traces=trained(place=[TRAIN], still=[TRAIN])), ("sac",), FLAGGED),
+        (report(traces=trained("td3")), ("sac",), MISSED),
+        (report(traces=trained(verdict="equal")), ("sac",), MISSED),
+        (report("unchanged", traces=trained()), ("sac",), MISSED),
+        (report("holds", traces=trained()), ("sac",), MISSED),
+    ],
+)
+def test_a_training_that_parts_flags_a_change_without_its_cause(data, algorithms, outcome):
+    """Only one of its algorithms does, where the verdict is that something changed."""
+    assert seen(data, change(algorithms=algorithms)) == (outcome, "")
+
+
+@pytest.mark.parametrize(
+    ("row", "outcome"),
+    [
+        (entry(NEVER), (UNREACHED, TRAIN)),
+        (entry(NOT_COMPARED), (UNREACHED, TRAIN)),
+        (entry(ONE_WAY), (MISSED, "")),
+        (entry(NEVER, "SAC.other"), (MISSED, "")),
+    ],
+)
+def test_a_change_that_nothing_reaches_is_named_as_such(row, outcome):
+    """Only if it is among the functions that an acquittal does not cover."""
+    assert seen(report("partly checked", entries=[row])) == outcome
+
+
+@pytest.mark.parametrize("state", [NEW_FAILS, OLD_FAILED])
+def test_a_change_that_ends_or_repairs_a_training_is_flagged_with_its_cause(state):
+    """The report names the function, and the training that one of the two cannot do."""
+    assert seen(report("repaired", entries=[entry(state)])) == (CAUSE, f"{state}: {TRAIN}")
+    assert seen(report("repaired", entries=[entry(state, OTHER)])) == (MISSED, "")
+
+
+def test_what_names_a_change_goes_before_what_does_not_reach_it():
+    """The surest of what is said of a change counts."""
+    rows = [entry(NEVER)]
+    assert seen(report(traces=trained(), entries=rows)) == (FLAGGED, "")
+    assert seen(report(traces=trained(alone=TRAIN), entries=rows))[0] == CAUSE
+
+
+def test_where_there_is_no_verdict_nothing_is_missed():
+    """A pair that could not be judged is not judged, not acquitted."""
+    assert seen(report("could not judge")) == (NOT_JUDGED, "")
+    assert seen({"verdict": "unchanged", "headline": "no framework"}) == (NOT_JUDGED, "")
+
+
+def test_changes_out_of_scope_are_not_counted():
+    """A pair with no others is healthy; a red verdict on it is a false alarm."""
+    out = change(id="out", scope="out", why_out="a message")
+    healthy = release_histories.judged(ReleasePair("1", "2", (out,)), report(), 1.26)
+    assert (healthy.changes, healthy.healthy, healthy.red) == ((), True, True)
+    assert (healthy.before, healthy.release, healthy.seconds) == ("1", "2", 1.3)
+    sick = release_histories.judged(
+        ReleasePair("1", "2", (out, change())), report("unchanged"), 1.0
+    )
+    assert ([row.id for row in sick.changes], sick.healthy, sick.red) == (["x"], False, False)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "red"),
+    [
+        ("unchanged", False), ("unchanged as far as asked", False), ("holds", False),
+        ("improved", False), ("could not judge", False), ("changed", True), ("regressed", True),
+        ("inconclusive", True), ("changed as documented", False),
+    ],
+)  # fmt: skip
+def test_verdicts_that_say_that_something_changed_are_red(verdict, red):
+    """No others are."""
+    assert (
+        JudgedPair(
+            before="1", release="2", verdict=verdict, headline=verdict, seconds=1.0, changes=()
+        ).red
+        is red
+    )
+
+
+HISTORY = """\
+releases = ["1.0", "1.1", "1.2", "1.3"]
+
+[[change]]
+id = "x-1.1-halved"
+release = "1.1"
+before = "1.0"
+algorithms = ["sac"]
+what = "The loss is halved"
+kind = "fix"
+scope = "in"
+source = "changelog 1.1"
+functions = ["package/sac.py SAC.train"]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder of histories with one of four releases."""
+    made = tmp_path / "histories"
+    made.mkdir()
+    (made / "x.toml").write_text(HISTORY)
+    monkeypatch.setattr(suite, "baselines", lambda: tmp_path)
+    return made
+
+
+class Judge:
+    """Judges every pair alike, and notes which."""
+
+    def __init__(self, data):
+        self._data = data
+        self.asked = []
+
+    def __call__(self, pair):
+        """The report, or an error."""
+        self.asked.append(pair.release)
+        if isinstance(self._data, Exception):
+            raise self._data
+        return self._data
+
+
+def test_results_are_kept_and_read_again(folder):
+    """After each pair, the newest first; in the file the oldest is first."""
+    assert release_histories.load("x") == ()
+    judge = Judge(report(traces=trained(alone=TRAIN)))
+    running = release_histories.run("x", judge)
+    first = next(running)
+    assert first.release == "1.3"
+    assert release_histories.load("x") == (first,)
+    rest = list(running)
+    assert judge.asked == ["1.3", "1.2", "1.1"]
+    assert release_histories.load("x") == (rest[1], rest[0], first)
+    assert rest[1].changes == (JudgedChange(id="x-1.1-halved", outcome=CAUSE, by=f"sac: {TRAIN}"),)
+
+
+def test_what_has_a_result_is_not_judged_again(folder):
+    """Unless it is asked for by name, and then alone."""
+    list(release_histories.run("x", Judge(report("unchanged")), only=["1.2"]))
+    again = Judge(report())
+    assert [row.release for row in release_histories.run("x", again)] == ["1.3", "1.1"]
+    assert [row.verdict for row in release_histories.load("x")] == [
+        "changed",
+        "unchanged",
+        "changed",
+    ]
+    named = Judge(report("holds"))
+    list(release_histories.run("x", named, only=["1.2"]))
+    assert named.asked == ["1.2"]
+    assert [row.verdict for row in release_histories.load("x")] == ["changed", "holds", "changed"]
+
+
+def test_a_pair_that_cannot_be_judged_does_not_end_the_others(folder):
+    """What hindered it is kept as its headline."""
+    found = list(release_histories.run("x", Judge(UserError("no such wheel"))))
+    assert [row.verdict for row in found] == ["could not judge"] * 3
+    assert found[0].headline == "could not judge: no such wheel"
+    assert [row.outcome for row in found[2].changes] == [NOT_JUDGED]
+
+
+def test_what_scenarios_alone_name_is_added(folder):
+    """A cause that was not named before; the verdict of the whole gate stays."""
+    (whole,) = release_histories.run("x", Judge(report(traces=trained())), only=["1.1"])
+    assert whole.changes == (JudgedChange(id="x-1.1-halved", outcome=FLAGGED),)
+    blind = Judge(report("unchanged"))
+    assert list(release_histories.run("x", blind, only=["1.1"], further=True)) == [whole]
+    named = report("regressed", traces=trained("sac gsde", alone=TRAIN))
+    (added,) = release_histories.run("x", Judge(named), only=["1.1"], further=True)
+    later = JudgedChange(id="x-1.1-halved", outcome=CAUSE, by=f"sac gsde: {TRAIN}", later=True)
+    assert added == replace(whole, changes=(later,))
+    other = report(traces=trained("sac n-step", alone=TRAIN))
+    assert list(release_histories.run("x", Judge(other), only=["1.1"], further=True)) == [added]
+    assert release_histories.load("x") == (added,)
+    list(release_histories.run("x", Judge(report()), only=["1.2"]))
+    assert release_histories.path_of("x").read_text().count('"later"') == 1
+
+
+def test_scenarios_alone_judge_no_pair(folder):
+    """They add to the verdict of a whole gate, and need one."""
+    judge = Judge(report())
+    with pytest.raises(UserError, match="x 1.1 -> 1.2 has no result to add to"):
+        list(release_histories.run("x", judge, only=["1.2"], further=True))
+    assert judge.asked == []
+
+
+@pytest.mark.parametrize("release", ["1.4", "1.0", ""])
+def test_a_release_that_is_not_published_is_one_sentence(folder, release):
+    """Nor is one without any before it; nothing is judged."""
+    judge = Judge(report())
+    with pytest.raises(UserError, match=f"'{release}' is no release of x.*known: 1.1, 1.2, 1.3"):
+        list(release_histories.run("x", judge, only=["1.1", release]))
+    assert judge.asked == []

@@ -1,0 +1,112 @@
+"""Faults that change what is learnt or what it costs fit the code; what the gate says is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rlregress import frameworks
+from rlregress.faults import fault_tables
+from rlregress.faults.injection import fault_line
+from rlregress.model.fault_results import RETURNS, THROUGHPUT, Fault, FaultResult
+from rlregress.verdicts.looks import SEQUENTIAL
+from rlregress_power import faults_text, return_gates
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        fault
+        for name in (RETURNS, THROUGHPUT)
+        for fault in fault_tables.load(name, frameworks.names())
+    ],
+    ids=lambda fault: fault.name,
+)
+def test_a_fault_changes_a_line_of_the_installed_code(fault):
+    """Its fragment stands in the framework's file, in the place that it names."""
+    adapter = frameworks.get(fault.framework)
+    if adapter not in frameworks.installed():
+        pytest.skip(f"{fault.framework} is not installed")
+    place = fault_line(fault)
+    if place is None and not adapter.modules:
+        pytest.skip("the copy of the scripts that is here is another one")
+    assert place is not None
+    assert fault.old.splitlines()[0] in place[0].read_text("utf-8").splitlines()[place[1] - 1]
+
+
+def test_every_framework_and_algorithm_has_a_fault():
+    """What is judged by returns has at least one fault that its returns should show."""
+    faults = fault_tables.load(RETURNS, frameworks.names())
+    pairs = {(fault.framework, fault.algorithm) for fault in faults}
+    assert pairs == {(f, a) for f in ("sb3", "torchrl", "cleanrl") for a in ("ppo", "sac", "td3")}
+
+
+def test_gates_on_unchanged_code_have_seeds_of_their_own(monkeypatch):
+    """No run of one gate is a run of another, so that their false alarms are independent."""
+    requested = []
+
+    def alone(python, options, environment):
+        requested.append(options.first_seed)
+        return "nothing is trained here"
+
+    monkeypatch.setattr(return_gates.gate_run, "returns_alone", alone)
+    faults = fault_tables.chosen(RETURNS, ["sb3"], [], ["ppo"])
+    judged = list(return_gates.judge(faults, 1, print, gates=3))
+    assert requested == [1000, 1000 + SEQUENTIAL.most, 1000 + 2 * SEQUENTIAL.most]
+    assert [gate_result.trouble for gate_result in judged] == ["nothing is trained here"] * 3
+    assert not any(gate_result.regressed or gate_result.detected for gate_result in judged)
+
+
+@pytest.mark.nightly
+def test_a_fault_that_no_training_enters_is_not_judged(monkeypatch):
+    """A change of a branch that is not taken: it is said, and no run is judged; a real one is."""
+    options = return_gates._options
+
+    def short(*given):
+        return replace(options(*given), budget="smoke", environments="Pendulum-v1", cells="default")
+
+    monkeypatch.setattr(return_gates, "_options", short)
+    file, branch = "stable_baselines3/td3/td3.py", "if self._n_updates % self.policy_delay == 0:"
+    new = f"{branch}\n                pass"
+    never = Fault(framework="sb3", algorithm="td3", name="never", file=file, old=branch, new=new)
+    always = replace(never, name="always", new="if True:")
+    unseen, found = return_gates.judge([never, always], 1, print)
+    assert "the run of the first seed of every cell is the same" in unseen.trouble
+    assert unseen.runs == 0
+    assert "the same" not in found.trouble
+    assert found.runs > 0, found
+
+
+def test_what_a_gate_said_is_told_with_its_cost():
+    """The verdict of each cell, runs and minutes; a gate that could not judge is told apart."""
+    cell = {
+        "verdict": "regressed", "stored_mean": 200.0, "new_mean": 100.0, "scale": 200.0,
+        "interval": [-110.0, -90.0], "effect_fraction": -0.5, "stored_seeds": 10, "new_seeds": 5,
+        "failed": 0, "look": 1, "looks": [5, 10, 20], "adjusted_drop": 0.001,
+        "adjusted_gain": 1.0, "alpha": 0.05, "visible_fraction": 0.2,
+    }  # fmt: skip
+    found = FaultResult(
+        fault=Fault(framework="a", algorithm="ppo", name="no_entropy"),
+        verdicts={"a-ppo-X": cell},
+        runs=15,
+        cpu_minutes=6.25,
+    )
+    missed = FaultResult(
+        fault=Fault(framework="a", algorithm="ppo", name="tiny"),
+        verdicts={"a-ppo-X": {**cell, "verdict": "holds"}},
+        runs=20,
+        cpu_minutes=8.0,
+    )
+    gone = Fault(framework="a", algorithm="sac", name="gone")
+    broken = FaultResult(fault=gone, trouble="there is no a/sac.py")
+    first, *rest = faults_text.lines(RETURNS, found)
+    assert " ".join(first.split()) == "regressed a ppo no_entropy: 15 runs, 6.2 CPU minutes"
+    assert "a-ppo-X: 200 -> 100 (-50%" in rest[0]
+    assert faults_text.lines(RETURNS, missed)[0].startswith("not regressed")
+    assert faults_text.lines(RETURNS, broken) == [
+        "COULD NOT JUDGE a sac gone: there is no a/sac.py"
+    ]
+    assert faults_text.summary(RETURNS, [found, missed, broken]) == (
+        "1 of 3 checks ended in regressed, 14 CPU minutes in all; 1 could not judge"
+    )

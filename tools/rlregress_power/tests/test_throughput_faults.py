@@ -1,0 +1,93 @@
+"""Faults that cost time or memory: they are measured, and what is said of them is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rlregress import frameworks
+from rlregress.faults import fault_tables
+from rlregress.gate import stored_throughput
+from rlregress.model.fault_results import THROUGHPUT
+from rlregress.training.throughput_measurement import Measurement
+from rlregress_power import faults_text
+from rlregress_power.instruments import INSTRUMENTS
+
+SOUND = [Measurement(0.5 + number / 1000, 400.0, 60.0, 250.0, 400.0) for number in range(10)]
+
+
+def seed(*faults):
+    """The results of faults."""
+    return list(INSTRUMENTS[THROUGHPUT].run(faults, 1, print))
+
+
+@pytest.fixture
+def fault():
+    """A fault of a framework that is installed and that can be changed."""
+    installed = {adapter.name for adapter in frameworks.installed() if adapter.modules}
+    return fault_tables.load(THROUGHPUT, sorted(installed))[0]
+
+
+@pytest.fixture
+def measured(monkeypatch, fault):
+    """Store ten processes; of each new one the quantity of the fault is a fifth or more worse."""
+    here = stored_throughput.here(fault.framework, fault.algorithm)
+    known = replace(here, process=tuple(SOUND))
+    monkeypatch.setattr(stored_throughput, "load", lambda framework: {fault.algorithm: known})
+    requested = []
+
+    def measure(framework, algorithm, seed, environment):
+        requested.append(environment)
+        sound = SOUND[seed % 10]
+        return replace(sound, **{attribute: getattr(sound, attribute) * factor})
+
+    attribute, factor = stored_throughput.QUANTITIES[fault.turns[0]], 0.8
+    if fault.turns == ("peak memory",):
+        factor = 1.25
+    monkeypatch.setattr(stored_throughput.throughput_measurement, "measure", measure)
+    return requested
+
+
+def test_what_a_fault_slows_down_is_seen(fault, measured):
+    """Every process is one of the copy with the fault, and the quantity that it is about falls."""
+    (judged,) = seed(fault)
+    assert judged.detected, judged
+    assert all("rlregress-fault-" in environment["PYTHONPATH"] for environment in measured)
+    assert len(measured) == stored_throughput.throughput_measurement.processes()
+    first, *lines = faults_text.lines(THROUGHPUT, judged)
+    assert first.startswith("detected ")
+    assert any("regressed" in line for line in lines)
+    assert faults_text.summary(THROUGHPUT, [judged]).startswith("1 of 1")
+
+
+def test_a_fault_that_slows_nothing_down_is_not_seen(fault, measured, monkeypatch):
+    """What is as it was is no evidence of a fault, whatever another quantity does."""
+    other = next(name for name in stored_throughput.QUANTITIES if name not in fault.turns)
+    (judged,) = seed(replace(fault, turns=(other,)))
+    assert not judged.detected
+    assert faults_text.lines(THROUGHPUT, judged)[0].startswith("NOT DETECTED")
+
+
+def test_a_fault_that_cannot_be_measured_is_said(fault, measured):
+    """Of another version of the code, or without stored processes; the next one is judged."""
+    elsewhere = replace(fault, old="no such line")
+    unfit, found = seed(elsewhere, fault)
+    assert "does not fit this version" in unfit.trouble
+    assert faults_text.lines(THROUGHPUT, unfit)[0].startswith("COULD NOT JUDGE")
+    assert found.detected
+
+
+def test_a_fault_without_stored_processes_says_how_to_measure_them(fault, monkeypatch):
+    """It is no fault that was not seen."""
+    monkeypatch.setattr(stored_throughput, "load", lambda framework: {})
+    (judged,) = seed(fault)
+    assert "measure it with: rlregress baseline throughput --framework" in judged.trouble
+    assert not judged.detected
+
+
+def test_faults_are_measured_one_after_another(command):
+    """More workers than one are refused: each would slow the others down."""
+    code, _, error = command("selftest", "faults", "--throughput", "--workers", "2")
+    assert (code, len(error.strip().splitlines())) == (2, 1)
+    assert "expected 1 with --throughput" in error

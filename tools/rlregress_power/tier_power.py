@@ -1,0 +1,300 @@
+"""The power of the suite: which tier sees faults that operators generated from a framework's code?
+
+Four tiers are asked. The probes of all details that reach the line of a fault (``tests_unit``
+asserts their answers); traces of the trainings that run it; of what neither sees, direct calls of
+its function; and of the rest the files of ``tests_behavior`` that run it. Returns are not checked.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from rlregress import progress, suite
+from rlregress.errors import UserError
+from rlregress.faults import injection
+from rlregress.frameworks.base import Adapter
+from rlregress.inside import process_tree
+from rlregress.model.fault_results import (
+    BEHAVIOR,
+    CALLS,
+    TRACE,
+    UNIT,
+    Drawn,
+    Fault,
+    Mutant,
+    Outcome,
+)
+from rlregress.training import worker_launch
+from rlregress.upgrade import mutation_test, state
+from rlregress.upgrade.cached_folders import Say
+from rlregress_power import behavior_coverage, generated_faults, instruments, probe_server
+
+#: seconds after which the behaviour tests of a fault are ended.
+PATIENCE = 900
+
+#: share of the faults that have to be seen.
+SHARE = 0.95
+
+
+def judge(adapter: Adapter, count: int, draw: int, workers: int, say: Say) -> Drawn:
+    """Draw faults and ask the tiers; what the same tests said of the same faults before is kept.
+
+    Args:
+        count: how many.
+        draw: seed of the lot.
+        workers: processes at once.
+        say: is told how far it is.
+
+    Raises:
+        UserError: no files of the framework are named, or its faults cannot be seeded.
+    """
+    suite.checkout("judging generated faults")
+    if not adapter.modules:
+        raise UserError(
+            f"{adapter.full_name} is made of scripts, whose statements stand in no function; "
+            "generated faults are put into functions"
+        )
+    faults, of = generated_faults.drawn(adapter, count, draw)
+    kept, tests = generated_faults.load(adapter.name, draw), state.tests_digest()
+    by_tier = {}
+    if kept is not None and (dict(kept.versions), kept.tests) == (adapter.versions(), tests):
+        by_tier = {fault.name: fault for fault in kept.faults}
+    outcomes = {
+        n: by_tier.get(new.name, new) for n, new in enumerate(map(generated_faults.outcome, faults))
+    }
+
+    def keep() -> Drawn:
+        results = Drawn(
+            framework=adapter.name,
+            versions=dict(adapter.versions()),
+            of=of,
+            draw=draw,
+            faults=tuple(outcomes[n] for n in sorted(outcomes)),
+            date=datetime.date.today().isoformat(),
+            tests=tests,
+        )
+        generated_faults.keep(results)
+        return results
+
+    for tier in _run_tier(adapter, faults, outcomes, workers, say):
+        results = keep()
+        if tier != BEHAVIOR:
+            say(_so_far(results.faults, tier))
+    return keep()
+
+
+def probe_again(adapter: Adapter, workers: int, say: Say) -> list[Drawn]:
+    """Ask the tests of today about faults that none had seen when they were drawn.
+
+    Those that are explained as no fault, or as none of this suite's, are left out.
+
+    Raises:
+        UserError: nothing was drawn from the installed version.
+    """
+    suite.checkout("judging generated faults")
+    version = dict(adapter.versions())
+    draws = [of for of in generated_faults.kept() if of.framework == adapter.name]
+    draws = [of for of in draws if dict(of.versions) == version]
+    if not draws:
+        raise UserError(
+            f"no faults were drawn from {adapter.full_name} {adapter.version()} yet; run "
+            f"rlregress selftest faults --tiers --framework {adapter.full_name} first"
+        )
+    known = generated_faults.explained()
+    faults: dict[str, Mutant] = {}
+    for of in draws:
+        missed = {miss.name for miss in generated_faults.misses(of, known)}
+        for fault in generated_faults.drawn(adapter, len(of.faults), of.draw)[0]:
+            name = generated_faults.outcome(fault).name
+            if name in missed:
+                faults[name] = fault
+    outcomes = dict(enumerate(map(generated_faults.outcome, faults.values())))
+    for tier in _run_tier(adapter, list(faults.values()), outcomes, workers, say):
+        if tier != BEHAVIOR:
+            say(_so_far(tuple(outcomes.values()), tier))
+    results = {outcome.name: outcome.said for outcome in outcomes.values()}
+    today = datetime.date.today().isoformat()
+    again = []
+    for of in draws:
+        answered = tuple(replace(drawn, again=results.get(drawn.name, {})) for drawn in of.faults)
+        again.append(replace(of, faults=answered, asked_again=today))
+        generated_faults.keep(again[-1])
+    return again
+
+
+def _run_tier(
+    adapter: Adapter,
+    faults: Sequence[Mutant],
+    outcomes: dict[int, Outcome],
+    workers: int,
+    say: Say,
+) -> Iterator[str]:
+    """Put the answers of each tier into ``outcomes``, by number; yields after some of a tier."""
+    sound = {
+        fault.file: path.read_text(encoding="utf-8")
+        for fault in faults
+        if (path := adapter.locate(fault.file)) is not None
+    }
+    seeds = {
+        n: generated_faults.as_fault(fault, adapter.name, sound[fault.file], str(n))
+        for n, fault in enumerate(faults)
+    }
+
+    mutants = dict(enumerate(faults))
+    tiers: list[tuple[str, Callable[..., Iterable[_Answer]], Mapping[int, Any]]] = [
+        (UNIT, _unit, seeds), (TRACE, _traced, mutants), (CALLS, _called, mutants),
+        (BEHAVIOR, _behaving, seeds),
+    ]  # fmt: skip
+    for tier, query, of in tiers:
+        left = {
+            n: of[n]
+            for n, outcome in outcomes.items()
+            if tier not in outcome.said and (tier in (UNIT, TRACE) or not outcome.detected_by)
+        }
+        for number, answer, run in query(adapter, left, workers, say):
+            outcomes[number] = outcomes[number].with_(tier, answer, run)
+            if tier == BEHAVIOR:  # takes longest
+                yield tier
+        if tier != BEHAVIOR:
+            yield tier
+
+
+def _so_far(outcomes: Sequence[Outcome], tier: str) -> str:
+    tried = [outcome for outcome in outcomes if tier in outcome.said]
+    return f"{tier}: {sum(bool(fault.said[tier]) for fault in tried)} of {len(tried)} seen"
+
+
+#: number of a fault, what detected it or "", and whether its line was executed.
+_Answer = tuple[int, str, bool]
+
+
+def _unit(adapter: Adapter, faults: Mapping[int, Fault], workers: int, say: Say) -> list[_Answer]:
+    progress.begin("probing faults", len(faults))
+    answers = []
+    results = probe_server.probe(adapter.name, list(faults.values()), workers) if faults else ()
+    for result in results:
+        last = result.trouble.splitlines()[-1:]
+        detected = ", ".join(sorted(result.by) or last)
+        answers.append((int(result.fault.name), detected, bool(result.executed) or bool(last)))
+        progress.done()
+    return answers
+
+
+def _traced(
+    adapter: Adapter,
+    faults: Mapping[int, Mutant],
+    workers: int,
+    say: Say,
+    by_calls: bool = False,
+) -> list[_Answer]:
+    if not faults:
+        return []
+    every = list(faults.values())
+    seeded = mutation_test.seed_installed(adapter, every, workers, say, by_calls)
+    return [
+        (number, result.called if by_calls else result.detected_by, bool(result.trainings))
+        for number, result in zip(faults, seeded, strict=True)
+        # what cannot be put into a function in memory was not traced
+        if by_calls or not result.misfit
+    ]
+
+
+_called = partial(_traced, by_calls=True)
+
+
+def _behaving(
+    adapter: Adapter, faults: Mapping[int, Fault], workers: int, say: Say
+) -> Iterator[_Answer]:
+    """What the tests of ``tests_behavior`` say, of the files that run a fault's statement."""
+    if not faults:
+        return
+    executed = _executed_lines(adapter)
+    progress.begin("giving faults to tests of behaviour", len(faults))
+    with ThreadPoolExecutor(workers) as pool:
+        jobs = [
+            (number, pool.submit(_red, fault, _files_at(fault, executed)))
+            for number, fault in faults.items()
+        ]
+        for number, job in jobs:
+            answer = job.result()
+            progress.done()
+            yield (number, *answer)
+
+
+_ExecutedLines = Mapping[str, Mapping[str, Sequence[int]]]
+
+
+def _executed_lines(adapter: Adapter) -> _ExecutedLines:
+    """Source file -> file of tests -> lines that it runs."""
+    with TemporaryDirectory(prefix="rlregress-reach-") as folder:
+        output = Path(folder) / "reach.json"
+        ended = process_tree.run(
+            [sys.executable, *instruments.pytest_command(adapter.name, ["tests_behavior"])]
+            + ["-p", behavior_coverage.__name__, "-m", "not nightly"],
+            env={
+                **worker_launch.environment(),
+                behavior_coverage.OUTPUT: str(output),
+                behavior_coverage.FOLDERS: os.pathsep.join(adapter.code_folders()),
+            },
+            cwd=suite.workplace(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        if ended.returncode or not output.is_file():
+            raise UserError(
+                f"the behaviour tests of {adapter.full_name} do not pass without a fault, so they "
+                f"cannot be asked for one: {ended.stdout.strip().splitlines()[-1:]}"
+            )
+        executed: _ExecutedLines = json.loads(output.read_text(encoding="utf-8"))
+    return executed
+
+
+def _files_at(fault: Fault, executed: _ExecutedLines) -> list[str]:
+    place = injection.fault_line(fault)
+    if place is None:
+        return []
+    path, line = place
+    of = executed.get(str(path.resolve()), {})
+    return sorted(f"tests_behavior/{test}" for test, lines in of.items() if line in set(lines))
+
+
+def _red(fault: Fault, files: Sequence[str]) -> tuple[str, bool]:
+    """The first test that fails, and whether any was asked."""
+    if not files:
+        return "", False
+    stop_early = ("-x", "-m", "not nightly")
+    try:
+        entries, _ = instruments.run_tests(fault, files, *stop_early, patience=PATIENCE)
+    except subprocess.TimeoutExpired:
+        return f"not ended after {PATIENCE} s", True
+    if entries is None:
+        return "the tests ended without a result", True
+    failed = [str(entry["test"]) for entry in entries if entry["outcome"] == "failed"]
+    return failed[0] if failed else "", True
+
+
+def shares(results: Drawn) -> tuple[int, int]:
+    """How many faults some tier sees, and of how many: those that are not explained as no fault.
+
+    Seen is also what later tests see.
+    """
+    detected = sum(bool(fault.detected_by) for fault in results.faults)
+    misses = generated_faults.misses(results, generated_faults.explained())
+    return detected + sum(bool(miss.detected_later_by) for miss in misses), detected + len(misses)
+
+
+def enough(results: Sequence[Drawn]) -> bool:
+    """Whether 95 % of all that count are seen."""
+    counts = [shares(result) for result in results]
+    return sum(detected for detected, _ in counts) >= SHARE * max(sum(of for _, of in counts), 1)

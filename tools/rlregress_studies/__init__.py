@@ -1,0 +1,1 @@
+"""Studies with what rlregress records: rank, thesis, determinism, claims."""

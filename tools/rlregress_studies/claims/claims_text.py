@@ -1,0 +1,259 @@
+"""``rlregress study claims`` and its page: what sources say, and what the code does."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from rich.console import Console
+from rich.table import Table
+
+from rlregress.model.detail_answers import Item, variant_words
+from rlregress.reporting import tables
+from rlregress_studies.claims.claim_files import (
+    NOT_CHECKABLE,
+    UNPROBED,
+    VERDICTS,
+    Answers,
+    Framework,
+    Settled,
+)
+
+_VERDICTS = (*VERDICTS, NOT_CHECKABLE, UNPROBED)
+_WIDTH_OF_FILES = 130
+_HEAD = """\
+# What the sources say, and what the code does
+
+Written by `rlregress study claims --write`, from the sentences in `baselines/claims/` and from
+probes of {versions}. Do not edit.
+
+*confirmed*: the code does what the sentence says (in the named scope; if none is named, in any).
+*refuted*: it does something else. *outdated*: it does something else, and another version does, or
+did, what the sentence says. *not checkable*: the reason is given instead of a result.
+*Said of*: the sentence is about something else; it is checked against the framework all the same.
+"""
+
+
+def report(settled: Settled) -> str:
+    """The failure text of a claim whose verdict is not the recorded one.
+
+    First line: ``thesis.box6.sb3: refuted (recorded: confirmed)``. Then the sentence, what was
+    found, and what to record if the change is intended.
+    """
+    claim = settled.claim
+    found = "; ".join(
+        f"{scope}: {_words(answer, claim.detail)}" for scope, answer in settled.found.items()
+    )
+    record = f'verdict = "{settled.verdict}"'
+    before = settled.recorded
+    if claim.verdicts and "" not in claim.verdicts:
+        record = f'"{settled.version}" = "{settled.verdict}" in its table of verdicts'
+    elif before:
+        # one verdict holds for every version: what older ones did stays true of them
+        record = f'verdict = {{ "<first>" = "{before}", "<changed>" = "{settled.verdict}" }}'
+        record += ", with the first version that it holds for and the one that changed"
+    lines = [
+        f"{claim.id}: {settled.verdict} (recorded: {before or 'nothing'})",
+        f"  {claim.place}: {claim.quote}",
+        f"  {claim.framework} {settled.version}, {claim.subject}: says "
+        f"{' or '.join(_words(str(statement), claim.detail) for statement in claim.says)}; "
+        f"found {found or 'nothing'}",
+    ]
+    if settled.reason:
+        lines.append(f"  {settled.reason}")
+    if settled.verdict != UNPROBED:
+        lines.append(
+            f"If the change is intended, give the detail its new entry first, then record {record} "
+            f"({claim.where})."
+        )
+    return "\n".join(lines)
+
+
+def differing(settled: Sequence[Settled]) -> list[str]:
+    """One text for each claim whose verdict is not the recorded one."""
+    return [report(settled_claim) for settled_claim in settled if not settled_claim.as_recorded]
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many claims of a document about a framework have which verdict.
+
+    Attributes:
+        said_of: "it" for sentences about the framework, "something else" for those about another
+            library or an algorithm, asked of the framework.
+    """
+
+    document: str
+    framework: str
+    said_of: str
+    verdicts: Mapping[str, int]
+
+
+def counts(settled: Sequence[Settled]) -> list[Counts]:
+    """One entry for each document, framework with its version, and kind of sentence.
+
+    What cannot be checked of a framework stands in a line without a version.
+    """
+    counted: dict[tuple[str, str, str], Counter[str]] = {}
+    for settled_claim in settled:
+        said_of = "something else" if settled_claim.claim.said_of else "it"
+        key = (settled_claim.claim.document, _about(settled_claim), said_of)
+        counted.setdefault(key, Counter())[settled_claim.verdict] += 1
+    largest = _documents(settled)
+    ordered = sorted(counted.items(), key=lambda pair: (largest.index(pair[0][0]), *pair[0][1:]))
+    return [Counts(*key, verdicts) for key, verdicts in ordered]
+
+
+def _documents(settled: Sequence[Settled]) -> list[str]:
+    """The documents, the one with most claims first."""
+    return [
+        name
+        for name, _ in Counter(
+            settled_claim.claim.document for settled_claim in settled
+        ).most_common()
+    ]
+
+
+def _about(settled_claim: Settled) -> str:
+    return f"{settled_claim.claim.framework} {settled_claim.version}".strip()
+
+
+def claims_markdown(settled: Sequence[Settled], frameworks: Sequence[Framework]) -> str:
+    """The whole document; the same text for the same data, probes and versions."""
+    versions = ", ".join(f"{framework.title} {framework.version}" for framework in frameworks)
+    lines = [_HEAD.format(versions=versions), *_count_rows(settled), ""]
+    for document in _documents(settled):
+        of_document = [
+            settled_claim for settled_claim in settled if settled_claim.claim.document == document
+        ]
+        lines += [f"## {document}", ""]
+        for place, of_place in groupby(
+            of_document, key=lambda settled_claim: settled_claim.claim.place
+        ):
+            lines += [f"### {place}", ""]
+            for quote, of_quote in groupby(
+                of_place, key=lambda settled_claim: settled_claim.claim.quote
+            ):
+                lines += [_code(quote), "", *_answers(list(of_quote)), ""]
+    return "\n".join(lines)
+
+
+def page(
+    settled: Sequence[Settled],
+    items: Sequence[Item],
+    answers: Answers,
+    frameworks: Sequence[Framework],
+) -> str:
+    """The page of all claims, as Markdown."""
+    rows = index_rows(items, answers, frameworks)
+    return "\n".join([claims_markdown(settled, frameworks), *rows, ""])
+
+
+def index_rows(
+    items: Sequence[Item], answers: Answers, frameworks: Sequence[Framework]
+) -> Iterator[str]:
+    """Everything that the sources name, with what asks it and what the code answers."""
+    yield "## Index of what the sources name"
+    yield ""
+    titles = [f"{framework.name} {framework.version}" for framework in frameworks]
+    yield from tables.head("where", "what", "asked by", *titles)
+    for item in items:
+        checks = [(f"`{detail}`", ("detail", detail)) for detail in item.details]
+        checks += [(f"default `{default}`", ("default", default)) for default in item.defaults]
+        where = (item.place, item.title)
+        for words, subject in checks:
+            detail = subject[1] if subject[0] == "detail" else ""
+            answered = [_answered(found, detail) or "-" for found in answers[subject]]
+            yield tables.row(*where, words, *answered)
+            where = ("", "")
+        if item.not_code:
+            yield tables.row(*where, f"*no code*: {item.not_code}", *[""] * len(frameworks))
+
+
+def _count_rows(settled: Sequence[Settled]) -> Iterator[str]:
+    total = Counter(settled_claim.verdict for settled_claim in settled)
+    claims = len({settled_claim.claim.id for settled_claim in settled})
+    yield f"{claims} claims, {len(settled)} verdicts (one for each copy of a framework)."
+    yield ""
+    heads = ("source", "framework", "said of", *_VERDICTS)
+    yield from tables.head(*heads, numbers=len(_VERDICTS))
+    for count in counts(settled):
+        numbers = [count.verdicts.get(verdict, 0) for verdict in _VERDICTS]
+        yield tables.row(count.document, count.framework, count.said_of, *numbers)
+    yield tables.row("**all**", "", "", *(total[verdict] for verdict in _VERDICTS))
+
+
+def _code(text: str) -> str:
+    """Text as it stands, whatever signs it holds."""
+    return f"`` {text} ``"
+
+
+def _answers(settled: Sequence[Settled]) -> Iterator[str]:
+    yield from tables.head("framework", "asks", "says", "found", "verdict")
+    yield from dict.fromkeys(_row(settled_claim) for settled_claim in settled)
+    notes = list(_notes(settled))
+    if notes:
+        yield ""
+        yield " ".join(notes)
+
+
+def _row(settled_claim: Settled) -> str:
+    claim = settled_claim.claim
+    scope = f", {claim.scope}" if claim.scope else ""
+    subject = f"`{claim.subject}`" if claim.subject else ""
+    says = " or ".join(_words(_one(value), claim.detail) for value in claim.says)
+    answered = _answered(settled_claim.found, claim.detail) or ("-" if claim.says else "")
+    verdict = f"**{settled_claim.verdict}**" + (
+        f" ({settled_claim.reason})" if settled_claim.reason else ""
+    )
+    return tables.row(_about(settled_claim) + scope, subject, says, answered, verdict)
+
+
+def _notes(settled: Sequence[Settled]) -> Iterator[str]:
+    """Notes on the answers to a sentence, once each; with the framework if it is not for all."""
+    yield from dict.fromkeys(
+        f"Said of {settled_claim.claim.said_of}."
+        for settled_claim in settled
+        if settled_claim.claim.said_of
+    )
+    everyone = {settled_claim.claim.framework for settled_claim in settled}
+    about: dict[str, set[str]] = {}
+    for claim_ in settled:
+        if claim_.claim.note:
+            about.setdefault(claim_.claim.note, set()).add(claim_.claim.framework)
+    for note, noted in about.items():
+        yield note if noted == everyone else f"({', '.join(sorted(noted))}) {note}"
+
+
+def _one(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _words(value: str, detail: str) -> str:
+    """A variant in words, where the question is a detail; ``none`` is also a value of a default."""
+    return variant_words(value) if detail else value
+
+
+def _answered(answers: Mapping[str, str], detail: str) -> str:
+    by_answer: dict[str, list[str]] = {}
+    for scope, answer in answers.items():
+        by_answer.setdefault(_words(answer, detail), []).append(scope)
+    return "; ".join(f"{answer} ({', '.join(scopes)})" for answer, scopes in by_answer.items())
+
+
+def show(settled: Sequence[Settled]) -> None:
+    """Print the counts, then every claim whose verdict is not the recorded one."""
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=_WIDTH_OF_FILES)
+    table = Table("source", "framework", "said of", *_VERDICTS)
+    for count in counts(settled):
+        numbers = [str(count.verdicts.get(verdict, 0)) for verdict in _VERDICTS]
+        table.add_row(count.document.partition(",")[0], count.framework, count.said_of, *numbers)
+    console.print(table)
+    texts = differing(settled)
+    for text in texts:
+        console.print(text, markup=False, highlight=False)
+    console.print(f"{len(settled)} verdicts, {len(texts)} not as recorded.")

@@ -1,0 +1,229 @@
+"""The verdict on what sources claim: what the installed framework's real code says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any, Protocol
+
+import rlregress_studies
+from rlregress import frameworks, suite
+from rlregress.details import documented_defaults, hyperparameter_names
+from rlregress.details.implementation import AdapterKey, adapter_key, implementations, stated
+from rlregress.details.judge import Judgement
+from rlregress.frameworks.base import Adapter
+from rlregress.model.detail_answers import Item
+from rlregress_studies.claims.claim_files import (
+    NOT_CHECKABLE,
+    UNPROBED,
+    Answers,
+    Claim,
+    Settled,
+    load,
+    recorded,
+)
+
+ABSENT = "absent"
+
+
+class _Range(Protocol):
+    @property
+    def since(self) -> str: ...
+    @property
+    def until(self) -> str | None: ...
+
+
+#: defaults that were asked already: a copy of a framework is asked once per process.
+_VALUES: dict[AdapterKey, Mapping[tuple[str, str], Mapping[str, Any]]] = {}
+
+
+def _judgements(adapter: Adapter, detail: str) -> Mapping[str, Judgement]:
+    """scope -> judgement of a detail."""
+    return {
+        implementation.scope: implementation.judgement
+        for implementation in implementations(adapter, detail)
+    }
+
+
+def _values(adapter: Adapter) -> Mapping[tuple[str, str], Mapping[str, Any]]:
+    key = adapter_key(adapter)
+    if key not in _VALUES:
+        _VALUES[key] = adapter.defaults()
+    return _VALUES[key]
+
+
+@cache
+def _stated_defaults(path: Path) -> tuple[documented_defaults.Defaults, ...]:
+    return documented_defaults.load(path)
+
+
+def settled(
+    claim: Claim, version: str, verdict: str, found: Mapping[str, str], reason: str = ""
+) -> Settled:
+    """A claim and what was found, beside what is recorded of it."""
+    return Settled(
+        claim=claim,
+        version=version,
+        verdict=verdict,
+        recorded=recorded(claim, version),
+        found=found,
+        reason=reason,
+    )
+
+
+def settle(claim: Claim, adapter: Adapter) -> Settled:
+    """The verdict on a claim about the framework of ``adapter``.
+
+    confirmed: the code does what the claim says, in the scope that it names, or in any scope if it
+    names none. outdated: it does something else, and another version did, or does, what the claim
+    says. refuted: it does something else. unprobed: nothing could be asked.
+    """
+    version = adapter.version()
+    if claim.not_checkable:
+        return settled(claim, "", NOT_CHECKABLE, {}, claim.not_checkable)
+    by_scope = {
+        scope: answer
+        for scope, answer in probe(adapter, claim.detail, claim.default).items()
+        if not claim.scope or scope == claim.scope
+    }
+    says = [
+        statement if claim.detail else documented_defaults.spelled(statement)
+        for statement in claim.says
+    ]
+    fitting = [scope for scope, answer in by_scope.items() if answer in says]
+    others = [scope for scope in by_scope if scope not in fitting]
+    if fitting:
+        reason = f"of {' and '.join(fitting)}, not of {' and '.join(others)}" if others else ""
+        return settled(claim, version, "confirmed", by_scope, reason)
+    if not by_scope:
+        scope = f" in scope {claim.scope}" if claim.scope else ""
+        return settled(claim, version, UNPROBED, {}, f"nothing asks {claim.subject}{scope}")
+    judged = [_judgements(adapter, claim.detail)[s] for s in by_scope] if claim.detail else []
+    if any(judgement.variant is None for judgement in judged):
+        lacking = next(filter(None, (judgement.lacking for judgement in judged)), "")
+        found = settled(
+            claim, version, UNPROBED, by_scope, lacking or "no variant could be determined"
+        )
+        return replace(found, lacking=lacking)
+    elsewhere = _elsewhere(claim, adapter, list(by_scope), says, version)
+    return settled(claim, version, "outdated" if elsewhere else "refuted", by_scope, elsewhere)
+
+
+def probe(adapter: Adapter, detail: str = "", default: str = "") -> dict[str, str]:
+    """scope -> variant of a detail (or why there is none), or value of a default as text."""
+    if detail:
+        judged = _judgements(adapter, detail)
+        return {scope: judgement.variant or judgement.reason for scope, judgement in judged.items()}
+    algorithm, _, name = default.partition(".")
+    return {
+        scope: documented_defaults.spelled(values.get(name, ABSENT))
+        for (of, scope), values in _values(adapter).items()
+        if of == algorithm
+    }
+
+
+def _elsewhere(
+    claim: Claim, adapter: Adapter, scopes: list[str], says: list[str], version: str
+) -> str:
+    """The ranges of other versions for which the claim is documented, in words."""
+    if claim.detail:
+        return _ranges(
+            entry
+            for entry in stated(adapter)
+            if entry.id == claim.detail
+            and entry.scope in scopes
+            and entry.variant in says
+            and not entry.holds_for(version)
+        )
+    path = documented_defaults.path_of(adapter)
+    if not path.exists():  # a framework of a third party
+        return ""
+    algorithm, _, name = claim.default.partition(".")
+    return _ranges(
+        entry
+        for entry in _stated_defaults(path)
+        if entry.algorithm == algorithm
+        and entry.scope in scopes
+        and not entry.holds_for(version)
+        and documented_defaults.spelled(entry.values.get(name, ABSENT)) in says
+    )
+
+
+def _ranges(entries: Iterable[_Range]) -> str:
+    words = [
+        f"true from {entry.since} on" if entry.until is None else f"true before {entry.until}"
+        for entry in entries
+    ]
+    return "; ".join(dict.fromkeys(words))
+
+
+#: the title of ``baselines/claims/thesis.toml``.
+DOCUMENT = "Janssens 2025, How Stable are Baselines"
+
+
+def settle_names(adapter: Adapter) -> Iterator[Settled]:
+    """Every printed name of the framework of ``adapter``, settled."""
+    names, version = adapter.parameter_names(), adapter.version()
+    for cell in hyperparameter_names.cells(adapter.name):
+        question = f"name of {cell.algorithm}.{cell.hyperparameter}"
+        by_scope = {
+            scope: called[cell.hyperparameter]
+            for (algorithm, scope), called in names.items()
+            if algorithm == cell.algorithm and cell.hyperparameter in called
+        }
+        right = cell.right(names)
+        later = cell.wrong_until or ""
+        reason = f"true from {later} on" if later and not right else ""
+        verdict = "confirmed" if right else "outdated" if later else "refuted"
+        recorded = "confirmed" if cell.recorded(version) else "outdated" if later else "refuted"
+        claim = Claim(
+            document=DOCUMENT,
+            id=f"{cell.table}.{cell.algorithm}.{cell.row}.{cell.framework}",
+            place=f"thesis, appendix D, {cell.table}, names",
+            quote=cell.row,
+            framework=cell.framework,
+            default=question,
+            note="" if right else cell.reason,
+            says=(cell.printed,),
+            verdicts={"": recorded},
+        )
+        yield settled(claim, version, verdict, by_scope, reason)
+
+
+def collect(adapters: Sequence[Adapter]) -> list[Settled]:
+    """Every claim about one of the frameworks, settled, and those that cannot be checked.
+
+    In the order of the files; a claim about a framework of which there are several copies comes
+    once for each.
+    """
+    chosen = {adapter.name for adapter in adapters}
+    left_out = set(frameworks.names()) - chosen
+    found = []
+    for claim in load(suite.data_of(rlregress_studies, "claims")):
+        if claim.not_checkable and claim.framework not in left_out:
+            found.append(settled(claim, "", NOT_CHECKABLE, {}, claim.not_checkable))
+        found += [
+            settle(claim, adapter)
+            for adapter in adapters
+            if adapter.name == claim.framework and not claim.not_checkable
+        ]
+    names = [settled_name for adapter in adapters for settled_name in settle_names(adapter)]
+    rows = list(dict.fromkeys((name.claim.place, name.claim.quote) for name in names))
+    return found + sorted(
+        names,
+        key=lambda settled_claim: rows.index(
+            (settled_claim.claim.place, settled_claim.claim.quote)
+        ),
+    )
+
+
+def answers(items: Sequence[Item], adapters: Sequence[Adapter]) -> Answers:
+    """What the frameworks answer to everything that asks what the sources name."""
+    subjects = [("detail", id) for item in items for id in item.details]
+    subjects += [("default", name) for item in items for name in item.defaults]
+    return {
+        (kind, name): [probe(adapter, **{kind: name}) for adapter in adapters]
+        for kind, name in subjects
+    }

@@ -1,0 +1,35 @@
+"""The commands ``rlregress study ...``."""
+
+from __future__ import annotations
+
+from rlregress.cli.parsing import CommandGroup, Row
+
+_HERE = "rlregress_studies.cli"
+
+STUDY = CommandGroup(
+    name="study",
+    line="Rank, thesis, determinism, claims.",
+    rows=(
+        Row(
+            name="study rank",
+            function=f"{_HERE}.rank:rank",
+            line="Which implementations differ? AdaStop.",
+        ),
+        Row(
+            name="study thesis",
+            function=f"{_HERE}.rank:thesis",
+            line="The thesis' three questions.",
+        ),
+        Row(
+            name="study determinism",
+            function=f"{_HERE}.determinism:determinism",
+            line="What does each source of chance do to DQN?",
+            kept="finished trainings are kept, and the same command continues from there",
+        ),
+        Row(
+            name="study claims",
+            function=f"{_HERE}.claims:claims",
+            line="Is what papers and blogs say true?",
+        ),
+    ),
+)

@@ -1,0 +1,61 @@
+"""``rlregress study claims``: whether what papers and blogs say is true."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from rlregress import suite
+from rlregress.cli import output, waiting
+from rlregress.cli.options import Frameworks
+from rlregress.details import requested_names, source_index
+from rlregress.details.requested_names import names
+from rlregress.frameworks.base import Adapter
+from rlregress_studies.claims import claims_text, settle
+from rlregress_studies.claims.claim_files import Framework
+
+
+def claims(
+    framework: Frameworks = None,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print a page.")] = False,
+) -> None:
+    """Example:
+
+    rlregress study claims --framework sb3
+
+    Probes whether what papers and blogs say of the installed frameworks is true. Exit code 0: every
+    verdict is the recorded one, 1: some verdict is another, 2: could not judge.
+    """
+    raise typer.Exit(show(requested_names.adapters(names("--framework", framework)), as_markdown))
+
+
+def show(adapters: Sequence[Adapter], as_markdown: bool = False) -> int:
+    """Settle the claims of the sources and print them; 1 if one is not as recorded."""
+    waiting.probe_all(adapters)
+    settled = settle.collect(adapters)
+    output.decided()
+    differing = claims_text.differing(settled)
+    if as_markdown:
+        items = source_index.load(suite.baselines() / "sources")
+        probed_adapters = [
+            Framework(name=adapter.name, title=adapter.title, version=adapter.version())
+            for adapter in adapters
+        ]
+        answered = settle.answers(items, adapters)
+        typer.echo(claims_text.page(settled, items, answered, probed_adapters))
+        return 1 if differing else 0
+    claims_text.show(settled)
+    output.next_steps([after_claims(differing)])
+    return 1 if differing else 0
+
+
+def after_claims(differing: Sequence[str]) -> str:
+    """After claims of which these have another verdict than the recorded one."""
+    if differing:
+        return (
+            "Find out whether the sentence or its probe is wrong now, then record the verdict in "
+            "baselines/claims"
+        )
+    return "Nothing: every verdict is the recorded one."

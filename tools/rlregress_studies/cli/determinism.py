@@ -1,0 +1,147 @@
+"""``rlregress study determinism``: what each source of chance does to DQN."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rlregress import missing_packages
+from rlregress.cli import output
+from rlregress.cli.options import Frameworks
+from rlregress.details import requested_names
+from rlregress.details.requested_names import names
+from rlregress.errors import UserError
+from rlregress.files import absolute
+from rlregress.frameworks.base import Unsupported
+from rlregress.inside.run_record import check_writable, write_atomically
+from rlregress_studies.determinism import chance, determinism_report, determinism_study, discrete
+from rlregress_studies.determinism.starts import Protocol, Starts
+
+
+def measure(
+    frameworks: Sequence[str], plan: determinism_study.DeterminismPlan, folder: Path
+) -> int:
+    """Train, print the table and write the report; 1 if something is not as it has to be."""
+    if plan.steps < 100 or plan.steps < plan.checkpoints:
+        raise UserError(
+            f"--steps is {plan.steps}; expected at least 100, and one for each of the "
+            f"{plan.checkpoints} checkpoints"
+        )
+    missing_packages.require("matplotlib")
+    discrete.check(plan.environment)
+    check_writable(folder, "the report")
+    adapters = requested_names.adapters(frameworks)
+    starts = Starts(partial(discrete.make, plan.environment, training=False), plan.protocol)
+    found, drawn, absent = {}, {}, {}
+    try:
+        for adapter in adapters:
+            name = f"{adapter.title} {adapter.label}".rstrip()
+            try:
+                runs = determinism_study.every(adapter, plan, starts, folder / "runs", typer.echo)
+            except Unsupported as error:
+                absent[name] = str(error)
+                continue
+            found[name] = {group: chance.spread(run) for group, run in runs.items()}
+            drawn[name] = adapter.sources_of_chance()
+    finally:
+        starts.close()
+    if not found:
+        reasons = "; ".join(f"{name}: {why}" for name, why in absent.items())
+        raise UserError(f"no framework trains DQN here ({reasons}); expected at least one")
+    wrong_of = {name: chance.faults(name, spread) for name, spread in found.items()}
+    wrong = [line for problems in wrong_of.values() for line in problems]
+    output.decided()
+    lines = [
+        f"DQN on {plan.environment}, {plan.steps} steps, after the last of which:",
+        "",
+        *determinism_report.table(found),
+        "",
+        *determinism_report.sources(drawn),
+        *(f"- {name} was not checked: {why}" for name, why in absent.items()),
+        *wrong,
+    ]
+    plain = {
+        "plan": asdict(plan),
+        "frameworks": {
+            name: {
+                "sources": dict(drawn[name]),
+                "groups": {group: vars(spread) for group, spread in groups.items()},
+            }
+            for name, groups in found.items()
+        },
+        "not_asked": absent,
+        "wrong": wrong,
+    }
+    write_atomically(folder / "determinism.json", json.dumps(plain, indent=1) + "\n")
+    for line in lines:
+        typer.echo(line)
+    for name, spread in found.items():
+        figure = folder / f"determinism-{name.lower().replace(' ', '-')}.svg"
+        write_atomically(figure, determinism_report.figure(name, spread))
+    typer.echo(f"report: {folder} (determinism.json, and a figure for each framework)")
+    return 1 if wrong else 0
+
+
+def determinism(
+    framework: Frameworks = None,
+    environment: Annotated[
+        str, typer.Option(metavar="ID", help="With discrete actions.")
+    ] = "ALE/Breakout-v5",
+    steps: Annotated[
+        int, typer.Option(metavar="N", help="Environment steps of a training.")
+    ] = 10_000,
+    runs: Annotated[int, typer.Option(min=2, metavar="N", help="Trainings of each group.")] = 5,
+    checkpoints: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Evaluations of a training.")
+    ] = 10,
+    vary: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="initialisation, exploration, environment, sampling, threads; default: each.",
+        ),
+    ] = None,
+    sticky: Annotated[
+        float,
+        typer.Option(min=0.0, max=1.0, metavar="P", help="Probability that an action repeats."),
+    ] = 0.0,
+    starts: Annotated[int, typer.Option(min=1, metavar="N", help="Starts of an evaluation.")] = 100,
+    cap: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Steps until its episodes end.")
+    ] = 4500,
+    states: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Held-out states for the maximum Q.")
+    ] = 500,
+    report: Annotated[
+        str, typer.Option(metavar="PATH", help="Folder of the report, and of trainings done.")
+    ] = "report",
+) -> None:
+    """Example:
+
+    rlregress study determinism --framework sb3 --vary sampling --runs 3
+
+    Trains DQN with one source of chance varied and the others held. With all held, weights have to
+    be identical to the bit at every checkpoint. Prints by how much each source alone makes score
+    and maximum Q differ, and draws figure 1 of Nagarajan, Warnell and Stone (2018) for each
+    framework. Trainings that are done stay in the report's folder: the same command goes on where
+    it was stopped.
+
+    Exit code 0; 1 if trainings with all held differ, or a source that is varied changes nothing.
+    """
+    folder = absolute(report)
+    plan = determinism_study.DeterminismPlan(
+        environment=environment,
+        sticky=sticky,
+        steps=steps,
+        checkpoints=checkpoints,
+        runs=runs,
+        groups=determinism_study.checked(names("--vary", vary)),
+        protocol=Protocol(starts=starts, cap=cap, states=states),
+    )
+    raise typer.Exit(measure(names("--framework", framework), plan, folder))

@@ -1,0 +1,188 @@
+"""``rlregress study rank`` and ``thesis``: compare implementations by runs that exist."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rlregress import missing_packages
+from rlregress.cli import output
+from rlregress.cli.options import Budget, Report, as_typed, refuse
+from rlregress.details.requested_names import names
+from rlregress.errors import UserError
+from rlregress.files import absolute
+from rlregress.gate import report_data
+from rlregress.inside.run_record import check_writable, write_atomically
+from rlregress.reporting import short_summary
+from rlregress.reporting.html.page import Facts
+from rlregress_studies.rank import ranking_report, run_ranking
+from rlregress_studies.thesis import thesis_questions, thesis_text
+
+#: what chooses among stored runs.
+_OF_STORED = ("framework", "algorithm", "budget", "store")
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line says of the comparison; see ``run_ranking.rank``.
+
+    Attributes:
+        command: that says so, for the page.
+    """
+
+    runs: int
+    looks: int | None
+    alpha: float
+    beta: float
+    report: Path
+    command: str = ""
+
+
+def of_csv(path: Path, environments: Sequence[str], options: Options) -> int:
+    """Rank the runs of a CSV file."""
+    return _rank(run_ranking.chosen(run_ranking.of_csv(path), environments), options)
+
+
+def of_stored(
+    store: str, kept: run_ranking.Kept, environments: Sequence[str], options: Options
+) -> int:
+    """Rank the runs of a store, or those of ``baselines/returns`` where none is named."""
+    runs, lacking = run_ranking.of_kept(store, kept, environments)
+    if lacking:
+        typer.echo(lacking)
+    return _rank(runs, options)
+
+
+def _write(folder: Path, files: Mapping[str, str]) -> None:
+    """Write all files of a report; none where one of them is a folder."""
+    for name in files:
+        if (folder / name).is_dir():
+            raise UserError(
+                f"{folder / name} is a folder, expected a file of the report; remove it, or choose "
+                "another folder with --report"
+            )
+    try:
+        for name, text in files.items():
+            write_atomically(folder / name, text)
+    except OSError as error:
+        raise UserError(f"the report cannot be written to {folder}: {error}") from None
+
+
+def _json(plain: Any) -> str:
+    return json.dumps(plain, indent=1) + "\n"
+
+
+def _rank(runs: Sequence[run_ranking.ImplementationRun], options: Options) -> int:
+    """Print and write; 0, or 3 where a pair needs more runs."""
+    check_writable(options.report, "the report")
+    missing_packages.require("matplotlib")
+    started, date = time.monotonic(), report_data.now()
+    ranked = run_ranking.rank(
+        runs, options.runs, options.looks, options.alpha, options.beta, say=typer.echo
+    )
+    figure = ranking_report.figure(ranked)
+    seconds = round(time.monotonic() - started, 1)
+    facts = Facts(
+        ranking_report.title(ranked), date, seconds, report_data.machine(), options.command
+    )
+    files = {
+        "rank.json": _json(run_ranking.as_dict(ranked)),
+        "rank.svg": figure,
+        "rank.html": ranking_report.page(ranked, facts),
+    }
+    _write(options.report, files)
+    for line in ranking_report.lines(ranked):
+        typer.echo(line)
+    typer.echo(f"report: {options.report} (rank.html, rank.json, rank.svg)")
+    output.next_steps(short_summary.steps(ranking_report.cards(ranked)))
+    return 3 if ranked.undecided else 0
+
+
+def answer(report: Path) -> None:
+    """Print and write the answers."""
+    check_writable(report, "the report")
+    answered = thesis_questions.study()
+    _write(report, {"study.json": _json(thesis_questions.as_plain(answered))})
+    for line in thesis_text.lines(answered):
+        typer.echo(line)
+    typer.echo(f"report: {report} (study.json)")
+    output.next_steps([after_study()])
+
+
+def rank(
+    context: typer.Context,
+    csv: Annotated[
+        Path | None,
+        typer.Argument(
+            help="Runs with the columns implementation,environment,seed,return; default: "
+            "baselines/returns."
+        ),
+    ] = None,
+    framework: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="Of stored runs; default: all.")
+    ] = None,
+    algorithm: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="Of stored runs; default: all.")
+    ] = None,
+    environment: Annotated[
+        str | None, typer.Option(metavar="IDS", help="Gymnasium ids; default: all.")
+    ] = None,
+    budget: Budget = "short",
+    store: Annotated[
+        str, typer.Option("--store", help="Folder of run records; default: baselines/returns.")
+    ] = "",
+    runs: Annotated[int, typer.Option(min=1, help="Runs of each implementation at each look.")] = 5,
+    looks: Annotated[
+        int, typer.Option(min=0, help="Looks planned in all; 0: as many as there are runs for.")
+    ] = 0,
+    alpha: Annotated[
+        float, typer.Option(help="Probability of separating equals, over all pairs.")
+    ] = 0.05,
+    beta: Annotated[
+        float, typer.Option(help="Probability of accepting a pair early; 0: never.")
+    ] = 0.0,
+    report: Report = "report",
+) -> None:
+    """Example:
+
+    rlregress study rank returns.csv --report ranking/
+
+    Ranks implementations by their runs, with AdaStop: which pairs differ, look by look. Trains
+    nothing. Writes rank.html, rank.json and rank.svg. Exit code 0: every pair is separated, or is
+    not after the last planned look; 3: some pair needs more runs; 2: nothing can be compared.
+    """
+    environments = names("--environment", environment)
+    options = Options(runs, looks or None, alpha, beta, absolute(report), as_typed())
+    if csv is not None:
+        refuse(context, _OF_STORED, "a CSV file does not take", "leave it out")
+        raise typer.Exit(of_csv(csv, environments, options))
+    kept = run_ranking.Kept(
+        names("--framework", framework), names("--algorithm", algorithm), budget
+    )
+    raise typer.Exit(of_stored(store, kept, environments, options))
+
+
+def thesis(
+    report: Report = "report",
+) -> None:
+    """Example:
+
+    rlregress study thesis
+
+    Answers the thesis' three questions from its published tables and from stored runs. Do
+    implementations reach the papers, do frameworks agree, is the ranking of algorithms the same in
+    each, do stored runs return what the thesis printed? Trains nothing, writes study.json. Exit
+    code 0, or 2 if data cannot be read.
+    """
+    answer(absolute(report))
+
+
+def after_study() -> str:
+    """After the answers to the thesis' questions."""
+    return "See what it costs to train the study again: rlregress plan --cells thesis"

@@ -1,0 +1,221 @@
+"""DQN trained again and again, with one source of chance varied and all others held.
+
+After Nagarajan, Warnell and Stone, "The Impact of Nondeterminism on Reproducibility in Deep
+Reinforcement Learning" (2018).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from rlregress import datafiles
+from rlregress.errors import UserError, nearest
+from rlregress.frameworks.base import Adapter, Trained
+from rlregress.frameworks.seeded_training import SeededTraining, Seeds
+from rlregress.inside.run_record import write_atomically
+from rlregress_studies.determinism import discrete
+from rlregress_studies.determinism.chance import HELD, THREADS, Checkpoint, Runs
+from rlregress_studies.determinism.starts import Protocol, Starts
+
+#: in the order of the figure: those of the paper first
+GROUPS = (HELD, "initialisation", "exploration", "environment", "sampling", THREADS)
+
+
+@dataclass(frozen=True)
+class DeterminismPlan:
+    """What is trained, and how often.
+
+    Attributes:
+        environment: by name.
+        sticky: probability with which a game repeats the action before.
+        steps: environment steps of a training.
+        checkpoints: evaluations of a training, at equal distances; the last at its end.
+        runs: trainings of each group.
+        groups: of ``GROUPS``.
+        protocol: of the evaluations.
+    """
+
+    environment: str
+    sticky: float
+    steps: int
+    checkpoints: int
+    runs: int
+    groups: tuple[str, ...] = GROUPS
+    protocol: Protocol = field(default_factory=Protocol)
+
+    @property
+    def times(self) -> list[int]:
+        """Environment steps of the evaluations."""
+        return [self.steps * n // self.checkpoints for n in range(1, self.checkpoints + 1)]
+
+    @property
+    def hyperparameters(self) -> Mapping[str, Any]:
+        """Of DQN, for a training as short as it is: a tenth is warm-up, epsilon falls for half.
+
+        Mnih et al. 2015 where the length does not matter.
+        """
+        images = discrete.is_game(self.environment)
+        return {
+            "learning_rate": 0.0001 if images else 0.001,
+            "discount": 0.99,
+            "minibatch_size": 32,
+            "replay_size": min(self.steps, 100_000),
+            "learning_starts": max(self.steps // 10, 32),
+            "steps_per_collection": 4,
+            "updates_per_collection": 1,
+            "target_update_interval": max(self.steps // 80 * 4, 4),
+            "exploration_final": 0.1,
+            "exploration_steps": max(self.steps // 2, 1),
+            "hidden_sizes": [64, 64],
+        }
+
+
+def checked(names: Sequence[str]) -> tuple[str, ...]:
+    """The groups in the order of the figure; UserError for one that there is not."""
+    for name in names:
+        if name not in GROUPS:
+            raise UserError(f"--vary names '{name}'; {nearest(name, GROUPS)}")
+    wanted = {HELD, *(names or GROUPS)}
+    return tuple(group for group in GROUPS if group in wanted)
+
+
+@dataclass(frozen=True)
+class Member:
+    """One training of a group.
+
+    Attributes:
+        seeds: of the sources.
+        threads: of torch.
+        again: counts trainings with the same seeds and threads.
+    """
+
+    seeds: Seeds = field(default_factory=Seeds)
+    threads: int = 1
+    again: int = 0
+
+
+def members(group: str, runs: int) -> list[Member]:
+    """The trainings of a group; the first is the same in all groups."""
+    if group == HELD:
+        return [Member(again=n) for n in range(runs)]
+    if group == THREADS:
+        return [Member(threads=1 + n) for n in range(runs)]
+    return [Member(seeds=replace(Seeds(), **{group: n})) for n in range(runs)]
+
+
+def _digest(agent: Trained) -> str:
+    digest = hashlib.sha256()
+    for name in sorted(agent.parameters):
+        array = agent.parameters[name]
+        digest.update(f"{name} {array.dtype} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()[:16]
+
+
+@contextmanager
+def _computing(threads: int) -> Iterator[None]:
+    """So many threads of torch, and nothing of what a framework logs or warns of."""
+    before, disabled = torch.get_num_threads(), logging.root.manager.disable
+    torch.set_num_threads(threads)
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(disabled)
+        torch.set_num_threads(before)
+
+
+def train(
+    adapter: Adapter, plan: DeterminismPlan, member: Member, starts: Starts
+) -> list[Checkpoint]:
+    """One training, with its evaluations.
+
+    Raises:
+        Unsupported: the framework has no DQN here.
+    """
+    found: list[Checkpoint] = []
+
+    def note(steps: int, agent: Trained) -> None:
+        # whatever a training is computed with, it is judged by the same
+        with _computing(1):
+            numbers = starts.score(agent), starts.maximum_value(agent)
+        torch.set_num_threads(member.threads)
+        found.append(Checkpoint(steps, _digest(agent), *numbers))
+
+    request = SeededTraining(
+        algorithm="dqn",
+        make_env=partial(discrete.make, plan.environment, plan.sticky),
+        hyperparameters=plan.hyperparameters,
+        total_steps=plan.steps,
+        seeds=member.seeds,
+        checkpoints=plan.times,
+        on_agent=note,
+    )
+    with _computing(member.threads):
+        adapter.train_seeded(request)
+    return found
+
+
+def _path(folder: Path, adapter: Adapter, plan: DeterminismPlan, member: Member) -> Path:
+    """Return where a training is kept, so that who starts again does only what is missing."""
+    decides = {
+        "framework": adapter.full_name,
+        "versions": dict(adapter.versions()),
+        "digests": dict(adapter.digests()),
+        "plan": {k: v for k, v in asdict(plan).items() if k not in ("runs", "groups")},
+        "hyperparameters": plan.hyperparameters,
+        "member": asdict(member),
+    }
+    digest = hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:24]
+    return folder / f"{adapter.full_name.replace('@', '-')}-{digest}.json"
+
+
+def every(
+    adapter: Adapter,
+    plan: DeterminismPlan,
+    starts: Starts,
+    folder: Path,
+    say: Callable[[str], None] = lambda line: None,
+) -> dict[str, Runs]:
+    """The trainings of all groups of a framework, group -> trainings; those in a folder are done.
+
+    Raises:
+        Unsupported: the framework has no DQN here.
+    """
+    groups: dict[str, Runs] = {}
+    left = len(plan.groups) * plan.runs
+    for group in plan.groups:
+        runs = []
+        for number, member in enumerate(members(group, plan.runs)):
+            path = _path(folder, adapter, plan, member)
+            if path.is_file():
+                remedy = "remove the file: the training is then done again"
+                found = datafiles.read(path, list[Checkpoint], remedy)
+            else:
+                began = time.monotonic()
+                found = train(adapter, plan, member, starts)
+                folder.mkdir(parents=True, exist_ok=True)
+                text = json.dumps([asdict(outcome) for outcome in found], indent=1)
+                write_atomically(path, text + "\n")
+                took = time.monotonic() - began
+                after = f"; about {took * (left - 1):.0f} s left" if left > 1 else ""
+                say(f"{adapter.title}, {group}: {number + 1} of {plan.runs} in {took:.0f} s{after}")
+            left -= 1
+            runs.append(found)
+        groups[group] = runs
+    return groups

@@ -1,0 +1,260 @@
+"""A ranking in words, as the figure of the paper, and as ``rank.html``."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import re
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+
+from rlregress.model import tones
+from rlregress.reporting import words
+from rlregress.reporting.html import figures
+from rlregress.reporting.html import page as pages
+from rlregress.reporting.html.page import Badge, Card, Facts, Figure, Section, Step, Table
+from rlregress.reporting.words import rate, shortened
+from rlregress_studies.rank.adastop import GREATER, NOT_SEPARATED, SMALLER, UNDECIDED
+from rlregress_studies.rank.ranking_result import Ranking, TaskRanking
+
+#: decision of the row against the column -> how it is printed
+SYMBOLS = {GREATER: ">", SMALLER: "<", NOT_SEPARATED: "~", UNDECIDED: "?"}
+_COLOURS = {GREATER: "#b3cde3", SMALLER: "#fbb4ae", NOT_SEPARATED: "lightgray", UNDECIDED: "white"}
+
+#: of more implementations than these, the figure has no signs, which its colours tell as well.
+_MOST_SIGNS = 40
+#: what the symbols say
+LEGEND = "row against column: > better, < worse, ~ not separated, ? undecided"
+_SHARED = " (pairs that share an implementation: measured, not exact)"
+
+
+def letter(number: int) -> str:
+    """A, B, ..., Z, AA, AB, ..."""
+    before, last = divmod(number, 26)
+    return (letter(before - 1) if before else "") + chr(ord("A") + last)
+
+
+def symbol(task: TaskRanking, first: str, second: str) -> str:
+    """The decision about the first against the second, as it is printed."""
+    return "." if first == second else SYMBOLS[task.decision(first, second)]
+
+
+def task_lines(task: TaskRanking) -> list[str]:
+    """The table of one task: implementations by falling mean, each row against each column."""
+    names = [standing.implementation for standing in task.standings]
+    letters = [letter(number) for number in range(len(names))]
+    width = max(len(name) for name in names)
+    lines = [f"{task.name}: {len(names)} implementations"]
+    lines.append(f"     {'':<{width}}       mean  runs " + "".join(f"{x:>3}" for x in letters))
+    for sign, place in zip(letters, task.standings, strict=True):
+        row = "".join(f"{symbol(task, place.implementation, name):>3}" for name in names)
+        failed = f"  {place.failed} failed" if place.failed else ""
+        lines.append(
+            f"  {sign:>2} {place.implementation:<{width}} {place.mean:>10.5g}  "
+            f"{len(place.returns):>4} "
+            f"{row}{failed}"
+        )
+    return lines
+
+
+def lines(ranking: Ranking) -> list[str]:
+    """Every task, then the counts, the error rate, and what is missing."""
+    made = [line for task in ranking.tasks for line in task_lines(task)]
+    return [*made, LEGEND, *conclusions(ranking)]
+
+
+def conclusions(ranking: Ranking) -> list[str]:
+    """The counts, the error rate, and what is missing."""
+    plan = ranking.plan
+    made = []
+    counted = Counter(pair.decision for task in ranking.tasks for pair in task.decisions)
+    separated = counted[GREATER] + counted[SMALLER]
+    total = sum(counted.values())
+    made.append(
+        f"{total} pairs in {len(ranking.tasks)} {'task' if len(ranking.tasks) == 1 else 'tasks'}: "
+        f"{separated} separated, {counted[NOT_SEPARATED]} not separated, "
+        f"{counted[UNDECIDED]} undecided; looked {ranking.looks} of {plan.looks} times, "
+        f"{plan.runs} new runs of each at a time"
+    )
+    shared = any(len(task.standings) > 2 for task in ranking.tasks)
+    made.append(
+        "If the returns of all implementations have one law, some pair is separated in "
+        f"{'about' if shared else 'at most'} {rate(plan.alpha)} of such comparisons"
+        f"{_SHARED if shared else ''}. 'Not separated' means that these runs show no difference, "
+        "not that there is none."
+    )
+    for task in ranking.tasks:
+        waiting = {
+            name: (ranking.looks + 1) * plan.runs - standing.available
+            for standing in task.standings
+            for name in [standing.implementation]
+            if any(
+                pair.decision == UNDECIDED and name in (pair.first, pair.second)
+                for pair in task.decisions
+            )
+        }
+        if needed := [f"{name} {count}" for name, count in waiting.items() if count > 0]:
+            made.append(f"next look at {task.name}: more runs of {', '.join(needed)}")
+    over = [
+        standing.implementation
+        for task in ranking.tasks
+        for standing in task.standings
+        if standing.available - plan.runs * plan.looks >= plan.runs
+        and any(
+            pair.decision == NOT_SEPARATED and standing.implementation in (pair.first, pair.second)
+            for pair in task.decisions
+        )
+    ]
+    if over:
+        made.append(
+            f"{', '.join(dict.fromkeys(over))}: there are more runs than {plan.looks} x "
+            f"{plan.runs}, which no look has used; every implementation needs as many for a "
+            "further look"
+        )
+    if ranking.alone:
+        made.append(f"not ranked, as one implementation alone has runs: {'; '.join(ranking.alone)}")
+    return made
+
+
+def figure(ranking: Ranking) -> str:
+    """The figure of the paper as SVG: decisions above, returns of each implementation below.
+
+    Mathieu et al. 2023, figure 2; one column for each task.
+    """
+    # takes most of a second, which no command without a figure has to wait
+    import matplotlib
+
+    # names are no formulas, whatever they hold
+    with matplotlib.rc_context({"text.parse_math": False}), warnings.catch_warnings():
+        # of a name that the font cannot draw: the tables have it
+        warnings.filterwarnings("ignore", "Glyph .* missing from")
+        return _drawn(ranking)
+
+
+def _drawn(ranking: Ranking) -> str:
+    from matplotlib.colors import ListedColormap
+    from matplotlib.figure import Figure
+
+    kinds = list(_COLOURS)
+    largest = max(len(task.standings) for task in ranking.tasks)
+    signs = largest <= _MOST_SIGNS
+    largest = min(largest, _MOST_SIGNS)
+    size = (2.0 + 1.1 * largest) * len(ranking.tasks), 2.0 + 0.8 * largest
+    page = Figure(figsize=size, layout="constrained")
+    for column, task in enumerate(ranking.tasks):
+        names = [standing.implementation for standing in task.standings]
+        labels = list(map(shortened, names))
+        places = range(len(names))
+        above = page.add_subplot(2, len(ranking.tasks), column + 1)
+        cells = [[-1 if a == b else kinds.index(task.decision(a, b)) for b in names] for a in names]
+        above.imshow(
+            cells,
+            cmap=ListedColormap(["white", *_COLOURS.values()]),
+            vmin=-1,
+            vmax=len(kinds) - 1,
+            aspect="auto",
+        )
+        for row, column_ in itertools.permutations(places, 2) if signs else ():
+            text = symbol(task, names[row], names[column_])
+            above.text(column_, row, text, ha="center", va="center")
+        above.set_title(shortened(task.name), fontsize="small")
+        above.set_yticks(places, labels, fontsize="small")
+        above.set_xticks(
+            places,
+            [f"{len(standing.returns)} runs" for standing in task.standings],
+            fontsize="x-small",
+        )
+        below = page.add_subplot(2, len(ranking.tasks), len(ranking.tasks) + column + 1)
+        below.boxplot([standing.returns for standing in task.standings], showmeans=True)
+        below.set_xticks([place + 1 for place in places], labels, fontsize="x-small", rotation=30)
+        below.set_ylabel("return", fontsize="small")
+    drawn = io.StringIO()
+    page.savefig(drawn, format="svg", metadata={"Date": None})
+    return drawn.getvalue()
+
+
+#: of a row against a column, in words beside the sign
+_WORDS = {GREATER: "better", SMALLER: "worse", NOT_SEPARATED: "not separated"}
+
+
+def title(ranking: Ranking) -> str:
+    """What is ranked."""
+    tasks = ", ".join(task.name for task in ranking.tasks)
+    return f"Ranking: {tasks}"
+
+
+def page(ranking: Ranking, facts: Facts) -> str:
+    """The page of a ranking."""
+    keys = _keys([task.name for task in ranking.tasks])
+    sections = [
+        _task(task, key, facts.command) for task, key in zip(ranking.tasks, keys, strict=True)
+    ]
+    sections.append(Section("rests-on", "What this rests on", "", [conclusions(ranking)]))
+    return pages.page(facts, cards(ranking), sections)
+
+
+def cards(ranking: Ranking) -> list[Card]:
+    """The first screen: a card for each task."""
+    return [_card(ranking, task) for task in ranking.tasks]
+
+
+def _card(ranking: Ranking, task: TaskRanking) -> Card:
+    counts = Counter(pair.decision for pair in task.decisions)
+    separated = counts[GREATER] + counts[SMALLER]
+    total = len(task.decisions)
+    if counts[UNDECIDED]:
+        badge = Badge(f"{counts[UNDECIDED]} of {total} pairs undecided", tones.UNSURE)
+    else:
+        tone = tones.OTHER if separated else tones.NOTHING
+        badge = Badge(f"{separated} of {total} pairs separated", tone)
+    best = task.standings[0]
+    ties = [
+        standing.implementation
+        for standing in task.standings[1:]
+        if task.decision(best.implementation, standing.implementation) != GREATER
+    ]
+    text = f"{best.implementation} has the largest mean, {words.number(best.mean)}"
+    text += f", and is not separated from {', '.join(ties)}." if ties else ", beyond chance."
+    failed = [f"{s.implementation}: {s.failed} runs failed" for s in task.standings if s.failed]
+    waiting = [line for line in conclusions(ranking) if line.startswith("next look at")]
+    own = [line for line in waiting if line.startswith(f"next look at {task.name}:")]
+    steps = [Step(f"{line[0].upper()}{line[1:]}.") for line in own]
+    return Card(task.name, badge, text, [], failed, [], steps, "What failed")
+
+
+def _keys(names: Sequence[str]) -> list[str]:
+    """A name of its own within the page for each task: names may differ by their signs alone."""
+    keys = [re.sub(r"\W+", "-", name.lower()) for name in names]
+    return [f"{key}-{n}" if keys.count(key) > 1 else key for n, key in enumerate(keys, start=1)]
+
+
+def _task(task: TaskRanking, key: str, command: str) -> Section:
+    names = [standing.implementation for standing in task.standings]
+    letters = [letter(number) for number in range(len(names))]
+    rows = [
+        [
+            sign, standing.implementation, words.number(standing.mean), len(standing.returns),
+            *(_decision(task, standing.implementation, name) for name in names),
+        ]
+        for sign, standing in zip(letters, task.standings, strict=True)
+    ]  # fmt: skip
+    text = f"returns of {len(names)} implementations on {task.name}"
+    returns = {standing.implementation: standing.returns for standing in task.standings}
+    drawn = figures.standings(returns, key, text)
+    numbers = [
+        [standing.implementation, words.number(value)]
+        for standing in task.standings
+        for value in standing.returns
+    ]
+    caption = "Each circle is one run; an upright line is a mean"
+    figure = Figure(drawn, caption, Table(("implementation", "return"), numbers, 1), command)
+    head = ("", "implementation", "mean", "runs", *letters)
+    return Section(key, task.name, f"{LEGEND}.", [Table(head, rows), figure])
+
+
+def _decision(task: TaskRanking, first: str, second: str) -> str:
+    sign = symbol(task, first, second)
+    if first == second:
+        return sign
+    return f"{sign} {_WORDS.get(task.decision(first, second), UNDECIDED)}"

@@ -1,0 +1,408 @@
+"""Several implementations, ranked on one or several environments from runs that exist already."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import AfterValidator, Field
+
+from rlregress import datafiles, frameworks, progress
+from rlregress.datafiles import Number, Text, expected
+from rlregress.errors import UserError, nearest
+from rlregress.gate import baseline_runs
+from rlregress.training import budgets, recorded_runs
+from rlregress.training.cell import Cell, Job, Protocol
+from rlregress_studies.rank import adastop
+from rlregress_studies.rank.adastop import AdastopPlan
+from rlregress_studies.rank.ranking_result import Decision, Ranking, Standing, TaskRanking
+
+#: beyond it squares of returns overflow
+_LARGEST = 1e100
+
+
+@dataclass(frozen=True)
+class ImplementationRun:
+    """One run of one implementation.
+
+    Attributes:
+        task: environment and budget; only runs of one task are compared.
+        final_return: None where the run failed.
+    """
+
+    implementation: str
+    environment: str
+    task: str
+    seed: int
+    final_return: float | None
+
+
+#: A name without the spaces around it.
+_Name = Annotated[
+    Text,
+    AfterValidator(str.strip),
+    expected("text on one line without control characters", str.isprintable),
+]
+
+
+@dataclass(frozen=True)
+class _Row:
+    implementation: _Name
+    environment: _Name
+    seed: Annotated[int, Field(ge=0)]
+    final_return: Annotated[Number, Field(alias="return")]
+
+
+def of_csv(path: Path) -> list[ImplementationRun]:
+    """The runs of a CSV file with the columns implementation, environment, seed and return.
+
+    Raises:
+        UserError: the file cannot be read, or a line does not fit.
+    """
+    remedy = "write the columns implementation,environment,seed,return, and a run a line"
+    if path.suffix.lower() != ".csv":
+        raise UserError(f"{path} is not named .csv; expected a CSV file: {remedy}")
+    rows: tuple[_Row, ...] = datafiles.read(path, tuple[_Row, ...], remedy=remedy)
+    return [
+        ImplementationRun(
+            row.implementation, row.environment, row.environment, row.seed, row.final_return
+        )
+        for row in rows
+    ]
+
+
+def implementation_of(cell: Cell) -> str:
+    """Framework and algorithm; the hyperparameter set where it is not the framework's own."""
+    own = cell.hyperparameters == cell.framework
+    return cell.group if own else f"{cell.group}-{cell.hyperparameters}"
+
+
+def task_of(cell: Cell, protocol: Protocol) -> str:
+    """Environment, budget of steps and episodes of the last evaluation: what has to be alike."""
+    return (
+        f"{cell.environment} ({protocol.total_steps} steps, "
+        f"{protocol.evaluation_episodes} episodes)"
+    )
+
+
+def of_stored(
+    stored: Iterable[baseline_runs.Baseline],
+    implementation: Callable[[Cell], str] = implementation_of,
+    task: Callable[[Cell, Protocol], str] = task_of,
+) -> list[ImplementationRun]:
+    """The runs of ``baselines/returns``, under the names that are asked for."""
+    return [
+        ImplementationRun(
+            implementation(baseline_.cell),
+            baseline_.cell.environment,
+            task(baseline_.cell, baseline_.protocol),
+            run.seed,
+            run.final_return,
+        )
+        for baseline_ in stored
+        for run in baseline_.runs
+    ]
+
+
+def _code(job: Job) -> dict[str, str]:
+    """What an implementation is beside its cell, as texts."""
+    parts = {**job.versions, **job.sources, **job.hyperparameters}
+    return {name: json.dumps(value).strip('"') for name, value in parts.items()}
+
+
+def records(folder: Path) -> list[tuple[Job, dict[str, Any]]]:
+    """The run records of a folder, each with its run.
+
+    Raises:
+        UserError: there are no records, or one is damaged.
+    """
+    paths = recorded_runs.paths(folder)
+    if not paths:
+        raise UserError(
+            f"{folder} holds no run records; expected the folder that a gate or record was given "
+            "as --store"
+        )
+    return [recorded_runs.read(path) for path in paths]
+
+
+def of_records(kept: Sequence[tuple[Job, dict[str, Any]]]) -> list[ImplementationRun]:
+    """The runs of run records.
+
+    Where a cell was run with several versions or hyperparameters, each is an implementation of its
+    own, named by what differs.
+    """
+    codes: dict[Cell, list[dict[str, str]]] = {}
+    for job, _ in kept:
+        codes.setdefault(job.cell, []).append(_code(job))
+    runs = []
+    for job, stored in kept:
+        cell, own = job.cell, _code(job)
+        differing = sorted(
+            f"{name} {value}"
+            for name, value in own.items()
+            if any(code.get(name) != value for code in codes[cell])
+        )
+        name = implementation_of(cell) + (f" ({', '.join(differing)})" if differing else "")
+        task = task_of(cell, job.protocol)
+        runs.append(
+            ImplementationRun(name, cell.environment, task, job.seed, stored["final_return"])
+        )
+    return runs
+
+
+def chosen(
+    runs: Sequence[ImplementationRun], environments: Sequence[str]
+) -> list[ImplementationRun]:
+    """The runs on the named environments, all of them without names; UserError for unknown ones."""
+    known = {run.environment for run in runs}
+    for name in environments:
+        if name not in known:
+            raise UserError(f"there are no runs on environment '{name}'; {nearest(name, known)}")
+    return [run for run in runs if not environments or run.environment in environments]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Which stored runs are ranked; empty sequences mean no restriction."""
+
+    frameworks: Sequence[str]
+    algorithms: Sequence[str]
+    budget: str
+
+    def cell(self, cell: Cell) -> bool:
+        return (
+            (not self.frameworks or cell.framework in self.frameworks)
+            and (not self.algorithms or cell.algorithm in self.algorithms)
+            and cell.budget == self.budget
+        )
+
+
+def of_kept(
+    store: str, kept: Kept, environments: Sequence[str]
+) -> tuple[list[ImplementationRun], str]:
+    """The runs of a store, or of ``baselines/returns`` where none is named; and what is lacking.
+
+    Raises:
+        UserError: a name is unknown, or no runs are left.
+    """
+    budgets.budget(kept.budget)
+    for name in kept.frameworks:
+        frameworks.get(name)
+    if store:
+        every = records(Path(store))
+        cells = {job.cell for job, _ in every}
+        runs = of_records([record for record in every if kept.cell(record[0].cell)])
+    else:
+        stored = baseline_runs.every()
+        cells = {stored_cell.cell for stored_cell in stored}
+        runs = of_stored(stored_cell for stored_cell in stored if kept.cell(stored_cell.cell))
+    place = store or str(baseline_runs.folder())
+    _check_known(kept, cells, place)
+    if not runs:
+        raise UserError(
+            f"no runs of budget '{kept.budget}' are left after --framework and --algorithm in "
+            f"{place}; record some with: rlregress baseline record"
+        )
+    runs = chosen(runs, environments)
+    lacking = ", ".join(_lacking(kept, cells, environments))
+    return runs, f"{place} has no runs of budget '{kept.budget}' of {lacking}" if lacking else ""
+
+
+def _check_known(kept: Kept, cells: Iterable[Cell], place: str) -> None:
+    """UserError for the name of a framework or an algorithm that has no run at all."""
+    for given, name in ((kept.frameworks, "framework"), (kept.algorithms, "algorithm")):
+        known = {getattr(cell, name) for cell in cells}
+        for wanted in given:
+            if wanted not in known:
+                raise UserError(
+                    f"{place} has no runs of {name} '{wanted}'; {nearest(wanted, known)}"
+                )
+
+
+def _lacking(kept: Kept, cells: Iterable[Cell], environments: Sequence[str]) -> list[str]:
+    """The combinations of the names that were given of which there are no runs."""
+    there = [
+        (cell.framework, cell.algorithm, cell.environment) for cell in cells if kept.cell(cell)
+    ]
+    # no names: all of them
+    requested = (kept.frameworks or [""], kept.algorithms or [""], environments or [""])
+    return [
+        " ".join(filter(None, names))
+        for names in itertools.product(*requested)
+        if not any(
+            all(name in ("", of_cell) for name, of_cell in zip(names, cell, strict=True))
+            for cell in there
+        )
+    ]
+
+
+def check_size(runs: Iterable[ImplementationRun]) -> None:
+    """UserError if a return is too large to be compared, wherever it comes from."""
+    for run in runs:
+        if run.final_return is not None and abs(run.final_return) > _LARGEST:
+            raise UserError(
+                f"the return {run.final_return:g} of {run.implementation} on {run.task} with seed "
+                f"{run.seed} is too large to be compared; expected returns between -{_LARGEST:g} "
+                f"and {_LARGEST:g}; correct it, or leave the run out"
+            )
+
+
+def _by_task(runs: Iterable[ImplementationRun]) -> dict[str, dict[str, dict[int, float | None]]]:
+    """Task -> implementation -> seed -> final return."""
+    tasks: dict[str, dict[str, dict[int, float | None]]] = {}
+    for run in runs:
+        seeds = tasks.setdefault(run.task, {}).setdefault(run.implementation, {})
+        if run.seed in seeds:
+            raise UserError(
+                f"there are two runs of {run.implementation} on {run.task} with seed {run.seed}; "
+                "expected one run of each seed; remove one of them"
+            )
+        seeds[run.seed] = run.final_return
+    return tasks
+
+
+def _without_failures(
+    task: str, returns: dict[str, dict[int, float | None]]
+) -> dict[str, list[float]]:
+    """Implementation -> returns by seed, with the task's worst one for every run that failed."""
+    finished = [
+        value for seeds in returns.values() for value in seeds.values() if value is not None
+    ]
+    if not finished:
+        raise UserError(
+            f"every run on {task} failed and there is nothing to compare; leave it out, or add "
+            "runs that finish"
+        )
+    worst = min(finished)
+    return {
+        name: [worst if (value := seeds[seed]) is None else value for seed in sorted(seeds)]
+        for name, seeds in returns.items()
+    }
+
+
+def _most_looks(returns: dict[str, dict[str, list[float]]], runs: int) -> int:
+    """How many looks of ``runs`` runs every implementation has the runs for; UserError: none."""
+    count, name, task = min(
+        (len(values), name, task)
+        for task, of_task in returns.items()
+        for name, values in of_task.items()
+    )
+    if count < runs:
+        raise UserError(
+            f"{name} has {count} runs on {task}, and a look needs {runs} of each implementation; "
+            "add runs, leave it out, or look at fewer with --runs"
+        )
+    return count // runs
+
+
+def rank(
+    runs: Sequence[ImplementationRun],
+    per_look: int = 5,
+    looks: int | None = None,
+    alpha: float = 0.05,
+    beta: float = 0.0,
+    say: Callable[[str], None] = lambda line: None,
+) -> Ranking:
+    """Compare all implementations of each task in pairs; all pairs of all tasks are one family.
+
+    Args:
+        runs: of at least two implementations on some task.
+        per_look: new runs of each implementation at each look.
+        looks: how many are planned in all; None: as many as every implementation has the runs for.
+        alpha: probability of separating one or more pairs that are equal.
+        beta: probability of accepting a pair early; see ``adastop.AdastopPlan``.
+        say: is told how far it is, where there is much to decide.
+
+    Raises:
+        UserError: nothing can be compared, or the plan could not separate anything.
+    """
+    check_size(runs)
+    tasks = _by_task(runs)
+    alone = tuple(sorted(task for task, of_task in tasks.items() if len(of_task) < 2))
+    shared = {task: tasks[task] for task in sorted(tasks) if task not in alone}
+    if not shared:
+        found = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
+        raise UserError(
+            f"there is nothing to rank: {found}, and on no environment with the same budget are "
+            "there runs of two implementations; add runs of another one"
+        )
+    returns = {task: _without_failures(task, of_task) for task, of_task in shared.items()}
+    most = _most_looks(returns, per_look)
+    plan = AdastopPlan(
+        runs=per_look, looks=most if looks is None else looks, alpha=alpha, beta=beta
+    )
+
+    places: list[tuple[str, str]] = []
+    samples: list[np.ndarray] = []
+    pairs: list[tuple[int, int]] = []
+    for task, of_task in returns.items():
+        start = len(places)
+        places += [(task, name) for name in sorted(of_task)]
+        samples += [np.array(of_task[name]) for _, name in places[start:]]
+        pairs += itertools.combinations(range(start, len(places)), 2)
+    with progress.kept_alive(say):
+        progress.begin("deciding pairs", len(pairs))
+        compared = adastop.compare(samples, pairs, plan, progress.done)
+
+    looked = len(compared.looks)
+    decided: dict[str, list[Decision]] = {task: [] for task in returns}
+    looked_at = dict.fromkeys(places, 1)
+    for pair in compared.pairs:
+        task, first = places[pair.first]
+        second = places[pair.second][1]
+        decided[task].append(
+            Decision(first=first, second=second, decision=pair.decision, look=pair.look)
+        )
+        for place in (places[pair.first], places[pair.second]):
+            looked_at[place] = max(looked_at[place], pair.look or looked)
+    return Ranking(
+        plan=plan,
+        tasks=tuple(
+            TaskRanking(
+                name=task,
+                standings=tuple(
+                    sorted(
+                        (
+                            _standing(
+                                name, values, shared[task][name], looked_at[task, name] * per_look
+                            )
+                            for name, values in of_task.items()
+                        ),
+                        key=lambda standing: (-standing.mean, standing.implementation),
+                    )
+                ),
+                decisions=tuple(decided[task]),
+            )
+            for task, of_task in returns.items()
+        ),
+        looks=looked,
+        boundaries=tuple((look.lower, look.upper) for look in compared.looks),
+        alone=alone,
+    )
+
+
+def _standing(
+    name: str, returns: Sequence[float], by_seed: dict[int, float | None], count: int
+) -> Standing:
+    failed = sum(by_seed[seed] is None for seed in sorted(by_seed)[:count])
+    return Standing(
+        implementation=name, returns=tuple(returns[:count]), available=len(returns), failed=failed
+    )
+
+
+def as_dict(ranking: Ranking) -> dict[str, Any]:
+    """The same as plain JSON values; a boundary that nothing can cross is None."""
+    plain = asdict(ranking)
+    plain["boundaries"] = [
+        {"lower": None if not np.isfinite(lower) else lower, "upper": upper}
+        for lower, upper in ranking.boundaries
+    ]
+    for task in plain["tasks"]:
+        for standing in task["standings"]:
+            standing["mean"] = float(np.mean(standing["returns"]))
+    return {"undecided": ranking.undecided, **plain}

@@ -1,0 +1,301 @@
+"""AdaStop: brute force on tiny cells, its errors by simulation, and what it refuses."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from rlregress.errors import UserError
+from rlregress_studies.rank.adastop import (
+    GREATER,
+    NOT_SEPARATED,
+    SMALLER,
+    UNDECIDED,
+    AdastopPlan,
+    compare,
+)
+from rlregress_studies.tests.simulate_adastop import main, measure
+
+TWO = [(0, 1)]
+
+
+def decisions(samples, plan):
+    """What is decided about all pairs, in order."""
+    pairs = list(itertools.combinations(range(len(samples)), 2))
+    return [pair.decision for pair in compare(samples, pairs, plan).pairs]
+
+
+def brute_force(first, second, plan):
+    """(decision, look, upper boundaries) of two samples, by loops over all arrangements.
+
+    Every way to deal each block, kept while no look has rejected it; the boundary of a look is the
+    smallest statistic that few enough of the kept ones exceed.
+    """
+    n = plan.runs
+    chosen = list(itertools.combinations(range(2 * n), n))
+    kept = list(itertools.product(chosen, repeat=plan.looks))
+    count, spent, boundaries = len(kept), 0, []
+    for look in range(1, plan.looks + 1):
+
+        def statistic(ways, look=look):
+            total = 0.0
+            for block, places in enumerate(ways[:look]):
+                at = slice(block * n, (block + 1) * n)
+                pooled = [*first[at], *second[at]]
+                total += sum(x if place in places else -x for place, x in enumerate(pooled))
+            return round(abs(total) / np.std([*first[: look * n], *second[: look * n]]), 6)
+
+        statistics = [statistic(ways) for ways in kept]
+        allowed = plan.alpha * look / plan.looks * count - spent
+        boundary = min(b for b in statistics if sum(t > b for t in statistics) <= allowed + 1e-9)
+        boundaries.append(boundary)
+        own = (tuple(range(n)),) * plan.looks
+        if statistic(own) > boundary:
+            greater = sum(first[: look * n]) > sum(second[: look * n])
+            return GREATER if greater else SMALLER, look, boundaries
+        spent += sum(t > boundary for t in statistics)
+        kept = [ways for ways, t in zip(kept, statistics, strict=True) if t <= boundary]
+    return NOT_SEPARATED, plan.looks, boundaries
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        AdastopPlan(runs=4, looks=1, alpha=0.1),
+        AdastopPlan(runs=3, looks=2, alpha=0.1),
+        AdastopPlan(runs=2, looks=3, alpha=0.2),
+    ],
+)
+@pytest.mark.parametrize("shift", [0.0, 1.0, 2.0])
+def test_small_cells_are_decided_as_by_brute_force(plan, shift):
+    """Decision, look and every boundary are those of a loop over all arrangements."""
+    for seed in range(4):
+        rng = np.random.default_rng([seed, plan.runs])
+        first, second = np.round(rng.normal(0, 1, (2, plan.runs * plan.looks)), 3)
+        found = compare([first + shift, second], TWO, plan)
+        decision, look, boundaries = brute_force(first + shift, second, plan)
+        assert (found.pairs[0].decision, found.pairs[0].look) == (decision, look)
+        assert [look_.upper for look_ in found.looks] == pytest.approx(boundaries, abs=1e-5)
+
+
+def test_by_hand_three_against_three():
+    """Of the 20 ways to deal 1, 2, 3 and 7, 8, 9 two are as far apart as 18: rejected at 0.1."""
+    found = compare([[7, 8, 9], [1, 2, 3]], TWO, AdastopPlan(runs=3, looks=1, alpha=0.1))
+    assert found.pairs[0].decision == GREATER
+    # the next largest statistic: 3 and 7 change sides, |(3 + 8 + 9) - (1 + 2 + 7)| = 10
+    spread = math.sqrt(58 / 6)  # of all six: their mean is 5
+    assert found.looks[0].upper == pytest.approx(10 / spread)
+    assert found.looks[0].statistics == {(0, 1): pytest.approx(18 / spread)}
+
+
+def test_the_statistic_is_that_of_the_paper_in_standard_deviations():
+    """After look k it is |sum of the first kn differences|, whatever the order within a block."""
+    samples = np.array([[1.0, 2.0, 4.0, 8.0, 1.0, 1.0], [0.0, 1.0, 1.0, 1.0, 9.0, 3.0]])
+    looks = compare(samples, TWO, AdastopPlan(runs=2, looks=3, alpha=0.1)).looks
+    spreads = [samples[:, :runs].std() for runs in (2, 4, 6)]
+    paper = [look.statistics[0, 1] * spread for look, spread in zip(looks, spreads, strict=True)]
+    assert paper == pytest.approx([2.0, 12.0, 2.0])
+
+
+def test_drawn_arrangements_have_the_boundary_of_all():
+    """10 000 drawn arrangements give the boundary of the full enumeration within 3 %."""
+    rng = np.random.default_rng(5)
+    samples = rng.normal(0, 1, (2, 8))
+    everything = (
+        compare(samples, TWO, AdastopPlan(runs=8, looks=1, alpha=0.05, draws=20_000)).looks[0].upper
+    )
+    drawn = (
+        compare(samples, TWO, AdastopPlan(runs=8, looks=1, alpha=0.05, draws=10_000)).looks[0].upper
+    )
+    assert math.comb(16, 8) == 12_870
+    assert drawn == pytest.approx(everything, rel=0.03)
+
+
+@pytest.mark.parametrize("runs", [3, 6])
+def test_the_observed_arrangement_is_among_those_that_are_drawn(runs):
+    """Where no arrangement may be rejected yet, nothing is separated by however few are drawn."""
+    clear = [np.arange(2.0 * runs) + 100, np.arange(2.0 * runs)]
+    for seed in range(60):
+        # 0.025 of 30 arrangements may be beyond the boundary of the first look: none
+        found = compare(clear, TWO, AdastopPlan(runs=runs, looks=2, draws=30, seed=seed))
+        assert found.looks[0].statistics[0, 1] <= found.looks[0].upper + 1e-9
+        assert found.pairs[0].look == 2
+
+
+def test_a_decision_that_has_fallen_is_not_changed_by_later_runs():
+    """More runs of the same samples leave what was decided before as it was, with its look."""
+    rng = np.random.default_rng(2)
+    samples = [rng.normal(mean, 1, 25) for mean in (0.0, 0.2, 3.0)]
+    pairs = [(0, 1), (0, 2), (1, 2)]
+    few = compare([sample[:10] for sample in samples], pairs, AdastopPlan()).pairs
+    many = compare(samples, pairs, AdastopPlan()).pairs
+    assert [pair.decision for pair in few] == [UNDECIDED, SMALLER, SMALLER]
+    assert few[1:] == many[1:]
+    assert many[0].decision == NOT_SEPARATED
+
+
+def test_a_sample_whose_pairs_are_decided_needs_no_more_runs():
+    """The looks go on without the runs of a sample that is separated from all others."""
+    rng = np.random.default_rng(2)
+    long = [rng.normal(0, 1, 25), rng.normal(0.2, 1, 25)]
+    short = rng.normal(9, 1, 5)
+    found = compare([*long, short], [(0, 1), (0, 2), (1, 2)], AdastopPlan())
+    assert [(pair.decision, pair.look) for pair in found.pairs] == [
+        (NOT_SEPARATED, 5), (SMALLER, 1), (SMALLER, 1),
+    ]  # fmt: skip
+
+
+def test_step_down_sees_what_one_boundary_for_all_pairs_hides():
+    """Once a clear pair is separated, the boundary is that of the other pair alone."""
+    rng = np.random.default_rng(2)
+    near = [rng.normal(0, 1, 8), rng.normal(1.2, 1, 8)]
+    far = [rng.normal(0, 1, 8), rng.normal(9, 1, 8)]
+    pairs, plan = [(0, 1), (2, 3)], AdastopPlan(runs=8, looks=1)
+    both = compare([*near, *far], pairs, plan)
+    assert [pair.decision for pair in both.pairs] == [SMALLER, SMALLER]
+    # beside a pair that stays in the family the boundary is that of both
+    beside = compare([*near, far[0], far[0][::-1]], pairs, plan)
+    assert [pair.decision for pair in beside.pairs] == [NOT_SEPARATED, NOT_SEPARATED]
+    assert both.looks[0].upper < both.looks[0].statistics[0, 1] < beside.looks[0].upper
+
+
+@pytest.mark.parametrize("far", [-1e10, -1e11, -1e15])
+def test_a_diverged_sample_hides_no_difference_of_others(far):
+    """What counts as a tie of two samples depends on these two alone."""
+    noise = np.random.default_rng(4).normal(0, 1, (3, 10))
+    samples = [noise[0] + 2, noise[1] + 102, noise[2] + far]
+    assert decisions(samples, AdastopPlan(runs=5, looks=2)) == [SMALLER, GREATER, GREATER]
+
+
+def test_a_pair_of_large_returns_hides_no_difference_of_another():
+    """Also where it stays undecided, as returns of 1e11 with a spread of 1 do."""
+    noise = np.random.default_rng(4).normal(0, 1, (4, 10))
+    samples = [noise[0], noise[1] + 9, noise[2] + 1e11, noise[3] + 1e11]
+    pairs = compare(samples, [(0, 1), (2, 3)], AdastopPlan(runs=5, looks=2)).pairs
+    assert [pair.decision for pair in pairs] == [SMALLER, NOT_SEPARATED]
+
+
+def test_equal_returns_are_not_separated():
+    """Returns that are all the same, and returns that tie, cross no boundary."""
+    assert decisions([np.full(10, 1000.0)] * 3, AdastopPlan(runs=5, looks=2)) == [NOT_SEPARATED] * 3
+    assert decisions([[1000, 1000, 1000, 1000, 193]] * 2, AdastopPlan(runs=5, looks=1)) == [
+        NOT_SEPARATED
+    ]
+
+
+def test_mirrored_pairs_and_units_change_nothing():
+    """Swapped samples swap greater and smaller; another unit or origin decides the same."""
+    rng = np.random.default_rng(7)
+    samples = [rng.normal(mean, 1, 10) for mean in (0.0, 0.5, 3.0)]
+    plan = AdastopPlan(runs=5, looks=2)
+    once = decisions(samples, plan)
+    assert SMALLER in once
+    mirrored = {GREATER: SMALLER, SMALLER: GREATER}
+    assert decisions([-sample for sample in samples], plan) == [mirrored.get(x, x) for x in once]
+    assert decisions([9000 + 250 * sample for sample in samples], plan) == once
+
+
+def share(hits, repetitions):
+    """Four Monte Carlo standard errors of a share."""
+    return 4 * math.sqrt(hits * (1 - hits) / repetitions)
+
+
+@pytest.mark.parametrize(("runs", "looks"), [(6, 1), (6, 3), (8, 2)])
+def test_two_equal_samples_are_separated_as_rarely_as_stated(runs, looks):
+    """Of 600 comparisons of normal returns about 5 % separate them, however often it is looked.
+
+    Of 6 runs a block can be dealt in 924 ways, of 8 in 12 870: more than are listed.
+    """
+    plan = AdastopPlan(runs=runs, looks=looks, alpha=0.05, draws=1000)
+    found, _ = measure(2, plan, 0.0, 600, laws=["normal, sd 30 %"]).error
+    assert found == pytest.approx(0.05, abs=share(0.05, 600))
+
+
+def test_pairs_that_stay_equal_are_protected_beside_one_that_is_not():
+    """With one of four samples at half the return, the other three keep the family's error."""
+    measured = measure(4, AdastopPlan(runs=5, looks=3, alpha=0.05, draws=500), 0.5, 240)
+    assert measured.error[0] <= 0.05 + share(0.05, 240)
+    assert measured.seen[0] > 0.7
+    assert measured.runs[0] < 15
+
+
+def test_ten_equal_samples_are_separated_little_more_often_than_stated():
+    """With pairs that share samples the error is near its level: below 0.05 + 4 standard errors."""
+    found, _ = measure(10, AdastopPlan(runs=5, looks=2, alpha=0.05, draws=400), 0.0, 160).error
+    assert found <= 0.05 + share(0.05, 160)
+
+
+def test_a_clear_difference_ends_early():
+    """Half of the mean lost is seen by two samples with less than half of 25 runs."""
+    measured = measure(2, AdastopPlan(runs=5, looks=5, alpha=0.05, draws=500), 0.5, 60)
+    assert measured.seen[0] > 0.9
+    assert measured.runs[0] < 12.5
+
+
+def test_early_acceptance_saves_runs_and_spends_beta():
+    """Two equal samples are accepted before the last look in about beta of the comparisons."""
+    repetitions, accepted = 300, 0
+    rng = np.random.default_rng(11)
+    for seed in range(repetitions):
+        plan = AdastopPlan(runs=5, looks=4, alpha=0.05, beta=0.4, draws=500, seed=seed)
+        pair = compare(rng.normal(0, 1, (2, 20)), TWO, plan).pairs[0]
+        accepted += pair.decision == NOT_SEPARATED and pair.look < 4
+    # three of four parts of beta are spent before the last look
+    assert accepted / repetitions == pytest.approx(0.3, abs=share(0.3, repetitions))
+
+
+def test_early_acceptance_leaves_the_boundaries_of_rejection_alone():
+    """What an arrangement might have accepted does not lower the boundary of a later look."""
+    samples = np.random.default_rng(3).normal(0, 1, (2, 20))
+    samples[0] += 0.4
+    upper = [
+        [
+            look.upper
+            for look in compare(samples, TWO, AdastopPlan(runs=5, looks=4, beta=beta)).looks
+        ]
+        for beta in (0.0, 0.4)
+    ]
+    assert upper[1] == upper[0][: len(upper[1])]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((3, 1, 0.05), "1 x 3 runs of each implementation cannot separate any two at alpha 0.05"),
+        ((5, 5, 0.05, 0.0, 10), "cannot separate any two at alpha 0.05"),
+        ((0, 5), "no plan"),
+        ((5, 10**9), "1000000000 looks are too many: expected 1000 at most"),
+        ((5, 5, 1.5), "alpha 1.5"),
+        ((5, 5, math.nan), "alpha nan"),
+        ((5, 5, 0.05, -0.1), "beta -0.1"),
+    ],
+)
+def test_a_plan_that_can_decide_nothing_is_refused(arguments, sentence):
+    """Too few runs, too few arrangements or a level that is no probability: one sentence."""
+    names = ("runs", "looks", "alpha", "beta", "draws")
+    with pytest.raises(UserError, match=sentence):
+        AdastopPlan(**dict(zip(names, arguments, strict=False)))
+
+
+def test_four_against_four_can_be_separated():
+    """Two of 70 arrangements are the clearest: 0.029 is below 0.05, and such data is rejected."""
+    assert AdastopPlan(runs=4, looks=1).smallest_share == pytest.approx(2 / 70)
+    assert decisions([[1, 2, 3, 4], [6, 7, 8, 9]], AdastopPlan(runs=4, looks=1)) == [SMALLER]
+
+
+def test_a_return_that_is_no_number_is_refused():
+    """NaN is a failed run, which has to be replaced first."""
+    with pytest.raises(UserError, match="not a finite number"):
+        compare([[1, 2, 3, 4], [1, 2, math.nan, 4]], TWO, AdastopPlan(runs=4, looks=1))
+
+
+def test_the_simulation_prints_its_table(capsys):
+    """One row for each number of samples and drop."""
+    arguments = "--samples 2 3 --looks 2 --repetitions 8 --draws 200 --drop 0 0.5"
+    main(arguments.split())
+    rows = capsys.readouterr().out.strip().splitlines()
+    assert len(rows) == 2 + 4
+    assert rows[2].startswith("| 2 | 2 x 5 | 0 | 0% |")

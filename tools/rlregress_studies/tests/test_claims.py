@@ -1,0 +1,42 @@
+"""What the sources say of the frameworks: every sentence has the recorded verdict.
+
+The sentences stand in ``baselines/claims``; a verdict is what the installed code says of one.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from rlregress import suite
+from rlregress.details import requested_names
+from rlregress.errors import UserError
+from rlregress.missing_packages import MissingPackage
+from rlregress_studies.claims import claim_files, settle
+from rlregress_studies.claims.claims_text import report
+
+
+def pytest_generate_tests(metafunc):
+    """One test per checkable sentence and per copy of the framework that it is about."""
+    if "claim" not in metafunc.fixturenames:
+        return
+    try:
+        given = metafunc.config.getoption("--framework")
+        chosen = requested_names.adapters(requested_names.names("--framework", given))
+        pairs = [
+            (claim, adapter)
+            for claim in claim_files.load(suite.baselines() / "claims")
+            for adapter in chosen
+            if claim.framework == adapter.name and not claim.not_checkable
+        ]
+    except UserError as error:
+        raise pytest.UsageError(str(error)) from None
+    ids = [f"{claim.id}@{adapter.label}".rstrip("@") for claim, adapter in pairs]
+    metafunc.parametrize(("claim", "framework_of_claim"), pairs, ids=ids)
+
+
+def test_claim_has_the_recorded_verdict(claim, framework_of_claim):
+    """The code confirms or refutes the sentence as recorded."""
+    settled = settle.settle(claim, framework_of_claim)
+    if settled.lacking:
+        raise MissingPackage(settled.lacking)
+    assert settled.as_recorded, report(settled)

@@ -1,0 +1,216 @@
+"""``study determinism``: one source of chance varied, the others held; table and figure."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from functools import partial
+from xml.etree import ElementTree
+
+import matplotlib
+import numpy as np
+import pytest
+
+from rlregress import frameworks
+from rlregress.errors import UserError
+from rlregress.frameworks.base import Trained
+from rlregress.frameworks.seeded_training import Seeds, Stream
+from rlregress_studies.cli import determinism as study
+from rlregress_studies.determinism import chance, determinism_report, determinism_study, discrete
+from rlregress_studies.determinism.chance import Spread
+from rlregress_studies.determinism.determinism_study import Checkpoint, DeterminismPlan, Member
+from rlregress_studies.determinism.starts import Protocol, Starts
+
+SMALL = DeterminismPlan(
+    environment="CartPole-v1",
+    sticky=0.0,
+    steps=100,
+    checkpoints=2,
+    runs=2,
+    groups=("deterministic", "initialisation", "exploration", "environment", "sampling"),
+    protocol=Protocol(starts=2, shortest=1, longest=4, cap=5, states=8),
+)
+
+
+def _names() -> list[str]:
+    return [name for name in ("sb3", "torchrl", "cleanrl") if name in frameworks.names()]
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[] if n == "sb3" else pytest.mark.nightly) for n in _names()]
+)
+def test_what_is_held_stays_and_what_is_varied_moves(name, tmp_path, capsys):
+    """All held, weights are identical at every checkpoint; each source alone makes others.
+
+    The second call of the command trains nothing: what is in the report's folder is kept.
+    """
+    (adapter, *_) = [framework for framework in _adapters(name) if _trains(framework)] or [None]
+    if adapter is None:
+        pytest.skip("CleanRL HEAD is not here: set CLEANRL_HOME")
+    assert study.measure([adapter.full_name], SMALL, tmp_path) == 0
+    written = json.loads((tmp_path / "determinism.json").read_text())
+    (found,) = written["frameworks"].values()
+    assert set(found["sources"]) == {"environment", "exploration", "initialisation", "sampling"}
+    for group, each in found["groups"].items():
+        assert (each["parted"] is None) == (group == "deterministic"), group
+        assert len(each["value_mean"]) == 2
+        assert (max(each["value_deviation"]) == 0.0) == (group == "deterministic"), group
+    assert "deterministic: 2 of 2 in" in capsys.readouterr().out
+    (figure,) = tmp_path.glob("*.svg")
+    ElementTree.fromstring(figure.read_text())
+    assert study.measure([adapter.full_name], SMALL, tmp_path) == 0
+    assert " of 2 in" not in capsys.readouterr().out
+    damaged = sorted((tmp_path / "runs").iterdir())[0]
+    damaged.write_text('[{"steps": 10')
+    with pytest.raises(UserError, match=f"{damaged.name}.*remove the file"):
+        study.measure([adapter.full_name], SMALL, tmp_path)
+
+
+def _adapters(name: str):
+    whole = frameworks.get(name)
+    return [whole.at(label) for label in whole.available()] or [whole]
+
+
+def _trains(adapter) -> bool:
+    return not (hasattr(adapter, "source") and adapter.source.for_gym)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", _names())
+def test_a_game_is_trained_on_and_repeats_itself(name, tmp_path):
+    """On a game of the Arcade Learning Environment, preprocessed, with sticky actions too."""
+    pytest.importorskip("ale_py")
+    plan = replace(SMALL, environment="ALE/Breakout-v5", sticky=0.25, runs=2)
+    plan = replace(plan, groups=("deterministic", "environment"))
+    (adapter, *_) = [framework for framework in _adapters(name) if _trains(framework)] or [None]
+    if adapter is None:
+        pytest.skip("CleanRL HEAD is not here: set CLEANRL_HOME")
+    assert study.measure([adapter.full_name], plan, tmp_path) == 0
+    (found,) = json.loads((tmp_path / "determinism.json").read_text())["frameworks"].values()
+    assert found["groups"]["environment"]["parted"] is not None
+
+
+def checkpoints(*weights: str, value: float = 1.0) -> list[Checkpoint]:
+    """Of one training."""
+    return [Checkpoint(10 * n, weight, 2.0, value) for n, weight in enumerate(weights, 1)]
+
+
+def test_a_spread_says_when_trainings_part_and_by_how_much():
+    """The first checkpoint with other weights; deviations are those of a population."""
+    found = chance.spread([checkpoints("a", "b", value=1.0), checkpoints("a", "c", value=3.0)])
+    assert (found.runs, found.parted, found.distinct, found.steps) == (2, 20, 2, [10, 20])
+    assert found.value_mean == [2.0, 2.0]
+    assert found.value_deviation == [1.0, 1.0]
+    assert found.score_deviation == [0.0, 0.0]
+    # three times 0.4 has a mean of another number
+    same = chance.spread([checkpoints("a", value=0.4)] * 3)
+    assert same.value_deviation == [0.0]
+
+
+def test_what_differs_although_held_is_a_fault_and_what_stays_although_varied():
+    """Both are one sentence; threads and environment may be without effect."""
+    apart = chance.spread([checkpoints("a"), checkpoints("b")])
+    same = chance.spread([checkpoints("a"), checkpoints("a")])
+    good = {"deterministic": same, "sampling": apart, "environment": same, "threads": same}
+    assert chance.faults("One", good) == []
+    assert chance.faults("One", {"deterministic": apart, "sampling": same}) == [
+        "One: with everything held, 2 trainings have 2 different weights, first seen after 10 "
+        "steps; expected one",
+        "One: another seed of sampling leaves the weights as they are; expected others: what draws "
+        "it is not what this suite seeds",
+    ]
+
+
+def test_groups_vary_one_thing_each():
+    """Every group begins with the same training, and its others differ from that in one seed."""
+    for group in determinism_study.GROUPS:
+        first, second = determinism_study.members(group, 2)
+        assert first == Member()
+        assert second != first
+    assert determinism_study.members("sampling", 2)[1].seeds == Seeds(sampling=1)
+    assert determinism_study.members("threads", 3)[2] == Member(threads=3)
+    with pytest.raises(UserError, match="--vary names 'smapling'; did you mean 'sampling'"):
+        determinism_study.checked(["smapling"])
+    assert determinism_study.checked(["sampling"]) == ("deterministic", "sampling")
+
+
+def test_a_stream_is_left_alone_by_others_and_leaves_them_alone():
+    """Numbers of a stream are the same whatever is drawn in between, and the other way round."""
+
+    def drawn(between: int) -> tuple[list[float], list[float]]:
+        np.random.seed(7)
+        stream, own, other = Stream(3), [], []
+        for _ in range(3):
+            with stream.drawn():
+                own.append(np.random.random())
+            other += np.random.random(between).tolist()
+        return own, other
+
+    (own, other), (same, more) = drawn(1), drawn(2)
+    assert own == same
+    np.random.seed(7)
+    assert [*other] == np.random.random(3).tolist()
+    assert len(set(own + more)) == 9
+
+
+def test_starts_are_the_same_in_every_process():
+    """Scores and held-out states follow from the protocol alone, and agents are told apart."""
+    make = partial(discrete.make, "CartPole-v1", training=False)
+    left = Trained(lambda found: np.zeros(len(found), int), lambda seen: seen[:, 0], {}, 0)
+    upright = replace(left, policy=lambda found: (found[:, 2] + found[:, 3] > 0).astype(int))
+    protocol = Protocol(starts=3, shortest=1, longest=4, cap=30, states=8)
+    first, second = Starts(make, protocol), Starts(make, protocol)
+    assert first.maximum_value(left) == second.maximum_value(left) != 0.0
+    assert first.score(left) == first.score(left) == second.score(left) < 12.0
+    assert first.score(upright) == 30.0
+
+
+def test_start_sequences_that_end_episodes_are_one_sentence():
+    """No sequence of 400 random actions is survived."""
+    make = partial(discrete.make, "CartPole-v1", training=False)
+    with pytest.raises(UserError, match="400 to 400 random actions each ends an episode; expected"):
+        Starts(make, Protocol(starts=1, shortest=400, longest=400))
+
+
+def test_the_figure_has_a_column_for_each_group_and_a_row_for_each_evaluation():
+    """Titles are groups; score is above maximum Q."""
+    one = Spread(
+        runs=2,
+        parted=20,
+        distinct=2,
+        steps=[10, 20],
+        score_mean=[1.0, 2.0],
+        score_deviation=[0.0, 1.0],
+        value_mean=[3.0, 4.0],
+        value_deviation=[0.0, 0.5],
+    )
+    with matplotlib.rc_context({"svg.fonttype": "none"}):
+        drawn = determinism_report.figure("One", {"deterministic": one, "exploration": one})
+    assert drawn.index("deterministic") < drawn.index("exploration")
+    assert "mean maximum Q" in drawn
+    assert drawn.count("environment steps") == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--environment", "Nothing-v0"], "'Nothing-v0', which Gymnasium cannot make"),
+        (["--environment", "Pendulum-v1"], "expected discrete ones, as DQN needs them"),
+        (["--environment", "FrozenLake-v1"], "whose observations are Discrete(16); expected"),
+        (["--steps", "50"], "--steps is 50; expected at least 100"),
+        (["--vary", "weather"], "--vary names 'weather'"),
+    ],
+)
+def test_what_cannot_be_trained_is_one_sentence(command, arguments, message, tmp_path):
+    """It names what was found and what was expected."""
+    code, _, error = command("study", "determinism", *arguments, "--report", str(tmp_path))
+    assert code == 2
+    assert message in error
+
+
+def test_without_the_games_it_says_what_to_install(monkeypatch):
+    """One sentence names the package."""
+    monkeypatch.setitem(sys.modules, "ale_py", None)
+    with pytest.raises(UserError, match="'ale-py' is not installed; install it with: pip install"):
+        discrete.check("ALE/Breakout-v5")

@@ -1,0 +1,504 @@
+"""Rankings of runs: from a CSV, from stored runs and from a store."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rlregress import cli
+from rlregress.errors import UserError
+from rlregress.gate import baseline_runs
+from rlregress.inside import run_record
+from rlregress.training.cell import Job
+from rlregress_studies.rank import ranking_report, run_ranking
+from rlregress_studies.rank.adastop import GREATER, NOT_SEPARATED, SMALLER, UNDECIDED
+from rlregress_studies.rank.run_ranking import (
+    ImplementationRun,
+    of_csv,
+    of_records,
+    of_stored,
+    rank,
+)
+from tools.tests.reporting.test_gate_page import stands_alone
+
+HEADER = "implementation,environment,seed,return"
+
+
+def runs(name, returns, task="Hopper-v4"):
+    """One run for each return, with seeds from 0."""
+    return [ImplementationRun(name, task, task, seed, value) for seed, value in enumerate(returns)]
+
+
+def normal(seed, mean, count=10):
+    """Normal returns [count] with standard deviation 10."""
+    return list(np.random.default_rng(seed).normal(mean, 10, count))
+
+
+@pytest.fixture
+def three():
+    """Two implementations alike, one far above."""
+    return runs("a", normal(0, 100)) + runs("b", normal(1, 100)) + runs("c", normal(2, 200))
+
+
+@pytest.fixture
+def command(monkeypatch, capsys, tmp_path):
+    """Run the command in an empty folder; returns exit code, output, error output."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        monkeypatch.setattr("sys.argv", ["rlregress", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        text = capsys.readouterr()
+        return int(ended.value.code or 0), text.out, text.err
+
+    return run
+
+
+def write_csv(path, rows):
+    """A CSV file of (implementation, environment, seed, return)."""
+    path.write_text("\n".join([HEADER, *(",".join(map(str, row)) for row in rows)]) + "\n")
+    return path
+
+
+def test_the_best_stands_first_and_equals_are_not_separated(three):
+    """c is above a and b, which are not separated; the table is by falling mean."""
+    (task,) = rank(three).tasks
+    assert task.standings[0].implementation == "c"
+    assert task.decision("c", "a") == task.decision("c", "b") == GREATER
+    assert task.decision("a", "c") == SMALLER
+    assert task.decision("a", "b") == task.decision("b", "a") == NOT_SEPARATED
+
+
+def test_an_implementation_that_is_decided_early_is_looked_at_no_longer():
+    """Of c, separated from all others at the first look, five runs are used and not ten."""
+    found = rank(
+        runs("a", normal(0, 100)) + runs("b", normal(1, 100)) + runs("c", normal(2, 900)), looks=2
+    )
+    used = {standing.implementation: len(standing.returns) for standing in found.tasks[0].standings}
+    assert used == {"a": 10, "b": 10, "c": 5}
+
+
+def test_runs_that_are_missing_leave_pairs_undecided(three):
+    """Of four planned looks two are possible: what is not separated yet is undecided."""
+    found = rank(three, looks=4)
+    assert found.looks == 2
+    assert found.tasks[0].decision("a", "b") == UNDECIDED
+    assert found.undecided == 1
+    assert any(
+        line.startswith("next look at Hopper-v4: more runs of")
+        for line in ranking_report.lines(found)
+    )
+
+
+def test_environments_of_other_units_are_one_family():
+    """Returns of -5 and of 9000 are judged together: the scale of an environment plays no part."""
+    small = runs("a", normal(0, 100), "R") + runs("b", normal(1, 130), "R")
+    large = runs("a", normal(2, 100), "I") + runs("b", normal(3, 100), "I")
+    plain = rank(small + large)
+    other = rank(
+        small
+        + [
+            ImplementationRun(r.implementation, "I", "I", r.seed, r.final_return * 90)
+            for r in large
+        ]
+    )
+    assert [task.decisions for task in plain.tasks] == [task.decisions for task in other.tasks]
+    assert {task.name: task.decision("b", "a") for task in plain.tasks} == {
+        "I": NOT_SEPARATED, "R": GREATER,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("far", [1e3, 1e6])
+@pytest.mark.parametrize("beside", [[], ["I"]])
+def test_an_implementation_far_off_hides_no_difference_of_others(far, beside):
+    """Nor does one whose returns vary far more: the unit of a pair is that of its own returns."""
+    near = runs("a", normal(0, 100), "R") + runs("b", normal(1, 130), "R")
+    wild = [100 + far * (value - 100) for value in normal(5, 100)]
+    other = [run for task in beside for i in "ab" for run in runs(i, normal(ord(i), 100), task)]
+    for third in (normal(5, far), wild):
+        found = rank(near + runs("c", third, "R") + other)
+        (task,) = [task for task in found.tasks if task.name == "R"]
+        assert task.decision("b", "a") == GREATER
+
+
+@pytest.mark.parametrize("ceiling", [1, 1000])
+def test_a_ceiling_that_is_left_at_a_later_look_hides_no_difference_elsewhere(ceiling):
+    """Alike at the first look, one failure each at the second; 1 or 1000 makes no difference."""
+    low, high = [1, 2, 3, 4, 5] * 2, [4, 5, 6, 7, 8] * 2
+    near = runs("a", low, "X") + runs("b", high, "X")
+    at_ceiling = [
+        run
+        for name, seed in (("a", 8), ("b", 5))
+        for run in runs(name, [0 if i == seed else ceiling for i in range(10)], "Y")
+    ]
+    decided = {task.name: task.decision("b", "a") for task in rank(near + at_ceiling).tasks}
+    assert decided == {"X": GREATER, "Y": NOT_SEPARATED}
+
+
+def test_a_run_that_failed_counts_as_the_worst_return(three):
+    """None becomes the lowest return of any implementation on the task, and is counted."""
+    failed = runs("d", [None, *normal(4, 150, 9)])
+    (task,) = rank(three + failed).tasks
+    (d,) = [standing for standing in task.standings if standing.implementation == "d"]
+    lowest = min(run.final_return for run in three + failed if run.final_return is not None)
+    assert d.returns[0] == lowest
+    assert d.failed == 1
+
+
+def test_an_environment_with_one_implementation_is_named_and_left_out(three):
+    """What cannot be compared is said, not dropped in silence."""
+    found = rank(three + runs("a", normal(5, 1), "Ant-v4"))
+    assert found.alone == ("Ant-v4",)
+    assert [task.name for task in found.tasks] == ["Hopper-v4"]
+    assert "not ranked" in ranking_report.lines(found)[-1]
+
+
+def test_the_table_says_each_pair_twice_and_the_error_once(three):
+    """Rows against columns, the counts, the level, and what 'not separated' means."""
+    text = "\n".join(ranking_report.lines(rank(three)))
+    assert "Hopper-v4: 3 implementations" in text
+    rows = {line.split()[1]: line.split()[-3:] for line in text.splitlines()[2:5]}
+    assert rows["c"] == [".", ">", ">"]
+    assert sorted(rows["a"]) == sorted([".", "<", "~"])
+    assert "3 pairs in 1 task: 2 separated, 1 not separated, 0 undecided" in text
+    assert "about 5% of such comparisons (pairs that share an implementation" in text
+    two = [run for run in three if run.implementation != "c"]
+    assert "at most 5% of such comparisons." in "\n".join(ranking_report.lines(rank(two)))
+    assert "equal" not in text
+
+
+@pytest.mark.parametrize(
+    ("found", "sentence"),
+    [
+        (runs("a", normal(0, 1)), "nothing to rank: 10 runs, .*; add runs of another one"),
+        (runs("a", [1.0]), "nothing to rank: 1 run, "),
+        (runs("a", normal(0, 1)) + runs("b", [1.0, 2.0]), "b has 2 runs on Hopper-v4"),
+        (runs("a", normal(0, 1)) + runs("b", [None] * 9) + runs("a", [1], "X"), ""),
+        (
+            runs("a", [None] * 5) + runs("b", [None] * 5),
+            "every run on .* failed .*; leave it out",
+        ),
+        (runs("a", normal(0, 1)) + runs("a", [1.0]), "two runs of a on .* seed 0; .*; remove one"),
+        (
+            runs("a", normal(0, 1)) + runs("b", [1, 2, 1e300]),
+            "1e.300 of b on .* seed 2",
+        ),
+    ],
+)
+def test_runs_that_cannot_be_ranked(found, sentence):
+    """One implementation, too few runs, failures alone, a seed twice: one sentence for each."""
+    if not sentence:
+        assert rank(found).tasks[0].decision("a", "b") in (NOT_SEPARATED, GREATER)
+        return
+    with pytest.raises(UserError, match=sentence):
+        rank(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("", ["r.csv"]),
+        (HEADER + "\n", ["no rows"]),
+        (HEADER + f"\na,H,{'1' * 5000},1\n", ["'seed' is '111", "a whole number of fewer digits"]),
+        (HEADER + "\na,H,0\n", ["line 2 has not as many cells as the first line: 3, not 4"]),
+        (HEADER + "\na\x01,H,0,1\n", [r"line 2: column 'implementation' is 'a\x01', expected te"]),
+        (HEADER + '\n"a\nb",H,0,1\n', [r"is 'a\nb', expected text on one line without control"]),
+        (HEADER + ",return\na,H,0,1,2\n", ["line 1 has 2 columns 'return'; write the columns"]),
+    ],
+)
+def test_a_damaged_csv_is_one_sentence(command, tmp_path, text, parts):
+    """The sentence names the file, the line and what was expected; the exit code is 2."""
+    path = tmp_path / "r.csv"
+    path.write_text(text)
+    code, _, error = command("study", "rank", path)
+    assert code == 2
+    assert error.startswith("rlregress: ")
+    assert len(error.strip().splitlines()) == 1
+    assert [part for part in parts if part not in error] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["no.csv"], "no.csv cannot be read"),
+        (
+            ["/dev/null"],
+            "/dev/null is not named .csv; expected a CSV file: write the",
+        ),
+        (["r.csv", "--framework", "x"], "a CSV file does not take --framework"),
+        (["r.csv", "--environment", "Hoper-v4"], "did you mean 'Hopper-v4'?"),
+        (["r.csv", "--runs", "11"], "a has 10 runs on Hopper-v4, and a look needs 11"),
+        (["r.csv", "--runs", "3", "--looks", "1"], "cannot separate any two at alpha 0.05"),
+        (["r.csv", "--alpha", "2"], "alpha 2"),
+        (["--store", "nowhere"], "nowhere holds no run records"),
+        (["--algorithm", "pppo"], "did you mean 'ppo'?"),
+        (["--budget", "smoke"], "no runs of budget 'smoke'"),
+    ],
+)
+def test_a_wrong_command_line_is_one_sentence(command, tmp_path, three, arguments, part):
+    """Names, numbers and sources that do not fit end in one sentence and exit code 2."""
+    write_csv(
+        tmp_path / "r.csv", [(r.implementation, r.task, r.seed, r.final_return) for r in three]
+    )
+    code, _, error = command("study", "rank", *arguments)
+    assert (code, len(error.strip().splitlines())) == (2, 1)
+    assert part in error
+
+
+def test_the_command_ranks_a_csv_and_writes_json(command, tmp_path, three):
+    """Exit code 0, the table on the screen, and the same decisions in rank.json."""
+    rows = [(r.implementation, r.task, r.seed, r.final_return) for r in three]
+    path = write_csv(tmp_path / "r.csv", rows[::-1])
+    code, text, _ = command("study", "rank", path)
+    assert code == 0
+    assert "3 pairs in 1 task: 2 separated" in text
+    kept = json.loads((tmp_path / "report" / "rank.json").read_text())
+    decisions = {(x["first"], x["second"]): x["decision"] for x in kept["tasks"][0]["decisions"]}
+    assert decisions == {("a", "b"): NOT_SEPARATED, ("a", "c"): SMALLER, ("b", "c"): SMALLER}
+    # the order of the lines plays no part: runs are looked at by seed
+    assert kept["tasks"] == json.loads(json.dumps(run_ranking.as_dict(rank(of_csv(path)))))["tasks"]
+    assert kept["tasks"] == json.loads(json.dumps(run_ranking.as_dict(rank(three))))["tasks"]
+
+
+def test_spaces_around_a_name_are_no_part_of_it(tmp_path):
+    """Nobody can see them."""
+    rows = of_csv(write_csv(tmp_path / "r.csv", [("a", "H", 0, 1.0), (" a ", "H ", 1, 2.0)]))
+    assert {(row.implementation, row.task) for row in rows} == {("a", "H")}
+
+
+def test_a_ranking_that_needs_more_runs_ends_with_3(command, tmp_path, three):
+    """Exit code 3: the data cannot tell yet, and the next look is named."""
+    rows = [(r.implementation, r.task, r.seed, r.final_return) for r in three]
+    write_csv(tmp_path / "r.csv", rows)
+    code, text, _ = command("study", "rank", "r.csv", "--looks", "3")
+    assert code == 3
+    assert "next look at Hopper-v4: more runs of" in text
+
+
+def test_stored_runs_are_compared_only_under_one_budget():
+    """No task of the stored runs mixes environments, steps or episodes."""
+    stored = baseline_runs.every()
+    by_task = {}
+    for baseline_ in stored:
+        key = (
+            baseline_.cell.environment,
+            baseline_.protocol.total_steps,
+            baseline_.protocol.evaluation_episodes,
+        )
+        for run in of_stored([baseline_]):
+            by_task.setdefault(run.task, set()).add(key)
+    assert len(by_task) > 1
+    assert all(len(keys) == 1 for keys in by_task.values())
+    assert len(of_stored(stored)) == sum(len(stored_cell.runs) for stored_cell in stored)
+
+
+def test_the_command_ranks_stored_runs(command):
+    """Without a CSV the frameworks are ranked by baselines/returns."""
+    environment = baseline_runs.every()[0].cell.environment
+    code, value, error = command("study", "rank", "--environment", environment)
+    assert code == 0, error
+    assert f"{environment} (" in value
+
+
+@pytest.fixture
+def store(tmp_path):
+    """A store with five runs each of two versions of one implementation."""
+    stored = baseline_runs.every()[0]
+    folder = tmp_path / "runs"
+    for version, mean in (("1.0", 100.0), ("2.0", 300.0)):
+        for seed, value in enumerate(normal(seed=9, mean=mean, count=5)):
+            versions = {"package": version}
+            job = Job(stored.cell, seed, stored.protocol, stored.hyperparameters, versions, {})
+            content = {
+                "schema": run_record.SCHEMA,
+                "job": {**job.as_dict(), "key": job.key}, "key": job.key,
+                "status": "finished", "failure": "", "curve": [], "final_return": value,
+                "episode_returns": [value], "steps": 1, "parameters_sha256": "", "platform": {},
+                "time": {},
+            }  # fmt: skip
+            path = folder / stored.cell.id / f"{seed:04d}-{version}.json"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            run_record.write(path, content)
+    return folder
+
+
+def test_two_versions_in_one_store_are_two_implementations(command, store):
+    """Runs of a cell with several versions are named by what differs, and compared."""
+    runs_of_both = of_records(run_ranking.records(store))
+    names = {run.implementation for run in runs_of_both}
+    assert {name.partition(" (")[2] for name in names} == {"package 1.0)", "package 2.0)"}
+    code, text, error = command("study", "rank", "--store", store)
+    assert code == 0, error
+    assert "1 pair" in text
+    assert "1 separated" in text
+
+
+@pytest.mark.parametrize("names", ["foo", "{},foo"])
+def test_a_name_without_any_run_in_a_store_is_refused(command, store, names):
+    """It is not left out in silence beside others that have runs."""
+    algorithm = baseline_runs.every()[0].cell.algorithm
+    code, _, error = command(
+        "study", "rank", "--store", store, "--algorithm", names.format(algorithm)
+    )
+    assert (code, len(error.strip().splitlines())) == (2, 1)
+    assert f"has no runs of algorithm 'foo'; known: {algorithm}" in error
+
+
+def test_what_was_asked_and_has_no_runs_is_said_first(command, monkeypatch):
+    """Of known names too: CleanRL's PPO has no runs on HalfCheetah."""
+    every = [
+        item for item in baseline_runs.every() if item.cell.id != "cleanrl-ppo-HalfCheetah-v4-short"
+    ]
+    monkeypatch.setattr(baseline_runs, "every", lambda: every)
+    requested = "--framework sb3,cleanrl,torchrl --algorithm ppo --environment HalfCheetah-v4"
+    code, text, error = command("study", "rank", *requested.split())
+    assert code == 0, error
+    assert text.splitlines()[0].endswith("of budget 'short' of cleanrl ppo HalfCheetah-v4")
+    assert (
+        "has no runs" not in command("study", "rank", *requested.replace("cleanrl,", "").split())[1]
+    )
+
+
+def test_a_damaged_record_is_one_sentence(command, store):
+    """A record whose content does not match its checksum is not ranked."""
+    path = next(store.glob("*/*.json"))
+    path.write_text(path.read_text().replace('"seed": 0', '"seed": 7'))
+    code, _, error = command("study", "rank", "--store", store)
+    assert (code, len(error.strip().splitlines())) == (2, 1)
+    assert "does not match its checksum" in error
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda job: job.pop("seed"), "'seed' is missing"),
+        (lambda job: job["cell"].update(other=1), "does not say what was run"),
+        (lambda job: job.update(seed="0"), "seed"),
+        (lambda job: job["protocol"].update(total_steps="many"), "total_steps"),
+        (lambda job: job.update(versions="1.0"), "key 'job.versions' is '1.0', expected a table"),
+    ],
+    ids=["no seed", "another cell", "seed as text", "steps as text", "versions as text"],
+)
+def test_a_sealed_record_of_another_run_is_one_sentence(command, store, change, message):
+    """A whole record that does not say what was run, as this version would, is not ranked."""
+    path = next(store.glob("*/*.json"))
+    content = run_record.read(path)
+    change(content["job"])
+    run_record.write(path, content)
+    code, _, error = command("study", "rank", "--store", store)
+    assert (code, len(error.strip().splitlines())) == (2, 1)
+    assert str(path) in error
+    assert message in error
+
+
+def test_a_cell_that_may_not_be_read_is_not_left_out(command, store, monkeypatch):
+    """Its folder is named; the other cells are not ranked as if they were all."""
+    cell, listdir = next(store.iterdir()), os.listdir
+
+    def closed(folder="."):
+        if Path(folder) == cell:
+            raise PermissionError(13, "Permission denied")
+        return listdir(folder)
+
+    monkeypatch.setattr(os, "listdir", closed)
+    code, _, error = command("study", "rank", "--store", store)
+    assert (code, len(error.strip().splitlines())) == (2, 1)
+    assert f"{cell} cannot be read: Permission denied" in error
+
+
+def test_the_figure_shows_decisions_and_returns(three):
+    """An SVG with the title of the task, the names and the symbols of the table."""
+    import matplotlib
+
+    with matplotlib.rc_context({"svg.fonttype": "none"}):
+        drawn = ranking_report.figure(rank(three))
+    assert drawn.lstrip().startswith("<?xml")
+    for text in ("Hopper-v4", ">a<", ">b<", ">c<", "&gt;", "&lt;", "~", "10 runs"):
+        assert text in drawn
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", ["$\\frac{x$", "a_b^$2$", "日本"])
+def test_a_name_is_drawn_as_it_stands(three, name):
+    """It is no formula, and a font that lacks it is nothing to warn of."""
+    named = [
+        ImplementationRun(run.implementation + name, name, name, run.seed, run.final_return)
+        for run in three
+    ]
+    assert ranking_report.figure(rank(named)).lstrip().startswith("<?xml")
+
+
+def test_a_report_is_written_as_a_whole_or_not_at_all(command, tmp_path, three):
+    """A folder in the place of one file leaves the others as they were, and nothing beside."""
+    rows = [(r.implementation, r.task, r.seed, r.final_return) for r in three]
+    write_csv(tmp_path / "r.csv", rows)
+    (tmp_path / "report" / "rank.svg").mkdir(parents=True)
+    code, _, error = command("study", "rank", "r.csv")
+    assert (code, len(error.strip().splitlines())) == (2, 1)
+    assert "rank.svg is a folder, expected a file of the report; remove it" in error
+    assert [path.name for path in (tmp_path / "report").iterdir()] == ["rank.svg"]
+
+
+ODD = ("$x^{$", "$$", "<b>x</b>", "n" * 300, "\N{GRINNING FACE}", "42", "a|b", "\\alpha", "&amp;")
+
+
+def test_odd_names_are_ranked_whatever_the_windows_are_called(tmp_path):
+    """A name is no formula and no markup, and MPLBACKEND may name windows that nobody has."""
+    rows = [
+        f'"{name}",{task},{seed},{seed + 10 * number}'
+        for task in ("$y^{$", "$y_{$")
+        for number, name in enumerate(ODD)
+        for seed in range(8)
+    ]
+    path = tmp_path / "odd.csv"
+    path.write_text("\n".join(["implementation,environment,seed,return", *rows]))
+    ended = subprocess.run(
+        [sys.executable, "-m", "rlregress", "study", "rank", path, "--report", tmp_path / "report"],
+        env={**os.environ, "MPLBACKEND": "none-of-them"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode in (0, 3), ended.stderr) == (True, "")
+    page = (tmp_path / "report" / "rank.html").read_text()
+    assert "<b>x</b>" not in page
+    places = re.findall('id="(-y[^"]*)"', page)
+    assert len(set(places)) == len(places) >= 2
+
+
+@pytest.mark.nightly
+def test_a_hundred_implementations_are_ranked_soon():
+    """Each of 4950 pairs is decided at the boundaries of those that are left then."""
+    runs_of = [run for n in range(100) for run in runs(f"impl{n}", normal(n, 20.0 * n, 5))]
+    started = time.monotonic()
+    ranked = run_ranking.rank(runs_of)
+    assert ranked.undecided == 0
+    assert time.monotonic() - started < 20
+
+
+def test_a_ranking_has_a_page_with_every_decision(command, tmp_path):
+    """Words beside the signs, every run that was looked at, the command as it was typed."""
+    rows = [f"{name},Hopper-v4,{seed},{mean + seed}" for name, mean in (("a", 0), ("b<i>", 500))
+            for seed in range(10)]  # fmt: skip
+    csv = tmp_path / "runs.csv"
+    csv.write_text("\n".join(["implementation,environment,seed,return", *rows]))
+    code, text, error = command("study", "rank", str(csv), "--report", str(tmp_path))
+    assert code == 0, error
+    assert "(rank.html, rank.json, rank.svg)" in text
+    page = stands_alone((tmp_path / "rank.html").read_text())
+    (card,) = page.texts("article", "card")
+    assert "1 of 1 pairs separated" in card
+    assert "b<i> has the largest mean, 502, beyond chance." in card
+    assert "> better" in page.texts("table")[0]
+    assert "b<i> 504" in page.texts("table")[1]
+    assert f"rlregress study rank {csv}" in page.texts("header")[0]
+    assert json.loads((tmp_path / "rank.json").read_text())

@@ -1,0 +1,206 @@
+"""The verdict on a claim, on frameworks that are a few lines of Python."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rlregress.details import catalogue
+from rlregress.frameworks.base import Adapter
+from rlregress_studies.claims.claim_files import Claim
+from rlregress_studies.claims.claims_text import report
+from rlregress_studies.claims.settle import settle
+
+DETAIL = "sac.critic_loss.scale"
+NUMBER = itertools.count()
+
+
+class Some(Adapter):
+    """A framework whose probes return what the named variants expect."""
+
+    packages = ("some",)
+
+    def __init__(self, path: Path, version: str = "2.0", **variants: str) -> None:
+        self.name = f"some{next(NUMBER)}"  # answers are kept by name
+        self.found, self.path, self.calls = variants, path, 0
+        self._version = version
+
+    def versions(self):
+        return {"some": self._version}
+
+    def expectations(self):
+        return self.path
+
+    def probes(self):
+        return {(DETAIL, scope): self._probe(variant) for scope, variant in self.found.items()}
+
+    def _probe(self, variant: str):
+        def probe(inputs):
+            self.calls += 1
+            if variant == "broken":
+                raise RuntimeError("gone")
+            return catalogue.get(DETAIL).expected()[variant]
+
+        return probe
+
+    def defaults(self):
+        return {
+            ("td3", "library"): {"hidden_sizes": [400, 300], "discount": np.float64(0.99)},
+            ("td3", "trainer"): {"discount": 0.9, "exploration_noise": None},
+        }
+
+
+def _entry(scope: str, variant: str, **more: str) -> str:
+    keys = {"id": DETAIL, "scope": scope, "variant": variant, "since": "1.0", "source": "s"} | more
+    return "\n".join(["[[detail]]", *(f'{key} = "{value}"' for key, value in keys.items()), ""])
+
+
+@pytest.fixture
+def some(tmp_path):
+    """Makes a framework with its expectations."""
+
+    def make(*entries: str, **options: str):
+        path = tmp_path / f"{next(NUMBER)}.toml"
+        path.write_text("\n".join(entries) or _entry("library", "none", until="1.5"))
+        return Some(path, **options)
+
+    return make
+
+
+def _claim(**changed) -> Claim:
+    keys = {
+        "document": "A paper",
+        "id": "one",
+        "place": "Box 6",
+        "quote": "omit this halving factor",
+        "framework": "some",
+        "detail": DETAIL,
+        "says": ("none",),
+        "verdicts": {"": "confirmed"},
+        "where": "paper.toml",
+    }
+    return Claim(**(keys | changed))
+
+
+def _default(name: str, value: object, **more) -> Claim:
+    return _claim(detail="", default=f"td3.{name}", says=(value,), **more)
+
+
+def test_what_the_code_does_is_confirmed(some) -> None:
+    """One of the variants that the sentence allows is found."""
+    assert settle(_claim(), some(library="none")).verdict == "confirmed"
+    assert settle(_claim(says=("half", "none")), some(library="none")).verdict == "confirmed"
+
+
+def test_what_no_version_does_is_refuted(some) -> None:
+    """Another variant is found, and none is documented that fits the sentence."""
+    settled = settle(_claim(says=("quarter",)), some(library="half"))
+    assert (settled.verdict, settled.found) == ("refuted", {"library": "half"})
+
+
+@pytest.mark.parametrize(
+    ("entries", "version", "words"),
+    [
+        ([{"variant": "none", "until": "1.5"}], "2.0", "true before 1.5"),
+        ([{"variant": "none", "since": "3.0"}], "2.0", "true from 3.0 on"),
+    ],
+)
+def test_what_another_version_does_is_outdated(some, entries, version, words) -> None:
+    """The range of versions that it is documented for is named."""
+    framework = some(*(_entry("library", **entry) for entry in entries), library="half")
+    settled = settle(_claim(), framework)
+    assert (settled.verdict, settled.reason) == ("outdated", words)
+
+
+def test_history_of_another_scope_does_not_count(some) -> None:
+    """A claim about one scope is not outdated because of another one."""
+    framework = some(_entry("trainer", "none", until="1.5"), library="half")
+    assert settle(_claim(scope="library"), framework).verdict == "refuted"
+
+
+def test_a_claim_without_scope_holds_if_any_does(some) -> None:
+    """And it is said of which one."""
+    framework = some(library="half", script="none")
+    settled = settle(_claim(), framework)
+    assert (settled.verdict, settled.reason) == ("confirmed", "of script, not of library")
+    assert settle(_claim(scope="library"), framework).verdict != "confirmed"
+
+
+def test_what_cannot_be_asked_is_unprobed(some) -> None:
+    """No probe, no probe in that scope, or a probe that fails: never as recorded."""
+    for framework, claim in [
+        (some(), _claim()),
+        (some(script="none"), _claim(scope="library")),
+        (some(library="broken"), _claim()),
+        (some(library="half", script="broken"), _claim()),
+    ]:
+        settled = settle(claim, framework)
+        assert settled.verdict == "unprobed"
+        assert not settled.as_recorded
+
+
+def test_a_fitting_scope_outweighs_one_that_fails(some) -> None:
+    """A sentence that is true of one scope is confirmed, whatever becomes of the others."""
+    assert settle(_claim(), some(library="none", script="broken")).verdict == "confirmed"
+
+
+def test_a_detail_is_probed_once_for_all_claims(some) -> None:
+    """Two claims about one detail cost one probe."""
+    framework = some(library="none")
+    settle(_claim(), framework)
+    settle(_claim(id="two", says=("half",)), framework)
+    assert framework.calls == 1
+
+
+@pytest.mark.parametrize(
+    ("claim", "verdict"),
+    [
+        (_default("hidden_sizes", [400, 300]), "confirmed"),
+        (_default("hidden_sizes", [256, 256]), "refuted"),
+        (_default("hidden_sizes", "absent"), "confirmed"),
+        (_default("hidden_sizes", "absent", scope="library"), "refuted"),
+        (_default("exploration_noise", "none"), "confirmed"),
+        (_default("exploration_noise", 0.1), "refuted"),
+        (_default("discount", 0.99), "confirmed"),
+        (_default("discount", 0.9, scope="library"), "refuted"),
+        (_default("discount", 0.9, scope="script"), "unprobed"),
+    ],
+)
+def test_defaults_are_compared_as_values(some, claim, verdict) -> None:
+    """Numbers of any type, lists, what is switched off, and what there is none of."""
+    assert settle(claim, some()).verdict == verdict
+
+
+def test_what_cannot_be_checked_says_why(some) -> None:
+    """The reason stands in the place of an answer."""
+    claim = _claim(detail="", says=(), not_checkable="a result", verdicts=None)
+    settled = settle(claim, some())
+    assert (settled.verdict, settled.reason, settled.as_recorded) == (
+        "not checkable",
+        "a result",
+        True,
+    )
+
+
+def test_the_report_says_what_to_record(some) -> None:
+    """Sentence, what was found, and the line to write."""
+    text = report(settle(_claim(), some(library="half")))
+    assert text.splitlines() == [
+        "one: outdated (recorded: confirmed)",
+        "  Box 6: omit this halving factor",
+        f"  some 2.0, {DETAIL}: says the variant 'none'; found library: half",
+        "  true before 1.5",
+        "If the change is intended, give the detail its new entry first, then record "
+        'verdict = { "<first>" = "confirmed", "<changed>" = "outdated" }, with the first version '
+        "that it holds for and the one that changed (paper.toml).",
+    ]
+    changed = _claim(verdicts={"1.0": "confirmed"})
+    assert '"2.0" = "outdated" in its table' in report(settle(changed, some(library="half")))
+
+
+def test_nothing_is_recorded_of_what_could_not_be_asked(some) -> None:
+    """The report of an unprobed claim offers no line to record."""
+    assert "record verdict" not in report(settle(_claim(), some(library="broken")))

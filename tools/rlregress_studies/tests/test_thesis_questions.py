@@ -1,0 +1,259 @@
+"""The thesis' three questions: what its tables allow to say, and what stored runs add."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from rlregress import suite
+from rlregress.errors import UserError
+from rlregress.gate import baseline_runs, published
+from rlregress.gate.judging import worst_returns
+from rlregress_studies.thesis import thesis_text
+from rlregress_studies.thesis.thesis_answers import (
+    BETTER,
+    OPEN,
+    OPPOSITE,
+    OWN,
+    SAME,
+    SIMILAR,
+    WORSE,
+)
+from rlregress_studies.thesis.thesis_questions import (
+    ORIGINAL,
+    against_papers,
+    against_tables,
+    as_plain,
+    direction,
+    study,
+)
+
+
+@pytest.fixture(scope="module")
+def found():
+    """All answers."""
+    return study()
+
+
+def test_the_originals_are_those_of_the_paper():
+    """Table 1 of Fujimoto et al. 2018 has seven environments, ten trials each."""
+    originals = published.originals()
+    assert originals["td3", "HalfCheetah"].mean == 9636.95
+    assert originals["td3", "HalfCheetah"].sd == 859.065
+    assert originals["td3", "InvertedPendulum"].half == 0
+    assert len(originals) == 7
+    assert {band.seeds for band in originals.values()} == {10}
+
+
+def test_of_288_pairs_of_frameworks_few_are_left(found):
+    """Intervals call 183 different, or 150 or 134 by one side; Holm leaves two, with Welch none."""
+    differences = [row.difference for row in found.frameworks]
+    assert len(differences) == 288
+    assert sum(any(difference.outside) for difference in differences) == 183
+    assert sum(all(difference.outside) for difference in differences) == 101
+    # the figures of one side depend on which framework is the first
+    rank = ["sb3", "cleanrl", "torchrl"].index
+    sides = [
+        row.difference.outside
+        if rank(row.first) < rank(row.second)
+        else row.difference.outside[::-1]
+        for row in found.frameworks
+    ]
+    assert [sum(side) for side in zip(*sides, strict=True)] == [150, 134]
+    assert sum(difference.welch < 0.05 for difference in differences) == 37
+    assert sum(difference.adjusted_welch < 0.05 for difference in differences) == 0
+    assert sum(difference.p < 0.05 for difference in differences) == 48
+    assert [
+        (row.first, row.second, row.algorithm, row.environment, row.hyperparameters)
+        for row in found.frameworks
+        if row.difference.sign(0.05)
+    ] == [
+        ("cleanrl", "sb3", "ppo", "InvertedDoublePendulum-v4", "original"),
+        ("cleanrl", "torchrl", "ppo", "Swimmer-v4", "sb3"),
+    ]
+
+
+def test_cells_without_spread_are_not_tested(found):
+    """1000.0 +- 0.0 on one side or on both leaves nothing to test: 33 of the 288 pairs."""
+    assert sum(not row.difference.tested for row in found.frameworks) == 33
+    assert all(
+        row.difference.sign(0.05) == 0 for row in found.frameworks if not row.difference.tested
+    )
+
+
+def test_td3_against_its_paper(found):
+    """Of 21 cells intervals call 2 worse and 7 better; Holm leaves 5 better and none worse."""
+    assert found.without_originals == ("ppo", "sac")
+    assert Counter(row.interval for row in found.reproduction) == {WORSE: 2, SIMILAR: 12, BETTER: 7}
+    assert Counter(row.verdict for row in found.reproduction) == {SIMILAR: 16, BETTER: 5}
+    assert {row.environment for row in found.reproduction if row.verdict == BETTER} == {
+        "Ant-v4", "HalfCheetah-v4",
+    }  # fmt: skip
+
+
+def test_rankings_by_mean_alone_differ_more_than_can_be_shown(found):
+    """Means stand in one order in 7 of 40 places, and no pair of algorithms is shown to turn."""
+    assert len(found.orders) == 8 * 5
+    assert sum(order.agrees for order in found.orders) == 7
+    text = Counter(pair for order in found.orders for pair in order.pairs.values())
+    assert text == {SAME: 5, OPEN: 115}
+    own = [order for order in found.orders if order.hyperparameters == OWN]
+    assert sum(order.agrees for order in own) == 1
+
+
+@pytest.mark.parametrize(
+    ("signs", "message"),
+    [
+        ([1, 1, 1], SAME),
+        ([-1, -1], SAME),
+        ([1, -1, 0], OPPOSITE),
+        ([1, 1, 0], OPEN),
+        ([0, 0, 0], OPEN),
+    ],
+)
+def test_a_pair_of_algorithms_in_several_frameworks(signs, message):
+    """One framework that cannot tell leaves the pair open, unless two others contradict."""
+    assert direction(signs) == message
+
+
+def test_the_text_says_what_cannot_be_concluded(found):
+    """Seeds that a test without assumptions would need, and the difference that 5 seeds show."""
+    text = "\n".join(thesis_text.lines(found))
+    assert "fewer than 8 seeds a side" in text
+    assert "5.0 standard deviations with 80 % power among 255 pairs" in text
+    assert "No numbers are known of the papers of ppo, sac" in text
+    for question in ("1. Do implementations", "2. Do frameworks", "3. Is the ranking"):
+        assert question in text
+
+
+def test_the_answers_are_plain_json(found):
+    """JSON takes them, without nan."""
+    kept = json.loads(json.dumps(as_plain(found), allow_nan=False))
+    assert len(kept["frameworks"]) == 288
+    assert kept["reproduction"][0]["verdict"] in (WORSE, SIMILAR, BETTER)
+
+
+def test_stored_runs_answer_or_say_why_not(found):
+    """Of each question stored runs give a ranking, or the reason why there is none."""
+    for answer in (found.stored_frameworks, found.stored_order):
+        assert (answer.ranking is None) <= bool(answer.reason)
+
+
+@pytest.fixture(scope="module")
+def reacher():
+    """The stored runs of PPO on Reacher at the full budget, printed as -4.5 +- 0.5."""
+    return next(item for item in baseline_runs.every() if item.cell.id == "sb3-ppo-Reacher-v4-full")
+
+
+def shifted(stored, by):
+    """The same with other returns."""
+    runs = (replace(run, final_return=run.final_return + by) for run in stored.runs)
+    return replace(stored, runs=tuple(runs))
+
+
+@pytest.mark.parametrize(("by", "message"), [(0, "holds"), (-3, "regressed"), (3, "improved")])
+def test_stored_runs_are_judged_by_what_the_thesis_printed(reacher, by, message):
+    """Runs of another return are another verdict."""
+    (only,) = against_tables([shifted(reacher, by)])
+    assert only.verdict.verdict == message
+    assert only.verdict.effect == pytest.approx(sum(only.returns) / len(only.returns) + 4.5)
+
+
+def test_one_stored_run_is_no_sample(found, reacher):
+    """It is named, and not judged."""
+    cells = against_tables([replace(reacher, runs=reacher.runs[:1])])
+    assert [cell.verdict for cell in cells] == [None]
+    text = "\n".join(thesis_text.lines(replace(found, stored_cells=cells)))
+    assert "0 of 288 printed cells" in text
+    assert "one stored run, which is too few: sb3-ppo-Reacher-v4-full" in text
+
+
+@pytest.mark.parametrize("failed", [3, 5])
+def test_runs_that_failed_count_and_are_said(found, reacher, failed):
+    """They are the environment's worst return in both comparisons, all of them too."""
+    runs = [
+        replace(run, status="failed", final_return=None) if number < failed else run
+        for number, run in enumerate(reacher.runs)
+    ]
+    (only,) = against_tables([replace(reacher, runs=runs)])
+    cell = replace(reacher.cell, algorithm="td3", environment="Hopper-v4")
+    own = replace(cell, hyperparameters=ORIGINAL)
+    (paper,) = against_papers([replace(reacher, cell=own, runs=runs)])
+    assert only.failed == paper.failed == failed
+    kept = reacher.returns[failed:]
+    counted = [*[min([worst_returns()["Hopper-v4"], *kept])] * failed, *kept]
+    assert paper.mean == pytest.approx(sum(counted) / 5)
+    text = "\n".join(
+        thesis_text.lines(replace(found, stored_cells=(only,), stored_reproduction=(paper,)))
+    )
+    assert f"{failed} runs of sb3-ppo-Reacher-v4-full failed and counted as the worst" in text
+    assert f"{failed} runs of sb3 td3 on Hopper-v4 failed and counted as the worst" in text
+
+
+def test_a_stored_return_that_is_too_large_is_refused(reacher, monkeypatch):
+    """Its square would overflow, and no question could be answered."""
+    monkeypatch.setattr(baseline_runs, "every", lambda: [shifted(reacher, 1e300)])
+    with pytest.raises(UserError, match=r"1e\+300 of sb3-ppo on Reacher-v4 .* is too large"):
+        study()
+
+
+@pytest.fixture
+def papers(tmp_path, monkeypatch):
+    """A copy of the published tables that may be damaged."""
+    folder = tmp_path / "paper"
+    shutil.copytree(suite.baselines() / "paper", folder)
+    monkeypatch.setattr(suite, "baselines", lambda: tmp_path)
+    for cached in (published.table, published.originals):
+        cached.cache_clear()
+    yield folder
+    for cached in (published.table, published.originals):
+        cached.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "message"),
+    [
+        (
+            "thesis_returns.csv",
+            "9,ppo,cleanrl,cleanrl,Ant-v4,1771.9,339.4\n",
+            "",
+            r"thesis_returns.csv lacks cleanrl ppo Ant-v4 cleanrl; expected a line for each",
+        ),
+        (
+            "thesis_returns.csv",
+            "ppo,cleanrl,cleanrl,Ant-v4",
+            "pppo,cleanrl,cleanrl,Ant-v4",
+            r"lacks cleanrl ppo Ant-v4 cleanrl, .* and \d+ more; .*; ppo, pppo, sac, td3; ",
+        ),
+        ("thesis_returns.csv", ",sb3,", ",sb4,", "lacks .* more; .* cleanrl, original, sb3, sb4"),
+        (
+            "thesis_returns.csv",
+            "9,ppo,cleanrl,cleanrl,Hopper-v4",
+            "9,ppo,cleanrl,cleanrl,Ant-v4",
+            "thesis_returns.csv has 2 lines of cleanrl ppo Ant-v4 cleanrl; expected one",
+        ),
+        ("originals.csv", "td3,Hopper-v1", "td3,Ant-v3", "originals.csv has 2 lines of td3 Ant"),
+    ],
+    ids=["missing", "misspelt", "set", "twice", "original"],
+)
+def test_a_table_with_cells_missing_or_twice_is_one_sentence(papers, file, old, new, message):
+    """Which, and in which file."""
+    text = (papers / file).read_text()
+    assert old in text
+    (papers / file).write_text(text.replace(old, new))
+    with pytest.raises(UserError, match=message):
+        study()
+
+
+def test_runs_that_were_made_otherwise_are_no_reproduction(reacher):
+    """Of another protocol, or with other hyperparameters."""
+    shorter = replace(reacher, protocol=replace(reacher.protocol, total_steps=10))
+    with pytest.raises(UserError, match="recorded with another budget"):
+        against_tables([shorter])
+    larger = replace(reacher, hyperparameters={**reacher.hyperparameters, "discount": 0.9})
+    with pytest.raises(UserError, match=r"other hyperparameters: discount \(0.9, now 0.99\)"):
+        against_tables([larger])

@@ -1,0 +1,243 @@
+"""The answers to the three questions of the thesis, and the tests that they rest on.
+
+Janssens 2025, "How Stable are Baselines", section 1; see ``thesis_questions.py``. Of two published
+summaries: whether one printed mean lies inside the other's interval is no test. It takes the one
+mean for exact, and what it answers depends on whose interval is asked. From two means and standard
+deviations there is the two-sample t-test, exact for normal returns with one variance; returns are
+not normal, and no test without that assumption can be made from two numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+import scipy
+
+from rlregress.model.cells import Band, BandVerdict
+from rlregress.verdicts.family import holm
+from rlregress_studies.rank.ranking_result import Ranking
+
+#: level of each family
+ALPHA = 0.05
+#: every framework under its own set
+OWN = "own"
+WORSE, SIMILAR, BETTER = "worse", "similar", "better"
+SAME, OPPOSITE, OPEN = "same", "opposite", "open"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """What two summaries say about each other.
+
+    Attributes:
+        effect: mean of the first minus mean of the second.
+        outside: whether the second mean lies outside of the first one's printed interval, and the
+            first mean outside of the second one's.
+        p, adjusted_p: two-sided p-value with pooled variances, before and after Holm.
+        welch, adjusted_welch: the same without the assumption of one variance. All four are nan
+            where a summary has no spread: there is nothing to test then.
+    """
+
+    effect: float
+    outside: tuple[bool, bool]
+    p: float
+    adjusted_p: float
+    welch: float
+    adjusted_welch: float
+
+    @property
+    def tested(self) -> bool:
+        """Whether both summaries have a spread."""
+        return not math.isnan(self.p)
+
+    def sign(self, alpha: float) -> int:
+        """+1 or -1 where the difference is rejected in its family at ``alpha``, otherwise 0."""
+        if not self.adjusted_p < alpha:
+            return 0
+        return 1 if self.effect > 0 else -1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reproduction:
+    """One implementation against the paper of its algorithm.
+
+    Attributes:
+        difference: implementation minus original.
+        interval: worse, similar or better, as the printed interval of the implementation says.
+        failed: how many of its stored runs failed; each counts as the environment's worst return.
+    """
+
+    framework: str
+    algorithm: str
+    environment: str
+    mean: float
+    original: float
+    interval: str
+    difference: Difference
+    failed: int = 0
+
+    @property
+    def verdict(self) -> str:
+        """Worse, similar or better, after Holm; similar means: not rejected."""
+        return {-1: WORSE, 0: SIMILAR, 1: BETTER}[self.difference.sign(ALPHA)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairOfFrameworks:
+    """Two frameworks, one algorithm, environment and hyperparameter set."""
+
+    algorithm: str
+    environment: str
+    hyperparameters: str
+    first: str
+    second: str
+    difference: Difference
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """The algorithms on one environment under one hyperparameter set.
+
+    Attributes:
+        hyperparameters: a set, or ``own``: every framework under its own.
+        orders: framework -> algorithms by falling mean.
+        pairs: of two algorithms: ``same`` if every framework separates them, all in one direction;
+            ``opposite`` if two frameworks separate them in different directions; otherwise
+            ``open``.
+    """
+
+    environment: str
+    hyperparameters: str
+    orders: Mapping[str, tuple[str, ...]]
+    pairs: Mapping[tuple[str, str], str]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the means stand in one order in all frameworks, whatever their spread."""
+        return len(set(self.orders.values())) == 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredAnswer:
+    """What stored runs say to one question.
+
+    Attributes:
+        ranking: None if there is nothing to compare.
+        reason: why there is nothing, or what was left out.
+    """
+
+    ranking: Ranking | None
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredCell:
+    """Stored runs of one cell against what a published table prints of it.
+
+    Attributes:
+        cell: its id.
+        returns: final returns; a run that failed counts as the environment's worst one.
+        verdict: None of fewer than two runs.
+        failed: how many runs failed.
+    """
+
+    cell: str
+    returns: tuple[float, ...]
+    band: Band
+    verdict: BandVerdict | None
+    failed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """All answers.
+
+    Attributes:
+        without_originals: algorithms whose papers printed no numbers of these environments.
+        tested_order: pairs of algorithms within a framework that were tested for ``orders``.
+        stored_reproduction: of stored runs that are long enough.
+        stored_frameworks, stored_order: of stored runs; the second compares algorithms within each
+            framework.
+        stored_pairs: environment, hyperparameter set and budget -> pairs of algorithms, as in
+            ``Order``.
+        stored_cells: stored runs against the published table of their budget.
+        seeds: of every published cell.
+        visible: difference of two published cells, in standard deviations of one run's return, that
+            is detected with 80 % power among all that were tested, if returns were normal.
+        needed: seeds of each side without which nothing can be rejected if they are not.
+        published_cells: how many cells that table prints.
+    """
+
+    reproduction: tuple[Reproduction, ...]
+    without_originals: tuple[str, ...]
+    frameworks: tuple[PairOfFrameworks, ...]
+    orders: tuple[Order, ...]
+    tested_order: int
+    stored_reproduction: tuple[Reproduction, ...]
+    stored_frameworks: StoredAnswer
+    stored_order: StoredAnswer
+    stored_pairs: Mapping[str, Mapping[tuple[str, str], str]]
+    stored_cells: tuple[StoredCell, ...]
+    published_cells: int
+    seeds: int
+    visible: float
+    needed: int
+
+
+Name = TypeVar("Name")
+
+
+def _p(first: Band, second: Band, pooled: bool) -> float:
+    """Largest p-value that the rounding of the printed numbers allows; nan without spread."""
+    if first.half == 0 or second.half == 0:
+        return math.nan
+    rounding = first.rounding + second.rounding
+    effect = max(0.0, abs(first.mean - second.mean) - rounding)
+    test = scipy.stats.ttest_ind_from_stats(
+        effect, first.sd_high, first.seeds, 0.0, second.sd_high, second.seeds, equal_var=pooled
+    )
+    return float(test.pvalue)
+
+
+def _adjusted(p: Mapping[Name, float]) -> dict[Name, float]:
+    """Holm over what can be tested; nan for the rest."""
+    tested = holm({name: value for name, value in p.items() if not math.isnan(value)})
+    return {name: tested.get(name, math.nan) for name in p}
+
+
+def differences(pairs: Mapping[Name, tuple[Band, Band]]) -> dict[Name, Difference]:
+    """Compare the two summaries of every pair; Holm over all pairs that can be tested."""
+    p = {name: _p(first, second, pooled=True) for name, (first, second) in pairs.items()}
+    welch = {name: _p(first, second, pooled=False) for name, (first, second) in pairs.items()}
+    adjusted, adjusted_welch = _adjusted(p), _adjusted(welch)
+    compared = {}
+    for name, (first, second) in pairs.items():
+        effect = first.mean - second.mean
+        compared[name] = Difference(
+            effect=effect,
+            outside=(_outside(effect, first.half), _outside(effect, second.half)),
+            p=p[name],
+            adjusted_p=adjusted[name],
+            welch=welch[name],
+            adjusted_welch=adjusted_welch[name],
+        )
+    return compared
+
+
+def _outside(effect: float, half: float) -> bool:
+    """Whether a difference lies beyond half an interval; printed decimals may tie, which is in."""
+    return abs(effect) > half + 1e-9
+
+
+def seeds_needed(hypotheses: int, alpha: float = 0.05) -> int:
+    """Seeds of each side from which on a permutation test could reject one of that many.
+
+    The smallest two-sided p-value of n against n is 2 / comb(2n, n).
+    """
+    n = 1
+    while 2 / math.comb(2 * n, n) >= alpha / hypotheses:
+        n += 1
+    return n

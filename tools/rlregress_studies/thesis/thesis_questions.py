@@ -1,0 +1,382 @@
+"""The three questions of the thesis, on its published tables and on stored runs.
+
+Janssens 2025, "How Stable are Baselines", section 1: do implementations reach what the papers of
+the algorithms printed (section 6.1), do frameworks agree under one set of hyperparameters (6.2),
+and is the ranking of algorithms the same in every framework (6.3)?
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+
+from rlregress.errors import UserError
+from rlregress.gate import baseline_runs, published
+from rlregress.gate.judging import band_samples, counted
+from rlregress.model.cells import Band
+from rlregress.model.quantities import RETURNS
+from rlregress.training.budgets import budget, hyperparameters
+from rlregress.training.cell import Cell, Protocol
+from rlregress.verdicts.bands import band_detects, judge_bands
+from rlregress_studies.rank.adastop import GREATER, SMALLER
+from rlregress_studies.rank.ranking_result import Ranking
+from rlregress_studies.rank.run_ranking import (
+    ImplementationRun,
+    as_dict,
+    check_size,
+    of_stored,
+    rank,
+    task_of,
+)
+from rlregress_studies.thesis.thesis_answers import (
+    ALPHA,
+    BETTER,
+    OPEN,
+    OPPOSITE,
+    OWN,
+    SAME,
+    SIMILAR,
+    WORSE,
+    Order,
+    PairOfFrameworks,
+    Reproduction,
+    StoredAnswer,
+    StoredCell,
+    Study,
+    differences,
+    seeds_needed,
+)
+
+TABLE = "thesis_returns"
+#: of every published cell
+SEEDS = 5
+#: the hyperparameter set of the papers of the algorithms
+ORIGINAL = "original"
+#: environment steps of the published originals: shorter runs are not compared with them
+ORIGINAL_STEPS = 1_000_000
+
+
+def _reproduced(cells: Mapping[tuple[str, str, str], Band]) -> tuple[Reproduction, ...]:
+    """(framework, algorithm, environment) against the originals that are known, as one family."""
+    originals = published.originals()
+    pairs = {
+        key: (band, originals[key[1], key[2].partition("-v")[0]])
+        for key, band in cells.items()
+        if (key[1], key[2].partition("-v")[0]) in originals
+    }
+    reproductions = []
+    for key, difference in differences(pairs).items():
+        band, original = pairs[key]
+        outside = difference.outside[0]
+        interval = SIMILAR if not outside else BETTER if difference.effect > 0 else WORSE
+        framework, algorithm, environment = key
+        reproductions.append(
+            Reproduction(
+                framework=framework,
+                algorithm=algorithm,
+                environment=environment,
+                mean=band.mean,
+                original=original.mean,
+                interval=interval,
+                difference=difference,
+            )
+        )
+    return tuple(reproductions)
+
+
+def _band(returns: Sequence[float]) -> Band:
+    """Returns as the summary that would have been printed of them, without rounding."""
+    sd = float(np.std(returns, ddof=1))
+    half = 1.96 * float(np.std(returns)) / math.sqrt(len(returns))
+    return Band(
+        mean=float(np.mean(returns)),
+        half=half,
+        seeds=len(returns),
+        rounding=0.0,
+        sd=sd,
+        sd_low=sd,
+        sd_high=sd,
+    )
+
+
+def against_papers(stored: Iterable[baseline_runs.Baseline]) -> tuple[Reproduction, ...]:
+    """Stored runs that are long enough against the papers of their algorithms, as one family."""
+    long_enough = {
+        (baseline_.cell.framework, baseline_.cell.algorithm, baseline_.cell.environment): baseline_
+        for baseline_ in stored
+        if baseline_.cell.hyperparameters == ORIGINAL
+        and baseline_.protocol.total_steps >= ORIGINAL_STEPS
+        and len(baseline_.runs) > 1
+    }
+    returns = counted(
+        {baseline_.cell: baseline_.numbers(RETURNS) for baseline_ in long_enough.values()}, TABLE
+    )
+    bands = {key: _band(returns[baseline_.cell]) for key, baseline_ in long_enough.items()}
+    return tuple(
+        replace(row, failed=long_enough[row.framework, row.algorithm, row.environment].failed)
+        for row in _reproduced(bands)
+    )
+
+
+def direction(signs: Iterable[int]) -> str:
+    """What the signs of one pair in all frameworks say together: same, opposite or open."""
+    distinct = set(signs)
+    if {1, -1} <= distinct:
+        return OPPOSITE
+    return SAME if len(distinct) == 1 and 0 not in distinct else OPEN
+
+
+def _check_complete(table: Mapping[published.Key, Band]) -> None:
+    """UserError that names the cells that a published table lacks."""
+    names = [{key[place] for key in table} for place in range(4)]
+    names[3] |= {ORIGINAL, *names[0]}  # every framework has a set of its own
+    missing = [" ".join(key) for key in itertools.product(*map(sorted, names)) if key not in table]
+    if missing:
+        more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+        every = "; ".join(", ".join(sorted(of_place)) for of_place in names)
+        raise UserError(
+            f"{published.path_of(TABLE)} lacks {', '.join(missing[:3])}{more}; expected a line for "
+            f"each combination of its frameworks, algorithms, environments and sets ({every}): "
+            "add what is missing, or correct the name that is misspelt"
+        )
+
+
+def _orders(table: Mapping[published.Key, Band]) -> tuple[tuple[Order, ...], int]:
+    """Every environment and hyperparameter set, and how many pairs were tested for it."""
+    frameworks = sorted({key[0] for key in table})
+    algorithms = sorted({key[1] for key in table})
+    environments = sorted({key[2] for key in table})
+    sets = sorted({key[3] for key in table})
+    cells = {
+        (framework, environment, of, *pair): (
+            table[framework, pair[0], environment, of],
+            table[framework, pair[1], environment, of],
+        )
+        for framework, environment, of in itertools.product(frameworks, environments, sets)
+        for pair in itertools.combinations(algorithms, 2)
+    }
+    compared = differences(cells)
+    by_environment = []
+    for environment, of in itertools.product(environments, [*sets, OWN]):
+        used = {framework: framework if of == OWN else of for framework in frameworks}
+        orders = {
+            framework: tuple(
+                sorted(
+                    algorithms,
+                    key=lambda name: -table[framework, name, environment, used[framework]].mean,
+                )
+            )
+            for framework in frameworks
+        }
+        pairs = {
+            pair: direction(
+                compared[framework, environment, used[framework], *pair].sign(ALPHA)
+                for framework in frameworks
+            )
+            for pair in itertools.combinations(algorithms, 2)
+        }
+        by_environment.append(
+            Order(environment=environment, hyperparameters=of, orders=orders, pairs=pairs)
+        )
+    return tuple(by_environment), sum(difference.tested for difference in compared.values())
+
+
+def _ranked(runs: Sequence[ImplementationRun], nothing: str) -> StoredAnswer:
+    """One look at all runs, as many of each implementation as the shortest has."""
+    implementations: dict[str, set[str]] = {}
+    counts: dict[tuple[str, str], int] = {}
+    for run in runs:
+        implementations.setdefault(run.task, set()).add(run.implementation)
+        place = (run.task, run.implementation)
+        counts[place] = counts.get(place, 0) + 1
+    shared = {task for task, of_task in implementations.items() if len(of_task) > 1}
+    if not shared:
+        return StoredAnswer(ranking=None, reason=nothing)
+    least = min(count for (task, _), count in counts.items() if task in shared)
+    try:
+        ranking = rank([run for run in runs if run.task in shared], least, looks=1, alpha=ALPHA)
+    except UserError as error:
+        return StoredAnswer(ranking=None, reason=str(error))
+    left_out = len(implementations) - len(shared)
+    return StoredAnswer(
+        ranking=ranking, reason=f"{left_out} without a counterpart" if left_out else ""
+    )
+
+
+def _set_and_budget(cell: Cell, protocol: Protocol) -> str:
+    return f"{task_of(cell, protocol)}, hyperparameters {cell.hyperparameters}"
+
+
+def _stored_pairs(ranking: Ranking | None) -> dict[str, dict[tuple[str, str], str]]:
+    """Environment, set and budget -> pairs of algorithms, over all frameworks that have them."""
+    signs: dict[str, dict[tuple[str, str], list[int]]] = {}
+    for task in ranking.tasks if ranking else ():
+        _, _, place = task.name.partition(": ")
+        for pair in task.decisions:
+            sign = {GREATER: 1, SMALLER: -1}.get(pair.decision, 0)
+            signs.setdefault(place, {}).setdefault((pair.first, pair.second), []).append(sign)
+    return {
+        place: {pair: direction(of_pair) for pair, of_pair in pairs.items() if len(of_pair) > 1}
+        for place, pairs in signs.items()
+    }
+
+
+def against_tables(stored: Iterable[baseline_runs.Baseline]) -> tuple[StoredCell, ...]:
+    """Stored runs against the published table that their budget names, each table one family.
+
+    Raises:
+        UserError: runs of such a cell have another protocol or other hyperparameters.
+    """
+    tables: dict[str, dict[Cell, tuple[baseline_runs.Baseline, Band]]] = {}
+    for baseline_ in stored:
+        cell, of_budget = baseline_.cell, budget(baseline_.cell.budget)
+        table = of_budget.published
+        band = published.band_of(cell, table) if table else None
+        if band is not None:
+            baseline_runs.check_protocol(baseline_, of_budget.protocol(cell.algorithm))
+            baseline_runs.check_hyperparameters(baseline_, hyperparameters(cell, of_budget))
+            tables.setdefault(table, {})[cell] = baseline_, band
+    made: list[StoredCell] = []
+    for table, cells in tables.items():
+        returns = {cell: stored_cell.numbers(RETURNS) for cell, (stored_cell, _) in cells.items()}
+        bands = {cell: band for cell, (_, band) in cells.items()}
+        samples = band_samples(returns, bands, table)
+        judged = judge_bands({id: of for id, of in samples.items() if len(of.new) > 1}, ALPHA)
+        made += [
+            StoredCell(
+                cell=cell.id,
+                returns=tuple(samples[cell.id].new),
+                band=band,
+                verdict=judged.get(cell.id),
+                failed=stored_cell.failed,
+            )
+            for cell, (stored_cell, band) in cells.items()
+        ]
+    return tuple(made)
+
+
+def study() -> Study:
+    """Answer the three questions, and whether stored runs return what the thesis printed.
+
+    Each is a family of its own, at level ``ALPHA``.
+
+    Raises:
+        UserError: a data file cannot be read.
+    """
+    table = published.table(TABLE)
+    _check_complete(table)
+    frameworks = sorted({key[0] for key in table})
+    rest = sorted({key[1:] for key in table})
+    pairs = {
+        (algorithm, environment, of, first, second): (
+            table[first, algorithm, environment, of],
+            table[second, algorithm, environment, of],
+        )
+        for algorithm, environment, of in rest
+        for first, second in itertools.combinations(frameworks, 2)
+    }
+    compared = tuple(
+        PairOfFrameworks(
+            algorithm=algorithm,
+            environment=environment,
+            hyperparameters=of,
+            first=first,
+            second=second,
+            difference=difference,
+        )
+        for (algorithm, environment, of, first, second), difference in differences(pairs).items()
+    )
+    tested = sum(pair.difference.tested for pair in compared) or 1
+    orders, tested_order = _orders(table)
+    stored = baseline_runs.every()
+    check_size(of_stored(stored))
+    order = _ranked(
+        of_stored(
+            stored,
+            implementation=lambda cell: cell.algorithm,
+            task=lambda cell, protocol: f"{cell.framework}: {_set_and_budget(cell, protocol)}",
+        ),
+        "no framework has stored runs of two algorithms on one environment with as many steps",
+    )
+    printed = {algorithm for algorithm, _ in published.originals()}
+    return Study(
+        reproduction=_reproduced(
+            {key[:3]: band for key, band in table.items() if key[3] == ORIGINAL}
+        ),
+        without_originals=tuple(sorted({key[1] for key in table} - printed)),
+        frameworks=compared,
+        orders=orders,
+        tested_order=tested_order,
+        stored_reproduction=against_papers(stored),
+        stored_frameworks=_ranked(
+            of_stored(
+                stored,
+                implementation=lambda cell: cell.framework,
+                task=lambda cell, protocol: f"{cell.algorithm}: {_set_and_budget(cell, protocol)}",
+            ),
+            "no two frameworks have stored runs under one set of hyperparameters",
+        ),
+        stored_order=order,
+        stored_pairs=_stored_pairs(order.ranking),
+        stored_cells=against_tables(stored),
+        published_cells=len(table),
+        seeds=SEEDS,
+        visible=band_detects(SEEDS, SEEDS, tested, ALPHA),
+        needed=seeds_needed(tested, ALPHA),
+    )
+
+
+def as_plain(study: Study) -> dict[str, Any]:
+    """The same as plain JSON values; numbers that are not defined (nan) become None."""
+
+    def answer(of: StoredAnswer) -> dict[str, Any]:
+        return {"ranking": as_dict(of.ranking) if of.ranking else None, "reason": of.reason}
+
+    def row(of: Reproduction | PairOfFrameworks) -> dict[str, Any]:
+        plain = asdict(of)
+        plain["difference"] = {
+            name: None if isinstance(value, float) and math.isnan(value) else value
+            for name, value in plain["difference"].items()
+        }
+        return plain
+
+    def named(pairs: Mapping[tuple[str, str], str]) -> dict[str, str]:
+        return {f"{first}, {second}": relation for (first, second), relation in pairs.items()}
+
+    return {
+        "alpha": ALPHA,
+        "reproduction": [{**row(line), "verdict": line.verdict} for line in study.reproduction],
+        "without_originals": list(study.without_originals),
+        "frameworks": [row(framework) for framework in study.frameworks],
+        "orders": [
+            {
+                "environment": order.environment,
+                "hyperparameters": order.hyperparameters,
+                "orders": dict(order.orders),
+                "alike": order.agrees,
+                "pairs": named(order.pairs),
+            }
+            for order in study.orders
+        ],
+        "stored_reproduction": [
+            {**row(line), "verdict": line.verdict} for line in study.stored_reproduction
+        ],
+        "stored_frameworks": answer(study.stored_frameworks),
+        "stored_order": answer(study.stored_order),
+        "stored_cells": [
+            {
+                "cell": stored_cell.cell,
+                "returns": list(stored_cell.returns),
+                "failed": stored_cell.failed,
+                "published": asdict(stored_cell.band),
+                "verdict": asdict(stored_cell.verdict) if stored_cell.verdict else None,
+            }
+            for stored_cell in study.stored_cells
+        ],
+        "stored_pairs": {place: named(pairs) for place, pairs in study.stored_pairs.items()},
+    }

@@ -1,0 +1,227 @@
+"""The answers to the thesis' three questions, in words: what can be concluded and what cannot."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from rlregress.reporting.words import counted, number, rate
+from rlregress_studies.rank import ranking_report
+from rlregress_studies.thesis.thesis_answers import (
+    ALPHA,
+    BETTER,
+    OPEN,
+    OPPOSITE,
+    OWN,
+    SAME,
+    SIMILAR,
+    WORSE,
+    Order,
+    Reproduction,
+    StoredAnswer,
+    StoredCell,
+    Study,
+)
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
+    """Columns of equal width; text to the left, numbers to the right."""
+    cells = [list(map(str, header)), *(list(map(str, row)) for row in rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
+    return [
+        "  "
+        + "  ".join(
+            f"{text:>{width}}" if text[:1].isdigit() else f"{text:<{width}}"
+            for text, width in zip(row, widths, strict=True)
+        ).rstrip()
+        for row in cells
+    ]
+
+
+def _failed(name: str, count: int) -> str:
+    """The line about runs that failed."""
+    runs = counted(count, "run")
+    return f"  {runs} of {name} failed and counted as the worst return of the environment"
+
+
+def _reproduction(rows: Sequence[Reproduction]) -> list[str]:
+    counted = [
+        (name, Counter(row.interval for row in rows if row.framework == name),
+         Counter(row.verdict for row in rows if row.framework == name))
+        for name in sorted({row.framework for row in rows})
+    ]  # fmt: skip
+    lines = _table(
+        ("", "by intervals: worse", SIMILAR, BETTER, "after Holm: worse", "not rejected", BETTER),
+        [
+            (name, *(interval[word] for word in (WORSE, SIMILAR, BETTER)),
+             *(holm[word] for word in (WORSE, SIMILAR, BETTER)))
+            for name, interval, holm in counted
+        ],
+    )  # fmt: skip
+    for row in rows:
+        if row.verdict != SIMILAR:
+            lines.append(
+                f"  {row.verdict}: {row.framework} {row.algorithm} on {row.environment}, "
+                f"{number(row.mean)} against {number(row.original)}, adjusted p "
+                f"{number(row.difference.adjusted_p)}"
+            )
+    lines += [
+        _failed(f"{row.framework} {row.algorithm} on {row.environment}", row.failed)
+        for row in rows
+        if row.failed
+    ]
+    untested = sum(not row.difference.tested for row in rows)
+    if untested:
+        lines.append(f"  {untested} of {len(rows)} without spread on one side: no test is possible")
+    return lines
+
+
+def _first(study: Study) -> list[str]:
+    lines = ["1. Do implementations reach what the papers of the algorithms printed?"]
+    lines += _reproduction(study.reproduction)
+    lines.append(
+        f"  No numbers are known of the papers of {', '.join(study.without_originals)}: that part "
+        "of the thesis' counts cannot be computed again. The known ones are the best evaluation "
+        "of 1 million steps in older environments, against the last one of 3 million: a difference "
+        "is not yet a fault."
+    )
+    if study.stored_reproduction:
+        lines += ["  stored runs:", *_reproduction(study.stored_reproduction)]
+    else:
+        lines.append(
+            "  stored runs: none of 1 million steps or more under the original hyperparameters, "
+            "and shorter ones say nothing about the papers"
+        )
+    return lines
+
+
+def _frameworks(study: Study) -> list[str]:
+    rows, counted = study.frameworks, []
+    for algorithm in [*sorted({row.algorithm for row in rows}), "all"]:
+        own = [row.difference for row in rows if algorithm in (row.algorithm, "all")]
+        outside = [any(order.outside) for order in own], [all(order.outside) for order in own]
+        p = [(order.welch, order.p, order.adjusted_welch, order.adjusted_p) for order in own]
+        below = [sum(value < ALPHA for value in column) for column in zip(*p, strict=True)]
+        counted.append((algorithm, len(own), *map(sum, outside), *below))
+    lines = _table(
+        ("", "pairs", "mean outside an interval", "outside both", "Welch", "pooled t",
+         "Welch, Holm", "pooled t, Holm"),
+        counted,
+    )  # fmt: skip
+    first = sum(row.difference.outside[0] for row in rows)
+    second = sum(row.difference.outside[1] for row in rows)
+    lines.append(
+        f"  Whether a mean lies outside of an interval depends on the interval taken: {first} by "
+        f"that of the first framework (by name), {second} by that of the second."
+    )
+    for row in rows:
+        if sign := row.difference.sign(ALPHA):
+            higher, lower = (row.first, row.second)[::sign]
+            lines.append(
+                f"  {higher} above {lower}: {row.algorithm} on {row.environment}, hyperparameters "
+                f"{row.hyperparameters}, by {number(abs(row.difference.effect))}; adjusted p "
+                f"{number(row.difference.adjusted_p)} pooled, "
+                f"{number(row.difference.adjusted_welch)} by Welch"
+            )
+    tested = sum(row.difference.tested for row in rows)
+    lines.append(
+        f"  What cannot be concluded: if returns were normal, {study.seeds} seeds against "
+        f"{study.seeds} detect a difference of {study.visible:.1f} standard deviations with 80 % "
+        f"power among {tested} pairs. Without that assumption nothing can be rejected with fewer "
+        f"than {study.needed} seeds a side. Pairs that are not rejected are not equal."
+    )
+    return lines
+
+
+def _stored(answer: StoredAnswer) -> list[str]:
+    if answer.ranking is None:
+        return [f"  stored runs: {answer.reason}"]
+    more = f" ({answer.reason})" if answer.reason else ""
+    return [
+        f"  stored runs{more}:",
+        *(f"    {line}" for line in ranking_report.lines(answer.ranking)),
+    ]
+
+
+def _orders(orders: Sequence[Order]) -> list[str]:
+    rows = []
+    for of in [*sorted({order.hyperparameters for order in orders} - {OWN}), OWN]:
+        own = [order for order in orders if order.hyperparameters == of]
+        pairs = Counter(sentence for order in own for sentence in order.pairs.values())
+        title = "each its own" if of == OWN else of
+        rows.append(
+            (
+                title,
+                len(own),
+                sum(order.agrees for order in own),
+                pairs[SAME],
+                pairs[OPPOSITE],
+                pairs[OPEN],
+            )
+        )
+    lines = _table(
+        ("hyperparameters", "environments", "means in one order", "pairs: same", OPPOSITE, OPEN),
+        rows,
+    )
+    lines.append(
+        "  A pair of algorithms is 'same' if every framework separates it, and all in one "
+        "direction. It is 'opposite' if two frameworks contradict each other, after Holm. If the "
+        "means are in another order and the pair is open, chance explains it."
+    )
+    for order_ in orders:
+        lines += [
+            f"  {sentence}: {pair[0]} and {pair[1]} on {order_.environment}, hyperparameters "
+            f"{order_.hyperparameters}"
+            for pair, sentence in order_.pairs.items()
+            if sentence != OPEN
+        ]
+    return lines
+
+
+def _reproduced(cells: Sequence[StoredCell], published: int) -> list[str]:
+    rows, too_few = [], []
+    for cell in cells:
+        count = len(cell.returns)
+        mean, printed = sum(cell.returns) / count, f"{cell.band.mean:g} +- {cell.band.half:g}"
+        if cell.verdict is None:
+            too_few.append(cell.cell)
+            continue
+        detects, scale = cell.verdict.visible_drop, abs(cell.band.mean)
+        share = f" ({detects / scale:.0%})" if detects and scale else ""
+        rows.append(
+            (cell.cell, count, number(mean), printed, cell.verdict.verdict,
+             number(cell.verdict.adjusted_p), number(detects) + share)
+        )  # fmt: skip
+    lines = [
+        f"  {len(rows)} of {published} printed cells have two stored runs or more of the same "
+        "budget; the others were not checked"
+    ]
+    if rows:
+        header = ("", "runs", "mean", "printed", "verdict", "adjusted p", "would detect a drop of")
+        lines += _table(header, rows)
+    lines += [_failed(cell_.cell, cell_.failed) for cell_ in cells if cell_.failed]
+    lines += [f"  one stored run, which is too few: {name}" for name in too_few]
+    return lines
+
+
+def lines(study: Study) -> list[str]:
+    """All answers."""
+    made = [*_first(study), "", "2. Do frameworks agree under one set of hyperparameters?"]
+    made += [*_frameworks(study), *_stored(study.stored_frameworks), ""]
+    made.append("3. Is the ranking of algorithms the same in every framework?")
+    made += _orders(study.orders)
+    made.append(f"  {study.tested_order} pairs within a framework were tested as one family.")
+    made += _stored(study.stored_order)
+    for place, pairs in study.stored_pairs.items():
+        made += [
+            f"    {sentence}: {pair[0]} and {pair[1]} on {place}"
+            for pair, sentence in pairs.items()
+        ]
+    made += ["", "4. Do stored runs return what the thesis printed of their cells?"]
+    made += _reproduced(study.stored_cells, study.published_cells)
+    made.append("")
+    made.append(
+        f"Each question is one family: if nothing differed, it would show a difference with "
+        f"probability {rate(ALPHA)} at most."
+    )
+    return made
