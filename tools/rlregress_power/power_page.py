@@ -1,4 +1,4 @@
-"""``rlregress selftest faults --tiers --show``: which tier of the suite detects faults that operators generated."""
+"""Which tier of the suite detects faults that operators generated, as a page."""
 
 from __future__ import annotations
 
