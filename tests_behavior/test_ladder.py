@@ -5,7 +5,7 @@ in every run of the same versions; where a version draws other numbers, it is as
 On the highest rung none of 450 trainings failed (20 to 50 seeds of each framework's TD3, SAC and
 DDPG, and of TorchRL's PPO): below 0.7 % with 95 % confidence (3 / 450). On all rungs, with 6 or 7
 seeds, values were up to 0.07 away (0.2 is tolerated), actions up to 0.41 (0.8). SB3 and TorchRL
-train less below the highest rung (``lower_steps``): with 3 to 9 seeds values were up to 0.05 away,
+train less below the highest rung (``lower_steps``): with 3 to 9 seeds values were up to 0.06 away,
 actions up to 0.1. The highest rung takes all steps: with so few, one of nine seeds of SB3's TD3
 failed.
 
