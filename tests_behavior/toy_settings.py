@@ -40,6 +40,7 @@ class _Entry:
 
     Attributes:
         total_steps: environment steps; 0 where the test decides.
+        lower_steps: those on the ladder below its highest rung, which takes most; 0: as many.
         stores: the fields of ``Transitions`` that are documented to be stored.
         reads: the fields of ``Minibatch`` that an update is documented to read.
         value_in_last_reward: the reward of a truncated step is documented to be stored with the
@@ -70,6 +71,7 @@ class _Entry:
     """
 
     total_steps: Annotated[int, Field(ge=0)] = 0
+    lower_steps: Annotated[int, Field(ge=0)] = 0
     stores: tuple[Annotated[str, one_of(_STORED)], ...] = ()
     reads: tuple[Annotated[str, one_of(_READ)], ...] = ()
     value_in_last_reward: bool = False

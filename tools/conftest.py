@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 import sys
+from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -17,6 +19,20 @@ __all__ = ["command", "warm_executable", "warm_python"]
 def pytest_addoption(parser: pytest.Parser) -> None:
     """``--rewrite-snapshots``: write what the tests found instead of comparing with it."""
     parser.addoption("--rewrite-snapshots", action="store_true", help="accept what changed")
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """List the ten files whose tests took most of a run of a minute or more."""
+    seconds: Counter[str] = Counter()
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if isinstance(report, pytest.TestReport):
+                seconds[report.nodeid.partition("::")[0]] += report.duration
+    total = seconds.total()
+    if total >= 60:
+        terminalreporter.section("dearest files")
+        for name, taken in seconds.most_common(10):
+            terminalreporter.line(f"{taken:5.0f} s {taken / total:4.0%} {name}")
 
 
 @pytest.fixture

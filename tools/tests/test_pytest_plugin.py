@@ -22,6 +22,7 @@ from rlregress.model.fault_results import DETAILS
 from rlregress.pytest_plugin import subjects
 from rlregress.training import worker_launch
 from rlregress.training.cell import Cell
+from tools.tests.conftest import pytest_terminal_summary
 from tools.tests.nightly import every
 
 
@@ -419,3 +420,27 @@ def test_a_unit_test_imports_nothing_of_the_gate(tmp_path):
     )  # fmt: skip
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert ended.stdout.splitlines()[-1] == "imported:"
+
+
+@pytest.mark.parametrize(
+    ("slowest", "lines"), [(90.0, ["   93 s  93% a.py", "    7 s   7% b.py"]), (1.0, [])]
+)
+def test_a_long_run_ends_with_its_dearest_files(slowest, lines):
+    """Set-up, test and clean-up of all tests of a file count, those that failed as well."""
+    printed = []
+    taken = [
+        ("a.py::one", "setup", 3.0),
+        ("a.py::one", "call", slowest),
+        ("b.py::two", "call", 7.0),
+    ]
+    reports = [
+        pytest.TestReport(name, ("", 0, ""), {}, "failed", None, when, duration=seconds)
+        for name, when, seconds in taken
+    ]
+    terminal = SimpleNamespace(
+        stats={"": reports[:1], "passed": reports[1:2], "failed": reports[2:], "warnings": [None]},
+        section=lambda title: None,
+        line=printed.append,
+    )
+    pytest_terminal_summary(terminal)
+    assert printed == lines

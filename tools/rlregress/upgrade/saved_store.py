@@ -26,6 +26,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -128,10 +129,11 @@ class Record:
         """Major and minor version of the Python that wrote it."""
         return ".".join(self.versions["python"].split(".")[:2])
 
-    def with_digest(self) -> Record:
-        """The same, with the digest of what it says."""
+    @cached_property
+    def content_digest(self) -> str:
+        """Return the SHA-256 of everything but ``digest``."""
         rest = {name: value for name, value in asdict(self).items() if name != "digest"}
-        return replace(self, digest=_digest(json.dumps(rest, sort_keys=True).encode()))
+        return _digest(json.dumps(rest, sort_keys=True).encode())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -253,7 +255,7 @@ def records(framework: str) -> list[Record]:
                 f"{path} says that release {of.release} wrote its files, expected {path.stem}; "
                 "restore it from the repository"
             )
-        if (digest := of.with_digest().digest) != of.digest:
+        if (digest := of.content_digest) != of.digest:
             raise UserError(
                 f"{path} is not as it was recorded: the SHA-256 of its content is "
                 f"{digest[:_NAMED]}..., expected {of.digest[:_NAMED]}...; restore it from the "
@@ -308,21 +310,22 @@ def check(
     Args:
         answers: ``inside.saved_files_worker.answers``: it imports the framework.
     """
+    of_framework = known(adapter.name)
     for record in records(adapter.name):
         for kind in record.kind:
             if kind.name == name:
-                yield _checked(adapter, record, kind, answers)
+                yield _checked(adapter, of_framework, record, kind, answers)
 
 
 def _checked(
     adapter: Adapter,
+    of_framework: Known,
     record: Record,
     kind: StoredKind,
     answers: Callable[[Mapping[str, Any]], Mapping[str, Any]],
 ) -> StoredFile:
     found = StoredFile(name=kind.name, release=record.release)
     installed = adapter.version()
-    of_framework = known(adapter.name)
     differing = [
         of for of in of_framework.expected if of.concerns(kind.name, record.release, installed)
     ]
@@ -535,7 +538,8 @@ def _stored(
     written = Record(
         release=version, recorded=datetime.now(UTC).strftime(TIME), command=command, digest="",
         versions=answered["versions"], kind=tuple(made),
-    ).with_digest()  # fmt: skip
+    )  # fmt: skip
+    written = replace(written, digest=written.content_digest)
     packed = {digest: gzip.compress(content, 9, mtime=0) for digest, content in contents.items()}
     _check_sizes(adapter.name, version, packed)
     place = folder(adapter.name)

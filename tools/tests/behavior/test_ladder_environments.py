@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
+from rlregress.frameworks.base import Unsupported
 from tests_behavior import ladder
 from tests_behavior.assertions import assert_climbed
+from tests_behavior.test_ladder import climb, climb_with_its_fault
+from tests_behavior.toy_settings import setting
 
 EACH = pytest.mark.parametrize("rung", ladder.RUNGS, ids=[rung.name for rung in ladder.RUNGS])
 
@@ -71,3 +76,24 @@ def test_an_action_that_is_wrong_names_the_suspect(found):
     assert_climbed("One ppo", both, np.zeros(2), np.array([[-0.9], [0.6]]), False)
     with pytest.raises(AssertionError, match="expected the action of observation .* policy, or"):
         assert_climbed("One ppo", both, np.zeros(2), np.array(found), False)
+
+
+def test_a_rung_is_trained_for_as_long_as_it_takes():
+    """Only the highest rung takes all steps, and an agent that cannot learn one collection."""
+    steps = []
+
+    def train(request):
+        steps.append(request.total_steps)
+        raise Unsupported("nothing is trained here")
+
+    framework = SimpleNamespace(name="sb3", title="SB3", train=train)
+    for rung in ladder.RUNGS:
+        with pytest.raises(Unsupported):
+            climb(framework, "sac", rung)
+    with pytest.raises(Unsupported):
+        climb_with_its_fault(framework, "sac", *ladder.RUNGS[:1] * 2)
+    chosen = setting("sb3", "ladder", "sac")
+    collection = chosen.hyperparameters["steps_per_collection"]
+    first = chosen.hyperparameters["learning_starts"] + collection
+    assert steps == [*[chosen.lower_steps] * 4, chosen.total_steps, first]
+    assert first < chosen.lower_steps < chosen.total_steps

@@ -55,7 +55,9 @@ def failure(change, record, output):
     put_in(change)
     (kind,) = (kind for kind in record.kind if kind.name == change["kind"])
     adapter = frameworks.get(change["framework"])
-    found = saved_store._checked(adapter, record, kind, saved_files_worker.answers)
+    found = saved_store._checked(
+        adapter, saved_store.known(adapter.name), record, kind, saved_files_worker.answers
+    )
     output.write_text(found.failure)
 
 
@@ -124,7 +126,7 @@ def store(tmp_path, monkeypatch):
 def edited(path, *change):
     """A table is changed, and its digest fits."""
     path.write_text(path.read_text().replace(*change))
-    digest = datafiles.read(path, saved_store.Record).with_digest().digest
+    digest = datafiles.read(path, saved_store.Record).content_digest
     path.write_text(re.sub(r"(?m)^digest = .*", f'digest = "{digest}"', path.read_text(), count=1))
 
 
@@ -163,7 +165,7 @@ def test_a_damaged_or_foreign_file_is_refused(store, tmp_path, way):
         raise AssertionError("it was loaded")
 
     (found,) = [
-        saved_store._checked(frameworks.get("sb3"), record, kind, load)
+        saved_store._checked(frameworks.get("sb3"), saved_store.known("sb3"), record, kind, load)
         for kind in record.kind
         if kind.name == "ppo normaliser"
     ]
