@@ -24,13 +24,13 @@ from rlregress.training import throughput_measurement
 from rlregress.training.throughput_measurement import Measurement
 from rlregress.verdicts.throughput_alarms import Sample, judge
 
+MEMORY = "peak memory"
 #: quantity -> attribute of a measurement; memory alone is better where there is less of it
 QUANTITIES = {
     "training": "ratio",
     "collecting": "collecting_ratio",
-    "peak memory": "peak_mib",
+    MEMORY: "peak_mib",
 }
-_MEMORY = "peak memory"
 
 
 @dataclass(frozen=True)
@@ -241,5 +241,5 @@ def _samples(before: Sequence[Measurement], after: Sequence[Measurement]) -> dic
     for quantity, attribute in QUANTITIES.items():
         old, new = ([getattr(process, attribute) for process in side] for side in (before, after))
         if None not in old + new:
-            samples[quantity] = Sample(old, new, less_is_better=quantity == _MEMORY)
+            samples[quantity] = Sample(old, new, less_is_better=quantity == MEMORY)
     return samples
