@@ -776,7 +776,6 @@ def test_a_wrong_name_of_an_upgrade(command, tmp_path, monkeypatch, option, mess
         ("faults --returns --framework sb3 --algorithm ppo --only td3_discount_0.9",
          "no fault is left of sb3, ppo, td3_discount_0.9"),
         ("throughput --framework sb3,zzz", "no throughput is stored of 'zzz'"),
-        ("throughput --framework sb3 --algorithm zzz", "no throughput is stored of 'zzz'"),
         ("rank --budget tiny", "unknown budget 'tiny'"),
         ("rank --store runs --framework zzz", "unknown framework 'zzz'"),
     ],

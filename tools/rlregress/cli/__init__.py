@@ -25,8 +25,6 @@ _KEPT = {
     "check": "finished trainings and traces are kept, and the same command continues from there",
     "upgrade": "finished trainings and traces are kept, and the same command continues from there",
     "bisect": "measured versions are kept, and the same command continues from there",
-    "baseline throughput": "stored processes are kept, and the same command continues from "
-    "there, or begins again with --replace",
     "study determinism": "finished trainings are kept, and the same command continues from there",
     "baseline record": "finished runs are kept, and the same command continues from there",
     "runs launch": "finished runs are kept, and the same command continues from there",

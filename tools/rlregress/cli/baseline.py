@@ -104,11 +104,13 @@ def throughput(
     for adapter in adapters if record else []:
         stored_throughput.record(adapter.full_name, record)
     every = stored_throughput.every()
-    known = sorted({name for name, _ in every})
-    own = {name.partition("@")[0] for name in chosen}
-    if unknown := sorted(own - set(known)) or ([] if every else ["any framework"]):
-        command = stored_throughput.how_to_record(unknown[0] if own else "sb3")
-        raise UserError(f"no throughput is stored of {unknown[0]}; measure it with: {command}")
+    own = [name.partition("@")[0] for name in chosen]
+    missing = [f"'{name}'" for name in own if name not in {stored for stored, _ in every}]
+    if missing or not every:
+        raise UserError(
+            f"no throughput is stored of {', '.join(missing) or 'any framework'}; measure it with: "
+            "rlregress baseline throughput --record 10"
+        )
     measured = {
         pair: {"processes": [asdict(process) for process in found.process]}
         for pair, found in every.items()

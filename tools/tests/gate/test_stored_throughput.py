@@ -62,29 +62,28 @@ def test_whatever_is_trained_can_be_measured(of):
         assert throughput_measurement.protocol(of, algorithm).total_steps() > 0
 
 
-@pytest.mark.nightly
-def test_what_pytest_benchmark_writes_is_read_again(folder, tmp_path, monkeypatch):
-    """Every process of a short training, with versions and processor, and its cost as the time."""
-    monkeypatch.setattr(stored_throughput, "TESTS", str(_short_session(tmp_path)))
-    name = frameworks.installed()[0].full_name
-    stored_throughput.record(name, 2)
-    found = stored_throughput.load(name)["short"]
-    assert [process.ratio for process in found.process] == [0.25, 0.2]
-    assert found.versions == {"torch": "2"}
-    (measured,) = json.loads(stored_throughput.path_of(name).read_text())["benchmarks"]
-    assert measured["stats"]["data"] == [4.0, 5.0]
-    assert [path.name for path in folder.glob("*.json")] == [f"{name}.json"]
+@pytest.fixture
+def session(tmp_path, monkeypatch):
+    """Let a recording run a test in place of the session that trains; writes it."""
+
+    def write(text: str) -> None:
+        options = '("--framework", "--first-seed")'
+        (tmp_path / "conftest.py").write_text(
+            f"def pytest_addoption(parser):\n    [parser.addoption(of) for of in {options}]\n"
+        )
+        path = tmp_path / "test_short.py"
+        path.write_text(text)
+        monkeypatch.setattr(stored_throughput, "TESTS", str(path))
+
+    return write
 
 
-def _short_session(folder: Path) -> Path:
-    """Write a session of pytest-benchmark that measures what is given."""
-    path = folder / "test_short.py"
-    path.write_text(
-        """
+SHORT = """
 costs = [4.0, 5.0]
 spent = [0.0]
 
 def test_floor(benchmark, pytestconfig):
+    assert pytestconfig.getoption("--first-seed") == "0"
     benchmark._timer = lambda: spent[-1]
     benchmark.pedantic(
         lambda: spent.append(spent[-1] + costs[len(spent) - 1]),
@@ -96,16 +95,24 @@ def test_floor(benchmark, pytestconfig):
         "process": [{"ratio": 1 / cost, **process} for cost in costs],
     }
 """
-    )
-    return path
 
 
-def test_a_recording_that_fails_leaves_what_is_stored(name, folder, tmp_path, monkeypatch):
+def test_what_pytest_benchmark_writes_is_read_again(name, folder, session):
+    """Every process with its versions; what it cost, in units of the floor, is its time."""
+    session(SHORT)
+    stored_throughput.record(name, 2)
+    found = stored_throughput.load(name)["short"]
+    assert [process.ratio for process in found.process] == [0.25, 0.2]
+    assert found.versions == {"torch": "2"}
+    (measured,) = json.loads(stored_throughput.path_of(name).read_text())["benchmarks"]
+    assert measured["stats"]["data"] == [4.0, 5.0]
+    assert not [*folder.glob(".new-*")]
+
+
+def test_a_recording_that_fails_leaves_what_is_stored(name, folder, session):
     """It is one sentence, and the former file is as it was."""
     before = written(name).read_text()
-    path = tmp_path / "test_fails.py"
-    path.write_text("def test_floor():\n    assert False\n")
-    monkeypatch.setattr(stored_throughput, "TESTS", str(path))
+    session(SHORT.replace('"0"', '"1"'))
     with pytest.raises(UserError, match=f"throughput of {name} could not be measured; see above"):
         stored_throughput.record(name, 2)
     assert stored_throughput.path_of(name).read_text() == before
@@ -290,14 +297,14 @@ def test_evidence_of_throughput_is_read_from_its_own_session(tmp_path, monkeypat
 
 def test_nothing_stored_is_told_with_the_command_that_stores(name, folder):
     """The sentence names the framework and what to run."""
-    with pytest.raises(UserError, match=f"stored of {name}; .*rlregress baseline throughput"):
-        baseline.throughput([name])
+    with pytest.raises(UserError, match=f"stored of '{name}'; .*rlregress baseline throughput"):
+        baseline.throughput(name)
 
 
 def test_a_copy_that_is_not_here_is_named():
     """What is stored of its framework is not printed as if it were that copy's."""
     with pytest.raises(UserError, match="sb3@9"):
-        baseline.throughput(["sb3@9"])
+        baseline.throughput("sb3@9")
 
 
 def test_the_stored_files_can_be_read():
