@@ -1,7 +1,7 @@
 """How fast a framework trains, beside a floor measured in the same process.
 
-``python -m rlregress.training.throughput_measurement FRAMEWORK ALGORITHM SEED RESULT`` trains for
-some seconds. At the checkpoints of the adapter it does what the floor has to do for the block that
+``python -m rlregress.training.throughput_measurement FRAMEWORK ALGORITHM SEED`` trains for some
+seconds. At the checkpoints of the adapter it does what the floor has to do for the block that
 has just ended: blocks of the framework and of the floor alternate, so that whatever else the
 machine does slows both. Seconds are CPU seconds of this process; their ratio is what is kept.
 """
@@ -12,13 +12,11 @@ import importlib
 import json
 import math
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -28,7 +26,8 @@ from rlregress.datafiles import Count, Number, Text
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter, Trained, TrainingRequest
 from rlregress.hyperparameters import hyperparameter_set
-from rlregress.inside import process_tree, worker
+from rlregress.inside import worker
+from rlregress.tracing import child_processes
 from rlregress.training import worker_launch
 
 _MODULE = "rlregress.training.throughput_measurement"
@@ -230,31 +229,18 @@ def measure(
     Raises:
         UserError: there is no such training, or it ended in an error.
     """
+    command = [sys.executable, "-W", "ignore", "-m", _MODULE, framework, algorithm, str(seed)]
+    environment = worker_launch.environment() if environment is None else environment
     with tempfile.TemporaryDirectory() as folder:
-        result = Path(folder) / "result.json"
-        ended = process_tree.run(
-            [sys.executable, "-W", "ignore", "-m", _MODULE]
-            + [framework, algorithm, str(seed), str(result)],
-            env=worker_launch.environment() if environment is None else environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            cwd=folder,
-            errors="replace",
+        ended = child_processes.call(command, environment, folder)
+    if ended.returncode:
+        raise UserError(
+            f"the throughput of {framework} {algorithm} could not be measured: "
+            f"{child_processes.last_words(ended.stderr or ended.stdout)}"
         )
-        if ended.returncode != 0:
-            raise UserError(
-                f"the throughput of {framework} {algorithm} could not be measured: the process "
-                f"ended with status {ended.returncode}:\n{ended.stdout[-2000:]}"
-            )
-        return Measurement(**json.loads(result.read_text(encoding="utf-8")))
-
-
-def main(arguments: list[str]) -> None:
-    """Entry point of the process that measures."""
-    framework, algorithm, seed, result = arguments
-    measured = _measure_here(framework, algorithm, int(seed))
-    Path(result).write_text(json.dumps(asdict(measured)), encoding="utf-8")
+    # a framework may print before it
+    return Measurement(**json.loads(ended.stdout.splitlines()[-1]))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    print(json.dumps(asdict(_measure_here(sys.argv[1], sys.argv[2], int(sys.argv[3])))))
