@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 import time
-from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 from typing import Annotated
@@ -52,29 +51,21 @@ def trend(
         since = since and date.fromisoformat(since).isoformat()
     except ValueError:
         raise UserError(f"--since is '{since}', expected a date as in 2026-01-31") from None
-    folder = absolute(report)
-    code = summarize(folders, since, folder)
-    raise typer.Exit(gate_code(code, inconclusive))
-
-
-def summarize(folders: Sequence[Path], since: str, report: Path) -> int:
-    """Summarize the nights below these folders, write the report, and return the exit code."""
-    started, begun = time.monotonic(), report_data.now()
-    trend = nightly_trend.summarize(*nightly_trend.read(folders, since))
-    check_writable(report, "the report")
+    started, begun, folder = time.monotonic(), report_data.now(), absolute(report)
+    found = nightly_trend.summarize(*nightly_trend.read(folders, since))
+    check_writable(folder, "the report")
     output.decided()
-    text = "\n".join(trend_text.lines(trend)) + "\n"
-    write_atomically(report / "trend.md", harmless.markdown(text))
-    data = json.dumps(evidence.plain(trend_text.as_json(trend)), separators=(",", ":"))
-    write_atomically(report / "trend.json", data + "\n")
+    text = "\n".join(trend_text.lines(found)) + "\n"
+    write_atomically(folder / "trend.md", harmless.markdown(text))
+    data = json.dumps(evidence.plain(trend_text.as_json(found)), separators=(",", ":"))
+    write_atomically(folder / "trend.json", data + "\n")
     # what was found is read while the page is drawn
     typer.echo(text)
     command = ["rlregress", "trend", *map(str, folders)] + ["--since", since] * bool(since)
-    seconds = round(time.monotonic() - started, 1)
-    title = trend_text.title(trend)
+    seconds, title = round(time.monotonic() - started, 1), trend_text.title(found)
     facts = Facts(title, begun, seconds, report_data.machine(), shlex.join(command))
-    write_atomically(report / "trend.html", trend_page.page(trend, facts))
-    typer.echo(f"report: {report} (trend.html, trend.md, trend.json)")
-    output.next_steps(short_summary.steps([trend_page.card(trend)]))
-    typer.echo(f"verdict: {trend.verdict}")
-    return trend.exit_code
+    write_atomically(folder / "trend.html", trend_page.page(found, facts))
+    typer.echo(f"report: {folder} (trend.html, trend.md, trend.json)")
+    output.next_steps(short_summary.steps([trend_page.card(found)]))
+    typer.echo(f"verdict: {found.verdict}")
+    raise typer.Exit(gate_code(found.exit_code, inconclusive))

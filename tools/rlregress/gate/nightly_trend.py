@@ -23,12 +23,11 @@ from rlregress.errors import UserError
 from rlregress.gate import nightly_record
 from rlregress.gate.nightly_record import FILE, MACHINE, NUMBERS, SURROUNDINGS, NightlyRun
 from rlregress.gate.stored_throughput import MEMORY, QUANTITIES
-from rlregress.model.quantities import Quantity, cell_of
+from rlregress.model.quantities import BY_NAME, cell_of
 from rlregress.model.trend_result import Row, Shift, Trend
 from rlregress.model.verdict import COULD_NOT_JUDGE, IMPROVED, INCONCLUSIVE, REGRESSED
 
-_CONFIDENCE = 0.95
-_LIKELY = -2 * math.log(1 - math.sqrt(_CONFIDENCE))
+_LIKELY = -2 * math.log(1 - math.sqrt(0.95))
 _CANNOT_TELL = (INCONCLUSIVE, COULD_NOT_JUDGE)
 
 
@@ -37,15 +36,13 @@ class _History:
     """The verdicts and numbers of one name, by number of the night.
 
     Attributes:
-        quantity: of returns; None: of throughput, or there are no numbers.
-        measure: name of the quantity.
+        measure: a quantity of returns, an attribute of a measured process; empty: no numbers.
     """
 
     name: str
     framework: str
     verdicts: dict[int, str] = field(default_factory=dict)
     numbers: dict[int, list[float | None]] = field(default_factory=dict)
-    quantity: Quantity | None = None
     measure: str = ""
 
 
@@ -150,8 +147,7 @@ def _histories(nights: Sequence[NightlyRun]) -> dict[str, _History]:
             for measure, quantity in NUMBERS.items():
                 named = quantity.named(name)
                 history = found.setdefault(named, _History(named, cell.framework))
-                history.quantity, history.measure = quantity, measure
-                history.numbers[number] = list(getattr(cell, measure))
+                history.numbers[number], history.measure = list(getattr(cell, measure)), measure
             found[name].verdicts[number] = cell.verdict or COULD_NOT_JUDGE
         for pair, measured in night.throughput.items():
             for measure, values in measured.items():
@@ -247,7 +243,8 @@ def _shift(
         night, earliest, latest = (numbers[place] for place in places)
         old, new = np.split(values, [places[0]])
         before, after = float(old.mean()), float(new.mean())
-        share = (after - before) / (history.quantity.scale(old) if history.quantity else before)
+        quantity = BY_NAME.get(history.measure)
+        share = (after - before) / (quantity.scale(old) if quantity else before)
     last = max(n for n in (*history.numbers, *history.verdicts) if n < earliest)
     versions, conditions = _differences(nights[last], nights[latest], history)
     return Shift(

@@ -87,7 +87,9 @@ class Trend:
     def changes(self) -> tuple[Row, ...]:
         """What regressed or improved; what regressed first, then by night."""
         changed = [row for row in (*self.frameworks, *self.rows) if row.shift]
-        return tuple(sorted(changed, key=lambda row: (row.verdict != REGRESSED, _begin(row))))
+        return tuple(
+            sorted(changed, key=lambda r: (r.verdict != REGRESSED, r.shift.night if r.shift else 0))
+        )
 
     @property
     def verdict(self) -> str:
@@ -99,7 +101,3 @@ class Trend:
     def exit_code(self) -> int:
         """0 nothing is wrong, 1 something regressed and did not recover, 3 checks cannot tell."""
         return EXIT_CODES[self.verdict]
-
-
-def _begin(row: Row) -> int:
-    return row.shift.night if row.shift else 0

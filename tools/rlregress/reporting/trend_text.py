@@ -24,8 +24,7 @@ def title(trend: Trend) -> str:
 
 def date(trend: Trend, night: int) -> str:
     """Return the day of a night; with the time where another night has the same day."""
-    day = trend.dates[night][:10]
-    around = trend.dates[max(0, night - 5) : night + 6]
+    day, around = trend.dates[night][:10], trend.dates[max(0, night - 5) : night + 6]
     alone = sum(other[:10] == day for other in around) == 1
     return day if alone else trend.dates[night][:16].replace("T", " ")
 
