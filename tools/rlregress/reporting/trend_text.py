@@ -65,12 +65,12 @@ def shift_lines(trend: Trend) -> list[str]:
 
 def table(trend: Trend) -> list[list[str]]:
     """Return a row for each framework, cell and training; of what is judged beside, of changes."""
-    shown = [
+    listed = [
         row
         for row in trend.rows
         if row.verdict in CHANGES or row.quantity not in ("", "training", "critic")
     ]
-    return [_table_row(trend, row) for row in (*trend.frameworks, *shown)]
+    return [_table_row(trend, row) for row in (*trend.frameworks, *listed)]
 
 
 def _table_row(trend: Trend, row: Row) -> list[str]:
