@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import platform
 import sys
 from collections.abc import Collection, Iterator
+from typing import Any
 
 import pytest
 
+from rlregress.inside.machine import cpu_name
 from rlregress.training.budgets import budget
 from tests_performance import warm
 
@@ -47,3 +50,15 @@ def _workers(request: pytest.FixtureRequest) -> None:
     """Workers of a budget whose returns are not judged come from a process that has torch."""
     if begins_warm(request.fixturenames, budget(request.config.getoption("--budget")).judged):
         request.getfixturevalue("warm_python")
+
+
+def pytest_benchmark_generate_machine_info() -> dict[str, str]:
+    """Return what a stored measurement says of its machine: not its name, nor its owner."""
+    return {"cpu": cpu_name(), "system": platform.system(), "machine": platform.machine()}
+
+
+def pytest_benchmark_update_json(output_json: dict[str, Any]) -> None:
+    """Leave out names of this checkout, and the parameters of tests, which are objects."""
+    output_json["commit_info"] = {}
+    for measured in output_json["benchmarks"]:
+        measured["params"] = None

@@ -2,41 +2,58 @@
 
 from __future__ import annotations
 
-import resource
+import os
 
 import pytest
 
-from rlregress.gate.stored_throughput import how_to_record
+from rlregress.gate.stored_throughput import conditions, how_to_record, stored, verdicts
 from rlregress.model.verdict import REGRESSED
-from rlregress.training.throughput_measurement import processes
+from rlregress.training.throughput_measurement import Measurement, measure
 
 pytestmark = pytest.mark.nightly
 
-
-def seconds_of_processes() -> float:
-    """CPU seconds of the processes that this one has started and that have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+#: (framework, algorithm) -> what this session measured
+MEASURED: dict[tuple[str, str], list[Measurement]] = {}
 
 
-@pytest.mark.benchmark(group="CPU time of a process", timer=seconds_of_processes)
-def test_floor(framework, algorithm, throughput, benchmark, evidence):
+@pytest.fixture
+def throughput(framework, algorithm):
+    """What this session measured of a training; nothing is timed beside other tests."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        pytest.skip("throughput is measured by one process at a time: run it without -n")
+    return MEASURED.setdefault((framework.full_name, algorithm), [])
+
+
+def floor_seconds() -> float:
+    """CPU seconds, counted by the floor: a process takes as long as one second of its floor."""
+    return sum(1 / process.ratio for processes in MEASURED.values() for process in processes)
+
+
+@pytest.mark.benchmark(group="CPU seconds for one of the floor", timer=floor_seconds)
+def test_floor(framework, algorithm, throughput, benchmark, evidence, pytestconfig):
     """No training is faster than the floor beside it, which does its unavoidable work alone."""
-    name = framework.full_name
-    benchmark.pedantic(throughput.measure, (name, algorithm), rounds=processes())
-    found = throughput.processes(name, algorithm)
-    benchmark.extra_info["ratio"] = [process.ratio for process in found]
-    evidence(throughput={"algorithm": algorithm, "processes": found})
-    ratios = [process.ratio for process in found]
+    name, option = framework.full_name, pytestconfig.getoption
+
+    def measure_next():
+        seed = option("--first-seed") + len(throughput)
+        throughput.append(measure(name, algorithm, seed))
+
+    benchmark.pedantic(measure_next, rounds=option("benchmark_min_rounds"))
+    measured = [vars(process) for process in throughput]
+    benchmark.extra_info |= {**conditions(name, algorithm), "process": measured}
+    evidence(throughput={"algorithm": algorithm, "processes": throughput})
+    ratios = [process.ratio for process in throughput]
     assert max(ratios) < 1, f"{name} {algorithm} has the ratios {ratios} to the floor"
 
 
-def test_throughput(framework, algorithm, throughput, evidence):
+def test_throughput(framework, algorithm, throughput, evidence, pytestconfig):
     """Against its stored processes the training is no slower and needs no more memory."""
     name = framework.full_name
-    verdicts = throughput.verdicts(name, algorithm)
-    if not verdicts:
+    if stored(name, algorithm) is None:
         pytest.skip(f"no stored throughput of {name} {algorithm}: {how_to_record(name)}")
-    evidence(throughput={"algorithm": algorithm, "verdicts": verdicts})
-    worse = [f"{of}: {v.reason}" for of, v in verdicts.items() if v.verdict == REGRESSED]
+    if not throughput:
+        pytest.skip(f"test_floor, which measures {name} {algorithm}, did not run")
+    found = verdicts(MEASURED, pytestconfig.getoption("--alpha"))[name, algorithm]
+    evidence(throughput={"algorithm": algorithm, "verdicts": found})
+    worse = [f"{of}: {v.reason}" for of, v in found.items() if v.verdict == REGRESSED]
     assert not worse, f"{name} {algorithm} regressed: {'; '.join(worse)}"

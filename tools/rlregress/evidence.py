@@ -212,7 +212,6 @@ class _Verdict:
 @dataclass(frozen=True, kw_only=True)
 class _Process:
     ratio: Number | None = None
-    collecting_ratio: Number | None = None
     peak_mib: Number | None = None
 
 

@@ -279,8 +279,9 @@ def _by_throughput(faults: Sequence[Fault], workers: int, say: Say) -> Iterator[
                     f"{stored_throughput.how_to_record(fault.framework)}"
                 )
             with injection.injected(fault) as environment:
-                measured = stored_throughput.Measured([of], 0.05, environment)
-                verdicts = {name: asdict(each) for name, each in measured.verdicts(*of).items()}
+                measured = stored_throughput.new_processes(*of, environment)
+            judged = stored_throughput.verdicts({of: measured}, 0.05)[of]
+            verdicts = {name: asdict(each) for name, each in judged.items()}
         except UserError as error:
             yield FaultResult(fault=fault, trouble=str(error))
         else:

@@ -22,7 +22,7 @@ from rlregress.inside import run_record
 from rlregress.inside.events import SCHEMA
 from rlregress.training.cell import Cell, Job, Protocol
 from rlregress.training.lease import Holder
-from tools.tests.studies import night_files
+from tools.tests.gate import night_files
 
 #: in the place of any value
 VALUES = (
@@ -190,11 +190,6 @@ JUDGED = {
     "old_files": {"kind": "sac model", "found": ["same (2.0.0)"]},
 }  # fmt: skip
 EVIDENCE = {"schema": 1, "tests": [ENTRY, JUDGED]}
-VERDICT = {
-    "rlregress": "0.1.0", "exit_code": 0, "budget": "short", "unjudged": [],
-    "versions": {"sb3": {"torch": "2.13"}}, "sources": {"sb3": {"m": "ab"}},
-    "frameworks": {"sb3": {"verdict": "holds"}},
-}  # fmt: skip
 _PLACE = ["a.py", 7, "train"]
 TRACE = [
     {"schema": SCHEMA, "failure": "", "seeded": ["numpy"], "lines": {"a.py": [[1], [1, 2]]},
@@ -264,10 +259,6 @@ FORMATS = (
            {"run": JOB.name, "group": JOB.cell.group, "seconds": 1.0,
             "job": {**JOB.as_dict(), "key": JOB.key}}, _listed, "runs.jsonl", _OF_MANIFEST),
     Format("night", NIGHTS[0], _json, "0/night.json", _OF_NIGHTS),
-    Format("evidence", EVIDENCE, _json, "0/evidence.json", _OF_NIGHTS,
-           lambda folder: _sound(folder, "0/verdict.json", _json(VERDICT))),
-    Format("verdict", VERDICT, _json, "0/verdict.json", _OF_NIGHTS,
-           lambda folder: _sound(folder, "0/evidence.json", _json(EVIDENCE))),
     Format("trace", TRACE, _trace, "run.trace", ("diff {file} {file}",)),
     Format("CSV", _CSV_ROWS, _csv, "runs.csv", ("study rank {file} --report {out}",)),
     Format("accepted entries",

@@ -127,6 +127,7 @@ FURTHER: list[tuple[str, Any]] = [
     ("JSON", hostile.JOB.as_dict()),
     ("JSON", [dataclasses.asdict(Checkpoint(1, "ab", 1.0, 2.0))]),
     ("JSON", {"items": [["parameters", "float 0.5", "load", [0.5]]]}),
+    ("JSON", hostile.EVIDENCE),
     ("TOML", {"project": {"name": "x"}, "tool": {"setuptools": {}}}),
 ]
 

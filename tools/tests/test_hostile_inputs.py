@@ -26,8 +26,8 @@ from rlregress.training import worker_launch
 from rlregress.upgrade import resolved
 
 from . import hostile
+from .gate import night_files
 from .hostile import CONTENTS, FORMATS, PLACES, as_nobody
-from .studies import night_files
 
 #: CPU seconds of one command, and of one that does not end by itself.
 SOON, HANGS = 5.0, 15
@@ -246,7 +246,7 @@ def _ended_well(house: House, capfd, show: bool = False) -> None:
 _OF_USERS = [of for of in FORMATS if of.sample is not None
              and of.name not in ("accepted entries", "lock file", "hyperparameters")]  # fmt: skip
 #: command -> how it ends where it is given a sound file, if not with 0: its code, and what it says
-SOUND = {"trend": (3, "inconclusive"), "study rank record": (2, "nothing to rank: 1 run,"),
+SOUND = {"trend": (0, "# Trend of 1 nights, "), "study rank record": (2, "nothing to rank: 1 run,"),
          "runs run": (2, "something would be started"),
          "runs launch": (0, "1 runs, 1 of them")}  # fmt: skip
 _FORMATS = pytest.mark.parametrize("of", FORMATS, ids=lambda of: of.name)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
 
 from rlregress.cli import output
-from rlregress.cli.options import Algorithms, Budget, Frameworks, Hyperparameters, Store, Workers
+from rlregress.cli.options import Budget, Frameworks, Hyperparameters, Store, Workers
 from rlregress.details import requested_names
 from rlregress.details.requested_names import names
 from rlregress.errors import UserError
-from rlregress.gate import cell_selection, recording, stored_throughput
+from rlregress.gate import recording, stored_throughput
 from rlregress.reporting import terminal, throughput_text
-from rlregress.studies import throughput_recording
 
 
 def record(
@@ -86,48 +85,37 @@ def _record_saved(release: str, cells: bool) -> None:
 
 def throughput(
     framework: Frameworks = None,
-    algorithm: Algorithms = None,
     record: Annotated[
-        int,
-        typer.Option(min=0, metavar="N", help="Measure until N processes of each are stored."),
+        int, typer.Option(min=0, metavar="N", help="Measure N processes of each, and store them.")
     ] = 0,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Overwrite what was stored of other code.")
-    ] = False,
 ) -> None:
     """Example:
 
     rlregress baseline throughput --record 10
 
-    Prints how fast trainings are, as stored in baselines/throughput; --record measures it. A
-    recording that was interrupted goes on from there; one that replaces begins again. Exit code 0,
-    or 2 if nothing is stored, or something cannot be recorded. To judge what is installed by it:
-    rlregress check --throughput.
+    Prints how fast trainings are, as stored in baselines/throughput. --record measures them with
+    pytest-benchmark, and replaces what is stored of these frameworks. Exit code 0, or 2 if nothing
+    is stored, or something cannot be measured. To judge what is installed by it: rlregress check
+    --throughput.
     """
-    if replace and not record:
-        raise UserError("--replace overwrites what --record measures; give both, or neither")
-    show_throughput(
-        names("--framework", framework), names("--algorithm", algorithm), record, replace
-    )
-
-
-def show_throughput(
-    frameworks: Sequence[str], algorithms: Sequence[str], processes: int, replace: bool
-) -> None:
-    """Measure and store, if asked, and print what is stored; UserError if nothing is.
-
-    Args:
-        frameworks, algorithms: names; none: all that are stored, or installed.
-        processes: to be stored of each algorithm; 0: nothing is measured.
-    """
-    if processes:
-        adapters = requested_names.adapters(frameworks)
-        cell_selection.check_algorithms(adapters, algorithms)
-        for line in throughput_recording.record(
-            stored_throughput.pairs(adapters, algorithms), processes, replace
-        ):
-            typer.echo(line)
-    measured = throughput_recording.measured(frameworks, algorithms)
+    chosen = names("--framework", framework)
+    # what is stored is that of all copies of a framework; one that is named has to be here
+    adapters = requested_names.adapters(chosen) if record or "@" in "".join(chosen) else []
+    for adapter in adapters if record else []:
+        stored_throughput.record(adapter.full_name, record)
+    every = stored_throughput.every()
+    own = [name.partition("@")[0] for name in chosen]
+    missing = [f"'{name}'" for name in own if name not in {stored for stored, _ in every}]
+    if missing or not every:
+        raise UserError(
+            f"no throughput is stored of {', '.join(missing) or 'any framework'}; measure it with: "
+            "rlregress baseline throughput --record 10"
+        )
+    measured = {
+        pair: {"processes": [asdict(process) for process in found.process]}
+        for pair, found in every.items()
+        if not own or pair[0] in own
+    }
     for line in throughput_text.lines(measured):
         typer.echo(line)
     output.next_steps(["Judge the installed frameworks by it: rlregress check --throughput"])

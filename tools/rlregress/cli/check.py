@@ -15,11 +15,10 @@ from rlregress.cli.options import (
     takes,
     with_budget,
 )
-from rlregress.gate import gate_run
+from rlregress.gate import gate_run, nightly_record
 from rlregress.gate_options import GateOptions
 from rlregress.reporting import gate_findings, gate_report, screen, short_summary
 from rlregress.reporting.html import gate_page
-from rlregress.studies.trend import nightly_reports
 
 Brief = Annotated[bool, typer.Option("--brief", help="End in five lines, for a chat or a mail.")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Print the whole report.")]
@@ -52,7 +51,7 @@ def judge(options: GateOptions, in_brief: bool = False, verbose: bool = False) -
         in_brief: print five lines in place of a screen; ``verbose``: the whole summary.
     """
     with gate_run.new_report(options) as new:
-        result = nightly_reports.with_earlier(gate_run.judge(new, typer.echo), options.report)
+        result = nightly_record.with_earlier(gate_run.judge(new, typer.echo), options.report)
         text = report_files.judged(
             result, gate_run.evidence_of(new), new.report, ci_annotations.top()
         )

@@ -48,7 +48,7 @@ REPORT_FILES = (
 )  # fmt: skip
 TIERS = ("tests_unit", "tests_behavior", "tests_performance")
 #: measured by one process at a time, after everything else
-THROUGHPUT = "tests_performance/test_throughput.py"
+THROUGHPUT = stored_throughput.TESTS
 
 
 def selection_of(options: GateOptions) -> Selection:
@@ -238,7 +238,7 @@ def judge(options: GateOptions, say: Callable[[str], None]) -> GateResult:
         adapter.full_name: requested_names.to_probe(adapter, algorithms) for adapter in adapters
     }
     if options.throughput:
-        stored_throughput.check(stored_throughput.pairs(adapters, algorithms))
+        stored_throughput.check(adapters, algorithms)
     for sentence in requested_names.not_installed(frameworks):
         say(f"not checked: {sentence}")
     if session is None:

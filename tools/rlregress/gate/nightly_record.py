@@ -1,8 +1,8 @@
-"""What is kept of one night for ``rlregress trend``: ``night.json`` in the report of a gate.
+"""The record of one nightly run: ``night.json`` in the report of a check.
 
-A nightly leaves a report a night. Of each the trend needs the runs, in few numbers, and what they
-were made with; ``evidence.json`` holds all of it among much else, so that a thousand of them take a
-minute to read.
+It holds runs, verdicts and versions in few numbers. ``evidence.json`` holds them among much else,
+so that a thousand of those take a minute to read. A check lists the records that lie beside its
+own, and ``rlregress trend`` reads many of them.
 """
 
 from __future__ import annotations
@@ -11,14 +11,23 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
-from rlregress import __version__, datafiles, evidence
+from pydantic import Field
+
+from rlregress import __version__, datafiles, evidence, files
+from rlregress.datafiles import Component, Line, Natural, Number, Time, expected, one_of
+from rlregress.errors import UserError
 from rlregress.gate.baseline_runs import numbers_of
 from rlregress.gate.stored_throughput import QUANTITIES
-from rlregress.model.gate_result import GateResult
-from rlregress.model.quantities import CRITIC, RETURNS, TRAINING
+from rlregress.model.gate_result import EarlierRun, GateResult
+from rlregress.model.quantities import CRITIC, RETURNS, TRAINING, quantity_of
+from rlregress.model.verdict import EXIT_CODES
+from rlregress.training import recorded_runs
 
 SCHEMA = 1
 FILE = "night.json"
@@ -27,10 +36,127 @@ MACHINE = ("cpu", "instructions", "machine", "system")
 #: what else may differ between nights, beside the versions of packages
 SURROUNDINGS = ("python", "libc", "blas", "torch_threads")
 NUMBERS = {"returns": RETURNS, "training": TRAINING, "critic": CRITIC}
+#: beyond it squares of numbers overflow
+_LARGEST = 1e100
+
+_Number = Annotated[Number, Field(ge=-_LARGEST, le=_LARGEST)]
+_Numbers = tuple[_Number | None, ...]
+_Pair = Annotated[
+    Line, expected("a framework and an algorithm", lambda text: len(text.split(" ")) == 2)
+]
+_Verdict = Annotated[str, one_of(tuple(EXIT_CODES))]
+
+
+@dataclass(frozen=True)
+class NightlyCell:
+    """The new runs of one cell, run by run.
+
+    Attributes:
+        group: framework and algorithm.
+        verdict: of the check on its returns; empty: it gave none.
+        protocol: environment steps and evaluations.
+        hyperparameters: digest of them.
+        seeds: [n].
+        parameters: beginning of the digest of the trained parameters [n]; empty of a failed run.
+        returns, training, critic: what runs are judged by (``model.quantities``) [n]; None of a
+            run that failed or has none.
+        steps_per_cpu_second: environment steps [n].
+        machines: place of each run's machine in the night's list of them [n].
+    """
+
+    framework: Component
+    group: Component
+    verdict: Annotated[str, one_of(("", *EXIT_CODES))]
+    protocol: Mapping[Line, Natural]
+    hyperparameters: Line
+    seeds: tuple[Natural, ...]
+    parameters: tuple[Line, ...]
+    returns: _Numbers
+    training: _Numbers
+    critic: _Numbers
+    steps_per_cpu_second: _Numbers
+    machines: tuple[Natural, ...]
+
+    def __post_init__(self) -> None:
+        count = len(self.seeds)
+        for name in ("parameters", *NUMBERS, "steps_per_cpu_second", "machines"):
+            if len(getattr(self, name)) != count:
+                raise ValueError(f"{len(getattr(self, name))} {name} of {count} seeds")
+
+
+@dataclass(frozen=True)
+class NightlyFramework:
+    """One framework: verdict, versions, digests of the code under test."""
+
+    verdict: _Verdict
+    versions: Mapping[Line, Line]
+    sources: Mapping[Line, Line] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class NightlyRun:
+    """One check.
+
+    Attributes:
+        started: UTC.
+        machines: descriptions (``inside.machine``) of the machines of the runs.
+        throughput: "framework algorithm" -> quantity -> number of each process.
+        verdicts: name of what was judged beside the returns of cells -> verdict: groups, training
+            returns, critics, throughput.
+        unjudged: what no verdict was reached on.
+    """
+
+    schema: Annotated[int, expected(str(SCHEMA), lambda of: of == SCHEMA)]
+    rlregress: Line
+    started: Time
+    exit_code: int
+    budget: Line
+    frameworks: Mapping[Component, NightlyFramework]
+    machines: tuple[Mapping[Line, recorded_runs.Described], ...]
+    cells: Mapping[Component, NightlyCell]
+    throughput: Mapping[
+        _Pair,
+        Mapping[
+            Annotated[str, one_of(tuple(QUANTITIES))],
+            Annotated[tuple[_Number, ...], Field(min_length=1)],
+        ],
+    ]
+    verdicts: Mapping[Line, _Verdict] = field(default_factory=dict)
+    unjudged: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        places = {place for cell in self.cells.values() for place in cell.machines}
+        if places - set(range(len(self.machines))):
+            raise ValueError(f"a run of machine {max(places)}, of {len(self.machines)} in all")
+
+
+def read(folder: Path) -> NightlyRun:
+    """Return the nightly run whose report lies in a folder; UserError if its record is damaged."""
+    remedy = "leave this night out, or unpack its artifact again"
+    night: NightlyRun = datafiles.read(folder / FILE, NightlyRun, remedy=remedy)
+    return night
+
+
+def with_earlier(result: GateResult, report: Path) -> GateResult:
+    """Return the same result with the nightly runs before it, the latest first.
+
+    These are of the same budget and frameworks, and their reports lie in its folder or beside it.
+    A report that cannot be read is left out: ``trend`` names it.
+    """
+    earlier = []
+    own = {outcome.framework for outcome in result.outcomes}
+    for path in sorted(files.absolute(report).parent.glob(f"*/{FILE}")):
+        with suppress(UserError):
+            night = read(path.parent)
+            verdicts = {n: of.verdict for n, of in night.frameworks.items() if n in own}
+            if verdicts and night.budget == result.budget:
+                earlier.append(EarlierRun(started=night.started, verdicts=verdicts))
+    earlier.sort(key=lambda run: run.started, reverse=True)
+    return replace(result, report_data=replace(result.report_data, earlier=tuple(earlier)))
 
 
 def of_gate(result: GateResult, entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """``night.json`` of a gate that ends now.
+    """Return the content of ``night.json`` of a check that ends now.
 
     Args:
         entries: of its evidence.
@@ -53,12 +179,12 @@ def of_gate(result: GateResult, entries: Sequence[Mapping[str, Any]]) -> dict[st
         "budget": result.budget,
         "frameworks": frameworks,
         "unjudged": list(result.unjudged),
-        **contents(entries),
+        **_results(entries),
     }
 
 
-def contents(entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """``machines``, ``cells`` and ``throughput`` of a night, from the entries of its evidence."""
+def _results(entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return machines, cells, throughput and verdicts, from the entries of the evidence."""
     machines: list[dict[str, Any]] = []
     cells: dict[str, dict[str, Any]] = {}
     verdicts = evidence.verdicts([dict(entry) for entry in entries])
@@ -78,19 +204,33 @@ def contents(entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             cell[name].append(value if math.isfinite(value) else None)
         cell["steps_per_cpu_second"].append(of["time"].get("steps_per_cpu_second"))
         cell["machines"].append(machines.index(here))
+    # diagnostics are judged, and fail no check
+    others = {
+        name: verdict["verdict"]
+        for name, verdict in verdicts.items()
+        if name not in cells and quantity_of(name) in NUMBERS.values()
+    }
     throughput: dict[str, dict[str, list[float]]] = {}
     for pair, measured in evidence.throughput([dict(entry) for entry in entries]).items():
+        name = " ".join(pair)
         for measure, attribute in QUANTITIES.items():
             values = [process.get(attribute) for process in measured.get("processes", ())]
             if values and None not in values:
-                throughput.setdefault(" ".join(pair), {})[measure] = values
-    return {"machines": machines, "cells": dict(sorted(cells.items())), "throughput": throughput}
+                throughput.setdefault(name, {})[measure] = values
+        for measure, verdict in measured.get("verdicts", {}).items():
+            others[f"{name} {measure}"] = verdict["verdict"]
+    return {
+        "machines": machines,
+        "cells": dict(sorted(cells.items())),
+        "throughput": throughput,
+        "verdicts": dict(sorted(others.items())),
+    }
 
 
 def _empty(
     of: Mapping[str, Any], framework: str, verdicts: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """A cell without runs, as its first record describes it."""
+    """Return a cell without runs, as its first record describes it."""
     algorithm = str(of["cell"]).removeprefix(f"{framework}-").partition("-")[0]
     given = of.get("hyperparameters")
     text = json.dumps(given, sort_keys=True)

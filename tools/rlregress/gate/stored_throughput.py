@@ -1,36 +1,45 @@
-"""Stored throughput, ``baselines/throughput/<framework>.toml``, and what new processes say of it.
+"""Stored throughput, ``baselines/throughput/<framework>.json``, and new processes against it.
 
-A file has a table for each algorithm, with every process that was measured and what it was measured
-with. Files are written by ``rlregress baseline throughput --record``, never by hand.
+pytest-benchmark measures (``tests_performance/test_throughput.py``) and writes these files. What a
+process measured, and with what, stands in the ``extra_info`` of each benchmark.
 """
 
 from __future__ import annotations
 
+import os
 import platform
+import subprocess
+import sys
+import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from rlregress import datafiles, frameworks, suite
+from rlregress.datafiles import Component, Line
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.gate.baseline_runs import FIRST_NEW_SEED
-from rlregress.inside import identity, machine
+from rlregress.inside import identity, machine, process_tree
+from rlregress.inside.run_record import check_writable
 from rlregress.model.throughput_verdict import ThroughputVerdict
-from rlregress.training import throughput_measurement
+from rlregress.training import throughput_measurement, worker_launch
 from rlregress.training.throughput_measurement import Measurement
 from rlregress.verdicts.throughput_alarms import Sample, judge
 
+#: measured by one process at a time
+TESTS = "tests_performance/test_throughput.py"
+MEMORY = "peak memory"
 #: quantity -> attribute of a measurement; memory alone is better where there is less of it
-QUANTITIES = {
-    "training": "ratio",
-    "collecting": "collecting_ratio",
-    "peak memory": "peak_mib",
-}
-_MEMORY = "peak memory"
+QUANTITIES = {"training": "ratio", MEMORY: "peak_mib"}
+#: new processes of each training, as pytest-benchmark measures by default
+PROCESSES = 5
+#: full name of a framework, and an algorithm
+_Pair = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -38,102 +47,86 @@ class Stored:
     """The stored processes of one algorithm of one framework.
 
     Attributes:
-        protocol: see ``training.throughput_measurement.Protocol``; null is left out.
+        protocol: see ``training.throughput_measurement.Protocol``.
         versions, python, cpu: of what was measured, and on what.
         process: what each measured, by seed.
     """
 
-    protocol: Mapping[str, Any]
-    versions: Mapping[str, str]
-    python: str
-    cpu: str
+    algorithm: Component
+    protocol: Mapping[Line, Any]
+    versions: Mapping[Line, Line]
+    python: Line
+    cpu: Line
     process: Annotated[tuple[Measurement, ...], Field(min_length=1)]
 
 
+@dataclass(frozen=True)
+class _Benchmark:
+    __pydantic_config__ = ConfigDict(strict=True, extra="ignore")
+
+    extra_info: Stored
+
+
+@dataclass(frozen=True)
+class _File:
+    """What is read of a file of pytest-benchmark."""
+
+    __pydantic_config__ = ConfigDict(strict=True, extra="ignore")
+
+    benchmarks: Annotated[tuple[_Benchmark, ...], Field(min_length=1)]
+
+
 def folder() -> Path:
-    """Where stored throughput lies."""
+    """Return where stored throughput lies."""
     return suite.baselines() / "throughput"
 
 
 def path_of(framework: str) -> Path:
-    """The file of a framework, whether it exists or not; copies of one framework share it."""
-    return folder() / f"{framework.partition('@')[0]}.toml"
+    """Return the file of a framework, whether it exists or not; its copies share it."""
+    return folder() / f"{framework.partition('@')[0]}.json"
 
 
 def load(framework: str) -> dict[str, Stored]:
-    """Algorithm -> what is stored of it; nothing where there is no file."""
+    """Return algorithm -> what is stored of it; nothing where there is no file."""
     path = path_of(framework)
     if not path.exists():
         return {}
-    remedy = f"restore the file, or delete it and record it again: {how_to_record(framework)}"
-    found = dict(datafiles.read(path, Mapping[str, Stored], remedy))
-    if not found:
-        raise UserError(f"{path} is empty; expected a table for each algorithm; {remedy}")
-    return found
+    remedy = f"restore the file, or record it again: {how_to_record(framework)}"
+    found: _File = datafiles.read(path, _File, remedy)
+    return {of.extra_info.algorithm: of.extra_info for of in found.benchmarks}
 
 
 def every() -> dict[tuple[str, str], Stored]:
-    """All that is stored, by framework and algorithm."""
+    """Return all that is stored, by framework and algorithm."""
     return {
-        (path.stem, algorithm): of_algorithm
-        for path in datafiles.listed(folder(), "*.toml")
-        for algorithm, of_algorithm in load(path.stem).items()
+        (path.stem, algorithm): stored_
+        for path in datafiles.listed(folder(), "*.json")
+        for algorithm, stored_ in load(path.stem).items()
     }
 
 
-def check(pairs: Sequence[tuple[str, str]]) -> None:
+def check(adapters: Sequence[Adapter], algorithms: Sequence[str]) -> None:
     """UserError if a file that is needed to measure and judge these is damaged."""
     every()
-    throughput_measurement.check_environment()
-    for framework, algorithm in pairs:
-        throughput_measurement.protocol(framework.partition("@")[0], algorithm)
+    for adapter in adapters:
+        for algorithm in set(adapter.algorithms) & set(algorithms or adapter.algorithms):
+            throughput_measurement.protocol(adapter.name, algorithm)
 
 
-def without_null(value: Any) -> Any:
-    """TOML has no null."""
-    if isinstance(value, Mapping):
-        return {name: without_null(of) for name, of in value.items() if of is not None}
-    return [without_null(of) for of in value] if isinstance(value, list | tuple) else value
-
-
-def here(framework: str, algorithm: str) -> Stored:
-    """What a process that is measured here and now would be stored with."""
+def conditions(framework: str, algorithm: str) -> dict[str, Any]:
+    """Return what a process that is measured here and now is stored with."""
     name = framework.partition("@")[0]
-    throughput_measurement.check_environment()
-    return Stored(
-        protocol=without_null(asdict(throughput_measurement.protocol(name, algorithm))),
-        versions=identity.versions(frameworks.get(framework)),
-        python=platform.python_version(),
-        cpu=machine.cpu_name(),
-        process=(),
-    )
-
-
-def differences(known: Stored, here: Stored, below: str = "") -> str:
-    """What is stored with something else than what is here, value by value; empty: nothing."""
-    before, now = (
-        _flat(without_null(asdict(replace(process, process=())))) for process in (known, here)
-    )
-    return ", ".join(
-        f"{key} was {before.get(key, 'absent')} and is {now.get(key, 'absent')} here"
-        for key in dict.fromkeys([*before, *now])
-        if key.startswith(below) and before.get(key) != now.get(key)
-    )
-
-
-def _flat(table: Mapping[str, Any], below: str = "") -> dict[str, Any]:
-    """The values of a table and of the tables in it, each by its path of keys."""
-    found: dict[str, Any] = {}
-    for name, value in table.items():
-        if isinstance(value, Mapping):
-            found |= _flat(value, f"{below}{name}.")
-        else:
-            found[below + name] = value
-    return found
+    return {
+        "algorithm": algorithm,
+        "protocol": asdict(throughput_measurement.protocol(name, algorithm)),
+        "versions": identity.versions(frameworks.get(framework)),
+        "python": platform.python_version(),
+        "cpu": machine.cpu_name(),
+    }
 
 
 def stored(framework: str, algorithm: str) -> Stored | None:
-    """What new processes can be compared with, or None.
+    """Return what new processes can be compared with, or None.
 
     Raises:
         UserError: it was recorded with another protocol, or on another processor.
@@ -141,105 +134,87 @@ def stored(framework: str, algorithm: str) -> Stored | None:
     known = load(framework).get(algorithm)
     if known is None:
         return None
-    now = here(framework, algorithm)
-    for name in ("protocol", "cpu"):
-        if getattr(known, name) != getattr(now, name):
-            raise UserError(
-                f"{path_of(framework)} has the throughput of {algorithm} with another {name}: "
-                f"{differences(known, now, name)}; record it again: {how_to_record(framework)} "
-                "--replace"
-            )
+    here = conditions(framework, algorithm)
+    before, now = ({"cpu": of["cpu"], **_flat(of["protocol"])} for of in (asdict(known), here))
+    if differing := [
+        f"{name} was {before.get(name, 'absent')} and is {now.get(name, 'absent')} here"
+        for name in dict.fromkeys([*before, *now])
+        if before.get(name) != now.get(name)
+    ]:
+        raise UserError(
+            f"{path_of(framework)} has the throughput of {algorithm} under other conditions: "
+            f"{', '.join(differing)}; record it again: {how_to_record(framework)}"
+        )
     return known
 
 
+def _flat(protocol: Mapping[str, Any]) -> dict[str, Any]:
+    return {**protocol, "hyperparameters": "", **protocol["hyperparameters"]}
+
+
 def how_to_record(framework: str) -> str:
-    """The command that stores the throughput of a framework."""
+    """Return the command that stores the throughput of a framework."""
     return f"rlregress baseline throughput --framework {framework.partition('@')[0]} --record 10"
 
 
-def pairs(adapters: Sequence[Adapter], algorithms: Sequence[str]) -> list[tuple[str, str]]:
-    """(full name, algorithm) of what is measured: these algorithms, or all, of each framework."""
+def record(framework: str, processes: int) -> None:
+    """Measure a framework with pytest-benchmark, and replace what is stored of it.
+
+    Raises:
+        UserError: fewer than two processes, or a training could not be measured.
+    """
+    if processes < 2:
+        raise UserError(f"--record is {processes}, expected 2 or more processes of each algorithm")
+    suite.checkout("recording throughput")
+    check_writable(folder(), "stored throughput")
+    with tempfile.TemporaryDirectory(prefix=".new-", dir=folder()) as place:
+        made = Path(place) / "measured.json"
+        command = [sys.executable, *suite.pytest_arguments(f"{TESTS}::test_floor")]
+        command += ["-q", "-p", "no:cacheprovider", "--framework", framework, "--first-seed", "0"]
+        command += [f"--benchmark-min-rounds={processes}", f"--benchmark-json={made}"]
+        ended = subprocess.run(
+            process_tree.supervised(command),
+            cwd=suite.workplace(),
+            env=worker_launch.environment(),
+        )
+        if ended.returncode:
+            raise UserError(f"the throughput of {framework} could not be measured; see above")
+        os.replace(made, path_of(framework))
+
+
+def new_processes(
+    framework: str, algorithm: str, environment: Mapping[str, str]
+) -> list[Measurement]:
+    """Measure as many processes as a session does, in these environment variables."""
     return [
-        (adapter.full_name, algorithm)
-        for adapter in adapters
-        for algorithm in adapter.algorithms
-        if not algorithms or algorithm in algorithms
+        throughput_measurement.measure(framework, algorithm, FIRST_NEW_SEED + number, environment)
+        for number in range(PROCESSES)
     ]
 
 
-class Measured:
-    """The new processes of a session, measured when somebody asks, and their verdicts.
+def verdicts(
+    measured: Mapping[_Pair, Sequence[Measurement]], alpha: float
+) -> dict[_Pair, dict[str, ThroughputVerdict]]:
+    """Judge all new processes of a session as one family.
 
     Args:
-        pairs: (full name of a framework, algorithm): the family that is judged together.
+        measured: (full name of a framework, algorithm) -> its new processes.
         alpha: probability of one or more false ``regressed`` in the session.
-        environment: variables of the processes that are measured; None: this one's.
+
+    Returns:
+        Quantity -> verdict of each pair; without those that ``stored`` does not allow to compare.
     """
-
-    def __init__(
-        self,
-        pairs: Sequence[tuple[str, str]],
-        alpha: float,
-        environment: Mapping[str, str] | None = None,
-    ) -> None:
-        self._pairs, self._alpha, self._environment = list(pairs), alpha, environment
-        self._processes: dict[tuple[str, str], list[Measurement]] = {}
-        self._verdicts: dict[tuple[str, str], dict[str, ThroughputVerdict]] = {}
-        self._unsupported: dict[tuple[str, str], str] = {}
-
-    def measure(self, framework: str, algorithm: str) -> None:
-        """Measure one more process."""
-        done = self._processes.setdefault((framework, algorithm), [])
-        seed = FIRST_NEW_SEED + len(done)
-        done.append(throughput_measurement.measure(framework, algorithm, seed, self._environment))
-
-    def processes(self, framework: str, algorithm: str) -> list[Measurement]:
-        """The new processes; those that are missing are measured first."""
-        while (
-            len(self._processes.get((framework, algorithm), ()))
-            < throughput_measurement.processes()
-        ):
-            self.measure(framework, algorithm)
-        return self._processes[framework, algorithm]
-
-    def verdicts(self, framework: str, algorithm: str) -> dict[str, ThroughputVerdict]:
-        """Quantity -> verdict, judged with all that the session measures as one family.
-
-        Returns nothing where nothing is stored.
-
-        Raises:
-            UserError: this training cannot be compared; the others are judged all the same.
-        """
-        if not self._verdicts:
-            samples = {
-                (pair, quantity): sample
-                for pair in self._pairs
-                for quantity, sample in self._to_judge(pair).items()
-            }
-            names = {key: f"{' '.join(key[0])} {key[1]}" for key in samples}
-            judged = judge({names[key]: sample for key, sample in samples.items()}, self._alpha)
-            for pair, quantity in samples:
-                of_pair = self._verdicts.setdefault(pair, {})
-                of_pair[quantity] = judged[names[pair, quantity]]
-        if (framework, algorithm) in self._unsupported:
-            raise UserError(self._unsupported[framework, algorithm])
-        return self._verdicts.get((framework, algorithm), {})
-
-    def _to_judge(self, pair: tuple[str, str]) -> dict[str, Sample]:
-        """Quantity -> stored and new processes; nothing where there is nothing to compare with."""
-        try:
-            known = stored(*pair)
-            return _samples(known.process, self.processes(*pair)) if known is not None else {}
-        except UserError as error:
-            self._unsupported[pair] = str(error)
-            return {}
-
-
-def _samples(before: Sequence[Measurement], after: Sequence[Measurement]) -> dict[str, Sample]:
-    """Every quantity that all of the processes could measure."""
-    samples = {}
-    for quantity, attribute in QUANTITIES.items():
-        old, new = ([getattr(process, attribute) for process in side] for side in (before, after))
-        if None not in old + new:
-            samples[quantity] = Sample(old, new, less_is_better=quantity == _MEMORY)
-    return samples
+    samples: dict[tuple[_Pair, str], Sample] = {}
+    for pair, processes in measured.items():
+        with suppress(UserError):
+            if (known := stored(*pair)) and processes:
+                for quantity, attribute in QUANTITIES.items():
+                    old, new = (
+                        [getattr(process, attribute) for process in side]
+                        for side in (known.process, processes)
+                    )
+                    samples[pair, quantity] = Sample(old, new, quantity == MEMORY)
+    found: dict[_Pair, dict[str, ThroughputVerdict]] = {}
+    for (pair, quantity), verdict in judge(samples, alpha).items():
+        found.setdefault(pair, {})[quantity] = verdict
+    return found

@@ -11,7 +11,6 @@ Tests ask for what they need by argument name:
   ``@pytest.mark.detail("sac.critic_loss.scale")``, or runs for every detail of the catalogue.
 - ``training``, ``judged_cell``, ``judged_group``, ``judged_training``, ``judged_critic``: one run,
   one cell, one group, the training or the critics of one of these, of the session.
-- ``throughput``: the processes of the session that measure how fast trainings are.
 - ``evidence``: attaches what was found to the report of the test.
 """
 
@@ -48,7 +47,6 @@ if TYPE_CHECKING:
     # a test of formulas or behaviour needs nothing of the gate, which takes long to import
     from rlregress.gate.cell_selection import Selection
     from rlregress.gate.session import Session
-    from rlregress.gate.stored_throughput import Measured
     from rlregress.gate.tier_progress import TiersProgress
 
 _ADAPTERS = pytest.StashKey[list[Adapter]]()
@@ -330,17 +328,6 @@ def _implementations(metafunc: pytest.Metafunc) -> list[Implementation]:
         ]
     except UserError as error:
         raise pytest.Collector.CollectError(str(error)) from None
-
-
-@pytest.fixture(scope="session")
-def throughput(pytestconfig: pytest.Config) -> Measured:
-    """How fast the selected frameworks train: measured by one process at a time."""
-    if _is_xdist_worker():
-        pytest.skip("throughput is measured by one process at a time: run it without -n")
-    from rlregress.gate.stored_throughput import Measured, pairs
-
-    chosen = pairs(_adapters(pytestconfig), _names(pytestconfig, "--algorithm"))
-    return Measured(chosen, pytestconfig.getoption("--alpha"))
 
 
 @pytest.fixture

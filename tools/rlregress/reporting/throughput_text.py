@@ -1,4 +1,4 @@
-"""How fast trainings are beside their floor, and what is said of it: a table and verdict lines."""
+"""How fast trainings are beside their floor: a table and verdict lines."""
 
 from __future__ import annotations
 
@@ -10,33 +10,13 @@ from rlregress.reporting import tables, words
 
 #: of the table of throughput
 COLUMNS = (
-    "training", "processes", "ratio to the floor", "steps per CPU s (floor)",
-    "gradient steps per CPU s (floor)", "steps per CPU s without updates (floor)",
-    "CPU ms per gradient step (floor)", "peak MiB (imports alone)",
+    "training", "processes", "ratio to the floor", "steps per CPU s", "gradient steps per CPU s",
+    "peak MiB (imports alone)",
 )  # fmt: skip
-
-#: what the framework did, and what the floor did
-_Pair = tuple[float, float] | None
-
-
-def _pairs(process: Mapping[str, Any]) -> list[_Pair]:
-    """The cells of a row behind the ratio, of one process; None where they cannot be told.
-
-    What a gradient step costs is what a step costs while the algorithm learns, less what one costs
-    without updates, over the gradient steps of a step.
-    """
-    ratio, steps = process["ratio"], process["steps_per_second"]
-    updates = process["updates_per_second"]
-    learning = (steps, steps / ratio)
-    without: _Pair = None
-    gradient_step: _Pair = None
-    if process["collecting_ratio"] is not None:
-        collecting = process["collecting_steps_per_second"]
-        without = (collecting, collecting / process["collecting_ratio"])
-        costs = [1000 * (1 / a - 1 / b) for a, b in zip(learning, without, strict=True)]
-        gradient_step = (costs[0] * steps / updates, costs[1] * steps / updates)
-    memory = (process["peak_mib"], process["idle_mib"])
-    return [learning, (updates, updates / ratio), without, gradient_step, memory]
+_MEANING = {
+    "training": "ratio to the floor while it learns",
+    "peak memory": "peak memory in MiB",
+}
 
 
 def _rounded(value: float) -> str:
@@ -46,16 +26,16 @@ def _rounded(value: float) -> str:
 def _row(name: str, processes: Sequence[Mapping[str, Any]]) -> list[str]:
     ratios = [process["ratio"] for process in processes]
     spread = f" ± {statistics.stdev(ratios):.3f}" if len(ratios) > 1 else ""
-    cells = [name, str(len(processes)), f"{statistics.mean(ratios):.3f}{spread}"]
-    for pairs in zip(*map(_pairs, processes), strict=True):
-        values = [pair for pair in pairs if pair is not None]
-        means = [statistics.mean(side) for side in zip(*values, strict=True)]
-        cells.append("{} ({})".format(*map(_rounded, means)) if means else "-")
-    return cells
+    steps, updates, peak, idle = (
+        _rounded(statistics.mean(process[name] for process in processes))
+        for name in ("steps_per_second", "updates_per_second", "peak_mib", "idle_mib")
+    )
+    ratio = f"{statistics.mean(ratios):.3f}{spread}"
+    return [name, str(len(processes)), ratio, steps, updates, f"{peak} ({idle})"]
 
 
 def table(measured: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[str]:
-    """A Markdown table, one row for each (framework, algorithm) with ``processes``.
+    """Return a Markdown table, one row for each (framework, algorithm) with ``processes``.
 
     Rates are means over processes; after ± the standard deviation of the ratio.
     """
@@ -64,7 +44,7 @@ def table(measured: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[str]:
 
 
 def rows(measured: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[list[str]]:
-    """The cells of that table."""
+    """Return the cells of that table."""
     return [
         _row(" ".join(pair), numbers["processes"])
         for pair, numbers in measured.items()
@@ -73,7 +53,7 @@ def rows(measured: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[list[str
 
 
 def verdict_line(name: str, verdict: Mapping[str, Any]) -> str:
-    """The verdict on one quantity: change, interval, processes, error rate, what could be seen."""
+    """Return one verdict: change, interval, processes, error rate, what would be detected."""
     between = ""
     if verdict["interval"]:
         low, high = map(words.percent, verdict["interval"])
@@ -91,15 +71,8 @@ def verdict_line(name: str, verdict: Mapping[str, Any]) -> str:
     )
 
 
-_MEANT = {
-    "training": "ratio to the floor while it learns",
-    "collecting": "ratio to the floor without updates",
-    "peak memory": "peak memory in MiB",
-}
-
-
 def lines(measured: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[str]:
-    """The table and the verdicts of a session; nothing if it measured nothing.
+    """Return the table and the verdicts of a session; nothing if it measured nothing.
 
     Args:
         measured: (framework, algorithm) -> ``processes`` (measurements) and ``verdicts`` (by
@@ -112,9 +85,9 @@ def lines(measured: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[str]:
 
 
 def verdict_lines(measured: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[str]:
-    """The verdicts, and the error rate that holds for them together; nothing if there are none."""
+    """Return the verdicts, and the error rate that holds for them together."""
     verdicts = {
-        f"{' '.join(pair)}, {_MEANT[quantity]}": verdict
+        f"{' '.join(pair)}, {_MEANING[quantity]}": verdict
         for pair, numbers in measured.items()
         for quantity, verdict in numbers.get("verdicts", {}).items()
     }

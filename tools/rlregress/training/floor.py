@@ -142,20 +142,17 @@ class Floor:
         )
         self._observation, _ = self._environment.reset(seed=0)
 
-    def work(self, steps: int, updates: int, acting: bool) -> None:
+    def work(self, steps: int, updates: int) -> None:
         """Step the environment, then update the networks.
 
         Args:
-            steps: environment steps, with random actions.
+            steps: environment steps, with random actions, each after one forward pass of the policy
+                network.
             updates: gradient steps, each with one minibatch.
-            acting: the policy network is asked before every step, one observation at a time.
         """
         for number in range(steps):
-            if acting:
-                with torch.no_grad():
-                    self._networks.actor(
-                        torch.as_tensor(self._observation, dtype=torch.float32)[None]
-                    )
+            with torch.no_grad():
+                self._networks.actor(torch.as_tensor(self._observation, dtype=torch.float32)[None])
             action = self._actions[number % len(self._actions)]
             self._observation, _, terminated, truncated, _ = self._environment.step(action)
             if terminated or truncated:

@@ -1,37 +1,33 @@
 """How fast a framework trains, beside a floor measured in the same process.
 
-``python -m rlregress.training.throughput_measurement FRAMEWORK ALGORITHM SEED RESULT`` trains for
-some seconds. At the checkpoints of the adapter it does what the floor has to do for the block that
-has just
-ended: blocks of the framework and of the floor alternate, so that whatever else the machine does
-slows both. Seconds are CPU seconds of this process; their ratio is what is kept.
+``python -m rlregress.training.throughput_measurement FRAMEWORK ALGORITHM SEED`` trains for some
+seconds. At the checkpoints of the adapter it does what the floor has to do for the block that
+has just ended: blocks of the framework and of the floor alternate, so that whatever else the
+machine does slows both. Seconds are CPU seconds of this process; their ratio is what is kept.
 """
 
 from __future__ import annotations
 
 import importlib
 import json
+import math
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from functools import cache
-from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field
 
-from rlregress import datafiles, frameworks, missing_packages, suite
+from rlregress import datafiles, frameworks, suite
 from rlregress.datafiles import Count, Number, Text
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter, Trained, TrainingRequest
 from rlregress.hyperparameters import hyperparameter_set
-from rlregress.hyperparameters import names as sets_of_hyperparameters
-from rlregress.inside import process_tree, worker
+from rlregress.inside import worker
+from rlregress.tracing import child_processes
 from rlregress.training import worker_launch
 
 _MODULE = "rlregress.training.throughput_measurement"
@@ -39,36 +35,33 @@ _MODULE = "rlregress.training.throughput_measurement"
 #: a number above 0, as everything that is measured
 _Measured = Annotated[Number, Field(gt=0)]
 
-#: hyperparameters that blocks and the floor count with, where an algorithm has them
-_COUNTS = (
-    "rollout_steps", "minibatch_size", "epochs", "learning_starts", "steps_per_collection",
-    "updates_per_collection", "policy_delay",
-)  # fmt: skip
 
+@dataclass(frozen=True, kw_only=True)
+class _Changes:
+    """What differs from the hyperparameter set of a framework, in its names."""
 
-@dataclass(frozen=True)
-class BlockPlan:
-    """The blocks of one training.
-
-    Attributes:
-        blocks: counted blocks with updates.
-        training_steps: environment steps of each; 0: a rollout, with its updates.
-        collecting_steps: environment steps of a block before the first update; 0: such blocks are
-            the halves of a rollout.
-    """
-
-    blocks: Count
-    training_steps: int = 0
-    collecting_steps: int = 0
+    rollout_steps: Count | None = None
+    learning_starts: Count | None = None
+    steps_per_collection: Count | None = None
+    updates_per_collection: Count | None = None
+    hidden_sizes: list[Count] | None = None
 
 
 @dataclass(frozen=True)
 class _File:
+    """``baselines/throughput.toml``.
+
+    Attributes:
+        blocks: counted blocks of a training.
+        block_steps: environment steps of a block; on policy it is a rollout with its updates.
+        hyperparameters: algorithm -> changes; frameworks: the same of one framework.
+    """
+
     environment: Text
-    processes: Count
-    plans: Mapping[str, BlockPlan]
-    hyperparameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    frameworks: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
+    blocks: Count
+    block_steps: Count
+    hyperparameters: Mapping[str, _Changes]
+    frameworks: Mapping[str, Mapping[str, _Changes]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -76,50 +69,39 @@ class Protocol:
     """What one process does.
 
     Attributes:
-        hyperparameters: in the names of ``baselines/hyperparameters``; what is switched off is
-            left out where the file has null, so that a stored protocol can be compared.
+        hyperparameters: in the names of ``baselines/hyperparameters``.
     """
 
     environment: str
-    plan: BlockPlan
+    blocks: int
+    block_steps: int
     hyperparameters: Mapping[str, Any]
 
-    @property
-    def on_policy(self) -> bool:
-        """Whether updates follow a rollout, and not single steps."""
-        return "rollout_steps" in self.hyperparameters
-
     def checkpoints(self) -> list[int]:
-        """Environment steps between which blocks lie.
+        """Return the environment steps between which blocks lie; the first block warms up.
 
         A rollout is left one step late: its updates are done by then, whether the framework can
         be observed at every step or after every rollout only.
         """
-        given, plan = self.hyperparameters, self.plan
-        if self.on_policy:
-            rollout = given["rollout_steps"]
-            starts = [1 + number * rollout for number in range(1, plan.blocks + 3)]
-            return [start + half for start in starts for half in (0, rollout // 2)]
-        first, block = given["learning_starts"], plan.training_steps
-        before = [first - number * plan.collecting_steps for number in (3, 2, 1, 0)]
-        return before + [first + number * block for number in range(1, plan.blocks + 2)]
+        given = self.hyperparameters
+        if rollout := given.get("rollout_steps"):
+            return [1 + number * rollout for number in range(1, self.blocks + 3)]
+        first = given["learning_starts"]
+        return [first + number * self.block_steps for number in range(self.blocks + 2)]
 
     def total_steps(self) -> int:
-        """Environment steps of the training."""
-        if self.on_policy:
-            return self.hyperparameters["rollout_steps"] * (self.plan.blocks + 3)
-        return self.checkpoints()[-1]
+        """Return the environment steps of the training."""
+        rollout = self.hyperparameters.get("rollout_steps")
+        return rollout * (self.blocks + 3) if rollout else self.checkpoints()[-1]
 
     def updates(self, start: int, end: int) -> int:
-        """Gradient steps, one for each minibatch, between two checkpoints."""
+        """Return the gradient steps, one for each minibatch, between two checkpoints."""
         given = self.hyperparameters
-        if self.on_policy:
-            rollout = given["rollout_steps"]
+        if rollout := given.get("rollout_steps"):
             rollouts = end // rollout - start // rollout
-            return rollouts * given["epochs"] * (rollout // given["minibatch_size"])
+            return int(rollouts * given["epochs"] * (rollout // given["minibatch_size"]))
         per_step = given.get("updates_per_collection", 1) / given.get("steps_per_collection", 1)
-        first = given["learning_starts"]
-        return round((max(end, first) - max(start, first)) * per_step)
+        return round((end - start) * per_step)
 
 
 @dataclass(frozen=True)
@@ -139,14 +121,10 @@ class Measurement:
     Attributes:
         ratio: steps per CPU second of the training over those of the floor, median over the
             blocks; gradient steps have the same ratio, as both do equally many.
-        steps_per_second: environment steps per CPU second while it learns.
-        updates_per_second: gradient steps per CPU second while it learns, stepping included.
+        steps_per_second: environment steps per CPU second.
+        updates_per_second: gradient steps per CPU second, stepping included.
         idle_mib: most memory (MiB) of the process when it had only imported the framework.
         peak_mib: most memory (MiB) of the process in the end.
-        collecting_ratio: as ``ratio``, of steps without updates: with the policy's actions before
-            the updates of a rollout, with random ones before learning starts. None where the
-            framework cannot be observed in between.
-        collecting_steps_per_second: environment steps per CPU second of these.
     """
 
     ratio: _Measured
@@ -154,190 +132,36 @@ class Measurement:
     updates_per_second: _Measured
     idle_mib: _Measured
     peak_mib: _Measured
-    collecting_ratio: _Measured | None = None
-    collecting_steps_per_second: _Measured | None = None
-
-    def __post_init__(self) -> None:
-        if (self.collecting_ratio is None) != (self.collecting_steps_per_second is None):
-            raise ValueError(
-                "it has one of collecting_ratio and collecting_steps_per_second; expected both, "
-                "or neither"
-            )
-
-
-def file() -> Path:
-    """The file that says how throughput is measured."""
-    return suite.baselines() / "throughput.toml"
-
-
-def _read() -> _File:
-    content: _File = datafiles.read(file(), _File)
-    _check_names(content)
-    return content
-
-
-def _check_names(content: _File) -> None:
-    """UserError for a framework, an algorithm or a hyperparameter that nobody asks for."""
-    sets = {name: hyperparameter_set(name) for name in sets_of_hyperparameters()}
-    overrides = {"hyperparameters": content.hyperparameters}
-    for framework, of_framework in content.frameworks.items():
-        if framework not in sets:
-            raise UserError(
-                f"{file()}: table 'frameworks.{framework}' is of no framework; "
-                f"{nearest(framework, sets)}"
-            )
-        overrides[f"frameworks.{framework}"] = of_framework
-    for table, algorithms in overrides.items():
-        for algorithm, given in algorithms.items():
-            if algorithm not in content.plans:
-                raise UserError(
-                    f"{file()}: table '{table}.{algorithm}' is of an algorithm without a plan; "
-                    f"{nearest(algorithm, content.plans)}"
-                )
-            known = {name for values in sets.values() for name in values.get(algorithm, ())}
-            for name in given:
-                if name not in known:
-                    raise UserError(
-                        f"{file()}, table '{table}.{algorithm}': unknown hyperparameter '{name}'; "
-                        f"{nearest(name, known)}"
-                    )
-
-
-def processes() -> int:
-    """New processes of each framework and algorithm."""
-    return _read().processes
 
 
 def protocol(framework: str, algorithm: str) -> Protocol:
-    """The protocol of an algorithm of a framework; UserError if there is none."""
-    content, sets = _read(), hyperparameter_set(framework)
-    for known, where in ((content.plans, file()), (sets, f"the hyperparameter set '{framework}'")):
-        if algorithm not in known:
-            raise UserError(f"{where} has no algorithm '{algorithm}'; {nearest(algorithm, known)}")
-    given = {
-        **sets[algorithm],
-        **content.hyperparameters.get(algorithm, {}),
-        **content.frameworks.get(framework, {}).get(algorithm, {}),
-    }
-    checked = Protocol(content.environment, content.plans[algorithm], given)
-    _check_numbers(framework, algorithm, checked)
-    _check_blocks(algorithm, checked)
-    return checked
+    """Return the protocol of an algorithm of a framework.
 
-
-def _is_count(value: Any) -> bool:
-    return type(value) is int and value >= 1
-
-
-def _check_numbers(framework: str, algorithm: str, of: Protocol) -> None:
-    """UserError if a hyperparameter that is counted with is no count, or rollouts are too small."""
-    given, where = of.hyperparameters, f"{file()}: the protocol of {framework} {algorithm}"
-    for name in _COUNTS:
-        value = given.get(name, 1)
-        if not _is_count(value):
-            raise UserError(f"{where} has {name} {value!r}, expected a whole number of at least 1")
-    sizes = given.get("hidden_sizes", [])
-    if not isinstance(sizes, list) or not all(map(_is_count, sizes)):
-        raise UserError(
-            f"{where} has hidden_sizes {sizes!r}, expected a list of whole numbers of at least 1"
-        )
-    if of.on_policy and not max(2, given["minibatch_size"]) <= given["rollout_steps"]:
-        raise UserError(
-            f"{where} has rollout_steps {given['rollout_steps']}, expected 2 or more, and no less "
-            f"than minibatch_size, which is {given['minibatch_size']}"
-        )
-
-
-def _check_blocks(algorithm: str, of: Protocol) -> None:
-    """UserError if blocks of an off-policy algorithm are empty, or begin before the training."""
-    training, collecting = of.plan.training_steps, of.plan.collecting_steps
-    first = of.hyperparameters.get("learning_starts", 0)
-    if not of.on_policy and not (training > 0 and 0 < 3 * collecting <= first):
-        raise UserError(
-            f"{file()}: table 'plans.{algorithm}' has training_steps {training} and "
-            f"collecting_steps {collecting}; expected at least 1 each, and three times the latter "
-            f"to be no more than learning_starts, which is {first}"
-        )
-
-
-@cache
-def check_environment() -> None:
-    """UserError if the environment cannot be made, or the floor cannot step it.
-
-    Not asked where it is measured, as it takes memory.
+    Raises:
+        UserError: the file is damaged, or it changes something that nothing else has.
     """
-    import gymnasium
-
-    name = _read().environment
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            made = gymnasium.make(name)
-    except (gymnasium.error.Error, ImportError) as error:
-        reason = missing_packages.lacking(error) or " ".join(str(error).split())
-        raise UserError(f"{file()}: environment '{name}' cannot be made: {reason}") from None
-    for what in ("observation_space", "action_space"):
-        space = getattr(made, what)
-        if not isinstance(space, gymnasium.spaces.Box) or len(space.shape) != 1:
-            raise UserError(
-                f"{file()}: environment '{name}' has the {what} {space}, expected an environment "
-                "with a Box of one dimension, as HalfCheetah-v4 has"
-            )
-    made.close()
-
-
-class _Watch:
-    """Does the floor's part at every checkpoint, and keeps what both took."""
-
-    def __init__(self, floor: Any, protocol: Protocol) -> None:
-        self._floor, self._protocol = floor, protocol
-        self._left: tuple[int, float] | None = None
-        self.blocks: list[Block] = []
-
-    def __call__(self, steps: int, policy: Any) -> None:
-        called_at = time.process_time()
-        if self._left is not None:
-            start, since = self._left
-            updates = self._protocol.updates(start, steps)
-            acting = self._protocol.on_policy or updates > 0
-            began = time.process_time()
-            self._floor.work(steps - start, updates, acting)
-            took = time.process_time() - began
-            self.blocks.append(Block(steps - start, updates, called_at - since, took))
-        self._left = steps, time.process_time()
-
-
-def rounds(blocks: list[Block]) -> tuple[list[Block], list[Block]]:
-    """(rounds of training, blocks without updates), each without the first of its kind.
-
-    A round ends with updates; with it goes what was collected for them.
-    """
-    training: list[Block] = []
-    collecting: list[Block] = []
-    since: list[Block] = []
-    for block in blocks:
-        since.append(block)
-        if not block.updates:
-            collecting.append(block)
-            continue
-        sums = (sum(values) for values in zip(*(vars(b).values() for b in since), strict=True))
-        training.append(Block(*sums))
-        since = []
-    return training[1:], collecting[1:]
-
-
-def _median_ratio(blocks: list[Block]) -> float:
-    return statistics.median(block.floor_seconds / block.seconds for block in blocks)
-
-
-def _rate(blocks: list[Block], what: str) -> float:
-    return sum(getattr(block, what) for block in blocks) / sum(block.seconds for block in blocks)
+    path = suite.baselines() / "throughput.toml"
+    content: _File = datafiles.read(path, _File)
+    known = hyperparameter_set(framework)
+    for table, names in ((path, content.hyperparameters), (f"the set of {framework}", known)):
+        if algorithm not in names:
+            raise UserError(f"{table} has no algorithm '{algorithm}'; {nearest(algorithm, names)}")
+    values = dict(known[algorithm])
+    own = content.frameworks.get(framework, {}).get(algorithm, _Changes())
+    for changes in (content.hyperparameters[algorithm], own):
+        values |= {name: value for name, value in vars(changes).items() if value is not None}
+    if values.get("rollout_steps", math.inf) < values.get("minibatch_size", 0):
+        raise UserError(
+            f"{path}: {framework} {algorithm} has rollout_steps {values['rollout_steps']}, "
+            f"expected no less than its minibatch_size, {values['minibatch_size']}"
+        )
+    return Protocol(content.environment, content.blocks, content.block_steps, values)
 
 
 def train_with_floor(
     adapter: Adapter, algorithm: str, protocol: Protocol, seed: int
 ) -> tuple[Trained, list[Block]]:
-    """Train in this process, the floor in between; the trained agent and the blocks."""
+    """Train in this process, the floor in between; return the trained agent and the blocks."""
     import gymnasium
 
     from rlregress.training.floor import Floor
@@ -346,20 +170,32 @@ def train_with_floor(
         return gymnasium.make(protocol.environment)
 
     floor = Floor(algorithm, make_env, protocol.hyperparameters)
-    watch = _Watch(floor, protocol)
-    trained = adapter.train(
-        TrainingRequest(
-            algorithm=algorithm,
-            make_env=make_env,
-            hyperparameters=protocol.hyperparameters,
-            total_steps=protocol.total_steps(),
-            seed=seed,
-            checkpoints=protocol.checkpoints(),
-            on_checkpoint=watch,
-        )
+    blocks: list[Block] = []
+    last: list[tuple[int, float]] = []
+
+    def work_floor(steps: int, policy: Any) -> None:
+        called_at = time.process_time()
+        if last:
+            start, since = last.pop()
+            updates = protocol.updates(start, steps)
+            began = time.process_time()
+            floor.work(steps - start, updates)
+            took = time.process_time() - began
+            blocks.append(Block(steps - start, updates, called_at - since, took))
+        last.append((steps, time.process_time()))
+
+    request = TrainingRequest(
+        algorithm=algorithm,
+        make_env=make_env,
+        hyperparameters=protocol.hyperparameters,
+        total_steps=protocol.total_steps(),
+        seed=seed,
+        checkpoints=protocol.checkpoints(),
+        on_checkpoint=work_floor,
     )
+    trained = adapter.train(request)
     floor.close()
-    return trained, watch.blocks
+    return trained, blocks
 
 
 def _measure_here(framework: str, algorithm: str, seed: int) -> Measurement:
@@ -371,16 +207,14 @@ def _measure_here(framework: str, algorithm: str, seed: int) -> Measurement:
     for module in adapter.modules:
         importlib.import_module(module)
     idle = worker.peak_mib()
-    _, blocks = train_with_floor(adapter, algorithm, wanted, seed)
-    training, collecting = rounds(blocks)
+    _, (_, *blocks) = train_with_floor(adapter, algorithm, wanted, seed)
+    seconds = sum(block.seconds for block in blocks)
     return Measurement(
-        ratio=round(_median_ratio(training), 4),
-        steps_per_second=round(_rate(training, "steps"), 1),
-        updates_per_second=round(_rate(training, "updates"), 1),
+        ratio=round(statistics.median(of.floor_seconds / of.seconds for of in blocks), 4),
+        steps_per_second=round(sum(block.steps for block in blocks) / seconds, 1),
+        updates_per_second=round(sum(block.updates for block in blocks) / seconds, 1),
         idle_mib=round(idle, 1),
         peak_mib=round(worker.peak_mib(), 1),
-        collecting_ratio=round(_median_ratio(collecting), 4) if collecting else None,
-        collecting_steps_per_second=round(_rate(collecting, "steps"), 1) if collecting else None,
     )
 
 
@@ -395,31 +229,18 @@ def measure(
     Raises:
         UserError: there is no such training, or it ended in an error.
     """
+    command = [sys.executable, "-W", "ignore", "-m", _MODULE, framework, algorithm, str(seed)]
+    environment = worker_launch.environment() if environment is None else environment
     with tempfile.TemporaryDirectory() as folder:
-        result = Path(folder) / "result.json"
-        ended = process_tree.run(
-            [sys.executable, "-W", "ignore", "-m", _MODULE]
-            + [framework, algorithm, str(seed), str(result)],
-            env=worker_launch.environment() if environment is None else environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            cwd=folder,
-            errors="replace",
+        ended = child_processes.call(command, environment, folder)
+    if ended.returncode:
+        raise UserError(
+            f"the throughput of {framework} {algorithm} could not be measured: "
+            f"{child_processes.last_words(ended.stderr or ended.stdout)}"
         )
-        if ended.returncode != 0:
-            raise UserError(
-                f"the throughput of {framework} {algorithm} could not be measured: the process "
-                f"ended with status {ended.returncode}; its last words:\n{ended.stdout[-2000:]}"
-            )
-        return Measurement(**json.loads(result.read_text(encoding="utf-8")))
-
-
-def main(arguments: list[str]) -> None:
-    """Entry point of the process that measures."""
-    framework, algorithm, seed, result = arguments
-    measured = _measure_here(framework, algorithm, int(seed))
-    Path(result).write_text(json.dumps(asdict(measured)), encoding="utf-8")
+    # a framework may print before it
+    return Measurement(**json.loads(ended.stdout.splitlines()[-1]))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    print(json.dumps(asdict(_measure_here(sys.argv[1], sys.argv[2], int(sys.argv[3])))))

@@ -14,11 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rlregress.errors import UserError
 from rlregress.model.throughput_verdict import ThroughputVerdict
 from rlregress.model.verdict import HOLDS, IMPROVED, INCONCLUSIVE, REGRESSED
 from rlregress.verdicts.effect import welch_interval
-from rlregress.verdicts.family import holm
+from rlregress.verdicts.family import Name, holm
 from rlregress.verdicts.looks import fixed
 from rlregress.verdicts.permutation import content_generator, could_fail, permutation_p
 from rlregress.verdicts.power import detectable_drop
@@ -34,8 +33,8 @@ class Sample:
     """One quantity in stored and in new processes.
 
     Attributes:
-        stored: positive numbers [m].
-        new: positive numbers [n].
+        stored: positive numbers [m], one or more.
+        new: positive numbers [n], one or more.
         less_is_better: as of memory; otherwise more is, as of throughput.
     """
 
@@ -44,22 +43,12 @@ class Sample:
     less_is_better: bool = False
 
 
-def judge(samples: Mapping[str, Sample], alpha: float = 0.05) -> dict[str, ThroughputVerdict]:
+def judge(samples: Mapping[Name, Sample], alpha: float = 0.05) -> dict[Name, ThroughputVerdict]:
     """Judge all quantities of a session as one family.
 
     A quantity with so few processes that no data could give p < alpha costs the others no power
     (Tarone 1990).
-
-    Raises:
-        UserError: a quantity has no stored or no new process, or is not a positive number.
     """
-    for name, sample in samples.items():
-        values = [*sample.stored, *sample.new]
-        if not (sample.stored and sample.new and all(0 < v < math.inf for v in values)):
-            raise UserError(
-                f"{name} has the stored values {list(sample.stored)} and the new ones "
-                f"{list(sample.new)}; expected positive numbers on both sides"
-            )
     p = {
         name: permutation_p(*_goods(sample), content_generator(sample.stored, sample.new))
         for name, sample in samples.items()
@@ -67,12 +56,11 @@ def judge(samples: Mapping[str, Sample], alpha: float = 0.05) -> dict[str, Throu
     }
     worse = holm({name: float(value.drop) for name, value in p.items()})
     better = holm({name: float(value.gain) for name, value in p.items()})
+    nan = math.nan
     return {
-        name: _judged(
-            sample, worse.get(name, math.nan), better.get(name, math.nan), alpha, len(p)
-        )
+        name: _judged(sample, worse.get(name, nan), better.get(name, nan), alpha, len(p))
         for name, sample in samples.items()
-    }  # fmt: skip
+    }
 
 
 def _goods(sample: Sample) -> tuple[list[float], list[float]]:

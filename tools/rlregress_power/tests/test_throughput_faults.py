@@ -32,8 +32,8 @@ def fault():
 @pytest.fixture
 def measured(monkeypatch, fault):
     """Store ten processes; of each new one the quantity of the fault is a fifth or more worse."""
-    here = stored_throughput.here(fault.framework, fault.algorithm)
-    known = replace(here, process=tuple(SOUND))
+    here = stored_throughput.conditions(fault.framework, fault.algorithm)
+    known = stored_throughput.Stored(**here, process=tuple(SOUND))
     monkeypatch.setattr(stored_throughput, "load", lambda framework: {fault.algorithm: known})
     requested = []
 
@@ -54,7 +54,7 @@ def test_what_a_fault_slows_down_is_seen(fault, measured):
     (judged,) = seed(fault)
     assert judged.detected, judged
     assert all("rlregress-fault-" in environment["PYTHONPATH"] for environment in measured)
-    assert len(measured) == stored_throughput.throughput_measurement.processes()
+    assert len(measured) == stored_throughput.PROCESSES
     first, *lines = faults_text.lines(THROUGHPUT, judged)
     assert first.startswith("detected ")
     assert any("regressed" in line for line in lines)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -13,18 +13,15 @@ from rlregress.cli import baseline, check
 from rlregress.details import requested_names
 from rlregress.errors import UserError
 from rlregress.gate import gate_run, outcome, stored_throughput
-from rlregress.gate.stored_throughput import Measured
 from rlregress.gate_options import GateOptions
 from rlregress.model.gate_result import GateResult
 from rlregress.reporting import summary, throughput_text
-from rlregress.studies import throughput_recording
 from rlregress.training import throughput_measurement
 from rlregress.training.throughput_measurement import Measurement
 
 from .test_outcome import cell, entry
 
-OFF_POLICY = Measurement(0.5, 40.0, 40.0, 300.0, 400.0, 0.25, 2000.0)
-BATCHES = Measurement(0.2, 200.0, 30.0, 300.0, 400.0)
+SOUND = Measurement(0.5, 40.0, 40.0, 300.0, 400.0)
 
 
 @pytest.fixture
@@ -41,23 +38,21 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.fixture
-def measured(monkeypatch):
-    """Take down what would be measured; every process measures the next ratio."""
-    seeds: list[tuple[str, str, int]] = []
+def written(name: str, processes: int = 10) -> Path:
+    """Write the file of a framework with two algorithms, as pytest-benchmark does; its path."""
+    measured = [vars(replace(SOUND, ratio=0.5 + n / 1000)) for n in range(processes)]
+    benchmarks = [
+        {"extra_info": {**stored_throughput.conditions(name, algorithm), "process": measured}}
+        for algorithm in ("ppo", "sac")
+    ]
+    path = stored_throughput.path_of(name)
+    path.write_text(json.dumps({"version": "5", "benchmarks": benchmarks}))
+    return path
 
-    def measure(framework, algorithm, seed, environment=None):
-        seeds.append((framework, algorithm, seed))
-        return replace(OFF_POLICY, ratio=0.5 + len(seeds) / 1000)
 
-    monkeypatch.setattr(stored_throughput.throughput_measurement, "measure", measure)
-    return seeds
-
-
-def record(name: str, processes: int, replace_stored: bool = False) -> list[str]:
-    """Record two algorithms of a framework."""
-    pairs = [(name, "ppo"), (name, "sac")]
-    return list(throughput_recording.record(pairs, processes, replace_stored))
+def slower(factor: float = 0.8) -> list[Measurement]:
+    """Five new processes."""
+    return [replace(SOUND, ratio=factor * (0.5 + n / 1000)) for n in range(5)]
 
 
 @pytest.mark.parametrize("of", frameworks.names())
@@ -67,153 +62,133 @@ def test_whatever_is_trained_can_be_measured(of):
         assert throughput_measurement.protocol(of, algorithm).total_steps() > 0
 
 
-def test_what_is_recorded_is_read_again(name, folder, measured):
-    """Every process in its order, in turns over the algorithms, with versions and processor."""
-    assert len(record(name, 2)) == 4
-    assert [of for _, of, _ in measured] == ["ppo", "sac", "ppo", "sac"]
-    assert [seed for *_, seed in measured] == [0, 0, 1, 1]
-    found = stored_throughput.load(name)
-    assert [process.ratio for process in found["sac"].process] == [0.502, 0.504]
-    assert found["ppo"].cpu
-    assert "torch" in found["ppo"].versions
-    assert found["ppo"].protocol["plan"]["blocks"] > 0
+@pytest.fixture
+def session(tmp_path, monkeypatch):
+    """Let a recording run a test in place of the session that trains; writes it."""
+
+    def write(text: str) -> None:
+        options = '("--framework", "--first-seed")'
+        (tmp_path / "conftest.py").write_text(
+            f"def pytest_addoption(parser):\n    [parser.addoption(of) for of in {options}]\n"
+        )
+        path = tmp_path / "test_short.py"
+        path.write_text(text)
+        monkeypatch.setattr(stored_throughput, "TESTS", str(path))
+
+    return write
 
 
-def test_a_recording_goes_on_where_it_was_ended(name, folder, measured):
-    """What is stored is kept, and only what is missing is measured."""
-    record(name, 2)
-    measured.clear()
-    record(name, 3)
-    assert [seed for *_, seed in measured] == [2, 2]
-    assert len(stored_throughput.load(name)["ppo"].process) == 3
+SHORT = """
+costs = [4.0, 5.0]
+spent = [0.0]
+
+def test_floor(benchmark, pytestconfig):
+    assert pytestconfig.getoption("--first-seed") == "0"
+    benchmark._timer = lambda: spent[-1]
+    benchmark.pedantic(
+        lambda: spent.append(spent[-1] + costs[len(spent) - 1]),
+        rounds=pytestconfig.getoption("benchmark_min_rounds"),
+    )
+    process = {"steps_per_second": 1.0, "updates_per_second": 1.0, "idle_mib": 1.0, "peak_mib": 2.0}
+    benchmark.extra_info |= {
+        "algorithm": "short", "protocol": {}, "versions": {"torch": "2"}, "python": "3", "cpu": "x",
+        "process": [{"ratio": 1 / cost, **process} for cost in costs],
+    }
+"""
 
 
-def test_stored_processes_of_other_versions_are_not_mixed_with(name, folder, measured):
-    """They are refused, or replaced if that is meant."""
-    record(name, 2)
-    path = stored_throughput.path_of(name)
-    path.write_text(path.read_text().replace('torch = "', 'torch = "1.'))
-    with pytest.raises(UserError, match="give --replace if that is meant"):
-        record(name, 2)
-    record(name, 2, replace_stored=True)
-    assert [seed for *_, seed in measured] == [0, 0, 1, 1] * 2
+def test_what_pytest_benchmark_writes_is_read_again(name, folder, session):
+    """Every process with its versions; what it cost, in units of the floor, is its time."""
+    session(SHORT)
+    stored_throughput.record(name, 2)
+    found = stored_throughput.load(name)["short"]
+    assert [process.ratio for process in found.process] == [0.25, 0.2]
+    assert found.versions == {"torch": "2"}
+    (measured,) = json.loads(stored_throughput.path_of(name).read_text())["benchmarks"]
+    assert measured["stats"]["data"] == [4.0, 5.0]
+    assert not [*folder.glob(".new-*")]
 
 
-def test_stored_processes_are_there_until_all_that_replace_them_are(name, folder, measured):
-    """A recording that was interrupted loses none of them."""
-    record(name, 2)
-    before = stored_throughput.load(name)
-    lines = throughput_recording.record([(name, "ppo"), (name, "sac")], 3, replace_stored=True)
-    for _ in range(4):
-        next(lines)
-    assert stored_throughput.load(name) == before
-    list(lines)
-    ratios = [process.ratio for process in stored_throughput.load(name)["ppo"].process]
-    assert ratios == [0.505, 0.507, 0.509]
+def test_a_recording_that_fails_leaves_what_is_stored(name, folder, session):
+    """It is one sentence, and the former file is as it was."""
+    before = written(name).read_text()
+    session(SHORT.replace('"0"', '"1"'))
+    with pytest.raises(UserError, match=f"throughput of {name} could not be measured; see above"):
+        stored_throughput.record(name, 2)
+    assert stored_throughput.path_of(name).read_text() == before
+
+
+def test_one_process_is_too_few(name, folder):
+    """A sample of one has no deviation."""
+    with pytest.raises(UserError, match="--record is 1, expected 2 or more processes"):
+        stored_throughput.record(name, 1)
 
 
 @pytest.mark.parametrize(
-    ("found", "written", "message"),
+    ("key", "value", "message"),
     [
-        ('python = "', 'python = "1.', r": python was 1\.\S+ and is \S+ here; give --replace"),
-        ("blocks = ", "blocks = 1", r": protocol.plan.blocks was 14 and is 4 here; give"),
+        ("cpu", "Another", "cpu was Another and is .* here"),
+        ("blocks", 14, "blocks was 14 and is 4 here"),
+        ("discount", 0.5, "discount was 0.5 and is 0.99 here"),
     ],
 )
-def test_what_stored_processes_differ_in_is_named(name, folder, measured, found, written, message):
-    """That alone, and not what they have in common with new ones."""
-    record(name, 2)
-    path = stored_throughput.path_of(name)
-    path.write_text(path.read_text().replace(found, written))
-    with pytest.raises(UserError, match=message):
-        record(name, 2)
-
-
-def test_a_stored_process_with_one_of_two_that_belong_together_is_named(name, folder, measured):
-    """A ratio of collecting without its speed was not measured."""
-    record(name, 2)
-    path = stored_throughput.path_of(name)
-    path.write_text(re.sub("^collecting_ratio = .*$", "", path.read_text(), flags=re.MULTILINE))
-    with pytest.raises(UserError, match="one of collecting_ratio and .*; expected both, or neit"):
-        stored_throughput.load(name)
-
-
-@pytest.mark.parametrize(
-    ("found", "written", "named"),
-    [('cpu = "', 'cpu = "Another ', "cpu"), ("blocks = ", "blocks = 1", "protocol")],
-)
-def test_what_was_recorded_otherwise_is_not_compared_with(
-    name, folder, measured, found, written, named
-):
-    """Another processor or protocol is named, with the command that records it again."""
-    record(name, 2)
-    path = stored_throughput.path_of(name)
-    path.write_text(path.read_text().replace(found, written))
-    with pytest.raises(UserError, match=f"with another {named}: .*--record 10 --replace"):
+def test_what_was_recorded_otherwise_is_not_compared_with(name, folder, key, value, message):
+    """Another processor, protocol or hyperparameter alone is named, and how to record it again."""
+    path = written(name)
+    content = json.loads(path.read_text())
+    info = content["benchmarks"][0]["extra_info"]
+    tables = (info, info["protocol"], info["protocol"]["hyperparameters"])
+    next(table for table in tables if key in table)[key] = value
+    path.write_text(json.dumps(content))
+    with pytest.raises(UserError, match=f"under other conditions: {message}; record .*--record 10"):
         stored_throughput.stored(name, "ppo")
+    assert stored_throughput.stored(name, "sac")
+    judged = stored_throughput.verdicts({(name, "ppo"): slower(), (name, "sac"): slower()}, 0.05)
+    assert [*judged] == [(name, "sac")]
 
 
-def test_a_slower_session_regressed(name, folder, measured, monkeypatch):
+def test_a_slower_session_regressed(name, folder):
     """Of new processes at four fifths of the speed the training regressed, and nothing else."""
-    record(name, 10)
-
-    def slower(framework, algorithm, seed, environment=None):
-        return replace(OFF_POLICY, ratio=0.4 + seed % 1000 / 1000)
-
-    monkeypatch.setattr(stored_throughput.throughput_measurement, "measure", slower)
-    session = Measured([(name, "ppo"), (name, "td3")], 0.05)
-    verdicts = session.verdicts(name, "ppo")
-    assert {quantity: found.verdict for quantity, found in verdicts.items()} == {
-        "training": "regressed",
-        "collecting": "holds",
-        "peak memory": "holds",
+    written(name)
+    measured = {(name, "ppo"): slower(), (name, "sac"): slower(1.0), (name, "td3"): slower()}
+    judged = stored_throughput.verdicts(measured, 0.05)
+    found = {pair[1]: {of: v.verdict for of, v in by.items()} for pair, by in judged.items()}
+    assert found == {
+        "ppo": {"training": "regressed", "peak memory": "holds"},
+        "sac": {"training": "holds", "peak memory": "holds"},
     }
-    assert session.verdicts(name, "td3") == {}
+    assert all(v.hypotheses == 4 for by in judged.values() for v in by.values())
 
 
-def test_one_training_that_cannot_be_compared_leaves_the_others_judged(name, folder, measured):
-    """It alone is the sentence; what was measured of the others counts."""
-    record(name, 2)
-    path = stored_throughput.path_of(name)
-    before, sac, after = path.read_text().partition("[sac]")
-    path.write_text(before + sac + after.replace('cpu = "', 'cpu = "Another '))
-    session = Measured([(name, "ppo"), (name, "sac")], 0.05)
-    assert "training" in session.verdicts(name, "ppo")
-    with pytest.raises(UserError, match="throughput of sac with another cpu"):
-        session.verdicts(name, "sac")
+def test_new_processes_have_seeds_of_their_own(name, monkeypatch):
+    """As many as a session measures, none with a seed that stored ones can have."""
+    seeds = []
+
+    def measure(framework, algorithm, seed, environment):
+        seeds.append(seed)
+        return SOUND
+
+    monkeypatch.setattr(stored_throughput.throughput_measurement, "measure", measure)
+    stored_throughput.new_processes(name, "ppo", {})
+    assert seeds == list(range(1000, 1005))
 
 
-@pytest.mark.parametrize("content", ["", "[ppo]\npython = 3\n"])
+@pytest.mark.parametrize("content", ["", "{}", '{"benchmarks": [{"extra_info": {"cpu": 3}}]}'])
 def test_a_gate_says_a_damaged_file_before_it_trains(name, folder, tmp_path, monkeypatch, content):
     """An emptied one, too: in one sentence with what to do, and nothing is run."""
     monkeypatch.setattr(gate_run, "run", lambda options: pytest.fail("it ran"))
     stored_throughput.path_of(name).write_text(content)
     options = GateOptions(report=tmp_path, store=str(tmp_path / "runs"), throughput=True)
-    with pytest.raises(UserError, match=f"{name}.toml.* expected .*; restore the file, or delete"):
+    with pytest.raises(UserError, match=f"{name}.json.*; restore the file, or record it again"):
         check.judge(options)
 
 
-def test_new_processes_have_seeds_of_their_own(name, folder, measured):
-    """As many as the protocol says, none with a seed that stored ones can have."""
-    Measured([(name, "ppo")], 0.05).processes(name, "ppo")
-    assert [seed for *_, seed in measured] == list(range(1000, 1005))
-
-
-def test_a_row_tells_what_a_gradient_step_costs():
-    """40 steps a second with updates, 2000 without: 25 - 0.5 ms; the floor's 12.5 - 0.125 ms."""
-    header, _, row = throughput_text.table(
-        {("some", "sac"): {"processes": [OFF_POLICY.__dict__] * 2}}
-    )
-    cells = dict(zip(header.split("|")[1:-1], row.split("|")[1:-1], strict=True))
-    assert cells[" training "] == " some sac "
-    assert cells[" ratio to the floor "] == " 0.500 ± 0.000 "
-    rows = ["40 (80)", "40 (80)", "2000 (8000)", "24.5 (12.4)", "400 (300)"]
-    assert [cell.strip() for cell in row.split("|")[4:-1]] == rows
-
-
-def test_what_cannot_be_told_apart_is_a_dash():
-    """A framework that is observed between rollouts only has no numbers without updates."""
-    *_, row = throughput_text.table({("some", "ppo"): {"processes": [BATCHES.__dict__]}})
-    assert [cell.strip() for cell in row.split("|")[6:8]] == ["-", "-"]
+def test_a_row_tells_how_fast_a_training_is():
+    """Its ratio to the floor, its rates and its memory, each the mean of the processes."""
+    header, _, row = throughput_text.table({("some", "sac"): {"processes": [vars(SOUND)] * 2}})
+    assert len(header.split("|")) == len(row.split("|"))
+    cells = [cell.strip() for cell in row.split("|")[1:-1]]
+    assert cells == ["some sac", "2", "0.500 ± 0.000", "40", "40", "400 (300)"]
 
 
 def throughput_entries(verdict: str, result: str = "passed") -> list[dict]:
@@ -231,7 +206,7 @@ def throughput_entries(verdict: str, result: str = "passed") -> list[dict]:
         "alpha": 0.05,
         "visible": 0.12,
     }
-    values = ({"processes": [OFF_POLICY.__dict__]}, {"verdicts": {"training": found}})
+    values = ({"processes": [vars(SOUND)]}, {"verdicts": {"training": found}})
     return [
         entry(f"t::{n}", result=result, tier="performance", throughput={"algorithm": "sac", **of})
         for n, of in enumerate(values)
@@ -322,21 +297,14 @@ def test_evidence_of_throughput_is_read_from_its_own_session(tmp_path, monkeypat
 
 def test_nothing_stored_is_told_with_the_command_that_stores(name, folder):
     """The sentence names the framework and what to run."""
-    with pytest.raises(UserError, match=f"stored of {name}; .*rlregress baseline throughput"):
-        baseline.show_throughput([name], [], 0, False)
-
-
-def test_an_unknown_algorithm_is_named_before_anything_is_measured(name, folder, measured):
-    """Though another one that was asked for is known; with the nearest known name."""
-    with pytest.raises(UserError, match="unknown algorithm 'ppx' .*did you mean 'ppo'"):
-        baseline.show_throughput([name], ["ppo", "ppx"], 2, False)
-    assert not measured
+    with pytest.raises(UserError, match=f"stored of '{name}'; .*rlregress baseline throughput"):
+        baseline.throughput(name)
 
 
 def test_a_copy_that_is_not_here_is_named():
     """What is stored of its framework is not printed as if it were that copy's."""
     with pytest.raises(UserError, match="sb3@9"):
-        baseline.show_throughput(["sb3@9"], [], 0, False)
+        baseline.throughput("sb3@9")
 
 
 def test_the_stored_files_can_be_read():

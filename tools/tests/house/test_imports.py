@@ -32,7 +32,7 @@ PACKAGES = (LIBRARY, ROOT / "tools" / "rlregress_studies", ROOT / "tools" / "rlr
 STANDARD = (set(sys.stdlib_module_names) - {"tomllib"}) | {"__future__"}
 JUDGES = ("formulas", "model", "verdicts")
 # Statistics that one study alone needs: they stand on those of verdicts.
-STATISTICS = ("rank/adastop.py", "studies/trend/change_points.py")
+STATISTICS = ("rank/adastop.py",)
 # What would bring a package in without an import statement.
 ROUNDABOUT = {"importlib", "runpy", "pkgutil"}
 # What reads files of data, beside json, which also reads what processes say to each other.

@@ -15,8 +15,8 @@ from rlregress.model.fault_results import DETAILS, Fault
 from rlregress.reporting.html import upgrade_page
 from rlregress_power import faults_page, probe_server
 
+from ..gate import night_files
 from ..gate.stored import with_returns_alone
-from ..studies import night_files
 from ..upgrade import test_result as upgrades
 from . import browser, simulated
 from .browser import Browser

@@ -9,18 +9,16 @@ from dataclasses import replace
 import pytest
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
-from rlregress import frameworks
+from rlregress import frameworks, suite
 from rlregress.errors import UserError
 from rlregress.inside import worker
 from rlregress.training import throughput_measurement
 from rlregress.training.floor import Floor
-from rlregress.training.throughput_measurement import Block, BlockPlan, Protocol, rounds
+from rlregress.training.throughput_measurement import Block, Protocol
 
-ON_POLICY = Protocol("E", BlockPlan(2), {"rollout_steps": 64, "minibatch_size": 16, "epochs": 3})
+ON_POLICY = Protocol("E", 2, 20, {"rollout_steps": 64, "minibatch_size": 16, "epochs": 3})
 OFF_POLICY = Protocol(
-    "E",
-    BlockPlan(2, training_steps=20, collecting_steps=50),
-    {"learning_starts": 200, "steps_per_collection": 10, "updates_per_collection": 5},
+    "E", 2, 20, {"learning_starts": 200, "steps_per_collection": 10, "updates_per_collection": 5}
 )
 
 
@@ -74,8 +72,7 @@ def test_blocks_cover_the_training_between_its_checkpoints(beside, short):
     first, *_, last = short.checkpoints()
     assert sum(block.steps for block in blocks) in range(last - first - 64, last - first + 65)
     assert all(block.seconds > 0 < block.floor_seconds for block in blocks)
-    training, _ = rounds(blocks)
-    assert len(training) >= short.plan.blocks
+    assert len(blocks) > short.blocks
 
 
 def test_the_floor_leaves_the_training_alone(adapter, short, beside):
@@ -95,33 +92,28 @@ def test_the_floor_leaves_the_training_alone(adapter, short, beside):
     assert all((parameters[name] == alone.parameters[name]).all() for name in parameters)
 
 
-def test_a_rollout_and_its_updates_are_one_round():
-    """Observed at every step or after rollouts only, a round has the same gradient steps."""
-    every_step = [65, 97, 129, 161, 193, 225, 257]
-    assert ON_POLICY.checkpoints()[: len(every_step)] == every_step
-    updates = [ON_POLICY.updates(*pair) for pair in zip(every_step, every_step[1:], strict=False)]
-    assert updates == [0, 12, 0, 12, 0, 12]
+def test_a_rollout_and_its_updates_are_one_block():
+    """Observed a step after each rollout, or after the rollout only, it has the same updates."""
+    found = ON_POLICY.checkpoints()
+    assert found == [65, 129, 193, 257]
+    assert ON_POLICY.total_steps() == 320
+    assert [ON_POLICY.updates(*pair) for pair in zip(found, found[1:], strict=False)] == [12] * 3
     assert [ON_POLICY.updates(start, start + 64) for start in (128, 192)] == [12, 12]
 
 
-def test_before_learning_starts_there_are_no_gradient_steps():
-    """Off policy, blocks before learning starts have none, and those behind it their share."""
+def test_blocks_begin_where_learning_starts():
+    """Off policy each has its share of gradient steps; one more than is counted warms up."""
     found = OFF_POLICY.checkpoints()
-    assert found == [50, 100, 150, 200, 220, 240, 260]
-    updates = [OFF_POLICY.updates(*pair) for pair in zip(found, found[1:], strict=False)]
-    assert updates == [0, 0, 0, 10, 10, 10]
+    assert found == [200, 220, 240, 260] == [*found[:-1], OFF_POLICY.total_steps()]
+    assert [OFF_POLICY.updates(*pair) for pair in zip(found, found[1:], strict=False)] == [10] * 3
 
 
-def test_the_first_block_of_each_kind_warms_up():
-    """It is not counted; what is collected for updates counts with them."""
-
-    def block(updates: int, seconds: float) -> Block:
-        return Block(10, updates, seconds, 1.0)
-
-    slow, half, rest = block(0, 9.0), block(0, 1.0), block(4, 2.0)
-    training, collecting = rounds([slow, rest, half, rest, half, rest])
-    assert training == [Block(20, 4, 3.0, 2.0)] * 2
-    assert collecting == [half, half]
+def test_the_first_block_warms_up(adapter, monkeypatch):
+    """It is not counted; the ratio is the median of the others, the rates are of all of them."""
+    blocks = [Block(10, 4, 90.0, 1.0), *(Block(10, 4, 2.0, floor) for floor in (1.0, 1.2, 0.2))]
+    monkeypatch.setattr(throughput_measurement, "train_with_floor", lambda *_: (None, blocks))
+    found = throughput_measurement._measure_here(adapter.name, "ppo", 0)
+    assert (found.ratio, found.steps_per_second, found.updates_per_second) == (0.5, 5.0, 2.0)
 
 
 def test_peak_memory_is_that_of_the_process_alone():
@@ -140,80 +132,29 @@ def test_an_algorithm_without_a_plan_is_named():
         throughput_measurement.protocol(name, "a2c")
 
 
-@pytest.fixture
-def written(tmp_path, monkeypatch):
-    """Write another protocol: replace a part of the one that there is."""
-
-    def write(old: str, new: str) -> None:
-        path = tmp_path / "throughput.toml"
-        text = throughput_measurement.file().read_text()
-        assert old in text
-        path.write_text(text.replace(old, new))
-        monkeypatch.setattr(throughput_measurement, "file", lambda: path)
-
-    throughput_measurement.check_environment.cache_clear()
-    yield write
-    throughput_measurement.check_environment.cache_clear()
-
-
-@pytest.mark.parametrize(("old", "new"), [("training_steps = 20", ""), ("= 100", "= 101")])
-def test_blocks_that_cannot_be_are_named(adapter, written, old, new):
-    """Empty ones, and those that would begin before the training, in one sentence."""
-    written(old, new)
-    with pytest.raises(UserError, match="table 'plans.sac' has training_steps .*; expected"):
-        throughput_measurement.protocol(adapter.name, "sac")
-
-
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("= 256\n", '= "a"\n', "ppo has rollout_steps 'a', expected a whole number of at least 1"),
-        ("= 256\n", "= 256.5\n", "ppo has rollout_steps 256.5, expected a whole number"),
-        ("= 256\n", "= 0\n", "ppo has rollout_steps 0, expected a whole number of at least 1"),
-        ("= 256\n", "= 32\n", "ppo has rollout_steps 32, expected .* minibatch_size, which is 64"),
-        (
-            "rollout_steps = 256",
-            'rollout_steps = 256\nhidden_sizes = [64, "a"]',
-            "ppo has hidden_sizes .*'a'.*, expected a list of whole numbers",
-        ),
-        ("= 300\n", '= "300"\n', "sac has learning_starts '300', expected a whole number"),
+        ("= 256\n", '= "a"\n', "rollout_steps.*'a', expected a whole number"),
+        ("= 256\n", "= 0\n", "rollout_steps.*0, expected a number of at least 1"),
+        ("= 256\n", "= 32\n", "rollout_steps 32, expected no less than its minibatch_size, 64"),
+        ("= 256\n", '= 256\nhidden_sizes = [64, "a"]\n', "hidden_sizes.*'a', expected a whole"),
+        ("block_steps = 20", "block_steps = 0", "block_steps.*0, expected a number of at least 1"),
+        ("= 256\n", "= 256\nrollout_step = 1\n", "unknown .*'rollout_step'.*'rollout_steps'"),
     ],
 )
-def test_numbers_that_cannot_be_counted_with_are_named(adapter, written, old, new, message):
+def test_what_is_wrong_with_the_protocol_is_named(
+    adapter, tmp_path, monkeypatch, old, new, message
+):
     """Before anything is trained, with what was expected."""
-    written(old, new)
-    with pytest.raises(UserError, match=message):
-        throughput_measurement.protocol(adapter.name, message.partition(" ")[0])
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        (
-            "[hyperparameters.sac]\nlearning_starts",
-            "[hyperparameters.sac]\nlearning_start",
-            "'hyperparameters.sac': unknown hyperparameter 'learning_start'; did you mean",
-        ),
-        ("[frameworks.torchrl.", "[frameworks.torchrll.", "'frameworks.torchrll' .*'torchrl'"),
-        ("[hyperparameters.sac]", "[hyperparameters.sax]", "'hyperparameters.sax' .*'sac'"),
-    ],
-)
-def test_misspelt_names_of_the_protocol_are_named(adapter, written, old, new, message):
-    """A hyperparameter, a framework and an algorithm that nobody asks for, with the nearest."""
-    written(old, new)
+    text = (suite.baselines() / "throughput.toml").read_text()
+    assert old in text
+    (tmp_path / "throughput.toml").write_text(text.replace(old, new))
+    sets = throughput_measurement.hyperparameter_set(adapter.name)
+    monkeypatch.setattr(throughput_measurement, "hyperparameter_set", lambda name: sets)
+    monkeypatch.setattr(suite, "baselines", lambda: tmp_path)
     with pytest.raises(UserError, match=message):
         throughput_measurement.protocol(adapter.name, "ppo")
-
-
-@pytest.mark.parametrize(
-    ("environment", "value"),
-    [("HalfCheetah-v9", "cannot be made"), ("CartPole-v1", "action_space Discrete.*expected")],
-)
-def test_an_environment_that_cannot_be_measured_is_named(written, environment, value):
-    """One that there is not, and one that the floor cannot step."""
-    written("HalfCheetah-v4", environment)
-    with pytest.raises(UserError, match=f"throughput.toml: environment '{environment}' .*{value}"):
-        throughput_measurement.check_environment()
 
 
 def test_a_process_that_fails_tells_its_last_words(adapter):

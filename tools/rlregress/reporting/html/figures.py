@@ -237,39 +237,34 @@ class Nights:
     """A history over nights.
 
     Attributes:
-        at, means: first night and mean of each point [P].
         nights, values: number and mean of every night [T].
-        changes: first night of the new level, and the ends of its interval, of each change.
+        change: first night of the new level, and the ends of its interval; None: there is none.
         dates: of the nights, by number.
     """
 
-    at: Sequence[int]
-    means: Sequence[float]
     nights: Sequence[int]
     values: Sequence[float]
-    changes: Sequence[tuple[int, int, int]]
+    change: tuple[int, int, int] | None
     dates: Sequence[str]
 
 
 def nights(given: Nights, name: str, label: str) -> Markup:
-    """A level over nights: points, levels between changes, and the intervals of their dates."""
+    """Draw nightly means, the levels before and after a change, and the interval of its date."""
     return svg.drawn(lambda axes: _nights(axes, given), name, label, _WIDTH, 170.0, (50, 30, 26, 8))
 
 
 def _nights(axes: Axes, given: Nights) -> None:
-    axes.plot(given.at, given.means, ls="", marker="o", markersize=3, color=svg.STORED,
+    axes.plot(given.nights, given.values, ls="", marker="o", markersize=3, color=svg.STORED,
               markerfacecolor="none")  # fmt: skip
-    changes = sorted(given.changes)
-    ends = [given.nights[0], *(night for night, _, _ in changes), given.nights[-1] + 1]
+    first, earliest, latest = given.change or (given.nights[0],) * 3
     numbers, values = np.asarray(given.nights), np.asarray(given.values)
-    for begin, end in zip(ends, ends[1:], strict=False):
-        inside = values[(numbers >= begin) & (numbers < end)]
-        if len(inside):
-            level = float(inside.mean())
-            axes.plot([begin, end - 1], [level, level], color=svg.INK, lw=2)
-    for night, earliest, latest in changes:
+    for level in (numbers < first, numbers >= first):
+        if level.any():
+            mean = float(values[level].mean())
+            axes.plot(numbers[level][[0, -1]], [mean, mean], color=svg.INK, lw=2)
+    if given.change:
         axes.axvspan(earliest - 0.5, latest + 0.5, color=svg.LIMIT, alpha=0.2, lw=0)
-        axes.axvline(night, color=svg.LIMIT, lw=1.2, ls=(0, (4, 3)))
+        axes.axvline(first, color=svg.LIMIT, lw=1.2, ls=(0, (4, 3)))
     ticks = sorted({int(n) for n in np.linspace(given.nights[0], given.nights[-1], 4)})
     axes.set_xticks(ticks, [given.dates[n] for n in ticks])
     axes.locator_params(axis="y", nbins=5)

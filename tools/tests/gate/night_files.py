@@ -25,12 +25,12 @@ def names(cells):
     return [f"sb3-{ALGORITHMS[n % 3]}-Env{n // 3}-v4-short" for n in range(cells)]
 
 
-def cell_night(name, numbers, runs, rng, first_seed):
+def cell_night(name, numbers, runs, rng, first_seed, verdict="holds"):
     """What a night keeps of one cell; ``numbers``: its returns."""
     return {
         "framework": "sb3",
         "group": "-".join(name.split("-")[:2]),
-        "verdict": "holds",
+        "verdict": verdict,
         "protocol": PROTOCOL,
         "hyperparameters": "a1b2",
         "seeds": list(range(first_seed, first_seed + runs)),
@@ -47,7 +47,8 @@ def nights(count, cells, runs=5, drop=0.0, begin=0, dropped=(0,), seed=0, upgrad
     """The content of ``night.json`` of so many nights; returns are of the laws in turn, times 1000.
 
     Args:
-        drop: share that the cells numbered ``dropped`` lose from night ``begin`` on.
+        drop: share that the cells numbered ``dropped`` lose from night ``begin`` on; checks of
+            them and of the framework are regressed from there on.
         upgrade: torch is another from that night on; gymnasium is from night 5 on.
     """
     rng = np.random.default_rng(seed)
@@ -60,6 +61,7 @@ def nights(count, cells, runs=5, drop=0.0, begin=0, dropped=(0,), seed=0, upgrad
             returns[begin:] = law(rng, (count - begin, runs), drop)
         drawn.append(1000.0 * returns)
     for night in range(count):
+        after = drop and night >= begin
         newer = upgrade and begin and night >= begin
         versions = {
             "stable-baselines3": "2.9.2",
@@ -70,12 +72,25 @@ def nights(count, cells, runs=5, drop=0.0, begin=0, dropped=(0,), seed=0, upgrad
             "schema": 1,
             "rlregress": "0.1.0",
             "started": (FIRST_DAY + timedelta(days=night)).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            "exit_code": 0,
+            "exit_code": 1 if after else 0,
             "budget": "short",
-            "frameworks": {"sb3": {"verdict": "holds", "versions": versions, "sources": {}}},
+            "frameworks": {
+                "sb3": {
+                    "verdict": "regressed" if after else "holds",
+                    "versions": versions,
+                    "sources": {},
+                }
+            },
             "machines": [MACHINE],
             "cells": {
-                name: cell_night(name, drawn[number][night].tolist(), runs, rng, 1000 + night * 20)
+                name: cell_night(
+                    name,
+                    drawn[number][night].tolist(),
+                    runs,
+                    rng,
+                    1000 + night * 20,
+                    "regressed" if after and number in dropped else "holds",
+                )
                 for number, name in enumerate(names(cells))
             },
             "throughput": {},

@@ -1,4 +1,4 @@
-"""What a gate keeps of a night is what its runs and its evidence say."""
+"""What a check keeps of a night is what its runs and its evidence say."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ import pytest
 
 from rlregress.errors import UserError
 from rlregress.evidence import plain
-from rlregress.gate import cell_selection, nightly_record
+from rlregress.gate import cell_selection, nightly_record, nightly_trend
 from rlregress.gate.judging import judge
 from rlregress.gate.session import open_session
 from rlregress.inside import run_record
 from rlregress.model.gate_result import FrameworkOutcome, GateResult
 from rlregress.pytest_plugin.subjects import SessionRun
 from rlregress.reporting import summary
-from rlregress.studies.trend import nightly_reports
 
-from ..gate.test_outcome import entry
 from . import night_files
+from .test_outcome import entry
 
 CELL = "sb3-ppo-Hopper-v4-short"
 
@@ -89,7 +88,7 @@ def test_a_night_is_written_and_read_again(gated, tmp_path):
     """Returns, protocol, machine and verdict of each run are those of its record."""
     entries, result = gated
     (tmp_path / nightly_record.FILE).write_text(json.dumps(nightly_record.of_gate(result, entries)))
-    read = nightly_reports.read(tmp_path)
+    read = nightly_record.read(tmp_path)
     cell = read.cells[CELL]
     assert cell.returns == tuple(
         listed_entry["record"]["final_return"] for listed_entry in entries[:3]
@@ -102,29 +101,20 @@ def test_a_night_is_written_and_read_again(gated, tmp_path):
     assert read.machines == ({**night_files.MACHINE, "python": "3.11.7"},)
 
 
-def test_an_older_report_is_read_from_its_other_files(gated, tmp_path):
-    """Without a night.json, verdict.json, evidence.json and the date of junit.xml tell the same."""
+def test_what_was_judged_beside_returns_is_kept(gated):
+    """Groups, training returns and critics with their verdicts, throughput by quantity."""
     entries, result = gated
-    expected = nightly_record.of_gate(result, entries)
-    (tmp_path / "evidence.json").write_text(json.dumps({"schema": 1, "tests": entries}))
-    verdict = {
-        "rlregress": "0.1.0",
-        "exit_code": 0,
-        "budget": "short",
-        "versions": result.versions,
-        "frameworks": {"sb3": {"verdict": "holds"}},
-    }
-    (tmp_path / "verdict.json").write_text(json.dumps(verdict))
-    junit = '<?xml version="1.0"?><testsuites><testsuite timestamp="2026-11-23T06:15:29+02:00">'
-    (tmp_path / "junit.xml").write_text(junit)
-    read = nightly_reports.read(tmp_path)
-    assert read.started == "2026-11-23T04:15:29Z"
-    assert plain(read.cells) == plain(expected["cells"])
-    (tmp_path / "evidence.json").unlink()
-    with pytest.raises(
-        UserError, match="evidence.json cannot be read: No such file .*; the tests did not run to"
-    ):
-        nightly_reports.read(tmp_path)
+    verdict = {"verdict": "regressed"}
+    more = [
+        entry("t::group", "sb3", group="sb3-ppo", verdict=verdict),
+        entry("t::critic", "sb3", critic=f"{CELL} critic", verdict=verdict),
+        entry("t::more", "sb3", cell="other", verdict=verdict, diagnostics={"other kl": verdict}),
+        entry("t::fast", "sb3", throughput={"algorithm": "ppo", "verdicts": {"training": verdict}}),
+    ]
+    kept = nightly_record.of_gate(result, [*entries, *more])["verdicts"]
+    assert {"sb3-ppo", f"{CELL} critic", "sb3 ppo training"} <= kept.keys()
+    assert not {CELL, "other kl"} & kept.keys()
+    assert kept["sb3 ppo training"] == "regressed"
 
 
 def test_the_summary_describes_returns_beside_their_mean(gated):
@@ -136,46 +126,37 @@ def test_the_summary_describes_returns_beside_their_mean(gated):
     assert f"- descriptive: interquartile mean {values['stored_middle']:.4g} -> " in text
 
 
-def test_nights_without_cells_are_one_sentence(command, tmp_path):
-    """A gate that could not judge leaves one, and of these alone nothing can be said."""
-    nights = [{**night, "cells": {}} for night in night_files.nights(2, 1)]
+def test_nights_without_frameworks_are_one_sentence(command, tmp_path):
+    """Nothing can be concluded from checks that could not begin."""
+    nights = [{**night, "frameworks": {}} for night in night_files.nights(2, 1)]
     night_files.written(tmp_path / "nights", nights)
     report = str(tmp_path / "report")
     code, out, error = command("trend", str(tmp_path / "nights"), "--report", report)
     assert (code, out, error.count("\n")) == (2, "", 1)
-    assert "none of 2 nights has judged returns or measured" in error
+    assert "none of 2 nights has judged a framework" in error
 
 
-def test_reports_are_found_without_end(tmp_path):
-    """Links are not followed; folders in more than any report has are said, however many."""
+def test_reports_are_found_once(tmp_path):
+    """Links are not followed, and a folder that is given twice counts once."""
     place = tmp_path / "nights" / "one"
     place.mkdir(parents=True)
     (place / nightly_record.FILE).touch()
     (place / "again").symlink_to(tmp_path / "nights")
-    assert nightly_reports.folders([tmp_path / "nights", place]) == [place]
-    deep = os.open(place, os.O_RDONLY)
-    for _ in range(60):
-        os.mkdir("x", dir_fd=deep)
-        below = os.open("x", os.O_RDONLY, dir_fd=deep)
-        os.close(deep)
-        deep = below
-    os.close(deep)
-    with pytest.raises(UserError, match="holds folders in more than 50 others"):
-        nightly_reports.folders([tmp_path / "nights"])
+    assert nightly_trend.report_folders([tmp_path / "nights", place]) == [place]
 
 
-def test_a_folder_that_may_not_be_read_is_said(tmp_path, monkeypatch):
-    """A night that is missed would change what the trend says."""
+def test_a_folder_that_may_not_be_read_is_named(tmp_path, monkeypatch):
+    """A night that is missed would change the result."""
     hidden = tmp_path / "nights" / "hidden"
     hidden.mkdir(parents=True)
     (tmp_path / "nights" / nightly_record.FILE).touch()
-    listed = os.listdir
+    scanned = os.scandir
 
     def denied(folder):
-        if folder == hidden:
+        if str(folder) == str(hidden):
             raise PermissionError(errno.EACCES, "Permission denied", str(folder))
-        return listed(folder)
+        return scanned(folder)
 
-    monkeypatch.setattr(os, "listdir", denied)
+    monkeypatch.setattr(os, "scandir", denied)
     with pytest.raises(UserError, match="hidden cannot be read: Permission denied"):
-        nightly_reports.folders([tmp_path / "nights"])
+        nightly_trend.report_folders([tmp_path / "nights"])

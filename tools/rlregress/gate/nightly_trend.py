@@ -1,0 +1,312 @@
+"""Many nightly runs: what regressed, since which night, and what changed there.
+
+The alarm is that of the checks, with their error rate. Here it is only dated, by the one division
+of the nightly means that leaves the smallest squares. The interval of the date is a 95 % confidence
+set: the divisions whose likelihood ratio to the best is within the quantile of
+P(x <= c) = (1 - exp(-c / 2))^2 (Bai 1997, Hansen 2000).
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rlregress import files
+from rlregress.errors import UserError
+from rlregress.gate import nightly_record
+from rlregress.gate.nightly_record import FILE, MACHINE, NUMBERS, SURROUNDINGS, NightlyRun
+from rlregress.gate.stored_throughput import MEMORY, QUANTITIES
+from rlregress.model.quantities import BY_NAME, cell_of
+from rlregress.model.trend_result import Row, Shift, Trend
+from rlregress.model.verdict import COULD_NOT_JUDGE, IMPROVED, INCONCLUSIVE, REGRESSED
+
+_LIKELY = -2 * math.log(1 - math.sqrt(0.95))
+_CANNOT_TELL = (INCONCLUSIVE, COULD_NOT_JUDGE)
+
+
+@dataclass
+class _History:
+    """The verdicts and numbers of one name, by number of the night.
+
+    Attributes:
+        measure: a quantity of returns, an attribute of a measured process; empty: no numbers.
+    """
+
+    name: str
+    framework: str
+    verdicts: dict[int, str] = field(default_factory=dict)
+    numbers: dict[int, list[float | None]] = field(default_factory=dict)
+    measure: str = ""
+
+
+def report_folders(folders: Iterable[Path]) -> list[Path]:
+    """Return every folder that holds a report: these and all below them, links aside.
+
+    Raises:
+        UserError: a folder is not there, may not be read, or holds no report.
+    """
+    found: dict[Path, None] = {}
+    for folder in folders:
+        if not folder.is_dir():
+            raise UserError(f"{folder} is no folder; expected the reports of checks")
+        walked = os.walk(folder, onerror=_refuse)
+        below = sorted(files.absolute(Path(place)) for place, _, names in walked if FILE in names)
+        if not below:
+            raise UserError(
+                f"{folder} holds no report of a check ({FILE}), nor does a folder below it; name "
+                "the folder of --report, or one that holds many of them"
+            )
+        found.update(dict.fromkeys(below))
+    return list(found)
+
+
+def _refuse(error: OSError) -> None:
+    """Raise, as ``os.walk`` leaves out what it cannot read: a missed night changes the result."""
+    raise UserError(
+        f"{error.filename} cannot be read: {error.strerror}; expected a folder that you may read"
+    )
+
+
+def read(folders: Sequence[Path], since: str = "") -> tuple[list[NightlyRun], list[str]]:
+    """Return the nights below these folders in the order of their dates, and what is left out.
+
+    Args:
+        since: a date; earlier nights are left out.
+
+    Raises:
+        UserError: there is no night.
+    """
+    by_date: dict[str, list[NightlyRun]] = {}
+    left_out, copies, reports = [], 0, report_folders(folders)
+    for folder in reports:
+        try:
+            night = nightly_record.read(folder)
+        except UserError as error:
+            left_out.append(f"not read: {error}")
+            continue
+        same_date = by_date.setdefault(night.started, [])
+        copies += night in same_date
+        if night not in same_date:
+            same_date.append(night)
+    if not by_date:
+        raise UserError(f"no night of {len(reports)} can be read; the first: {left_out[0]}")
+    nights = [night for date in sorted(by_date) for night in by_date[date]]
+    recent = [night for night in nights if night.started >= since]
+    if not recent:
+        raise UserError(
+            f"no night is left since {since}; the last of {len(nights)} is of "
+            f"{nights[-1].started[:10]}"
+        )
+    if copies:
+        left_out.append(f"reports that are copies of others: {copies}")
+    if len(recent) < len(nights):
+        left_out.append(f"nights before {since}, as --since says: {len(nights) - len(recent)}")
+    return recent, left_out
+
+
+def summarize(nights: Sequence[NightlyRun], left_out: Sequence[str] = ()) -> Trend:
+    """Return what many nights show.
+
+    Args:
+        nights: in the order of their dates.
+        left_out: of other nights, in words.
+
+    Raises:
+        UserError: no framework was judged in any night.
+    """
+    frameworks: dict[str, _History] = {}
+    for number, night in enumerate(nights):
+        for name, of in night.frameworks.items():
+            history = frameworks.setdefault(f"{name} ({night.budget})", _History(name, name))
+            history.verdicts[number] = of.verdict
+    if not frameworks:
+        raise UserError(f"none of {len(nights)} nights has judged a framework")
+    histories = _histories(nights)
+    return Trend(
+        dates=tuple(night.started for night in nights),
+        left_out=(*left_out, *_not_judged(nights)),
+        frameworks=tuple(_row(nights, *item) for item in frameworks.items()),
+        rows=tuple(_row(nights, *item) for item in histories.items()),
+    )
+
+
+def _histories(nights: Sequence[NightlyRun]) -> dict[str, _History]:
+    """Return name -> history of cells, of what was judged beside them, and of throughput."""
+    found: dict[str, _History] = {}
+    for number, night in enumerate(nights):
+        owners = {name: cell.framework for name, cell in night.cells.items()}
+        owners |= {cell.group: cell.framework for cell in night.cells.values()}
+        for name, cell in night.cells.items():
+            for measure, quantity in NUMBERS.items():
+                named = quantity.named(name)
+                history = found.setdefault(named, _History(named, cell.framework))
+                history.numbers[number], history.measure = list(getattr(cell, measure)), measure
+            found[name].verdicts[number] = cell.verdict or COULD_NOT_JUDGE
+        for pair, measured in night.throughput.items():
+            for measure, values in measured.items():
+                named = f"{pair} {measure}"
+                history = found.setdefault(named, _History(named, pair.partition(" ")[0]))
+                history.numbers[number], history.measure = list(values), QUANTITIES[measure]
+        for name, verdict in night.verdicts.items():
+            owner = owners.get(cell_of(name), name.partition(" ")[0])
+            found.setdefault(name, _History(name, owner)).verdicts[number] = verdict
+    return found
+
+
+def _not_judged(nights: Sequence[NightlyRun]) -> list[str]:
+    """Return what the last checks did not judge, in sentences."""
+    lines = []
+    if failed := [night.started[:10] for night in nights if night.exit_code == 2]:
+        lines.append(f"nights that could not judge everything: {_listed(failed)}")
+    last: dict[str, NightlyRun] = {}
+    latest: dict[tuple[str, str], NightlyRun] = {}
+    for night in nights:
+        latest |= {(name.partition("@")[0], night.budget): night for name in night.frameworks}
+        last |= dict.fromkeys(night.cells, night)
+    missing = [
+        f"{name} ({night.started[:10]})"
+        for name, night in last.items()
+        if latest.get((night.cells[name].framework, night.budget), night) is not night
+    ]
+    without = [name for name, night in last.items() if not night.cells[name].verdict]
+    if missing:
+        lines.append(f"not in the last check of their framework and budget: {_listed(missing)}")
+    if without:
+        lines.append(f"without a verdict in their last check: {_listed(without)}")
+    return lines
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more
+
+
+def _row(nights: Sequence[NightlyRun], name: str, history: _History) -> Row:
+    """Return what one history shows."""
+    conclusive = {n: v for n, v in history.verdicts.items() if v not in _CANNOT_TELL}
+    last = [*history.verdicts.values(), INCONCLUSIVE][len(history.verdicts) - 1]
+    verdict = INCONCLUSIVE if last in _CANNOT_TELL else last
+    if conclusive and [*conclusive.values()][-1] == REGRESSED:
+        verdict = REGRESSED
+    means = _means(history)
+    shift = None
+    if verdict in (REGRESSED, IMPROVED):
+        shift = _shift(nights, history, conclusive, verdict, means)
+    return Row(
+        name=name,
+        quantity=history.measure,
+        verdict=verdict,
+        verdicts=Counter(history.verdicts.values()),
+        first=next((n for n, v in history.verdicts.items() if v == REGRESSED), None),
+        nights=tuple(means),
+        means=tuple(means.values()),
+        runs=sum(map(len, history.numbers.values())),
+        shift=shift,
+    )
+
+
+def _means(history: _History) -> dict[int, float]:
+    """Return the mean of each night; a failed run counts as the lowest return of all nights."""
+    known = [value for values in history.numbers.values() for value in values if value is not None]
+    failed = [min(known)] if known and history.measure == "returns" else []
+    by_night = {
+        night: [n for value in values for n in (failed if value is None else [value])]
+        for night, values in history.numbers.items()
+    }
+    return {night: sum(values) / len(values) for night, values in by_night.items() if values}
+
+
+def _shift(
+    nights: Sequence[NightlyRun],
+    history: _History,
+    conclusive: Mapping[int, str],
+    verdict: str,
+    means: Mapping[int, float],
+) -> Shift:
+    """Return since when a history has its verdict: by its numbers, or else by its verdicts."""
+    others = [night for night, of in conclusive.items() if of != verdict]
+    first = next(n for n, of in conclusive.items() if of == verdict and n > max(others, default=-1))
+    if not others:
+        return Shift(night=first, earliest=first, latest=first, is_dated=False)
+    numbers, values = [*means], np.asarray([*means.values()])
+    down = (verdict == REGRESSED) != (history.measure == QUANTITIES[MEMORY])
+    night = earliest = latest = first
+    before = after = share = None
+    if (places := date_drop(values if down else -values)) is not None:
+        night, earliest, latest = (numbers[place] for place in places)
+        old, new = np.split(values, [places[0]])
+        before, after = float(old.mean()), float(new.mean())
+        quantity = BY_NAME.get(history.measure)
+        share = (after - before) / (quantity.scale(old) if quantity else before)
+    last = max(n for n in (*history.numbers, *history.verdicts) if n < earliest)
+    versions, conditions = _differences(nights[last], nights[latest], history)
+    return Shift(
+        night=night,
+        earliest=earliest,
+        latest=latest,
+        before=before,
+        after=after,
+        share=share,
+        versions=versions,
+        conditions=conditions,
+    )
+
+
+def date_drop(values: ArrayLike) -> tuple[int, int, int] | None:
+    """Return places of the first night of a lower level, and of the ends of its 95 % interval.
+
+    Args:
+        values: by night [T].
+
+    Returns:
+        None where no division of the nights lowers the mean.
+    """
+    centred = np.asarray(values, dtype=np.float64)
+    count = len(centred)
+    if count < 2:
+        return None
+    centred = centred - centred.mean()
+    places = np.arange(1, count)
+    # the fall of the mean at each place, in units of its own standard error but for the variance
+    falls = np.cumsum(centred)[:-1] / np.sqrt(places * (count - places) / count)
+    best = int(np.argmax(falls))
+    if falls[best] <= 0:
+        return None
+    variance = max(float((centred**2).sum() - falls[best] ** 2), 0.0) / max(count - 2, 1)
+    likely = places[(falls > 0) & (falls[best] ** 2 - falls**2 <= _LIKELY * variance + 1e-12)]
+    return int(places[best]), int(likely.min()), int(likely.max())
+
+
+def _differences(
+    old: NightlyRun, new: NightlyRun, history: _History
+) -> tuple[tuple[tuple[str, str, str], ...], tuple[str, ...]]:
+    """Return (package, old, new) of those that differ between two nights, and what else does."""
+    versions, others = (
+        [(name, a[name], b[name]) for name in b if name in a and a[name] != b[name]]
+        for a, b in zip(_conditions(old, history), _conditions(new, history), strict=True)
+    )
+    return tuple(versions), tuple(f"{name} {a} -> {b}" for name, a, b in others)
+
+
+def _conditions(night: NightlyRun, history: _History) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the versions of a night, and what else of it may change results, by name."""
+    versions: dict[str, str] = {}
+    others = {"rlregress": night.rlregress}
+    for name, of in night.frameworks.items():
+        if name.partition("@")[0] == history.framework.partition("@")[0]:
+            versions |= of.versions
+            others |= {f"code of {module}": digest for module, digest in of.sources.items()}
+    for condition in (*MACHINE, *SURROUNDINGS):
+        if values := {str(of[condition]) for of in night.machines if condition in of}:
+            others[condition] = " and ".join(sorted(values))
+    if cell := night.cells.get(cell_of(history.name)):
+        others |= {key: str(value) for key, value in cell.protocol.items()}
+        others["hyperparameters"] = cell.hyperparameters
+    return versions, others

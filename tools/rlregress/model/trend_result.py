@@ -1,0 +1,103 @@
+"""What many nightly runs show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rlregress.model.verdict import EXIT_CODES, REGRESSED, worst_verdict
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shift:
+    """Since when something regressed or improved.
+
+    Attributes:
+        night, earliest, latest: numbers of nights: the first of the new level, and the ends of its
+            interval. Without numbers, the first night with this verdict, three times.
+        before, after: means of the levels; None: there are no numbers, or they show no change.
+        share: of the change, of the scale of what was before.
+        versions: (package, old, new) of those that differ between the last night before the
+            interval and its last one.
+        conditions: what else differs between the two, in words.
+        is_dated: False if no night came before it.
+    """
+
+    night: int
+    earliest: int
+    latest: int
+    before: float | None = None
+    after: float | None = None
+    share: float | None = None
+    versions: tuple[tuple[str, str, str], ...] = ()
+    conditions: tuple[str, ...] = ()
+    is_dated: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """What checks judged under one name.
+
+    Attributes:
+        name: of a framework and a budget, a cell, a group, or what was judged beside returns.
+        quantity: what its numbers are: a quantity of returns or of throughput; empty: it has none.
+        verdict: of the last check that could tell if that is regressed, else of the last one.
+        verdicts: verdict -> nights.
+        first: number of the first night that regressed; None: none did.
+        nights: numbers of the nights that have numbers [T].
+        means: of the new runs, or processes, of these nights [T].
+        runs: how many of them there are.
+        shift: of a verdict that is regressed or improved.
+    """
+
+    name: str
+    quantity: str
+    verdict: str
+    verdicts: Mapping[str, int]
+    first: int | None
+    nights: tuple[int, ...]
+    means: tuple[float, ...]
+    runs: int
+    shift: Shift | None
+
+    @property
+    def level(self) -> float | None:
+        """Mean of the nights since the change, or of all."""
+        begin = self.shift.night if self.shift else 0
+        level = [m for n, m in zip(self.nights, self.means, strict=True) if n >= begin]
+        return sum(level) / len(level) if level else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trend:
+    """What many nightly runs show.
+
+    Attributes:
+        dates: of the nights, by number: when each began, UTC.
+        left_out: sentences about what was not read, or not judged.
+        frameworks, rows: verdicts of frameworks, and of all that they rest on.
+    """
+
+    dates: tuple[str, ...]
+    left_out: tuple[str, ...]
+    frameworks: tuple[Row, ...]
+    rows: tuple[Row, ...]
+
+    @property
+    def changes(self) -> tuple[Row, ...]:
+        """What regressed or improved; what regressed first, then by night."""
+        changed = [row for row in (*self.frameworks, *self.rows) if row.shift]
+        return tuple(
+            sorted(changed, key=lambda r: (r.verdict != REGRESSED, r.shift.night if r.shift else 0))
+        )
+
+    @property
+    def verdict(self) -> str:
+        """The worst of the frameworks; of the rest only what regressed counts, as in a check."""
+        regressed = [row.verdict for row in self.rows if row.verdict == REGRESSED]
+        return worst_verdict([*regressed, *(row.verdict for row in self.frameworks)])
+
+    @property
+    def exit_code(self) -> int:
+        """0 nothing is wrong, 1 something regressed and did not recover, 3 checks cannot tell."""
+        return EXIT_CODES[self.verdict]

@@ -1,1 +1,0 @@
-"""What changed over many nights, and when."""
