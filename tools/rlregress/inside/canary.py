@@ -83,12 +83,11 @@ def _operations() -> Dict[str, Callable[[], Any]]:
     made["torch matvec"] = _applied(torch.mv, _tensor(100, 100), _tensor(100))
     made["torch bmm"] = _applied(torch.bmm, _tensor(10, 64, 33), _tensor(10, 33, 17))
     made["torch qr"] = _applied(torch.linalg.qr, _tensor(64, 64))
-    # not its Cholesky in float32: MKL starts from the processor's approximation of a root
+    # not portable: Cholesky in float32 (MKL), LSTM (oneDNN); see docs/portable.md
     made["torch training"] = _train
     made["torch convolution"] = lambda: functional.conv2d(
         _tensor(4, 4, 36, 36), _tensor(16, 4, 8, 8), stride=4
     )
-    made["torch lstm"] = _recur
     made["torch draws"] = _draw
     made.update(_numpy_operations())
     return made
@@ -111,10 +110,6 @@ def _train() -> List[torch.Tensor]:
         torch.nn.utils.clip_grad_norm_(network.parameters(), 0.5)
         optimizer.step()
     return list(network.parameters())
-
-
-def _recur() -> torch.Tensor:
-    return _made(torch.nn.LSTM, 5, 32)(_tensor(7, 3, 5))[0]
 
 
 def _made(layer: Callable[..., torch.nn.Module], *sizes: int) -> torch.nn.Module:
