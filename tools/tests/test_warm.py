@@ -10,9 +10,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
+from rlregress.inside import child_environment
 from rlregress.tracing.recording_processes import Side
 from tests_performance import warm
 from tests_performance.conftest import begins_warm
@@ -158,6 +160,15 @@ def test_limits_that_say_the_same_share_a_server():
     assert warm._key({**limits, "MKL_NUM_THREADS": "1"}) == warm._key(limits)
     assert warm._key({**limits, "MKL_NUM_THREADS": "2"}) != warm._key(limits)
     assert warm._key({"MKL_NUM_THREADS": "1"}) != warm._key({})
+
+
+def test_each_variable_of_a_child_process_has_its_own_server():
+    """No process gets a torch that was loaded with another value of a variable that we set."""
+    with mock.patch.dict(os.environ, clear=True):
+        made = child_environment.make_environment(compiled=False, portable=True)
+    made["NPY_DISABLE_CPU_FEATURES"] = "AVX512F"
+    key = warm._key(made)
+    assert [name for name in made if warm._key({**made, name: "other"}) == key] == []
 
 
 @pytest.mark.nightly

@@ -1,0 +1,107 @@
+"""A child process that imports a framework gets its environment from one function."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import rlregress
+
+_PACKAGE = Path(rlregress.__file__).parent
+#: calls that start a process, with the position of the environment among the arguments.
+_STARTS = {
+    "child_processes.call": 1, "child_processes.follow": 1, "os.execv": None, "os.execve": 2,
+    "os.execvp": None, "os.execvpe": 2, "os.posix_spawn": 2, "os.popen": None, "os.system": None,
+    "process_tree.run": None, "subprocess.Popen": None, "subprocess.call": None,
+    "subprocess.check_call": None, "subprocess.check_output": None, "subprocess.run": None,
+}  # fmt: skip
+#: functions that start a process otherwise, and why.
+_OTHERWISE = {
+    "bisect/symptoms.py:measured": "the user's own command, as the user runs it",
+    "cli/with_versions.py:go": "this command again, in the place of this process",
+    "cluster/run_one.py:_stopped": "scontrol",
+    "cluster/slurm_arrays.py:_output_of": "programs of Slurm",
+    "inside/child_environment.py:make_environment": "the function",
+    "inside/process_tree.py:_execute": "a supervisor has the environment of its command",
+    "inside/process_tree.py:run": "its callers give the environment",
+    "training/lease.py:why_over": "starts nothing: Slurm's variables are read",
+    "upgrade/bytecode.py:_compile": "an interpreter that compiles, and imports nothing",
+    "upgrade/installer.py:_as_pip": "pip",
+    "upgrade/installer.py:_called": "uv",
+    "upgrade/installer.py:_environment": "variables of uv",
+    "upgrade/installer.py:listed": "uv",
+    "upgrade/interpreters.py:_facts": "an interpreter that tells its version",
+    "upgrade/interpreters.py:distributions": "an interpreter that lists what is installed",
+    "upgrade/revisions.py:_git": "git",
+    "upgrade/side_environments.py:make": "venv",
+}
+_READS = ("get", "pop", "setdefault", "update")
+
+
+def _departures(text: str) -> list[tuple[str, str]]:
+    """Return (function, code) of what starts a process otherwise, or copies all variables."""
+    found = []
+    tree = ast.parse(text)
+    for parent in ast.walk(tree):
+        for child in ast.iter_child_nodes(parent):
+            child.parent = parent  # type: ignore[attr-defined]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in _STARTS:
+            given = {keyword.arg: keyword.value for keyword in node.keywords}
+            position = _STARTS[ast.unparse(node.func)]
+            variables = given.get("env") if position is None else node.args[position]
+            departs = variables is None or "environment" not in ast.unparse(variables)
+        else:
+            departs = _copies_variables(node)
+        if departs:
+            found.append((_function(node), ast.unparse(node)))
+    return found
+
+
+def _copies_variables(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Attribute) or ast.unparse(node) != "os.environ":
+        return False
+    parent = node.parent  # type: ignore[attr-defined]
+    reads_one = isinstance(parent, (ast.Subscript, ast.Compare))
+    reads_one |= isinstance(parent, ast.Attribute) and parent.attr in _READS
+    patched = isinstance(parent, ast.Call) and ast.unparse(parent.func) == "mock.patch.dict"
+    return not reads_one and not patched
+
+
+def _function(node: ast.AST) -> str:
+    while not isinstance(node, (ast.FunctionDef, ast.Module)):
+        node = node.parent  # type: ignore[attr-defined]
+    return getattr(node, "name", "")
+
+
+def test_child_processes_have_the_environment_that_one_function_makes():
+    """Every process gets it, but for those that are listed with a reason, and no reason is old."""
+    found = {
+        f"{file.relative_to(_PACKAGE).as_posix()}:{function}": code
+        for file in sorted(_PACKAGE.rglob("*.py"))
+        for function, code in _departures(file.read_text("utf-8"))
+    }
+    others = {name: code for name, code in found.items() if name not in _OTHERWISE}
+    assert not others, "use inside.child_environment, or state why not in _OTHERWISE"
+    assert sorted(_OTHERWISE) == sorted(found)
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "subprocess.run([sys.executable, '-m', 'm'])",
+        "subprocess.Popen(command, env={'A': 'b'})",
+        "subprocess.run(command, env=environment | dict(os.environ))",
+        "child_processes.call(command, {**os.environ, 'A': 'b'}, folder)",
+        "os.execve(sys.executable, command, variables)",
+    ],
+)
+def test_a_process_that_is_started_otherwise_is_found(start):
+    """Whether it inherits all variables, copies them or has few."""
+    assert _departures(f"def start_child():\n    {start}")[0][0] == "start_child"
+    assert not _departures(
+        "def start_child():\n    subprocess.run([], env=worker_launch.environment())\n"
+        "    os.environ.get('A'), os.environ['A'], 'A' in os.environ"
+    )

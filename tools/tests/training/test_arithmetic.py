@@ -1,0 +1,138 @@
+"""Portable arithmetic: what the libraries report, and the digests of their operations."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from rlregress.inside import arithmetic, canary
+from rlregress.training import worker_launch
+
+PORTABLE = dict(arithmetic._PORTABLE)
+_PRINTED = """
+import json, sys
+from rlregress.inside import arithmetic
+print(json.dumps(arithmetic.report_arithmetic()))
+"""
+_CHILDREN = """
+import json, multiprocessing, sys
+from rlregress.inside import arithmetic
+if __name__ == "__main__":
+    import torch
+    with multiprocessing.get_context(sys.argv[1]).Pool(1) as pool:
+        print(json.dumps(pool.apply(arithmetic.report_arithmetic)))
+"""
+
+
+def run_python(arguments, portable=True, prefix=(), **variables):
+    """Return what a process in portable arithmetic prints, as JSON; each warning is an error."""
+    ended = subprocess.run(
+        [*prefix, sys.executable, "-W", "error", *arguments],
+        env={**worker_launch.environment(portable=portable), **variables},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stderr
+    return json.loads(ended.stdout)
+
+
+def test_portable_settings_are_honoured():
+    """A process that starts with them reports portable arithmetic, and no warning comes of them."""
+    reported = run_python(["-c", _PRINTED])
+    assert arithmetic.explain_native(reported) == ""
+    assert arithmetic.name_arithmetic(reported) == "portable"
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
+def test_children_of_a_portable_process_are_portable(method, tmp_path):
+    """However they are started: by fork, spawn or forkserver."""
+    script = tmp_path / "children.py"
+    script.write_text(_CHILDREN, encoding="utf-8")
+    assert arithmetic.explain_native(run_python([str(script), method])) == ""
+
+
+def test_settings_that_come_too_late_are_native():
+    """Libraries that are loaded report what they have chosen, whatever the variables say now."""
+    late = (
+        "import os, torch\ntorch.ones(9).sqrt(), torch.ones(9, 9) @ torch.ones(9, 9)\n"
+        "from rlregress.inside import arithmetic\n"
+        f"os.environ.update(arithmetic.portable_variables())\n{_PRINTED}"
+    )
+    reported = run_python(["-c", late], portable=False)
+    assert arithmetic.name_arithmetic(reported) == "native"
+    assert "mkl products AUTO, expected COMPATIBLE" in arithmetic.explain_native(reported)
+
+
+@pytest.mark.parametrize("library", sorted(PORTABLE))
+@pytest.mark.parametrize("other", ["other", None])
+def test_a_setting_that_is_not_honoured_is_named(library, other):
+    """One library that reports something else, or nothing, makes the arithmetic native."""
+    reported = {name: value for name, value in PORTABLE.items() if name != library}
+    if other is not None:
+        reported[library] = other
+    expected = f"{library} {other or 'unknown'}, expected {PORTABLE[library]}"
+    assert arithmetic.explain_native(reported) == expected
+
+
+def test_each_operation_has_a_digest_that_one_bit_changes(monkeypatch):
+    """If one operation returns another last bit, its digest differs and all others are the same."""
+    threads = torch.get_num_threads()
+    with np.errstate(all="ignore"):
+        results = {name: compute() for name, compute in canary._operations().items()}
+    returned = dict(results)
+    monkeypatch.setattr(
+        canary, "_operations", lambda: {name: lambda n=name: returned[n] for name in results}
+    )
+    expected = canary.digest_operations()
+    assert torch.get_num_threads() == threads
+    for name, result in results.items():
+        returned[name] = with_another_bit(result)
+        observed = canary.digest_operations()
+        assert [n for n in expected if observed[n] != expected[n]] == [name]
+        returned[name] = result
+
+
+def with_another_bit(result):
+    """Return a result whose first number has another last bit."""
+    first, *rest = result if isinstance(result, (list, tuple)) else [result]
+    array = first.detach().numpy() if isinstance(first, torch.Tensor) else first
+    changed = np.array(array, copy=True, order="C")
+    changed.reshape(-1).view(np.uint8)[0] ^= 1
+    return [changed, *rest]
+
+
+def test_digests_do_not_depend_on_the_process():
+    """What was drawn before does not change them, and they change nothing that is drawn after."""
+    before = canary.digest_operations()
+    torch.manual_seed(3), np.random.seed(3)
+    expected = torch.rand(3).tolist(), np.random.rand(3).tolist()
+    torch.manual_seed(3), np.random.seed(3)
+    assert canary.digest_operations() == before
+    assert (torch.rand(3).tolist(), np.random.rand(3).tolist()) == expected
+
+
+QEMU = shutil.which("qemu-x86_64")
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(QEMU is None, reason="it takes qemu-user")
+def test_an_emulated_processor_has_the_same_digests():
+    """An emulated Haswell of Intel computes every operation of the canary to the same bits."""
+    here = run_python(["-m", canary.__name__])
+    there = run_python(["-m", canary.__name__], prefix=[QEMU, "-cpu", "Haswell"])
+    assert [name for name in here if here[name] != there[name]] == []
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(QEMU is None, reason="it takes qemu-user")
+def test_a_processor_without_avx2_is_named():
+    """An emulated processor that has no AVX2 computes natively, and the message says which."""
+    reported = run_python(["-c", _PRINTED], prefix=[QEMU, "-cpu", "Nehalem"])
+    assert arithmetic.explain_native(reported).startswith("aten DEFAULT, expected AVX2; ")
