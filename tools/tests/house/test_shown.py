@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -138,6 +139,8 @@ def test_a_shown_command_runs(text, command, tmp_path, monkeypatch):
     program, *words = Command("", 0, text, False).words()
     if program == "rlregress":
         monkeypatch.chdir(tmp_path)
+        # a warm Python does not stand beside the programs of its environment, such as uv
+        monkeypatch.setenv("PATH", sysconfig.get_path("scripts"), prepend=os.pathsep)
         code, output, error = command(*words)
     else:
         ended = subprocess.run(
