@@ -55,7 +55,7 @@ def after_claims(differing: Sequence[str]) -> str:
     """After claims of which these have another verdict than the recorded one."""
     if differing:
         return (
-            "Find out whether the sentence or its probe is wrong now, then record the verdict in "
-            "baselines/claims"
+            "Find out whether the sentence or its probe is wrong now, record the verdict in "
+            "baselines/claims, and look again: rlregress study claims"
         )
     return "Nothing: every verdict is the recorded one."

@@ -22,7 +22,7 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 _OUTPUT = re.compile(r"<!-- output of (.+?) -->")
 _STARTS = r"(?:rlregress|pytest|make|python)"
 _COMMAND = re.compile(
-    rf"^\s*(?!#)(?:.*&& |.*\brun: |\$ )?(?:[A-Z_]+=\S+ )*(?:\S*/)?({_STARTS} +(?![=:])\S.*)$"
+    rf"^\s*(?!#)(?:.*&& |.*\b(?:run|entry): |- |\$ )?(?:[A-Z_]+=\S+ )*(?:\S*/)?({_STARTS} +(?![=:])\S.*)$"
 )
 _HEADING_SAYS = re.compile(r"[^\w\- ]")
 

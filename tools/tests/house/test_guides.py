@@ -33,7 +33,7 @@ def test_what_a_guide_shows_is_there(guide):
 
 def test_the_guides_are_found():
     """They are the pages that show parts of files."""
-    assert {guide.stem for guide in GUIDES} == {"adding-a-detail", "adding-a-fault"}
+    assert {guide.stem for guide in GUIDES} == {"adding-a-detail", "power"}
 
 
 def test_a_block_that_is_not_there_is_found(tmp_path):
