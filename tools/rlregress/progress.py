@@ -8,6 +8,7 @@ place. Elsewhere there is a line a minute, and one where a stage begins after a 
 from __future__ import annotations
 
 import functools
+import os
 import shutil
 import sys
 import threading
@@ -27,8 +28,9 @@ ON_TERMINAL, ELSEWHERE = 1.0, 60.0
 _QUIET = 15.0
 #: parts of a stage after which its own pace counts: the first begin with imports.
 _FIRST = 4
-#: stored seconds that have to be measured here before the time left is reported.
-_ENOUGH = 1.0
+#: stored seconds that count as measured from the begin on, as slow as the load of the machine lets
+#: expect: the first stages are short, and what reads from a cold disk says little of what computes.
+PRIOR = 10.0
 
 Seconds = Annotated[float, Field(gt=0)]
 
@@ -89,14 +91,20 @@ class CommandStage:
         return self.parts / max(min(self.at_once, self.parts), 1.0)
 
 
+def busyness() -> float:
+    """Return how many processes wait for each core of this machine; at least 1."""
+    return max(os.getloadavg()[0] / (os.cpu_count() or 1), 1.0)
+
+
 class Estimate:
     """What a command has done, and what is expected to follow; safe for several threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._following: list[CommandStage] = []
+        self._is_planned = False
         #: seconds here, and as stored, of what was measured of the stages that have ended
-        self._measured = (0.0, 0.0)
+        self._measured = (PRIOR * busyness(), PRIOR)
         self._enter(CommandStage(""), counted=False)
         self.begun = self._last
 
@@ -115,19 +123,15 @@ class Estimate:
         """Expect these stages, in this order, in place of those that were expected."""
         with self._lock:
             self._following = [stage for stage in stages if stage.parts]
+            self._is_planned = True
 
-    def change(self, name: str, parts: float, seconds: float | None = None) -> None:
-        """Expect so many parts of the next stage of this name; see ``CommandStage``."""
+    def change(self, name: str, parts: float) -> None:
+        """Expect so many parts of the next stage of this name."""
         with self._lock:
-            self._following = [
-                replace(stage, parts=parts, seconds=seconds) if stage.name == name else stage
-                for stage in self._following
-            ]
-
-    def restart(self) -> None:
-        """Note that the time so far was another stage's, which ran in place of the present one."""
-        with self._lock:
-            self._last = self._stage_begun = time.monotonic()
+            names = [stage.name for stage in self._following]
+            if name in names:
+                number = names.index(name)
+                self._following[number] = replace(self._following[number], parts=parts)
 
     def begin(self, name: str, parts: int = 0) -> None:
         """Begin a stage; those that were expected before it are over.
@@ -162,9 +166,9 @@ class Estimate:
             now = time.monotonic()
             own_pace = self._own_pace()
             measured, stored = self._measured_until(now if own_pace else self._stage_begun)
-            if stored < _ENOUGH and own_pace is None:
+            if not self._is_planned and own_pace is None:
                 return None
-            slowness = measured / stored if stored else 1.0
+            slowness = measured / stored
             following = [stage.expected(slowness) for stage in self._following]
             present = self._present(now, own_pace, slowness)
             if present is None:
@@ -207,7 +211,7 @@ class Estimate:
             # more than was expected may follow
             left = max(left, self._done / 4)
         since = now - self._last
-        return max(left * pace - since, since / 4) if left > 0 else 0.0
+        return max(left * pace - since, since / 2) if left > 0 else 0.0
 
     def line(self) -> str:
         """What is done of what, and how long the rest may take; "" before the first stage."""
@@ -228,14 +232,9 @@ def expect(stages: Sequence[CommandStage]) -> None:
     _estimate.expect(stages)
 
 
-def change(name: str, parts: float, seconds: float | None = None) -> None:
+def change(name: str, parts: float) -> None:
     """As ``Estimate.change``."""
-    _estimate.change(name, parts, seconds)
-
-
-def restart() -> None:
-    """As ``Estimate.restart``."""
-    _estimate.restart()
+    _estimate.change(name, parts)
 
 
 def begin(name: str, parts: int = 0) -> None:
