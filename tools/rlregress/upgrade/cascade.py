@@ -390,8 +390,7 @@ def _compared(
                 f"physics: {sum(m.moves for m in moved)} of {len(moved)} environments differ"
             )
     unowned = [] if script is not None else _unowned(adapters, found)
-    names = of_script.names if of_script is not None else None
-    unused = names.unused if names is not None else frozenset()
+    unused = _unused_names(found, of_script, options)
     of_others = _entries_of_others(found, unowned, _together(ran), moved, unused)
     coverage_ = options.min_coverage
     if coverage_ is None:
@@ -426,6 +425,17 @@ def _left_out(adapter: Adapter, ran: Sequence[_Executed], options: Options) -> l
 def _details(left_out: Sequence[str], options: Options) -> list[catalogue.Detail]:
     every = () if options.only_scenarios else catalogue.all_details()
     return [detail for detail in every if detail.family not in left_out]
+
+
+def _unused_names(found: Inventory, of_script: OfScript | None, options: Options) -> frozenset[str]:
+    """Names that are gone or incompatible and that no file of the user can use."""
+    if of_script is not None:
+        return of_script.names.unused if of_script.names is not None else frozenset()
+    if options.accepted is None or not found.broken:
+        return frozenset()
+    folder, report = options.accepted.resolve().parent, options.report.resolve()
+    compared = found.folders("old")
+    return names_in_script.unused_below(folder, report, found.broken, found.users, compared)
 
 
 def _moved(played: Answers) -> list[Moved]:
@@ -817,14 +827,15 @@ def _script(
         executed = [execution for execution in executions if execution.trainings]
         proof = _mutation_test(sides, executed, [held], [script], b, found.folders("new"), options)
     executed_lines = recordings.lines_of(b)
-    broken = {change.name for change in found.public if change.breaks and change.kind != "unread"}
+    broken = found.broken
     path = Path((options.script or {})["script"])
     names = names_in_script.gone(path, broken, sides) if broken else None
     if names is not None and isinstance(held, Traced) and held.crash is None:
         # what ended in an error may not have imported everything
         places = {place for of in (held.a, held.b) for place in of.header["folders_imported"]}
         old = found.folders("old")
-        names = replace(names, unused=names_in_script.unused(broken, path, names, places, old))
+        own = names_in_script.files_of(path, names)
+        names = replace(names, unused=names_in_script.unused(broken, own, places, old))
     differences = attribution.differences(causes_.values(), (), (), executions, executed_lines)
     made = OfScript(
         held=held,
