@@ -92,8 +92,11 @@ class CommandStage:
 
 
 def busyness() -> float:
-    """Return how many processes wait for each core of this machine; at least 1."""
-    return max(os.getloadavg()[0] / (os.cpu_count() or 1), 1.0)
+    """Return how many times longer than on an idle machine work is expected to take.
+
+    Between 1 and the load of a core: of what the load counts, half has ended or waits for a disk.
+    """
+    return (1.0 + max(os.getloadavg()[0] / (os.cpu_count() or 1), 1.0)) / 2
 
 
 class Estimate:
