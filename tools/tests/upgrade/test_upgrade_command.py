@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from rlregress import cli, frameworks
+from rlregress import cli, frameworks, progress
 from rlregress.cli import upgrade as upgrade_command
 from rlregress.details import catalogue
 from rlregress.errors import UserError
+from rlregress.progress import Durations
 from rlregress.tracing.recording_processes import Side
 from rlregress.upgrade import cached_folders, cascade, interpreters, state
 from rlregress.upgrade.requested import Requested
@@ -215,6 +216,17 @@ def test_an_interrupted_gate_goes_on_where_it_was(cache, branch, tmp_path, warm_
     # one that had ended is done anew
     assert run() == "unchanged"
     assert log.read_text().splitlines()[len(before) + 1 :] == before
+
+
+def test_a_stage_has_time_to_start_its_processes(monkeypatch):
+    """On a busy machine the share of a short time would be over before anything is compared."""
+    monkeypatch.setattr(progress, "busyness", lambda: 4.0)
+    monkeypatch.setattr(progress, "stored_durations", lambda: Durations(1.0, 1.0, 5.0, {}))
+    options = Options(minutes=2.0)
+    left = {stage: options.until(stage) - time.time() for stage in ("details", "causes")}
+    assert left == pytest.approx({"details": 60.0, "causes": 90.0}, abs=1.0)
+    short = Options(minutes=0.5)
+    assert short.until("traces") == short.deadline.at
 
 
 def test_a_training_of_one_side_belongs_to_its_framework():
