@@ -129,8 +129,8 @@ class Options:
             return None
         begun = self.compared_from or self.begun
         end = begun + (self.deadline.at - begun) * SHARES[stage]
-        started = time.time() + 3 * progress.stored_durations().start * progress.busyness()
-        return min(max(end, started), self.deadline.at) if stage in _FIRST else end
+        start = progress.stored_durations().start * progress.busyness()
+        return min(max(end, time.time() + 3 * start), self.deadline.at) if stage in _FIRST else end
 
     @property
     def loads_files(self) -> bool:
