@@ -322,7 +322,7 @@ def _compared(
         ]
         played = sides.run("physics", side_physics.played) if pair.moves_physics else None
         progress.begin(expected_stages.DETAILS)
-        results = [(old.result(), new.result()) for old, new in prints]
+        results = [_prints(of, adapter) for adapter, of in zip(adapters, prints, strict=True)]
         owned = [
             _Own(adapter, found, prints_, script is None)
             for adapter, prints_ in zip(adapters, results, strict=True)
@@ -436,6 +436,20 @@ def _unused_names(found: Inventory, of_script: OfScript | None, options: Options
     folder, report = options.accepted.resolve().parent, options.report.resolve()
     compared = found.folders("old")
     return names_in_script.unused_below(folder, report, found.broken, found.users, compared)
+
+
+def _prints(answers: Answers, adapter: Adapter) -> tuple[Fingerprint, Fingerprint]:
+    """What probes gave on both versions; nothing if time was over: what was compared still counts.
+
+    Raises:
+        UserError: a version gave no answers.
+    """
+    try:
+        return answers[0].result(), answers[1].result()
+    except OutOfTime:
+        note_cut(f"details of {adapter.full_name}")
+        late = Fingerprint({}, (), {}, no_algorithms="time was over")
+        return late, late
 
 
 def _moved(played: Answers) -> list[Moved]:
@@ -597,9 +611,10 @@ def _trainings(
     known_scenarios = [_of_scenarios(adapter, options) for adapter in adapters]
     of_details = {id.partition(".")[0] for pair in probes for side in pair for id, _ in side.found}
     names = [n for names in (*one_sided, *every) for n in names]
-    _check_algorithms(
-        [*names, *(of_details & other_algorithms(["none"]))], known_scenarios, options
-    )
+    if not is_over():
+        _check_algorithms(
+            [*names, *(of_details & other_algorithms(["none"]))], known_scenarios, options
+        )
 
     def wanted_(name: str) -> bool:
         return not options.algorithms or name in options.algorithms

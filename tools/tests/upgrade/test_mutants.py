@@ -213,6 +213,6 @@ def test_a_drawn_fault_is_asked_of_every_training():
     )
     outcomes = {("sac 39", 3): trace(value=2.0, count=40)}
     for most, found in ((mutation_test.MOST, ""), (len(traces), "sac 39")):
-        record = recorded(outcomes, traces)
+        record = Recorded(outcomes, traces)
         (seeded,) = mutation_test.seed([fault], trainings, traces, record, most=most)
         assert (seeded.detected_by, sum(map(len, record.turns))) == (found, min(most, 40))

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from rlregress.cli import upgrade as upgrade_command
 from rlregress.details import catalogue
 from rlregress.errors import UserError
 from rlregress.progress import Durations
+from rlregress.tracing.child_processes import Deadline, OutOfTime, limited
 from rlregress.tracing.recording_processes import Side
 from rlregress.upgrade import cached_folders, cascade, interpreters, state
 from rlregress.upgrade.requested import Requested
@@ -227,6 +229,20 @@ def test_a_stage_has_time_to_start_its_processes(monkeypatch):
     assert left == pytest.approx({"details": 60.0, "causes": 90.0}, abs=1.0)
     short = Options(minutes=0.5)
     assert short.until("traces") == short.deadline.at
+
+
+def test_details_without_an_answer_in_time_take_nothing_else_with_them():
+    """Time ends while the second version is probed: neither has details, and the report says so."""
+    ended = Future(), Future()
+    ended[0].set_result(Fingerprint({}, ("sac",), {}))
+    ended[1].set_exception(OutOfTime("--minutes 1 were over"))
+    deadline = Deadline(1.0, time.time() - 60)
+    options = Options("x", "y", Path("report"), algorithms=("sac",), scenarios=[])
+    with limited(deadline):
+        prints = cascade._prints(ended, SB3)
+        chosen, one_sided = cascade._trainings([SB3], [prints], options)
+    assert [side.found for side in prints] == [{}, {}]
+    assert (chosen, one_sided, deadline.cut) == ([[]], [{}], ["details of sb3"])
 
 
 def test_a_training_of_one_side_belongs_to_its_framework():
