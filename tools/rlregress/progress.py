@@ -8,6 +8,7 @@ place. Elsewhere there is a line a minute, and one where a stage begins after a 
 from __future__ import annotations
 
 import functools
+import math
 import os
 import shutil
 import sys
@@ -106,6 +107,7 @@ class Estimate:
         self._lock = threading.Lock()
         self._following: list[CommandStage] = []
         self._is_planned = False
+        self._limit = math.inf
         #: seconds here, and as stored, of what was measured of the stages that have ended
         self._measured = (PRIOR * busyness(), PRIOR)
         self._enter(CommandStage(""), counted=False)
@@ -127,6 +129,11 @@ class Estimate:
         with self._lock:
             self._following = [stage for stage in stages if stage.parts]
             self._is_planned = True
+
+    def limit(self, seconds: float) -> None:
+        """Expect all to be over after so many seconds from now on."""
+        with self._lock:
+            self._limit = time.monotonic() + seconds
 
     def change(self, name: str, parts: float) -> None:
         """Expect so many parts of the next stage of this name."""
@@ -177,7 +184,9 @@ class Estimate:
             if present is None:
                 return None
             known = [seconds for seconds in following if seconds is not None]
-            return present + sum(known) if len(known) == len(following) else None
+            if len(known) < len(following):
+                return None
+            return max(min(present + sum(known), self._limit - now), 0.0)
 
     def _own_pace(self) -> float | None:
         """Seconds between two parts of the present stage; None: too few are done."""
@@ -233,6 +242,11 @@ _estimate = Estimate()
 def expect(stages: Sequence[CommandStage]) -> None:
     """As ``Estimate.expect``, of the command that runs; so are the others."""
     _estimate.expect(stages)
+
+
+def limit(seconds: float) -> None:
+    """As ``Estimate.limit``."""
+    _estimate.limit(seconds)
 
 
 def change(name: str, parts: float) -> None:

@@ -128,6 +128,18 @@ def test_the_next_stage_of_a_name_alone_has_other_parts(clock):
     assert estimate.seconds_left() == pytest.approx(1 + 7)
 
 
+def test_no_more_time_is_left_than_the_command_may_take(clock):
+    """After its minutes nothing runs, whatever was expected."""
+    estimate = Estimate()
+    estimate.expect([CommandStage("one", 100)])
+    estimate.limit(30.0)
+    estimate.begin("one")
+    clock[0] = 10.0
+    assert estimate.seconds_left() == pytest.approx(20.0)
+    clock[0] = 40.0
+    assert estimate.seconds_left() == 0.0
+
+
 def test_a_stage_has_its_own_pace_once_parts_are_done(clock):
     """What was before its first part is not repeated: ten parts of 3 s after a start of 50 s."""
     estimate = Estimate()

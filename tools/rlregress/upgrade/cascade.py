@@ -112,6 +112,7 @@ def run(options: Options, sides: tuple[Requested, Requested] | None = None) -> U
     if options.script is None:
         _check_names(adapters, options)
     deadline = options.deadline
+    progress.limit(deadline.at - time.time())
     try:
         with limited(deadline):
             result = _judged_upgrade(wanted, pinned, adapters, options)
