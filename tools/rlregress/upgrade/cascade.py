@@ -449,7 +449,8 @@ def _prints(answers: Answers, adapter: Adapter) -> tuple[Fingerprint, Fingerprin
         return answers[0].result(), answers[1].result()
     except OutOfTime:
         note_cut(f"details of {adapter.full_name}")
-        late = Fingerprint({}, (), {}, no_algorithms="time was over")
+        why = "time was over"
+        late = Fingerprint({}, (), {}, unread={"all details": why}, no_algorithms=why)
         return late, late
 
 

@@ -17,10 +17,18 @@ from rlregress import cli, frameworks, progress
 from rlregress.cli import upgrade as upgrade_command
 from rlregress.details import catalogue
 from rlregress.errors import UserError
+from rlregress.model import differences as model
 from rlregress.progress import Durations
 from rlregress.tracing.child_processes import Deadline, OutOfTime, limited
 from rlregress.tracing.recording_processes import Side
-from rlregress.upgrade import cached_folders, cascade, interpreters, state
+from rlregress.upgrade import (
+    cached_folders,
+    cascade,
+    entries,
+    interpreters,
+    side_fingerprints,
+    state,
+)
 from rlregress.upgrade.requested import Requested
 from rlregress.upgrade.side_environments import Prepared
 from rlregress.upgrade.side_fingerprints import Fingerprint
@@ -242,6 +250,8 @@ def test_details_without_an_answer_in_time_take_nothing_else_with_them():
         prints = cascade._prints(ended, SB3)
         chosen, one_sided = cascade._trainings([SB3], [prints], options)
     assert [side.found for side in prints] == [{}, {}]
+    (entry, _) = entries.of_defaults([], side_fingerprints.unread(*prints), "sb3")
+    assert (entry.state, "time was over" in entry.reason) == (model.CANNOT, True)
     assert (chosen, one_sided, deadline.cut) == ([[]], [{}], ["details of sb3"])
 
 
