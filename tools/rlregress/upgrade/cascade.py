@@ -317,7 +317,7 @@ def _compared(
                 side_fingerprints.fingerprint,
                 adapter,
                 details,
-                options.until("details"),
+                until=options.until("details"),
             )
             for adapter, names, details in zip(adapters, left_out, probed, strict=True)
         ]

@@ -32,6 +32,7 @@ from rlregress.upgrade import (
 from rlregress.upgrade.requested import Requested
 from rlregress.upgrade.side_environments import Prepared
 from rlregress.upgrade.side_fingerprints import Fingerprint
+from rlregress.upgrade.sides import Sides
 from rlregress.upgrade.upgrade_options import Options
 
 SB3 = frameworks.get("sb3")
@@ -237,6 +238,15 @@ def test_a_stage_has_time_to_start_its_processes(monkeypatch):
     assert left == pytest.approx({"details": 60.0, "causes": 90.0}, abs=1.0)
     short = Options(minutes=0.5)
     assert short.until("traces") == short.deadline.at
+
+
+@pytest.mark.parametrize(("workers", "shares"), [(1, [50.0, 100.0]), (2, [100.0, 100.0])])
+def test_with_one_process_the_old_version_leaves_time_for_the_new_one(tmp_path, workers, shares):
+    """A time up to which one version alone is probed would compare nothing."""
+    both, folders, now = (Side("A"), Side("B")), (tmp_path, tmp_path), time.time()
+    with Sides(both, folders, workers, print) as sides:
+        ends = sides.run("x", lambda side, kept, until: until - now, until=now + 100)
+        assert [end.result() for end in ends] == pytest.approx(shares, abs=1.0)
 
 
 def test_details_without_an_answer_in_time_take_nothing_else_with_them():
