@@ -8,6 +8,8 @@ place. Elsewhere there is a line a minute, and one where a stage begins after a 
 from __future__ import annotations
 
 import functools
+import math
+import os
 import shutil
 import sys
 import threading
@@ -27,8 +29,9 @@ ON_TERMINAL, ELSEWHERE = 1.0, 60.0
 _QUIET = 15.0
 #: parts of a stage after which its own pace counts: the first begin with imports.
 _FIRST = 4
-#: stored seconds that have to be measured here before the time left is reported.
-_ENOUGH = 1.0
+#: stored seconds that count as measured from the begin on, as slow as the load of the machine lets
+#: expect: the first stages are short, and what reads from a cold disk says little of what computes.
+PRIOR = 10.0
 
 Seconds = Annotated[float, Field(gt=0)]
 
@@ -89,14 +92,24 @@ class CommandStage:
         return self.parts / max(min(self.at_once, self.parts), 1.0)
 
 
+def busyness() -> float:
+    """Return how many times longer than on an idle machine work is expected to take.
+
+    Between 1 and the load of a core: of what the load counts, half has ended or waits for a disk.
+    """
+    return (1.0 + max(os.getloadavg()[0] / (os.cpu_count() or 1), 1.0)) / 2
+
+
 class Estimate:
     """What a command has done, and what is expected to follow; safe for several threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._following: list[CommandStage] = []
+        self._is_planned = False
+        self._limit = math.inf
         #: seconds here, and as stored, of what was measured of the stages that have ended
-        self._measured = (0.0, 0.0)
+        self._measured = (PRIOR * busyness(), PRIOR)
         self._enter(CommandStage(""), counted=False)
         self.begun = self._last
 
@@ -115,19 +128,20 @@ class Estimate:
         """Expect these stages, in this order, in place of those that were expected."""
         with self._lock:
             self._following = [stage for stage in stages if stage.parts]
+            self._is_planned = True
 
-    def change(self, name: str, parts: float, seconds: float | None = None) -> None:
-        """Expect so many parts of the next stage of this name; see ``CommandStage``."""
+    def limit(self, seconds: float) -> None:
+        """Expect all to be over after so many seconds from now on."""
         with self._lock:
-            self._following = [
-                replace(stage, parts=parts, seconds=seconds) if stage.name == name else stage
-                for stage in self._following
-            ]
+            self._limit = time.monotonic() + seconds
 
-    def restart(self) -> None:
-        """Note that the time so far was another stage's, which ran in place of the present one."""
+    def change(self, name: str, parts: float) -> None:
+        """Expect so many parts of the next stage of this name."""
         with self._lock:
-            self._last = self._stage_begun = time.monotonic()
+            names = [stage.name for stage in self._following]
+            if name in names:
+                number = names.index(name)
+                self._following[number] = replace(self._following[number], parts=parts)
 
     def begin(self, name: str, parts: int = 0) -> None:
         """Begin a stage; those that were expected before it are over.
@@ -162,15 +176,17 @@ class Estimate:
             now = time.monotonic()
             own_pace = self._own_pace()
             measured, stored = self._measured_until(now if own_pace else self._stage_begun)
-            if stored < _ENOUGH and own_pace is None:
+            if not self._is_planned and own_pace is None:
                 return None
-            slowness = measured / stored if stored else 1.0
+            slowness = measured / stored
             following = [stage.expected(slowness) for stage in self._following]
             present = self._present(now, own_pace, slowness)
             if present is None:
                 return None
             known = [seconds for seconds in following if seconds is not None]
-            return present + sum(known) if len(known) == len(following) else None
+            if len(known) < len(following):
+                return None
+            return max(min(present + sum(known), self._limit - now), 0.0)
 
     def _own_pace(self) -> float | None:
         """Seconds between two parts of the present stage; None: too few are done."""
@@ -207,7 +223,7 @@ class Estimate:
             # more than was expected may follow
             left = max(left, self._done / 4)
         since = now - self._last
-        return max(left * pace - since, since / 4) if left > 0 else 0.0
+        return max(left * pace - since, since / 2) if left > 0 else 0.0
 
     def line(self) -> str:
         """What is done of what, and how long the rest may take; "" before the first stage."""
@@ -228,14 +244,14 @@ def expect(stages: Sequence[CommandStage]) -> None:
     _estimate.expect(stages)
 
 
-def change(name: str, parts: float, seconds: float | None = None) -> None:
+def limit(seconds: float) -> None:
+    """As ``Estimate.limit``."""
+    _estimate.limit(seconds)
+
+
+def change(name: str, parts: float) -> None:
     """As ``Estimate.change``."""
-    _estimate.change(name, parts, seconds)
-
-
-def restart() -> None:
-    """As ``Estimate.restart``."""
-    _estimate.restart()
+    _estimate.change(name, parts)
 
 
 def begin(name: str, parts: int = 0) -> None:

@@ -36,6 +36,7 @@ def clock(monkeypatch):
     stored = Durations(1.0, 1.0, 2.0, dict.fromkeys(("one", "two", "three"), 1.0))
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
     monkeypatch.setattr(progress, "stored_durations", lambda: stored)
+    monkeypatch.setattr(progress, "busyness", lambda: 1.0)
     return now
 
 
@@ -90,7 +91,7 @@ def test_a_command_that_prints_nothing_reports_what_it_does(monkeypatch):
 
 
 def test_what_follows_counts(clock):
-    """A stage of 4 s with a start of 2 s, half as fast as stored, and 20 s of further ones."""
+    """A stage of 4 s with a start of 2 s took 22 s, and 10 s as stored count as measured before."""
     estimate = Estimate()
     estimate.expect(
         [
@@ -100,11 +101,43 @@ def test_what_follows_counts(clock):
         ]
     )
     estimate.begin("one")
-    clock[0] = 12.0
+    clock[0] = 22.0
     estimate.begin("two", 6)
     assert estimate.seconds_left() == pytest.approx(2 * (6 + 2) + 2 * 2)
-    clock[0] = 17.0
+    clock[0] = 27.0
     assert estimate.seconds_left() == pytest.approx(2 * (6 + 2) + 2 * 2 - 5)
+
+
+def test_what_follows_is_expected_to_take_longer_on_a_busy_machine(clock, monkeypatch):
+    """Three processes wait for each core; what is measured later corrects that."""
+    monkeypatch.setattr(progress, "busyness", lambda: 3.0)
+    estimate = Estimate()
+    estimate.expect([CommandStage("one", 8), CommandStage("two", 8)])
+    estimate.begin("one")
+    assert estimate.seconds_left() == pytest.approx(3 * (8 + 2) * 2)
+    clock[0] = 10.0
+    estimate.begin("two")
+    assert estimate.seconds_left() == pytest.approx(2 * (8 + 2))
+
+
+def test_the_next_stage_of_a_name_alone_has_other_parts(clock):
+    """What one framework needs says nothing of the next one."""
+    estimate = Estimate()
+    estimate.expect([CommandStage("two", 5, starts=0), CommandStage("two", 7, starts=0)])
+    estimate.change("two", 1)
+    assert estimate.seconds_left() == pytest.approx(1 + 7)
+
+
+def test_no_more_time_is_left_than_the_command_may_take(clock):
+    """After its minutes nothing runs, whatever was expected."""
+    estimate = Estimate()
+    estimate.expect([CommandStage("one", 100)])
+    estimate.limit(30.0)
+    estimate.begin("one")
+    clock[0] = 10.0
+    assert estimate.seconds_left() == pytest.approx(20.0)
+    clock[0] = 40.0
+    assert estimate.seconds_left() == 0.0
 
 
 def test_a_stage_has_its_own_pace_once_parts_are_done(clock):
@@ -144,7 +177,7 @@ def test_seconds_that_were_measured_here_take_the_place_of_stored_ones(clock):
 
 
 def test_a_search_that_takes_longer_than_expected_goes_on(clock):
-    """A quarter of what it has taken is expected to follow, and never nothing."""
+    """A quarter of its parts is expected to follow, and never nothing."""
     estimate = Estimate()
     estimate.expect([CommandStage("one", 10)])
     estimate.begin("one")

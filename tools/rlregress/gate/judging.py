@@ -12,6 +12,7 @@ from rlregress.gate import baseline_runs, published
 from rlregress.gate.session import Session
 from rlregress.model.cells import Band, Verdict
 from rlregress.model.quantities import ONE_SIDED, RETURNS, SECONDARY, Quantity, shares
+from rlregress.progress import stored_durations
 from rlregress.training.budgets import budget
 from rlregress.training.cell import Cell, Job
 from rlregress.verdicts.bands import BandSample, judge_bands
@@ -240,7 +241,8 @@ def awaited_runs(session: Session) -> dict[Cell, int]:
 def seconds_to_do(session: Session, measured: Sequence[tuple[str, float]]) -> float:
     """Seconds of the runs without a record, one after the other.
 
-    Those of the next looks, and those that later ones are expected to take.
+    Those of the next looks, which start a process each, and those that later ones are expected to
+    take.
 
     Args:
         measured: as of ``Session.seconds_of_runs``.
@@ -252,7 +254,8 @@ def seconds_to_do(session: Session, measured: Sequence[tuple[str, float]]) -> fl
         for cell in session.stored
         if until[cell] == first < session.looks.most
     )
-    return later + sum(of_run for _, of_run in session.lengths_to_do(measured, until))
+    start = stored_durations().start
+    return later + sum(start + of_run for _, of_run in session.lengths_to_do(measured, until))
 
 
 def expected_new_runs(session: Session, cell: Cell, looks: Looks) -> float:

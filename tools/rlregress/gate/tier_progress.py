@@ -12,7 +12,7 @@ from typing import Any
 
 from rlregress import evidence, suite
 from rlregress.errors import UserError
-from rlregress.progress import Durations, about, so_far, stored_durations
+from rlregress.progress import PRIOR, Durations, about, busyness, so_far, stored_durations
 from rlregress.tracing.child_processes import last_words
 from rlregress.training import worker_launch
 
@@ -80,7 +80,7 @@ class TiersProgress:
         self._durations, self._processes, self._runs, self._say = durations, processes, runs, say
         self._all: Counter[str] = Counter()
         self._done: Counter[str] = Counter()
-        self._taken = self._expected = 0.0
+        self._taken, self._expected = PRIOR * busyness(), PRIOR
         #: when this was computed, and seconds that were left then; None: not known yet
         self._left: tuple[float, float] | None = None
         self._ended = ""
@@ -97,6 +97,9 @@ class TiersProgress:
         """A test has ended: its entry of the evidence."""
         tier = entry["tier"]
         if tier in TITLES:
+            if not self._done:
+                # it has imported a framework
+                self._expected += self._durations.start
             self._done[tier] += 1
             self._taken += entry["seconds"]
             self._expected += self._durations.of_test(tier)
@@ -122,7 +125,7 @@ class TiersProgress:
         ended, most, seconds, measured = self._runs()
         self._ended = f"trainings {ended} of at most {most}" if most else ""
         tested = sum(self._done.values()) >= _FIRST
-        longer = self._taken / self._expected if tested else 1.0
+        longer = self._taken / self._expected
         tests = sum(
             longer * self._durations.of_test(tier) * max(number - self._done[tier], 0)
             for tier, number in self._all.items()

@@ -10,7 +10,7 @@ from typing import Any
 from rlregress.model.cells import CellRuns
 from rlregress.model.detail_answers import UNPROBED
 from rlregress.model.quantities import CRITIC, quantity_of
-from rlregress.model.verdict import REGRESSED
+from rlregress.model.verdict import INCONCLUSIVE, REGRESSED
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,6 +131,11 @@ class FrameworkOutcome:
     lacking: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     old_files: Mapping[str, Sequence[str]] = field(default_factory=dict)
     not_loaded: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @property
+    def has_no_verdicts(self) -> bool:
+        """Whether all passed, and what was trained is not judged, such as of the smoke budget."""
+        return self.verdict == INCONCLUSIVE and not (self.verdicts or self.throughput)
 
     @property
     def critics_alone(self) -> tuple[str, ...]:

@@ -25,6 +25,15 @@ MEANING = {
     "inconclusive": "the data cannot tell",
     COULD_NOT_JUDGE: "too little was checked for a verdict",
 }
+#: in place of that, where trainings ran and their budget is not judged.
+UNJUDGED_BUDGET = (
+    "formulas and behaviour passed; trainings of this budget run, and no returns are judged"
+)
+
+
+def meaning(outcome: FrameworkOutcome) -> str:
+    """Return what the verdict of a framework says, in words."""
+    return UNJUDGED_BUDGET if outcome.has_no_verdicts else MEANING[outcome.verdict]
 
 
 def _begun(text: str) -> str:
@@ -97,7 +106,7 @@ def markdown(result: GateResult) -> str:
             "",
             *_missing(outcome),
             *_coverage(result, outcome),
-            f"{MEANING[outcome.verdict].capitalize()}. Judged: {installed}.",
+            f"{meaning(outcome).capitalize()}. Judged: {installed}.",
             "",
             *_critics_alone(outcome),
             f"Tests: {_tests(outcome) or 'none'}.",

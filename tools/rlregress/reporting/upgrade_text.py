@@ -117,9 +117,11 @@ def of_own_files(result: Upgrade) -> list[str]:
         held = result.script.held
         script = f" {held.name}: {held.word}" if isinstance(held, Traced) else f": {held}"
         return [f"your script{script}"]
+    unplayed = {model.CANNOT: "it played no episodes"}
+    named_none = "it played no episodes, as --environment names none"
     return [
         f"your file {entry.name}: {entry.state}: {entry.reason}; "
-        f"{'; '.join(entry.notes) or 'it played no episodes, as --environment names none'}"
+        f"{'; '.join(entry.notes) or unplayed.get(entry.state, named_none)}"
         for entry in result.entries
         if entry.kind == model.SAVED and entry.name == result.file
     ]

@@ -112,6 +112,7 @@ def run(options: Options, sides: tuple[Requested, Requested] | None = None) -> U
     if options.script is None:
         _check_names(adapters, options)
     deadline = options.deadline
+    progress.limit(deadline.at - time.time())
     try:
         with limited(deadline):
             result = _judged_upgrade(wanted, pinned, adapters, options)
@@ -316,13 +317,13 @@ def _compared(
                 side_fingerprints.fingerprint,
                 adapter,
                 details,
-                options.until("details"),
+                until=options.until("details"),
             )
             for adapter, names, details in zip(adapters, left_out, probed, strict=True)
         ]
         played = sides.run("physics", side_physics.played) if pair.moves_physics else None
         progress.begin(expected_stages.DETAILS)
-        results = [(old.result(), new.result()) for old, new in prints]
+        results = [_prints(of, adapter) for adapter, of in zip(adapters, prints, strict=True)]
         owned = [
             _Own(adapter, found, prints_, script is None)
             for adapter, prints_ in zip(adapters, results, strict=True)
@@ -390,8 +391,7 @@ def _compared(
                 f"physics: {sum(m.moves for m in moved)} of {len(moved)} environments differ"
             )
     unowned = [] if script is not None else _unowned(adapters, found)
-    names = of_script.names if of_script is not None else None
-    unused = names.unused if names is not None else frozenset()
+    unused = _unused_names(found, of_script, options)
     of_others = _entries_of_others(found, unowned, _together(ran), moved, unused)
     coverage_ = options.min_coverage
     if coverage_ is None:
@@ -426,6 +426,32 @@ def _left_out(adapter: Adapter, ran: Sequence[_Executed], options: Options) -> l
 def _details(left_out: Sequence[str], options: Options) -> list[catalogue.Detail]:
     every = () if options.only_scenarios else catalogue.all_details()
     return [detail for detail in every if detail.family not in left_out]
+
+
+def _unused_names(found: Inventory, of_script: OfScript | None, options: Options) -> frozenset[str]:
+    """Names that are gone or incompatible and that no file of the user can use."""
+    if of_script is not None:
+        return of_script.names.unused if of_script.names is not None else frozenset()
+    if options.accepted is None or not found.broken:
+        return frozenset()
+    folder, report = options.accepted.resolve().parent, options.report.resolve()
+    compared = found.folders("old")
+    return names_in_script.unused_below(folder, report, found.broken, found.users, compared)
+
+
+def _prints(answers: Answers, adapter: Adapter) -> tuple[Fingerprint, Fingerprint]:
+    """What probes gave on both versions; nothing if time was over: what was compared still counts.
+
+    Raises:
+        UserError: a version gave no answers.
+    """
+    try:
+        return answers[0].result(), answers[1].result()
+    except OutOfTime:
+        note_cut(f"details of {adapter.full_name}")
+        why = "time was over"
+        late = Fingerprint({}, (), {}, unread={"all details": why}, no_algorithms=why)
+        return late, late
 
 
 def _moved(played: Answers) -> list[Moved]:
@@ -587,9 +613,10 @@ def _trainings(
     known_scenarios = [_of_scenarios(adapter, options) for adapter in adapters]
     of_details = {id.partition(".")[0] for pair in probes for side in pair for id, _ in side.found}
     names = [n for names in (*one_sided, *every) for n in names]
-    _check_algorithms(
-        [*names, *(of_details & other_algorithms(["none"]))], known_scenarios, options
-    )
+    if not is_over():
+        _check_algorithms(
+            [*names, *(of_details & other_algorithms(["none"]))], known_scenarios, options
+        )
 
     def wanted_(name: str) -> bool:
         return not options.algorithms or name in options.algorithms
@@ -817,14 +844,15 @@ def _script(
         executed = [execution for execution in executions if execution.trainings]
         proof = _mutation_test(sides, executed, [held], [script], b, found.folders("new"), options)
     executed_lines = recordings.lines_of(b)
-    broken = {change.name for change in found.public if change.breaks and change.kind != "unread"}
+    broken = found.broken
     path = Path((options.script or {})["script"])
     names = names_in_script.gone(path, broken, sides) if broken else None
     if names is not None and isinstance(held, Traced) and held.crash is None:
         # what ended in an error may not have imported everything
         places = {place for of in (held.a, held.b) for place in of.header["folders_imported"]}
         old = found.folders("old")
-        names = replace(names, unused=names_in_script.unused(broken, path, names, places, old))
+        own = names_in_script.files_of(path, names)
+        names = replace(names, unused=names_in_script.unused(broken, own, places, old))
     differences = attribution.differences(causes_.values(), (), (), executions, executed_lines)
     made = OfScript(
         held=held,

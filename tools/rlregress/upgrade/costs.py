@@ -18,11 +18,13 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
+from rlregress import progress
 from rlregress.errors import UserError
 from rlregress.model.recorded_traces import NotTraced, Trace, Traced
 from rlregress.model.upgrade_result import Cost
 from rlregress.tracing import child_processes, recording_processes, trace_reader
 from rlregress.tracing.recording_processes import Side
+from rlregress.upgrade import expected_stages
 from rlregress.upgrade.compared_trainings import Training
 from rlregress.upgrade.sides import Sides
 
@@ -71,6 +73,8 @@ def measured(
     too_long = "it would take more than a tenth of the time of the upgrade"
     late = [Cost(name=t.name, why=too_long) for t in chosen.values() if t.name not in fitting]
     wanted = [training for training in trainings if training.name in fitting]
+    if wanted:
+        progress.begin(expected_stages.COSTS)
     found = sides.between(_timed, wanted, seconds).result() if wanted else []
     return (*found, *late, *one_sided)
 

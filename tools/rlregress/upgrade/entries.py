@@ -562,15 +562,15 @@ def of_files(
 
 
 _UNAFFECTED = "callers of the old version are not affected"
-#: why a name that is gone has no effect on a script.
-_UNUSED = "neither the script nor anything that it imports uses the name"
+#: why a name that is gone has no effect on a user.
+_UNUSED = "neither your files nor what they import use the name"
 
 
 def of_metadata(inventory: Inventory, unused: Collection[str] = ()) -> list[Entry]:
     """Public names, warnings and requirements: what is declared needs no run to differ.
 
     Args:
-        unused: names that the script of this upgrade does not use.
+        unused: names that no file of the user can use.
     """
     entries = []
     # a path that a module had only because it imported the name comes last

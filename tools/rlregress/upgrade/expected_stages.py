@@ -20,17 +20,21 @@ RECORDING = "recording trainings on both versions"
 REPETITION = "recording trainings again, to see whether they repeat themselves"
 CULPRITS = "looking for culprits"
 CALLS = "repeating calls of changed functions"
+COSTS = "timing trainings on both versions"
 FILES = "loading old files"
 RETURNS = "training, to judge returns"
-#: share of many trainings that run code by which two releases differ.
-_RUN_CHANGED = 0.5
-#: changed functions from which some training is expected to diverge, before any detail differs.
-_MANY = 5
+#: trainings that are few were named: they run what was changed. Of many, as many changed functions
+#: are run by half.
+_FEW, _RUN_BY_HALF = 5, 4
+#: share of trainings with changed code that is expected to diverge, before any detail differs.
+_DIVERGES = 0.4
 #: turns of a search for culprits, each in a process of its own.
 _TURNS = 3
 #: times as long as a script takes when all that it executes is noted: it is recorded again without
 #: that; its calls are captured and repeated.
 _AGAIN, _CALLED = 0.7, 3.0
+#: seconds in which trainings are timed on both versions, however slow the machine.
+_TIMED = 20.0
 #: trainings that stand for all that diverge at the same place, at most.
 _STAND_FOR_ALL = 8
 
@@ -76,15 +80,17 @@ def of_trainings(
     at_once, both = options.at_once, 2 / min(options.at_once, 2)
     stages: list[CommandStage] = []
     for trainings, differing, differs in frameworks:
-        recorded = trainings if trainings < _MANY else math.ceil(_RUN_CHANGED * trainings)
-        recorded = recorded if differing or options.every else 0
-        stand = min(recorded, _STAND_FOR_ALL) if differs or differing >= _MANY else 0
+        share = differing / (differing + (0 if trainings < _FEW else _RUN_BY_HALF) or 1)
+        recorded = trainings if options.every else share * trainings
+        diverging = recorded * (1.0 if differs else _DIVERGES * bool(differing))
+        stand = min(diverging, _STAND_FOR_ALL)
         stages += [
             CommandStage(SELECTION, 0 if options.every else trainings, at_once),
             CommandStage(RECORDING, 2 * recorded, at_once, both),
             CommandStage(REPETITION, 2 * stand, at_once, both),
             CommandStage(CULPRITS, count_reverted(stand, differing), at_once, starts=_TURNS),
-            CommandStage(CALLS, min(recorded, 2 * differing), at_once),
+            CommandStage(CALLS, max(min(recorded, 2 * differing) - stand, 0), at_once),
+            CommandStage(COSTS, bool(recorded), seconds=_TIMED),
         ]
     return stages
 
@@ -103,6 +109,7 @@ def of_script(
         CommandStage(REPETITION, 2 * differs, at_once, seconds=_AGAIN * seconds),
         CommandStage(CULPRITS, differs * reverted, at_once, seconds=_AGAIN * seconds),
         CommandStage(CALLS, bool(differing), seconds=_CALLED * seconds),
+        CommandStage(COSTS, bool(differing), seconds=_TIMED),
         *of_details([catalogue.all_details()], options),
     ]
 
@@ -128,7 +135,7 @@ def of_returns(
     return [CommandStage(RETURNS, sum(seconds), options.at_once)]
 
 
-def count_reverted(trainings: int, functions: int) -> int:
+def count_reverted(trainings: float, functions: int) -> float:
     """Return how many recordings with reverted functions a search is expected to take.
 
     The first trainings are halved down to single functions; the others begin with what these found.

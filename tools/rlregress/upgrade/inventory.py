@@ -88,6 +88,8 @@ class Inventory:
         parts: top folder, or file, of a package -> its distribution, of those that were pinned.
         unrelated: of ``versions``, what neither requires a framework or what one stands on, nor is
             required by one.
+        users: folders and files of other distributions that require what was compared, in the old
+            version.
     """
 
     packages: tuple[Package, ...] = ()
@@ -102,6 +104,12 @@ class Inventory:
     installed: Mapping[str, str] = field(default_factory=dict)
     extras: frozenset[str] = frozenset()
     parts: Mapping[str, str] = field(default_factory=dict)
+    users: tuple[str, ...] = ()
+
+    @property
+    def broken(self) -> set[str]:
+        """Public names that are gone or incompatible."""
+        return {change.name for change in self.public if change.breaks and change.kind != "unread"}
 
     @property
     def summary(self) -> str:
@@ -182,6 +190,12 @@ def inventory(pair: Pair, a: Prepared, b: Prepared) -> Inventory:
         parts={
             path.name: name for name, sides in own.items() for of in sides for path in of.values()
         },
+        users=tuple(
+            str(place)
+            for name, distribution in there[0].items()
+            if closures.requirements_of([name], there[0]).keys() & names.keys() - {name}
+            for place in _modules(distribution).values()
+        ),
         extras=frozenset(
             str(canonicalize_name(extra))
             for side in (a, b)

@@ -31,12 +31,13 @@ _BY_NAME = {
     "getattr": 1, "attrgetter": 0, "methodcaller": 0, "eval": 0, "exec": 0, "__import__": 0,
     "import_module": 0,
 }  # fmt: skip
-#: files that may name what is called.
-_SETTINGS = (".yaml", ".yml", ".json", ".toml", ".cfg", ".ini")
+#: files that may name what is called, but are no sources of Python.
+_SETTINGS = (".yaml", ".yml", ".json", ".toml", ".cfg", ".ini", ".ipynb")
 #: bytes of such a file; a larger one holds data.
 _LARGEST = 2_000_000
-#: folders of packages that are not the user's own.
+#: folders of packages that are not the user's own, and of other files that are not.
 _INSTALLED = {"site-packages", "dist-packages"}
+_NOT_OWN = {"__pycache__", ".git", "node_modules", *_INSTALLED}
 
 
 def gone(script: Path, names: Collection[str], sides: Sides) -> ScriptNames:
@@ -127,29 +128,24 @@ def search(script: Path, names: Collection[str]) -> ScriptNames:
 
 
 def unused(
-    names: Iterable[str],
-    script: Path,
-    found: ScriptNames,
-    imported: Iterable[str],
-    compared: Iterable[str],
+    names: Iterable[str], own: Collection[Path], imported: Iterable[str], compared: Iterable[str]
 ) -> frozenset[str]:
     """Return the names that cannot be used: no word for them is written in anything that ran.
 
-    Read are the script, the files beside it that it imports, the settings in its folder, and all
-    packages that it imported. An installed package that never names the compared ones has nothing
-    of theirs. Where a file cannot be read, or the script puts names together, none is unused.
+    Read are the files of the user and all packages that they import. An installed package that
+    never names the compared ones has nothing of theirs. Where a file cannot be read, or the user's
+    sources put names together, none is unused.
 
     Args:
-        found: what ``search`` has read.
-        imported: folders and files of everything that the script imported.
+        own: the user's files: sources and settings.
+        imported: folders and files of everything that they import.
         compared: folders of the compared packages, in the old version.
     """
     try:
-        own = [script.parent / file for file in found.files]
-        texts = [path.read_bytes() for path in own]
-        if found.unread or any(_puts_names_together(ast.parse(text)) for text in texts):
+        texts = [path.read_bytes() for path in own if path.suffix not in _SETTINGS]
+        if any(_puts_names_together(ast.parse(text)) for text in texts):
             return frozenset()
-        settings = [p for p in script.parent.iterdir() if p.suffix in _SETTINGS and p.is_file()]
+        settings = [path for path in own if path.suffix in _SETTINGS]
         texts += [path.read_bytes() for path in settings if path.stat().st_size < _LARGEST]
         roots = {Path(folder) for folder in compared}
         modules = [root.stem.encode() for root in roots]
@@ -165,6 +161,38 @@ def unused(
         return frozenset(name for name, words in every.items() if words and not words & written)
     except (OSError, *UNREADABLE):
         return frozenset()
+
+
+def files_of(script: Path, found: ScriptNames) -> list[Path]:
+    """Return the files of a script's user: those that ``search`` has read, and settings."""
+    beside = [path for path in script.parent.iterdir() if path.suffix in _SETTINGS]
+    own = [script.parent / file for file in (*found.files, *found.unread)]
+    return [*own, *(path for path in beside if path.is_file())]
+
+
+def unused_below(
+    folder: Path,
+    report: Path,
+    names: Iterable[str],
+    imported: Iterable[str],
+    compared: Collection[str],
+) -> frozenset[str]:
+    """Return the names that no file below a folder can use, as ``unused``.
+
+    If nothing there names a compared package, the user's files lie elsewhere: none is unused.
+
+    Args:
+        report: a folder that is left out, as earlier reports list the names.
+    """
+    own = [path for path in below(folder, _NOT_OWN)
+           if path.suffix in (".py", *_SETTINGS) and not path.is_relative_to(report)]  # fmt: skip
+    modules = [Path(place).stem.encode() for place in compared]
+    try:
+        if not any(module in path.read_bytes() for path in own for module in modules):
+            return frozenset()
+    except OSError:
+        return frozenset()
+    return unused(names, own, imported, compared)
 
 
 def _words(name: str, heirs: Mapping[str, set[str]]) -> set[bytes]:

@@ -135,6 +135,7 @@ def compared(
         diverging, (a, b), {traced_training.key for traced_training in differing}
     )
     stand_for_all = len(set(of.values()))
+    progress.change(expected_stages.REPETITION, 2 * stand_for_all)
     progress.change(
         expected_stages.CULPRITS, expected_stages.count_reverted(stand_for_all, len(differing))
     )

@@ -60,7 +60,14 @@ def compared(
         return _compared(sides, folders, adapter, algorithms, both_ways, user)
     except OutOfTime as error:
         note_cut(f"old files of {adapter.full_name}")
-        return [LoadedFile(name="files", own_error=LoadError(when="start", error=str(error)))]
+        return _lost(error, user)
+
+
+def _lost(error: UserError, user: Mapping[str, str] | None) -> list[LoadedFile]:
+    """What became of all files, and of the user's, where the old version gave no answers."""
+    names = ["files", *([Path(user["file"]).name] if user is not None else [])]
+    lost = LoadError(when="start", error=str(error))
+    return [LoadedFile(name=name, own_error=lost) for name in names]
 
 
 def _compared(
@@ -84,7 +91,7 @@ def _compared(
     except OutOfTime:
         raise
     except UserError as error:
-        return [LoadedFile(name="files", own_error=LoadError(when="start", error=str(error)))]
+        return _lost(error, user)
     if not own["kinds"]:
         return []
     written["trusted"] = [name for name, kind in own["kinds"].items() if kind.get("trusted")]

@@ -63,13 +63,30 @@ class Sides:
             child_processes.end()
         self._pool.shutdown(cancel_futures=True)
 
-    def run(self, name: str, question: Callable[..., Any], *arguments: Any) -> Answers:
-        """Call ``question(side, path of its answer, *arguments)`` for either side."""
+    def run(
+        self,
+        name: str,
+        question: Callable[..., Any],
+        *arguments: Any,
+        until: float | None = None,
+    ) -> Answers:
+        """Call ``question(side, path of its answer, *arguments)`` for either side.
+
+        Args:
+            until: the time at which it ends; it is the last argument, unless there is none.
+        """
         a, b = (
-            self._pool.submit(question, side, folder / f"{name}.json", *arguments)
-            for side, folder in zip(self._sides, self._folders, strict=True)
+            self._pool.submit(question, side, folder / f"{name}.json", *arguments, *end)
+            for side, folder, end in zip(self._sides, self._folders, self._ends(until), strict=True)
         )
         return a, b
+
+    def _ends(self, until: float | None) -> tuple[list[float], list[float]]:
+        """The times at which either version ends; none: there is no limit."""
+        if until is None:
+            return [], []
+        # with one process one version after the other, in equal times
+        return [(time.time() + until) / 2 if self._workers == 1 else until], [until]
 
     def between(self, question: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Call ``question(sides, folders, *arguments)``, once for both sides."""
@@ -92,16 +109,13 @@ class Sides:
         mark = "-2" if again else ""
         tasks: dict[str, list[Future[dict[str, Trace]]]] = {"A": [], "B": []}
         parts = [(start, number) for number in range(2) for start in range(self._workers)]
-        ends = [until, until]
-        if until is not None and self._workers == 1:
-            # one version after the other, in equal times
-            ends[0] = (time.time() + until) / 2
+        ends = self._ends(until)
         # the parts of one side take equally long; those of both, where time may end between them
         for start, number in sorted(parts) if until is not None else parts:
             label, side, folder = "AB"[number], self._sides[number], self._folders[number]
             part = trainings[start :: self._workers]
             noted = lines.get(label, False)
-            task = self._pool.submit(recorded, part, side, folder, mark, noted, True, ends[number])
+            task = self._pool.submit(recorded, part, side, folder, mark, noted, True, *ends[number])
             tasks[label].append(task)
         a, b = (
             {

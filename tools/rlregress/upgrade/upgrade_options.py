@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rlregress import progress
 from rlregress.model import differences as model
 from rlregress.model.option import NAMES, NUMBER, PATH, option
 from rlregress.tracing.child_processes import Deadline
@@ -23,6 +24,9 @@ SHARES = {
     "causes": 0.75,
     "calls": 0.9,
 }
+#: stages whose processes have time to start all the same, so that something is compared; of the
+#: others it is known only later whether there are any.
+_FIRST = ("details", "selection", "script", "traces")
 
 
 @dataclass(frozen=True)
@@ -124,7 +128,9 @@ class Options:
         if not self.minutes:
             return None
         begun = self.compared_from or self.begun
-        return begun + (self.deadline.at - begun) * SHARES[stage]
+        end = begun + (self.deadline.at - begun) * SHARES[stage]
+        start = progress.stored_durations().start * progress.busyness()
+        return min(max(end, time.time() + 3 * start), self.deadline.at) if stage in _FIRST else end
 
     @property
     def loads_files(self) -> bool:

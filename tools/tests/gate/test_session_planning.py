@@ -14,12 +14,15 @@ from rlregress.gate.judging import expected_new_runs, seconds_to_do
 from rlregress.gate.session import open_session
 from rlregress.inside import run_record
 from rlregress.model.quantities import percent
+from rlregress.progress import stored_durations
 from rlregress.reporting import plan_text
 from tools.tests.nightly import every
 
 from .working import whole
 
 CELLS = "sb3-ppo-Hopper-v4-short,sb3-ppo-HalfCheetah-v4-short,sb3-sac-Hopper-v4-short"
+#: seconds in which the process of a run starts.
+START = stored_durations().start
 SELECTION = Selection("short", frameworks=("sb3",), cells=CELLS)
 
 
@@ -41,11 +44,11 @@ def of(session, group):
 
 
 def test_without_a_measurement_the_stored_runs_tell(session):
-    """Nothing is done: two runs of every cell, as long as the stored ones took."""
+    """Nothing is done: two runs of every cell, each a start and as long as the stored ones."""
     estimates = of(session, "sb3-ppo") | of(session, "sb3-sac")
     assert len(estimates) == 3
     assert min(estimates.values()) > 0
-    assert seconds_to_do(session, []) == pytest.approx(2 * sum(estimates.values()))
+    assert seconds_to_do(session, []) == pytest.approx(2 * sum(estimates.values()) + 6 * START)
 
 
 def test_runs_of_the_same_algorithm_correct_the_estimate(session):
@@ -54,7 +57,7 @@ def test_runs_of_the_same_algorithm_correct_the_estimate(session):
     one, [(of_sac, seconds)] = next(iter(ppo.items())), sac.items()
     measured = [(one[0], 3 * one[1]), (of_sac, 2 * seconds)]
     expected = 2 * (3 * sum(ppo.values()) + 2 * seconds)
-    assert seconds_to_do(session, measured) == pytest.approx(expected)
+    assert seconds_to_do(session, measured) == pytest.approx(expected + 6 * START)
 
 
 def test_runs_of_others_correct_what_has_none_of_its_own(session):
@@ -66,13 +69,13 @@ def test_runs_of_others_correct_what_has_none_of_its_own(session):
         (max(ppo, key=ppo.__getitem__), 3 * longest),
     ]
     expected = 2 * 2 * (sum(ppo.values()) + sum(sac.values()))
-    assert seconds_to_do(session, measured) == pytest.approx(expected)
+    assert seconds_to_do(session, measured) == pytest.approx(expected + 6 * START)
 
 
 def test_further_looks_count_as_far_as_they_are_expected(tmp_path):
     """Before the first look is over; without stored runs to judge by there is none."""
     several = open_session(SELECTION, 0, str(tmp_path))
-    first = sum(of_run for _, of_run in several.lengths_to_do([]))
+    first = sum(START + of_run for _, of_run in several.lengths_to_do([]))
     further = {
         cell: expected_new_runs(several, cell, several.looks) - several.looks.seeds[0]
         for cell in several.cells

@@ -21,9 +21,8 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 #: how a block is said to be the output of a command, or a part of it
 _OUTPUT = re.compile(r"<!-- output of (.+?) -->")
 _STARTS = r"(?:rlregress|pytest|make|python)"
-_COMMAND = re.compile(
-    rf"^\s*(?!#)(?:.*&& |.*\b(?:run|entry): |- |\$ )?(?:[A-Z_]+=\S+ )*(?:\S*/)?({_STARTS} +(?![=:])\S.*)$"
-)
+_BEFORE = r"(?:.*&& |.*\b(?:run|entry): |- |\$ )?"
+_COMMAND = re.compile(rf"^\s*(?!#){_BEFORE}(?:[A-Z_]+=\S+ )*(?:\S*/)?({_STARTS} +(?![=:])\S.*)$")
 _HEADING_SAYS = re.compile(r"[^\w\- ]")
 
 

@@ -333,6 +333,18 @@ def test_a_suite_that_is_broken_stands_before_what_holds():
     assert [card.badge.word for card in cards] == ["could not judge", "formulas hold"]
 
 
+def test_a_budget_that_is_not_judged_is_the_reason_why_nothing_is_decided():
+    """Smoke runs of a framework that passed: it says so, and how returns would be judged."""
+    result = result_of(simulated.of_details("no detail", "sb3"), trained={"sb3"})
+    (card,) = gate_page.cards(result)
+    assert card.badge.word == "inconclusive"
+    assert card.sentence == f"{summary.UNJUDGED_BUDGET[0].upper()}{summary.UNJUDGED_BUDGET[1:]}."
+    assert [step.command for step in card.steps] == [
+        "rlregress check --budget short --framework sb3"
+    ]
+    assert "no returns are judged" in summary.markdown(result)
+
+
 def test_an_error_rate_is_given_where_returns_were_judged(night):
     """Of formulas and behaviour alone there is none."""
     _, text, report = night()
@@ -370,9 +382,9 @@ def test_earlier_nightly_runs_are_listed(night):
     assert "2026-01-03" not in section
 
 
-def result_of(entries, broken=(), **given) -> GateResult:
-    """A gate of SB3 that trained nothing."""
-    found = outcomes(entries, trained=())
+def result_of(entries, broken=(), trained=(), **given) -> GateResult:
+    """A gate of SB3 with no verdict on a training."""
+    found = outcomes(entries, trained=trained)
     none = {of.framework: {} for of in found}
     return GateResult(
         outcomes=found, broken=broken, unjudged=[], versions=none, sources={}, copies=none,

@@ -71,7 +71,9 @@ def proved(tmp_path):
     path = tmp_path / "agent.py"
     path.write_text(TEXT)
 
-    def made(traces, outcomes, hows=(CHANGED, CHANGED), limit=99, own=(TRAIN, STEP)):
+    def made(
+        traces, outcomes, hows=(CHANGED, CHANGED), limit=99, own=(TRAIN, STEP), recorded=Recorded
+    ):
         executions = [
             PieceExecution(
                 function=Changed(file=FILE, name=of.name, how=how, a=of, b=of, paths=(None, path))
@@ -79,7 +81,7 @@ def proved(tmp_path):
             for of, how in zip(own, hows, strict=True)
         ]
         trainings = {name: Training("sb3", name, {"seed": 3}) for name in traces}
-        record = Recorded(outcomes, traces)
+        record = recorded(outcomes, traces)
         return mutation_test.mutation_test(
             executions, trainings, traces, record, limit
         ), record.turns
@@ -159,6 +161,14 @@ def test_one_training_of_each_way_through_the_function_is_tried_first(proved):
     _, turns = proved(traces, {}, hows=(CHANGED, REMOVED))
     tried = [{name for name, line in turn if line == 3} for turn in turns]
     assert tried == [{"short"}, {"alike", "other"}, {"alike, too"}]
+
+
+def test_a_fault_that_time_did_not_allow_is_neither_detected_nor_missed(proved):
+    """Its recording was ended by --minutes: nothing is known of it."""
+    late = type("Late", (Recorded,), {"__call__": lambda self, trainings: {}})
+    proof, _ = proved({"sac": trace(3, 4)}, {}, limit=1, recorded=late)
+    assert len(proof.misfits) == 1
+    assert not proof.diverged + proof.unseen + proof.called
 
 
 def test_what_any_training_sees_is_seen(proved):

@@ -8,11 +8,12 @@ import pytest
 
 from rlregress.inside import importable_names
 from rlregress.model import differences as model
-from rlregress.model.upgrade_result import OfScript, ScriptNames
+from rlregress.model.upgrade_result import OfScript
 from rlregress.reporting.html import upgrade_page
-from rlregress.upgrade import entries, names_in_script
-from rlregress.upgrade.inventory import Inventory
+from rlregress.upgrade import cascade, entries, names_in_script
+from rlregress.upgrade.inventory import Inventory, Package
 from rlregress.upgrade.public_names import PublicChange
+from rlregress.upgrade.upgrade_options import Options
 
 from .test_result import FACTS, GONE, of, traced, upgrade
 
@@ -152,9 +153,8 @@ def written(tmp_path):
             places[-1].mkdir(exist_ok=True)
             (places[-1] / "__init__.py").write_text(text)
         found = names_in_script.search(tmp_path / "train.py", {name})
-        unused = names_in_script.unused(
-            [name], tmp_path / "train.py", found, map(str, places), [str(frame)]
-        )
+        own = names_in_script.files_of(tmp_path / "train.py", found)
+        unused = names_in_script.unused([name], own, map(str, places), [str(frame)])
         return name not in unused
 
     return used
@@ -210,10 +210,47 @@ def test_a_class_is_used_by_its_heirs_and_an_operator_without_a_word(written, na
 def test_what_cannot_be_read_may_use_every_name(tmp_path):
     """A file that is gone since the script imported it leaves all names in the verdict."""
     (tmp_path / "train.py").write_text("")
-    found = ScriptNames(files=("train.py", "gone.py"))
-    assert not names_in_script.unused([READ], tmp_path / "train.py", found, [], [])
-    (tmp_path / "gone.py").write_text("")
-    assert names_in_script.unused([READ], tmp_path / "train.py", found, [], []) == {READ}
+    files = [tmp_path / "train.py", tmp_path / "other.py"]
+    assert not names_in_script.unused([READ], files, [], [])
+    files[1].write_text("def")
+    assert not names_in_script.unused([READ], files, [], [])
+    files[1].write_text("")
+    assert names_in_script.unused([READ], files, [], []) == {READ}
+
+
+@pytest.mark.parametrize(
+    ("files", "used"),
+    [
+        ({"repo/train.py": "import frame\nframe.PPO()"}, False),
+        ({"repo/train.py": "import frame\nframe.PPO()", "other/a.py": "x.read_csv"}, False),
+        ({"repo/train.py": "import frame", "repo/.venv/lib/site-packages/a.py": "read_csv"}, False),
+        ({"repo/train.py": "import frame", "repo/deep/er/a.py": "def f(x):\n x.read_csv()"}, True),
+        ({"repo/train.py": "import frame", "repo/deep/conf/a.yaml": "call: read_csv"}, True),
+        ({"repo/train.py": "import frame", "repo/look.ipynb": '{"source": ["read_csv(x)"]}'}, True),
+        ({"repo/train.py": "import frame\ngetattr(x, 'read_' + kind)"}, True),
+        ({"repo/train.py": "import frame", "repo/broken.py": "def"}, True),
+        ({"repo/train.py": "import numpy"}, True),
+        ({"repo/train.py": "import frame", "repo/report/upgrade.json": "read_csv"}, False),
+        ({"repo/train.py": "import frame", "site-packages/zoo/a.py": "frame.read_csv()"}, True),
+    ],
+)
+def test_names_are_searched_below_the_file_of_accepted_entries(tmp_path, files, used):
+    """Those that nothing below its folder can use do not count, if that folder is the user's."""
+    for file, text in files.items():
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text(text)
+    (tmp_path / "repo" / "accepted.toml").touch()
+    repo = tmp_path / "repo"
+    options = Options(accepted=repo / "accepted.toml", report=repo / "report")
+    frame = tmp_path / "old" / "frame"
+    frame.mkdir(parents=True)
+    change = PublicChange(kind="gone", name=READ, file="f.py", line=1, summary="s", breaks=True)
+    found = Inventory(
+        public=(change,), packages=(Package(name="frame", old=frame, new=None),),
+        users=(str(tmp_path / "site-packages" / "zoo"),),
+    )  # fmt: skip
+    assert (cascade._unused_names(found, None, options) == set()) == used
+    assert not cascade._unused_names(found, None, replace(options, accepted=None))
 
 
 def test_a_name_that_the_script_does_not_use_is_listed_and_has_no_effect():

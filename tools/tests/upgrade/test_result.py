@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from dataclasses import replace
 
 import pytest
@@ -46,6 +47,7 @@ from rlregress.model.upgrade_result import (
 from rlregress.reporting import short_summary, upgrade_data, upgrade_text
 from rlregress.reporting.html import upgrade_page
 from rlregress.reporting.html.page import Badge, Card, Facts, Step
+from rlregress.tracing.child_processes import Deadline, limited
 from rlregress.tracing.recording_processes import Side
 from rlregress.upgrade import (
     attribution,
@@ -53,6 +55,7 @@ from rlregress.upgrade import (
     entries,
     requested,
     return_gate,
+    side_files,
     side_physics,
 )
 from rlregress.upgrade.public_names import PublicChange
@@ -345,6 +348,17 @@ def test_what_became_of_the_users_file_stands_just_before_the_verdict(tmp_path):
     assert line.endswith(played)
     brief = upgrade_command._brief(made, tmp_path, FACTS)
     assert line in brief
+
+
+def test_a_users_file_that_time_did_not_allow_is_named_with_the_reason(tmp_path):
+    """It could not be compared; that no episode was played has no other reason."""
+    sides, user = (Side("A"), Side("B")), {"file": "/mine/mine.zip"}
+    with limited(Deadline(1.0, time.time() - 90)):
+        lost = side_files.compared(sides, (tmp_path, tmp_path), SB3, ["ppo"], False, user)
+    made = upgrade(of(), other_packages=entries.of_saved(lost, "sb3"), file="mine.zip")
+    _, line, _ = upgrade_text.last_lines(made, tmp_path)
+    assert line.startswith("your file mine.zip: cannot run here: ")
+    assert line.endswith("--minutes 1 were over; it played no episodes")
 
 
 def test_no_sentence_of_the_brief_report_is_cut():

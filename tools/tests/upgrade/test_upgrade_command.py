@@ -8,19 +8,31 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
 
-from rlregress import cli, frameworks
+from rlregress import cli, frameworks, progress
 from rlregress.cli import upgrade as upgrade_command
 from rlregress.details import catalogue
 from rlregress.errors import UserError
+from rlregress.model import differences as model
+from rlregress.progress import Durations
+from rlregress.tracing.child_processes import Deadline, OutOfTime, limited
 from rlregress.tracing.recording_processes import Side
-from rlregress.upgrade import cached_folders, cascade, interpreters, state
+from rlregress.upgrade import (
+    cached_folders,
+    cascade,
+    entries,
+    interpreters,
+    side_fingerprints,
+    state,
+)
 from rlregress.upgrade.requested import Requested
 from rlregress.upgrade.side_environments import Prepared
 from rlregress.upgrade.side_fingerprints import Fingerprint
+from rlregress.upgrade.sides import Sides
 from rlregress.upgrade.upgrade_options import Options
 
 SB3 = frameworks.get("sb3")
@@ -119,13 +131,13 @@ def test_a_branch_that_does_the_same_is_acquitted(judge, branch, tmp_path):
     traced = found["frameworks"]["sb3"]["traces"]["sac"]
     assert (code, found["verdict"], traced["verdict"]) == (0, "unchanged", "equal")
     assert 0.5 < traced["reached"] < 1.0
-    (function,) = found["frameworks"]["sb3"]["functions"]
-    assert (function["function"], function["trainings"]) == ("SAC.train", ["sac"])
-    assert function["one_way"]
+    (function,) = [entry for entry in found["entries"] if entry["kind"] == "function"]
+    assert (function["name"], function["by"]) == (f"{FILE} SAC.train", ["sac"])
+    assert any("was never true" in note for note in function["notes"])
     # which does not enter what differs, and needs no trace
     assert found["frameworks"]["sb3"]["same_code"] == ["ppo"]
     assert found["asked"]["trainings"] == [2, 2]
-    assert f"- `{FILE}` " in (tmp_path / "report" / "upgrade.md").read_text()
+    assert f"- function `{FILE}:" in (tmp_path / "report" / "upgrade.md").read_text()
 
 
 #: a gate whose every question is answered at once; its trainings record a step each, except that
@@ -156,7 +168,7 @@ def start(module, side, job):
 side_fingerprints.side_process.run_module, recording_processes.start = ask, start
 options = Options(
     "installed", sys.argv[3], Path("report"), ["sb3"], scenarios=[], returns=False, workers=1,
-    every=True,
+    every=True, files=False,
 )
 print(cascade.run(options).verdict)
 """
@@ -219,6 +231,42 @@ def test_an_interrupted_gate_goes_on_where_it_was(cache, branch, tmp_path, warm_
     # one that had ended is done anew
     assert run() == "unchanged"
     assert log.read_text().splitlines()[len(before) + 1 :] == before
+
+
+def test_a_stage_has_time_to_start_its_processes(monkeypatch):
+    """On a busy machine the share of a short time would be over before anything is compared."""
+    monkeypatch.setattr(progress, "busyness", lambda: 4.0)
+    monkeypatch.setattr(progress, "stored_durations", lambda: Durations(1.0, 1.0, 5.0, {}))
+    options = Options(minutes=2.0)
+    left = {stage: options.until(stage) - time.time() for stage in ("details", "causes")}
+    assert left == pytest.approx({"details": 60.0, "causes": 90.0}, abs=1.0)
+    short = Options(minutes=0.5)
+    assert short.until("traces") == short.deadline.at
+
+
+@pytest.mark.parametrize(("workers", "shares"), [(1, [50.0, 100.0]), (2, [100.0, 100.0])])
+def test_with_one_process_the_old_version_leaves_time_for_the_new_one(tmp_path, workers, shares):
+    """A time up to which one version alone is probed would compare nothing."""
+    both, folders, now = (Side("A"), Side("B")), (tmp_path, tmp_path), time.time()
+    with Sides(both, folders, workers, print) as sides:
+        ends = sides.run("x", lambda side, kept, until: until - now, until=now + 100)
+        assert [end.result() for end in ends] == pytest.approx(shares, abs=1.0)
+
+
+def test_details_without_an_answer_in_time_take_nothing_else_with_them():
+    """Time ends while the second version is probed: neither has details, and the report says so."""
+    ended = Future(), Future()
+    ended[0].set_result(Fingerprint({}, ("sac",), {}))
+    ended[1].set_exception(OutOfTime("--minutes 1 were over"))
+    deadline = Deadline(1.0, time.time() - 60)
+    options = Options("x", "y", Path("report"), algorithms=("sac",), scenarios=[])
+    with limited(deadline):
+        prints = cascade._prints(ended, SB3)
+        chosen, one_sided = cascade._trainings([SB3], [prints], options)
+    assert [side.found for side in prints] == [{}, {}]
+    (entry, _) = entries.of_defaults([], side_fingerprints.unread(*prints), "sb3")
+    assert (entry.state, "time was over" in entry.reason) == (model.CANNOT, True)
+    assert (chosen, one_sided, deadline.cut) == ([[]], [{}], ["details of sb3"])
 
 
 def test_a_training_of_one_side_belongs_to_its_framework():

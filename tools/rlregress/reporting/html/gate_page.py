@@ -107,7 +107,7 @@ def _prefix(outcome: FrameworkOutcome) -> str:
 
 
 def _card(result: GateResult, outcome: FrameworkOutcome) -> Card:
-    meaning = summary.MEANING[outcome.verdict]
+    meaning = summary.meaning(outcome)
     installed = result.versions[outcome.framework]
     named = ", ".join(f"{name} {version}" for name, version in _own(installed))
     return Card(
@@ -280,7 +280,10 @@ def _steps(result: GateResult, outcome: FrameworkOutcome) -> list[Step]:
         steps.append(Step("Check the rest:", f"rlregress test {summary.TESTS_OF_DETAILS}"))
     if outcome.verdict == COULD_NOT_JUDGE and not (outcome.not_asked or outcome.lacking):
         steps.append(Step("Run the tests that did not pass again:", result.report_data.command))
-    if outcome.verdict == INCONCLUSIVE:
+    if outcome.has_no_verdicts:
+        command = f"rlregress check --budget short --framework {outcome.framework}"
+        steps.append(Step("Judge returns, too:", command))
+    elif outcome.verdict == INCONCLUSIVE:
         text = "Train more seeds. What checks cost, and what they would detect:"
         command = f"rlregress plan --must-detect 50% --framework {outcome.framework}"
         steps.append(Step(text, command))
