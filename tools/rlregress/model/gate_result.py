@@ -10,6 +10,7 @@ from typing import Any
 from rlregress.model.cells import CellRuns
 from rlregress.model.detail_answers import UNPROBED
 from rlregress.model.quantities import CRITIC, quantity_of
+from rlregress.model.replays import Replay
 from rlregress.model.verdict import REGRESSED
 
 
@@ -111,6 +112,7 @@ class FrameworkOutcome:
         verdicts: verdict lines by cell or group name.
         throughput: algorithm -> what was measured of it and its verdicts by quantity, where that
             was asked.
+        replays: cell -> what its replay came to.
         not_judged: cell -> what it was not judged by beside its returns -> why.
         lacking: package that is not installed, in a sentence -> what of the framework was not
             checked without it: tests, and cells.
@@ -127,6 +129,7 @@ class FrameworkOutcome:
     not_asked: tuple[str, ...] = ()
     untested: tuple[str, ...] = ()
     throughput: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    replays: Mapping[str, Replay] = field(default_factory=dict)
     not_judged: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     lacking: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     old_files: Mapping[str, Sequence[str]] = field(default_factory=dict)

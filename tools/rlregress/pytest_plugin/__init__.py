@@ -26,6 +26,7 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -37,12 +38,14 @@ from rlregress.details.implementation import Implementation, documented, impleme
 from rlregress.errors import UserError, nearest, refuse_empty, warn_in_words
 from rlregress.frameworks.base import Adapter
 from rlregress.frameworks.isolation import shift_seeds
+from rlregress.gate_options import GateOptions
 from rlregress.inside.run_record import check_writable
+from rlregress.model import option
 from rlregress.model.gate_result import GateResult
 from rlregress.model.quantities import CRITIC, TRAINING
 from rlregress.pytest_plugin import subjects, suite_options
 from rlregress.reporting import harmless, terminal, words
-from rlregress.training.budgets import budget
+from rlregress.training.budgets import budget, seed_of_today
 
 if TYPE_CHECKING:
     # a test of formulas or behaviour needs nothing of the gate, which takes long to import
@@ -90,6 +93,13 @@ def pytest_configure(config: pytest.Config) -> None:
         sys.path.insert(0, str(suite.root()))
     config.stash[_COLLECTED] = []
     config.stash[_STARTED] = time.monotonic()
+    if not _is_xdist_worker():
+        # its processes get the options of this one: a seed, and a folder for replays
+        if config.getoption("--replay-seed") < 0:
+            config.option.replay_seed = seed_of_today()
+        folder = TemporaryDirectory(prefix="replays-")
+        config.option.replays = folder.name
+        config.add_cleanup(folder.cleanup)
     config.stash[_PROGRESS] = displays = ExitStack()
     config.add_cleanup(displays.close)
     warn_in_words()
@@ -119,6 +129,7 @@ def pytest_configure(config: pytest.Config) -> None:
         if any(
             config.getoption(name) != default
             for name, default in suite_options.OF_TRAININGS.items()
+            if name != "--replay-seed"  # it was given its value above
         ):
             with suppress(missing_packages.MissingPackage):  # its tests are skipped
                 session_of(config)
@@ -221,8 +232,20 @@ def session_of(config: pytest.Config) -> Session:
             first_seed=config.getoption("--first-seed"),
             pinned=not config.getoption("--unpinned"),
             one_look=config.getoption("--single-look"),
+            replay_seed=config.getoption("--replay-seed") if _replays_first(config) else None,
+            replays=getattr(config.option, "replays", ""),
         )
     return config.stash[_SESSION]
+
+
+def _replays_first(config: pytest.Config) -> bool:
+    """Whether stored runs are replayed before fresh seeds."""
+    fields = {
+        name: config.getoption(each.flag)
+        for name, (each, _) in option.of(GateOptions).items()
+        if name in ("seeds", "one_look", "first_seed", "fresh_seeds")
+    }
+    return GateOptions(**fields).replays_first
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -233,7 +256,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "implementation" in names:
         chosen = _implementations(metafunc)
         metafunc.parametrize("implementation", chosen, ids=[i.name for i in chosen])
-    if not {"training", *subjects.JUDGED} & set(names):
+    if not {"training", "replayed_cell", *subjects.JUDGED} & set(names):
         return
     try:
         session = session_of(metafunc.config)
@@ -245,6 +268,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         runs = [subjects.SessionRun(session, job) for job in session.ordered_jobs()]
         ids = [f"{run.job.cell.id}-seed{run.job.seed}" for run in runs]
         metafunc.parametrize("training", runs, ids=ids)
+    if "replayed_cell" in names:
+        replayed = [subjects.JudgedSubject(session, cell.id) for cell in session.replays]
+        metafunc.parametrize("replayed_cell", replayed, ids=[cell.name for cell in replayed])
     if "judged_cell" in names:
         cells = [
             subjects.JudgedSubject(session, cell.id) for cell in session.cells if session.judged
@@ -425,7 +451,8 @@ def _runs(config: pytest.Config) -> tuple[int, int, float, bool]:
     """Ended trainings, how many there are at most, and seconds of the others; see its reader."""
     from rlregress.gate import judging
 
-    session, entries = session_of(config), config.stash[_COLLECTED]
+    entries = config.stash[_COLLECTED]
+    session = session_of(config).without(evidence_file.reproduced(entries))
     measured = evidence_file.measured(entries)
     left = judging.seconds_to_do(session, measured)
     return sum("record" in entry for entry in entries), session.size, left, bool(measured)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -13,7 +14,8 @@ from rlregress.datafiles import Count, Line, Value
 from rlregress.details import hyperparameter_names
 from rlregress.errors import UserError, nearest
 from rlregress.hyperparameters import hyperparameter_set, names
-from rlregress.training.cell import Cell, Protocol
+from rlregress.inside.worker import NATIVE
+from rlregress.training.cell import Arithmetic, Cell, Protocol
 
 #: runs of one cell, stored ones as well as new ones
 MOST_SEEDS = 1000
@@ -31,6 +33,8 @@ class _Table:
         evaluation_episodes: deterministic episodes per evaluation.
         seeds: new runs per cell in a session.
         judged: whether returns are compared with stored runs.
+        arithmetic: of its runs.
+        replay: budget of the runs that are replayed before fresh seeds; empty: none are.
         published: table of published returns for cells without stored runs; empty: none.
         hyperparameters: by hyperparameter set and algorithm, what differs from the set.
     """
@@ -40,6 +44,8 @@ class _Table:
     evaluation_episodes: Count
     seeds: Annotated[int, Field(ge=1, le=MOST_SEEDS)]
     judged: bool
+    arithmetic: Arithmetic = NATIVE
+    replay: str = ""
     published: str = ""
     hyperparameters: Mapping[Line, Mapping[Line, Mapping[Line, Value]]] = field(
         default_factory=dict
@@ -72,6 +78,11 @@ def budget(name: str) -> Budget:
     if name not in known:
         raise UserError(f"unknown budget '{name}'; {nearest(name, known)}")
     return Budget(name=name, **vars(known[name]))
+
+
+def seed_of_today() -> int:
+    """Return the stored seed that is replayed today."""
+    return date.today().toordinal() % budget("replay").seeds
 
 
 def _of_algorithm(name: str, algorithm: str) -> Mapping[str, Any]:
